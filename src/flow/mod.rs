@@ -1,0 +1,1 @@
+//! What a paying page must decide, as pure functions.

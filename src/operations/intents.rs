@@ -1,0 +1,298 @@
+//! Payment intents: one intent is one payment, from the basket to its final status.
+
+use super::setters;
+use crate::protocol::{Fields, FromField, Merchant, Operation, Served, Spec};
+use crate::values::{
+    Amount, CheckoutUrl, ClientSecret, ConfirmationMethod, Currency, Email, FeeBearer, IntentId, IntentStatus, Invalid,
+    MerchantReference, PaymentRef, Phone, RedirectUrl,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// `POST /v1/payment-intents`: begin a payment, and get the address where the customer pays.
+///
+/// An e-mail or a phone is required.
+///
+/// # Not shown
+/// What a repeated `merchant_reference` does: the same body gives the same intent in its current state, another body a
+/// conflict (a decision). That is why this operation may be sent again when its answer was lost.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct CreatePaymentIntent {
+    /// The customer's first name.
+    pub firstname: String,
+    /// The customer's last name.
+    pub lastname: String,
+    /// The customer's e-mail address: receipts, and the link to their saved methods.
+    pub email: Option<Email>,
+    /// The customer's phone, with its country prefix.
+    pub phone: Option<Phone>,
+    /// How much, in the smallest unit.
+    pub amount: Amount,
+    /// In which currency.
+    pub currency: Currency,
+    /// What for, briefly: it shows on a statement or receipt.
+    pub description: String,
+    /// The merchant's unique name of this payment.
+    pub merchant_reference: MerchantReference,
+    /// Who bears the fee.
+    pub fee_bearer: FeeBearer,
+    /// Who confirms the payment.
+    pub confirmation_method: ConfirmationMethod,
+    /// Whether to confirm as soon as a method is attached.
+    pub confirm: bool,
+    /// What is bought.
+    pub items: Option<Vec<Item>>,
+    /// Where the customer goes after paying.
+    pub redirect_url: Option<RedirectUrl>,
+    /// Free key-value pairs.
+    pub metadata: Option<BTreeMap<String, Value>>,
+    /// Whether to ask for a shipping address at checkout.
+    pub collect_shipping_address: bool,
+    /// The types of method that may pay, such as `card` and `mobile_money`; all when absent.
+    pub payment_method_types: Option<Vec<String>>,
+}
+
+impl CreatePaymentIntent {
+    /// A payment of this amount by this customer, with the document's defaults for the rest.
+    #[must_use]
+    pub fn new(
+        merchant_reference: MerchantReference,
+        amount: Amount,
+        description: impl Into<String>,
+        firstname: impl Into<String>,
+        lastname: impl Into<String>,
+    ) -> Self {
+        Self {
+            firstname: firstname.into(),
+            lastname: lastname.into(),
+            email: None,
+            phone: None,
+            amount,
+            currency: Currency::default(),
+            description: description.into(),
+            merchant_reference,
+            fee_bearer: FeeBearer::default(),
+            confirmation_method: ConfirmationMethod::default(),
+            confirm: false,
+            items: None,
+            redirect_url: None,
+            metadata: None,
+            collect_shipping_address: false,
+            payment_method_types: None,
+        }
+    }
+}
+
+setters! { CreatePaymentIntent {
+    /// The customer's e-mail address.
+    email: Email,
+    /// The customer's phone.
+    phone: Phone,
+    /// Another currency than XAF.
+    currency: Currency,
+    /// Who bears the fee.
+    fee_bearer: FeeBearer,
+    /// Who confirms the payment.
+    confirmation_method: ConfirmationMethod,
+    /// Whether to confirm as soon as a method is attached.
+    confirm: bool,
+    /// What is bought.
+    items: Vec<Item>,
+    /// Where the customer goes after paying.
+    redirect_url: RedirectUrl,
+    /// Free key-value pairs.
+    metadata: BTreeMap<String, Value>,
+    /// Whether to ask for a shipping address at checkout.
+    collect_shipping_address: bool,
+    /// The types of method that may pay.
+    payment_method_types: Vec<String>,
+} }
+
+impl Operation for CreatePaymentIntent {
+    type Role = Merchant;
+    type Output = PaymentIntent;
+    const SPEC: Spec = Spec::post("create_payment_intent", "/v1/payment-intents").repeatable();
+}
+
+impl Served for CreatePaymentIntent {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        let firstname = fields.required("firstname");
+        let lastname = fields.required("lastname");
+        let email = fields.optional("email");
+        let phone = fields.optional("phone");
+        let amount = fields.required("amount");
+        let currency = fields.or("currency", Currency::default());
+        let description = fields.required("description");
+        let merchant_reference = fields.required("merchant_reference");
+        let fee_bearer = fields.or("fee_bearer", FeeBearer::default());
+        let confirmation_method = fields.or("confirmation_method", ConfirmationMethod::default());
+        let confirm = fields.or("confirm", false);
+        let items = fields.optional("items");
+        let redirect_url = fields.optional("redirect_url");
+        let metadata = fields.optional("metadata");
+        let collect_shipping_address = fields.or("collect_shipping_address", false);
+        let payment_method_types = fields.optional("payment_method_types");
+        if !fields.has("email") && !fields.has("phone") {
+            fields.fault("email", "parameter_missing", "An e-mail or a phone is required.");
+            return None;
+        }
+        Some(Self {
+            firstname: firstname?,
+            lastname: lastname?,
+            email: email?,
+            phone: phone?,
+            amount: amount?,
+            currency: currency?,
+            description: description?,
+            merchant_reference: merchant_reference?,
+            fee_bearer: fee_bearer?,
+            confirmation_method: confirmation_method?,
+            confirm: confirm?,
+            items: items?,
+            redirect_url: redirect_url?,
+            metadata: metadata?,
+            collect_shipping_address: collect_shipping_address?,
+            payment_method_types: payment_method_types?,
+        })
+    }
+}
+
+/// One line of what is bought.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct Item {
+    /// Its name.
+    pub name: String,
+    /// The price of one, in the smallest unit.
+    pub price: u64,
+    /// The currency of the price.
+    pub currency: Currency,
+    /// How many, at least 1.
+    pub quantity: u64,
+}
+
+impl Item {
+    /// So many of these at this price.
+    #[must_use]
+    pub fn new(name: impl Into<String>, price: u64, currency: Currency, quantity: u64) -> Self {
+        Self { name: name.into(), price, currency, quantity }
+    }
+}
+
+impl FromField for Item {
+    /// # Not shown
+    /// The types of an item's fields: the price is a whole JSON number or a digit string, the quantity an integer of at
+    /// least 1 (decisions).
+    fn from_field(value: &Value) -> Result<Self, Invalid> {
+        let shape = || Invalid::because("Each item is an object with name, price, currency and quantity.");
+        let object = value.as_object().ok_or_else(shape)?;
+        let name = object.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()).ok_or_else(shape)?;
+        let price = match object.get("price") {
+            Some(Value::String(digits)) if digits.bytes().all(|b| b.is_ascii_digit()) => digits.parse().ok(),
+            Some(number) => number.as_u64(),
+            None => None,
+        };
+        let currency = object.get("currency").and_then(Value::as_str).ok_or_else(shape)?;
+        let quantity = object.get("quantity").and_then(Value::as_u64).filter(|quantity| *quantity >= 1);
+        Ok(Self {
+            name: name.to_owned(),
+            price: price.ok_or(Invalid::because("An item's price is a whole number of the smallest unit, or a string of digits."))?,
+            currency: Currency::new(currency)?,
+            quantity: quantity.ok_or(Invalid::because("An item's quantity is a whole number of at least 1."))?,
+        })
+    }
+}
+
+/// A payment intent, as the service sees it now.
+///
+/// The fields below `metadata` are decisions: a real service may not send them.
+#[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
+pub struct PaymentIntent {
+    /// Its identifier.
+    pub id: IntentId,
+    /// How much, in the smallest unit. A string, for precision.
+    pub amount: String,
+    /// In which currency.
+    pub currency: String,
+    /// Where it stands.
+    pub status: IntentStatus,
+    /// With it a customer's page reads and pays this intent.
+    #[serde(default)]
+    pub client_secret: Option<ClientSecret>,
+    /// The service's public reference of the transaction.
+    #[serde(default)]
+    pub payment_ref: Option<PaymentRef>,
+    /// The merchant's own name of it.
+    #[serde(default)]
+    pub merchant_reference: Option<String>,
+    /// Where the customer pays. It carries the client secret: it belongs to the customer's browser and no log.
+    #[serde(default)]
+    pub checkout_url: Option<CheckoutUrl>,
+    /// Who pays.
+    #[serde(default)]
+    pub customer: IntentCustomer,
+    /// What was given at creation.
+    #[serde(default)]
+    pub metadata: BTreeMap<String, Value>,
+
+    /// Who bears the fee.
+    #[serde(default)]
+    pub fee_bearer: Option<String>,
+    /// What the customer pays, once a method is known; in the smallest unit.
+    #[serde(default)]
+    pub amount_payable: Option<String>,
+    /// Who confirms it.
+    #[serde(default)]
+    pub confirmation_method: Option<String>,
+    /// What the customer pays with: type and a masked phone, or brand and last four digits.
+    #[serde(default)]
+    pub payment_method: Option<Value>,
+    /// What the customer has to do.
+    #[serde(default)]
+    pub next_action: Option<Value>,
+    /// Why the last attempt was declined.
+    #[serde(default)]
+    pub last_payment_error: Option<LastPaymentError>,
+    /// How many attempts were made.
+    #[serde(default)]
+    pub attempts: Option<u32>,
+    /// When it was made, in Unix seconds.
+    #[serde(default)]
+    pub created_at: Option<i64>,
+    /// When it expires.
+    #[serde(default)]
+    pub expires_at: Option<String>,
+    /// Where the customer goes after paying.
+    #[serde(default)]
+    pub redirect_url: Option<String>,
+    /// What for.
+    #[serde(default)]
+    pub description: Option<String>,
+}
+
+/// Who pays.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct IntentCustomer {
+    /// First name.
+    pub firstname: String,
+    /// Last name.
+    pub lastname: String,
+    /// E-mail address; empty for a customer known by phone alone.
+    pub email: String,
+}
+
+/// Why an attempt was declined.
+#[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
+pub struct LastPaymentError {
+    /// The stable word: `insufficient_funds`.
+    pub code: String,
+    /// The service's sentence.
+    #[serde(default)]
+    pub message: String,
+}

@@ -1,0 +1,47 @@
+//! The interface, written once: one file a family, one type an operation. A path of the interface is typed here alone.
+//!
+//! An operation begins with its method and path, then one sentence; `# Not shown` says what the document left open and
+//! what was chosen. `assumed` holds what the document does not show at all and a whole service needs.
+//!
+//! To add one: its type here with how it is read, its name in [`every_operation`], the sandbox's handler, its row in
+//! `tests/interface.rs`, and a browser method if a customer may send it.
+
+mod assumed;
+mod intents;
+mod methods;
+mod sessions;
+
+pub use assumed::{AttachPaymentMethod, Card, Instrument, ReadPaymentIntent};
+pub use intents::{CreatePaymentIntent, IntentCustomer, Item, LastPaymentError, PaymentIntent};
+pub use methods::{CalculateFee, FeeBreakdown, ListPaymentMethods, PaymentMethod};
+pub use sessions::{CreateSession, CustomerSession, RevokeSession, RevokedSession, SessionState, ValidateSession};
+
+/// Calls a macro with the name of every operation. What walks the interface walks this list, so that an operation
+/// without a route, a row or a reader does not compile.
+#[macro_export]
+macro_rules! every_operation {
+    ($with:ident) => {
+        $with! {
+            CreateSession ValidateSession RevokeSession
+            ListPaymentMethods CalculateFee
+            CreatePaymentIntent ReadPaymentIntent AttachPaymentMethod
+        }
+    };
+}
+
+/// What every operation's type has beside its fields: setters for what is not required.
+macro_rules! setters {
+    ($name:ident { $($(#[$doc:meta])* $field:ident: $kind:ty),+ $(,)? }) => {
+        impl $name {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $field(mut self, $field: $kind) -> Self {
+                    self.$field = $field.into();
+                    self
+                }
+            )+
+        }
+    };
+}
+use setters;

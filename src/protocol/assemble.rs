@@ -1,0 +1,243 @@
+//! From an operation to a request: each field goes where the [`Spec`] says, and an absent one is absent.
+
+use super::operation::Place;
+use super::{Method, Operation, Spec};
+use serde::Serialize;
+use serde::ser::{Impossible, SerializeStruct, Serializer};
+use std::fmt::{self, Display};
+
+/// One request, ready for a socket: `target` begins with `/v1` and is percent-encoded; `body` is JSON, absent when the
+/// operation has no field for it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Request {
+    /// The HTTP method.
+    pub method: Method,
+    /// Path and query.
+    pub target: String,
+    /// The JSON body.
+    pub body: Option<String>,
+}
+
+/// Makes the request of an operation.
+///
+/// # Errors
+/// A message for the operation's author: a field whose shape cannot travel where the spec puts it.
+pub fn assemble<O: Operation>(operation: &O) -> Result<Request, Unwritable> {
+    let spec = O::SPEC;
+    operation.serialize(Assembly { spec, path: spec.path.to_owned(), query: String::new(), body: String::new() })
+}
+
+/// Why an operation could not be written. A mistake of its description, found by its test.
+#[derive(Debug)]
+pub struct Unwritable;
+
+impl Display for Unwritable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a field of the operation cannot travel where its description puts it")
+    }
+}
+
+impl std::error::Error for Unwritable {}
+
+impl serde::ser::Error for Unwritable {
+    fn custom<T: Display>(_: T) -> Self {
+        Self
+    }
+}
+
+/// The request while its fields arrive. The only shape it takes is a struct.
+struct Assembly {
+    spec: Spec,
+    path: String,
+    query: String,
+    body: String,
+}
+
+impl SerializeStruct for Assembly {
+    type Ok = Request;
+    type Error = Unwritable;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Unwritable> {
+        match self.spec.place(name) {
+            Place::Path => {
+                let text = value.serialize(Plain)?.ok_or(Unwritable)?;
+                let mut segment = String::new();
+                percent_encode(&mut segment, &text);
+                let mut placeholder = String::from("{");
+                placeholder.push_str(name);
+                placeholder.push('}');
+                self.path = self.path.replace(&placeholder, &segment);
+            }
+            Place::Query => {
+                if let Some(text) = value.serialize(Plain)? {
+                    self.query.push(if self.query.is_empty() { '?' } else { '&' });
+                    self.query.push_str(name);
+                    self.query.push('=');
+                    percent_encode(&mut self.query, &text);
+                }
+            }
+            Place::Body => {
+                let json = serde_json::to_string(value).map_err(|_| Unwritable)?;
+                if json != "null" {
+                    self.body.push(if self.body.is_empty() { '{' } else { ',' });
+                    self.body.push('"');
+                    self.body.push_str(name);
+                    self.body.push_str("\":");
+                    self.body.push_str(&json);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<Request, Unwritable> {
+        let body = (!self.body.is_empty()).then(|| self.body + "}");
+        self.path.push_str(&self.query);
+        Ok(Request { method: self.spec.method, target: self.path, body })
+    }
+}
+
+/// Everything but RFC 3986 unreserved characters is encoded, so that a `/` in a value stays one value.
+fn percent_encode(out: &mut String, text: &str) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.push(char::from(HEX[usize::from(byte >> 4)]));
+            out.push(char::from(HEX[usize::from(byte & 15)]));
+        }
+    }
+}
+
+/// Writes one plain value as text, for a path or a query: `None` where it is absent.
+struct Plain;
+
+/// The shapes that a serializer refuses.
+macro_rules! refuse {
+    ($($method:ident($($kind:ty),*) -> $ok:ty;)+) => {$(
+        fn $method(self, $(_: $kind),*) -> Result<$ok, Unwritable> {
+            Err(Unwritable)
+        }
+    )+};
+}
+
+macro_rules! numbers_as_text {
+    ($($method:ident: $kind:ty),+) => {$(
+        fn $method(self, value: $kind) -> Result<Option<String>, Unwritable> {
+            Ok(Some(value.to_string()))
+        }
+    )+};
+}
+
+impl Serializer for Plain {
+    type Ok = Option<String>;
+    type Error = Unwritable;
+    type SerializeSeq = Impossible<Self::Ok, Unwritable>;
+    type SerializeTuple = Impossible<Self::Ok, Unwritable>;
+    type SerializeTupleStruct = Impossible<Self::Ok, Unwritable>;
+    type SerializeTupleVariant = Impossible<Self::Ok, Unwritable>;
+    type SerializeMap = Impossible<Self::Ok, Unwritable>;
+    type SerializeStruct = Impossible<Self::Ok, Unwritable>;
+    type SerializeStructVariant = Impossible<Self::Ok, Unwritable>;
+
+    numbers_as_text! { serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
+    serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64, serialize_char: char }
+
+    fn serialize_str(self, text: &str) -> Result<Option<String>, Unwritable> {
+        Ok(Some(text.to_owned()))
+    }
+    fn serialize_none(self) -> Result<Option<String>, Unwritable> {
+        Ok(None)
+    }
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Option<String>, Unwritable> {
+        value.serialize(self)
+    }
+    fn serialize_unit_variant(self, _: &'static str, _: u32, word: &'static str) -> Result<Option<String>, Unwritable> {
+        Ok(Some(word.to_owned()))
+    }
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<Option<String>, Unwritable> {
+        value.serialize(self)
+    }
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(self, _: &'static str, _: u32, _: &'static str, _: &T) -> Result<Self::Ok, Unwritable> {
+        Err(Unwritable)
+    }
+    refuse! {
+        serialize_f32(f32) -> Self::Ok;
+        serialize_f64(f64) -> Self::Ok;
+        serialize_bytes(&[u8]) -> Self::Ok;
+        serialize_unit() -> Self::Ok;
+        serialize_unit_struct(&'static str) -> Self::Ok;
+        serialize_seq(Option<usize>) -> Self::SerializeSeq;
+        serialize_tuple(usize) -> Self::SerializeTuple;
+        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
+        serialize_map(Option<usize>) -> Self::SerializeMap;
+        serialize_struct(&'static str, usize) -> Self::SerializeStruct;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
+    }
+}
+
+impl Serializer for Assembly {
+    type Ok = Request;
+    type Error = Unwritable;
+    type SerializeSeq = Impossible<Request, Unwritable>;
+    type SerializeTuple = Impossible<Request, Unwritable>;
+    type SerializeTupleStruct = Impossible<Request, Unwritable>;
+    type SerializeTupleVariant = Impossible<Request, Unwritable>;
+    type SerializeMap = Impossible<Request, Unwritable>;
+    type SerializeStruct = Self;
+    type SerializeStructVariant = Impossible<Request, Unwritable>;
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Unwritable> {
+        Ok(self)
+    }
+    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<Request, Unwritable> {
+        Err(Unwritable)
+    }
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, _: &T) -> Result<Request, Unwritable> {
+        Err(Unwritable)
+    }
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(self, _: &'static str, _: u32, _: &'static str, _: &T) -> Result<Request, Unwritable> {
+        Err(Unwritable)
+    }
+    refuse! {
+        serialize_bool(bool) -> Request;
+        serialize_i8(i8) -> Request;
+        serialize_i16(i16) -> Request;
+        serialize_i32(i32) -> Request;
+        serialize_i64(i64) -> Request;
+        serialize_u8(u8) -> Request;
+        serialize_u16(u16) -> Request;
+        serialize_u32(u32) -> Request;
+        serialize_u64(u64) -> Request;
+        serialize_f32(f32) -> Request;
+        serialize_f64(f64) -> Request;
+        serialize_char(char) -> Request;
+        serialize_str(&str) -> Request;
+        serialize_bytes(&[u8]) -> Request;
+        serialize_none() -> Request;
+        serialize_unit() -> Request;
+        serialize_unit_struct(&'static str) -> Request;
+        serialize_unit_variant(&'static str, u32, &'static str) -> Request;
+        serialize_seq(Option<usize>) -> Self::SerializeSeq;
+        serialize_tuple(usize) -> Self::SerializeTuple;
+        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
+        serialize_map(Option<usize>) -> Self::SerializeMap;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slash_in_a_path_value_stays_one_value() {
+        let mut out = String::new();
+        percent_encode(&mut out, "mobile money/é");
+        assert_eq!(out, "mobile%20money%2F%C3%A9");
+    }
+}

@@ -1,0 +1,71 @@
+//! Reading a reply's envelope from its bytes. The browser reads the same words from its own JSON objects.
+
+use super::FieldError;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+/// Reads the output of a reply: `data` where it is present, the root otherwise (the document shows replies of both kinds).
+///
+/// # Errors
+/// Where the bytes are not JSON or not of the shape of `T`.
+pub fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Open<'a> {
+        #[serde(borrow, default)]
+        data: Option<&'a RawValue>,
+    }
+    match serde_json::from_slice::<Open<'_>>(body) {
+        Ok(Open { data: Some(data) }) => serde_json::from_str(data.get()),
+        _ => serde_json::from_slice(body),
+    }
+}
+
+/// What a refusing reply says: the `error` member (a decision of ours), as far as it is there.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Refusal {
+    /// The service's stable word for the cause.
+    pub code: Option<String>,
+    /// The service's sentence.
+    pub message: Option<String>,
+    /// The service's name of the request.
+    pub request_id: Option<String>,
+    /// Whether the service says that sending it again can help.
+    pub retryable: Option<bool>,
+    /// Every field it refused.
+    pub fields: Vec<FieldError>,
+    /// The identifier of what is there already.
+    pub existing_id: Option<String>,
+}
+
+impl Refusal {
+    /// Reads what is there; a body that says nothing gives an empty refusal.
+    #[must_use]
+    pub fn read(body: &[u8]) -> Self {
+        #[derive(Default, Deserialize)]
+        struct Body {
+            #[serde(default)]
+            message: Option<String>,
+            #[serde(default)]
+            error: Member,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Member {
+            code: Option<String>,
+            request_id: Option<String>,
+            retryable: Option<bool>,
+            errors: Vec<FieldError>,
+            existing_id: Option<String>,
+        }
+        let Body { message, error } = serde_json::from_slice(body).unwrap_or_default();
+        Self {
+            code: error.code,
+            message,
+            request_id: error.request_id,
+            retryable: error.retryable,
+            fields: error.errors,
+            existing_id: error.existing_id,
+        }
+    }
+}

@@ -1,0 +1,235 @@
+use super::{Refusal, Spec};
+use serde::Deserialize;
+use std::fmt;
+
+/// What went wrong with one call, in our words. One type for every face: switch on [`Error::kind`] and [`Error::code`],
+/// show [`fmt::Display`] to a person. Neither it nor `Debug` shows a credential, a query or a body.
+#[derive(Clone, PartialEq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, Default, PartialEq)]
+struct Inner {
+    kind: Option<Kind>,
+    operation: Option<&'static str>,
+    status: Option<u16>,
+    retryable: bool,
+    message: String,
+    refusal: Refusal,
+    reply: Option<Vec<u8>>,
+}
+
+/// The kinds of error, the same words in the browser and on the server.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// An address may not be followed.
+    Address,
+    /// What was given is not what the operation takes. Nothing was sent.
+    Input,
+    /// 404: the object does not exist, or is not this caller's.
+    NotFound,
+    /// No reply at all.
+    Offline,
+    /// The module has met a defect of its own; make a new client.
+    Panic,
+    /// The service read the request and refused it.
+    Refused,
+    /// A merchant's secret key was given to a browser. Nothing was sent.
+    SecretKey,
+    /// The credential is missing, expired, revoked or unknown.
+    Session,
+    /// The intent has a final status already.
+    Settled,
+    /// Nobody is signed in.
+    SignedOut,
+    /// The deadline passed.
+    Timeout,
+    /// It may have been done: the answer was lost and cannot be had by sending again. Look it up by its reference.
+    Uncertain,
+    /// A reply that cannot be read; it is kept in [`Error::reply`].
+    Unreadable,
+    /// The service does not have this operation.
+    Unsupported,
+    /// The page or the device does not allow WebAssembly.
+    WasmBlocked,
+}
+
+impl Kind {
+    /// Its word in JavaScript.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Address => "address",
+            Self::Input => "input",
+            Self::NotFound => "not_found",
+            Self::Offline => "offline",
+            Self::Panic => "panic",
+            Self::Refused => "refused",
+            Self::SecretKey => "secret_key",
+            Self::Session => "session",
+            Self::Settled => "settled",
+            Self::SignedOut => "signed_out",
+            Self::Timeout => "timeout",
+            Self::Uncertain => "uncertain",
+            Self::Unreadable => "unreadable",
+            Self::Unsupported => "unsupported",
+            Self::WasmBlocked => "wasm_blocked",
+        }
+    }
+}
+
+/// One field that was refused.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
+#[serde(default)]
+#[derive(Default)]
+pub struct FieldError {
+    /// The field.
+    pub param: String,
+    /// The stable word for the cause.
+    pub code: String,
+    /// The sentence.
+    pub message: String,
+}
+
+impl Error {
+    /// An error of this kind.
+    #[must_use]
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        let retryable = matches!(kind, Kind::Offline | Kind::Timeout);
+        Self(Box::new(Inner { kind: Some(kind), message: message.into(), retryable, ..Inner::default() }))
+    }
+
+    /// The error of a reply whose status is no success, by the table of `decisions.md` 1.
+    #[must_use]
+    pub fn refused(spec: &Spec, status: u16, refusal: Refusal) -> Self {
+        let kind = match status {
+            401 => Kind::Session,
+            404 if refusal.code.as_deref() == Some("resource_missing") => Kind::NotFound,
+            404 | 405 => Kind::Unsupported,
+            _ => Kind::Refused,
+        };
+        let retryable = refusal.retryable.unwrap_or(status == 429 || status >= 500);
+        let message = match (&refusal.message, kind) {
+            (Some(message), _) => message.clone(),
+            (None, Kind::Session) => "The service does not accept the credential.".into(),
+            (None, Kind::Unsupported) => "The service does not have this operation.".into(),
+            (None, _) => "The service refused the request and did not say why.".into(),
+        };
+        Self(Box::new(Inner { kind: Some(kind), operation: Some(spec.name), status: Some(status), retryable, message, refusal, reply: None }))
+    }
+
+    /// Of this operation.
+    #[must_use]
+    pub fn of(mut self, operation: &'static str) -> Self {
+        self.0.operation = Some(operation);
+        self
+    }
+
+    /// With the status and the bytes of the reply, so that nothing of it is lost.
+    #[must_use]
+    pub fn with_reply(mut self, status: u16, request_id: Option<String>, reply: Vec<u8>) -> Self {
+        self.0.status = Some(status);
+        self.0.refusal.request_id = self.0.refusal.request_id.or(request_id);
+        self.0.reply = Some(reply);
+        self
+    }
+
+    /// With the fields that were refused.
+    #[must_use]
+    pub fn with_fields(mut self, fields: Vec<FieldError>) -> Self {
+        self.0.refusal.fields = fields;
+        self
+    }
+
+    /// What kind of error it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.0.kind.unwrap_or(Kind::Refused)
+    }
+
+    /// The service's stable word for the cause, such as `merchant_reference_conflict`.
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        self.0.refusal.code.as_deref()
+    }
+
+    /// The HTTP status, where there was a reply.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        self.0.status
+    }
+
+    /// The service's name of the request: give it to the service's support.
+    #[must_use]
+    pub fn request_id(&self) -> Option<&str> {
+        self.0.refusal.request_id.as_deref()
+    }
+
+    /// The operation's name.
+    #[must_use]
+    pub fn operation(&self) -> Option<&'static str> {
+        self.0.operation
+    }
+
+    /// Whether the same call can succeed later.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        self.0.retryable
+    }
+
+    /// Every field that was refused.
+    #[must_use]
+    pub fn fields(&self) -> &[FieldError] {
+        &self.0.refusal.fields
+    }
+
+    /// The identifier of what is there already, of a conflict.
+    #[must_use]
+    pub fn existing_id(&self) -> Option<&str> {
+        self.0.refusal.existing_id.as_deref()
+    }
+
+    /// The bytes of a reply that could not be read. They may hold secrets: do not log them.
+    #[must_use]
+    pub fn reply(&self) -> Option<&[u8]> {
+        self.0.reply.as_deref()
+    }
+
+    /// The sentence alone.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(operation) = self.0.operation {
+            write!(f, "{operation}: ")?;
+        }
+        f.write_str(&self.0.message)?;
+        for field in self.fields() {
+            write!(f, " {}: {}", field.param, field.message)?;
+        }
+        if let Some(request_id) = self.request_id() {
+            write!(f, " (request {request_id})")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("kind", &self.kind())
+            .field("operation", &self.0.operation)
+            .field("status", &self.0.status)
+            .field("code", &self.0.refusal.code)
+            .field("request_id", &self.0.refusal.request_id)
+            .field("retryable", &self.0.retryable)
+            .field("message", &self.0.message)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,159 @@
+//! Reading an operation on the service's side: every field's error is gathered, so that they come together.
+
+use super::Operation;
+use crate::values::{
+    Amount, CardType, ConfirmationMethod, Country, Currency, Email, FeeBearer, IntentId, Invalid, MerchantReference, MethodCode,
+    Phone, RedirectUrl,
+};
+use serde_json::{Map, Value};
+
+/// An operation as the sandbox reads it.
+pub trait Served: Operation + Sized {
+    /// Reads the operation; `None` when [`Fields`] has gathered an error.
+    fn read(fields: &mut Fields) -> Option<Self>;
+}
+
+/// The fields of one request, from path, query and body. A field of the path or the query is a JSON string here, and a
+/// body may not repeat its name.
+#[derive(Debug, Default)]
+pub struct Fields {
+    values: Map<String, Value>,
+    faults: Vec<FieldFault>,
+}
+
+/// One field that was refused.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FieldFault {
+    /// The field.
+    pub param: String,
+    /// The stable word: `parameter_missing`, `parameter_invalid`, or a rule's own.
+    pub code: &'static str,
+    /// What to do.
+    pub message: String,
+}
+
+/// A value that reads itself from one JSON field.
+pub trait FromField: Sized {
+    /// Reads the value.
+    ///
+    /// # Errors
+    /// [`Invalid`] says what the field should be.
+    fn from_field(value: &Value) -> Result<Self, Invalid>;
+}
+
+impl Fields {
+    /// The fields of a request.
+    #[must_use]
+    pub fn new(values: Map<String, Value>) -> Self {
+        Self { values, faults: Vec::new() }
+    }
+
+    /// A field that must be there.
+    pub fn required<T: FromField>(&mut self, param: &str) -> Option<T> {
+        match self.optional(param) {
+            Some(None) => {
+                self.fault(param, "parameter_missing", format!("{param} is required."));
+                None
+            }
+            Some(found) => found,
+            None => None,
+        }
+    }
+
+    /// A field with a default.
+    pub fn or<T: FromField>(&mut self, param: &str, default: T) -> Option<T> {
+        self.optional(param).map(|found| found.unwrap_or(default))
+    }
+
+    /// A field that may be absent: `Some(None)` when it is, `None` when it is there and wrong. `null` is absent.
+    #[expect(clippy::option_option, reason = "absent and wrong are two things")]
+    pub fn optional<T: FromField>(&mut self, param: &str) -> Option<Option<T>> {
+        match self.values.get(param) {
+            None | Some(Value::Null) => Some(None),
+            Some(value) => match T::from_field(value) {
+                Ok(value) => Some(Some(value)),
+                Err(invalid) => {
+                    self.fault(param, "parameter_invalid", invalid.reason().to_owned());
+                    None
+                }
+            },
+        }
+    }
+
+    /// Gathers an error that a rule over several fields found.
+    pub fn fault(&mut self, param: &str, code: &'static str, message: impl Into<String>) {
+        self.faults.push(FieldFault { param: param.to_owned(), code, message: message.into() });
+    }
+
+    /// Whether the request has this field.
+    #[must_use]
+    pub fn has(&self, param: &str) -> bool {
+        self.values.get(param).is_some_and(|value| !value.is_null())
+    }
+
+    /// The names of all fields that were sent.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
+    }
+
+    /// The errors gathered so far.
+    #[must_use]
+    pub fn into_faults(self) -> Vec<FieldFault> {
+        self.faults
+    }
+}
+
+/// Values that read themselves from a JSON string by their own `FromStr`.
+macro_rules! from_text {
+    ($($name:ty),+ $(,)?) => {$(
+        impl FromField for $name {
+            fn from_field(value: &Value) -> Result<Self, Invalid> {
+                value.as_str().ok_or(Invalid::because("It must be a string."))?.parse()
+            }
+        }
+    )+};
+}
+
+from_text!(
+    Amount,
+    CardType,
+    ConfirmationMethod,
+    Country,
+    Currency,
+    Email,
+    FeeBearer,
+    IntentId,
+    MerchantReference,
+    MethodCode,
+    Phone,
+    RedirectUrl,
+);
+
+impl FromField for String {
+    /// A text that is there: not empty, nor spaces alone.
+    fn from_field(value: &Value) -> Result<Self, Invalid> {
+        match value.as_str() {
+            Some(text) if !text.trim().is_empty() => Ok(text.to_owned()),
+            _ => Err(Invalid::because("It must be a string that is not empty.")),
+        }
+    }
+}
+
+impl FromField for bool {
+    fn from_field(value: &Value) -> Result<Self, Invalid> {
+        value.as_bool().ok_or(Invalid::because("It must be true or false."))
+    }
+}
+
+impl<T: FromField> FromField for Vec<T> {
+    fn from_field(value: &Value) -> Result<Self, Invalid> {
+        value.as_array().ok_or(Invalid::because("It must be an array."))?.iter().map(T::from_field).collect()
+    }
+}
+
+impl FromField for std::collections::BTreeMap<String, Value> {
+    fn from_field(value: &Value) -> Result<Self, Invalid> {
+        let object = value.as_object().ok_or(Invalid::because("It must be an object of key-value pairs."))?;
+        Ok(object.iter().map(|(key, value)| (key.clone(), value.clone())).collect())
+    }
+}

@@ -1,0 +1,19 @@
+//! What an operation is, and how one call of it goes. No socket, no clock, no async, and no operation by name.
+
+mod assemble;
+mod call;
+mod envelope;
+mod error;
+mod fields;
+mod operation;
+mod retry;
+mod role;
+
+pub use assemble::{Request, assemble};
+pub use call::{Call, Patience, Seen, Step};
+pub use envelope::{Refusal, decode};
+pub use error::{Error, FieldError, Kind};
+pub use fields::{FieldFault, Fields, FromField, Served};
+pub use operation::{Envelope, Method, Operation, Repeat, Source, Spec};
+pub use retry::{Attempt, after};
+pub use role::{Anyone, Credential, CredentialKind, Customer, Fulfils, Merchant, NoCredential, Payer, Role, Session};

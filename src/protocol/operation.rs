@@ -1,0 +1,148 @@
+use super::Role;
+use serde::Serialize;
+
+/// One operation of the interface: a value of this type is one request, and [`Operation::SPEC`] is all that no caller
+/// chooses. Both clients, the sandbox's routes, its faults, traces and documents walk this data.
+pub trait Operation: Serialize {
+    /// Who may send it.
+    type Role: Role;
+    /// What its reply holds in `data`. Native decodes it; the browser keeps the service's own object.
+    type Output;
+    /// Its fixed half.
+    const SPEC: Spec;
+}
+
+/// The fixed half of an operation.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Spec {
+    /// Its name, which faults, traces and tables speak: `calculate_fee`.
+    pub name: &'static str,
+    /// Its HTTP method.
+    pub method: Method,
+    /// Its path with `/v1`; `{…}` are fields that travel in the path.
+    pub path: &'static str,
+    /// The fields that travel in the query. What is in neither path nor query is the body.
+    pub query: &'static [&'static str],
+    /// The envelope of its reply.
+    pub envelope: Envelope,
+    /// Whether the document shows it.
+    pub source: Source,
+    /// Whether sending it again can do harm.
+    pub repeat: Repeat,
+}
+
+impl Spec {
+    /// An operation that reads: always safe to repeat.
+    #[must_use]
+    pub const fn get(name: &'static str, path: &'static str) -> Self {
+        Self { repeat: Repeat::Always, ..Self::new(name, Method::Get, path) }
+    }
+
+    /// An operation that makes or does something.
+    #[must_use]
+    pub const fn post(name: &'static str, path: &'static str) -> Self {
+        Self::new(name, Method::Post, path)
+    }
+
+    const fn new(name: &'static str, method: Method, path: &'static str) -> Self {
+        Self { name, method, path, query: &[], envelope: Envelope::Standard, source: Source::Documented, repeat: Repeat::Never }
+    }
+
+    /// These fields travel in the query.
+    #[must_use]
+    pub const fn asking(self, query: &'static [&'static str]) -> Self {
+        Self { query, ..self }
+    }
+
+    /// The reply comes in this envelope.
+    #[must_use]
+    pub const fn sealed_in(self, envelope: Envelope) -> Self {
+        Self { envelope, ..self }
+    }
+
+    /// The document does not show it: a decision of ours.
+    #[must_use]
+    pub const fn assumed(self) -> Self {
+        Self { source: Source::Decision, ..self }
+    }
+
+    /// Sending it again does no harm, since the service knows it by a field of its body or does it but once.
+    #[must_use]
+    pub const fn repeatable(self) -> Self {
+        Self { repeat: Repeat::Always, ..self }
+    }
+
+    /// Where a field of this name travels.
+    pub(crate) fn place(&self, field: &str) -> Place {
+        let in_path = self.path.split('/').any(|segment| segment.strip_prefix('{').and_then(|s| s.strip_suffix('}')) == Some(field));
+        if in_path {
+            Place::Path
+        } else if self.query.contains(&field) {
+            Place::Query
+        } else {
+            Place::Body
+        }
+    }
+}
+
+/// Where a field travels.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Place {
+    Body,
+    Path,
+    Query,
+}
+
+/// An HTTP method of the interface.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Method {
+    /// `DELETE`
+    Delete,
+    /// `GET`
+    Get,
+    /// `POST`
+    Post,
+    /// `PUT`
+    Put,
+}
+
+impl Method {
+    /// As it is written on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Delete => "DELETE",
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+        }
+    }
+}
+
+/// The two envelopes of the document.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Envelope {
+    /// `{success, message, data}`, of the session operations.
+    Session,
+    /// `{status_code, response_type, data, message?}`, of all others.
+    Standard,
+}
+
+/// Where an operation comes from.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Source {
+    /// `decisions.md`: the sandbox's own rule; a real service may have decided otherwise.
+    Decision,
+    /// `interface.md`.
+    Documented,
+}
+
+/// Whether an operation may be sent again when its answer was lost.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Repeat {
+    /// It does no harm.
+    Always,
+    /// It may do twice what was asked once.
+    Never,
+}

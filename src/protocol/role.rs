@@ -1,0 +1,109 @@
+//! A role is what an operation asks for; a credential fulfils roles.
+
+use crate::values::{ClientSecret, SessionToken};
+
+/// Who may send an operation.
+pub trait Role {
+    /// Its name, as the errors say it.
+    const NAME: &'static str;
+    /// Whether a credential of this kind fulfils it. The sandbox asks at run time what [`Fulfils`] says at compile time.
+    fn admits(kind: CredentialKind) -> bool;
+}
+
+macro_rules! roles {
+    ($($(#[$doc:meta])* $name:ident ($word:literal): $($kind:ident)|+;)+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        #[non_exhaustive]
+        pub struct $name;
+
+        impl Role for $name {
+            const NAME: &'static str = $word;
+            fn admits(kind: CredentialKind) -> bool {
+                matches!(kind, $(CredentialKind::$kind)|+)
+            }
+        }
+    )+};
+}
+
+roles! {
+    /// The merchant's server: the secret key.
+    Merchant("merchant"): SecretKey;
+    /// One customer's session: the session token.
+    Session("session"): SessionToken;
+    /// The merchant or one of its customers: the secret key or a session token.
+    Customer("customer"): SecretKey | SessionToken;
+    /// Who may move an intent: those, or the intent's own client secret.
+    Payer("payer"): SecretKey | SessionToken | ClientSecret;
+    /// All of them, and nobody at all where the service allows it.
+    Anyone("anyone"): SecretKey | SessionToken | ClientSecret | None;
+}
+
+/// The kinds of credential.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum CredentialKind {
+    /// The secret of one intent.
+    ClientSecret,
+    /// None at all.
+    None,
+    /// The merchant's secret key.
+    SecretKey,
+    /// A customer's session token.
+    SessionToken,
+}
+
+/// What is sent as the Bearer value.
+pub trait Credential {
+    /// The Bearer value, or none.
+    fn bearer(&self) -> Option<&str>;
+}
+
+/// A credential that may send operations asking for the role `R`.
+///
+/// A session token may validate a session:
+/// ```
+/// use guichet::{operations::ValidateSession, protocol::{Fulfils, Operation}, values::SessionToken};
+/// fn may_send<O: Operation, C: Fulfils<O::Role>>(_: &C, _: &O) {}
+/// may_send(&SessionToken::new("cst_test_…"), &ValidateSession::new());
+/// ```
+/// and may not make a payment intent, which asks for the secret key. This does not compile:
+/// ```compile_fail,E0277
+/// use guichet::{operations::{CreatePaymentIntent, CreateSession}, protocol::{Fulfils, Operation}, values::{Email, SessionToken}};
+/// fn may_send<O: Operation, C: Fulfils<O::Role>>(_: &C, _: &O) {}
+/// may_send(&SessionToken::new("cst_test_…"), &CreateSession::new(Email::new("awa@example.com").unwrap()));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` may not send an operation that asks for the role `{R}`",
+    note = "operations of `Merchant` need the secret key, which exists only in `guichet::native`, on the merchant's server",
+    note = "operations of `Session` are about one customer's session and take its token: `client.customer(&token)`"
+)]
+pub trait Fulfils<R: Role>: Credential {}
+
+impl Credential for SessionToken {
+    fn bearer(&self) -> Option<&str> {
+        Some(self.expose())
+    }
+}
+impl Fulfils<Session> for SessionToken {}
+impl Fulfils<Customer> for SessionToken {}
+impl Fulfils<Payer> for SessionToken {}
+impl Fulfils<Anyone> for SessionToken {}
+
+impl Credential for ClientSecret {
+    fn bearer(&self) -> Option<&str> {
+        Some(self.expose())
+    }
+}
+impl Fulfils<Payer> for ClientSecret {}
+impl Fulfils<Anyone> for ClientSecret {}
+
+/// No credential, for what a service lets anyone read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoCredential;
+
+impl Credential for NoCredential {
+    fn bearer(&self) -> Option<&str> {
+        None
+    }
+}
+impl Fulfils<Anyone> for NoCredential {}

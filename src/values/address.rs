@@ -1,0 +1,130 @@
+//! Which addresses a customer may be sent to: one rule, for a `checkout_url`, a `redirect_url` and a next action.
+
+use super::Invalid;
+use crate::platform::read_address;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What the URL Standard's parser says of an address (`crate::platform` asks it).
+pub(crate) struct Parts {
+    /// The scheme with its colon: `https:`.
+    pub protocol: String,
+    /// The host without its port; IPv6 in brackets.
+    pub hostname: String,
+    /// Scheme, host and port.
+    pub origin: String,
+    /// Whether there is a user name or a password in it.
+    pub has_userinfo: bool,
+}
+
+/// An address that may be followed: absolute https (http on loopback alone), no userinfo, nothing a parser would mend.
+///
+/// Prints its origin alone: the rest may carry a secret.
+#[derive(Clone, Eq, PartialEq)]
+pub struct Address {
+    text: String,
+    origin: String,
+}
+
+impl Address {
+    /// Checks the text as it was sent, before any parser mends it, and then what the parser says of it.
+    ///
+    /// # Errors
+    /// [`Invalid`] says which rule the text breaks. It never repeats the text, which may carry a secret.
+    pub fn new(text: &str) -> Result<Self, Invalid> {
+        check_text(text)?;
+        let parts = read_address(text).ok_or(Invalid::because("The address is not an absolute address: https://example.com/path."))?;
+        if parts.has_userinfo {
+            return Err(Invalid::because("The address may hold no user name and no password."));
+        }
+        match parts.protocol.as_str() {
+            "https:" => {}
+            "http:" if is_loopback(&parts.hostname) => {}
+            "http:" => return Err(Invalid::because("The address must begin with https:// (http:// is for localhost, 127.0.0.0/8 and [::1]).")),
+            _ => return Err(Invalid::because("The address must begin with https://.")),
+        }
+        Ok(Self { text: text.to_owned(), origin: parts.origin })
+    }
+
+    /// The text as it was sent.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Scheme, host and port.
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({}/***)", self.origin)
+    }
+}
+
+/// The rules on the text alone: an absolute address with an authority, of at most 2,048 characters.
+fn check_text(text: &str) -> Result<(), Invalid> {
+    if text.is_empty() {
+        return Err(Invalid::because("The address is empty."));
+    }
+    if text.chars().count() > 2048 {
+        return Err(Invalid::because("The address is longer than 2,048 characters."));
+    }
+    if text.chars().any(|c| c < ' ' || c == '\u{7f}') {
+        return Err(Invalid::because("The address holds a control character."));
+    }
+    if text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace) {
+        return Err(Invalid::because("The address begins or ends with a space."));
+    }
+    if text.contains('\\') {
+        return Err(Invalid::because("The address holds a backslash."));
+    }
+    // A parser reads `https:host` and `https:///host` as if the slashes were right; an honest address has two.
+    let authority = text.split_once("://").map(|(_, rest)| rest).unwrap_or_default();
+    if authority.is_empty() || authority.starts_with(['/', '?', '#']) {
+        return Err(Invalid::because("The address is not an absolute address: https://example.com/path."));
+    }
+    // Said of the text, since a parser drops an empty user name (`https://@host`).
+    if authority.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@')) {
+        return Err(Invalid::because("The address may hold no user name and no password."));
+    }
+    Ok(())
+}
+
+/// `localhost`, 127.0.0.0/8 and `[::1]`, as the parser writes them.
+fn is_loopback(hostname: &str) -> bool {
+    hostname == "localhost"
+        || hostname == "[::1]"
+        || hostname.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The address a customer is sent back to after paying, checked by the rule of [`Address`].
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct RedirectUrl(String);
+
+impl RedirectUrl {
+    /// Checks the address.
+    ///
+    /// # Errors
+    /// [`Invalid`] says which rule the text breaks.
+    pub fn new(text: &str) -> Result<Self, Invalid> {
+        Address::new(text).map(|address| Self(address.text))
+    }
+
+    /// The text as it was given.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::str::FromStr for RedirectUrl {
+    type Err = Invalid;
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        Self::new(text)
+    }
+}

@@ -1,0 +1,53 @@
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// A number of a reply, kept as the text it was sent in: `145.10` stays `145.10`, and no float ever holds money.
+///
+/// ```
+/// use guichet::values::Figure;
+/// let fee: Figure = serde_json::from_str("145.10").unwrap();
+/// assert_eq!(fee.as_str(), "145.10");
+/// ```
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Figure(String);
+
+impl Figure {
+    /// The text of the number.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The figure as a whole number of smallest units; `None` where it has a fraction or does not fit.
+    #[must_use]
+    pub fn units(&self) -> Option<u64> {
+        self.0.parse().ok()
+    }
+}
+
+impl From<u64> for Figure {
+    fn from(units: u64) -> Self {
+        Self(units.to_string())
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Figure {
+    /// Reads a JSON number, or a string that a service uses in its place.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        let text = raw.get().trim_matches('"');
+        if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && text.len() <= 64 {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(D::Error::custom("expected a number"))
+        }
+    }
+}

@@ -1,0 +1,49 @@
+use super::{Invalid, text_value};
+
+/// An identifier is opaque: any text that is there. The service alone knows whether it exists.
+fn present(text: &str) -> Result<(), Invalid> {
+    if text.is_empty() { Err(Invalid::because("An identifier may not be empty.")) } else { Ok(()) }
+}
+
+text_value! {
+    /// The identifier of a payment intent.
+    IntentId, present
+}
+text_value! {
+    /// The service's public reference of a transaction.
+    PaymentRef, present
+}
+text_value! {
+    /// The identifier of a customer.
+    CustomerId, present
+}
+text_value! {
+    /// The identifier of a payment method in the list: `svc_mobile_money`.
+    MethodId, present
+}
+
+text_value! {
+    /// The merchant's own, unique name of a transaction: what makes a create safe to repeat. 1 to 255 characters.
+    MerchantReference, |text| {
+        if (1..=255).contains(&text.chars().count()) && !text.chars().any(char::is_control) {
+            Ok(())
+        } else {
+            Err(Invalid::because("A merchant_reference is 1 to 255 characters without control characters, unique to the transaction: ORDER-17."))
+        }
+    }
+}
+
+text_value! {
+    /// The code a fee is asked by: `mobile_money`, `card`. Not the identifier of the list, which is `svc_mobile_money`.
+    MethodCode, |text| {
+        if text.is_empty() { Err(Invalid::because("A payment method code may not be empty: mobile_money or card.")) } else { Ok(()) }
+    }
+}
+
+impl MethodId {
+    /// The fee code of a method of the list: its identifier without `svc_` (a decision of ours).
+    #[must_use]
+    pub fn code(&self) -> MethodCode {
+        MethodCode(self.0.strip_prefix("svc_").unwrap_or(&self.0).to_owned())
+    }
+}

@@ -1,0 +1,96 @@
+//! The words of the interface, each checked at its door and never again.
+//!
+//! A value is made from text by `new`, which says what is wrong in words that can be shown. It is written as the
+//! document writes it. Secrets print as `***`.
+
+mod address;
+mod contact;
+mod figure;
+mod ids;
+mod moment;
+mod money;
+mod secrets;
+mod words;
+
+pub(crate) use address::Parts;
+pub use address::{Address, RedirectUrl};
+pub use contact::{Country, Email, Phone};
+pub use figure::Figure;
+pub use ids::{CustomerId, IntentId, MerchantReference, MethodCode, MethodId, PaymentRef};
+pub use moment::Moment;
+pub use money::{Amount, Currency};
+pub use secrets::{CheckoutUrl, ClientSecret, Secret, SessionToken, looks_like_a_secret_key};
+pub use words::{CardType, ConfirmationMethod, FeeBearer, IntentStatus};
+
+use std::fmt;
+
+/// Why a text is not the value it should be: one sentence that says what to do.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Invalid(std::borrow::Cow<'static, str>);
+
+impl Invalid {
+    /// What is wrong, in a sentence that can be shown to a person.
+    pub fn because(reason: impl Into<std::borrow::Cow<'static, str>>) -> Self {
+        Self(reason.into())
+    }
+
+    /// The sentence.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// What every checked text value is: made from text, read as text, written as text.
+///
+/// Reading (`Deserialize`) is from a reply and takes what the service says without checking: a real service may
+/// have decided otherwise, and a client hands on what it was given.
+macro_rules! text_value {
+    ($(#[$doc:meta])* $name:ident, $check:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, serde::Deserialize, serde::Serialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Checks the text.
+            ///
+            /// # Errors
+            /// [`Invalid`] says what the text should be.
+            pub fn new(text: impl Into<String>) -> Result<Self, $crate::values::Invalid> {
+                let text = text.into();
+                let check: fn(&str) -> Result<(), $crate::values::Invalid> = $check;
+                check(&text)?;
+                Ok(Self(text))
+            }
+
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::values::Invalid;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::new(text)
+            }
+        }
+    };
+}
+pub(crate) use text_value;

@@ -1,0 +1,59 @@
+use super::Invalid;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// A moment in UTC, to the second. Written as ISO 8601 (`2026-11-21T10:30:00Z`), counted as Unix seconds.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Moment(i64);
+
+impl Moment {
+    /// From Unix seconds.
+    #[must_use]
+    pub const fn from_unix(seconds: i64) -> Self {
+        Self(seconds)
+    }
+
+    /// As Unix seconds.
+    #[must_use]
+    pub const fn unix(self) -> i64 {
+        self.0
+    }
+
+    /// This many seconds later.
+    #[must_use]
+    pub const fn plus(self, seconds: i64) -> Self {
+        Self(self.0.saturating_add(seconds))
+    }
+
+    /// Reads ISO 8601 with its offset.
+    ///
+    /// # Errors
+    /// [`Invalid`] for any other text.
+    pub fn new(text: &str) -> Result<Self, Invalid> {
+        text.parse::<jiff::Timestamp>()
+            .map(|at| Self(at.as_second()))
+            .map_err(|_| Invalid::because("A moment is written 2026-11-21T10:30:00Z."))
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_second(self.0) {
+            Ok(at) => fmt::Display::fmt(&at, f),
+            Err(_) => f.write_str("a moment out of range"),
+        }
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::new(&text).map_err(serde::de::Error::custom)
+    }
+}

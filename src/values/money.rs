@@ -1,0 +1,98 @@
+use super::{Invalid, text_value};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// An amount of money in the smallest unit of its currency, written as a string: `"5000"` is 5 000 XAF or 50.00 USD.
+///
+/// One to fifteen digits, not beginning with zero.
+///
+/// ```
+/// use guichet::values::Amount;
+/// assert_eq!(Amount::new("5000").unwrap().units(), 5000);
+/// assert!(Amount::new("5.5").is_err());
+/// ```
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Amount(u64);
+
+impl Amount {
+    /// Checks the text.
+    ///
+    /// # Errors
+    /// [`Invalid`] for anything but `^[1-9][0-9]{0,14}$`.
+    pub fn new(text: &str) -> Result<Self, Invalid> {
+        let shaped = (1..=15).contains(&text.len()) && !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
+        match text.parse() {
+            Ok(units) if shaped => Ok(Self(units)),
+            _ => Err(Invalid::because(
+                "An amount is a string of 1 to 15 digits in the smallest currency unit, not beginning with 0: \"5000\".",
+            )),
+        }
+    }
+
+    /// The amount, counted in the smallest unit.
+    #[must_use]
+    pub fn units(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl std::str::FromStr for Amount {
+    type Err = Invalid;
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        Self::new(text)
+    }
+}
+
+impl Serialize for Amount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::new(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+text_value! {
+    /// A currency by its three-letter ISO 4217 code, in capitals: `XAF`.
+    Currency, |text| {
+        if text.len() == 3 && text.bytes().all(|b| b.is_ascii_uppercase()) {
+            Ok(())
+        } else {
+            Err(Invalid::because("A currency is its three-letter ISO code in capitals: XAF."))
+        }
+    }
+}
+
+impl Currency {
+    /// The Central African franc, the document's default. It has no smaller unit.
+    #[must_use]
+    pub fn xaf() -> Self {
+        Self("XAF".into())
+    }
+
+    /// How many decimals the smallest unit stands for, where it is known (a decision of ours): XAF 0, USD 2.
+    #[must_use]
+    pub fn exponent(&self) -> Option<u8> {
+        match self.as_str() {
+            "XAF" | "XOF" | "RWF" | "UGX" => Some(0),
+            "NGN" | "GHS" | "KES" | "USD" | "EUR" => Some(2),
+            _ => None,
+        }
+    }
+}
+
+impl Default for Currency {
+    fn default() -> Self {
+        Self::xaf()
+    }
+}

@@ -1,0 +1,78 @@
+use serde::{Deserialize, Deserializer};
+use std::fmt;
+
+/// A text that no log, message or error may show: it prints as `***`, and is not `Serialize`.
+#[derive(Clone, Eq, PartialEq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Keeps a text secret.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself, for the one place that sends it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self)
+    }
+}
+
+macro_rules! credential {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
+        #[serde(transparent)]
+        pub struct $name(Secret);
+
+        impl $name {
+            /// Takes the text as it is: its shape is the service's own affair.
+            #[must_use]
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(Secret::new(text))
+            }
+
+            /// The text itself, for the one place that sends it.
+            #[must_use]
+            pub fn expose(&self) -> &str {
+                self.0.expose()
+            }
+        }
+    };
+}
+
+credential! {
+    /// A customer's short-lived token: the credential of the browser. Prints as `***`.
+    SessionToken
+}
+credential! {
+    /// The secret of one payment intent, with which its customer pays it. Prints as `***`.
+    ClientSecret
+}
+credential! {
+    /// Where a customer pays: an address that carries the intent's client secret. Prints as `***`.
+    CheckoutUrl
+}
+
+/// Whether a text is shaped like a merchant's secret key (`sk_`, `rk_`, `FLWSECK`).
+///
+/// The browser refuses such a value before any I/O, whatever it was meant to be.
+#[must_use]
+pub fn looks_like_a_secret_key(text: &str) -> bool {
+    let text = text.trim_start();
+    let text = text.strip_prefix("Bearer ").unwrap_or(text).trim_start();
+    ["sk_", "rk_", "FLWSECK"].iter().any(|prefix| text.starts_with(prefix))
+}

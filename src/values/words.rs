@@ -1,0 +1,130 @@
+//! Closed choices of the document. What a client *sends* is closed; what it *reads* may be a word it does not know.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A choice that is sent: closed, with the document's own words and default.
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident { $($(#[$case_doc:meta])* $case:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$case_doc])* #[serde(rename = $word)] $case),+ }
+
+        impl $name {
+            /// The word of the document.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$case => $word),+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = super::Invalid;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text {
+                    $($word => Ok(Self::$case),)+
+                    _ => Err(super::Invalid::because(concat!("It is one of:" $(, " ", $word)+, "."))),
+                }
+            }
+        }
+    };
+}
+
+choice! {
+    /// Where a card is from, for its fee.
+    CardType {
+        /// The document's default.
+        #[default]
+        Local = "local",
+        /// A card of another country.
+        International = "international",
+    }
+}
+
+choice! {
+    /// Who bears the fee.
+    FeeBearer {
+        /// Fees are deducted from the payout; the customer pays exactly the amount. The document's default.
+        #[default]
+        Merchant = "merchant",
+        /// Fees are added on top; the merchant receives the full amount.
+        Customer = "customer",
+    }
+}
+
+choice! {
+    /// How an intent is confirmed.
+    ConfirmationMethod {
+        /// By the hosted flow. The document's default.
+        #[default]
+        Automatic = "automatic",
+        /// By a call of the merchant's server.
+        Manual = "manual",
+    }
+}
+
+/// Where a payment intent stands. A word of the service that is not known here is kept as it is.
+#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq)]
+#[serde(from = "String")]
+#[non_exhaustive]
+pub enum IntentStatus {
+    /// The customer has something to do.
+    RequiresAction,
+    /// The payment is on its way.
+    Processing,
+    /// Paid. Final.
+    Succeeded,
+    /// Not paid, and cannot be. Final.
+    Failed,
+    /// Called off or expired. Final.
+    Canceled,
+    /// A word of the service that this version does not know.
+    Unknown(String),
+}
+
+impl IntentStatus {
+    /// The word of the document.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::RequiresAction => "requires_action",
+            Self::Processing => "processing",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Canceled => "canceled",
+            Self::Unknown(word) => word,
+        }
+    }
+
+    /// Whether nothing can change any more.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed | Self::Canceled)
+    }
+}
+
+impl From<String> for IntentStatus {
+    fn from(word: String) -> Self {
+        match word.as_str() {
+            "requires_action" => Self::RequiresAction,
+            "processing" => Self::Processing,
+            "succeeded" => Self::Succeeded,
+            "failed" => Self::Failed,
+            "canceled" => Self::Canceled,
+            _ => Self::Unknown(word),
+        }
+    }
+}
+
+impl fmt::Display for IntentStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
