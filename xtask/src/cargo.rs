@@ -1,0 +1,183 @@
+//! Cargo, called from inside a cargo command.
+
+use std::env;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+/// The root of the checkout.
+pub fn root() -> PathBuf {
+    // At run time where it can be, so that a moved checkout finds itself.
+    let xtask = env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    xtask
+        .parent()
+        .expect("xtask lies in a folder of the checkout")
+        .to_owned()
+}
+
+/// `program`, to be run at the root of the checkout as if it had been typed there.
+///
+/// What `cargo run` put into the environment for xtask is taken out again: some
+/// build scripts watch those names, and would run anew each time the same build
+/// is asked for by hand and by xtask in turn.
+pub fn at_root(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(root());
+    for (name, _) in env::vars_os() {
+        if name.to_str().is_some_and(is_of_this_run) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+fn is_of_this_run(name: &str) -> bool {
+    name.starts_with("CARGO_PKG_")
+        || name.starts_with("CARGO_MANIFEST_")
+        || matches!(
+            name,
+            "CARGO_BIN_NAME" | "CARGO_CRATE_NAME" | "CARGO_PRIMARY_PACKAGE" | "OUT_DIR"
+        )
+}
+
+/// `cargo <args>`.
+pub fn cargo<'a>(args: impl IntoIterator<Item = &'a str>) -> Command {
+    let mut command = at_root(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(args);
+    command
+}
+
+/// Runs `command` to its end; its output is shown as it comes.
+pub fn run(command: &mut Command) -> Result<()> {
+    let name = spelled(command);
+    let status = command
+        .status()
+        .with_context(|| format!("`{name}` could not be started"))?;
+    if !status.success() {
+        bail!("`{name}` failed ({status})");
+    }
+    Ok(())
+}
+
+/// Runs `command` to its end, handing each line of its standard output to `line`.
+pub fn run_reading(command: &mut Command, mut line: impl FnMut(&str)) -> Result<()> {
+    let name = spelled(command);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("`{name}` could not be started"))?;
+    let stdout = child.stdout.take().expect("standard output was piped");
+    for said in BufReader::new(stdout).split(b'\n') {
+        line(&String::from_utf8_lossy(&said?));
+    }
+    let status = child.wait()?;
+    if !status.success() {
+        bail!("`{name}` failed ({status})");
+    }
+    Ok(())
+}
+
+/// The command as one would type it.
+fn spelled(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let mut name = program
+        .file_name()
+        .unwrap_or(program.as_os_str())
+        .to_string_lossy()
+        .into_owned();
+    for arg in command.get_args() {
+        name.push(' ');
+        name.push_str(&arg.to_string_lossy());
+    }
+    name
+}
+
+/// One thing that cargo built of the package `guichet`.
+#[derive(Debug, PartialEq)]
+pub struct Artifact {
+    pub version: String,
+    pub files: Vec<PathBuf>,
+    pub executable: Option<PathBuf>,
+}
+
+/// Builds by `command` and tells what came of it for the package `guichet`.
+///
+/// Cargo itself says where its files are, so that every way of moving the
+/// target folder is respected.
+pub fn build(command: &mut Command) -> Result<Vec<Artifact>> {
+    let mut artifacts = Vec::new();
+    run_reading(command, |line| artifacts.extend(artifact(line)))?;
+    Ok(artifacts)
+}
+
+/// What a line of `--message-format=json` says was built of `guichet`.
+fn artifact(line: &str) -> Option<Artifact> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    if message["reason"] != "compiler-artifact" {
+        return None;
+    }
+    let (name, version) = name_and_version(message["package_id"].as_str()?)?;
+    if name != "guichet" {
+        return None;
+    }
+    let path = |value: &Value| value.as_str().map(PathBuf::from);
+    Some(Artifact {
+        version: version.to_owned(),
+        files: message["filenames"]
+            .as_array()?
+            .iter()
+            .filter_map(path)
+            .collect(),
+        executable: path(&message["executable"]),
+    })
+}
+
+/// Reads a package id: `…/guichet#0.1.0` or `…/checkout#guichet@0.1.0`.
+fn name_and_version(package_id: &str) -> Option<(&str, &str)> {
+    let (url, fragment) = package_id.rsplit_once('#')?;
+    Some(match fragment.split_once('@') {
+        Some((name, version)) => (name, version),
+        None => (url.rsplit_once('/')?.1, fragment),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_id_is_read_whatever_the_folder_is_called() {
+        assert_eq!(
+            name_and_version("path+file:///home/a/checkout#guichet@0.1.0"),
+            Some(("guichet", "0.1.0"))
+        );
+        assert_eq!(
+            name_and_version("path+file:///home/a/guichet#0.1.0"),
+            Some(("guichet", "0.1.0"))
+        );
+    }
+
+    #[test]
+    fn only_what_was_built_of_guichet_is_told() {
+        let ours = r#"{"reason":"compiler-artifact","package_id":"path+file:///c#guichet@0.1.0",
+            "filenames":["/t/guichet.wasm"],"executable":null,"fresh":true}"#;
+        assert_eq!(
+            artifact(ours),
+            Some(Artifact {
+                version: "0.1.0".to_owned(),
+                files: vec!["/t/guichet.wasm".into()],
+                executable: None,
+            })
+        );
+        assert_eq!(artifact(&ours.replace("guichet@", "serde@")), None);
+        assert_eq!(
+            artifact(r#"{"reason":"build-finished","success":true}"#),
+            None
+        );
+        assert_eq!(artifact("warning: not JSON"), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! `cargo xtask demo`: a shop and the service it buys from, ready to be tried.
+//! `cargo xtask demo --check`: the same purchase, made by a headless browser.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use crate::cargo::{self, at_root, cargo, root, run};
+use crate::steps::Steps;
+use crate::{pack, setup};
+
+pub fn verb(args: &[String]) -> Result<()> {
+    match args {
+        [check] if check == "--check" => check_purchase(),
+        for_the_shop => open_shop(for_the_shop),
+    }
+}
+
+/// Builds all that a purchase needs and hands over to `guichet demo`.
+fn open_shop(args: &[String]) -> Result<()> {
+    let mut steps = Steps::begin();
+    steps.step("the wasm32 target", setup::wasm_target)?;
+    let packed = pack::quick(&mut steps)?;
+    let guichet = steps.step("the shop and the sandbox", |_| build_guichet())?;
+    println!(
+        "\nReady after {}. Starting the shop; Ctrl-C stops it.\n",
+        steps.so_far()
+    );
+    hand_over(
+        at_root(guichet)
+            .arg("demo")
+            .arg("--package")
+            .arg(packed.place)
+            .args(args),
+    )
+}
+
+/// The `guichet` command, built.
+fn build_guichet() -> Result<PathBuf> {
+    cargo::build(&mut cargo([
+        "build",
+        "--package=guichet",
+        "--bin=guichet",
+        "--features=cli",
+        "--message-format=json-render-diagnostics",
+    ]))?
+    .into_iter()
+    .find_map(|artifact| artifact.executable)
+    .context("cargo built no `guichet` command")
+}
+
+/// Becomes `command`, so that Ctrl-C and its exit code are its own.
+#[cfg(unix)]
+fn hand_over(command: &mut Command) -> Result<()> {
+    use std::os::unix::process::CommandExt as _;
+
+    Err(command.exec()).context("`guichet demo` could not be started")
+}
+
+/// Runs `command` to its end. Ctrl-C reaches it as it reaches us.
+#[cfg(not(unix))]
+fn hand_over(command: &mut Command) -> Result<()> {
+    run(command)
+}
+
+/// The purchase in a headless browser. The test says each step with its time.
+fn check_purchase() -> Result<()> {
+    const PURCHASE: [&str; 4] = [
+        "test",
+        "--package=guichet",
+        "--features=cli",
+        "--test=purchase",
+    ];
+
+    let mut steps = Steps::begin();
+    steps.step("the wasm32 target", setup::wasm_target)?;
+    steps.step("the browser", setup::browser)?;
+    pack::quick(&mut steps)?;
+    steps.step("the shop, the sandbox and the customer", |_| {
+        run(cargo(PURCHASE).arg("--no-run"))
+    })?;
+    let pictures = root().join("target/demo");
+    let bought = steps.step("the purchase", |_| {
+        clear(&pictures)?;
+        run(cargo(PURCHASE)
+            .args(["--", "--nocapture", "--test-threads=1"])
+            .env("GUICHET_PICTURES", &pictures))
+    });
+    println!("\n{}", steps.table());
+    let left = fs::read_dir(&pictures).map_or(0, Iterator::count);
+    println!("\n{left} pictures in target/demo/");
+    bought
+}
+
+/// Makes the folder, empty: old pictures would be taken for new ones.
+fn clear(folder: &PathBuf) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    Ok(fs::create_dir_all(folder)?)
+}

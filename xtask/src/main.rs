@@ -1,0 +1,46 @@
+//! The project's own commands. Each verb is one file.
+
+mod bytes;
+mod cargo;
+mod demo;
+mod pack;
+mod setup;
+mod steps;
+mod test;
+mod types;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <verb>
+
+  demo            build everything, start a shop and the service it buys from,
+                  print the address to open (Ctrl-C stops it)
+  demo --check    the same purchase in a headless browser, step by step;
+                  pictures of each page are left in target/demo/
+  test            everything the project promises, browsers included
+  pack --quick    the npm package, into target/npm/package/";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let result = match args.split_first() {
+        Some((verb, rest)) => match verb.as_str() {
+            "demo" => demo::verb(rest),
+            "test" => test::verb(rest),
+            "pack" => pack::verb(rest),
+            "help" | "--help" | "-h" => {
+                println!("{USAGE}");
+                Ok(())
+            }
+            _ => Err(anyhow::anyhow!("there is no verb `{verb}`\n\n{USAGE}")),
+        },
+        None => Err(anyhow::anyhow!("{USAGE}")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\n{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

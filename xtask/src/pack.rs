@@ -1,0 +1,322 @@
+//! `cargo xtask pack --quick`: the npm package, by Rust alone.
+//!
+//! What a page loads is written to `target/npm/package/`: the hand-written
+//! modules of `pkg-template/`, and under `core/` the crate as wasm, its glue, and
+//! the same wasm as text, for the entry that carries it inside.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use base64::Engine as _;
+use wasm_bindgen_cli_support::Bindgen;
+
+use crate::bytes::Weight;
+use crate::cargo::{self, cargo, root};
+use crate::setup;
+use crate::steps::Steps;
+
+/// The stem of the wasm and its glue: `core/guichet_core.js`, `core/guichet_core_bg.wasm`.
+const CORE: &str = "guichet_core";
+
+pub fn verb(args: &[String]) -> Result<()> {
+    match args {
+        [quick] if quick == "--quick" => {}
+        _ => bail!("usage: cargo xtask pack --quick"),
+    }
+    let mut steps = Steps::begin();
+    steps.step("the wasm32 target", setup::wasm_target)?;
+    let packed = quick(&mut steps)?;
+    println!("\n{packed}");
+    Ok(())
+}
+
+/// Builds the wasm and puts the package into its place.
+pub fn quick(steps: &mut Steps) -> Result<Packed> {
+    let core = steps.step("the crate as wasm", |remark| {
+        let core = build_wasm()?;
+        *remark = format!("guichet {}", core.version);
+        Ok(core)
+    })?;
+    steps.step("the package", |remark| {
+        let (packed, fresh) = core.package()?;
+        *remark = if fresh {
+            format!("written to {}", shown(&packed.place))
+        } else {
+            format!("{} is up to date", shown(&packed.place))
+        };
+        Ok(packed)
+    })
+}
+
+/// A package in its place, and what it weighs.
+pub struct Packed {
+    pub place: PathBuf,
+    wasm: Weight,
+    glue: Weight,
+}
+
+impl std::fmt::Display for Packed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "{:<16}{}", "bytes", Weight::TITLE)?;
+        writeln!(f, "{:<16}{}", "wasm", self.wasm)?;
+        write!(f, "{:<16}{}", "glue", self.glue)
+    }
+}
+
+/// The crate as cargo builds it for wasm32, before the glue is made.
+struct Core {
+    version: String,
+    wasm: Vec<u8>,
+}
+
+fn build_wasm() -> Result<Core> {
+    let built = cargo::build(&mut cargo([
+        "rustc",
+        "--package=guichet",
+        "--lib",
+        "--profile=wasm",
+        "--target=wasm32-unknown-unknown",
+        "--crate-type=cdylib",
+        "--message-format=json-render-diagnostics",
+    ]))?;
+    for artifact in built {
+        let is_wasm = |file: &&PathBuf| file.extension().is_some_and(|ending| ending == "wasm");
+        if let Some(file) = artifact.files.iter().find(is_wasm) {
+            return Ok(Core {
+                wasm: read(file)?,
+                version: artifact.version,
+            });
+        }
+    }
+    bail!("cargo built no .wasm of the package `guichet`");
+}
+
+impl Core {
+    /// Brings the package up to date, and says whether it had to be written.
+    fn package(&self) -> Result<(Packed, bool)> {
+        let npm = root().join("target/npm");
+        let template = root().join("pkg-template");
+        let place = npm.join("package");
+        let stamp_file = npm.join("package.stamp");
+        let stamp = self.stamp(&template)?;
+        if let Some(packed) = up_to_date(&place, &stamp_file, stamp) {
+            return Ok((packed, false));
+        }
+
+        // Built beside its place and moved there when it is whole: a server that
+        // reads the folder meanwhile never sees half of one.
+        let fresh = npm.join(format!("package.new-{}", std::process::id()));
+        remove(&fresh)?;
+        copy(&template, &fresh)?;
+        let manifest = fresh.join("package.json");
+        if manifest.exists() {
+            let text = fs::read_to_string(&manifest)?;
+            fs::write(&manifest, with_version(&text, &self.version)?)?;
+        }
+        let core = fresh.join("core");
+        self.bind(&core)?;
+        let wasm = read(&core.join(format!("{CORE}_bg.wasm")))?;
+        fs::write(core.join("inline.js"), inline(&wasm))?;
+        let glue = read(&core.join(format!("{CORE}.js")))?;
+
+        swap(&fresh, &place)?;
+        let packed = Packed {
+            place,
+            wasm: Weight::of(&wasm),
+            glue: Weight::of(&glue),
+        };
+        let weights = format!("{stamp:016x} {} {}\n", packed.wasm.key(), packed.glue.key());
+        fs::write(&stamp_file, weights)?;
+        Ok((packed, true))
+    }
+
+    /// Writes the glue and the wasm that goes with it.
+    fn bind(&self, core: &Path) -> Result<()> {
+        Bindgen::new()
+            .input_bytes(CORE, self.wasm.clone())
+            .web(true)?
+            // The entries say where the wasm is. An address in the glue would make
+            // bundlers emit the file a second time, for the entry that carries it inside.
+            .omit_default_module_path(true)
+            // The types are hand-written: generated ones are looser than what is promised.
+            .typescript(false)
+            .remove_name_section(true)
+            .remove_producers_section(true)
+            .generate(core)
+            .context("the glue could not be generated")
+    }
+
+    /// Changes whenever the package would: the wasm, the template, xtask itself.
+    fn stamp(&self, template: &Path) -> Result<u64> {
+        let mut hasher = DefaultHasher::new();
+        self.version.hash(&mut hasher);
+        self.wasm.hash(&mut hasher);
+        for file in files(template)? {
+            file.strip_prefix(template)?.hash(&mut hasher);
+            read(&file)?.hash(&mut hasher);
+        }
+        let xtask = fs::metadata(std::env::current_exe()?)?;
+        xtask.len().hash(&mut hasher);
+        xtask.modified()?.hash(&mut hasher);
+        Ok(hasher.finish())
+    }
+}
+
+/// The package that stands in `place`, when it was written for this stamp and is all there.
+fn up_to_date(place: &Path, stamp_file: &Path, stamp: u64) -> Option<Packed> {
+    let text = fs::read_to_string(stamp_file).ok()?;
+    let mut words = text.split_whitespace();
+    if words.next()? != format!("{stamp:016x}") {
+        return None;
+    }
+    let packed = Packed {
+        place: place.to_owned(),
+        wasm: Weight::from_key(words.next()?)?,
+        glue: Weight::from_key(words.next()?)?,
+    };
+    let core = place.join("core");
+    let whole = len(&core.join(format!("{CORE}_bg.wasm"))) == Some(packed.wasm.raw)
+        && len(&core.join(format!("{CORE}.js"))) == Some(packed.glue.raw)
+        && core.join("inline.js").exists();
+    whole.then_some(packed)
+}
+
+fn len(file: &Path) -> Option<usize> {
+    fs::metadata(file).ok()?.len().try_into().ok()
+}
+
+/// A module whose default export is the wasm as base64.
+fn inline(wasm: &[u8]) -> String {
+    let text = base64::engine::general_purpose::STANDARD.encode(wasm);
+    format!("export default \"{text}\";\n")
+}
+
+/// The text of a package.json with its version set, and nothing else touched.
+fn with_version(manifest: &str, version: &str) -> Result<String> {
+    let key = "\"version\": \"";
+    let start = manifest
+        .find(key)
+        .context("pkg-template/package.json has no \"version\": \"…\"")?
+        + key.len();
+    let end = start
+        + manifest[start..]
+            .find('"')
+            .context("pkg-template/package.json: the version does not end")?;
+    let filled = format!("{}{version}{}", &manifest[..start], &manifest[end..]);
+    let read: serde_json::Value =
+        serde_json::from_str(&filled).context("pkg-template/package.json is not JSON")?;
+    ensure!(
+        read["version"] == version,
+        "pkg-template/package.json: its first \"version\" is not the package's own"
+    );
+    Ok(filled)
+}
+
+/// Puts the folder `fresh` where `place` is.
+fn swap(fresh: &Path, place: &Path) -> Result<()> {
+    let old = place.with_extension(format!("old-{}", std::process::id()));
+    if place.exists() {
+        fs::rename(place, &old)
+            .with_context(|| format!("{} could not be moved away", place.display()))?;
+    }
+    fs::rename(fresh, place)
+        .with_context(|| format!("{} could not be put in its place", place.display()))?;
+    remove(&old)
+}
+
+/// Copies every file under `from`.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    for file in files(from)? {
+        let target = to.join(file.strip_prefix(from)?);
+        if let Some(folder) = target.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::copy(&file, &target)
+            .with_context(|| format!("{} could not be copied", file.display()))?;
+    }
+    Ok(())
+}
+
+/// Every file under a folder, always in the same order.
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries =
+            fs::read_dir(&folder).with_context(|| format!("{} is missing", folder.display()))?;
+        for entry in entries {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            } else {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn remove(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>> {
+    fs::read(file).with_context(|| format!("{} could not be read", file.display()))
+}
+
+/// A path as one reads it at the root of the checkout.
+fn shown(path: &Path) -> String {
+    path.strip_prefix(root())
+        .unwrap_or(path)
+        .display()
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_version_of_the_manifest_is_touched() {
+        let manifest =
+            "{\n  \"name\": \"guichet\",\n  \"version\": \"0.0.0\",\n  \"type\": \"module\"\n}\n";
+        assert_eq!(
+            with_version(manifest, "1.2.3").expect("it has a version"),
+            manifest.replace("0.0.0", "1.2.3")
+        );
+    }
+
+    #[test]
+    fn a_version_that_is_not_the_packages_own_is_refused() {
+        let nested = r#"{"engine": {"version": "1"}, "version": "0.0.0"}"#;
+        assert!(with_version(nested, "1.2.3").is_err());
+        assert!(with_version("{}", "1.2.3").is_err());
+    }
+
+    #[test]
+    fn the_inlined_wasm_is_a_module_of_one_text() {
+        assert_eq!(inline(b"\0asm"), "export default \"AGFzbQ==\";\n");
+    }
+
+    #[test]
+    fn a_package_is_replaced_whole() {
+        let here = std::env::temp_dir().join(format!("guichet-swap-{}", std::process::id()));
+        let (fresh, place) = (here.join("new"), here.join("package"));
+        for (folder, file) in [(&place, "old.js"), (&fresh, "core/new.js")] {
+            let file = folder.join(file);
+            fs::create_dir_all(file.parent().expect("it has a folder")).expect("a folder");
+            fs::write(file, "").expect("a file");
+        }
+
+        swap(&fresh, &place).expect("swapped");
+
+        assert_eq!(files(&here).expect("readable"), [place.join("core/new.js")]);
+        remove(&here).expect("removed");
+    }
+}

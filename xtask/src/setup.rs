@@ -1,0 +1,165 @@
+//! What a run needs beside cargo, and how it gets there.
+//!
+//! Each of these looks first, adds what is missing where that can be done without
+//! asking anyone (a target by rustup; a Debian package as root), and otherwise says
+//! plainly what is missing and how to get it.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::cargo::{at_root, run};
+
+const WASM: &str = "wasm32-unknown-unknown";
+
+/// The standard library for wasm32.
+pub fn wasm_target(remark: &mut String) -> Result<()> {
+    if has_wasm_target()? {
+        *remark = "already installed".to_owned();
+        return Ok(());
+    }
+    if find("rustup").is_none() {
+        bail!(
+            "Rust's standard library for {WASM} is missing, and so is rustup, which would add it.\n\
+             Install rustup (https://rustup.rs), or your distribution's package for that target\n\
+             (Debian: apt-get install libstd-rust-dev-wasm32), and run this again."
+        );
+    }
+    println!("   missing: adding it by `rustup target add {WASM}`");
+    run(at_root("rustup").args(["target", "add", WASM]))
+        .with_context(|| format!("the target {WASM} could not be added"))?;
+    *remark = "added".to_owned();
+    Ok(())
+}
+
+fn has_wasm_target() -> Result<bool> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = at_root(rustc)
+        .args(["--print", "target-libdir", "--target", WASM])
+        .output()
+        .context("rustc could not be started")?;
+    let folder = String::from_utf8_lossy(&output.stdout);
+    Ok(output.status.success() && Path::new(folder.trim()).exists())
+}
+
+/// Chromium and its WebDriver, for the checks that a browser makes.
+pub fn browser(remark: &mut String) -> Result<()> {
+    require(
+        &[
+            Tool {
+                what: "the browser Chromium",
+                names: &["chromium", "chromium-browser", "google-chrome"],
+                package: "chromium",
+            },
+            Tool {
+                what: "its WebDriver",
+                names: &["chromedriver"],
+                package: "chromium-driver",
+            },
+        ],
+        "macOS: brew install --cask chromium chromedriver. Elsewhere: Chrome and the chromedriver\n\
+         of the same version, from https://googlechromelabs.github.io/chrome-for-testing/, on PATH.",
+        remark,
+    )
+}
+
+/// Node.js and npm, for the check of the package's types.
+pub fn node(remark: &mut String) -> Result<()> {
+    require(
+        &[
+            Tool {
+                what: "Node.js",
+                names: &["node"],
+                package: "nodejs",
+            },
+            Tool {
+                what: "npm",
+                names: &["npm"],
+                package: "npm",
+            },
+        ],
+        "Both come from https://nodejs.org (version 18 or newer).",
+        remark,
+    )
+}
+
+/// A program that must be on PATH under one of its names.
+struct Tool {
+    what: &'static str,
+    names: &'static [&'static str],
+    package: &'static str,
+}
+
+impl Tool {
+    fn is_there(&self) -> bool {
+        self.names.iter().any(|name| find(name).is_some())
+    }
+}
+
+fn require(tools: &[Tool], elsewhere: &str, remark: &mut String) -> Result<()> {
+    let missing = || tools.iter().filter(|tool| !tool.is_there());
+    let packages: Vec<&str> = missing().map(|tool| tool.package).collect();
+    if packages.is_empty() {
+        *remark = "already installed".to_owned();
+        return Ok(());
+    }
+    if is_debian() && is_root() {
+        println!(
+            "   missing: installing {} by apt-get",
+            packages.join(" and ")
+        );
+        apt_get(&packages)?;
+        *remark = "installed".to_owned();
+    }
+    let missing: Vec<String> = missing()
+        .map(|tool| format!("{} (`{}`)", tool.what, tool.names[0]))
+        .collect();
+    if !missing.is_empty() {
+        bail!(
+            "{} missing.\n\
+             Debian: sudo apt-get install {}. {elsewhere}",
+            match missing.as_slice() {
+                [one] => format!("{one} is"),
+                more => format!("{} are", more.join(" and ")),
+            },
+            packages.join(" ")
+        );
+    }
+    Ok(())
+}
+
+fn apt_get(packages: &[&str]) -> Result<()> {
+    let apt_get = |args: &[&str]| {
+        run(at_root("apt-get")
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .stdin(Stdio::null())
+            .arg("-q")
+            .args(args))
+    };
+    apt_get(&["update"])?;
+    apt_get(&[&["install", "-y", "--no-install-recommends"], packages].concat())
+}
+
+/// Debian itself: elsewhere these packages have other names, or are shells of themselves.
+fn is_debian() -> bool {
+    std::fs::read_to_string("/etc/os-release")
+        .is_ok_and(|text| text.lines().any(|line| line == "ID=debian"))
+        && find("apt-get").is_some()
+}
+
+fn is_root() -> bool {
+    Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+/// Where on PATH a program is.
+pub fn find(name: &str) -> Option<PathBuf> {
+    let name = format!("{name}{}", env::consts::EXE_SUFFIX);
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|folder| folder.join(&name))
+        .find(|file| file.is_file())
+}

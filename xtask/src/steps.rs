@@ -1,0 +1,125 @@
+//! A run told as it goes: each step is named before it begins and timed when
+//! it is over, and the whole run can be told again as one table.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+/// The steps of one run, in order.
+pub struct Steps {
+    begun: Instant,
+    taken: Vec<Taken>,
+}
+
+struct Taken {
+    name: String,
+    took: Duration,
+    remark: String,
+    failed: bool,
+}
+
+impl Steps {
+    pub fn begin() -> Self {
+        Self {
+            begun: now(),
+            taken: Vec::new(),
+        }
+    }
+
+    /// Does `work` as the step `name`. What it leaves in `remark` stands behind its time.
+    pub fn step<T>(
+        &mut self,
+        name: &str,
+        work: impl FnOnce(&mut String) -> Result<T>,
+    ) -> Result<T> {
+        println!("{}", bold(&format!("── {name}")));
+        let begun = now();
+        let mut remark = String::new();
+        let result = work(&mut remark);
+        let taken = Taken {
+            name: name.to_owned(),
+            took: begun.elapsed(),
+            remark,
+            failed: result.is_err(),
+        };
+        println!("   {}", taken.line());
+        self.taken.push(taken);
+        result
+    }
+
+    /// How long the run has taken up to here.
+    pub fn so_far(&self) -> String {
+        seconds(self.begun.elapsed())
+    }
+
+    /// Every step with its time, and their sum.
+    pub fn table(&self) -> String {
+        let width = self
+            .taken
+            .iter()
+            .map(|taken| taken.name.chars().count())
+            .max()
+            .unwrap_or(0);
+        let mut table = String::new();
+        for taken in &self.taken {
+            let _ = writeln!(table, "{:<width$}  {}", taken.name, taken.line());
+        }
+        let _ = write!(table, "{:<width$}  {:>8}", "in all", self.so_far());
+        table
+    }
+}
+
+impl Taken {
+    fn line(&self) -> String {
+        let mark = if self.failed { "  FAILED" } else { "" };
+        let gap = if self.remark.is_empty() { "" } else { "  " };
+        format!("{:>8}{mark}{gap}{}", seconds(self.took), self.remark)
+    }
+}
+
+/// `text`, bold where someone looks at it on a terminal.
+pub fn bold(text: &str) -> String {
+    if std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+        format!("\x1b[1m{text}\x1b[0m")
+    } else {
+        text.to_owned()
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "steps are timed for the person who waits for them"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_step_is_marked_in_the_table() {
+        let mut steps = Steps::begin();
+        steps
+            .step("the first", |remark| {
+                *remark = "went well".to_owned();
+                Ok(())
+            })
+            .expect("it cannot fail");
+        let failed: Result<()> = steps.step("second", |_| anyhow::bail!("on purpose"));
+        assert!(failed.is_err());
+
+        let table = steps.table();
+        let lines: Vec<&str> = table.lines().collect();
+        assert!(lines[0].starts_with("the first  ") && lines[0].ends_with("went well"));
+        assert!(lines[1].starts_with("second     ") && lines[1].ends_with("FAILED"));
+        assert!(lines[2].starts_with("in all     "));
+    }
+}
