@@ -1,0 +1,124 @@
+// What the customer types: read, checked for what is plainly missing, marked, wiped.
+//
+// It is kept nowhere but in the fields themselves, and these are wiped when the page goes away.
+// Whether a number is good for paying is for the payment service to say.
+
+const inputs = [...document.querySelectorAll("input[data-param]")];
+const digits = (text) => text.replace(/[\s().+-]/g, "");
+
+// For each field: does what was typed look like one?
+const looksRight = {
+  phone: (text) => /^\d{8,15}$/.test(phoneDigits(text)),
+  number: (text) => /^\d{12,19}$/.test(digits(text)),
+  exp_month: (text) => /^(0?[1-9]|1[0-2])$/.test(text.trim()),
+  exp_year: (text) => /^(\d{2}|\d{4})$/.test(text.trim()),
+  cvc: (text) => /^\d{3,4}$/.test(text.trim()),
+};
+
+/** Shows the fields of one kind of payment method; the others are hidden and wiped. */
+export function showFields(type) {
+  for (const group of document.querySelectorAll("[data-for]")) {
+    group.hidden = group.dataset.for !== type;
+    if (group.hidden) wipe(group);
+  }
+}
+
+/** The payment method as typed, or null, with the fields to mend marked and the first one focused. */
+export function readMethod(type, sentences) {
+  const group = document.querySelector(`[data-for="${type}"]`);
+  const asked = inputs.filter((input) => group.contains(input));
+  const wrong = asked.filter((input) => !looksRight[input.dataset.param](input.value));
+  unmark();
+  for (const input of wrong) mark(input, sentenceFor(input, sentences));
+  if (wrong.length) {
+    wrong[0].focus();
+    return null;
+  }
+  const typed = Object.fromEntries(asked.map((input) => [input.dataset.param, input.value.trim()]));
+  if (type === "mobile_money") return { type, phone: phoneDigits(typed.phone) };
+  const year = Number(typed.exp_year);
+  return {
+    type,
+    card: {
+      number: digits(typed.number),
+      exp_month: Number(typed.exp_month),
+      exp_year: year < 100 ? 2000 + year : year,
+      cvc: typed.cvc,
+    },
+  };
+}
+
+/** Marks the fields that an error of the service names. */
+export function markFrom(error, sentences, described) {
+  const named = error?.code === "test_card_required" ? ["number"]
+    : (error?.fields ?? []).map((field) => String(field.param).split(".").pop());
+  const wrong = inputs.filter((input) => named.includes(input.dataset.param));
+  for (const input of wrong) {
+    mark(input, error.code === "test_card_required" ? described : sentenceFor(input, sentences));
+  }
+}
+
+/** Puts a test number into the form, as if it had been typed. */
+export function fillIn(kind, number) {
+  const set = (param, value) => {
+    inputs.find((input) => input.dataset.param === param).value = value;
+  };
+  unmark();
+  if (kind === "phone") return set("phone", number);
+  set("number", inFours(number));
+  set("exp_month", "12");
+  set("exp_year", "34");
+  set("cvc", "123");
+}
+
+/** Forgets what was typed, everywhere or inside one element. */
+export function wipe(within = document) {
+  for (const input of inputs) if (within.contains(input)) input.value = "";
+  unmark(within);
+}
+
+/** After a decline the number may stand; a security code is typed anew each time. */
+export function wipeSecurityCode() {
+  inputs.find((input) => input.dataset.param === "cvc").value = "";
+}
+
+// In Cameroon people give nine digits, the first a 6; the service wants the country code.
+function phoneDigits(text) {
+  const typed = digits(text).replace(/^00/, "");
+  return /^6\d{8}$/.test(typed) ? `237${typed}` : typed;
+}
+
+function inFours(text) {
+  return digits(text).slice(0, 19).replace(/(\d{4})(?=\d)/g, "$1 ");
+}
+
+function sentenceFor(input, sentences) {
+  const { param } = input.dataset;
+  return sentences[`${param === "number" ? "card_number" : param}_wrong`];
+}
+
+function mark(input, sentence) {
+  input.setAttribute("aria-invalid", "true");
+  document.getElementById(`${input.id}-wrong`).textContent = sentence;
+}
+
+function unmark(within = document) {
+  for (const input of inputs) {
+    if (!within.contains(input)) continue;
+    input.removeAttribute("aria-invalid");
+    document.getElementById(`${input.id}-wrong`).textContent = "";
+  }
+}
+
+for (const input of inputs) {
+  input.addEventListener("input", () => {
+    input.removeAttribute("aria-invalid");
+    document.getElementById(`${input.id}-wrong`).textContent = "";
+    // Grouped only while typing at the end: the caret must not jump in the middle of a correction.
+    if (input.dataset.param === "number" && input.selectionStart === input.value.length) {
+      input.value = inFours(input.value);
+    }
+  });
+}
+// A browser may keep a page it leaves, fields and all, for the back button.
+addEventListener("pagehide", () => wipe());

@@ -1,0 +1,129 @@
+// How the checkout page is drawn. It decides nothing about the payment: checkout.js does.
+//
+// All that comes from outside is put in as text, never as markup.
+
+import { describe, fill, formatMoney, words } from "/checkout/package/words.js";
+
+const ui = (id) => document.getElementById(id);
+const merchant = document.querySelector('meta[name="merchant"]').content;
+const ATTEMPTS = 3; // the sandbox's own rule: a payment may be tried three times on one page
+
+const TONES = {
+  loading: "wait", ready: "info", sending: "wait", waiting: "wait", succeeded: "good", settled: "good",
+  declined: "bad", failed: "bad", canceled: "info", expired: "info", confirm: "good", step_unknown: "bad",
+  uncertain: "wait", link_wrong: "bad", trouble: "bad", status_unknown: "info",
+};
+
+/**
+ * Draws the page: `view` is what to say (its name is the key of its title in the words), `intent`
+ * the payment, `choices` the ways to pay, of which `chosen` is one, `choose` how to take another.
+ */
+export function draw({ view, intent, choices, chosen, choose }, locale) {
+  const { page: say } = words(locale);
+  const { name, error, form, final, type } = view;
+  const money = (amount) => formatMoney(String(amount), intent.currency, locale);
+  const hadFocus = document.activeElement;
+
+  const key = name !== "waiting" || type === "mobile_money" ? name : type === "card" ? "waiting_card" : "waiting_unknown";
+  const values = intent ? { amount: money(intent.amount_payable ?? intent.amount), status: String(intent.status) } : {};
+  const text = [fill(say[`${key}_text`] ?? "", values)];
+  const left = ATTEMPTS - intent?.attempts;
+  if (name === "declined") text.push(say[`attempts_left_${left}`]);
+  if (view.leaving && intent.redirect_url) text.push(say.leave_soon);
+  if (final && !intent?.redirect_url) text.push(say.may_close);
+  const none = form && choices.length === 0;
+
+  const status = ui("status");
+  status.dataset.status = name;
+  status.dataset.tone = TONES[name];
+  status.classList.toggle("quiet", name === "ready" && !none);
+  write("status-title", name === "ready" ? (none ? say.no_methods : "") : titleOf(key, say, values));
+  write("status-reason", error ? describe(error, locale) : "");
+  write("status-text", text.filter(Boolean).join(" "));
+  write("status-note", view.note ? say[view.note] : "");
+  ui("icon").setAttribute("href", `#icon-${iconOf(name, type)}`);
+  ui("slow").hidden = name !== "loading";
+
+  ui("form").hidden = !form || none;
+  ui("again").hidden = !(view.again || (form && choices.some(({ price }) => price === undefined)));
+  const leaving = ui("leave");
+  leaving.hidden = !intent?.redirect_url || !(final || form || view.note === "waiting_very_long");
+  leaving.className = final ? "primary" : "";
+  leaving.textContent = form ? say.leave_unpaid : say.leave;
+  ui("stay").hidden = !(view.leaving && intent.redirect_url);
+
+  if (intent) drawSummary(intent, say, locale);
+  if (form) drawMethods({ intent, choices, chosen, choose }, say, money);
+  ui("pay").disabled = !chosen;
+  write("pay", chosen ? fill(say.pay_amount, { amount: money(chosen.price) }) : say.pay);
+  document.title = [titleOf(key, say, values), merchant].filter(Boolean).join(" · ");
+  // The control that had the focus is gone: the status takes it, or a keyboard would be lost.
+  if (hadFocus !== document.body && !hadFocus.checkVisibility?.()) status.focus();
+}
+
+/** Puts the page's fixed sentences into the customer's language. */
+export function translate(locale) {
+  const { language, page: say } = words(locale);
+  document.documentElement.lang = language;
+  for (const place of document.querySelectorAll("[data-word]")) place.textContent = say[place.dataset.word];
+  document.querySelector(".languages").setAttribute("aria-label", say.language);
+  for (const button of document.querySelectorAll("[data-language]")) {
+    button.setAttribute("aria-pressed", String(button.dataset.language === language));
+  }
+}
+
+function titleOf(key, say, values) {
+  if (key === "ready") return say.pay_title;
+  return fill(say[key], values);
+}
+
+function iconOf(name, type) {
+  return TONES[name] === "wait" ? (type === "mobile_money" ? "phone" : "card") : TONES[name];
+}
+
+function drawSummary(intent, say, locale) {
+  ui("summary").hidden = false;
+  write("title", merchant ? fill(say.pay_merchant, { merchant }) : say.pay_title);
+  write("amount", formatMoney(String(intent.amount), intent.currency, locale));
+  write("description", intent.description ?? "");
+  const items = Array.isArray(intent.items) ? intent.items : [];
+  ui("items").hidden = items.length === 0;
+  ui("items").querySelector("ul").replaceChildren(...items.map((item) => {
+    const price = formatMoney(String(item.price), String(item.currency ?? intent.currency), locale);
+    return element("li", {}, element("span", {}, String(item.name)), element("span", {}, `${item.quantity} × ${price}`));
+  }));
+}
+
+let drawnMethods;
+
+function drawMethods({ intent, choices, chosen, choose }, say, money) {
+  // Drawn once: a radio that is drawn again loses the keyboard's focus.
+  const drawn = JSON.stringify([say.choose, choices.map(({ name, price }) => [name, price])]);
+  if (drawn === drawnMethods) return;
+  drawnMethods = drawn;
+  ui("methods").replaceChildren(...choices.map((choice) => {
+    const { name, label, price, quote } = choice;
+    const radio = element("input", { type: "radio", name: "method", id: `method-${name}`, "data-test": `method-${name}` });
+    radio.disabled = price === undefined;
+    radio.checked = choice === chosen;
+    radio.addEventListener("change", () => choose(choice));
+    const fee = intent.fee_bearer !== "customer" ? say.fee_none
+      : quote.fee === undefined ? "" : fill(say.fee_included, { fee: money(quote.fee) });
+    return element("label", { class: "method" }, radio,
+      element("span", { class: "method-name" }, say[label] ?? String(quote.method?.name ?? name),
+        element("small", {}, price === undefined ? say.price_missing : fee)),
+      element("b", { "data-test": `price-${name}` }, price === undefined ? "" : money(price)));
+  }));
+}
+
+// Only what changed is written: a screen reader reads out what is written into the status.
+function write(id, text) {
+  if (ui(id).textContent !== text) ui(id).textContent = text ?? "";
+}
+
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children); // strings become text
+  return made;
+}
