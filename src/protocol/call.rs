@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
-    const BUSY: Seen = Seen::Reply { status: 503, retry_after: Some(SECOND), retryable: None };
+    const BUSY: Seen = Seen::Reply { status: 503, retry_after: Some(SECOND), retryable: Some(true) };
     const GOOD: Seen = Seen::Reply { status: 200, retry_after: None, retryable: None };
 
     #[test]

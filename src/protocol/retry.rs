@@ -21,8 +21,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 /// | seen | safe to repeat | not |
 /// |---|---|---|
 /// | a reply: 2xx, 3xx, 4xx but 429 | done | done |
-/// | 429, 503 (not executed, both say) | again, not before `Retry-After` | again, not before `Retry-After` |
-/// | other 5xx, unless it says `retryable: false` | again | done |
+/// | 429: not executed | again, not before `Retry-After` | again, not before `Retry-After` |
+/// | 5xx, unless it says `retryable: false` | again, not before `Retry-After` | done |
+/// | 503 that says `retryable: true`: not executed | again | again |
 /// | lost: no reply | again | done |
 #[must_use]
 pub fn after(repeat: Repeat, seen: &Seen, attempt: Attempt) -> Option<Duration> {
@@ -32,7 +33,9 @@ pub fn after(repeat: Repeat, seen: &Seen, attempt: Attempt) -> Option<Duration> 
     let safe = repeat == Repeat::Always;
     let (again, at_least) = match *seen {
         Seen::Lost => (safe, None),
-        Seen::Reply { status: 429 | 503, retry_after, retryable } => (retryable != Some(false), retry_after),
+        Seen::Reply { status: 429, retry_after, retryable } => (retryable != Some(false), retry_after),
+        // A gateway may say 503 of a request that went through; the service itself says whether it did.
+        Seen::Reply { status: 503, retry_after, retryable: Some(true) } => (true, retry_after),
         Seen::Reply { status, retry_after, retryable } => (safe && status >= 500 && retryable != Some(false), retry_after),
     };
     again.then(|| {
@@ -65,7 +68,8 @@ mod tests {
             (Always, reply(500), true),
             (Never, reply(500), false),
             (Always, reply(503), true),
-            (Never, reply(503), true),
+            (Never, reply(503), false),
+            (Never, Seen::Reply { status: 503, retry_after: None, retryable: Some(true) }, true),
             (Always, Seen::Reply { status: 500, retry_after: None, retryable: Some(false) }, false),
             (Always, LOST, true),
             (Never, LOST, false),

@@ -1,0 +1,100 @@
+//! Values are checked at their door: what may pass, what may not, and that what passes is written as it came.
+
+use guichet::values::*;
+use proptest::prelude::*;
+
+#[test]
+fn an_amount_is_one_to_fifteen_digits_not_beginning_with_zero() {
+    for good in ["1", "5000", "999999999999999"] {
+        assert_eq!(Amount::new(good).map(|amount| amount.to_string()), Ok(good.to_owned()));
+    }
+    for bad in ["", "0", "-1", "+1", "05", "5.5", "1e3", " 5", "5 ", "５０００", "1000000000000000", "5_000", "0x10"] {
+        assert!(Amount::new(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn a_currency_is_three_capitals_and_a_country_two() {
+    assert!(Currency::new("XAF").is_ok());
+    assert!(Country::new("CM").is_ok());
+    for bad in ["", "xaf", "XA", "XAFF", "X1F", "ХАF"] {
+        assert!(Currency::new(bad).is_err(), "{bad}");
+    }
+    for bad in ["", "cm", "C", "CMR", "C1"] {
+        assert!(Country::new(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn a_phone_is_seven_to_fifteen_digits() {
+    for bad in ["", "123456", "1234567890123456", "+237670000000", "237 670 000 000", "２３７６７０００００００"] {
+        assert!(Phone::new(bad).is_err(), "{bad}");
+    }
+    assert!(Phone::new("237670000000").is_ok());
+}
+
+#[test]
+fn an_email_has_a_name_one_at_sign_and_a_dotted_domain() {
+    for good in ["a@b.cm", "awa.ngo+shop@example.co.uk", "é@exämple.com"] {
+        assert!(Email::new(good).is_ok(), "{good}");
+    }
+    for bad in ["", "a", "@b.cm", "a@", "a@b", "a@@b.cm", "a@b..cm", "a b@c.cm", "a@b.cm\n", "a@-b.cm"] {
+        assert!(Email::new(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn secrets_print_as_stars() {
+    let token = SessionToken::new("cst_test_0123456789");
+    let secret = ClientSecret::new("pi_1_secret_0123456789");
+    let checkout = CheckoutUrl::new("https://pay.example/checkout/pi_1#client_secret=pi_1_secret_0123456789");
+    for printed in [format!("{token:?}"), format!("{secret:?}"), format!("{checkout:?}"), format!("{:?}", Some(&token))] {
+        assert!(printed.contains("***") && !printed.contains("0123456789"), "{printed}");
+    }
+}
+
+#[test]
+fn what_is_shaped_like_a_secret_key_is_known() {
+    for key in ["sk_test_1", "sk_live_1", "rk_live_1", "FLWSECK_TEST-1", " sk_test_1", "Bearer sk_test_1"] {
+        assert!(looks_like_a_secret_key(key), "{key}");
+    }
+    for other in ["", "cst_test_1", "pi_1_secret_sk_", "pk_test_1", "skate"] {
+        assert!(!looks_like_a_secret_key(other), "{other}");
+    }
+}
+
+#[test]
+fn an_unknown_status_is_kept() {
+    let status: IntentStatus = serde_json::from_str("\"on_hold\"").unwrap();
+    assert_eq!(status, IntentStatus::Unknown("on_hold".into()));
+    assert_eq!(status.as_str(), "on_hold");
+    assert!(!status.is_final());
+}
+
+proptest! {
+    #[test]
+    fn every_amount_is_written_as_it_was_read(units in 1u64..=999_999_999_999_999) {
+        let amount = Amount::new(&units.to_string()).unwrap();
+        prop_assert_eq!(amount.units(), units);
+        prop_assert_eq!(serde_json::to_string(&amount).unwrap(), format!("\"{units}\""));
+    }
+
+    #[test]
+    fn every_moment_is_read_as_it_was_written(seconds in -62_135_596_800i64..=253_402_300_799) {
+        let moment = Moment::from_unix(seconds);
+        prop_assert_eq!(Moment::new(&moment.to_string()), Ok(moment));
+    }
+
+    #[test]
+    fn a_figure_keeps_its_text(whole in 0u64..=u64::MAX, cents in 0u8..=99) {
+        let text = format!("{whole}.{cents:02}");
+        let figure: Figure = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(figure.as_str(), text);
+    }
+
+    #[test]
+    fn no_text_makes_a_value_panic(text in "\\PC*") {
+        let _ = (Amount::new(&text), Phone::new(&text), Moment::new(&text), Address::new(&text));
+        let _ = (Email::new(text.clone()), Currency::new(text.clone()), Country::new(text.clone()), MerchantReference::new(text));
+    }
+}
