@@ -7,36 +7,80 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
 use crate::cargo::{at_root, root, run};
 
-/// The names in `xtask/npm/package.json` of the compilers.
-const COMPILERS: [&str; 2] = ["typescript", "typescript-oldest"];
-
-/// How a bundler finds a module, and how Node.js does.
-const RESOLUTIONS: [(&str, &str); 2] = [("bundler", "esnext"), ("nodenext", "nodenext")];
+/// A compiler by its name in `xtask/npm/package.json`, and how it finds modules:
+/// the oldest as Node.js does, the newest as a bundler does.
+const COMPILERS: [(&str, &str, &str); 2] = [
+    ("typescript-oldest", "nodenext", "nodenext"),
+    ("typescript", "bundler", "esnext"),
+];
 
 pub fn check(package: &Path, remark: &mut String) -> Result<()> {
+    no_any(package)?;
     let tools = install()?;
     let consumer = consumer(package)?;
     let mut versions = Vec::new();
-    for compiler in COMPILERS {
+    for (compiler, resolution, module) in COMPILERS {
         let folder = tools.join("node_modules").join(compiler);
-        versions.push(version(&folder)?);
-        for (resolution, module) in RESOLUTIONS {
-            run(at_root("node")
-                .current_dir(&consumer)
-                .arg(folder.join("bin/tsc"))
-                .args(["--project", "tsconfig.json", "--pretty", "false"])
-                .args(["--moduleResolution", resolution, "--module", module]))
-            .with_context(|| {
-                format!("the types do not hold (TypeScript {compiler}, {resolution})")
-            })?;
-        }
+        let version = version(&folder)?;
+        run(at_root("node")
+            .current_dir(&consumer)
+            .arg(folder.join("bin/tsc"))
+            .args(["--project", "tsconfig.json", "--pretty", "false"])
+            .args(["--moduleResolution", resolution, "--module", module]))
+        .with_context(|| format!("the types do not hold (TypeScript {version}, {resolution})"))?;
+        versions.push(version);
     }
     *remark = format!("TypeScript {}", versions.join(" and "));
     Ok(())
+}
+
+/// Refuses `any` in what the package declares: it would switch the reader's checks off.
+/// (What is `any` for want of a type is an error of the compilers.)
+fn no_any(package: &Path) -> Result<()> {
+    for entry in fs::read_dir(package)? {
+        let file = entry?.path();
+        if !file.to_string_lossy().ends_with(".d.ts") {
+            continue;
+        }
+        let text = fs::read_to_string(&file)?;
+        if let Some(line) = first_any(&text) {
+            bail!("{}:{line} says `any`", file.display());
+        }
+    }
+    Ok(())
+}
+
+/// The line of the first word `any` that is neither in a comment nor in a text.
+fn first_any(source: &str) -> Option<usize> {
+    let mut rest = source;
+    while let Some(first) = rest.chars().next() {
+        let skipped = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else if matches!(first, '"' | '\'' | '`') {
+            rest[1..].find(first).map_or(rest.len(), |end| end + 2)
+        } else if is_of_a_name(first) {
+            let end = rest.find(|c| !is_of_a_name(c)).unwrap_or(rest.len());
+            if &rest[..end] == "any" {
+                let before = &source[..source.len() - rest.len()];
+                return Some(before.matches('\n').count() + 1);
+            }
+            end
+        } else {
+            first.len_utf8()
+        };
+        rest = &rest[skipped..];
+    }
+    None
+}
+
+fn is_of_a_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$')
 }
 
 /// Installs the locked compilers under `target/`, unless they are there.
@@ -99,4 +143,25 @@ fn version(compiler: &Path) -> Result<String> {
         .as_str()
         .context("the compiler has no version")?
         .to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_is_found_where_it_is_a_type() {
+        assert_eq!(
+            first_any("export type A = unknown;\nexport type B = any[];"),
+            Some(2)
+        );
+        assert_eq!(first_any("export const a: Promise<any>;"), Some(1));
+    }
+
+    #[test]
+    fn any_is_free_in_comments_texts_and_longer_names() {
+        let source =
+            "// any\n/** any\n any */\ntype Many = \"any\" | 'any'; const any_of: Company;";
+        assert_eq!(first_any(source), None);
+    }
 }
