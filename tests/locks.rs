@@ -1,0 +1,75 @@
+//! The locks on the secret key, looked at from outside: what the package that pages load holds, and what it does not.
+//!
+//! The other two locks are compile-time: no credential of the browser fulfils `Merchant` (a `compile_fail` doctest of
+//! `protocol::Fulfils`), and the features `native` and `sandbox` refuse wasm32.
+
+use guichet::operations::*;
+use guichet::protocol::{Operation, Role};
+use std::path::{Path, PathBuf};
+
+#[test]
+fn no_merchant_only_path_is_in_the_wasm_that_pages_load() {
+    let wasm = std::fs::read(package().join("core/guichet_core_bg.wasm")).unwrap();
+    for path in merchant_only_paths() {
+        assert!(!holds(&wasm, path), "the wasm holds {path}, which only a merchant's server may send");
+    }
+}
+
+/// What shows that the scan can find a path at all: these the browser does send.
+#[test]
+fn the_scan_finds_the_paths_that_the_browser_sends() {
+    let wasm = std::fs::read(package().join("core/guichet_core_bg.wasm")).unwrap();
+    for path in [ValidateSession::SPEC.path, RevokeSession::SPEC.path, ListPaymentMethods::SPEC.path] {
+        assert!(holds(&wasm, path), "the wasm does not hold {path}");
+    }
+}
+
+#[test]
+fn no_module_of_the_package_names_a_merchant_only_path() {
+    let mut modules = Vec::new();
+    collect(&package(), &mut modules);
+    assert!(modules.len() >= 8, "the package is not whole: {modules:?}");
+    for module in modules {
+        let text = std::fs::read(&module).unwrap();
+        for path in merchant_only_paths() {
+            assert!(!holds(&text, path), "{} names {path}", module.display());
+        }
+    }
+}
+
+/// The paths of the operations that ask for the secret key, but for those that begin a path which a page may ask for.
+fn merchant_only_paths() -> Vec<&'static str> {
+    let mut merchants = vec!["/v1/customers", "/v1/esim/orders", "/v1/subscriptions"];
+    let mut pages = Vec::new();
+    macro_rules! sort {
+        ($($operation:ident)*) => {$(
+            let path = <$operation as Operation>::SPEC.path;
+            if <$operation as Operation>::Role::NAME == "merchant" { merchants.push(path) } else { pages.push(path) }
+        )*};
+    }
+    guichet::every_operation!(sort);
+    merchants.retain(|path| !pages.iter().any(|page| page.starts_with(path)));
+    assert!(merchants.contains(&CreateSession::SPEC.path));
+    merchants
+}
+
+fn holds(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+fn package() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm/package");
+    assert!(folder.is_dir(), "{} is not there: `cargo xtask pack --quick` builds it", folder.display());
+    folder
+}
+
+fn collect(folder: &Path, modules: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, modules);
+        } else if path.extension().is_some_and(|extension| extension == "js") {
+            modules.push(path);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! What the tests that drive a real browser share.
+
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+pub mod browser;
