@@ -16,11 +16,7 @@ impl Weight {
     pub const TITLE: &str = "     raw  gzip -9  brotli -11";
 
     pub fn of(bytes: &[u8]) -> Self {
-        Self {
-            raw: bytes.len(),
-            gzip: gzip(bytes),
-            brotli: brotli(bytes),
-        }
+        Self { raw: bytes.len(), gzip: gzip(bytes), brotli: brotli(bytes) }
     }
 
     /// One word that `from_key` reads.
@@ -31,11 +27,7 @@ impl Weight {
     pub fn from_key(key: &str) -> Option<Self> {
         let mut sizes = key.split('/').map(str::parse);
         let mut size = || sizes.next()?.ok();
-        Some(Self {
-            raw: size()?,
-            gzip: size()?,
-            brotli: size()?,
-        })
+        Some(Self { raw: size()?, gzip: size()?, brotli: size()? })
     }
 }
 
@@ -47,23 +39,14 @@ impl fmt::Display for Weight {
 
 fn gzip(bytes: &[u8]) -> usize {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    encoder
-        .write_all(bytes)
-        .and_then(|()| encoder.finish())
-        .expect("writing to memory cannot fail")
-        .len()
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("writing to memory cannot fail").len()
 }
 
 fn brotli(bytes: &[u8]) -> usize {
     let mut out = Vec::new();
-    let params = brotli::enc::BrotliEncoderParams {
-        quality: 11,
-        lgwin: 22,
-        size_hint: bytes.len(),
-        ..Default::default()
-    };
-    brotli::BrotliCompress(&mut &bytes[..], &mut out, &params)
-        .expect("writing to memory cannot fail")
+    let params =
+        brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, size_hint: bytes.len(), ..Default::default() };
+    brotli::BrotliCompress(&mut &bytes[..], &mut out, &params).expect("writing to memory cannot fail")
 }
 
 #[cfg(test)]

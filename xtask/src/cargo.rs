@@ -11,12 +11,9 @@ use serde_json::Value;
 /// The root of the checkout.
 pub fn root() -> PathBuf {
     // At run time where it can be, so that a moved checkout finds itself.
-    let xtask = env::var_os("CARGO_MANIFEST_DIR")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-    xtask
-        .parent()
-        .expect("xtask lies in a folder of the checkout")
-        .to_owned()
+    let xtask =
+        env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    xtask.parent().expect("xtask lies in a folder of the checkout").to_owned()
 }
 
 /// `program`, to be run at the root of the checkout as if it had been typed there.
@@ -38,10 +35,7 @@ pub fn at_root(program: impl AsRef<std::ffi::OsStr>) -> Command {
 fn is_of_this_run(name: &str) -> bool {
     name.starts_with("CARGO_PKG_")
         || name.starts_with("CARGO_MANIFEST_")
-        || matches!(
-            name,
-            "CARGO_BIN_NAME" | "CARGO_CRATE_NAME" | "CARGO_PRIMARY_PACKAGE" | "OUT_DIR"
-        )
+        || matches!(name, "CARGO_BIN_NAME" | "CARGO_CRATE_NAME" | "CARGO_PRIMARY_PACKAGE" | "OUT_DIR")
 }
 
 /// `cargo <args>`.
@@ -54,9 +48,7 @@ pub fn cargo<'a>(args: impl IntoIterator<Item = &'a str>) -> Command {
 /// Runs `command` to its end; its output is shown as it comes.
 pub fn run(command: &mut Command) -> Result<()> {
     let name = spelled(command);
-    let status = command
-        .status()
-        .with_context(|| format!("`{name}` could not be started"))?;
+    let status = command.status().with_context(|| format!("`{name}` could not be started"))?;
     if !status.success() {
         bail!("`{name}` failed ({status})");
     }
@@ -66,10 +58,7 @@ pub fn run(command: &mut Command) -> Result<()> {
 /// Runs `command` to its end, handing each line of its standard output to `line`.
 pub fn run_reading(command: &mut Command, mut line: impl FnMut(&str)) -> Result<()> {
     let name = spelled(command);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("`{name}` could not be started"))?;
+    let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| format!("`{name}` could not be started"))?;
     let stdout = child.stdout.take().expect("standard output was piped");
     for said in BufReader::new(stdout).split(b'\n') {
         line(&String::from_utf8_lossy(&said?));
@@ -84,11 +73,7 @@ pub fn run_reading(command: &mut Command, mut line: impl FnMut(&str)) -> Result<
 /// The command as one would type it.
 fn spelled(command: &Command) -> String {
     let program = Path::new(command.get_program());
-    let mut name = program
-        .file_name()
-        .unwrap_or(program.as_os_str())
-        .to_string_lossy()
-        .into_owned();
+    let mut name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
     for arg in command.get_args() {
         name.push(' ');
         name.push_str(&arg.to_string_lossy());
@@ -127,11 +112,7 @@ fn artifact(line: &str) -> Option<Artifact> {
     let path = |value: &Value| value.as_str().map(PathBuf::from);
     Some(Artifact {
         version: version.to_owned(),
-        files: message["filenames"]
-            .as_array()?
-            .iter()
-            .filter_map(path)
-            .collect(),
+        files: message["filenames"].as_array()?.iter().filter_map(path).collect(),
         executable: path(&message["executable"]),
     })
 }
@@ -151,14 +132,8 @@ mod tests {
 
     #[test]
     fn a_package_id_is_read_whatever_the_folder_is_called() {
-        assert_eq!(
-            name_and_version("path+file:///home/a/checkout#guichet@0.1.0"),
-            Some(("guichet", "0.1.0"))
-        );
-        assert_eq!(
-            name_and_version("path+file:///home/a/guichet#0.1.0"),
-            Some(("guichet", "0.1.0"))
-        );
+        assert_eq!(name_and_version("path+file:///home/a/checkout#guichet@0.1.0"), Some(("guichet", "0.1.0")));
+        assert_eq!(name_and_version("path+file:///home/a/guichet#0.1.0"), Some(("guichet", "0.1.0")));
     }
 
     #[test]
@@ -167,17 +142,10 @@ mod tests {
             "filenames":["/t/guichet.wasm"],"executable":null,"fresh":true}"#;
         assert_eq!(
             artifact(ours),
-            Some(Artifact {
-                version: "0.1.0".to_owned(),
-                files: vec!["/t/guichet.wasm".into()],
-                executable: None,
-            })
+            Some(Artifact { version: "0.1.0".to_owned(), files: vec!["/t/guichet.wasm".into()], executable: None })
         );
         assert_eq!(artifact(&ours.replace("guichet@", "serde@")), None);
-        assert_eq!(
-            artifact(r#"{"reason":"build-finished","success":true}"#),
-            None
-        );
+        assert_eq!(artifact(r#"{"reason":"build-finished","success":true}"#), None);
         assert_eq!(artifact("warning: not JSON"), None);
     }
 }

@@ -24,17 +24,8 @@ fn open_shop(args: &[String]) -> Result<()> {
     steps.step("the wasm32 target", setup::wasm_target)?;
     let packed = pack::quick(&mut steps)?;
     let guichet = steps.step("the shop and the sandbox", |_| build_guichet())?;
-    println!(
-        "\nReady after {}. Starting the shop; Ctrl-C stops it.\n",
-        steps.so_far()
-    );
-    hand_over(
-        at_root(guichet)
-            .arg("demo")
-            .arg("--package")
-            .arg(packed.place)
-            .args(args),
-    )
+    println!("\nReady after {}. Starting the shop; Ctrl-C stops it.\n", steps.so_far());
+    hand_over(at_root(guichet).arg("demo").arg("--package").arg(packed.place).args(args))
 }
 
 /// The `guichet` command, built.
@@ -67,26 +58,17 @@ fn hand_over(command: &mut Command) -> Result<()> {
 
 /// The purchase in a headless browser. The test says each step with its time.
 fn check_purchase() -> Result<()> {
-    const PURCHASE: [&str; 4] = [
-        "test",
-        "--package=guichet",
-        "--features=cli",
-        "--test=purchase",
-    ];
+    const PURCHASE: [&str; 4] = ["test", "--package=guichet", "--features=cli", "--test=purchase"];
 
     let mut steps = Steps::begin();
     steps.step("the wasm32 target", setup::wasm_target)?;
     steps.step("the browser", setup::browser)?;
     pack::quick(&mut steps)?;
-    steps.step("the shop, the sandbox and the customer", |_| {
-        run(cargo(PURCHASE).arg("--no-run"))
-    })?;
+    steps.step("the shop, the sandbox and the customer", |_| run(cargo(PURCHASE).arg("--no-run")))?;
     let pictures = root().join("target/demo");
     let bought = steps.step("the purchase", |_| {
         clear(&pictures)?;
-        run(cargo(PURCHASE)
-            .args(["--", "--nocapture", "--test-threads=1"])
-            .env("GUICHET_PICTURES", &pictures))
+        run(cargo(PURCHASE).args(["--", "--nocapture", "--test-threads=1"]).env("GUICHET_PICTURES", &pictures))
     });
     println!("\n{}", steps.table());
     let left = fs::read_dir(&pictures).map_or(0, Iterator::count);

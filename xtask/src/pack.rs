@@ -84,10 +84,7 @@ fn build_wasm() -> Result<Core> {
     for artifact in built {
         let is_wasm = |file: &&PathBuf| file.extension().is_some_and(|ending| ending == "wasm");
         if let Some(file) = artifact.files.iter().find(is_wasm) {
-            return Ok(Core {
-                wasm: read(file)?,
-                version: artifact.version,
-            });
+            return Ok(Core { wasm: read(file)?, version: artifact.version });
         }
     }
     bail!("cargo built no .wasm of the package `guichet`");
@@ -122,11 +119,7 @@ impl Core {
         let glue = read(&core.join(format!("{CORE}.js")))?;
 
         swap(&fresh, &place)?;
-        let packed = Packed {
-            place,
-            wasm: Weight::of(&wasm),
-            glue: Weight::of(&glue),
-        };
+        let packed = Packed { place, wasm: Weight::of(&wasm), glue: Weight::of(&glue) };
         let weights = format!("{stamp:016x} {} {}\n", packed.wasm.key(), packed.glue.key());
         fs::write(&stamp_file, weights)?;
         Ok((packed, true))
@@ -196,21 +189,11 @@ fn inline(wasm: &[u8]) -> String {
 /// The text of a package.json with its version set, and nothing else touched.
 fn with_version(manifest: &str, version: &str) -> Result<String> {
     let key = "\"version\": \"";
-    let start = manifest
-        .find(key)
-        .context("pkg-template/package.json has no \"version\": \"…\"")?
-        + key.len();
-    let end = start
-        + manifest[start..]
-            .find('"')
-            .context("pkg-template/package.json: the version does not end")?;
+    let start = manifest.find(key).context("pkg-template/package.json has no \"version\": \"…\"")? + key.len();
+    let end = start + manifest[start..].find('"').context("pkg-template/package.json: the version does not end")?;
     let filled = format!("{}{version}{}", &manifest[..start], &manifest[end..]);
-    let read: serde_json::Value =
-        serde_json::from_str(&filled).context("pkg-template/package.json is not JSON")?;
-    ensure!(
-        read["version"] == version,
-        "pkg-template/package.json: its first \"version\" is not the package's own"
-    );
+    let read: serde_json::Value = serde_json::from_str(&filled).context("pkg-template/package.json is not JSON")?;
+    ensure!(read["version"] == version, "pkg-template/package.json: its first \"version\" is not the package's own");
     Ok(filled)
 }
 
@@ -218,11 +201,9 @@ fn with_version(manifest: &str, version: &str) -> Result<String> {
 fn swap(fresh: &Path, place: &Path) -> Result<()> {
     let old = place.with_extension(format!("old-{}", std::process::id()));
     if place.exists() {
-        fs::rename(place, &old)
-            .with_context(|| format!("{} could not be moved away", place.display()))?;
+        fs::rename(place, &old).with_context(|| format!("{} could not be moved away", place.display()))?;
     }
-    fs::rename(fresh, place)
-        .with_context(|| format!("{} could not be put in its place", place.display()))?;
+    fs::rename(fresh, place).with_context(|| format!("{} could not be put in its place", place.display()))?;
     remove(&old)
 }
 
@@ -233,8 +214,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder)?;
         }
-        fs::copy(&file, &target)
-            .with_context(|| format!("{} could not be copied", file.display()))?;
+        fs::copy(&file, &target).with_context(|| format!("{} could not be copied", file.display()))?;
     }
     Ok(())
 }
@@ -244,8 +224,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        let entries =
-            fs::read_dir(&folder).with_context(|| format!("{} is missing", folder.display()))?;
+        let entries = fs::read_dir(&folder).with_context(|| format!("{} is missing", folder.display()))?;
         for entry in entries {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
@@ -272,10 +251,7 @@ fn read(file: &Path) -> Result<Vec<u8>> {
 
 /// A path as one reads it at the root of the checkout.
 fn shown(path: &Path) -> String {
-    path.strip_prefix(root())
-        .unwrap_or(path)
-        .display()
-        .to_string()
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
 #[cfg(test)]
@@ -284,12 +260,8 @@ mod tests {
 
     #[test]
     fn only_the_version_of_the_manifest_is_touched() {
-        let manifest =
-            "{\n  \"name\": \"guichet\",\n  \"version\": \"0.0.0\",\n  \"type\": \"module\"\n}\n";
-        assert_eq!(
-            with_version(manifest, "1.2.3").expect("it has a version"),
-            manifest.replace("0.0.0", "1.2.3")
-        );
+        let manifest = "{\n  \"name\": \"guichet\",\n  \"version\": \"0.0.0\",\n  \"type\": \"module\"\n}\n";
+        assert_eq!(with_version(manifest, "1.2.3").expect("it has a version"), manifest.replace("0.0.0", "1.2.3"));
     }
 
     #[test]

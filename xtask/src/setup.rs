@@ -51,11 +51,13 @@ pub fn browser(remark: &mut String) -> Result<()> {
             Tool {
                 what: "the browser Chromium",
                 names: &["chromium", "chromium-browser", "google-chrome"],
+                named_by: None,
                 package: "chromium",
             },
             Tool {
                 what: "its WebDriver",
                 names: &["chromedriver"],
+                named_by: Some("CHROMEDRIVER"),
                 package: "chromium-driver",
             },
         ],
@@ -69,16 +71,8 @@ pub fn browser(remark: &mut String) -> Result<()> {
 pub fn node(remark: &mut String) -> Result<()> {
     require(
         &[
-            Tool {
-                what: "Node.js",
-                names: &["node"],
-                package: "nodejs",
-            },
-            Tool {
-                what: "npm",
-                names: &["npm"],
-                package: "npm",
-            },
+            Tool { what: "Node.js", names: &["node"], named_by: None, package: "nodejs" },
+            Tool { what: "npm", names: &["npm"], named_by: None, package: "npm" },
         ],
         "Both come from https://nodejs.org (version 18 or newer).",
         remark,
@@ -89,12 +83,15 @@ pub fn node(remark: &mut String) -> Result<()> {
 struct Tool {
     what: &'static str,
     names: &'static [&'static str],
+    /// The variable that may say where it is instead.
+    named_by: Option<&'static str>,
     package: &'static str,
 }
 
 impl Tool {
     fn is_there(&self) -> bool {
-        self.names.iter().any(|name| find(name).is_some())
+        self.named_by.is_some_and(|variable| env::var_os(variable).is_some())
+            || self.names.iter().any(|name| find(name).is_some())
     }
 }
 
@@ -106,16 +103,11 @@ fn require(tools: &[Tool], elsewhere: &str, remark: &mut String) -> Result<()> {
         return Ok(());
     }
     if is_debian() && is_root() {
-        println!(
-            "   missing: installing {} by apt-get",
-            packages.join(" and ")
-        );
+        println!("   missing: installing {} by apt-get", packages.join(" and "));
         apt_get(&packages)?;
         *remark = "installed".to_owned();
     }
-    let missing: Vec<String> = missing()
-        .map(|tool| format!("{} (`{}`)", tool.what, tool.names[0]))
-        .collect();
+    let missing: Vec<String> = missing().map(|tool| format!("{} (`{}`)", tool.what, tool.names[0])).collect();
     if !missing.is_empty() {
         bail!(
             "{} missing.\n\
@@ -132,11 +124,7 @@ fn require(tools: &[Tool], elsewhere: &str, remark: &mut String) -> Result<()> {
 
 fn apt_get(packages: &[&str]) -> Result<()> {
     let apt_get = |args: &[&str]| {
-        run(at_root("apt-get")
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            .stdin(Stdio::null())
-            .arg("-q")
-            .args(args))
+        run(at_root("apt-get").env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null()).arg("-q").args(args))
     };
     apt_get(&["update"])?;
     apt_get(&[&["install", "-y", "--no-install-recommends"], packages].concat())
@@ -144,22 +132,16 @@ fn apt_get(packages: &[&str]) -> Result<()> {
 
 /// Debian itself: elsewhere these packages have other names, or are shells of themselves.
 fn is_debian() -> bool {
-    std::fs::read_to_string("/etc/os-release")
-        .is_ok_and(|text| text.lines().any(|line| line == "ID=debian"))
+    std::fs::read_to_string("/etc/os-release").is_ok_and(|text| text.lines().any(|line| line == "ID=debian"))
         && find("apt-get").is_some()
 }
 
 fn is_root() -> bool {
-    Command::new("id")
-        .arg("-u")
-        .output()
-        .is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+    Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
 /// Where on PATH a program is.
-pub fn find(name: &str) -> Option<PathBuf> {
+fn find(name: &str) -> Option<PathBuf> {
     let name = format!("{name}{}", env::consts::EXE_SUFFIX);
-    env::split_paths(&env::var_os("PATH")?)
-        .map(|folder| folder.join(&name))
-        .find(|file| file.is_file())
+    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(&name)).find(|file| file.is_file())
 }

@@ -22,28 +22,16 @@ struct Taken {
 
 impl Steps {
     pub fn begin() -> Self {
-        Self {
-            begun: now(),
-            taken: Vec::new(),
-        }
+        Self { begun: now(), taken: Vec::new() }
     }
 
     /// Does `work` as the step `name`. What it leaves in `remark` stands behind its time.
-    pub fn step<T>(
-        &mut self,
-        name: &str,
-        work: impl FnOnce(&mut String) -> Result<T>,
-    ) -> Result<T> {
+    pub fn step<T>(&mut self, name: &str, work: impl FnOnce(&mut String) -> Result<T>) -> Result<T> {
         println!("{}", bold(&format!("── {name}")));
         let begun = now();
         let mut remark = String::new();
         let result = work(&mut remark);
-        let taken = Taken {
-            name: name.to_owned(),
-            took: begun.elapsed(),
-            remark,
-            failed: result.is_err(),
-        };
+        let taken = Taken { name: name.to_owned(), took: begun.elapsed(), remark, failed: result.is_err() };
         println!("   {}", taken.line());
         self.taken.push(taken);
         result
@@ -56,12 +44,7 @@ impl Steps {
 
     /// Every step with its time, and their sum.
     pub fn table(&self) -> String {
-        let width = self
-            .taken
-            .iter()
-            .map(|taken| taken.name.chars().count())
-            .max()
-            .unwrap_or(0);
+        let width = self.taken.iter().map(|taken| taken.name.chars().count()).max().unwrap_or(0);
         let mut table = String::new();
         for taken in &self.taken {
             let _ = writeln!(table, "{:<width$}  {}", taken.name, taken.line());
@@ -92,10 +75,7 @@ fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "steps are timed for the person who waits for them"
-)]
+#[expect(clippy::disallowed_methods, reason = "steps are timed for the person who waits for them")]
 fn now() -> Instant {
     Instant::now()
 }

@@ -19,10 +19,7 @@ pub fn verb(args: &[String]) -> Result<()> {
         // What failed was a check, or never came as far as its tests.
         tally.failed = 1;
     }
-    println!(
-        "{}",
-        bold(&format!("{} passed, {} failed", tally.passed, tally.failed))
-    );
+    println!("{}", bold(&format!("{} passed, {} failed", tally.passed, tally.failed)));
     result
 }
 
@@ -40,18 +37,8 @@ fn everything(steps: &mut Steps, tally: &mut Tally) -> Result<()> {
         Ok(())
     })?;
     for (face, what) in [
-        (
-            "clippy: native",
-            &["--workspace", "--all-targets", "--all-features"][..],
-        ),
-        (
-            "clippy: wasm32",
-            &[
-                "--package=guichet",
-                "--lib",
-                "--target=wasm32-unknown-unknown",
-            ],
-        ),
+        ("clippy: native", &["--workspace", "--all-targets", "--all-features"][..]),
+        ("clippy: wasm32", &["--package=guichet", "--lib", "--target=wasm32-unknown-unknown"]),
     ] {
         steps.step(face, |remark| {
             if !has_component("clippy", remark) {
@@ -78,19 +65,13 @@ fn everything(steps: &mut Steps, tally: &mut Tally) -> Result<()> {
         let tests = ["--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];
         tally.run(cargo(GUICHET).args(tests), remark)
     })?;
-    steps.step("tests of the documentation", |remark| {
-        tally.run(cargo(GUICHET).arg("--doc"), remark)
-    })?;
-    steps.step("tests of xtask", |remark| {
-        tally.run(&mut cargo(["test", "--package=xtask"]), remark)
-    })
+    steps.step("tests of the documentation", |remark| tally.run(cargo(GUICHET).arg("--doc"), remark))?;
+    steps.step("tests of xtask", |remark| tally.run(&mut cargo(["test", "--package=xtask"]), remark))
 }
 
 /// Whether a component of the toolchain is there; the step is left out where it is not.
 fn has_component(name: &str, remark: &mut String) -> bool {
-    let there = cargo([name, "--version"])
-        .output()
-        .is_ok_and(|output| output.status.success());
+    let there = cargo([name, "--version"]).output().is_ok_and(|output| output.status.success());
     if !there {
         *remark = format!("LEFT OUT: cargo {name} is not installed (rustup component add)");
     }
@@ -125,10 +106,7 @@ impl Tally {
 
     /// Reads `test result: ok. 12 passed; 0 failed; 1 ignored; …`, and nothing else.
     fn read(&mut self, line: &str) {
-        let Some((_, counts)) = line
-            .strip_prefix("test result: ")
-            .and_then(|result| result.split_once(". "))
-        else {
+        let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|result| result.split_once(". ")) else {
             return;
         };
         for count in counts.split("; ") {

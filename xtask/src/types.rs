@@ -13,10 +13,8 @@ use crate::cargo::{at_root, root, run};
 
 /// A compiler by its name in `xtask/npm/package.json`, and how it finds modules:
 /// the oldest as Node.js does, the newest as a bundler does.
-const COMPILERS: [(&str, &str, &str); 2] = [
-    ("typescript-oldest", "nodenext", "nodenext"),
-    ("typescript", "bundler", "esnext"),
-];
+const COMPILERS: [(&str, &str, &str); 2] =
+    [("typescript-oldest", "nodenext", "nodenext"), ("typescript", "bundler", "esnext")];
 
 pub fn check(package: &Path, remark: &mut String) -> Result<()> {
     no_any(package)?;
@@ -137,12 +135,8 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 fn version(compiler: &Path) -> Result<String> {
-    let manifest: serde_json::Value =
-        serde_json::from_slice(&fs::read(compiler.join("package.json"))?)?;
-    Ok(manifest["version"]
-        .as_str()
-        .context("the compiler has no version")?
-        .to_owned())
+    let manifest: serde_json::Value = serde_json::from_slice(&fs::read(compiler.join("package.json"))?)?;
+    Ok(manifest["version"].as_str().context("the compiler has no version")?.to_owned())
 }
 
 #[cfg(test)]
@@ -151,17 +145,13 @@ mod tests {
 
     #[test]
     fn any_is_found_where_it_is_a_type() {
-        assert_eq!(
-            first_any("export type A = unknown;\nexport type B = any[];"),
-            Some(2)
-        );
+        assert_eq!(first_any("export type A = unknown;\nexport type B = any[];"), Some(2));
         assert_eq!(first_any("export const a: Promise<any>;"), Some(1));
     }
 
     #[test]
     fn any_is_free_in_comments_texts_and_longer_names() {
-        let source =
-            "// any\n/** any\n any */\ntype Many = \"any\" | 'any'; const any_of: Company;";
+        let source = "// any\n/** any\n any */\ntype Many = \"any\" | 'any'; const any_of: Company;";
         assert_eq!(first_any(source), None);
     }
 }
