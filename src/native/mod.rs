@@ -1,1 +1,32 @@
-//! The merchant's server.
+//! The merchant's server: the secret key, every operation, and the three routes that its own pages ask.
+//!
+//! ```no_run
+//! use guichet::operations::CreatePaymentIntent;
+//! use guichet::values::{Amount, Email, MerchantReference};
+//! use guichet::{Client, SecretKey};
+//!
+//! # async fn pay() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::builder("https://api.example.com", SecretKey::from_env("GUICHET_SECRET_KEY")?).build()?;
+//! let order = CreatePaymentIntent::new(MerchantReference::new("ORDER-17")?, Amount::new("45000")?, "A pair of shoes", "Awa", "Ngono")
+//!     .email(Email::new("awa@example.com")?);
+//! let intent = client.create_payment_intent(order).await?;
+//! // Send the customer to `intent.checkout_url`; ship once `read_payment_intent` says `succeeded`.
+//! assert!(client.read_payment_intent(&intent.id).await?.status.is_final());
+//! # Ok(()) }
+//! ```
+//!
+//! - [`Client`] sends operations; [`Client::customer`] speaks for one customer's session.
+//! - [`Routes`] is the axum router of the merchant's three routes, over what the merchant says of its own [`Shop`].
+
+mod builder;
+mod client;
+mod customer;
+mod fetch;
+mod key;
+mod return_key;
+
+pub use builder::ClientBuilder;
+pub use client::Client;
+pub use customer::CustomerClient;
+pub use key::SecretKey;
+pub use return_key::ReturnKey;

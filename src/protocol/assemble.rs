@@ -60,7 +60,8 @@ impl SerializeStruct for Assembly {
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Unwritable> {
         match self.spec.place(name) {
             Place::Path => {
-                let text = value.serialize(Plain)?.ok_or(Unwritable)?;
+                // A parser takes `..` for a step up and drops an empty segment: the request would reach another operation.
+                let text = value.serialize(Plain)?.filter(|text| !["", ".", ".."].contains(&text.as_str())).ok_or(Unwritable)?;
                 let mut segment = String::new();
                 percent_encode(&mut segment, &text);
                 let mut placeholder = String::from("{");

@@ -1,4 +1,5 @@
 use super::{Refusal, Spec};
+use crate::values::Invalid;
 use serde::Deserialize;
 use std::fmt;
 
@@ -118,6 +119,17 @@ impl Error {
         Self(Box::new(Inner { kind: Some(kind), operation: Some(spec.name), status: Some(status), retryable, message, refusal, reply: None }))
     }
 
+    /// The error of a conflict that met a call whose first answer was lost: what is there may be this caller's own.
+    #[must_use]
+    pub fn uncertain(mut self) -> Self {
+        self.0.kind = Some(Kind::Uncertain);
+        self.0.retryable = false;
+        self.0.message = "The answer to a first attempt was lost, and the service now refuses to repeat it. Read what is there (existing_id) before \
+                          anything is sent again."
+            .into();
+        self
+    }
+
     /// Of this operation.
     #[must_use]
     pub fn of(mut self, operation: &'static str) -> Self {
@@ -189,7 +201,7 @@ impl Error {
         self.0.refusal.existing_id.as_deref()
     }
 
-    /// The bytes of a reply that could not be read. They may hold secrets: do not log them.
+    /// The bytes of a reply that refuses or could not be read, where they were kept. They may hold secrets: do not log them.
     #[must_use]
     pub fn reply(&self) -> Option<&[u8]> {
         self.0.reply.as_deref()
@@ -199,6 +211,13 @@ impl Error {
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
+    }
+}
+
+/// A value that was refused at its door: nothing was sent.
+impl From<Invalid> for Error {
+    fn from(invalid: Invalid) -> Self {
+        Self::new(Kind::Input, invalid.reason())
     }
 }
 

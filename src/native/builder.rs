@@ -1,0 +1,165 @@
+use super::fetch::Fetch;
+use super::{Client, SecretKey};
+use crate::protocol::{Error, Kind, Patience};
+use std::time::Duration;
+use url::Url;
+
+/// Makes a [`Client`]. Every address is checked at [`ClientBuilder::build`], before a key is sent anywhere.
+#[derive(Debug)]
+#[must_use = "a builder makes nothing until `build`"]
+pub struct ClientBuilder {
+    base_url: String,
+    gateway_url: Option<String>,
+    plain_hosts: Vec<String>,
+    patience: Patience,
+    key: SecretKey,
+}
+
+impl ClientBuilder {
+    pub(super) fn new(base_url: &str, key: SecretKey) -> Self {
+        Self {
+            base_url: base_url.to_owned(),
+            gateway_url: None,
+            plain_hosts: Vec::new(),
+            patience: Patience::default(),
+            key,
+        }
+    }
+
+    /// Where payment intents are created, for a service that has an address of its own for it. Default: the base address.
+    pub fn gateway_url(mut self, gateway_url: &str) -> Self {
+        self.gateway_url = Some(gateway_url.to_owned());
+        self
+    }
+
+    /// How long one call may take, all its attempts and pauses together. Default: 30 seconds.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.patience.deadline = deadline;
+        self
+    }
+
+    /// Lets a *test* key travel over plain http to this host: a sandbox on another machine or in a container.
+    /// Loopback needs no such leave, and a live key never has it.
+    pub fn allow_plain_http(mut self, host: &str) -> Self {
+        self.plain_hosts.push(host.to_owned());
+        self
+    }
+
+    /// Makes the client.
+    ///
+    /// # Errors
+    /// Kind `input` for an address that is none, or to which a key may not be sent.
+    pub fn build(self) -> Result<Client, Error> {
+        let base = self.checked("base_url", &self.base_url)?;
+        let gateway = match &self.gateway_url {
+            Some(gateway_url) => self.checked("gateway_url", gateway_url)?,
+            None => base.clone(),
+        };
+        let encrypted = [&base, &gateway].iter().any(|address| address.starts_with("https:"));
+        let fetch = Fetch::new(encrypted)?;
+        Ok(Client::new(self.key, base, gateway, self.patience, fetch))
+    }
+
+    /// The address without `/v1` (which is added to every call, once) and without a slash at its end.
+    fn checked(&self, name: &str, text: &str) -> Result<String, Error> {
+        let refuse = |why: &str| Error::new(Kind::Input, format!("{name}: {why}"));
+        let url = Url::parse(text).map_err(|_| refuse("It is not an absolute address: https://api.example.com."))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(refuse("An address holds no user name and no password."));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(refuse("An address holds no query and no fragment: https://api.example.com."));
+        }
+        match url.scheme() {
+            "https" => {}
+            "http" if is_loopback(&url) => {}
+            "http" if !self.plain_hosts.iter().any(|host| Some(host.as_str()) == url.host_str()) => {
+                return Err(refuse(
+                    "A secret key is sent over https alone (plain http is for this machine: localhost, 127.0.0.0/8, [::1]). For a sandbox on \
+                     another host, use a test key and `.allow_plain_http(host)`.",
+                ));
+            }
+            "http" if !self.key.is_test() => {
+                return Err(refuse("Only a test key (sk_test_…) may be sent over plain http, whatever the host."));
+            }
+            "http" => {}
+            _ => return Err(refuse("An address begins with https://.")),
+        }
+        let trimmed = url.as_str().trim_end_matches('/');
+        Ok(trimmed.strip_suffix("/v1").unwrap_or(trimmed).trim_end_matches('/').to_owned())
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn builder(base_url: &str, key: &str) -> ClientBuilder {
+        ClientBuilder::new(base_url, SecretKey::new(key).expect("a key"))
+    }
+
+    fn base_of(base_url: &str) -> String {
+        let builder = builder(base_url, "sk_test_1");
+        builder.checked("base_url", base_url).expect("a good address")
+    }
+
+    #[test]
+    fn v1_is_added_once() {
+        for text in [
+            "https://api.example.com",
+            "https://api.example.com/",
+            "https://api.example.com/v1",
+            "https://api.example.com/v1/",
+        ] {
+            assert_eq!(base_of(text), "https://api.example.com", "{text}");
+        }
+        assert_eq!(base_of("https://example.com/pay/v1"), "https://example.com/pay");
+    }
+
+    #[test]
+    fn plain_http_off_loopback_is_refused() {
+        for text in [
+            "http://api.example.com",
+            "http://10.0.0.1",
+            "http://127.0.0.1.example.com",
+            "http://localhost.example.com",
+        ] {
+            let error = builder(text, "sk_test_1").build().expect_err(text);
+            assert_eq!(error.kind(), Kind::Input, "{text}");
+        }
+        for text in ["http://localhost:4243", "http://127.0.0.1:4243", "http://127.9.9.9", "http://[::1]:4243"] {
+            assert!(builder(text, "sk_live_1").build().is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn plain_http_to_a_named_host_is_for_test_keys() {
+        assert!(builder("http://sandbox:4243", "sk_test_1").allow_plain_http("sandbox").build().is_ok());
+        assert!(builder("http://sandbox:4243", "sk_live_1").allow_plain_http("sandbox").build().is_err());
+        assert!(builder("http://other:4243", "sk_test_1").allow_plain_http("sandbox").build().is_err());
+    }
+
+    #[test]
+    fn the_gateway_is_checked_as_the_base_is() {
+        let error = builder("https://api.example.com", "sk_test_1")
+            .gateway_url("http://gateway.example.com")
+            .build()
+            .expect_err("plain http");
+        assert!(error.message().starts_with("gateway_url"), "{error}");
+    }
+
+    #[test]
+    fn an_address_with_a_password_is_refused_and_not_repeated() {
+        let error = builder("https://user:hunter2@api.example.com", "sk_test_1").build().expect_err("userinfo");
+        assert!(!format!("{error} {error:?}").contains("hunter2"));
+    }
+}

@@ -1,0 +1,231 @@
+//! One call over a socket: the loop of [`Call`], and what one attempt sends and reads.
+
+use crate::protocol::{Call, Error, Kind, Method, Patience, Refusal, Repeat, Request, Seen, Spec, Step};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use std::error::Error as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::{sleep, timeout};
+use zeroize::Zeroizing;
+
+/// No reply of the interface comes near it; a larger one is a mistake or an attack, and is not read to its end.
+const LARGEST_REPLY: usize = 8 * 1024 * 1024;
+
+/// The sockets of one client.
+pub(super) struct Fetch {
+    http: reqwest::Client,
+}
+
+/// A reply.
+pub(super) struct Answer {
+    pub status: u16,
+    pub request_id: Option<String>,
+    pub body: Vec<u8>,
+    retry_after: Option<Duration>,
+    /// Whether the body was read to its end.
+    whole: bool,
+}
+
+/// Why there is no reply.
+enum Lost {
+    /// The request did not leave: nothing was done.
+    NotSent(Error),
+    /// It left, and may have been done.
+    Unanswered(Error),
+}
+
+impl Fetch {
+    /// No redirect is followed, since it would carry the credential elsewhere; no proxy is taken from the environment,
+    /// since it would read what is sent over plain http.
+    pub fn new(encrypted: bool) -> Result<Self, Error> {
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls(encrypted)?)
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .user_agent(concat!("guichet/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|_| Error::new(Kind::Input, "The HTTP client of this machine cannot be set up."))?;
+        Ok(Self { http })
+    }
+
+    /// Sends a request until it is answered or the patience ends.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the fetch room: it alone reads the clock, and hands time on as an argument"
+    )]
+    pub async fn call(
+        &self,
+        spec: &Spec,
+        address: &str,
+        request: &Request,
+        bearer: Option<&str>,
+        patience: Patience,
+    ) -> Result<Answer, Error> {
+        let url = [address, request.target.as_str()].concat();
+        let authorization = bearer.map(authorization).transpose().map_err(|error| error.of(spec.name))?;
+        let begun = Instant::now();
+        let mut call = Call::new(spec.repeat, patience);
+        let mut last = None;
+        let mut may_have_been_done = false;
+        loop {
+            match call.step(begun.elapsed()) {
+                Step::Wait(pause) => sleep(pause).await,
+                Step::Send(left) => {
+                    let outcome = match timeout(left, self.attempt(&url, request, authorization.as_ref())).await {
+                        Ok(outcome) => outcome,
+                        Err(_) => Err(Lost::Unanswered(Error::new(
+                            Kind::Timeout,
+                            "The deadline passed before the service answered.",
+                        ))),
+                    };
+                    let seen = outcome.as_ref().map_or(Seen::Lost, Answer::seen);
+                    tracing::debug!(operation = spec.name, attempt = call.attempt(), ?seen, elapsed = ?begun.elapsed(), "call");
+                    call.saw(&seen, getrandom::u32().unwrap_or(u32::MAX));
+                    let doubtful = leaves_doubt(&outcome);
+                    last = Some(judge(spec, outcome, may_have_been_done));
+                    may_have_been_done |= doubtful;
+                }
+                Step::Done => {
+                    return last.unwrap_or_else(|| {
+                        Err(Error::new(Kind::Timeout, "The deadline passed before anything was sent."))
+                    });
+                }
+            }
+        }
+    }
+
+    /// Sends the request once.
+    async fn attempt(&self, url: &str, request: &Request, authorization: Option<&HeaderValue>) -> Result<Answer, Lost> {
+        let mut sending = self.http.request(http_method(request.method), url).header(ACCEPT, "application/json");
+        if let Some(authorization) = authorization {
+            sending = sending.header(AUTHORIZATION, authorization.clone());
+        }
+        if let Some(body) = &request.body {
+            sending = sending.header(CONTENT_TYPE, "application/json").body(body.clone());
+        }
+        let mut reply = sending.send().await.map_err(|error| lost(&error))?;
+        let status = reply.status().as_u16();
+        let header = |name| reply.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        let request_id = header("request-id").map(str::to_owned);
+        let retry_after = retry_after(reply.headers());
+        let mut body = Vec::new();
+        while let Some(chunk) = reply.chunk().await.map_err(|error| lost(&error))? {
+            if body.len() + chunk.len() > LARGEST_REPLY {
+                return Ok(Answer { status, request_id, body, retry_after, whole: false });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answer { status, request_id, body, retry_after, whole: true })
+    }
+}
+
+impl Answer {
+    fn seen(&self) -> Seen {
+        // A refusal alone says whether another attempt can help; the body of a success is not read twice.
+        let retryable = if self.status >= 400 { Refusal::read(&self.body).retryable } else { None };
+        Seen::Reply { status: self.status, retry_after: self.retry_after, retryable }
+    }
+}
+
+/// Whether the service may have done what it was asked although the outcome does not say so.
+fn leaves_doubt(outcome: &Result<Answer, Lost>) -> bool {
+    match outcome {
+        Ok(answer) => answer.status >= 500 && answer.status != 503,
+        Err(Lost::Unanswered(_)) => true,
+        Err(Lost::NotSent(_)) => false,
+    }
+}
+
+/// What an outcome means for the caller.
+fn judge(spec: &Spec, outcome: Result<Answer, Lost>, may_have_been_done: bool) -> Result<Answer, Error> {
+    let answer = match outcome {
+        Ok(answer) => answer,
+        Err(Lost::NotSent(error) | Lost::Unanswered(error)) => return Err(error.of(spec.name)),
+    };
+    let error = match answer.status {
+        200..300 if answer.whole => return Ok(answer),
+        200..300 => Error::new(
+            Kind::Unreadable,
+            format!("The service's reply is larger than {LARGEST_REPLY} bytes; it was not read to its end."),
+        ),
+        300..400 => Error::new(
+            Kind::Address,
+            "The service answered with a redirect, and a request that carries a credential follows none. Set the client's address to the one \
+             that answers.",
+        ),
+        status => {
+            let refusal = Refusal::read(&answer.body);
+            let conflict = refusal.code.as_deref() == Some("merchant_reference_conflict");
+            let error = Error::refused(spec, status, refusal);
+            if status == 409 && conflict && may_have_been_done && spec.repeat == Repeat::Always {
+                error.uncertain()
+            } else {
+                error
+            }
+        }
+    };
+    Err(error.of(spec.name).with_reply(answer.status, answer.request_id, answer.body))
+}
+
+/// Why there is no reply, in our words: a library's own would repeat the whole address.
+fn lost(error: &reqwest::Error) -> Lost {
+    if !error.is_connect() {
+        return Lost::Unanswered(Error::new(
+            Kind::Offline,
+            "The connection to the service ended before its reply was whole.",
+        ));
+    }
+    let about_trust = std::iter::successors(error.source(), |cause| (*cause).source()).any(|cause| {
+        let wrapped = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        cause.is::<rustls::Error>() || wrapped.is_some_and(|inner| inner.is::<rustls::Error>())
+    });
+    Lost::NotSent(Error::new(
+        Kind::Offline,
+        if about_trust {
+            "The service's certificate is not trusted by this machine: no connection was made."
+        } else {
+            "The service cannot be reached: no connection could be made to its address."
+        },
+    ))
+}
+
+/// `Authorization: Bearer …`, marked so that no log shows it.
+fn authorization(bearer: &str) -> Result<HeaderValue, Error> {
+    let text = Zeroizing::new(["Bearer ", bearer].concat());
+    let mut value = HeaderValue::from_str(&text)
+        .map_err(|_| Error::new(Kind::Input, "The credential holds characters that no header can carry."))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// `Retry-After` in seconds. Its other form, a date, would need a clock that agrees with the service's.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
+}
+
+fn http_method(method: Method) -> reqwest::Method {
+    match method {
+        Method::Delete => reqwest::Method::DELETE,
+        Method::Get => reqwest::Method::GET,
+        Method::Post => reqwest::Method::POST,
+        Method::Put => reqwest::Method::PUT,
+    }
+}
+
+/// TLS with the machine's own trust, and without a default of the whole process, which belongs to the program. Where
+/// every address is plain http nothing is trusted, and the machine's certificates are not read.
+fn tls(encrypted: bool) -> Result<rustls::ClientConfig, Error> {
+    let unusable =
+        |_| Error::new(Kind::Input, "This machine has no certificates to trust: install its CA certificates.");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(unusable)?;
+    let config = if encrypted {
+        let verifier = rustls_platform_verifier::Verifier::new(provider).map_err(unusable)?;
+        config.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
+    } else {
+        config.with_root_certificates(rustls::RootCertStore::empty())
+    };
+    Ok(config.with_no_client_auth())
+}

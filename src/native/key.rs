@@ -1,0 +1,131 @@
+use crate::protocol::{Anyone, Credential, Customer, Fulfils, Merchant, Payer};
+use crate::values::Invalid;
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// The merchant's secret key: what makes payments, and what no browser ever holds.
+///
+/// It prints as `***`, is wiped from memory when it is dropped, and can be neither serialized nor compared.
+///
+/// ```
+/// use guichet::SecretKey;
+/// let key = SecretKey::new("sk_test_4eC39HqLyjWDarjtT1zdp7dc").unwrap();
+/// assert_eq!(format!("{key:?}"), "***");
+/// ```
+///
+/// A session token is not a key, and this says so at once rather than at the first call:
+/// ```
+/// assert!(guichet::SecretKey::new("cst_test_0000").is_err());
+/// ```
+pub struct SecretKey(Zeroizing<String>);
+
+impl SecretKey {
+    /// Takes the key as the service gave it.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a text that is empty, holds spaces or is another credential. It never repeats the text.
+    pub fn new(text: impl Into<String>) -> Result<Self, Invalid> {
+        let text = Zeroizing::new(text.into());
+        check(&text)?;
+        Ok(Self(text))
+    }
+
+    /// Takes the key from the environment, where it is out of the code and of the command line.
+    ///
+    /// # Errors
+    /// [`Invalid`] when the variable is not set, or is no key.
+    pub fn from_env(variable: &str) -> Result<Self, Invalid> {
+        match std::env::var(variable) {
+            Ok(text) => Self::new(text).map_err(|invalid| Invalid::because(format!("{variable}: {invalid}"))),
+            Err(std::env::VarError::NotPresent) => {
+                Err(Invalid::because(format!("Set the environment variable {variable} to the merchant's secret key.")))
+            }
+            Err(std::env::VarError::NotUnicode(_)) => {
+                Err(Invalid::because(format!("The environment variable {variable} is not text.")))
+            }
+        }
+    }
+
+    /// Whether it is a key of a test environment, by its name: real money is never moved with it.
+    #[must_use]
+    pub fn is_test(&self) -> bool {
+        ["sk_test_", "rk_test_", "FLWSECK_TEST"].iter().any(|prefix| self.0.starts_with(prefix))
+    }
+
+    /// The bytes, for what is derived from the key.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+/// What a secret key is not. Its shape beyond that is the service's own affair.
+fn check(text: &str) -> Result<(), Invalid> {
+    if text.is_empty() {
+        return Err(Invalid::because("The secret key is empty."));
+    }
+    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(Invalid::because(
+            "A secret key holds no spaces, line ends or letters beyond ASCII: check what was copied.",
+        ));
+    }
+    if text.starts_with("cst_") {
+        return Err(Invalid::because(
+            "This is a customer's session token, not the merchant's secret key. Use `client.customer(&token)` for it.",
+        ));
+    }
+    if text.starts_with("pi_") {
+        return Err(Invalid::because("This is a payment intent's client secret, not the merchant's secret key."));
+    }
+    if text.starts_with("pk_") {
+        return Err(Invalid::because("This is a publishable key, not the merchant's secret key."));
+    }
+    Ok(())
+}
+
+impl Credential for SecretKey {
+    fn bearer(&self) -> Option<&str> {
+        Some(&self.0)
+    }
+}
+impl Fulfils<Merchant> for SecretKey {}
+impl Fulfils<Customer> for SecretKey {}
+impl Fulfils<Payer> for SecretKey {}
+impl Fulfils<Anyone> for SecretKey {}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl std::str::FromStr for SecretKey {
+    type Err = Invalid;
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        Self::new(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_secret_key_is_refused_without_being_repeated() {
+        for text in ["", " sk_test_1", "sk_test_1\n", "cst_test_1", "pi_1_secret_2", "pk_test_1", "clé"] {
+            let invalid = SecretKey::new(text).expect_err("it is no key");
+            assert!(text.is_empty() || !invalid.to_string().contains(text), "{invalid}");
+        }
+    }
+
+    #[test]
+    fn a_missing_variable_is_named() {
+        let invalid = SecretKey::from_env("GUICHET_KEY_THAT_NOBODY_SETS").expect_err("it is not set");
+        assert!(invalid.reason().contains("GUICHET_KEY_THAT_NOBODY_SETS"));
+    }
+
+    #[test]
+    fn a_test_key_is_told_from_a_live_one() {
+        assert!(SecretKey::new("sk_test_1").expect("a key").is_test());
+        assert!(!SecretKey::new("sk_live_1").expect("a key").is_test());
+    }
+}

@@ -1,0 +1,177 @@
+use super::SecretKey;
+use crate::operations::CreatePaymentIntent;
+use crate::values::{Invalid, MerchantReference, RedirectUrl};
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// The parameter of the return address that the page matches against what it kept.
+const PARAMETER: &str = "guichet_return";
+const NONCE_LENGTH: usize = 22;
+
+/// Makes the nonce of a purchase: what tells a customer's page that a return is the answer to its own departure.
+///
+/// The nonce is a function of the merchant's reference, so that a repeated create has the same body and stays the same
+/// payment. [`Client::return_key`](super::Client::return_key) derives the key from the secret key; where secret keys
+/// rotate, set one of its own, or an order begun before a rotation becomes another body after it.
+pub struct ReturnKey(Zeroizing<[u8; 32]>);
+
+impl ReturnKey {
+    /// A key of its own: any secret text of at least 16 characters.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a shorter one, which could be guessed.
+    pub fn new(secret: &str) -> Result<Self, Invalid> {
+        if secret.chars().count() < 16 {
+            return Err(Invalid::because("A return key is a secret text of at least 16 characters."));
+        }
+        Ok(Self(Zeroizing::new(mac(secret.as_bytes(), b"guichet return key"))))
+    }
+
+    pub(super) fn derived_from(key: &SecretKey) -> Self {
+        Self(Zeroizing::new(mac(key.bytes(), b"guichet return key")))
+    }
+
+    /// The nonce of a purchase: 22 characters of `[0-9A-Za-z]`, always the same for one reference.
+    #[must_use]
+    pub fn nonce(&self, reference: &MerchantReference) -> String {
+        let mut text = base62(mac(&*self.0, reference.as_str().as_bytes()));
+        text.truncate(NONCE_LENGTH);
+        text
+    }
+
+    /// The purchase with `guichet_return` in its return address, where it has one, and the nonce.
+    ///
+    /// # Errors
+    /// [`Invalid`] when the address would become too long.
+    pub fn mark(&self, mut purchase: CreatePaymentIntent) -> Result<(CreatePaymentIntent, String), Invalid> {
+        let nonce = self.nonce(&purchase.merchant_reference);
+        if let Some(redirect_url) = purchase.redirect_url.take() {
+            purchase.redirect_url = Some(RedirectUrl::new(&with_nonce(redirect_url.as_str(), &nonce))?);
+        }
+        Ok((purchase, nonce))
+    }
+}
+
+impl fmt::Debug for ReturnKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Sets the parameter, in place of one that is there, and leaves every other byte as it was.
+fn with_nonce(address: &str, nonce: &str) -> String {
+    let (rest, fragment) = match address.split_once('#') {
+        Some((rest, fragment)) => (rest, Some(fragment)),
+        None => (address, None),
+    };
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let others = query.split('&').filter(|pair| !query.is_empty() && !is_ours(pair));
+    let ours = format!("{PARAMETER}={nonce}");
+    let query = others.chain([ours.as_str()]).collect::<Vec<_>>().join("&");
+    match fragment {
+        Some(fragment) => format!("{path}?{query}#{fragment}"),
+        None => format!("{path}?{query}"),
+    }
+}
+
+/// Whether a pair of the query is our parameter, however its name is encoded.
+fn is_ours(pair: &str) -> bool {
+    url::form_urlencoded::parse(pair.as_bytes()).next().is_some_and(|(name, _)| name == PARAMETER)
+}
+
+fn mac(key: &[u8], message: &[u8]) -> [u8; 32] {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
+    mac.update(message);
+    mac.finalize().into_bytes().into()
+}
+
+/// A number of 256 bits in base 62, most significant digit first: always 43 digits.
+fn base62(mut number: [u8; 32]) -> String {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut digits = [b'0'; 43];
+    for digit in digits.iter_mut().rev() {
+        let mut remainder = 0u32;
+        for byte in &mut number {
+            let dividend = remainder << 8 | u32::from(*byte);
+            *byte = u8::try_from(dividend / 62).expect("a remainder is below 62, so a quotient is below 256");
+            remainder = dividend % 62;
+        }
+        *digit = DIGITS[usize::try_from(remainder).expect("a remainder is below 62")];
+    }
+    digits.iter().copied().map(char::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::Amount;
+
+    fn key() -> ReturnKey {
+        ReturnKey::derived_from(&SecretKey::new("sk_test_1").expect("a key"))
+    }
+
+    fn reference(text: &str) -> MerchantReference {
+        MerchantReference::new(text).expect("a reference")
+    }
+
+    #[test]
+    fn the_nonce_is_a_function_of_the_reference() {
+        let nonce = key().nonce(&reference("ORDER-17"));
+        assert_eq!(nonce, key().nonce(&reference("ORDER-17")));
+        assert_ne!(nonce, key().nonce(&reference("ORDER-18")));
+        assert_ne!(nonce, ReturnKey::new("another secret text").expect("long enough").nonce(&reference("ORDER-17")));
+        assert_eq!(nonce.len(), 22);
+        assert!(nonce.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{nonce}");
+    }
+
+    #[test]
+    fn the_return_address_keeps_every_other_byte() {
+        for (address, expected) in [
+            ("https://shop.example/return", "https://shop.example/return?guichet_return=N"),
+            ("https://shop.example/return?", "https://shop.example/return?guichet_return=N"),
+            ("https://shop.example/r?a=%20b&&c#top", "https://shop.example/r?a=%20b&&c&guichet_return=N#top"),
+            ("https://shop.example/r?guichet_return=old&a=1", "https://shop.example/r?a=1&guichet_return=N"),
+            ("https://shop.example/r?guichet%5Freturn=old", "https://shop.example/r?guichet_return=N"),
+            (
+                "https://shop.example/r#guichet_return=kept",
+                "https://shop.example/r?guichet_return=N#guichet_return=kept",
+            ),
+            ("https://shop.example/é?q=é", "https://shop.example/é?q=é&guichet_return=N"),
+        ] {
+            assert_eq!(with_nonce(address, "N"), expected);
+        }
+    }
+
+    #[test]
+    fn a_purchase_is_marked_the_same_way_each_time() {
+        let purchase = || {
+            CreatePaymentIntent::new(
+                reference("ORDER-17"),
+                Amount::new("45000").expect("an amount"),
+                "Shoes",
+                "Awa",
+                "Ngono",
+            )
+            .redirect_url(RedirectUrl::new("https://shop.example/return").expect("an address"))
+        };
+        let (once, nonce) = key().mark(purchase()).expect("it fits");
+        let (twice, _) = key().mark(once.clone()).expect("it fits");
+        assert_eq!(once.redirect_url, twice.redirect_url);
+        assert!(once.redirect_url.expect("it has one").as_str().ends_with(&format!("?guichet_return={nonce}")));
+    }
+
+    #[test]
+    fn base62_counts_in_digits_letters_and_small_letters() {
+        let mut sixty_two = [0; 32];
+        sixty_two[31] = 62;
+        assert_eq!(base62(sixty_two), format!("{}10", "0".repeat(41)));
+        assert_eq!(base62([255; 32]).len(), 43);
+    }
+
+    #[test]
+    fn a_return_key_prints_as_stars() {
+        assert_eq!(format!("{:?}", key()), "***");
+    }
+}

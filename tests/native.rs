@@ -1,0 +1,194 @@
+//! The merchant's client keeps its promises over a real socket.
+#![cfg(feature = "native")]
+
+#[path = "native/service.rs"]
+mod service;
+
+use guichet::operations::{CreatePaymentIntent, CreateSession};
+use guichet::protocol::{Error, Kind};
+use guichet::values::{Amount, Email, IntentId, MerchantReference, SessionToken};
+use guichet::{Client, SecretKey};
+use service::{Answer, Service, reply};
+use std::time::Duration;
+
+const KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
+const INTENT: &str = r#"{"status_code":200,"response_type":"success","data":{"id":"pi_1","object":"payment_intent","amount":"45000",
+    "currency":"XAF","status":"requires_action","client_secret":"pi_1_secret_2","payment_ref":"gch_1","merchant_reference":"ORDER-17",
+    "checkout_url":"https://pay.example/checkout/pi_1#client_secret=pi_1_secret_2","customer":{"firstname":"Awa","lastname":"Ngono",
+    "email":"awa@example.com"},"metadata":{},"a_field_of_tomorrow":true}}"#;
+const CONFLICT: &str = r#"{"status_code":409,"message":"Taken.","data":null,"error":{"code":"merchant_reference_conflict","existing_id":"pi_1"}}"#;
+
+fn key() -> SecretKey {
+    SecretKey::new(KEY).expect("a key")
+}
+
+fn client(base_url: &str) -> Client {
+    Client::builder(base_url, key()).deadline(Duration::from_secs(10)).build().expect("a client")
+}
+
+fn order() -> CreatePaymentIntent {
+    let reference = MerchantReference::new("ORDER-17").expect("a reference");
+    CreatePaymentIntent::new(reference, Amount::new("45000").expect("an amount"), "Shoes", "Awa", "Ngono")
+        .email(email())
+}
+
+fn email() -> Email {
+    Email::new("awa@example.com").expect("an e-mail")
+}
+
+#[tokio::test]
+async fn an_order_becomes_an_intent_and_unknown_fields_do_no_harm() {
+    let service = Service::start(vec![reply("201 Created", INTENT)]).await;
+    let intent = client(&service.base_url).create_payment_intent(order()).await.expect("an intent");
+    assert_eq!(intent.id.as_str(), "pi_1");
+    let request = &service.requests()[0];
+    assert!(request.starts_with("POST /v1/payment-intents HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains(&format!("authorization: Bearer {KEY}\r\n")));
+    assert!(request.contains(r#""amount":"45000""#));
+}
+
+#[tokio::test]
+async fn creation_goes_to_the_gateway_and_nothing_else_does() {
+    let base = Service::start(vec![reply("200 OK", INTENT)]).await;
+    let gateway = Service::start(vec![reply("201 Created", INTENT)]).await;
+    let client = Client::builder(&base.base_url, key())
+        .gateway_url(&format!("{}/v1/", gateway.base_url))
+        .build()
+        .expect("a client");
+    let intent = client.create_payment_intent(order()).await.expect("an intent");
+    client.read_payment_intent(&intent.id).await.expect("the intent");
+    assert!(gateway.requests()[0].starts_with("POST /v1/payment-intents HTTP"));
+    assert!(base.requests()[0].starts_with("GET /v1/payment-intents/pi_1 HTTP"));
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed_with_a_key() {
+    let elsewhere = Service::start(vec![reply("200 OK", INTENT)]).await;
+    let location: &'static str = format!("Location: {}/v1/payment-intents/pi_1", elsewhere.base_url).leak();
+    let headers: &'static [&'static str] = vec![location].leak();
+    let service = Service::start(vec![Answer::Reply("307 Temporary Redirect", headers, String::new())]).await;
+    let error = read(&service).await.expect_err("a redirect is no answer");
+    assert_eq!((error.kind(), error.status()), (Kind::Address, Some(307)));
+    assert!(elsewhere.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_reply_that_cannot_be_read_is_kept() {
+    let service =
+        Service::start(vec![Answer::Reply("200 OK", &["Request-Id: req_1"], "<html>Maintenance</html>".into())]).await;
+    let error = read(&service).await.expect_err("no JSON");
+    assert_eq!(error.kind(), Kind::Unreadable);
+    assert_eq!(error.reply(), Some(b"<html>Maintenance</html>".as_slice()));
+    assert_eq!((error.status(), error.request_id()), (Some(200), Some("req_1")));
+    assert!(!format!("{error} {error:?}").contains("Maintenance"), "a reply may hold secrets");
+}
+
+#[tokio::test]
+async fn a_reply_without_end_is_not_read_to_its_end() {
+    let service = Service::start(vec![reply("200 OK", "a".repeat(9 * 1024 * 1024))]).await;
+    let error = read(&service).await.expect_err("too large");
+    assert_eq!(error.kind(), Kind::Unreadable);
+    assert!(error.reply().is_some_and(|reply| reply.len() <= 8 * 1024 * 1024));
+}
+
+#[tokio::test]
+async fn a_refusal_carries_code_status_request_id_and_fields() {
+    let body = r#"{"status_code":422,"response_type":"error","message":"An amount is required.","data":null,"error":{"code":"parameter_missing",
+        "param":"amount","errors":[{"param":"amount","code":"parameter_missing","message":"amount is required."}],"request_id":"req_7","retryable":false}}"#;
+    let service = Service::start(vec![reply("422 Unprocessable Content", body)]).await;
+    let error = client(&service.base_url).create_payment_intent(order()).await.expect_err("refused");
+    assert_eq!((error.kind(), error.status(), error.code()), (Kind::Refused, Some(422), Some("parameter_missing")));
+    assert_eq!((error.request_id(), error.operation()), (Some("req_7"), Some("create_payment_intent")));
+    assert_eq!(error.fields()[0].param, "amount");
+    assert!(!error.is_retryable());
+}
+
+#[tokio::test]
+async fn an_order_whose_answer_was_lost_is_sent_again_and_is_one_payment() {
+    let service = Service::start(vec![Answer::Nothing, reply("200 OK", INTENT)]).await;
+    let intent = client(&service.base_url).create_payment_intent(order()).await.expect("the intent");
+    assert_eq!(intent.id.as_str(), "pi_1");
+    let bodies: Vec<String> = service
+        .requests()
+        .iter()
+        .map(|request| request.split("\r\n\r\n").nth(1).unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(bodies.len(), 2);
+    assert_eq!(bodies[0], bodies[1]);
+}
+
+#[tokio::test]
+async fn a_conflict_after_a_lost_answer_is_uncertain_and_says_what_is_there() {
+    let service = Service::start(vec![Answer::Nothing, reply("409 Conflict", CONFLICT)]).await;
+    let error = client(&service.base_url).create_payment_intent(order()).await.expect_err("a conflict");
+    assert_eq!((error.kind(), error.existing_id()), (Kind::Uncertain, Some("pi_1")));
+
+    let service = Service::start(vec![reply("409 Conflict", CONFLICT)]).await;
+    let error = client(&service.base_url).create_payment_intent(order()).await.expect_err("a conflict");
+    assert_eq!((error.kind(), error.code()), (Kind::Refused, Some("merchant_reference_conflict")));
+}
+
+#[tokio::test]
+async fn what_may_not_be_repeated_is_sent_once() {
+    let service = Service::start(vec![Answer::Nothing, Answer::Nothing]).await;
+    let error = client(&service.base_url).send(CreateSession::new(email())).await.expect_err("lost");
+    assert_eq!(error.kind(), Kind::Offline);
+    assert_eq!(service.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_service_that_does_not_answer_ends_at_the_deadline() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let base_url = format!("http://{}", listener.local_addr().expect("an address"));
+    let client = Client::builder(&base_url, key()).deadline(Duration::from_millis(50)).build().expect("a client");
+    let error = client.read_payment_intent(&intent_id("pi_1")).await.expect_err("silence");
+    assert_eq!(error.kind(), Kind::Timeout);
+    assert!(error.is_retryable());
+}
+
+#[tokio::test]
+async fn a_session_that_has_ended_is_an_answer_and_a_401_that_does_not_say_so_is_an_error() {
+    let ended = r#"{"success":false,"status_code":401,"message":"Ended.","data":{"valid":false,"reason":"revoked"},"error":{"code":"session_revoked"}}"#;
+    let service = Service::start(vec![
+        reply("401 Unauthorized", ended),
+        reply("401 Unauthorized", r#"{"message":"No.","data":null}"#),
+    ])
+    .await;
+    let customer = client(&service.base_url).customer(&SessionToken::new("cst_test_1"));
+    let state = customer.validate().await.expect("an answer");
+    assert_eq!((state.valid, state.reason.as_deref()), (false, Some("revoked")));
+    assert_eq!(customer.validate().await.expect_err("no answer").kind(), Kind::Session);
+    assert!(
+        service.requests()[0].contains("authorization: Bearer cst_test_1\r\n"),
+        "the token is sent, and not the key"
+    );
+}
+
+#[tokio::test]
+async fn a_secret_key_is_never_printed() {
+    let unreachable = client("http://127.0.0.1:1");
+    let error = unreachable.read_payment_intent(&intent_id("pi_1")).await.expect_err("nobody listens");
+    assert_eq!(error.kind(), Kind::Offline);
+    let builder = Client::builder("https://api.example.com", key());
+    let shown = format!("{:?} {builder:?} {unreachable:?} {error} {error:?} {:?}", key(), unreachable.return_key());
+    assert!(!shown.contains("4eC39"), "{shown}");
+}
+
+#[tokio::test]
+async fn an_identifier_cannot_step_to_another_path() {
+    let service = Service::start(vec![reply("200 OK", INTENT)]).await;
+    let client = client(&service.base_url);
+    let error = client.read_payment_intent(&intent_id("..")).await.expect_err("a step up");
+    assert_eq!(error.kind(), Kind::Input);
+    assert!(service.requests().is_empty());
+    client.read_payment_intent(&intent_id("../sessions/create?x#y")).await.expect("an answer");
+    assert!(service.requests()[0].starts_with("GET /v1/payment-intents/..%2Fsessions%2Fcreate%3Fx%23y HTTP"));
+}
+
+async fn read(service: &Service) -> Result<guichet::operations::PaymentIntent, Error> {
+    client(&service.base_url).read_payment_intent(&intent_id("pi_1")).await
+}
+
+fn intent_id(text: &str) -> IntentId {
+    IntentId::new(text).expect("an identifier")
+}
