@@ -11,7 +11,7 @@
 // prices differ), price-<the same>, phone, card-number, exp-month, exp-year, cvc, test-<number>,
 // pay, leave, stay, again, language-en, language-fr, sandbox.
 
-import { describe, words } from "/checkout/package/words.js";
+import { words } from "/checkout/package/words.js";
 import { fillIn, markFrom, readMethod, showFields, wipe, wipeSecurityCode } from "./fields.js";
 import { draw, translate } from "./view.js";
 
@@ -62,7 +62,7 @@ async function follow(intent, { arriving = false, error } = {}) {
       if (step === "confirm") return show("confirm", { final: true });
       wipeSecurityCode();
       await loadChoices();
-      if (error) markFrom(error, words(locale).page, describe(error, locale));
+      if (error) markFrom(error, words(locale).page);
       if (error) return show("trouble", { error, form: true });
       if (step) return show("step_unknown", { form: true });
       return declined ? show("declined", { error: declined, form: true }) : show("ready", { form: true });

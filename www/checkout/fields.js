@@ -49,13 +49,12 @@ export function readMethod(type, sentences) {
 }
 
 /** Marks the fields that an error of the service names. */
-export function markFrom(error, sentences, described) {
+export function markFrom(error, sentences) {
   const named = error?.code === "test_card_required" ? ["number"]
     : (error?.fields ?? []).map((field) => String(field.param).split(".").pop());
   const wrong = inputs.filter((input) => named.includes(input.dataset.param));
-  for (const input of wrong) {
-    mark(input, error.code === "test_card_required" ? described : sentenceFor(input, sentences));
-  }
+  // Which cards may be used is said above the form; beside the field it would be said twice.
+  for (const input of wrong) mark(input, error.code === "test_card_required" ? "" : sentenceFor(input, sentences));
 }
 
 /** Puts a test number into the form, as if it had been typed. */

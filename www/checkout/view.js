@@ -82,6 +82,7 @@ function iconOf(name, type) {
 }
 
 function drawSummary(intent, say, locale) {
+  if (ui("summary").hidden) ui("items").open = matchMedia("(min-width: 56rem)").matches; // where there is room
   ui("summary").hidden = false;
   write("title", merchant ? fill(say.pay_merchant, { merchant }) : say.pay_title);
   write("amount", formatMoney(String(intent.amount), intent.currency, locale));
@@ -109,10 +110,10 @@ function drawMethods({ intent, choices, chosen, choose }, say, money) {
     radio.addEventListener("change", () => choose(choice));
     const fee = intent.fee_bearer !== "customer" ? say.fee_none
       : quote.fee === undefined ? "" : fill(say.fee_included, { fee: money(quote.fee) });
-    return element("label", { class: "method" }, radio,
-      element("span", { class: "method-name" }, say[label] ?? String(quote.method?.name ?? name),
-        element("small", {}, price === undefined ? say.price_missing : fee)),
-      element("b", { "data-test": `price-${name}` }, price === undefined ? "" : money(price)));
+    return element("label", { class: "method" }, radio, element("span", {},
+      element("span", { class: "method-name" }, say[label] ?? String(quote.method?.name ?? name)),
+      element("b", { "data-test": `price-${name}` }, price === undefined ? "" : money(price)),
+      element("small", {}, price === undefined ? say.price_missing : fee)));
   }));
 }
 

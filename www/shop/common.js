@@ -1,0 +1,61 @@
+// What both pages of the shop need: the shop's own server, the payment client, the kept order.
+
+import { createGuichet } from "/package/guichet.js";
+
+/** Asks the shop's server; its cookie says who is signed in. */
+export async function api(path, body) {
+  const reply = await fetch(path, body === undefined ? {} : {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (!reply.ok) throw new Error(`${path}: ${reply.status}`);
+  return reply.status === 204 ? null : reply.json();
+}
+
+/**
+ * The payment client of this page. It asks the shop's server at /guichet for a session token and
+ * for payments to be made: the secret key stays there. Making the client sends nothing.
+ */
+export function guichetFor(shop) {
+  return createGuichet({
+    baseUrl: shop.base_url,
+    merchant: "/guichet",
+    checkoutOrigins: shop.checkout_origins, // no other address is followed to pay
+  });
+}
+
+/** Ends the session everywhere: at the payment service first, then at the shop. */
+export async function signOut(guichet) {
+  try {
+    await guichet.session.revoke();
+  } catch (error) {
+    console.warn(error); // unreachable: the token runs out by itself, and signing out must go on
+  }
+  await api("/api/sign-out", {});
+  sessionStorage.removeItem("order");
+  location.assign("/"); // a fresh page: nothing of this customer stays in memory
+}
+
+/** The order that this tab is paying, so that paying again pays the same order, not another one. */
+export const keptOrder = {
+  read: () => JSON.parse(sessionStorage.getItem("order") ?? "null"),
+  keep: (order) => sessionStorage.setItem("order", JSON.stringify(order)),
+  forget: () => sessionStorage.removeItem("order"),
+};
+
+/** The basket: quantities by sku. Prices are not kept here: the server has them. */
+export const basket = {
+  read: () => JSON.parse(sessionStorage.getItem("basket") ?? "{}"),
+  keep: (quantities) => sessionStorage.setItem("basket", JSON.stringify(quantities)),
+};
+
+export const ui = (id) => document.getElementById(id);
+
+/** Makes an element. Strings among the children become text, never markup. */
+export function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}

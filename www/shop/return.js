@@ -1,0 +1,89 @@
+// Where the customer comes back to after paying: what became of it, and what to do next.
+//
+// For tests, by data-test: outcome (data-state: looking, paid, failed, canceled, unpaid, pending,
+// none, trouble), try-again, look-again, to-shop, sign-out, lines, total, problem.
+
+import { describe, formatMoney } from "/package/words.js";
+import { api, basket, element, guichetFor, keptOrder, signOut, ui } from "./common.js";
+import { locale, say, translate } from "./texts.js";
+
+translate();
+const order = keptOrder.read(); // null in another tab or browser: then the payment alone is shown
+let guichet;
+look();
+
+async function look() {
+  show("looking");
+  try {
+    const shop = await api("/api/shop");
+    guichet ??= guichetFor(shop);
+    ui("sign-out").hidden = !shop.customer;
+
+    // What the address says may have been typed by anyone. It only tells which payment to ask for.
+    const back = await guichet.returned();
+    const outcome = back && await guichet.waitForOutcome(back, {
+      // Left the payment page without paying: no use in letting them wait.
+      onStatus: (status) => status === "requires_action" && show("unpaid"),
+    });
+
+    // The last word is the shop's own server's, which has asked with its key and marked the order.
+    const known = order && await api(`/api/orders/${encodeURIComponent(order.id)}`);
+    if (known) drawOrder(known, shop.products);
+    show(stateOf(known, outcome), outcome?.last_payment_error);
+  } catch (error) {
+    console.warn(error);
+    show("trouble", error.kind ? error : null);
+  }
+}
+
+function stateOf(known, outcome) {
+  if (known) {
+    if (known.status !== "unpaid") return known.status;
+    if (outcome?.state === "succeeded") return "pending"; // the shop does not know it yet
+  }
+  if (!outcome) return known ? "unpaid" : "none";
+  if (outcome.state === "succeeded") return "paid";
+  if (outcome.state === "failed" || outcome.state === "canceled") return outcome.state;
+  return outcome.status === "requires_action" ? "unpaid" : "pending";
+}
+
+/** Shows one state; its name is also the key of its sentences. `error` says why, where it is known. */
+function show(state, error) {
+  ui("outcome").dataset.state = state;
+  ui("outcome-title").textContent = state === "looking" ? say.looking_payment : say[state];
+  ui("outcome-text").textContent = [error ? describe(error, locale) : "", say[`${state}_text`]].filter(Boolean).join(" ");
+  ui("pay").hidden = !order || !["failed", "canceled", "unpaid"].includes(state);
+  ui("pay").textContent = state === "failed" ? say.try_again : say.go_on;
+  ui("look").hidden = !["pending", "trouble"].includes(state);
+  document.title = `${ui("outcome-title").textContent} · Pas à Pas`;
+  if (state === "paid") {
+    keptOrder.forget();
+    basket.keep({});
+  }
+}
+
+function drawOrder({ lines, total, currency }, products) {
+  ui("lines").replaceChildren(...lines.map(({ sku, quantity }) =>
+    element("li", {}, element("span", {}, `${quantity} × ${products.find((product) => product.sku === sku)?.name ?? sku}`))));
+  ui("total-line").hidden = false;
+  ui("total").textContent = formatMoney(total, currency, locale);
+}
+
+// The same order again. After a refusal the shop's server makes a new payment for it; before one,
+// it hands out the same payment: the customer cannot pay twice.
+async function payAgain() {
+  ui("pay").disabled = true;
+  ui("problem").textContent = "";
+  try {
+    await guichet.checkout({ order: { id: order.id } }, { mode: "redirect" });
+  } catch (error) {
+    ui("problem").textContent = describe(error, locale);
+    ui("pay").disabled = false;
+    if (error.kind === "settled") look();
+  }
+}
+
+ui("pay").addEventListener("click", payAgain);
+ui("look").addEventListener("click", look);
+ui("sign-out").addEventListener("click", () => signOut(guichet));
+addEventListener("pageshow", () => (ui("pay").disabled = false));

@@ -1,0 +1,162 @@
+// The shop's page: shoes, a basket, who is buying, what each way of paying costs, and "pay".
+//
+// For tests, by data-test: add-<sku>, less-<sku>, more-<sku>, quantity-<sku>, total,
+// sign-in-<customer id>, customer, sign-out, quotes, quote-<method>[-<card type>], pay, problem.
+
+import { describe, fill, formatMoney } from "/package/words.js";
+import { api, basket, element, guichetFor, keptOrder, signOut, ui } from "./common.js";
+import { locale, say, translate } from "./texts.js";
+
+translate();
+const shop = await api("/api/shop").catch(() => null);
+const guichet = shop && guichetFor(shop);
+const quantities = basket.read();
+let asking = new AbortController(); // the prices being asked for
+
+if (shop) open();
+else ui("problem").textContent = say.shop_down;
+
+function open() {
+  ui("products").append(...shop.products.map(product));
+  ui("customers").append(...shop.customers.map(customer));
+  ui("customer").textContent = shop.customer?.name ?? "";
+  ui("sign-out").hidden = !shop.customer;
+  ui("sign-out").addEventListener("click", () => signOut(guichet).catch(problem));
+  ui("pay").addEventListener("click", pay);
+  // Come back by the back button, the page may be the one that was left, with "pay" still off.
+  addEventListener("pageshow", () => (ui("pay").disabled = false));
+  drawBasket();
+}
+
+/** Places the order and leaves for the payment page. */
+async function pay() {
+  ui("pay").disabled = true;
+  ui("problem").textContent = "";
+  try {
+    const { id } = await placeOrder();
+    // Only the order's number goes to the shop's server: price and customer are the server's own.
+    await guichet.checkout({ order: { id } }, { mode: "redirect" });
+  } catch (error) {
+    // Already paid, perhaps in another tab: the return page shows how the order stands.
+    if (error.kind === "settled") return location.assign("/return");
+    problem(error);
+    ui("pay").disabled = false;
+  }
+}
+
+// The same basket is the same order, however often "pay" is pressed: one order, one payment.
+async function placeOrder() {
+  const lines = inBasket().map(({ sku, quantity }) => ({ sku, quantity }));
+  const kept = keptOrder.read();
+  if (JSON.stringify(kept?.lines) === JSON.stringify(lines)) return kept;
+  const { id } = await api("/api/orders", { lines });
+  keptOrder.keep({ id, lines });
+  return { id };
+}
+
+/** Asks what the customer would pay with each method. A newer basket stops an older question. */
+async function showQuotes(amount) {
+  asking.abort();
+  asking = new AbortController();
+  const { signal } = asking;
+  ui("quotes").replaceChildren(element("li", {}, say.looking));
+  try {
+    const quotes = await guichet.quotes(
+      { amount, currency: shop.currency, country_code: shop.country_code, fee_bearer: "customer" },
+      { signal },
+    );
+    ui("quotes").replaceChildren(...quotes.map(quoteLine));
+  } catch (error) {
+    if (signal.aborted) return;
+    ui("quotes").replaceChildren();
+    problem(error);
+  }
+}
+
+function quoteLine({ method, payment_method, card_type, customer_pays, fee, currency }) {
+  const key = [payment_method, card_type].filter(Boolean).join("-");
+  const known = customer_pays !== undefined; // a method whose fee could not be had is listed without
+  return element("li", { "data-test": `quote-${key}` },
+    element("span", {}, say[key.replace("-", "_")] ?? method.name),
+    element("b", {}, known ? money(customer_pays, currency) : say.no_price),
+    element("small", {}, known && fee !== undefined ? fill(say.fee, { fee: money(fee, currency) }) : ""));
+}
+
+function product({ sku, name, price, currency, picture, description }) {
+  const add = element("button", { type: "button", "data-test": `add-${sku}`, "aria-label": `${say.add}: ${name}` }, say.add);
+  add.addEventListener("click", () => change(sku, 1, fill(say.added, { name })));
+  return element("li", {},
+    element("img", { src: picture, alt: "", width: "320", height: "240", loading: "lazy" }),
+    element("h2", {}, name),
+    element("p", { class: "soft" }, description),
+    element("p", { class: "price" }, money(price, currency)),
+    add);
+}
+
+function customer({ id, name, email }) {
+  const button = element("button", { type: "button", "data-test": `sign-in-${id}` }, element("b", {}, name), element("small", {}, email));
+  button.addEventListener("click", async () => {
+    try {
+      await api("/api/sign-in", { customer: id });
+      location.reload(); // a new customer begins with a fresh page and a fresh client
+    } catch (error) {
+      problem(error);
+    }
+  });
+  return button;
+}
+
+function change(sku, by, said = "") {
+  quantities[sku] = Math.max(0, (quantities[sku] ?? 0) + by);
+  basket.keep(quantities);
+  drawBasket();
+  ui("said").textContent = said;
+}
+
+function inBasket() {
+  return shop.products.filter(({ sku }) => quantities[sku] > 0).map((product) => ({ ...product, quantity: quantities[product.sku] }));
+}
+
+function drawBasket() {
+  const lines = inBasket();
+  // For show: what is paid is the server's total. BigInt, because amounts are whole and exact.
+  const total = String(lines.reduce((sum, { price, quantity }) => sum + BigInt(price) * BigInt(quantity), 0n));
+  const focused = document.activeElement.dataset.test;
+
+  ui("lines").replaceChildren(...lines.map(({ sku, name, price, currency, quantity }) => {
+    const step = (test, sign, by, label) => {
+      const button = element("button", { type: "button", "data-test": `${test}-${sku}`, "aria-label": fill(label, { name }) }, sign);
+      button.addEventListener("click", () => change(sku, by));
+      return button;
+    };
+    return element("li", {},
+      element("span", {}, name),
+      element("span", { class: "steps" }, step("less", "−", -1, say.less),
+        element("span", { "data-test": `quantity-${sku}` }, String(quantity)), step("more", "+", 1, say.more)),
+      element("b", {}, money(String(BigInt(price) * BigInt(quantity)), currency)));
+  }));
+  // Drawn anew, the button just pressed would lose the keyboard's focus.
+  if (document.activeElement === document.body && focused) {
+    (document.querySelector(`[data-test="${focused}"]`) ?? ui("basket-title")).focus();
+  }
+
+  const filled = lines.length > 0;
+  ui("empty").hidden = filled;
+  ui("total-line").hidden = ui("to-basket").hidden = !filled;
+  ui("total").textContent = money(total, shop.currency);
+  ui("to-basket").textContent = fill(say.basket_bar, { total: money(total, shop.currency) });
+  ui("sign-in").hidden = !filled || Boolean(shop.customer);
+  ui("paying").hidden = !filled || !shop.customer;
+  ui("problem").textContent = "";
+  if (filled && shop.customer) showQuotes(total);
+}
+
+function money(amount, currency) {
+  return formatMoney(amount, currency, locale);
+}
+
+function problem(error) {
+  console.warn(error);
+  // The package's errors have sentences of their own; others are the shop's server not answering.
+  ui("problem").textContent = error.kind ? describe(error, locale) : say.shop_down;
+}
