@@ -2,15 +2,14 @@
 
 /** The sentences of the hosted checkout page. */
 export type PageKey =
-  | "sandbox" | "language" | "loading" | "pay_title" | "pay_merchant" | "amount" | "items"
-  | "quantity" | "choose" | "mobile_money" | "card" | "card_local" | "card_international"
-  | "fee_included" | "fee_none" | "price_missing" | "no_methods" | "phone" | "phone_help"
-  | "phone_wrong" | "card_number" | "card_number_wrong" | "exp_month" | "exp_month_help"
-  | "exp_month_wrong" | "exp_year" | "exp_year_help" | "exp_year_wrong" | "cvc" | "cvc_help"
-  | "cvc_wrong" | "tests" | "tests_help" | "test_success" | "test_slow" | "test_funds"
-  | "test_final" | "pay" | "pay_amount" | "leave" | "leave_unpaid" | "leave_soon" | "stay"
-  | "may_close" | "again" | "script_missing" | "sending" | "sending_text" | "waiting"
-  | "waiting_text" | "waiting_card" | "waiting_card_text" | "waiting_unknown"
+  | "sandbox" | "language" | "loading" | "pay_title" | "pay_merchant" | "items" | "choose"
+  | "mobile_money" | "card" | "card_local" | "card_international" | "fee_included" | "fee_none"
+  | "price_missing" | "no_methods" | "phone" | "phone_help" | "phone_wrong" | "card_number"
+  | "card_number_wrong" | "exp_month" | "exp_month_help" | "exp_month_wrong" | "exp_year"
+  | "exp_year_help" | "exp_year_wrong" | "cvc" | "cvc_help" | "cvc_wrong" | "tests" | "tests_help"
+  | "test_success" | "test_slow" | "test_funds" | "test_final" | "pay" | "pay_amount" | "leave"
+  | "leave_unpaid" | "leave_soon" | "stay" | "may_close" | "again" | "sending" | "sending_text"
+  | "waiting" | "waiting_text" | "waiting_card" | "waiting_card_text" | "waiting_unknown"
   | "waiting_unknown_text" | "waiting_long" | "waiting_very_long" | "succeeded" | "succeeded_text"
   | "settled" | "settled_text" | "declined" | "declined_text" | "attempts_left_1"
   | "attempts_left_2" | "failed" | "failed_text" | "canceled" | "canceled_text" | "expired"

@@ -46,6 +46,7 @@ export function draw({ view, intent, choices, chosen, choose }, locale) {
 
   ui("form").hidden = !form || none;
   ui("again").hidden = !(view.again || (form && choices.some(({ price }) => price === undefined)));
+  ui("again").className = form ? "" : "primary";
   const leaving = ui("leave");
   leaving.hidden = !intent?.redirect_url || !(final || form || view.note === "waiting_very_long");
   leaving.className = final ? "primary" : "";

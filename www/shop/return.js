@@ -10,6 +10,7 @@ import { locale, say, translate } from "./texts.js";
 translate();
 const order = keptOrder.read(); // null in another tab or browser: then the payment alone is shown
 let guichet;
+let leaving = false; // on the way to the payment page
 look();
 
 async function look() {
@@ -72,18 +73,25 @@ function drawOrder({ lines, total, currency }, products) {
 // The same order again. After a refusal the shop's server makes a new payment for it; before one,
 // it hands out the same payment: the customer cannot pay twice.
 async function payAgain() {
-  ui("pay").disabled = true;
+  if (leaving) return; // a second click
+  canPay(false);
   ui("problem").textContent = "";
   try {
     await guichet.checkout({ order: { id: order.id } }, { mode: "redirect" });
   } catch (error) {
     ui("problem").textContent = describe(error, locale);
-    ui("pay").disabled = false;
+    canPay(true);
     if (error.kind === "settled") look();
   }
+}
+
+function canPay(can) {
+  leaving = !can;
+  ui("pay").disabled = !can;
 }
 
 ui("pay").addEventListener("click", payAgain);
 ui("look").addEventListener("click", look);
 ui("sign-out").addEventListener("click", () => signOut(guichet));
-addEventListener("pageshow", () => (ui("pay").disabled = false));
+// The back button may bring back the very page that was left, with "try again" still off.
+addEventListener("pageshow", ({ persisted }) => persisted && canPay(true));

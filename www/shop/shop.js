@@ -12,6 +12,7 @@ const shop = await api("/api/shop").catch(() => null);
 const guichet = shop && guichetFor(shop);
 const quantities = basket.read();
 let asking = new AbortController(); // the prices being asked for
+let leaving = false; // on the way to the payment page
 
 if (shop) open();
 else ui("problem").textContent = say.shop_down;
@@ -23,14 +24,15 @@ function open() {
   ui("sign-out").hidden = !shop.customer;
   ui("sign-out").addEventListener("click", () => signOut(guichet).catch(problem));
   ui("pay").addEventListener("click", pay);
-  // Come back by the back button, the page may be the one that was left, with "pay" still off.
-  addEventListener("pageshow", () => (ui("pay").disabled = false));
+  // The back button may bring back the very page that was left, with "pay" still off.
+  addEventListener("pageshow", ({ persisted }) => persisted && canPay(true));
   drawBasket();
 }
 
 /** Places the order and leaves for the payment page. */
 async function pay() {
-  ui("pay").disabled = true;
+  if (leaving) return; // a second click
+  canPay(false);
   ui("problem").textContent = "";
   try {
     const { id } = await placeOrder();
@@ -40,8 +42,13 @@ async function pay() {
     // Already paid, perhaps in another tab: the return page shows how the order stands.
     if (error.kind === "settled") return location.assign("/return");
     problem(error);
-    ui("pay").disabled = false;
+    canPay(true);
   }
+}
+
+function canPay(can) {
+  leaving = !can;
+  ui("pay").disabled = !can;
 }
 
 // The same basket is the same order, however often "pay" is pressed: one order, one payment.
@@ -90,7 +97,8 @@ function product({ sku, name, price, currency, picture, description }) {
     element("h2", {}, name),
     element("p", { class: "soft" }, description),
     element("p", { class: "price" }, money(price, currency)),
-    add);
+    add,
+    element("a", { href: "#basket", "data-in-basket": sku }));
 }
 
 function customer({ id, name, email }) {
@@ -142,10 +150,13 @@ function drawBasket() {
 
   const filled = lines.length > 0;
   ui("empty").hidden = filled;
-  ui("total-line").hidden = ui("to-basket").hidden = !filled;
+  ui("total-line").hidden = !filled;
   ui("total").textContent = money(total, shop.currency);
-  ui("to-basket").textContent = fill(say.basket_bar, { total: money(total, shop.currency) });
-  ui("sign-in").hidden = !filled || Boolean(shop.customer);
+  for (const link of document.querySelectorAll("[data-in-basket]")) {
+    const quantity = quantities[link.dataset.inBasket];
+    link.textContent = quantity ? fill(say.in_basket, { quantity: String(quantity) }) : "";
+  }
+  ui("sign-in").hidden = Boolean(shop.customer);
   ui("paying").hidden = !filled || !shop.customer;
   ui("problem").textContent = "";
   if (filled && shop.customer) showQuotes(total);
