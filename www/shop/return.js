@@ -80,9 +80,9 @@ async function payAgain() {
     await guichet.checkout({ order: { id: order.id } }, { mode: "redirect" });
   } catch (error) {
     ui("problem").textContent = describe(error, locale);
-    canPay(true);
     if (error.kind === "settled") look();
   }
+  canPay(true); // still here: it did not work, or the customer has turned back
 }
 
 function canPay(can) {

@@ -42,8 +42,8 @@ async function pay() {
     // Already paid, perhaps in another tab: the return page shows how the order stands.
     if (error.kind === "settled") return location.assign("/return");
     problem(error);
-    canPay(true);
   }
+  canPay(true); // still here: it did not work, or the customer has turned back
 }
 
 function canPay(can) {
