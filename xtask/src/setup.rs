@@ -52,13 +52,13 @@ pub fn browser(remark: &mut String) -> Result<()> {
                 what: "the browser Chromium",
                 names: &["chromium", "chromium-browser", "google-chrome"],
                 named_by: None,
-                package: "chromium",
+                packages: &["chromium", "fonts-liberation"],
             },
             Tool {
                 what: "its WebDriver",
                 names: &["chromedriver"],
                 named_by: Some("CHROMEDRIVER"),
-                package: "chromium-driver",
+                packages: &["chromium-driver"],
             },
         ],
         "macOS: brew install --cask chromium chromedriver. Elsewhere: Chrome and the chromedriver\n\
@@ -71,8 +71,8 @@ pub fn browser(remark: &mut String) -> Result<()> {
 pub fn node(remark: &mut String) -> Result<()> {
     require(
         &[
-            Tool { what: "Node.js", names: &["node"], named_by: None, package: "nodejs" },
-            Tool { what: "npm", names: &["npm"], named_by: None, package: "npm" },
+            Tool { what: "Node.js", names: &["node"], named_by: None, packages: &["nodejs"] },
+            Tool { what: "npm", names: &["npm"], named_by: None, packages: &["npm"] },
         ],
         "Both come from https://nodejs.org (version 18 or newer).",
         remark,
@@ -85,7 +85,8 @@ struct Tool {
     names: &'static [&'static str],
     /// The variable that may say where it is instead.
     named_by: Option<&'static str>,
-    package: &'static str,
+    /// What brings it on Debian.
+    packages: &'static [&'static str],
 }
 
 impl Tool {
@@ -97,7 +98,7 @@ impl Tool {
 
 fn require(tools: &[Tool], elsewhere: &str, remark: &mut String) -> Result<()> {
     let missing = || tools.iter().filter(|tool| !tool.is_there());
-    let packages: Vec<&str> = missing().map(|tool| tool.package).collect();
+    let packages: Vec<&str> = missing().flat_map(|tool| tool.packages).copied().collect();
     if packages.is_empty() {
         *remark = "already installed".to_owned();
         return Ok(());
@@ -111,7 +112,8 @@ fn require(tools: &[Tool], elsewhere: &str, remark: &mut String) -> Result<()> {
     if !missing.is_empty() {
         bail!(
             "{} missing.\n\
-             Debian: sudo apt-get install {}. {elsewhere}",
+             Debian: sudo apt-get install {}\n\
+             {elsewhere}",
             match missing.as_slice() {
                 [one] => format!("{one} is"),
                 more => format!("{} are", more.join(" and ")),

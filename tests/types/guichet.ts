@@ -1,0 +1,103 @@
+// Everything that `guichet` exports, used as a shop's pages would.
+import { createGuichet, GuichetError } from "guichet";
+import type {
+  CustomerSession, FeeBreakdown, Guichet, How, Kind, Merchant, Options, Outcome, PaymentIntent, PaymentMethod, Quote,
+  Reference, Return, Session, Ticket,
+} from "guichet";
+import * as entry from "guichet";
+import * as beside from "guichet/beside";
+import { type Equal, holds } from "./equal.js";
+
+holds<Equal<keyof typeof entry, "createGuichet" | "GuichetError">>();
+// The entry with its wasm beside it promises the same.
+holds<Equal<typeof beside, typeof entry>>();
+
+const merchant: Merchant = {
+  session: async (how: How) => (how.signal?.aborted ? null : "cst_test_1"),
+  intent: async (order: unknown): Promise<Ticket> => ({
+    intent: { id: String(order), checkout_url: "https://pay.example.com/checkout/pi_1#client_secret=s" },
+    return_nonce: "0123456789012345678901",
+  }),
+  status: async (of: Reference) => ({ status: of.payment_ref ?? "processing" }),
+};
+const options: Options = {
+  baseUrl: new URL("https://api.example.com"),
+  merchant,
+  merchantHeaders: () => ({ "X-CSRF-Token": "1" }),
+  checkoutOrigins: ["https://pay.example.com"],
+  publicReads: "none",
+  locale: "fr",
+  fetch,
+  wasm: "/guichet_core_bg.wasm",
+  onCall: (call) => console.info(call.operation, call.attempt, call.ms.toFixed(), call.status, call.kind, call.requestId),
+};
+// @ts-expect-error: there is no client without an address
+createGuichet({});
+createGuichet({ baseUrl: "/pay", merchant: "/guichet" });
+const guichet: Guichet = createGuichet(options);
+
+export async function account(how: How): Promise<string | undefined> {
+  const session: Session = guichet.session;
+  const validity = await session.validate(how);
+  holds<Equal<typeof validity.valid, boolean>>();
+  const stop: () => void = session.subscribe((state) => {
+    holds<Equal<typeof state, "none" | "active" | "expiring" | "expired" | "revoked">>();
+  });
+  await session.renew();
+  await session.revoke({ timeoutMs: 2000 });
+  stop();
+  // @ts-expect-error: the state is the session's own
+  session.state = "active";
+  return session.email ?? session.expiresAt?.toISOString() ?? validity.customer_email ?? validity.reason;
+}
+
+export async function prices(): Promise<string[]> {
+  const methods: PaymentMethod[] = await guichet.paymentMethods({ country_code: "CM" }, { timeoutMs: 5000 });
+  const fee: FeeBreakdown = await guichet.fee({ payment_method: "mobile_money", currency: "XAF", amount: "5000" });
+  const quotes: Quote[] = await guichet.quotes({ amount: "5000", currency: "XAF", fee_bearer: "customer" });
+  // @ts-expect-error: an amount is text
+  await guichet.fee({ payment_method: "card", currency: "XAF", amount: 5000 });
+  return quotes.map((quote) => {
+    holds<Equal<typeof quote.error, GuichetError | undefined>>();
+    const price: string = quote.customer_pays ?? quote.amount;
+    return `${quote.method.name} ${quote.card_type ?? ""} ${price} ${fee.currency} ${methods.length}`;
+  });
+}
+
+export async function pay(): Promise<Outcome["state"]> {
+  const outcome = await guichet.checkout({ order: { id: "17" } }, { mode: "redirect" });
+  return outcome.state;
+}
+
+export async function returnPage(signal: AbortSignal): Promise<Outcome | null> {
+  const back: Return | null = await guichet.returned();
+  if (!back) return null;
+  const outcome: Outcome = await guichet.waitForOutcome(back, {
+    budgetMs: 60_000,
+    signal,
+    onStatus: (status) => console.info(status),
+  });
+  holds<
+    Equal<typeof outcome.state, "succeeded" | "failed" | "canceled" | "pending" | "dismissed" | "unknown">
+  >();
+  const reference: Reference = outcome.reference;
+  console.info(back.match, reference.merchant_reference, outcome.status, outcome.last_payment_error?.code);
+  return outcome;
+}
+
+export function explain(problem: unknown): Kind | undefined {
+  if (!GuichetError.is(problem)) return undefined;
+  const error: Error = problem;
+  console.error(error.message, problem.code, problem.status, problem.requestId, problem.operation, problem.retryable);
+  for (const { param, code, message } of problem.fields) console.error(param, code, message);
+  // What a reply holds is for its reader to look at first.
+  holds<Equal<typeof problem.reply, unknown>>();
+  return problem.kind;
+}
+
+export const session: CustomerSession = {
+  session_token: "cst_test_1",
+  customer_email: "ama@example.com",
+  expires_at: "2026-11-21T10:00:00Z",
+};
+export const paid = (intent: PaymentIntent): boolean => intent.status === "succeeded";
