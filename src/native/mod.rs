@@ -24,9 +24,14 @@ mod customer;
 mod fetch;
 mod key;
 mod return_key;
+mod routes;
+pub(crate) mod same_origin;
+mod shop;
 
 pub use builder::ClientBuilder;
 pub use client::Client;
 pub use customer::CustomerClient;
 pub use key::SecretKey;
 pub use return_key::ReturnKey;
+pub use routes::Routes;
+pub use shop::{Refused, Shop, Sold};

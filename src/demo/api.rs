@@ -1,0 +1,112 @@
+//! The shop's own JSON, which its pages read.
+
+use super::catalogue::{COUNTRY, CURRENCY, CUSTOMERS, Customer, PRODUCTS};
+use super::orders::lines_of;
+use super::seller::Seller;
+use crate::native::Refused;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+const MOST_OF_ONE: u32 = 99;
+
+/// What the shop's JSON is made of.
+#[derive(Clone)]
+pub(super) struct Api {
+    pub seller: Seller,
+    /// The payment service, as a page reaches it.
+    pub base_url: String,
+    /// Where a page may be sent to pay.
+    pub checkout_origins: Vec<String>,
+    /// Where a customer comes back to.
+    pub return_url: String,
+}
+
+pub(super) fn router(api: Api) -> Router {
+    Router::new()
+        .route("/shop", get(shop))
+        .route("/sign-in", post(sign_in))
+        .route("/sign-out", post(sign_out))
+        .route("/orders", post(place))
+        .route("/orders/{id}", get(order))
+        .with_state(api)
+}
+
+impl Api {
+    async fn customer(&self, headers: &HeaderMap) -> Result<Option<&'static Customer>, Refused> {
+        self.seller.logins.customer(headers).await.map_err(Refused::broken)
+    }
+
+    async fn signed_in(&self, headers: &HeaderMap) -> Result<&'static Customer, Refused> {
+        let nobody = || Refused::new(401, "authentication_required", "Nobody is signed in.");
+        self.customer(headers).await?.ok_or_else(nobody)
+    }
+}
+
+async fn shop(State(api): State<Api>, headers: HeaderMap) -> Result<Response, Refused> {
+    let body = json!({
+        "base_url": api.base_url, "checkout_origins": api.checkout_origins, "country_code": COUNTRY, "currency": CURRENCY,
+        "customers": CUSTOMERS, "customer": api.customer(&headers).await?, "products": PRODUCTS,
+    });
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(body)).into_response())
+}
+
+#[derive(Deserialize)]
+struct SignIn {
+    customer: String,
+}
+
+async fn sign_in(State(api): State<Api>, Json(sign_in): Json<SignIn>) -> Result<Response, Refused> {
+    let unknown = || Refused::new(422, "customer_unknown", "There is no such customer.");
+    let customer = Customer::of(&sign_in.customer).ok_or_else(unknown)?;
+    let cookie = api.seller.logins.begin(customer).await.map_err(Refused::broken)?;
+    Ok(([(header::SET_COOKIE, cookie)], Json(json!({"customer": customer}))).into_response())
+}
+
+async fn sign_out(State(api): State<Api>, headers: HeaderMap) -> Result<Response, Refused> {
+    let cookie = api.seller.logins.end(&headers).await.map_err(Refused::broken)?;
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
+}
+
+#[derive(Deserialize)]
+struct Basket {
+    lines: Vec<Wanted>,
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    sku: String,
+    quantity: u32,
+}
+
+/// Places the order of a basket, or finds it: the same basket is one order until it is paid.
+async fn place(State(api): State<Api>, headers: HeaderMap, Json(basket): Json<Basket>) -> Result<Response, Refused> {
+    let customer = api.signed_in(&headers).await?;
+    let mut wanted = BTreeMap::<String, u32>::new();
+    for line in basket.lines {
+        let quantity = wanted.entry(line.sku).or_default();
+        *quantity = quantity.saturating_add(line.quantity);
+    }
+    if wanted.is_empty() || wanted.values().any(|quantity| !(1..=MOST_OF_ONE).contains(quantity)) {
+        return Err(Refused::new(
+            422,
+            "basket_invalid",
+            format!("A basket holds 1 to {MOST_OF_ONE} pairs of each shoe."),
+        ));
+    }
+    let lines = lines_of(&wanted).ok_or_else(|| Refused::new(422, "sku_unknown", "The shop does not sell that."))?;
+    let order = api.seller.orders.place(customer.id, &lines, &api.return_url).await.map_err(Refused::broken)?;
+    Ok((StatusCode::CREATED, Json(order.to_json())).into_response())
+}
+
+async fn order(State(api): State<Api>, headers: HeaderMap, Path(id): Path<String>) -> Result<Response, Refused> {
+    let customer = api.signed_in(&headers).await?;
+    let missing = || Refused::new(404, "order_missing", "There is no such order.");
+    let order = api.seller.orders.find(&id, customer.id).await.map_err(Refused::broken)?.ok_or_else(missing)?;
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(order.to_json())).into_response())
+}

@@ -1,0 +1,67 @@
+//! Who is signed in to the shop: a cookie that no script can read, and of whose token only the hash is kept.
+
+use super::catalogue::Customer;
+use axum::http::{HeaderMap, header};
+use sha2::{Digest, Sha256};
+use sqlx::Row;
+use sqlx::sqlite::SqlitePool;
+
+const COOKIE: &str = "shop_login";
+
+/// The logins of the shop.
+#[derive(Clone)]
+pub(super) struct Logins {
+    pool: SqlitePool,
+}
+
+impl Logins {
+    pub fn new(pool: SqlitePool) -> Self {
+        Self { pool }
+    }
+
+    /// Signs a customer in; the value of the `Set-Cookie` header.
+    pub async fn begin(&self, customer: &Customer) -> Result<String, sqlx::Error> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(|error| sqlx::Error::Encode(error.into()))?;
+        let token = hex(&bytes);
+        sqlx::query("INSERT INTO logins (token_hash, customer) VALUES ($1, $2)")
+            .bind(hash(&token))
+            .bind(customer.id)
+            .execute(&self.pool)
+            .await?;
+        Ok(format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Lax"))
+    }
+
+    /// Who has sent the request.
+    pub async fn customer(&self, headers: &HeaderMap) -> Result<Option<&'static Customer>, sqlx::Error> {
+        let Some(token) = token_of(headers) else { return Ok(None) };
+        let row = sqlx::query("SELECT customer FROM logins WHERE token_hash = $1")
+            .bind(hash(token))
+            .fetch_optional(&self.pool)
+            .await?;
+        row.map(|row| row.try_get("customer").map(Customer::of)).transpose().map(Option::flatten)
+    }
+
+    /// Signs the sender of the request out; the value of the `Set-Cookie` header.
+    pub async fn end(&self, headers: &HeaderMap) -> Result<String, sqlx::Error> {
+        if let Some(token) = token_of(headers) {
+            sqlx::query("DELETE FROM logins WHERE token_hash = $1").bind(hash(token)).execute(&self.pool).await?;
+        }
+        Ok(format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0"))
+    }
+}
+
+fn token_of(headers: &HeaderMap) -> Option<&str> {
+    let mut cookies =
+        headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(';'));
+    cookies.find_map(|cookie| cookie.trim().strip_prefix(COOKIE)?.strip_prefix('='))
+}
+
+/// The token is 256 random bits, so one plain SHA-256 cannot be turned back.
+fn hash(token: &str) -> String {
+    hex(&Sha256::digest(token))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

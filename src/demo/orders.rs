@@ -1,0 +1,200 @@
+//! The shop's orders and the payments made for them: the only SQL about either.
+
+use super::catalogue::{CURRENCY, Product};
+use crate::native::Sold;
+use crate::values::{Email, IntentStatus, MerchantReference, PaymentRef};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sqlx::Row;
+use sqlx::sqlite::{SqlitePool, SqliteRow};
+use std::collections::BTreeMap;
+
+/// The orders of the shop.
+#[derive(Clone)]
+pub(super) struct Orders {
+    pool: SqlitePool,
+}
+
+/// One order. Its prices are those of the moment it was placed.
+#[derive(Debug)]
+pub(super) struct Order {
+    pub id: String,
+    pub lines: Vec<Line>,
+    pub return_url: String,
+    status: String,
+    attempt: u32,
+    payment_ref: Option<String>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Line {
+    pub sku: String,
+    pub quantity: u32,
+    pub name: String,
+    pub price: u64,
+}
+
+impl Orders {
+    pub fn new(pool: SqlitePool) -> Self {
+        Self { pool }
+    }
+
+    /// Places an order, or finds the one that is the same and not yet paid.
+    pub async fn place(&self, customer: &str, lines: &[Line], return_url: &str) -> Result<Order, sqlx::Error> {
+        let lines = serde_json::to_string(lines).map_err(|error| sqlx::Error::Encode(error.into()))?;
+        loop {
+            let number = getrandom::u32().map_err(|error| sqlx::Error::Encode(error.into()))?;
+            sqlx::query(
+                "INSERT INTO orders (id, customer, lines, return_url) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+            )
+            .bind((100_000 + number % 900_000).to_string())
+            .bind(customer)
+            .bind(&lines)
+            .bind(return_url)
+            .execute(&self.pool)
+            .await?;
+            let open = sqlx::query(
+                "SELECT * FROM orders WHERE customer = $1 AND lines = $2 AND return_url = $3 AND status <> 'paid'",
+            )
+            .bind(customer)
+            .bind(&lines)
+            .bind(return_url)
+            .fetch_optional(&self.pool)
+            .await?;
+            // None where another order has this number already: draw again.
+            if let Some(row) = open {
+                return Order::read(&row);
+            }
+        }
+    }
+
+    /// An order of this customer.
+    pub async fn find(&self, id: &str, customer: &str) -> Result<Option<Order>, sqlx::Error> {
+        let row = sqlx::query("SELECT * FROM orders WHERE id = $1 AND customer = $2")
+            .bind(id)
+            .bind(customer)
+            .fetch_optional(&self.pool)
+            .await?;
+        row.as_ref().map(Order::read).transpose()
+    }
+
+    /// The order as it is to be paid now: after a payment that has failed for good, by the next one.
+    pub async fn to_pay(&self, id: &str, customer: &str) -> Result<Option<Order>, sqlx::Error> {
+        sqlx::query("UPDATE orders SET attempt = attempt + 1, status = 'unpaid' WHERE id = $1 AND customer = $2 AND status IN ('failed', 'canceled')")
+            .bind(id)
+            .bind(customer)
+            .execute(&self.pool)
+            .await?;
+        self.find(id, customer).await
+    }
+
+    /// Keeps what a payment was made for.
+    pub async fn remember(&self, sold: &Sold, owner: &Email) -> Result<(), sqlx::Error> {
+        let text = serde_json::to_string(sold).map_err(|error| sqlx::Error::Encode(error.into()))?;
+        sqlx::query("INSERT INTO payments (payment_ref, owner, sold) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
+            .bind(sold.payment_ref.as_str())
+            .bind(owner.as_str())
+            .bind(text)
+            .execute(&self.pool)
+            .await?;
+        if let Some((id, attempt)) = named_by(&sold.merchant_reference) {
+            sqlx::query("UPDATE orders SET payment_ref = $1 WHERE id = $2 AND attempt = $3")
+                .bind(sold.payment_ref.as_str())
+                .bind(id)
+                .bind(attempt)
+                .execute(&self.pool)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// What a payment was made for, if it is this customer's.
+    pub async fn sold(&self, payment_ref: &PaymentRef, owner: &Email) -> Result<Option<Sold>, sqlx::Error> {
+        let row = sqlx::query("SELECT sold FROM payments WHERE payment_ref = $1 AND owner = $2")
+            .bind(payment_ref.as_str())
+            .bind(owner.as_str())
+            .fetch_optional(&self.pool)
+            .await?;
+        row.map(|row| serde_json::from_str(row.try_get("sold")?).map_err(|error| sqlx::Error::Decode(error.into())))
+            .transpose()
+    }
+
+    /// Writes down how a payment has ended. Paid is paid; a decline counts for the payment that is being tried alone.
+    pub async fn settle(&self, sold: &Sold, status: &IntentStatus) -> Result<(), sqlx::Error> {
+        let Some((id, attempt)) = named_by(&sold.merchant_reference) else { return Ok(()) };
+        let update = match status {
+            IntentStatus::Succeeded => sqlx::query("UPDATE orders SET status = 'paid', payment_ref = $1 WHERE id = $2")
+                .bind(sold.payment_ref.as_str())
+                .bind(id),
+            IntentStatus::Failed | IntentStatus::Canceled => {
+                sqlx::query("UPDATE orders SET status = $1 WHERE id = $2 AND attempt = $3 AND status <> 'paid'")
+                    .bind(status.as_str())
+                    .bind(id)
+                    .bind(attempt)
+            }
+            _ => return Ok(()),
+        };
+        update.execute(&self.pool).await.map(|_| ())
+    }
+}
+
+impl Order {
+    fn read(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+        let attempt: i64 = row.try_get("attempt")?;
+        Ok(Self {
+            id: row.try_get("id")?,
+            lines: serde_json::from_str(row.try_get("lines")?).map_err(|error| sqlx::Error::Decode(error.into()))?,
+            return_url: row.try_get("return_url")?,
+            status: row.try_get("status")?,
+            attempt: u32::try_from(attempt).map_err(|error| sqlx::Error::Decode(error.into()))?,
+            payment_ref: row.try_get("payment_ref")?,
+        })
+    }
+
+    /// What it costs, in the smallest unit.
+    pub fn total(&self) -> u64 {
+        self.lines.iter().map(|line| line.price * u64::from(line.quantity)).sum()
+    }
+
+    /// Its name for the payment service: `ORDER-482913`, and `ORDER-482913.1` after a payment that failed for good.
+    pub fn reference(&self) -> String {
+        match self.attempt {
+            0 => format!("ORDER-{}", self.id),
+            attempt => format!("ORDER-{}.{attempt}", self.id),
+        }
+    }
+
+    /// As the shop's pages read it.
+    pub fn to_json(&self) -> Value {
+        let lines: Vec<Value> = self
+            .lines
+            .iter()
+            .map(|line| json!({"sku": line.sku, "quantity": line.quantity, "name": line.name, "price": line.price.to_string()}))
+            .collect();
+        let mut order = json!({
+            "id": self.id, "total": self.total().to_string(), "currency": CURRENCY, "lines": lines, "status": self.status,
+        });
+        if let Some(payment_ref) = &self.payment_ref {
+            order["payment_ref"] = payment_ref.as_str().into();
+        }
+        order
+    }
+}
+
+/// The lines of an order: the shop's own names and prices, in the catalogue's order. `None` for what it does not sell.
+pub(super) fn lines_of(wanted: &BTreeMap<String, u32>) -> Option<Vec<Line>> {
+    let line = |(sku, quantity): (&String, &u32)| {
+        let product = Product::of(sku)?;
+        Some(Line { sku: sku.clone(), quantity: *quantity, name: product.name.to_owned(), price: product.price })
+    };
+    wanted.iter().map(line).collect()
+}
+
+/// The order, and which payment of it, that a reference names.
+fn named_by(reference: &MerchantReference) -> Option<(&str, u32)> {
+    let name = reference.as_str().strip_prefix("ORDER-")?;
+    match name.split_once('.') {
+        None => Some((name, 0)),
+        Some((id, attempt)) => Some((id, attempt.parse().ok()?)),
+    }
+}

@@ -1,0 +1,23 @@
+-- The lines of an order hold names and prices as they were when it was placed.
+CREATE TABLE IF NOT EXISTS orders (
+    id TEXT PRIMARY KEY,
+    customer TEXT NOT NULL,
+    lines TEXT NOT NULL,
+    return_url TEXT NOT NULL,
+    status TEXT NOT NULL DEFAULT 'unpaid',
+    attempt BIGINT NOT NULL DEFAULT 0,
+    payment_ref TEXT
+);
+-- The same basket of the same customer is one order until it is paid, however often it is placed.
+CREATE UNIQUE INDEX IF NOT EXISTS one_open_order ON orders (customer, lines, return_url) WHERE status <> 'paid';
+
+CREATE TABLE IF NOT EXISTS payments (
+    payment_ref TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    sold TEXT NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS logins (
+    token_hash TEXT PRIMARY KEY,
+    customer TEXT NOT NULL
+);

@@ -1,0 +1,67 @@
+//! What the shop tells the merchant's three routes: who is asking, what an order costs, and when it is paid.
+
+use super::catalogue::{Customer, NAME};
+use super::logins::Logins;
+use super::orders::{Order, Orders};
+use crate::native::{Refused, Shop, Sold};
+use crate::operations::{CreatePaymentIntent, Item, PaymentIntent};
+use crate::values::{Amount, Currency, Email, FeeBearer, Invalid, MerchantReference, PaymentRef, RedirectUrl};
+use axum::http::HeaderMap;
+use serde_json::Value;
+
+/// The shop, as far as paying is concerned.
+#[derive(Clone)]
+pub(super) struct Seller {
+    pub logins: Logins,
+    pub orders: Orders,
+}
+
+impl Shop for Seller {
+    async fn customer(&self, headers: &HeaderMap) -> Result<Option<Email>, Refused> {
+        let customer = self.logins.customer(headers).await.map_err(Refused::broken)?;
+        customer.map(|customer| Email::new(customer.email)).transpose().map_err(Refused::broken)
+    }
+
+    async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
+        let missing = || Refused::new(404, "order_missing", "There is no such order.");
+        let customer = customer.and_then(Customer::with_email).ok_or_else(missing)?;
+        let id = order.get("id").and_then(Value::as_str).ok_or_else(missing)?;
+        let order = self.orders.to_pay(id, customer.id).await.map_err(Refused::broken)?.ok_or_else(missing)?;
+        purchase(&order, customer).map_err(Refused::broken)
+    }
+
+    async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
+        match &sold.owner {
+            Some(owner) => self.orders.remember(sold, owner).await.map_err(Refused::broken),
+            None => Err(Refused::broken("a purchase of nobody")),
+        }
+    }
+
+    async fn find(&self, payment_ref: &PaymentRef, customer: Option<&Email>) -> Result<Option<Sold>, Refused> {
+        match customer {
+            Some(owner) => self.orders.sold(payment_ref, owner).await.map_err(Refused::broken),
+            None => Ok(None),
+        }
+    }
+
+    async fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
+        self.orders.settle(sold, &intent.status).await.map_err(Refused::broken)
+    }
+}
+
+/// The payment of an order: a function of the order alone, so that it is the same each time it is asked for.
+fn purchase(order: &Order, customer: &Customer) -> Result<CreatePaymentIntent, Invalid> {
+    let reference = MerchantReference::new(order.reference())?;
+    let amount = Amount::new(&order.total().to_string())?;
+    let items = order
+        .lines
+        .iter()
+        .map(|line| Item::new(&line.name, line.price, Currency::xaf(), u64::from(line.quantity)))
+        .collect();
+    let description = format!("{NAME}, order {}", order.id);
+    Ok(CreatePaymentIntent::new(reference, amount, description, customer.firstname, customer.lastname)
+        .email(Email::new(customer.email)?)
+        .fee_bearer(FeeBearer::Customer)
+        .items(items)
+        .redirect_url(RedirectUrl::new(&order.return_url)?))
+}

@@ -1,0 +1,167 @@
+use super::api::{self, Api};
+use super::logins::Logins;
+use super::orders::Orders;
+use super::pages;
+use super::seller::Seller;
+use crate::native::{Client, Routes, SecretKey, same_origin};
+use axum::Router;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// How a shop is opened. As made by [`ShopConfig::new`] it is a throwaway: a free port on loopback, orders in memory.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ShopConfig {
+    /// Where it listens; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The payment service, without `/v1`.
+    pub base_url: String,
+    /// The merchant's key there.
+    pub secret_key: SecretKey,
+    /// Where orders and logins are kept: `sqlite::memory:` or `sqlite:` and a file, which is made with its folder.
+    pub database: String,
+    /// The folder of the npm package, as `cargo xtask pack --quick` writes it.
+    pub package: PathBuf,
+}
+
+impl ShopConfig {
+    /// A throwaway shop that buys from this service with this key.
+    #[must_use]
+    pub fn new(base_url: impl Into<String>, secret_key: SecretKey) -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            base_url: base_url.into(),
+            secret_key,
+            database: "sqlite::memory:".into(),
+            package: pages::default_package(),
+        }
+    }
+}
+
+/// A shop that is open.
+#[derive(Debug)]
+pub struct Shop {
+    url: String,
+    close: oneshot::Sender<()>,
+    serving: JoinHandle<()>,
+}
+
+impl Shop {
+    /// Opens the shop; it answers when this returns.
+    ///
+    /// # Errors
+    /// [`StartError`] says what to do: the address is taken, the database cannot be used, or the key may not be sent to
+    /// the service's address.
+    pub async fn start(config: ShopConfig) -> Result<Self, StartError> {
+        let ShopConfig { listen, base_url, secret_key, database, package } = config;
+        let client =
+            Client::builder(&base_url, secret_key).build().map_err(|error| StartError(error.message().to_owned()))?;
+        let origin = origin_of(&base_url)?;
+        let pool = open(&database).await?;
+        let listener = TcpListener::bind(listen).await.map_err(|error| StartError::listen(listen, &error))?;
+        let address = listener.local_addr().map_err(|error| StartError::listen(listen, &error))?;
+        let url = format!("http://{address}");
+
+        let seller = Seller { logins: Logins::new(pool.clone()), orders: Orders::new(pool.clone()) };
+        let api = Api {
+            seller: seller.clone(),
+            base_url: base_url.trim_end_matches('/').to_owned(),
+            checkout_origins: vec![origin.clone()],
+            return_url: format!("{url}/return"),
+        };
+        let own_pages_only = axum::middleware::from_fn_with_state(Arc::<[String]>::from([]), same_origin::guard);
+        let router = Router::new()
+            .nest("/api", api::router(api).layer(own_pages_only))
+            .nest("/guichet", Routes::new(client, seller).router())
+            .merge(pages::router(package, &origin));
+
+        let (close, closing) = oneshot::channel();
+        let serving = tokio::spawn(async move {
+            let until = async { drop(closing.await) };
+            if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(until).await {
+                tracing::error!(%error, "the shop has stopped serving");
+            }
+            pool.close().await;
+        });
+        Ok(Self { url, close, serving })
+    }
+
+    /// Where to open it.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Closes the shop: what has begun is finished, for at most five seconds.
+    pub async fn stop(self) {
+        let Self { close, mut serving, .. } = self;
+        drop(close);
+        if tokio::time::timeout(Duration::from_secs(5), &mut serving).await.is_err() {
+            serving.abort();
+        }
+    }
+}
+
+/// Why a shop did not open: a sentence for the person who opened it.
+#[derive(Debug)]
+pub struct StartError(String);
+
+impl StartError {
+    fn listen(listen: SocketAddr, error: &std::io::Error) -> Self {
+        Self(match error.kind() {
+            std::io::ErrorKind::AddrInUse => {
+                format!(
+                    "The address {listen} is taken, perhaps by a shop that is open already. Choose another port: --listen 127.0.0.1:0 takes a free one."
+                )
+            }
+            _ => format!("The address {listen} cannot be listened on: {error}."),
+        })
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StartError {}
+
+fn origin_of(base_url: &str) -> Result<String, StartError> {
+    let url = url::Url::parse(base_url)
+        .map_err(|_| StartError("The service's address is not an absolute address.".into()))?;
+    Ok(url.origin().ascii_serialization())
+}
+
+/// Opens the database, made with its folder. One connection: a shop of this size has one writer, and a database in
+/// memory exists once per connection.
+async fn open(database: &str) -> Result<SqlitePool, StartError> {
+    let unusable =
+        |why: &dyn fmt::Display| StartError(format!("The shop's database {database} cannot be used: {why}."));
+    let options = SqliteConnectOptions::from_str(database)
+        .map_err(|error| unusable(&error))?
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full);
+    if let Some(folder) = options.get_filename().parent().filter(|_| !database.contains(":memory:")) {
+        std::fs::create_dir_all(folder).map_err(|error| unusable(&error))?;
+    }
+    let pool = SqlitePoolOptions::new()
+        .max_connections(1)
+        .min_connections(1)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .connect_with(options)
+        .await
+        .map_err(|error| unusable(&error))?;
+    sqlx::raw_sql(include_str!("schema.sql")).execute(&pool).await.map_err(|error| unusable(&error))?;
+    Ok(pool)
+}

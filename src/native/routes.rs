@@ -1,0 +1,174 @@
+use super::{Client, Refused, ReturnKey, Shop, Sold, same_origin};
+use crate::operations::PaymentIntent;
+use crate::values::{Address, CheckoutUrl, Email, PaymentRef};
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// The merchant's three routes, which the browser's half asks:
+///
+/// | route | answers |
+/// |---|---|
+/// | `POST {m}/session` | a session token for who is signed in; 401 for nobody |
+/// | `POST {m}/intents` | the payment of an order, and its return nonce; 303 to where it is paid, for a plain form |
+/// | `GET {m}/intents/{payment_ref}` | `{status}`, after the payment was read with the secret key and checked |
+///
+/// ```no_run
+/// # fn app<S: guichet::native::Shop>(client: guichet::Client, my_shop: S) -> axum::Router {
+/// use guichet::native::Routes;
+/// axum::Router::new().nest("/guichet", Routes::new(client, my_shop).router())
+/// # }
+/// ```
+///
+/// They are called with the shop's cookies, and refuse every other site's page.
+#[derive(Debug)]
+#[must_use = "routes answer nothing until `router`"]
+pub struct Routes<S> {
+    client: Client,
+    shop: S,
+    return_key: ReturnKey,
+    origins: Vec<String>,
+}
+
+impl<S: Shop> Routes<S> {
+    /// The routes of this shop, which sells through this client.
+    pub fn new(client: Client, shop: S) -> Self {
+        let return_key = client.return_key();
+        Self { client, shop, return_key, origins: Vec::new() }
+    }
+
+    /// A return key of its own, for where secret keys rotate.
+    pub fn return_key(mut self, return_key: ReturnKey) -> Self {
+        self.return_key = return_key;
+        self
+    }
+
+    /// Answers the pages of this origin too, `https://www.example.com`: for a proxy that changes the host it asks for.
+    pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
+        self.origins.push(origin.into());
+        self
+    }
+
+    /// The router, to be nested where `createGuichet({merchant})` says.
+    pub fn router(self) -> Router {
+        let Self { client, shop, return_key, origins } = self;
+        Router::new()
+            .route("/session", post(session::<S>))
+            .route("/intents", post(begin::<S>))
+            .route("/intents/{payment_ref}", get(status::<S>))
+            .with_state(Arc::new(Desk { client, shop, return_key }))
+            .layer(DefaultBodyLimit::max(64 * 1024))
+            .layer(axum::middleware::from_fn_with_state(Arc::<[String]>::from(origins), same_origin::guard))
+    }
+}
+
+struct Desk<S> {
+    client: Client,
+    shop: S,
+    return_key: ReturnKey,
+}
+
+impl<S: Shop> Desk<S> {
+    /// Who is asking; `None` for a guest, where guests may buy.
+    async fn customer(&self, headers: &HeaderMap) -> Result<Option<Email>, Refused> {
+        match self.shop.customer(headers).await? {
+            None if !self.shop.guests_may_buy() => Err(Refused::nobody()),
+            customer => Ok(customer),
+        }
+    }
+
+    /// Tells the shop of a final status, once the payment is known to be the one it sold.
+    async fn settle(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
+        if !sold.is(intent) {
+            tracing::error!(intent = %intent.id, reference = %sold.merchant_reference, "the payment is not the one that was sold");
+            return Err(Refused::new(
+                409,
+                "payment_mismatch",
+                "The payment is not the one of this order. Please ask the shop.",
+            ));
+        }
+        if intent.status.is_final() {
+            self.shop.settled(sold, intent).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn session<S: Shop>(State(desk): State<Arc<Desk<S>>>, headers: HeaderMap) -> Result<Response, Refused> {
+    let customer = desk.shop.customer(&headers).await?.ok_or_else(Refused::nobody)?;
+    let session = desk.client.create_session(&customer).await?;
+    let token = session.session_token.expose();
+    Ok(fresh(
+        json!({"session_token": token, "customer_email": session.customer_email, "expires_at": session.expires_at}),
+    ))
+}
+
+async fn begin<S: Shop>(
+    State(desk): State<Arc<Desk<S>>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Refused> {
+    let customer = desk.customer(&headers).await?;
+    let (order, by_form) = read_order(&headers, &body)?;
+    let purchase = desk.shop.purchase(customer.as_ref(), order).await?;
+    let (purchase, nonce) = desk.return_key.mark(purchase).map_err(Refused::broken)?;
+    let intent = desk.client.create_payment_intent(purchase.clone()).await?;
+    let sold = Sold::new(&purchase, &intent)?;
+    desk.shop.remember(&sold).await?;
+    desk.settle(&sold, &intent).await?;
+
+    let checkout_url = intent.checkout_url.as_ref().map(CheckoutUrl::expose);
+    if by_form {
+        let unusable = || Refused::new(502, "address", "The payment service named no address that can be followed.");
+        let address = checkout_url.and_then(|url| Address::new(url).ok()).ok_or_else(unusable)?;
+        let headers = [(header::LOCATION, address.as_str()), (header::CACHE_CONTROL, "no-store")];
+        return Ok((StatusCode::SEE_OTHER, headers).into_response());
+    }
+    let intent = json!({
+        "id": intent.id, "checkout_url": checkout_url, "payment_ref": sold.payment_ref, "merchant_reference": sold.merchant_reference,
+        "status": intent.status.as_str(), "amount": intent.amount, "currency": intent.currency,
+    });
+    Ok(fresh(json!({"intent": intent, "return_nonce": nonce})))
+}
+
+async fn status<S: Shop>(
+    State(desk): State<Arc<Desk<S>>>,
+    Path(payment_ref): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Refused> {
+    let missing = || Refused::new(404, "resource_missing", "There is no such payment.");
+    let customer = desk.customer(&headers).await?;
+    let payment_ref = PaymentRef::new(payment_ref).map_err(|_| missing())?;
+    let sold = desk.shop.find(&payment_ref, customer.as_ref()).await?.ok_or_else(missing)?;
+    let intent = desk.client.read_payment_intent(&sold.intent).await?;
+    desk.settle(&sold, &intent).await?;
+    let declined = intent.last_payment_error.map(|error| json!({"code": error.code, "message": error.message}));
+    Ok(fresh(json!({"status": intent.status.as_str(), "last_payment_error": declined})))
+}
+
+/// The order of a request, and whether a plain form has sent it. Any other content type could be sent by a page of
+/// another site without asking first.
+fn read_order(headers: &HeaderMap, body: &[u8]) -> Result<(Value, bool), Refused> {
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    match content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "application/json" => {
+            let invalid = |_| Refused::new(400, "invalid_json", "The order is not JSON.");
+            Ok((serde_json::from_slice(body).map_err(invalid)?, false))
+        }
+        "application/x-www-form-urlencoded" => {
+            let fields = url::form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), value.into()));
+            Ok((Value::Object(fields.collect::<Map<_, _>>()), true))
+        }
+        _ => Err(Refused::new(415, "unsupported_media_type", "An order is sent as application/json, or by a form.")),
+    }
+}
+
+/// An answer that no cache keeps: it holds a token, or what is true now.
+fn fresh(body: Value) -> Response {
+    ([(header::CACHE_CONTROL, "no-store")], axum::Json(body)).into_response()
+}
