@@ -1,1 +1,21 @@
-//! What a paying page must decide, as pure functions.
+//! What a paying page must decide, as pure functions: which addresses may be followed, what a return means, when a
+//! session is renewed, when to look again, how fees compare. The browser's face does what is decided here.
+//!
+//! No clock, no socket, no page: everything that is known is an argument.
+
+mod address;
+mod base;
+mod paying;
+mod query;
+mod quotes;
+mod returns;
+mod session;
+mod waiting;
+
+pub use address::{Opened, carries_a_secret_key, checkout_address, open, redirect_address};
+pub use base::Base;
+pub use paying::{AfterLost, Standing, after_lost, tidy_phone};
+pub use quotes::{Price, Unpriced, by_what_the_customer_pays, card_types, price};
+pub use returns::{Arrival, Match, Purchase, arrival, judge};
+pub use session::{Lifetime, State};
+pub use waiting::{OutcomeState, pause};

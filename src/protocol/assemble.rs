@@ -99,7 +99,7 @@ impl SerializeStruct for Assembly {
 }
 
 /// Everything but RFC 3986 unreserved characters is encoded, so that a `/` in a value stays one value.
-fn percent_encode(out: &mut String, text: &str) {
+pub(crate) fn percent_encode(out: &mut String, text: &str) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

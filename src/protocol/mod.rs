@@ -9,6 +9,7 @@ mod operation;
 mod retry;
 mod role;
 
+pub(crate) use assemble::percent_encode;
 pub use assemble::{Request, assemble};
 pub use call::{Call, Patience, Seen, Step};
 pub use envelope::{Refusal, decode};

@@ -1,0 +1,37 @@
+import { GuichetError } from "./error.js";
+
+let loading;
+
+/** Loads the wasm, once for the page; after a failure the next call tries again. */
+export function load(source) {
+  loading ??= start(source).catch((cause) => {
+    loading = undefined;
+    throw explained(cause);
+  });
+  return loading;
+}
+
+async function start(source) {
+  const [core, module_or_path] = await Promise.all([import("./core/guichet_core.js"), source()]);
+  await core.default({ module_or_path });
+  return core;
+}
+
+function explained(cause) {
+  const blocked = typeof WebAssembly === "undefined" || cause instanceof WebAssembly.CompileError;
+  const error = blocked
+    ? new GuichetError("wasm_blocked", "WebAssembly is not allowed here: the page's Content-Security-Policy needs script-src 'wasm-unsafe-eval'.")
+    : new GuichetError("offline", "A part of guichet could not be loaded.", { retryable: true });
+  error.cause = cause;
+  return error;
+}
+
+/** Answers as the wasm answers; a defect of the wasm itself becomes an error of its own kind. */
+export function guarded(work) {
+  try {
+    return work();
+  } catch (e) {
+    if (e instanceof WebAssembly.RuntimeError) throw new GuichetError("panic", "guichet met a defect of its own. Reload the page.");
+    throw e;
+  }
+}

@@ -1,0 +1,253 @@
+//! Where a customer may be sent, and what an address of the hosted page says.
+
+use super::query::{join, name, pieces, split, value, without};
+use crate::protocol::percent_encode;
+use crate::values::{Address, Invalid, looks_like_a_secret_key};
+
+/// The address of a `checkout_url`, where it may be followed: it passes the rules of [`Address`], and its origin is one
+/// of `allowed`.
+///
+/// # Errors
+/// [`Invalid`] says which rule it breaks; of an origin that is not allowed, the origin and the option to set. It never
+/// shows the rest of the address, which carries the client secret.
+pub fn checkout_address(text: &str, allowed: &[String]) -> Result<Address, Invalid> {
+    within(text, allowed, "checkoutOrigins")
+}
+
+/// The address that a customer leaves the hosted page for: the `redirect_url` of the intent's own reply, with what its
+/// page may want to know appended. Other parameters and the fragment stay as they are.
+///
+/// `said` are names and values: `payment_intent`, `payment_ref`, `merchant_reference`, `status`, as far as they are
+/// known, and never the client secret. An empty `allowed` allows every origin.
+///
+/// # Errors
+/// [`Invalid`] says which rule the address breaks.
+pub fn redirect_address(text: &str, allowed: &[String], said: &[(&str, &str)]) -> Result<String, Invalid> {
+    if allowed.is_empty() {
+        Address::new(text)?;
+    } else {
+        within(text, allowed, "redirectOrigins")?;
+    }
+    let (before, query, fragment) = split(text);
+    let mut query = String::from(query.unwrap_or_default());
+    for (name, value) in said {
+        if !query.is_empty() && !query.ends_with('&') {
+            query.push('&');
+        }
+        query.push_str(name);
+        query.push('=');
+        percent_encode(&mut query, value);
+    }
+    Ok(join(before, &query, fragment))
+}
+
+fn within(text: &str, allowed: &[String], option: &str) -> Result<Address, Invalid> {
+    let address = Address::new(text)?;
+    if allowed.iter().any(|origin| origin == address.origin()) {
+        return Ok(address);
+    }
+    let mut reason = String::from("The address leads to ");
+    reason.push_str(address.origin());
+    reason.push_str(", which is not one of ");
+    reason.push_str(option);
+    reason.push_str(". Where it is right, add it to that option.");
+    Err(Invalid::because(reason))
+}
+
+/// What the address of a hosted checkout page says of its intent.
+///
+/// Has no `Debug`: the client secret is inside.
+#[derive(Clone, Eq, PartialEq)]
+pub struct Opened {
+    /// The intent's identifier: the parameter `payment_intent`, or else the last segment of the path.
+    pub id: Option<String>,
+    /// The client secret, from the fragment or the query.
+    pub client_secret: Option<String>,
+    /// The address without the client secret.
+    pub clean: String,
+}
+
+const SECRETS: [&str; 2] = ["client_secret", "payment_intent_client_secret"];
+
+/// Reads the address of a hosted checkout page. The client secret is looked for in the fragment, which reaches no log,
+/// and then in the query, where other services may put it.
+#[must_use]
+pub fn open(address: &str) -> Opened {
+    let (before, query, fragment) = split(address);
+    let query = pieces(query.unwrap_or_default(), &SECRETS);
+    let said = pieces(fragment.unwrap_or_default(), &[]);
+    let find = |wanted: &str| value(&said, wanted).or_else(|| value(&query, wanted));
+    let path = before.split_once("://").map_or(before, |(_, rest)| rest);
+    let segment = path.split_once('/').and_then(|(_, path)| path.rsplit('/').find(|segment| !segment.is_empty()));
+    // A fragment that says no secret is the page's own, and stays letter for letter.
+    let kept = match fragment {
+        Some(_) if said.iter().any(|piece| SECRETS.contains(&name(piece))) => Some(without(&said, &SECRETS)).filter(|kept| !kept.is_empty()),
+        fragment => fragment.map(String::from),
+    };
+    Opened {
+        id: find("payment_intent").or_else(|| segment.map(super::query::decode)),
+        client_secret: SECRETS.iter().find_map(|name| find(name)),
+        clean: join(before, &without(&query, &SECRETS), kept.as_deref()),
+    }
+}
+
+/// Whether a part of an address is shaped like a merchant's secret key.
+#[must_use]
+pub fn carries_a_secret_key(address: &str) -> bool {
+    address.split(['=', '&', '?', '#', '/', ':', '@']).any(looks_like_a_secret_key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HONEST: &[&str] = &[
+        "https://pay.example.com",
+        "https://pay.example.com/",
+        "https://pay.example.com/checkout/pi_1#client_secret=s",
+        "https://pay.example.com:8443/checkout/pi_1?lang=fr",
+        "https://PAY.example.com/checkout",
+        "https://café.example/checkout/été?q=a@b",
+        "https://пример.example/оплата",
+        "https://pay.example.com/a@b",
+        "https://pay.example.com/?next=https://other.example",
+        "http://localhost:4243/checkout/pi_1",
+        "http://127.0.0.1:4243/checkout/pi_1",
+        "http://127.8.9.1/",
+        "http://[::1]:4243/checkout",
+        "https://[2001:db8::1]/checkout",
+        "https://xn--caf-dma.example/",
+    ];
+
+    const HOSTILE: &[&str] = &[
+        "",
+        " ",
+        " https://pay.example.com",
+        "https://pay.example.com ",
+        "\u{a0}https://pay.example.com",
+        "https://pay.example.com\u{3000}",
+        "https://pay.example.com/\n",
+        "https://pay.exa\tmple.com",
+        "java\nscript:alert(1)",
+        "https://pay.example.com/\u{7f}",
+        "https://pay.example.com/\0",
+        "https:\\\\pay.example.com",
+        "https://pay.example.com\\@evil.example",
+        "\\\\evil.example",
+        "//evil.example",
+        "///evil.example",
+        "/checkout/pi_1",
+        "checkout",
+        "?a=b",
+        "#client_secret=s",
+        "https:",
+        "https:/",
+        "https://",
+        "https:///evil.example",
+        "https:evil.example",
+        "https:/evil.example",
+        "https://?a=b",
+        "https://#a",
+        "http://pay.example.com",
+        "http://192.168.1.1/",
+        "http://10.0.0.1/",
+        "http://128.0.0.1/",
+        "http://127.0.0.1.evil.example/",
+        "http://localhost.evil.example/",
+        "http://[::2]/",
+        "http://0.0.0.0/",
+        "https://user@pay.example.com",
+        "https://user:pass@pay.example.com",
+        "https://:@pay.example.com",
+        "https://@pay.example.com",
+        "https://pay.example.com@evil.example",
+        "https://pay.example.com:443@evil.example",
+        "javascript:alert(1)",
+        "javascript://pay.example.com/%0aalert(1)",
+        "JaVaScRiPt:alert(1)",
+        "data:text/html,<script>",
+        "blob:https://pay.example.com/1",
+        "file:///etc/passwd",
+        "ftp://pay.example.com/",
+        "ws://localhost/",
+        "intent://pay.example.com#Intent;end",
+        "view-source:https://pay.example.com",
+        "about:blank",
+        "https://pay example.com",
+        "https://pay.example.com:99999/",
+        "https://[::1",
+        "https://pay.exa%00mple.com/",
+        "https://pay.exa<mple.com/",
+    ];
+
+    #[test]
+    fn honest_addresses_are_followed_and_hostile_ones_are_not() {
+        for address in HONEST {
+            assert!(Address::new(address).is_ok(), "{address} is honest");
+        }
+        for address in HOSTILE {
+            assert!(Address::new(address).is_err(), "{address:?} is hostile");
+        }
+        let longest = "https://pay.example.com/".to_owned() + &"a".repeat(2048 - 24);
+        assert!(Address::new(&longest).is_ok());
+        assert!(Address::new(&(longest + "a")).is_err());
+    }
+
+    #[test]
+    fn a_checkout_of_another_origin_is_refused_with_the_option_to_set_and_no_secret() {
+        let allowed = ["https://pay.example.com".to_owned()];
+        assert!(checkout_address("https://pay.example.com/checkout/pi_1#client_secret=hush", &allowed).is_ok());
+        assert!(checkout_address("https://PAY.example.com:443/checkout", &allowed).is_ok());
+        for other in ["https://evil.example/#client_secret=hush", "https://pay.example.com:8443/#client_secret=hush", "http://localhost/#hush"] {
+            let Err(refused) = checkout_address(other, &allowed) else { panic!("{other} was followed") };
+            assert!(refused.reason().contains("checkoutOrigins"), "{refused}");
+            assert!(!refused.reason().contains("hush"), "{refused}");
+        }
+        let Err(refused) = checkout_address("https://evil.example/x", &allowed) else { panic!("followed") };
+        assert!(refused.reason().contains("https://evil.example,"), "{refused}");
+    }
+
+    #[test]
+    fn leaving_appends_what_is_known_and_keeps_the_rest() {
+        let said = [("payment_intent", "pi_1"), ("merchant_reference", "ORDER/17 é")];
+        let table = [
+            ("https://shop.example", "https://shop.example?payment_intent=pi_1&merchant_reference=ORDER%2F17%20%C3%A9"),
+            ("https://shop.example/r?a=1", "https://shop.example/r?a=1&payment_intent=pi_1&merchant_reference=ORDER%2F17%20%C3%A9"),
+            ("https://shop.example/r?", "https://shop.example/r?payment_intent=pi_1&merchant_reference=ORDER%2F17%20%C3%A9"),
+            ("https://shop.example/r?a=1&#end", "https://shop.example/r?a=1&payment_intent=pi_1&merchant_reference=ORDER%2F17%20%C3%A9#end"),
+            ("https://shop.example/r#/done?x=1", "https://shop.example/r?payment_intent=pi_1&merchant_reference=ORDER%2F17%20%C3%A9#/done?x=1"),
+        ];
+        for (given, left_for) in table {
+            assert_eq!(redirect_address(given, &[], &said).unwrap(), left_for);
+        }
+        assert!(redirect_address("javascript:alert(1)", &[], &said).is_err());
+        assert!(redirect_address("https://evil.example", &["https://shop.example".into()], &said).is_err());
+    }
+
+    #[test]
+    fn the_hosted_page_reads_fragment_and_query_and_cleans_its_address() {
+        let read = |address| {
+            let Opened { id, client_secret, clean } = open(address);
+            (id.unwrap_or_default(), client_secret.unwrap_or_default(), clean)
+        };
+        let of = |id: &str, secret: &str, clean: &str| (id.to_owned(), secret.to_owned(), clean.to_owned());
+        let table = [
+            ("https://pay.example/checkout/pi_1#client_secret=s_1", of("pi_1", "s_1", "https://pay.example/checkout/pi_1")),
+            ("https://pay.example/checkout/pi_1?lang=fr#client_secret=s%5F1&a=b", of("pi_1", "s_1", "https://pay.example/checkout/pi_1?lang=fr#a=b")),
+            ("https://pay.example/pay?payment_intent=pi_1&client_secret=s_1&lang=fr", of("pi_1", "s_1", "https://pay.example/pay?payment_intent=pi_1&lang=fr")),
+            ("https://pay.example/checkout/pi_1/?payment_intent_client_secret=s_1", of("pi_1", "s_1", "https://pay.example/checkout/pi_1/")),
+            ("https://pay.example/checkout/pi_1#top", of("pi_1", "", "https://pay.example/checkout/pi_1#top")),
+            ("https://pay.example", of("", "", "https://pay.example")),
+        ];
+        for (address, expected) in table {
+            assert!(read(address) == expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_secret_key_in_an_address_is_seen() {
+        assert!(carries_a_secret_key("https://pay.example/checkout/pi_1#client_secret=sk_live_1"));
+        assert!(carries_a_secret_key("https://pay.example/?key=FLWSECK_TEST-1"));
+        assert!(!carries_a_secret_key("https://pay.example/checkout/pi_1#client_secret=pi_1_secret_sk_2"));
+    }
+}

@@ -1,0 +1,78 @@
+//! Where the service is.
+
+use crate::values::{Address, Invalid};
+
+/// The address of a service, to which a request's target (`/v1/…`) is appended.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Base {
+    root: String,
+    origin: String,
+}
+
+impl Base {
+    /// Reads `https://api.example.com`, with a path or without, with `/v1` or without; or `/pay`, a path of the page's
+    /// own origin.
+    ///
+    /// # Errors
+    /// [`Invalid`] for an address that breaks the rules of [`Address`] (plain http is for loopback), or that has a query
+    /// or a fragment, and for a path where there is no page.
+    pub fn new(text: &str, page_origin: Option<&str>) -> Result<Self, Invalid> {
+        if text.contains(['?', '#']) {
+            return Err(Invalid::because("The base address may have no query and no fragment: https://api.example.com."));
+        }
+        let root = text.trim_end_matches('/');
+        let root = root.strip_suffix("/v1").unwrap_or(root).trim_end_matches('/');
+        // A page's own path is tried as the address it will be, so that no parser sees more in it than a path.
+        if text.starts_with('/') {
+            let origin = page_origin.ok_or(Invalid::because("A path is a base address only where there is a page: give the whole address."))?;
+            if text.starts_with("//") || text.contains('\\') || text.chars().any(|c| c <= ' ' || c == '\u{7f}') {
+                return Err(Invalid::because("The base address is neither a path of this origin nor an absolute address."));
+            }
+            return Ok(Self { root: root.to_owned(), origin: origin.to_owned() });
+        }
+        let origin = Address::new(text)?.origin().to_owned();
+        Ok(Self { root: root.to_owned(), origin })
+    }
+
+    /// The whole address of a request's target.
+    #[must_use]
+    pub fn with(&self, target: &str) -> String {
+        let mut address = self.root.clone();
+        address.push_str(target);
+        address
+    }
+
+    /// Scheme, host and port.
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn v1_is_added_once() {
+        for base in ["https://api.example.com", "https://api.example.com/", "https://api.example.com/v1", "https://api.example.com/v1/"] {
+            assert_eq!(Base::new(base, None).unwrap().with("/v1/x"), "https://api.example.com/v1/x");
+        }
+        let page = Some("https://shop.example");
+        for base in ["/pay", "/pay/", "/pay/v1"] {
+            let base = Base::new(base, page).unwrap();
+            assert_eq!((base.with("/v1/x").as_str(), base.origin()), ("/pay/v1/x", "https://shop.example"));
+        }
+        assert_eq!(Base::new("/", page).unwrap().with("/v1/x"), "/v1/x");
+    }
+
+    #[test]
+    fn a_base_that_leads_elsewhere_is_refused() {
+        let page = Some("https://shop.example");
+        for base in ["", "pay", "//evil.example", "/\\evil.example", "/\tpay", "http://api.example.com", "https://u@api.example.com", "https://api.example.com?x", "/pay#x", "javascript:1"] {
+            assert!(Base::new(base, page).is_err(), "{base:?}");
+        }
+        assert!(Base::new("/pay", None).is_err());
+        assert!(Base::new("http://127.0.0.1:4243", None).is_ok());
+    }
+}

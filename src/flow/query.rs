@@ -1,0 +1,120 @@
+//! The parts of an address as text. Nothing here asks a parser: what is kept is kept as it was written.
+
+/// What precedes the query, the query without its `?`, the fragment without its `#`.
+pub(super) fn split(address: &str) -> (&str, Option<&str>, Option<&str>) {
+    let (rest, fragment) = match address.split_once('#') {
+        Some((rest, fragment)) => (rest, Some(fragment)),
+        None => (address, None),
+    };
+    match rest.split_once('?') {
+        Some((before, query)) => (before, Some(query), fragment),
+        None => (rest, None, fragment),
+    }
+}
+
+/// Puts the parts of an address together again; an empty query or fragment leaves no sign of itself.
+pub(super) fn join(before: &str, query: &str, fragment: Option<&str>) -> String {
+    let mut address = String::from(before);
+    if !query.is_empty() {
+        address.push('?');
+        address.push_str(query);
+    }
+    if let Some(fragment) = fragment {
+        address.push('#');
+        address.push_str(fragment);
+    }
+    address
+}
+
+/// The pieces of a query, as they were written. A service that knows nothing of a query already there appends its own
+/// with a second `?`: such a `?` separates too, where one of `names` follows it.
+pub(super) fn pieces<'a>(query: &'a str, names: &[&str]) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for mut piece in query.split('&') {
+        while let Some((before, after)) = second_query(piece, names) {
+            found.push(before);
+            piece = after;
+        }
+        found.push(piece);
+    }
+    found
+}
+
+fn second_query<'a>(piece: &'a str, names: &[&str]) -> Option<(&'a str, &'a str)> {
+    piece.match_indices('?').find_map(|(at, _)| {
+        let (before, after) = (piece.get(..at)?, piece.get(at + 1..)?);
+        names.contains(&name(after)).then_some((before, after))
+    })
+}
+
+/// The name of a piece.
+pub(super) fn name(piece: &str) -> &str {
+    piece.split_once('=').map_or(piece, |(name, _)| name)
+}
+
+/// The value of the last piece of this name: what was appended last is said last.
+pub(super) fn value(pieces: &[&str], wanted: &str) -> Option<String> {
+    let piece = pieces.iter().rev().find(|piece| name(piece) == wanted)?;
+    let (_, value) = piece.split_once('=')?;
+    Some(decode(value)).filter(|value| !value.is_empty())
+}
+
+/// The pieces of all other names, as a query.
+pub(super) fn without(pieces: &[&str], names: &[&str]) -> String {
+    let mut query = String::new();
+    for piece in pieces.iter().filter(|piece| !piece.is_empty() && !names.contains(&name(piece))) {
+        if !query.is_empty() {
+            query.push('&');
+        }
+        query.push_str(piece);
+    }
+    query
+}
+
+/// Reads `application/x-www-form-urlencoded`: a `+` is a space, `%C3%A9` is é; what is neither stays as it is.
+pub(super) fn decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match (byte, after) {
+            (b'%', [high, low, after @ ..]) => match (digit(*high), digit(*low)) {
+                (Some(high), Some(low)) => {
+                    bytes.push(high << 4 | low);
+                    rest = after;
+                }
+                _ => bytes.push(byte),
+            },
+            (b'+', _) => bytes.push(b' '),
+            _ => bytes.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_decoded_and_a_broken_escape_stays() {
+        assert_eq!(decode("ORDER%2F17+caf%C3%A9"), "ORDER/17 café");
+        assert_eq!(decode("100%"), "100%");
+        assert_eq!(decode("%zz%4"), "%zz%4");
+    }
+
+    #[test]
+    fn a_question_mark_inside_a_value_is_a_value() {
+        assert_eq!(pieces("q=what?ever&a=1", &["status"]), ["q=what?ever", "a=1"]);
+        assert_eq!(pieces("q=what?status=ok", &["status"]), ["q=what", "status=ok"]);
+    }
+}

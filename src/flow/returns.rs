@@ -1,0 +1,137 @@
+//! What it means that a customer came back: by the address of the return page, and by what this tab remembers.
+
+use super::query::{join, pieces, split, value, without};
+
+const NONCE: &str = "guichet_return";
+const NAMES: [&str; 5] = [NONCE, "payment_intent", "payment_ref", "merchant_reference", "status"];
+
+/// What the address of a return page says. Anyone may have written it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Arrival {
+    /// The nonce, where it has the shape of one.
+    pub nonce: Option<String>,
+    /// Which purchase it says it is.
+    pub purchase: Purchase,
+    /// The address without all this, for the address bar.
+    pub clean: String,
+}
+
+/// Which purchase.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Purchase {
+    /// The intent's identifier.
+    pub id: Option<String>,
+    /// The service's public reference.
+    pub payment_ref: Option<String>,
+    /// The merchant's own name of it.
+    pub merchant_reference: Option<String>,
+}
+
+/// How an arrival and what this tab remembers fit together.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Match {
+    /// The purchase that this tab left for.
+    Matched,
+    /// That purchase, but its return was taken before.
+    Replayed,
+    /// No purchase that this tab knows: good only for asking one's own server.
+    Unmatched,
+}
+
+impl Match {
+    /// Its word in JavaScript.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Matched => "matched",
+            Self::Replayed => "replayed",
+            Self::Unmatched => "unmatched",
+        }
+    }
+}
+
+/// Reads the address of a page; `None` where nobody returns: it names neither a nonce nor an intent.
+#[must_use]
+pub fn arrival(address: &str) -> Option<Arrival> {
+    let (before, query, fragment) = split(address);
+    let pieces = pieces(query?, &NAMES);
+    let nonce = value(&pieces, NONCE);
+    let id = value(&pieces, "payment_intent");
+    if nonce.is_none() && id.is_none() {
+        return None;
+    }
+    Some(Arrival {
+        nonce: nonce.filter(|nonce| nonce.len() == 22 && nonce.bytes().all(|b| b.is_ascii_alphanumeric())),
+        purchase: Purchase { id, payment_ref: value(&pieces, "payment_ref"), merchant_reference: value(&pieces, "merchant_reference") },
+        clean: join(before, &without(&pieces, &NAMES), fragment),
+    })
+}
+
+/// Judges an arrival by what this tab kept under its nonce: the purchase, and whether its return was taken before.
+///
+/// What the tab remembers is trusted over what the address says.
+#[must_use]
+pub fn judge(said: Purchase, kept: Option<(Purchase, bool)>) -> (Match, Purchase) {
+    match kept {
+        Some((kept, taken)) if said.id.is_none() || said.id == kept.id => {
+            let purchase = Purchase {
+                id: kept.id,
+                payment_ref: kept.payment_ref.or(said.payment_ref),
+                merchant_reference: kept.merchant_reference.or(said.merchant_reference),
+            };
+            (if taken { Match::Replayed } else { Match::Matched }, purchase)
+        }
+        _ => (Match::Unmatched, said),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const N: &str = "0123456789abcdefghijAB";
+
+    fn purchase(id: &str) -> Purchase {
+        Purchase { id: Some(id.into()), payment_ref: Some("gch_1".into()), merchant_reference: None }
+    }
+
+    #[test]
+    fn a_return_is_read_and_taken_out_of_the_address() {
+        let back = arrival(&format!("https://shop.example/r?a=1&guichet_return={N}&payment_intent=pi_1&payment_ref=gch_1&merchant_reference=O%2F17&status=succeeded&b=2#end")).unwrap();
+        assert_eq!(back.nonce.as_deref(), Some(N));
+        assert_eq!(back.purchase, Purchase { merchant_reference: Some("O/17".into()), ..purchase("pi_1") });
+        assert_eq!(back.clean, "https://shop.example/r?a=1&b=2#end");
+    }
+
+    #[test]
+    fn a_second_question_mark_is_read() {
+        let back = arrival(&format!("https://shop.example/r?q=who?&guichet_return={N}?payment_intent=pi_1&status=failed?payment_ref=gch_1")).unwrap();
+        assert_eq!(back.nonce.as_deref(), Some(N));
+        assert_eq!(back.purchase, purchase("pi_1"));
+        assert_eq!(back.clean, "https://shop.example/r?q=who?");
+    }
+
+    #[test]
+    fn elsewhere_nobody_returns() {
+        for address in ["https://shop.example/", "https://shop.example/?status=open", "https://shop.example/?payment_intent=", "https://shop.example/#guichet_return=1"] {
+            assert_eq!(arrival(address), None, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_nonce_of_another_shape_is_none() {
+        let long = "x".repeat(23);
+        for nonce in ["short", long.as_str(), "0123456789abcdefghij%2F"] {
+            assert_eq!(arrival(&format!("https://shop.example/?guichet_return={nonce}")).unwrap().nonce, None, "{nonce}");
+        }
+    }
+
+    #[test]
+    fn a_return_matches_by_nonce_and_id() {
+        assert_eq!(judge(purchase("pi_1"), Some((purchase("pi_1"), false))), (Match::Matched, purchase("pi_1")));
+        assert_eq!(judge(Purchase::default(), Some((purchase("pi_1"), false))), (Match::Matched, purchase("pi_1")));
+        assert_eq!(judge(purchase("pi_1"), Some((purchase("pi_1"), true))).0, Match::Replayed);
+        assert_eq!(judge(purchase("pi_2"), Some((purchase("pi_1"), false))), (Match::Unmatched, purchase("pi_2")));
+        assert_eq!(judge(purchase("pi_1"), None), (Match::Unmatched, purchase("pi_1")));
+    }
+}

@@ -1,0 +1,96 @@
+//! When to look at a payment again, and what its status means to the one who waits.
+
+use crate::values::IntentStatus;
+use std::time::Duration;
+
+/// How a purchase stands, as the page is told. Goods are shipped on the server's word, never on this.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum OutcomeState {
+    /// Called off.
+    Canceled,
+    /// The customer came back without having begun to pay.
+    Dismissed,
+    /// Not paid, and cannot be.
+    Failed,
+    /// Not known yet: look again later, or ask the server.
+    Pending,
+    /// Paid.
+    Succeeded,
+    /// It could not be found out.
+    Unknown,
+}
+
+impl OutcomeState {
+    /// Its word in JavaScript.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Canceled => "canceled",
+            Self::Dismissed => "dismissed",
+            Self::Failed => "failed",
+            Self::Pending => "pending",
+            Self::Succeeded => "succeeded",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// What a status means while waiting. A status that is not final, or not known, is pending.
+    #[must_use]
+    pub fn of(status: &IntentStatus) -> Self {
+        match status {
+            IntentStatus::Succeeded => Self::Succeeded,
+            IntentStatus::Failed => Self::Failed,
+            IntentStatus::Canceled => Self::Canceled,
+            _ => Self::Pending,
+        }
+    }
+
+    /// What a status means when a customer has come back by the back button.
+    #[must_use]
+    pub fn of_one_who_turned_back(status: Option<&IntentStatus>) -> Self {
+        match status {
+            Some(IntentStatus::RequiresAction) => Self::Dismissed,
+            Some(status) => Self::of(status),
+            None => Self::Unknown,
+        }
+    }
+}
+
+/// How long to wait after so many looks (from 1): a second, growing by half each time, ten at most.
+#[must_use]
+pub fn pause(looks: u32) -> Duration {
+    let mut pause = Duration::from_secs(1);
+    for _ in 1..looks.min(10) {
+        pause = pause * 3 / 2;
+    }
+    pause.min(Duration::from_secs(10))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_ten_seconds() {
+        assert_eq!(pause(0), Duration::from_secs(1));
+        assert_eq!(pause(1), Duration::from_secs(1));
+        assert_eq!(pause(2), Duration::from_millis(1500));
+        assert_eq!(pause(3), Duration::from_millis(2250));
+        assert!((1..100).all(|looks| pause(looks) <= pause(looks + 1)));
+        assert_eq!(pause(u32::MAX), Duration::from_secs(10));
+    }
+
+    #[test]
+    fn what_is_not_final_is_pending() {
+        for (word, state) in [
+            ("succeeded", OutcomeState::Succeeded),
+            ("failed", OutcomeState::Failed),
+            ("canceled", OutcomeState::Canceled),
+            ("processing", OutcomeState::Pending),
+            ("requires_action", OutcomeState::Pending),
+            ("on_hold", OutcomeState::Pending),
+        ] {
+            assert_eq!(OutcomeState::of(&IntentStatus::from(word.to_owned())), state, "{word}");
+        }
+    }
+}
