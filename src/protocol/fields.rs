@@ -19,6 +19,8 @@ pub trait Served: Operation + Sized {
 pub struct Fields {
     values: Map<String, Value>,
     faults: Vec<FieldFault>,
+    /// The fields that were looked for, where one that was not is a fault.
+    known: Option<Vec<String>>,
 }
 
 /// One field that was refused.
@@ -45,7 +47,24 @@ impl Fields {
     /// The fields of a request.
     #[must_use]
     pub fn new(values: Map<String, Value>) -> Self {
-        Self { values, faults: Vec::new() }
+        Self { values, faults: Vec::new(), known: None }
+    }
+
+    /// Refuses the fields that nobody looks for.
+    #[must_use]
+    pub fn strict(self) -> Self {
+        Self { known: Some(Vec::new()), ..self }
+    }
+
+    /// Whether no error was gathered, and none of the fields is a stranger.
+    pub fn is_good(&mut self) -> bool {
+        if let Some(known) = self.known.take() {
+            let strangers: Vec<String> = self.values.keys().filter(|name| !known.contains(name)).cloned().collect();
+            for name in strangers {
+                self.fault(&name, "parameter_unknown", format!("{name} is no field of this operation."));
+            }
+        }
+        self.faults.is_empty()
     }
 
     /// A field that must be there.
@@ -68,6 +87,9 @@ impl Fields {
     /// A field that may be absent: `Some(None)` when it is, `None` when it is there and wrong. `null` is absent.
     #[expect(clippy::option_option, reason = "absent and wrong are two things")]
     pub fn optional<T: FromField>(&mut self, param: &str) -> Option<Option<T>> {
+        if let Some(known) = &mut self.known {
+            known.push(param.to_owned());
+        }
         match self.values.get(param) {
             None | Some(Value::Null) => Some(None),
             Some(value) => match T::from_field(value) {

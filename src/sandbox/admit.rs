@@ -1,0 +1,121 @@
+//! Who asks: from a Bearer value to a caller, and whether an operation's role admits them. `decisions.md` 4.
+
+use super::desk::{Desk, Merchant};
+use super::problem::Problem;
+use super::rules::{Session, Standing};
+use super::tokens::{SECRET_KEY, fingerprint};
+use crate::protocol::{CredentialKind, Role};
+use crate::values::{IntentId, Moment};
+use axum::http::{HeaderMap, StatusCode, header};
+use std::sync::Arc;
+
+/// Who asks.
+pub(super) enum Caller {
+    /// Whoever holds the client secret of this intent.
+    ClientSecret(IntentId),
+    /// The merchant's server.
+    Merchant(Arc<Merchant>),
+    /// Nobody one knows.
+    Nobody,
+    /// A customer. Where an operation is *about* the session, it may be one that has ended.
+    Session(Arc<Merchant>, Session),
+    /// A token nobody has heard of; only an operation that is about a session meets it.
+    UnknownSession,
+}
+
+impl Caller {
+    /// The merchant, of an operation that asks for the role `Merchant`.
+    pub(super) fn merchant(&self) -> Result<&Arc<Merchant>, Problem> {
+        match self {
+            Self::Merchant(merchant) => Ok(merchant),
+            _ => Err(Problem::internal(&"an operation of the merchant was reached by someone else")),
+        }
+    }
+
+    fn kind(&self) -> CredentialKind {
+        match self {
+            Self::ClientSecret(_) => CredentialKind::ClientSecret,
+            Self::Merchant(_) => CredentialKind::SecretKey,
+            Self::Nobody => CredentialKind::None,
+            Self::Session(..) | Self::UnknownSession => CredentialKind::SessionToken,
+        }
+    }
+}
+
+/// Finds out who asks, and whether they may.
+pub(super) async fn admit<R: Role>(desk: &Desk, headers: &HeaderMap) -> Result<Caller, Problem> {
+    let about_sessions = !R::admits(CredentialKind::SecretKey);
+    let caller = match bearer(headers) {
+        None => Caller::Nobody,
+        Some(token) if token.starts_with("sk_") => secret_key(desk, headers, token)?,
+        Some(token) if token.contains("_secret_") => Caller::ClientSecret(desk.instance_key.intent_of(token).ok_or_else(invalid_key)?),
+        Some(token) => session(desk, token).await?,
+    };
+    match (&caller, R::admits(caller.kind())) {
+        (Caller::Nobody, true) if desk.public_methods => Ok(caller),
+        (Caller::Nobody, _) => Err(Problem::unauthorized(
+            "authentication_required",
+            "Send a credential: Authorization: Bearer, and the secret key, a session token or a client secret.",
+        )),
+        (_, false) if about_sessions => {
+            Err(Problem::unauthorized("session_token_required", "This is about a customer's session: send its token as the Bearer value."))
+        }
+        (Caller::UnknownSession, _) if !about_sessions => Err(session_unknown()),
+        (Caller::Session(merchant, session), _) if !about_sessions => {
+            in_good_standing(session, merchant.now())?;
+            role::<R>(caller)
+        }
+        _ => role::<R>(caller),
+    }
+}
+
+fn role<R: Role>(caller: Caller) -> Result<Caller, Problem> {
+    if R::admits(caller.kind()) {
+        return Ok(caller);
+    }
+    let message = format!("This operation asks for the role {}, which this credential does not fulfil.", R::NAME);
+    Err(Problem::new(StatusCode::FORBIDDEN, "role_required", message))
+}
+
+/// Refuses a session that has ended.
+pub(super) fn in_good_standing(session: &Session, now: Moment) -> Result<(), Problem> {
+    match session.standing(now) {
+        Standing::Valid => Ok(()),
+        Standing::Expired => Err(Problem::unauthorized("session_expired", "The session has expired. Make a new one.")),
+        Standing::Revoked => Err(Problem::unauthorized("session_revoked", "The session was ended. Make a new one.")),
+    }
+}
+
+/// The refusal of a token nobody has heard of.
+pub(super) fn session_unknown() -> Problem {
+    Problem::unauthorized("session_unknown", "No session has this token.")
+}
+
+fn invalid_key() -> Problem {
+    Problem::unauthorized("invalid_key", "No merchant has this key, and no payment intent this client secret.")
+}
+
+fn secret_key(desk: &Desk, headers: &HeaderMap, key: &str) -> Result<Caller, Problem> {
+    if headers.contains_key(header::ORIGIN) {
+        let message = "A browser sent a merchant's secret key. Take it out of the page, and replace it: whoever opened the page has it.";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "secret_key_in_browser", message));
+    }
+    if key.starts_with("sk_live_") {
+        return Err(Problem::unauthorized("live_key_in_sandbox", "This is a live key, and this is a sandbox. Use the key that the sandbox printed."));
+    }
+    let known = key.starts_with(SECRET_KEY).then(|| desk.merchants.by_key(&fingerprint(key))).flatten();
+    known.map(Caller::Merchant).ok_or_else(invalid_key)
+}
+
+async fn session(desk: &Desk, token: &str) -> Result<Caller, Problem> {
+    let Some(session) = desk.store.session(&fingerprint(token)).await? else { return Ok(Caller::UnknownSession) };
+    let merchant = desk.merchants.by_id(&session.merchant).ok_or_else(session_unknown)?;
+    Ok(Caller::Session(merchant, session))
+}
+
+/// The Bearer value of a request.
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}

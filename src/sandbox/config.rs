@@ -1,0 +1,67 @@
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+/// How a sandbox is started. The default is a throwaway: a free port on loopback, and everything in memory.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where it listens; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Where it keeps everything: `sqlite::memory:` or `sqlite:` and a file, which is made with its folder.
+    pub database: String,
+    /// The folder of the npm package, as `cargo xtask pack --quick` writes it. Without one: `target/npm/package`.
+    pub package: Option<PathBuf>,
+    /// The origin under which customers reach it, where that is not the address it listens on: `https://pay.example.com`.
+    pub public_url: Option<String>,
+    /// Names beside loopback under which the tester's side door may be asked.
+    pub allow_hosts: Vec<String>,
+    /// The origins whose pages may call the service; every origin where the list is empty.
+    pub allow_origins: Vec<String>,
+    /// Whether payment methods and fees may be read without a credential.
+    pub public_methods: bool,
+    /// Whether a field that the interface does not know is refused.
+    pub strict: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            database: "sqlite::memory:".into(),
+            package: None,
+            public_url: None,
+            allow_hosts: Vec::new(),
+            allow_origins: Vec::new(),
+            public_methods: false,
+            strict: false,
+        }
+    }
+}
+
+/// Why a sandbox did not start: a sentence for the person who started it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The configuration cannot be used.
+    Config(String),
+    /// The database cannot be opened, is not the sandbox's, or may not be written.
+    Database(String),
+    /// The keys cannot be read or kept.
+    Keys(String),
+    /// The address cannot be listened on.
+    Listen(String),
+    /// The system gives no thread or no randomness.
+    System(String),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(sentence) | Self::Database(sentence) | Self::Keys(sentence) | Self::Listen(sentence) | Self::System(sentence) => {
+                f.write_str(sentence)
+            }
+        }
+    }
+}
+
+impl std::error::Error for StartError {}

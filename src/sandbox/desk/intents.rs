@@ -1,0 +1,157 @@
+//! Payment intents.
+
+use super::{Desk, Done, Handle, Merchant};
+use crate::operations::{AttachPaymentMethod, CreatePaymentIntent, ReadPaymentIntent};
+use crate::sandbox::admit::Caller;
+use crate::sandbox::problem::Problem;
+use crate::sandbox::replies;
+use crate::sandbox::rules::{Intent, Life, Terms, read_instrument};
+use crate::sandbox::store::Customer;
+use crate::sandbox::tokens;
+use crate::values::{IntentId, Moment};
+use axum::http::StatusCode;
+use serde_json::{Map, Value};
+
+/// The types of method there are.
+const METHOD_TYPES: [&str; 2] = ["card", "mobile_money"];
+
+impl Handle<CreatePaymentIntent> for Desk {
+    /// `merchant_reference` makes it safe to repeat: the row is there once, whoever comes first.
+    async fn handle(&self, caller: Caller, operation: CreatePaymentIntent) -> Result<Done, Problem> {
+        let merchant = caller.merchant()?;
+        check(&operation)?;
+        let (intent, customer) = new_intent(merchant, operation)?;
+        if self.store.add_intent(intent.clone(), customer).await? {
+            return Ok(Done::created(self.reply(&intent)));
+        }
+        let reference = &intent.terms.merchant_reference;
+        let existing = self.store.intent_by_reference(&merchant.id, reference).await?;
+        let existing = existing.ok_or_else(|| Problem::internal(&"a reference was taken and then free"))?;
+        if existing.digest == intent.digest {
+            let existing = existing.at(merchant.now());
+            return Ok(Done { replayed: true, ..Done::ok(self.reply(&existing)) });
+        }
+        let message = "This merchant_reference belongs to another payment. Give each payment its own, or send exactly what was sent first.";
+        let conflict = Problem::new(StatusCode::CONFLICT, "merchant_reference_conflict", message);
+        Err(Problem { existing_id: Some(existing.id.to_string()), ..conflict })
+    }
+}
+
+impl Handle<ReadPaymentIntent> for Desk {
+    async fn handle(&self, caller: Caller, operation: ReadPaymentIntent) -> Result<Done, Problem> {
+        let (intent, _) = self.intent_of(&caller, &operation.id).await?;
+        Ok(Done::ok(self.reply(&intent)))
+    }
+}
+
+impl Handle<AttachPaymentMethod> for Desk {
+    async fn handle(&self, caller: Caller, operation: AttachPaymentMethod) -> Result<Done, Problem> {
+        let with = read_instrument(&operation.payment_method).ok_or_else(|| {
+            Problem::field(
+                "payment_method.card.number",
+                "test_card_required",
+                "The sandbox takes test cards alone, such as 4242424242424242. The number was neither kept nor logged.",
+            )
+        })?;
+        loop {
+            let (mut intent, now) = self.intent_of(&caller, &operation.id).await?;
+            if !intent.terms.takes(with.kind()) {
+                let message = format!("This payment does not take {}.", with.kind());
+                return Err(Problem::field("payment_method.type", "payment_method_unavailable", message));
+            }
+            let next = intent.life.attach(&intent.terms, with.clone(), now);
+            match next.map_err(|conflict| Problem::state("intent_not_confirmable", conflict.0))? {
+                None => return Ok(Done::ok(self.reply(&intent))),
+                Some(life) => intent.life = life,
+            }
+            if self.store.save_intent(intent.clone()).await? {
+                return Ok(Done::ok(self.reply(&intent.at(now))));
+            }
+            // Someone was faster: look again, and rule on what is there now.
+        }
+    }
+}
+
+impl Desk {
+    /// The intent a caller asks for, as it stands now; 404 unless it is theirs.
+    async fn intent_of(&self, caller: &Caller, id: &IntentId) -> Result<(Intent, Moment), Problem> {
+        let missing = || Problem::missing("payment intent");
+        let intent = self.store.intent(id).await?.ok_or_else(missing)?;
+        let theirs = match caller {
+            Caller::Merchant(merchant) => merchant.id == intent.merchant,
+            Caller::Session(merchant, session) => {
+                let email = intent.terms.email.as_deref();
+                merchant.id == intent.merchant && email.is_some_and(|email| email.eq_ignore_ascii_case(&session.email))
+            }
+            Caller::ClientSecret(of) => *of == intent.id,
+            Caller::Nobody | Caller::UnknownSession => false,
+        };
+        let merchant = self.merchants.by_id(&intent.merchant).filter(|_| theirs).ok_or_else(missing)?;
+        let now = merchant.now();
+        Ok((intent.at(now), now))
+    }
+
+    fn reply(&self, intent: &Intent) -> String {
+        replies::intent(intent, &self.instance_key, &self.fees, &self.public_origin)
+    }
+}
+
+/// The rules of an intent that its fields alone do not say.
+fn check(operation: &CreatePaymentIntent) -> Result<(), Problem> {
+    let currencies = std::iter::once(&operation.currency).chain(operation.items.iter().flatten().map(|item| &item.currency));
+    for (place, currency) in currencies.enumerate() {
+        if currency.exponent().is_none() {
+            let param = if place == 0 { "currency" } else { "items" };
+            return Err(Problem::field(param, "currency_unsupported", format!("{currency} is not supported.")));
+        }
+    }
+    if let Some(types) = &operation.payment_method_types
+        && !types.iter().any(|kind| METHOD_TYPES.contains(&kind.as_str()))
+    {
+        let message = "None of these types can pay. There are mobile_money and card.";
+        return Err(Problem::field("payment_method_types", "payment_method_unavailable", message));
+    }
+    Ok(())
+}
+
+fn new_intent(merchant: &Merchant, operation: CreatePaymentIntent) -> Result<(Intent, Customer), Problem> {
+    let body = canonical(operation);
+    let terms = Terms::read(&body).map_err(|error| Problem::internal(&error))?;
+    let contact = match (&terms.email, &terms.phone) {
+        (Some(email), _) => email.to_ascii_lowercase(),
+        (None, phone) => phone.clone().unwrap_or_default(),
+    };
+    let now = merchant.now();
+    let intent = Intent {
+        id: IntentId::new(tokens::id("pi_")).map_err(|error| Problem::internal(&error))?,
+        merchant: merchant.id.clone(),
+        payment_ref: tokens::id("gch_"),
+        digest: tokens::digest(&body),
+        body,
+        terms,
+        life: Life::new(),
+        created_at: now,
+        expires_at: Intent::expiry(now),
+        version: 1,
+    };
+    Ok((intent, Customer { id: tokens::id("cus_"), contact }))
+}
+
+/// The body as it was understood: parsed, defaults applied, keys in one order. Equal requests have equal ones.
+fn canonical(mut operation: CreatePaymentIntent) -> String {
+    operation.metadata = operation.metadata.map(|metadata| metadata.into_iter().map(|(key, value)| (key, sorted(value))).collect());
+    serde_json::to_string(&operation).expect("an operation that was read from JSON is written as JSON")
+}
+
+/// The same value, its keys sorted whatever order a map keeps.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        Value::Object(object) => {
+            let mut pairs: Vec<_> = object.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
+            Value::Object(Map::from_iter(pairs))
+        }
+        plain => plain,
+    }
+}

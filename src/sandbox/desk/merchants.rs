@@ -1,0 +1,108 @@
+//! The merchants: few, so all are held at hand.
+
+use crate::sandbox::clock;
+use crate::sandbox::store::{MerchantRow, Store, Unavailable};
+use crate::sandbox::tokens::{self, SECRET_KEY, fingerprint};
+use crate::values::{Moment, Secret};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// One merchant.
+#[derive(Debug)]
+pub(in crate::sandbox) struct Merchant {
+    pub(in crate::sandbox) id: String,
+    pub(in crate::sandbox) name: String,
+    clock_offset: AtomicI64,
+}
+
+impl Merchant {
+    /// Its now: the wall clock, moved forward as far as its clock was.
+    pub(in crate::sandbox) fn now(&self) -> Moment {
+        clock::now(self.clock_offset.load(Ordering::Acquire))
+    }
+}
+
+/// All merchants.
+#[derive(Debug)]
+pub(in crate::sandbox) struct Merchants {
+    first: Arc<Merchant>,
+    table: RwLock<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    by_id: HashMap<String, Arc<Merchant>>,
+    by_key: HashMap<String, Arc<Merchant>>,
+}
+
+impl Table {
+    fn add(&mut self, row: MerchantRow) -> Arc<Merchant> {
+        let merchant = Arc::new(Merchant { id: row.id, name: row.name, clock_offset: AtomicI64::new(row.clock_offset) });
+        self.by_id.insert(merchant.id.clone(), Arc::clone(&merchant));
+        self.by_key.insert(row.key_fingerprint, Arc::clone(&merchant));
+        merchant
+    }
+}
+
+impl Merchants {
+    /// Those of the store; the first one is made where there is none, and its key is the one given.
+    pub(in crate::sandbox) async fn load(store: &Store, first_key: &Secret) -> Result<Self, Unavailable> {
+        let mut rows = store.merchants().await?;
+        let key_fingerprint = fingerprint(first_key.expose());
+        match rows.first_mut() {
+            None => {
+                let row = MerchantRow { id: tokens::id("mch_"), name: "Sandbox shop".into(), key_fingerprint, clock_offset: 0, place: 0 };
+                store.add_merchant(row.clone()).await?;
+                rows.push(row);
+            }
+            Some(first) if first.key_fingerprint != key_fingerprint => {
+                store.change_key(first.id.clone(), key_fingerprint.clone()).await?;
+                first.key_fingerprint = key_fingerprint;
+            }
+            Some(_) => {}
+        }
+        let mut table = Table::default();
+        let all: Vec<_> = rows.into_iter().map(|row| table.add(row)).collect();
+        let first = all.into_iter().next().expect("there is a first merchant: it was made above");
+        Ok(Self { first, table: RwLock::new(table) })
+    }
+
+    /// Makes a merchant. Its secret key is shown this once.
+    pub(in crate::sandbox) async fn make(&self, store: &Store, name: &str) -> Result<(Arc<Merchant>, Secret), Unavailable> {
+        let secret_key = tokens::secret(SECRET_KEY);
+        let row = MerchantRow {
+            id: tokens::id("mch_"),
+            name: name.to_owned(),
+            key_fingerprint: fingerprint(secret_key.expose()),
+            clock_offset: 0,
+            place: 1,
+        };
+        store.add_merchant(row.clone()).await?;
+        let merchant = self.table.write().unwrap_or_else(PoisonError::into_inner).add(row);
+        Ok((merchant, secret_key))
+    }
+
+    /// Moves a merchant's clock forward, and says what it shows then.
+    pub(in crate::sandbox) async fn advance(&self, store: &Store, merchant: &Merchant, seconds: u32) -> Result<Moment, Unavailable> {
+        let seconds = i64::from(seconds);
+        store.advance_clock(merchant.id.clone(), seconds).await?;
+        merchant.clock_offset.fetch_add(seconds, Ordering::AcqRel);
+        Ok(merchant.now())
+    }
+
+    /// The first merchant.
+    pub(in crate::sandbox) fn first(&self) -> Arc<Merchant> {
+        Arc::clone(&self.first)
+    }
+
+    /// A merchant by its id.
+    pub(in crate::sandbox) fn by_id(&self, id: &str) -> Option<Arc<Merchant>> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).by_id.get(id).cloned()
+    }
+
+    /// A merchant by the fingerprint of its secret key.
+    pub(in crate::sandbox) fn by_key(&self, key_fingerprint: &str) -> Option<Arc<Merchant>> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).by_key.get(key_fingerprint).cloned()
+    }
+}

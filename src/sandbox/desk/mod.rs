@@ -1,0 +1,62 @@
+//! What the service does with an operation: load, rule, save; and rule again where someone was faster.
+
+mod intents;
+mod merchants;
+mod methods;
+mod sessions;
+
+pub(super) use merchants::{Merchant, Merchants};
+
+use super::admit::Caller;
+use super::problem::Problem;
+use super::rules::Fees;
+use super::store::Store;
+use super::tokens::InstanceKey;
+use crate::protocol::Operation;
+use axum::http::StatusCode;
+
+/// Everything the service knows.
+pub(super) struct Desk {
+    pub(super) store: Store,
+    pub(super) merchants: Merchants,
+    pub(super) fees: Fees,
+    pub(super) instance_key: InstanceKey,
+    /// The origin under which customers reach the hosted page.
+    pub(super) public_origin: String,
+    pub(super) public_methods: bool,
+    pub(super) strict: bool,
+    pub(super) allow_origins: Vec<String>,
+}
+
+/// What the service does with one operation. An operation of the interface without this does not compile.
+pub(super) trait Handle<O: Operation> {
+    /// Does it, for a caller whom the operation's role admits.
+    fn handle(&self, caller: Caller, operation: O) -> impl Future<Output = Result<Done, Problem>> + Send;
+}
+
+/// An operation that was done.
+pub(super) struct Done {
+    pub(super) status: StatusCode,
+    /// What the envelope holds, as JSON.
+    pub(super) data: String,
+    pub(super) message: Option<&'static str>,
+    /// Whether it was done before.
+    pub(super) replayed: bool,
+}
+
+impl Done {
+    /// Done, and this is what it came to.
+    fn ok(data: String) -> Self {
+        Self { status: StatusCode::OK, data, message: None, replayed: false }
+    }
+
+    /// Something new was made.
+    fn created(data: String) -> Self {
+        Self { status: StatusCode::CREATED, ..Self::ok(data) }
+    }
+
+    /// With a sentence.
+    fn saying(self, message: &'static str) -> Self {
+        Self { message: Some(message), ..self }
+    }
+}

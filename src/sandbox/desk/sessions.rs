@@ -1,0 +1,57 @@
+//! Customer sessions.
+
+use super::{Desk, Done, Handle};
+use crate::operations::{CreateSession, RevokeSession, ValidateSession};
+use crate::sandbox::admit::{Caller, in_good_standing, session_unknown};
+use crate::sandbox::problem::Problem;
+use crate::sandbox::replies;
+use crate::sandbox::rules::{LIFETIME, Session, Standing};
+use crate::sandbox::tokens::{self, SESSION_TOKEN, fingerprint};
+use crate::values::SessionToken;
+
+impl Handle<CreateSession> for Desk {
+    async fn handle(&self, caller: Caller, operation: CreateSession) -> Result<Done, Problem> {
+        let merchant = caller.merchant()?;
+        let token = SessionToken::new(tokens::secret(SESSION_TOKEN).expose());
+        let now = merchant.now();
+        let session = Session {
+            fingerprint: fingerprint(token.expose()),
+            merchant: merchant.id.clone(),
+            email: operation.customer_email.to_string(),
+            created_at: now,
+            expires_at: now.plus(LIFETIME),
+            revoked_at: None,
+        };
+        let reply = replies::new_session(&session, &token);
+        self.store.add_session(session).await?;
+        Ok(Done::created(reply).saying("The session was created."))
+    }
+}
+
+impl Handle<ValidateSession> for Desk {
+    async fn handle(&self, caller: Caller, _: ValidateSession) -> Result<Done, Problem> {
+        let about = |problem: Problem, reason| Problem { data: Some(replies::invalid_session(reason)), ..problem };
+        let Caller::Session(merchant, session) = caller else { return Err(about(session_unknown(), "unknown")) };
+        let now = merchant.now();
+        let reason = if session.standing(now) == Standing::Revoked { "revoked" } else { "expired" };
+        in_good_standing(&session, now).map_err(|problem| about(problem, reason))?;
+        Ok(Done::ok(replies::valid_session(&session)).saying("The session is valid."))
+    }
+}
+
+impl Handle<RevokeSession> for Desk {
+    /// A logout can be repeated: a session already revoked is revoked again, with the moment it was first.
+    async fn handle(&self, caller: Caller, _: RevokeSession) -> Result<Done, Problem> {
+        let Caller::Session(merchant, session) = caller else { return Err(session_unknown()) };
+        let now = merchant.now();
+        let revoked_at = match session.revoked_at {
+            Some(before) => before,
+            None => {
+                in_good_standing(&session, now)?;
+                self.store.revoke_session(session.fingerprint.clone(), now).await?;
+                now
+            }
+        };
+        Ok(Done::ok(replies::revoked_session(&session, revoked_at)).saying("The session was ended."))
+    }
+}

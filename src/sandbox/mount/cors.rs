@@ -1,0 +1,35 @@
+//! Who may call from a page, `decisions.md` 13: per operation and method, where its role is not the merchant's.
+
+use super::{Route, respond};
+use crate::sandbox::desk::Desk;
+use axum::body::Body;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+
+/// The answer to a preflight of an operation that is open to browsers; of any other there is none.
+pub(super) fn preflight(desk: &Desk, routes: &[Route], parts: &Parts, request_id: &str) -> Option<Response<Body>> {
+    let wanted = parts.headers.get(header::ACCESS_CONTROL_REQUEST_METHOD).filter(|_| parts.method == Method::OPTIONS)?;
+    let open = routes.iter().find(|route| route.open_to_browsers && route.spec.method.as_str().as_bytes() == wanted.as_bytes())?;
+    let mut response = respond::plain(StatusCode::NO_CONTENT, String::new(), request_id);
+    let headers = response.headers_mut();
+    headers.remove(header::CONTENT_TYPE);
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(open.spec.method.as_str()));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("authorization, content-type"));
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    allow(desk, parts.headers.get(header::ORIGIN), headers);
+    Some(response)
+}
+
+/// Lets the pages of every origin read a response, or of those that the sandbox was told.
+pub(super) fn allow(desk: &Desk, origin: Option<&HeaderValue>, headers: &mut HeaderMap) {
+    let allowed = if desk.allow_origins.is_empty() {
+        Some(HeaderValue::from_static("*"))
+    } else {
+        headers.append(header::VARY, HeaderValue::from_static("origin"));
+        origin.filter(|origin| desk.allow_origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes())).cloned()
+    };
+    if let Some(allowed) = allowed {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, allowed);
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("request-id, retry-after"));
+    }
+}

@@ -1,0 +1,131 @@
+//! From the interface to routes: every operation of `every_operation!` becomes one, by its own description.
+
+mod cors;
+mod read;
+mod respond;
+
+pub(super) use read::{read_body, read_object};
+pub(super) use respond::{plain, refuse};
+
+use super::admit::{Caller, admit};
+use super::desk::{Desk, Done, Handle};
+use super::problem::Problem;
+use super::tokens;
+use crate::operations::*;
+use crate::protocol::{CredentialKind, Envelope, Fields, Method, Operation, Role, Served, Spec};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use axum::routing::any;
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// The service's routes.
+pub(super) fn routes() -> Router<Arc<Desk>> {
+    let mut paths: BTreeMap<&'static str, Vec<Route>> = BTreeMap::new();
+    macro_rules! mount {
+        ($($operation:ident)*) => {$(
+            paths.entry(<$operation as Operation>::SPEC.path).or_default().push(Route::of::<$operation>());
+        )*};
+    }
+    crate::every_operation!(mount);
+    paths.into_iter().fold(Router::new(), |router, (path, routes)| {
+        let routes: Arc<[Route]> = routes.into();
+        router.route(path, any(move |State(desk): State<Arc<Desk>>, path: PathFields, request: Request| dispatch(desk, Arc::clone(&routes), path, request)))
+    })
+}
+
+/// One operation, as the paths know it.
+#[derive(Clone, Copy)]
+struct Route {
+    spec: Spec,
+    /// Whether a browser may send it: its role is not the merchant's.
+    open_to_browsers: bool,
+    serve: fn(Arc<Desk>, Asked) -> Serving,
+}
+
+type Serving = Pin<Box<dyn Future<Output = Result<Done, Problem>> + Send>>;
+
+/// The fields of the path, decoded; an error where they are not UTF-8.
+type PathFields = Result<RawPathParams, RawPathParamsRejection>;
+
+/// A request, as far as an operation reads it.
+struct Asked {
+    path: PathFields,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+}
+
+impl Route {
+    fn of<O>() -> Self
+    where
+        O: Served + Send + 'static,
+        O::Role: Send,
+        Desk: Handle<O>,
+    {
+        Self { spec: O::SPEC, open_to_browsers: is_open::<O::Role>(), serve: |desk, asked| Box::pin(serve::<O>(desk, asked)) }
+    }
+
+    fn answers(&self, method: &axum::http::Method) -> bool {
+        // HEAD is GET without its body, which the server leaves out.
+        self.spec.method.as_str() == method.as_str() || (*method == axum::http::Method::HEAD && self.spec.method == Method::Get)
+    }
+}
+
+fn is_open<R: Role>() -> bool {
+    R::admits(CredentialKind::SessionToken) || R::admits(CredentialKind::ClientSecret)
+}
+
+/// Finds the operation of a request's method, and answers.
+async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, request: Request) -> Response {
+    let request_id = tokens::id("req_");
+    let (parts, body) = request.into_parts();
+    if let Some(preflight) = cors::preflight(&desk, &routes, &parts, &request_id) {
+        return preflight;
+    }
+    let Some(route) = routes.iter().find(|route| route.answers(&parts.method)) else {
+        return refuse(method_not_allowed(&routes), &request_id, Envelope::Standard);
+    };
+    let origin = parts.headers.get(axum::http::header::ORIGIN).cloned();
+    let answer = (route.serve)(Arc::clone(&desk), Asked { path, uri: parts.uri, headers: parts.headers, body }).await;
+    let mut response = match answer {
+        Ok(done) => respond::answer(done, &request_id, route.spec.envelope),
+        Err(problem) => refuse(problem, &request_id, route.spec.envelope),
+    };
+    if route.open_to_browsers {
+        cors::allow(&desk, origin.as_ref(), response.headers_mut());
+    }
+    tracing::debug!(operation = route.spec.name, status = response.status().as_u16(), request_id, "answered");
+    response
+}
+
+/// One operation, from who asks to what it came to.
+async fn serve<O: Served>(desk: Arc<Desk>, asked: Asked) -> Result<Done, Problem>
+where
+    Desk: Handle<O>,
+{
+    let caller: Caller = admit::<O::Role>(&desk, &asked.headers).await?;
+    let mut fields = Fields::new(read::fields(&O::SPEC, asked).await?);
+    if desk.strict {
+        fields = fields.strict();
+    }
+    match O::read(&mut fields) {
+        Some(operation) if fields.is_good() => desk.handle(caller, operation).await,
+        _ => Err(Problem::fields(fields.into_faults())),
+    }
+}
+
+fn method_not_allowed(routes: &[Route]) -> Problem {
+    let mut methods: Vec<&str> = routes.iter().map(|route| route.spec.method.as_str()).collect();
+    if methods.contains(&"GET") {
+        methods.push("HEAD");
+    }
+    let allow = methods.join(", ");
+    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", format!("This path takes {allow}."));
+    Problem { allow: Some(allow), ..problem }
+}

@@ -1,0 +1,98 @@
+//! From a request's bytes to an operation's fields.
+
+use super::Asked;
+use crate::protocol::{Method, Spec};
+use crate::sandbox::problem::Problem;
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, StatusCode, header};
+use serde_json::{Map, Value};
+use url::form_urlencoded;
+
+/// How much body is read.
+const BODY_LIMIT: usize = 64 * 1024;
+/// How deep it may be nested.
+const DEPTH_LIMIT: usize = 32;
+
+/// The fields of a request, from path, query and body.
+pub(super) async fn fields(spec: &Spec, asked: Asked) -> Result<Map<String, Value>, Problem> {
+    let mut fields = match spec.method {
+        Method::Get => Map::new(),
+        Method::Delete | Method::Post | Method::Put => read_object(&asked.headers, &read_body(asked.body).await?)?,
+    };
+    let path = asked.path.map_err(|_| malformed("invalid_utf8", "The path is not UTF-8."))?;
+    let path = path.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let query = form_urlencoded::parse(asked.uri.query().unwrap_or_default().as_bytes());
+    for (name, value) in path.chain(query.map(|(name, value)| (name.into_owned(), value.into_owned()))) {
+        // A body that names what the path or the query has named would say two things at once.
+        if fields.contains_key(&name) {
+            return Err(Problem::field(&name, "parameter_invalid", format!("{name} is given twice. It belongs in the address alone.")));
+        }
+        fields.insert(name, Value::String(value));
+    }
+    Ok(fields)
+}
+
+/// Reads a body, up to the limit.
+pub(in crate::sandbox) async fn read_body(body: Body) -> Result<Bytes, Problem> {
+    let too_large = |_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "A body is 64 KiB at most.");
+    axum::body::to_bytes(body, BODY_LIMIT).await.map_err(too_large)
+}
+
+/// Reads a JSON object; an empty body counts as an empty one.
+pub(in crate::sandbox) fn read_object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Problem> {
+    if body.is_empty() {
+        return Ok(Map::new());
+    }
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if !kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
+        let message = "A body is JSON: send Content-Type: application/json.";
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message));
+    }
+    let text = std::str::from_utf8(body).map_err(|_| malformed("invalid_utf8", "The body is not UTF-8."))?;
+    if depth(text) > DEPTH_LIMIT {
+        return Err(malformed("invalid_json", "The body is nested too deeply."));
+    }
+    match serde_json::from_str(text) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(malformed("body_not_object", "The body is not a JSON object.")),
+        Err(error) => {
+            let message = format!("The body is not JSON: look at line {}, column {}.", error.line(), error.column());
+            Err(malformed("invalid_json", &message))
+        }
+    }
+}
+
+fn malformed(code: &'static str, message: &str) -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, code, message)
+}
+
+/// How deep a JSON text is nested, at its deepest.
+fn depth(text: &str) -> usize {
+    let (mut now, mut most, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                now += 1;
+                most = most.max(now);
+            }
+            b'}' | b']' if !in_string => now = now.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depth_counts_what_is_nested_and_not_what_is_quoted() {
+        assert_eq!(depth(r#"{"a":[{"b":1},2]}"#), 3);
+        assert_eq!(depth(r#"{"a":"[[[[","b":"\"[["}"#), 1);
+        assert_eq!(depth("]]["), 1);
+    }
+}

@@ -1,0 +1,29 @@
+//! The page's own files, from the binary.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use include_dir::{Dir, include_dir};
+
+static PAGE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/www/checkout");
+
+/// A file of the page. Not the page itself, which is a template.
+pub(super) fn embedded(path: &str) -> Response<Body> {
+    let (status, kind, body) = match PAGE.get_file(path).filter(|_| path != "index.html") {
+        Some(file) => (StatusCode::OK, kind(path), Body::from(file.contents())),
+        None => (StatusCode::NOT_FOUND, "text/plain; charset=utf-8", Body::from("There is no such file.")),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+/// The media type of a file, by its ending.
+fn kind(path: &str) -> &'static str {
+    match path.rsplit('.').next() {
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        _ => "application/octet-stream",
+    }
+}

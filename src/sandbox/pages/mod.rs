@@ -1,0 +1,102 @@
+//! The hosted checkout page, under `/checkout`. It uses the npm package as any page would.
+
+mod files;
+
+use super::desk::Desk;
+use crate::values::IntentId;
+use askama::Template;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::middleware::map_response;
+use axum::routing::get;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tower_http::services::ServeDir;
+
+/// What the page may do: `decisions.md` 10.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; style-src 'self'; \
+                      img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
+/// The entry of the package that the page imports: where it is missing, the package is.
+const ENTRY: &str = "hosted.js";
+
+/// What the pages need to know.
+pub(super) struct Pages {
+    pub(super) desk: Arc<Desk>,
+    /// The folder of the npm package.
+    pub(super) package: PathBuf,
+}
+
+#[derive(Template)]
+#[template(path = "checkout/index.html")]
+struct Checkout<'a> {
+    merchant: &'a str,
+}
+
+/// The routes of the hosted page.
+pub(super) fn routes(pages: Arc<Pages>) -> Router {
+    Router::new()
+        .route("/checkout/{id}", get(checkout))
+        .route("/checkout/assets/{*path}", get(asset))
+        // Read anew each time: whoever builds the package reloads the page.
+        .nest_service("/checkout/package", ServeDir::new(&pages.package))
+        .layer(map_response(guarded))
+        .with_state(pages)
+}
+
+/// The page of one payment. Whose it is, it says; whether it exists, it does not: the client secret in the address's
+/// fragment reaches no server.
+async fn checkout(State(pages): State<Arc<Pages>>, Path(id): Path<String>) -> Response<Body> {
+    if !pages.package.join(ENTRY).is_file() {
+        return page(StatusCode::SERVICE_UNAVAILABLE, package_is_missing(&pages.package.display().to_string()));
+    }
+    let merchant = match IntentId::new(id) {
+        Ok(id) => pages.desk.store.intent(&id).await.ok().flatten().and_then(|intent| pages.desk.merchants.by_id(&intent.merchant)),
+        Err(_) => None,
+    };
+    let merchant = merchant.as_ref().map_or("", |merchant| merchant.name.as_str());
+    match (Checkout { merchant }).render() {
+        Ok(text) => page(StatusCode::OK, text),
+        Err(error) => {
+            tracing::error!(%error, "the checkout page cannot be rendered");
+            page(StatusCode::INTERNAL_SERVER_ERROR, "The page cannot be shown.".into())
+        }
+    }
+}
+
+async fn asset(Path(path): Path<String>) -> Response<Body> {
+    files::embedded(&path)
+}
+
+fn package_is_missing(folder: &str) -> String {
+    #[derive(Template)]
+    #[template(
+        source = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>The package is missing</title>\
+                  <h1>The npm package is missing</h1><p>This page uses it, and it is not in <code>{{ folder }}</code>. Build it:</p>\
+                  <pre>cargo xtask pack --quick</pre><p>or say where it is with <code>--package</code>. Then reload this page.</p></html>",
+        ext = "html"
+    )]
+    struct Missing<'a> {
+        folder: &'a str,
+    }
+    Missing { folder }.render().unwrap_or_else(|_| "Build the npm package: cargo xtask pack --quick".into())
+}
+
+fn page(status: StatusCode, text: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    response
+}
+
+/// With the headers that everything under `/checkout` has.
+async fn guarded(mut response: Response<Body>) -> Response<Body> {
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    response
+}

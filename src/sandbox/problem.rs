@@ -1,0 +1,149 @@
+//! Why a request was refused, and how that is written: the error envelope of `decisions.md` 1.
+
+use super::rules::Status;
+use super::store::Unavailable;
+use crate::protocol::FieldFault;
+use axum::http::StatusCode;
+use serde::Serialize;
+
+/// A refusal.
+#[derive(Debug)]
+pub(super) struct Problem {
+    pub(super) status: StatusCode,
+    pub(super) code: &'static str,
+    pub(super) message: String,
+    pub(super) faults: Vec<FieldFault>,
+    /// What is there already, of a conflict.
+    pub(super) existing_id: Option<String>,
+    /// `data`, as JSON: only the 401 of a session that is asked about has some.
+    pub(super) data: Option<String>,
+    /// The methods of this path, of a 405.
+    pub(super) allow: Option<String>,
+}
+
+impl Problem {
+    /// A refusal with this status and code.
+    pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), faults: Vec::new(), existing_id: None, data: None, allow: None }
+    }
+
+    /// Fields that were refused, all together.
+    pub(super) fn fields(faults: Vec<FieldFault>) -> Self {
+        let (code, message) = faults
+            .first()
+            .map_or(("parameter_invalid", "A field is wrong.".to_owned()), |first| (first.code, first.message.clone()));
+        Self { faults, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message) }
+    }
+
+    /// One field that a rule refuses.
+    pub(super) fn field(param: &str, code: &'static str, message: impl Into<String>) -> Self {
+        Self::fields(vec![FieldFault { param: param.to_owned(), code, message: message.into() }])
+    }
+
+    /// Not there, or not this caller's: the answer is the same, so that nobody learns that it exists.
+    pub(super) fn missing(what: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "resource_missing", format!("There is no such {what}."))
+    }
+
+    /// A move that the state of an intent does not allow.
+    pub(super) fn state(code: &'static str, status: Status) -> Self {
+        let message = format!("The payment intent is {} and takes no other payment method.", status.as_str());
+        Self::new(StatusCode::CONFLICT, code, message)
+    }
+
+    /// Nobody may do this with this credential.
+    pub(super) fn unauthorized(code: &'static str, message: &str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, code, message)
+    }
+
+    /// Something of ours is broken; what it is goes to the log.
+    pub(super) fn internal(cause: &dyn std::fmt::Display) -> Self {
+        tracing::error!(%cause, "a request could not be answered");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "The sandbox has a defect. Its log says more.")
+    }
+
+    /// The family of its code.
+    fn kind(&self) -> &'static str {
+        match self.status.as_u16() {
+            401 => "authentication",
+            403 => "permission",
+            404 => "not_found",
+            409 => "conflict",
+            429 => "rate_limit",
+            500.. => "api",
+            _ => "invalid_request",
+        }
+    }
+
+    /// Whether the same request can succeed later.
+    fn retryable(&self) -> bool {
+        matches!(self.status.as_u16(), 429 | 503)
+    }
+
+    /// The body; `session` adds what the session envelope always has.
+    pub(super) fn body(&self, request_id: &str, session: bool) -> String {
+        #[derive(Serialize)]
+        struct Body<'a> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            success: Option<bool>,
+            status_code: u16,
+            response_type: &'static str,
+            message: &'a str,
+            data: Option<&'a serde_json::value::RawValue>,
+            error: Member<'a>,
+        }
+        #[derive(Serialize)]
+        struct Member<'a> {
+            r#type: &'static str,
+            code: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            param: Option<&'a str>,
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            errors: Vec<Fault<'a>>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            existing_id: Option<&'a str>,
+            request_id: &'a str,
+            retryable: bool,
+        }
+        #[derive(Serialize)]
+        struct Fault<'a> {
+            param: &'a str,
+            code: &'a str,
+            message: &'a str,
+        }
+        let errors = self.faults.iter().map(|fault| Fault { param: &fault.param, code: fault.code, message: &fault.message }).collect();
+        let body = Body {
+            success: session.then_some(false),
+            status_code: self.status.as_u16(),
+            response_type: "error",
+            message: &self.message,
+            data: self.data.as_deref().and_then(|data| serde_json::from_str(data).ok()),
+            error: Member {
+                r#type: self.kind(),
+                code: self.code,
+                param: self.faults.first().map(|fault| fault.param.as_str()),
+                errors,
+                existing_id: self.existing_id.as_deref(),
+                request_id,
+                retryable: self.retryable(),
+            },
+        };
+        serde_json::to_string(&body).expect("an error is plain words and numbers")
+    }
+
+    /// What the challenge of a 401 says.
+    pub(super) fn challenge(&self) -> Option<&'static str> {
+        match (self.status, self.code) {
+            (StatusCode::UNAUTHORIZED, "authentication_required") => Some(r#"Bearer realm="guichet""#),
+            (StatusCode::UNAUTHORIZED, _) => Some(r#"Bearer realm="guichet", error="invalid_token""#),
+            _ => None,
+        }
+    }
+}
+
+impl From<Unavailable> for Problem {
+    fn from(cause: Unavailable) -> Self {
+        tracing::error!(%cause, "the store did not answer");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "The sandbox cannot store or read anything now. Try again.")
+    }
+}

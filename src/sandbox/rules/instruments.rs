@@ -1,0 +1,231 @@
+//! The test phones and cards: what each does when it is charged. One table, `decisions.md` 11.
+
+use crate::operations::{Card, Instrument};
+use crate::values::CardType;
+use serde::{Deserialize, Serialize};
+
+/// What is kept of the instrument a customer pays with. A card's number is not among it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(in crate::sandbox) enum PayingWith {
+    Card { brand: String, last4: String, exp_month: u8, exp_year: u16, card_type: CardType, behaviour: Behaviour },
+    MobileMoney { phone: String, behaviour: Behaviour },
+}
+
+/// What a charge of an instrument comes to.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::sandbox) enum Behaviour {
+    /// Waits for a one-time code before anything is charged.
+    AsksForCode,
+    /// Declined so many seconds later.
+    Declines { after: u32, decline: Decline },
+    /// Never comes to an end.
+    Hangs,
+    /// The first two attempts are declined at once, the third succeeds.
+    RecoversAtTheThird { decline: Decline },
+    /// Paid so many seconds later.
+    Succeeds { after: u32 },
+}
+
+/// Why a charge was declined.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::sandbox) enum Decline {
+    ExpiredCard,
+    FraudBlocked,
+    GenericDecline,
+    IncorrectCvc,
+    InsufficientFunds,
+    LimitExceeded,
+    PayerNotFound,
+    PayerTimeout,
+    ProcessingError,
+    ProviderUnavailable,
+    RejectedByPayer,
+}
+
+/// Reads what the sandbox lets a customer pay with; `None` for a card that is no test card.
+pub(in crate::sandbox) fn read_instrument(instrument: &Instrument) -> Option<PayingWith> {
+    match instrument {
+        Instrument::Card { card } => test_card(card),
+        Instrument::MobileMoney { phone } => {
+            let phone = phone.as_str();
+            let last_seven = phone.get(phone.len().saturating_sub(7)..).unwrap_or(phone);
+            Some(PayingWith::MobileMoney { phone: phone.to_owned(), behaviour: test_phone(last_seven) })
+        }
+    }
+}
+
+/// Any country code; the last seven digits decide.
+fn test_phone(last_seven: &str) -> Behaviour {
+    let at_once = |decline| Behaviour::Declines { after: 0, decline };
+    match last_seven {
+        "0000000" => Behaviour::Succeeds { after: 0 },
+        "0000001" => Behaviour::Succeeds { after: 30 },
+        "0000002" => at_once(Decline::InsufficientFunds),
+        "0000003" => at_once(Decline::RejectedByPayer),
+        "0000004" => Behaviour::Declines { after: 300, decline: Decline::PayerTimeout },
+        "0000005" => Behaviour::Hangs,
+        "0000006" => at_once(Decline::PayerNotFound),
+        "0000007" => Behaviour::RecoversAtTheThird { decline: Decline::ProviderUnavailable },
+        "0000008" => at_once(Decline::LimitExceeded),
+        "0000009" => at_once(Decline::FraudBlocked),
+        "0000010" => Behaviour::AsksForCode,
+        _ => Behaviour::Succeeds { after: 2 },
+    }
+}
+
+fn test_card(card: &Card) -> Option<PayingWith> {
+    let declines = |decline| (CardType::Local, Behaviour::Declines { after: 0, decline });
+    let succeeds = Behaviour::Succeeds { after: 0 };
+    let (card_type, behaviour) = match card.number.as_str() {
+        "4242424242424242" | "5555555555554444" => (CardType::Local, succeeds),
+        "4000008260000000" => (CardType::International, succeeds),
+        "4000000000000002" | "4000000000000341" => declines(Decline::GenericDecline),
+        "4000000000009995" => declines(Decline::InsufficientFunds),
+        "4000000000000069" => declines(Decline::ExpiredCard),
+        "4000000000000127" => declines(Decline::IncorrectCvc),
+        "4000000000000119" => declines(Decline::ProcessingError),
+        _ => return None,
+    };
+    let brand = if card.number.starts_with('5') { "mastercard" } else { "visa" };
+    Some(PayingWith::Card {
+        brand: brand.into(),
+        last4: card.number.get(12..).unwrap_or_default().into(),
+        exp_month: card.exp_month,
+        exp_year: card.exp_year,
+        card_type,
+        behaviour,
+    })
+}
+
+impl PayingWith {
+    /// Its type, as the interface names it: also the code its fee is asked by.
+    pub(in crate::sandbox) fn kind(&self) -> &'static str {
+        match self {
+            Self::Card { .. } => "card",
+            Self::MobileMoney { .. } => "mobile_money",
+        }
+    }
+
+    /// What a charge of it comes to.
+    pub(in crate::sandbox) fn behaviour(&self) -> Behaviour {
+        match self {
+            Self::Card { behaviour, .. } | Self::MobileMoney { behaviour, .. } => *behaviour,
+        }
+    }
+
+    /// Where it is from, for its fee.
+    pub(in crate::sandbox) fn card_type(&self) -> CardType {
+        match self {
+            Self::Card { card_type, .. } => *card_type,
+            Self::MobileMoney { .. } => CardType::Local,
+        }
+    }
+
+    /// The phone with its middle hidden: enough to recognise one's own.
+    pub(in crate::sandbox) fn masked_phone(phone: &str) -> String {
+        let shown = phone.len().saturating_sub(if phone.len() < 10 { 2 } else { 4 });
+        phone.chars().enumerate().map(|(place, digit)| if place < 3 || place >= shown { digit } else { '*' }).collect()
+    }
+}
+
+impl Decline {
+    /// Its stable word.
+    pub(in crate::sandbox) fn code(self) -> &'static str {
+        match self {
+            Self::ExpiredCard => "expired_card",
+            Self::FraudBlocked => "fraud_blocked",
+            Self::GenericDecline => "generic_decline",
+            Self::IncorrectCvc => "incorrect_cvc",
+            Self::InsufficientFunds => "insufficient_funds",
+            Self::LimitExceeded => "limit_exceeded",
+            Self::PayerNotFound => "payer_not_found",
+            Self::PayerTimeout => "payer_timeout",
+            Self::ProcessingError => "processing_error",
+            Self::ProviderUnavailable => "provider_unavailable",
+            Self::RejectedByPayer => "rejected_by_payer",
+        }
+    }
+
+    /// A sentence for people.
+    pub(in crate::sandbox) fn message(self) -> &'static str {
+        match self {
+            Self::ExpiredCard => "The card has expired.",
+            Self::FraudBlocked => "The payment was blocked.",
+            Self::GenericDecline => "The card was declined.",
+            Self::IncorrectCvc => "The security code is not right.",
+            Self::InsufficientFunds => "There is not enough money in the account.",
+            Self::LimitExceeded => "The payment is above the limit of the account.",
+            Self::PayerNotFound => "No mobile money account belongs to this phone.",
+            Self::PayerTimeout => "The payment was not approved on the phone in time.",
+            Self::ProcessingError => "The card could not be processed.",
+            Self::ProviderUnavailable => "The operator cannot be reached now.",
+            Self::RejectedByPayer => "The payment was refused on the phone.",
+        }
+    }
+
+    /// Whether the customer can do something about it: try again, or pay another way.
+    pub(in crate::sandbox) fn can_be_mended(self) -> bool {
+        match self {
+            Self::ExpiredCard
+            | Self::IncorrectCvc
+            | Self::InsufficientFunds
+            | Self::PayerTimeout
+            | Self::ProcessingError
+            | Self::ProviderUnavailable
+            | Self::RejectedByPayer => true,
+            Self::FraudBlocked | Self::GenericDecline | Self::LimitExceeded | Self::PayerNotFound => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::Phone;
+
+    #[test]
+    fn the_last_seven_digits_of_a_phone_decide_in_every_country() {
+        let reads = |phone: &str| read_instrument(&Instrument::MobileMoney { phone: Phone::new(phone).unwrap() }).unwrap().behaviour();
+        let declines = |after, decline| Behaviour::Declines { after, decline };
+        for prefix in ["23767", "22507", "1", ""] {
+            let table = [
+                ("0000000", Behaviour::Succeeds { after: 0 }),
+                ("0000001", Behaviour::Succeeds { after: 30 }),
+                ("0000002", declines(0, Decline::InsufficientFunds)),
+                ("0000003", declines(0, Decline::RejectedByPayer)),
+                ("0000004", declines(300, Decline::PayerTimeout)),
+                ("0000005", Behaviour::Hangs),
+                ("0000006", declines(0, Decline::PayerNotFound)),
+                ("0000007", Behaviour::RecoversAtTheThird { decline: Decline::ProviderUnavailable }),
+                ("0000008", declines(0, Decline::LimitExceeded)),
+                ("0000009", declines(0, Decline::FraudBlocked)),
+                ("0000010", Behaviour::AsksForCode),
+                ("1234567", Behaviour::Succeeds { after: 2 }),
+            ];
+            for (digits, behaviour) in table {
+                assert_eq!(reads(&format!("{prefix}{digits}")), behaviour, "{prefix}{digits}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_card_that_is_no_test_card_is_not_read_and_no_number_is_kept() {
+        let card = |number: &str| {
+            let card = Card { number: number.into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
+            read_instrument(&Instrument::Card { card })
+        };
+        assert_eq!(card("4111111111111111"), None);
+        let kept = serde_json::to_string(&card("4242424242424242").unwrap()).unwrap();
+        assert!(kept.contains("4242") && !kept.contains("42424242"), "{kept}");
+        assert_eq!(card("4000008260000000").unwrap().card_type(), CardType::International);
+    }
+
+    #[test]
+    fn a_phone_is_shown_by_its_ends() {
+        assert_eq!(PayingWith::masked_phone("237670000002"), "237*****0002");
+        assert_eq!(PayingWith::masked_phone("1234567"), "123**67");
+    }
+}

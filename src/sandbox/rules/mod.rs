@@ -1,0 +1,11 @@
+//! What happens: pure functions of a state, an event and now. No clock, no store, no socket.
+
+mod fees;
+mod instruments;
+mod intent;
+mod session;
+
+pub(super) use fees::{Fees, FeeProblem, Method as ListedMethod};
+pub(super) use instruments::{Behaviour, Decline, PayingWith, read_instrument};
+pub(super) use intent::{Intent, Life, Status, Terms};
+pub(super) use session::{LIFETIME, Session, Standing};

@@ -1,0 +1,61 @@
+//! A customer's session: 30 minutes from its making, not a second longer, and not at all once it is revoked.
+
+use crate::values::Moment;
+
+/// How long a session lives, in seconds.
+pub(in crate::sandbox) const LIFETIME: i64 = 30 * 60;
+
+/// One session, as it is stored: under its token's fingerprint.
+#[derive(Clone, Debug)]
+pub(in crate::sandbox) struct Session {
+    pub(in crate::sandbox) fingerprint: String,
+    pub(in crate::sandbox) merchant: String,
+    pub(in crate::sandbox) email: String,
+    pub(in crate::sandbox) created_at: Moment,
+    pub(in crate::sandbox) expires_at: Moment,
+    pub(in crate::sandbox) revoked_at: Option<Moment>,
+}
+
+/// What a session is worth at a moment.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::sandbox) enum Standing {
+    Expired,
+    Revoked,
+    Valid,
+}
+
+impl Session {
+    /// Whether it may be used now. Expiry is exclusive: at `expires_at` it has expired.
+    pub(in crate::sandbox) fn standing(&self, now: Moment) -> Standing {
+        if self.revoked_at.is_some() {
+            Standing::Revoked
+        } else if now >= self.expires_at {
+            Standing::Expired
+        } else {
+            Standing::Valid
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_ends_with_its_thirtieth_minute_or_when_it_is_revoked() {
+        let start = Moment::from_unix(1_000);
+        let session = Session {
+            fingerprint: String::new(),
+            merchant: String::new(),
+            email: String::new(),
+            created_at: start,
+            expires_at: start.plus(LIFETIME),
+            revoked_at: None,
+        };
+        assert_eq!(session.standing(start.plus(1_799)), Standing::Valid);
+        assert_eq!(session.standing(start.plus(1_800)), Standing::Expired);
+        let revoked = Session { revoked_at: Some(start.plus(5)), ..session };
+        assert_eq!(revoked.standing(start.plus(6)), Standing::Revoked);
+        assert_eq!(revoked.standing(start.plus(9_999)), Standing::Revoked);
+    }
+}

@@ -1,0 +1,349 @@
+//! A running sandbox: its own thread and runtime, so that whoever starts it may have any runtime.
+
+use super::config::{Config, StartError};
+use super::controls::{self, Door};
+use super::desk::{Desk, Merchant, Merchants};
+use super::keys::Keys;
+use super::mount::{self, refuse};
+use super::pages::{self, Pages};
+use super::rules::Fees;
+use super::store::{Location, Store, Unavailable};
+use super::tokens::{self, InstanceKey};
+use crate::protocol::Envelope;
+use crate::values::{Moment, Secret};
+use axum::Router;
+use axum::serve::ListenerExt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::oneshot;
+
+/// How long a stop waits for requests under way.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Where the npm package is, where nobody says otherwise.
+const PACKAGE: &str = "target/npm/package";
+
+/// A whole payment service on this machine. It runs until it is stopped or dropped.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use guichet::sandbox::Sandbox;
+///
+/// let sandbox = Sandbox::start().await?;
+/// let shop = sandbox.merchant().await?; // one a test: its own key, clock and payments
+/// assert!(shop.secret_key().expose().starts_with("sk_test_"));
+///
+/// let before = shop.now();
+/// shop.clock().advance(30 * 60).await?; // every session of this shop has expired now
+/// assert!(shop.now().unix() >= before.unix() + 30 * 60);
+/// sandbox.stop().await;
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+pub struct Sandbox {
+    desk: Arc<Desk>,
+    runtime: Handle,
+    base_url: String,
+    control_token: Secret,
+    secret_key: Secret,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    ended: Option<oneshot::Receiver<()>>,
+}
+
+impl Sandbox {
+    /// Starts a throwaway: a free port on loopback, everything in memory.
+    ///
+    /// # Errors
+    /// Where the system gives no port, thread or randomness.
+    pub async fn start() -> Result<Self, StartError> {
+        Self::start_with(Config::default()).await
+    }
+
+    /// Starts a sandbox. It answers when this returns.
+    ///
+    /// # Errors
+    /// A sentence that says what is in the way: the port, the database, the keys.
+    pub async fn start_with(config: Config) -> Result<Self, StartError> {
+        let runtime = Builder::new_multi_thread().worker_threads(2).thread_name("guichet-sandbox").enable_all().build();
+        let runtime = runtime.map_err(|error| StartError::System(format!("The sandbox cannot have a thread: {error}.")))?;
+        let handle = runtime.handle().clone();
+        let (ready, started) = oneshot::channel();
+        let (stop, stopped) = oneshot::channel();
+        let (end, ended) = oneshot::channel();
+        let run = move || run(&runtime, config, ready, stopped, end);
+        let thread = std::thread::Builder::new().name("guichet-sandbox".into()).spawn(run);
+        let thread = thread.map_err(|error| StartError::System(format!("The sandbox cannot have a thread: {error}.")))?;
+        let house = started.await.map_err(|_| StartError::System("The sandbox ended before it had started.".into()))??;
+        Ok(Self {
+            desk: house.desk,
+            runtime: handle,
+            base_url: house.base_url,
+            control_token: house.control_token,
+            secret_key: house.secret_key,
+            stop: Some(stop),
+            thread: Mutex::new(Some(thread)),
+            ended: Some(ended),
+        })
+    }
+
+    /// Its address, without `/v1`: `http://127.0.0.1:4243`.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// The address of the tester's side door: [`Sandbox::base_url`] and `/sandbox`.
+    #[must_use]
+    pub fn control_url(&self) -> String {
+        format!("{}/sandbox", self.base_url)
+    }
+
+    /// The token of the side door.
+    #[must_use]
+    pub fn control_token(&self) -> &Secret {
+        &self.control_token
+    }
+
+    /// The first merchant's secret key.
+    #[must_use]
+    pub fn secret_key(&self) -> &Secret {
+        &self.secret_key
+    }
+
+    /// Makes a merchant: one tenant a test, so that tests do not meet.
+    ///
+    /// # Errors
+    /// Where the database cannot be written.
+    pub async fn merchant(&self) -> Result<Tenant, Unavailable> {
+        self.merchant_named("Sandbox shop").await
+    }
+
+    /// Makes a merchant whose name the hosted checkout page shows.
+    ///
+    /// # Errors
+    /// Where the database cannot be written.
+    pub async fn merchant_named(&self, name: &str) -> Result<Tenant, Unavailable> {
+        let (desk, name) = (Arc::clone(&self.desk), name.to_owned());
+        let made = on(&self.runtime, async move { desk.merchants.make(&desk.store, &name).await });
+        let (merchant, secret_key) = made.await?;
+        let (desk, runtime) = (Arc::clone(&self.desk), self.runtime.clone());
+        Ok(Tenant { clock: Clock { merchant, desk, runtime }, secret_key, base_url: self.base_url.clone() })
+    }
+
+    /// Stops: requests under way are answered, everything is stored, and the port is free when this returns.
+    pub async fn stop(mut self) {
+        drop(self.stop.take());
+        if let Some(ended) = self.ended.take() {
+            // It ends by being dropped, whatever happens over there.
+            let _ = ended.await;
+        }
+        let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
+        if let Some(thread) = thread
+            && thread.join().is_err()
+        {
+            tracing::error!("the sandbox's thread ended before its time");
+        }
+    }
+}
+
+impl std::fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sandbox").field("base_url", &self.base_url).finish_non_exhaustive()
+    }
+}
+
+/// One merchant of a sandbox.
+pub struct Tenant {
+    clock: Clock,
+    secret_key: Secret,
+    base_url: String,
+}
+
+impl Tenant {
+    /// Its identifier, as the side door names it.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.clock.merchant.id
+    }
+
+    /// Its secret key. Prints as `***`.
+    #[must_use]
+    pub fn secret_key(&self) -> &Secret {
+        &self.secret_key
+    }
+
+    /// The sandbox's address, without `/v1`.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Its clock.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// What its clock shows.
+    #[must_use]
+    pub fn now(&self) -> Moment {
+        self.clock.merchant.now()
+    }
+}
+
+impl std::fmt::Debug for Tenant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tenant").field("id", &self.id()).field("secret_key", &self.secret_key).finish_non_exhaustive()
+    }
+}
+
+/// A merchant's clock: the wall clock, moved forward.
+pub struct Clock {
+    merchant: Arc<Merchant>,
+    desk: Arc<Desk>,
+    runtime: Handle,
+}
+
+impl Clock {
+    /// Moves it forward by so many seconds, for ever, and says what it shows then.
+    ///
+    /// # Errors
+    /// Where the database cannot be written.
+    pub async fn advance(&self, seconds: u32) -> Result<Moment, Unavailable> {
+        let (desk, merchant) = (Arc::clone(&self.desk), Arc::clone(&self.merchant));
+        on(&self.runtime, async move { desk.merchants.advance(&desk.store, &merchant, seconds).await }).await
+    }
+}
+
+impl std::fmt::Debug for Clock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Clock").field("now", &self.merchant.now()).finish_non_exhaustive()
+    }
+}
+
+/// Does something with the store on the sandbox's own runtime.
+async fn on<T: Send + 'static>(
+    runtime: &Handle,
+    work: impl Future<Output = Result<T, Unavailable>> + Send + 'static,
+) -> Result<T, Unavailable> {
+    runtime.spawn(work).await.unwrap_or_else(|_| Err(Unavailable::stopped()))
+}
+
+/// What a sandbox that has started tells the one who started it.
+struct House {
+    desk: Arc<Desk>,
+    base_url: String,
+    control_token: Secret,
+    secret_key: Secret,
+}
+
+/// The whole life of a sandbox, on its own thread.
+fn run(
+    runtime: &Runtime,
+    config: Config,
+    ready: oneshot::Sender<Result<House, StartError>>,
+    stopped: oneshot::Receiver<()>,
+    end: oneshot::Sender<()>,
+) {
+    runtime.block_on(async {
+        match open(config).await {
+            Err(error) => drop(ready.send(Err(error))),
+            Ok((house, listener, router)) => {
+                let desk = Arc::clone(&house.desk);
+                if ready.send(Ok(house)).is_ok() {
+                    serve(listener, router, stopped).await;
+                }
+                desk.store.close().await;
+            }
+        }
+    });
+    drop(end);
+}
+
+async fn serve(listener: TcpListener, router: Router, stopped: oneshot::Receiver<()>) {
+    let (begin, begun) = oneshot::channel::<()>();
+    let stopping = async move {
+        // Stopped, or the sandbox was dropped: either way it ends.
+        let _ = stopped.await;
+        drop(begin);
+    };
+    let listener = listener.tap_io(|socket| {
+        if let Err(error) = socket.set_nodelay(true) {
+            tracing::debug!(%error, "a connection keeps its delay");
+        }
+    });
+    let serving = axum::serve(listener, router).with_graceful_shutdown(stopping);
+    let given_up = async {
+        let _ = begun.await;
+        tokio::time::sleep(PATIENCE).await;
+    };
+    tokio::select! {
+        served = async { serving.await } => {
+            if let Err(error) = served {
+                tracing::error!(%error, "the sandbox stopped listening");
+            }
+        }
+        () = given_up => tracing::warn!("a request was still under way when the sandbox stopped"),
+    }
+}
+
+/// Opens everything a sandbox needs, and listens.
+async fn open(config: Config) -> Result<(House, TcpListener, Router), StartError> {
+    let mut probe = [0; 1];
+    getrandom::fill(&mut probe).map_err(|error| StartError::System(format!("The system gives no randomness: {error}.")))?;
+    let location = Location::read(&config.database)?;
+    let listener = TcpListener::bind(config.listen).await.map_err(|error| cannot_listen(config.listen, &error))?;
+    let address = listener.local_addr().map_err(|error| cannot_listen(config.listen, &error))?;
+    location.prepare()?;
+    let store = Store::open(&location).await?;
+    let keys = Keys::find(location.file())?;
+    let merchants = Merchants::load(&store, &keys.secret_key).await.map_err(|error| StartError::Database(error.to_string()))?;
+
+    let base_url = format!("http://{address}");
+    let public_origin = match &config.public_url {
+        Some(url) => origin(url)?,
+        None => base_url.clone(),
+    };
+    let desk = Arc::new(Desk {
+        store,
+        merchants,
+        fees: Fees::standard(),
+        instance_key: InstanceKey::new(&keys.instance),
+        public_origin,
+        public_methods: config.public_methods,
+        strict: config.strict,
+        allow_origins: config.allow_origins,
+    });
+    let control_token = tokens::secret("ctl_");
+    let door = Door { desk: Arc::clone(&desk), token: control_token.clone(), hosts: config.allow_hosts };
+    let package = config.package.unwrap_or_else(|| PathBuf::from(PACKAGE));
+    let router = mount::routes()
+        .with_state(Arc::clone(&desk))
+        .merge(controls::routes(Arc::new(door)))
+        .merge(pages::routes(Arc::new(Pages { desk: Arc::clone(&desk), package })))
+        .fallback(|| async { refuse(controls::route_not_found(), &tokens::id("req_"), Envelope::Standard) });
+    Ok((House { desk, base_url, control_token, secret_key: keys.secret_key }, listener, router))
+}
+
+fn cannot_listen(address: SocketAddr, error: &io::Error) -> StartError {
+    StartError::Listen(match error.kind() {
+        io::ErrorKind::AddrInUse => format!("Another program listens on {address} already. Stop it, or give another port with --listen."),
+        io::ErrorKind::AddrNotAvailable => format!("{address} is no address of this machine."),
+        io::ErrorKind::PermissionDenied => format!("This user may not listen on {address}. Give a port above 1023 with --listen."),
+        _ => format!("The sandbox cannot listen on {address}: {error}."),
+    })
+}
+
+/// The origin of a public address: it may have no path, since the hosted page's own is `/checkout`.
+fn origin(url: &str) -> Result<String, StartError> {
+    let parsed = url::Url::parse(url).ok().filter(|parsed| matches!(parsed.scheme(), "http" | "https") && parsed.path() == "/");
+    let plain = parsed.filter(|parsed| parsed.query().is_none() && parsed.fragment().is_none() && parsed.username().is_empty());
+    plain
+        .map(|parsed| parsed.origin().ascii_serialization())
+        .ok_or_else(|| StartError::Config(format!("{url} is no public address of the sandbox: give an origin, https://pay.example.com.")))
+}

@@ -1,0 +1,69 @@
+//! Multi-row inserts. Their texts are made once for 1, 2, 4 … rows, so that each stays one prepared statement.
+
+use sqlx::query::Query;
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection};
+use std::sync::Arc;
+
+/// A statement with its values still to be bound.
+pub(super) type Statement = Query<'static, Sqlite, SqliteArguments>;
+
+/// An insert into one table that leaves rows already there as they are.
+pub(super) struct Insert {
+    texts: [Arc<str>; SIZES],
+}
+
+/// 64 rows at most, in one statement.
+const SIZES: usize = 7;
+
+impl Insert {
+    /// Into these columns of a table.
+    pub(super) fn new(table: &str, columns: &[&str]) -> Self {
+        let texts = std::array::from_fn(|size| {
+            let mut number = 0;
+            let mut row = || {
+                let places: Vec<String> = columns
+                    .iter()
+                    .map(|_| {
+                        number += 1;
+                        format!("${number}")
+                    })
+                    .collect();
+                format!("({})", places.join(", "))
+            };
+            let rows: Vec<String> = (0..1_usize << size).map(|_| row()).collect();
+            format!("INSERT INTO {table} ({}) VALUES {} ON CONFLICT DO NOTHING", columns.join(", "), rows.join(", ")).into()
+        });
+        Self { texts }
+    }
+
+    /// Inserts the rows, and says how many were not there yet.
+    pub(super) async fn run<T>(
+        &self,
+        connection: &mut SqliteConnection,
+        mut rows: &[T],
+        bind: impl Fn(Statement, &T) -> Statement,
+    ) -> Result<u64, sqlx::Error> {
+        let mut made = 0;
+        while !rows.is_empty() {
+            let size = (rows.len().ilog2() as usize).min(SIZES - 1);
+            let (now, later) = rows.split_at(1 << size);
+            let text = AssertSqlSafe(Arc::clone(&self.texts[size]));
+            let statement = now.iter().fold(sqlx::query(text), &bind);
+            made += statement.execute(&mut *connection).await?.rows_affected();
+            rows = later;
+        }
+        Ok(made)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_insert_numbers_its_places_through_all_rows() {
+        let insert = Insert::new("t", &["a", "b"]);
+        assert_eq!(&*insert.texts[1], "INSERT INTO t (a, b) VALUES ($1, $2), ($3, $4) ON CONFLICT DO NOTHING");
+    }
+}

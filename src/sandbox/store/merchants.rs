@@ -1,0 +1,62 @@
+//! Merchants: a name, the fingerprint of a secret key, and a clock.
+
+use super::Unavailable;
+use sqlx::{Row, SqliteConnection, SqlitePool};
+
+/// One merchant, as it is stored.
+#[derive(Clone, Debug)]
+pub(in crate::sandbox) struct MerchantRow {
+    pub(in crate::sandbox) id: String,
+    pub(in crate::sandbox) name: String,
+    pub(in crate::sandbox) key_fingerprint: String,
+    /// How far its clock is ahead, in seconds.
+    pub(in crate::sandbox) clock_offset: i64,
+    /// 0 for the first one.
+    pub(in crate::sandbox) place: i64,
+}
+
+pub(super) async fn add(connection: &mut SqliteConnection, merchant: &MerchantRow) -> Result<bool, sqlx::Error> {
+    let text = "INSERT INTO merchants (id, name, key_fingerprint, clock_offset, place) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
+    let added = sqlx::query(text)
+        .bind(&merchant.id)
+        .bind(&merchant.name)
+        .bind(&merchant.key_fingerprint)
+        .bind(merchant.clock_offset)
+        .bind(merchant.place)
+        .execute(connection)
+        .await?;
+    Ok(added.rows_affected() == 1)
+}
+
+pub(super) async fn change_key(connection: &mut SqliteConnection, merchant: &str, key_fingerprint: &str) -> Result<bool, sqlx::Error> {
+    let changed = sqlx::query("UPDATE merchants SET key_fingerprint = $1 WHERE id = $2")
+        .bind(key_fingerprint)
+        .bind(merchant)
+        .execute(connection)
+        .await?;
+    Ok(changed.rows_affected() == 1)
+}
+
+pub(super) async fn advance_clock(connection: &mut SqliteConnection, merchant: &str, seconds: i64) -> Result<bool, sqlx::Error> {
+    let advanced = sqlx::query("UPDATE merchants SET clock_offset = clock_offset + $1 WHERE id = $2")
+        .bind(seconds)
+        .bind(merchant)
+        .execute(connection)
+        .await?;
+    Ok(advanced.rows_affected() == 1)
+}
+
+pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<MerchantRow>, Unavailable> {
+    let rows = sqlx::query("SELECT id, name, key_fingerprint, clock_offset, place FROM merchants ORDER BY place, id").fetch_all(readers).await?;
+    rows.iter()
+        .map(|row| {
+            Ok(MerchantRow {
+                id: row.try_get("id")?,
+                name: row.try_get("name")?,
+                key_fingerprint: row.try_get("key_fingerprint")?,
+                clock_offset: row.try_get("clock_offset")?,
+                place: row.try_get("place")?,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,115 @@
+//! What is kept: the only SQL of the sandbox.
+//!
+//! **An answer means stored.** A write is handed to one writer, which commits what has gathered together and only then
+//! says so (`synchronous=FULL`). Readers have connections of their own.
+
+mod insert;
+mod intents;
+mod merchants;
+mod open;
+mod sessions;
+mod writer;
+
+pub(super) use intents::Customer;
+pub(super) use merchants::MerchantRow;
+pub(super) use open::Location;
+
+use super::rules::{Intent, Session};
+use crate::values::{IntentId, Moment};
+use sqlx::SqlitePool;
+use writer::{Write, Writer};
+
+/// The database.
+#[derive(Debug)]
+pub(super) struct Store {
+    readers: SqlitePool,
+    writer: Writer,
+}
+
+/// The database did not do what it was asked: the disk is full, or gone. Nothing was stored.
+#[derive(Debug)]
+pub struct Unavailable(String);
+
+impl Unavailable {
+    /// The sandbox was stopped before this was asked.
+    pub(super) fn stopped() -> Self {
+        Self("the sandbox was stopped".into())
+    }
+}
+
+impl std::fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "The sandbox's database cannot be used now: {}", self.0)
+    }
+}
+
+impl std::error::Error for Unavailable {}
+
+impl From<sqlx::Error> for Unavailable {
+    fn from(error: sqlx::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl Store {
+    /// Stores an intent and its customer; `false` when the merchant's reference is taken.
+    pub(super) async fn add_intent(&self, intent: Intent, customer: Customer) -> Result<bool, Unavailable> {
+        self.writer.write(Write::AddIntent(Box::new((intent, customer)))).await
+    }
+
+    /// Stores an intent's next state; `false` when someone else has stored one since this was read.
+    pub(super) async fn save_intent(&self, intent: Intent) -> Result<bool, Unavailable> {
+        self.writer.write(Write::SaveIntent(Box::new(intent))).await
+    }
+
+    /// Stores a session.
+    pub(super) async fn add_session(&self, session: Session) -> Result<(), Unavailable> {
+        self.writer.write(Write::AddSession(session)).await.map(drop)
+    }
+
+    /// Ends a session, once and for ever.
+    pub(super) async fn revoke_session(&self, fingerprint: String, at: Moment) -> Result<(), Unavailable> {
+        self.writer.write(Write::RevokeSession { fingerprint, at }).await.map(drop)
+    }
+
+    /// Stores a merchant.
+    pub(super) async fn add_merchant(&self, merchant: MerchantRow) -> Result<(), Unavailable> {
+        self.writer.write(Write::AddMerchant(merchant)).await.map(drop)
+    }
+
+    /// Gives a merchant another secret key.
+    pub(super) async fn change_key(&self, merchant: String, key_fingerprint: String) -> Result<(), Unavailable> {
+        self.writer.write(Write::ChangeKey { merchant, key_fingerprint }).await.map(drop)
+    }
+
+    /// Moves a merchant's clock forward.
+    pub(super) async fn advance_clock(&self, merchant: String, seconds: i64) -> Result<(), Unavailable> {
+        self.writer.write(Write::AdvanceClock { merchant, seconds }).await.map(drop)
+    }
+
+    /// An intent by its id.
+    pub(super) async fn intent(&self, id: &IntentId) -> Result<Option<Intent>, Unavailable> {
+        intents::by_id(&self.readers, id).await
+    }
+
+    /// An intent by its merchant's reference.
+    pub(super) async fn intent_by_reference(&self, merchant: &str, reference: &str) -> Result<Option<Intent>, Unavailable> {
+        intents::by_reference(&self.readers, merchant, reference).await
+    }
+
+    /// A session by its token's fingerprint.
+    pub(super) async fn session(&self, fingerprint: &str) -> Result<Option<Session>, Unavailable> {
+        sessions::by_fingerprint(&self.readers, fingerprint).await
+    }
+
+    /// Every merchant, the first one first.
+    pub(super) async fn merchants(&self) -> Result<Vec<MerchantRow>, Unavailable> {
+        merchants::all(&self.readers).await
+    }
+
+    /// Writes what has gathered, and closes.
+    pub(super) async fn close(&self) {
+        self.writer.close().await;
+        self.readers.close().await;
+    }
+}

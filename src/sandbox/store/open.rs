@@ -1,0 +1,148 @@
+//! Opening the database: SQLite in a file or in memory.
+
+use super::writer::Writer;
+use super::{Store, Unavailable};
+use crate::sandbox::StartError;
+use crate::sandbox::keys::owner_alone;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{AssertSqlSafe, SqlitePool};
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Where the database is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(in crate::sandbox) enum Location {
+    File(PathBuf),
+    Memory,
+}
+
+/// What makes version n+1 of the schema of version n.
+const STEPS: [&str; 1] = [include_str!("schema.sql")];
+const READERS: u32 = 3;
+
+impl Location {
+    /// Reads `sqlite::memory:`, or `sqlite:` and a path.
+    pub(in crate::sandbox) fn read(url: &str) -> Result<Self, StartError> {
+        match url.strip_prefix("sqlite:").map(|rest| rest.strip_prefix("//").unwrap_or(rest)) {
+            Some(":memory:") => Ok(Self::Memory),
+            Some(path) if !path.is_empty() => Ok(Self::File(PathBuf::from(path))),
+            _ => Err(StartError::Database(format!(
+                "{url} is no database of the sandbox: give sqlite:.guichet/sandbox.sqlite, or sqlite::memory: for a throwaway."
+            ))),
+        }
+    }
+
+    /// The file, where there is one.
+    pub(in crate::sandbox) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Memory => None,
+        }
+    }
+
+    /// Makes the file with its folder, the owner's alone, where it is not there yet.
+    pub(in crate::sandbox) fn prepare(&self) -> Result<(), StartError> {
+        let Self::File(path) = self else { return Ok(()) };
+        let trouble = |error: io::Error| StartError::Database(format!("The database {} cannot be opened for writing: {error}.", path.display()));
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).map_err(trouble)?;
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true);
+        owner_alone(&mut options);
+        options.open(path).map(drop).map_err(trouble)
+    }
+}
+
+impl Store {
+    /// Opens the database, and brings it to this version.
+    pub(in crate::sandbox) async fn open(location: &Location) -> Result<Self, StartError> {
+        let options = SqliteConnectOptions::new().busy_timeout(Duration::from_secs(5)).foreign_keys(false);
+        let pool = |connections| {
+            // In memory a connection *is* the database, and in a file it costs nothing to keep it.
+            SqlitePoolOptions::new().max_connections(connections).idle_timeout(None).max_lifetime(None).test_before_acquire(false)
+        };
+        let told = |error: sqlx::Error| StartError::Database(sentence(location, &error));
+        let (writing, readers) = match location {
+            Location::Memory => {
+                let only = pool(1).connect_with(options.in_memory(true)).await.map_err(told)?;
+                (only.clone(), only)
+            }
+            Location::File(path) => {
+                let options = options.filename(path);
+                let for_writing = options.clone().journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
+                let writing = pool(1).connect_with(for_writing).await.map_err(told)?;
+                (writing, pool(READERS).connect_lazy_with(options.read_only(true)))
+            }
+        };
+        bring_up(&writing, location).await?;
+        Ok(Self { readers, writer: Writer::start(writing) })
+    }
+}
+
+/// Makes the schema, or brings an older one to this version.
+async fn bring_up(pool: &SqlitePool, location: &Location) -> Result<(), StartError> {
+    let told = |error: sqlx::Error| StartError::Database(sentence(location, &error));
+    let tables: Vec<String> = sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'").fetch_all(pool).await.map_err(told)?;
+    let name = location.file().map_or_else(String::new, |path| path.display().to_string());
+    let version = if tables.is_empty() {
+        0
+    } else if tables.iter().any(|table| table == "guichet_schema") {
+        let version: i64 = sqlx::query_scalar("SELECT version FROM guichet_schema").fetch_one(pool).await.map_err(told)?;
+        usize::try_from(version).unwrap_or(usize::MAX)
+    } else {
+        return Err(StartError::Database(format!("{name} is not a database of the guichet sandbox, and is left as it is. Give another file.")));
+    };
+    if version > STEPS.len() {
+        return Err(StartError::Database(format!("{name} was written by a newer guichet. Give another file, or use that version.")));
+    }
+    if version == STEPS.len() {
+        return Ok(());
+    }
+    let mut transaction = pool.begin().await.map_err(told)?;
+    for step in &STEPS[version..] {
+        sqlx::raw_sql(*step).execute(&mut *transaction).await.map_err(told)?;
+    }
+    let done = format!("DELETE FROM guichet_schema; INSERT INTO guichet_schema (version) VALUES ({})", STEPS.len());
+    sqlx::raw_sql(AssertSqlSafe(done)).execute(&mut *transaction).await.map_err(told)?;
+    transaction.commit().await.map_err(told)
+}
+
+/// What SQLite says, in our words.
+fn sentence(location: &Location, error: &sqlx::Error) -> String {
+    let name = location.file().map_or_else(|| "in memory".to_owned(), |path| path.display().to_string());
+    let code = error.as_database_error().and_then(|error| error.code()).unwrap_or_default();
+    // The low byte is SQLite's primary result code.
+    match code.parse::<u32>().map(|code| code & 0xff) {
+        Ok(5 | 6) => format!("The database {name} is in use by another program. Stop it, or give another file."),
+        Ok(8) => format!("The database {name} may only be read: the sandbox writes to it."),
+        Ok(11 | 26) => format!("{name} is not a database of the guichet sandbox, and is left as it is. Give another file."),
+        Ok(13) => format!("The disk of the database {name} is full."),
+        _ => format!("The database {name} cannot be opened: {}.", Unavailable::from_text(error)),
+    }
+}
+
+impl Unavailable {
+    fn from_text(error: &sqlx::Error) -> String {
+        match error.as_database_error() {
+            Some(error) => error.message().to_owned(),
+            None => error.to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_is_sqlite_in_memory_or_in_a_file() {
+        assert_eq!(Location::read("sqlite::memory:").unwrap(), Location::Memory);
+        assert_eq!(Location::read("sqlite:.guichet/s.sqlite").unwrap(), Location::File(".guichet/s.sqlite".into()));
+        assert_eq!(Location::read("sqlite:///srv/s.sqlite").unwrap(), Location::File("/srv/s.sqlite".into()));
+        assert!(Location::read("postgres://host/db").is_err());
+        assert!(Location::read("sqlite:").is_err());
+    }
+}

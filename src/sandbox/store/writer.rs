@@ -1,0 +1,146 @@
+//! The one writer: it takes what has gathered, commits it together, and then answers everyone.
+//!
+//! **No statement of a group ever fails as a way of saying something**: it is `ON CONFLICT …` or `WHERE version = …`, so
+//! one refused row does not undo the rows beside it. A statement that does fail undoes the whole group, and nobody in it
+//! is told that anything was stored.
+
+use super::intents::{self, Customer, IntentWrites};
+use super::merchants::{self, MerchantRow};
+use super::sessions::{self, SessionWrites};
+use super::Unavailable;
+use crate::sandbox::rules::{Intent, Session};
+use crate::values::Moment;
+use sqlx::{SqliteConnection, SqlitePool};
+use std::sync::Mutex;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+/// How many writes share a commit at most.
+const GROUP: usize = 256;
+
+/// One write.
+pub(super) enum Write {
+    AddIntent(Box<(Intent, Customer)>),
+    AddMerchant(MerchantRow),
+    AddSession(Session),
+    AdvanceClock { merchant: String, seconds: i64 },
+    ChangeKey { merchant: String, key_fingerprint: String },
+    RevokeSession { fingerprint: String, at: Moment },
+    SaveIntent(Box<Intent>),
+}
+
+/// A write, and who waits to hear whether it took effect.
+struct Job {
+    write: Write,
+    done: oneshot::Sender<Result<bool, Unavailable>>,
+}
+
+/// The way to the writer.
+#[derive(Debug)]
+pub(super) struct Writer {
+    jobs: Mutex<Option<mpsc::Sender<Job>>>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    /// Starts writing.
+    pub(super) fn start(pool: SqlitePool) -> Self {
+        let (jobs, gathered) = mpsc::channel(4 * GROUP);
+        let task = tokio::spawn(write_groups(pool, gathered));
+        Self { jobs: Mutex::new(Some(jobs)), task: Mutex::new(Some(task)) }
+    }
+
+    /// Writes, and says whether it took effect, once that is durable.
+    pub(super) async fn write(&self, write: Write) -> Result<bool, Unavailable> {
+        let closed = || Unavailable("it is closed".into());
+        let jobs = self.jobs.lock().map_err(|_| closed())?.clone().ok_or_else(closed)?;
+        let (done, answer) = oneshot::channel();
+        jobs.send(Job { write, done }).await.map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())?
+    }
+
+    /// Writes what has gathered, and ends.
+    pub(super) async fn close(&self) {
+        let jobs = self.jobs.lock().map(|mut jobs| jobs.take());
+        drop(jobs);
+        let task = self.task.lock().map(|mut task| task.take());
+        if let Ok(Some(task)) = task
+            && task.await.is_err()
+        {
+            tracing::error!("the writer ended before its time");
+        }
+    }
+}
+
+async fn write_groups(pool: SqlitePool, mut gathered: mpsc::Receiver<Job>) {
+    let writes = Writes { intents: IntentWrites::new(), sessions: SessionWrites::new() };
+    let mut jobs = Vec::with_capacity(GROUP);
+    while gathered.recv_many(&mut jobs, GROUP).await > 0 {
+        let (group, waiting): (Vec<Write>, Vec<_>) = jobs.drain(..).map(|job| (job.write, job.done)).unzip();
+        match commit(&pool, &writes, group).await {
+            Ok(effects) => {
+                for (done, effect) in waiting.into_iter().zip(effects) {
+                    // Who no longer waits does not need to hear it.
+                    let _ = done.send(Ok(effect));
+                }
+            }
+            Err(error) => {
+                tracing::error!(%error, "a group of writes was not stored");
+                for done in waiting {
+                    let _ = done.send(Err(Unavailable(error.to_string())));
+                }
+            }
+        }
+    }
+    pool.close().await;
+}
+
+/// The prepared statements of the tables that many rows go to.
+struct Writes {
+    intents: IntentWrites,
+    sessions: SessionWrites,
+}
+
+/// Writes a group in one transaction, and says of each write whether it took effect.
+async fn commit(pool: &SqlitePool, writes: &Writes, group: Vec<Write>) -> Result<Vec<bool>, sqlx::Error> {
+    let mut connection = pool.acquire().await?;
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await?;
+    let written = write_all(&mut connection, writes, group).await;
+    let end = if written.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    let ended = sqlx::query(end).execute(&mut *connection).await;
+    match (written, ended) {
+        (Ok(effects), Ok(_)) => Ok(effects),
+        (Ok(_), Err(error)) => {
+            // A commit that failed may leave its transaction open; the next group must not find it.
+            let _ = sqlx::query("ROLLBACK").execute(&mut *connection).await;
+            Err(error)
+        }
+        (Err(error), _) => Err(error),
+    }
+}
+
+async fn write_all(connection: &mut SqliteConnection, writes: &Writes, group: Vec<Write>) -> Result<Vec<bool>, sqlx::Error> {
+    let mut effects = vec![true; group.len()];
+    let mut new_intents = Vec::new();
+    let mut new_sessions = Vec::new();
+    for (place, write) in group.into_iter().enumerate() {
+        match write {
+            Write::AddIntent(row) => new_intents.push((place, *row)),
+            Write::AddSession(session) => new_sessions.push(session),
+            Write::SaveIntent(intent) => effects[place] = intents::save(connection, &intent).await?,
+            Write::RevokeSession { fingerprint, at } => effects[place] = sessions::revoke(connection, &fingerprint, at).await?,
+            Write::AddMerchant(merchant) => effects[place] = merchants::add(connection, &merchant).await?,
+            Write::ChangeKey { merchant, key_fingerprint } => {
+                effects[place] = merchants::change_key(connection, &merchant, &key_fingerprint).await?;
+            }
+            Write::AdvanceClock { merchant, seconds } => {
+                effects[place] = merchants::advance_clock(connection, &merchant, seconds).await?;
+            }
+        }
+    }
+    writes.sessions.add(connection, &new_sessions).await?;
+    for place in writes.intents.add(connection, &new_intents).await? {
+        effects[place] = false;
+    }
+    Ok(effects)
+}

@@ -1,0 +1,115 @@
+//! Everything that is drawn, digested or derived: ids, tokens, fingerprints, client secrets.
+
+use crate::values::{ClientSecret, IntentId, Secret};
+use hmac::{Hmac, Mac};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+/// The prefix of a secret key of the sandbox.
+pub(super) const SECRET_KEY: &str = "sk_test_";
+/// The prefix of a session token of the sandbox.
+pub(super) const SESSION_TOKEN: &str = "cst_test_";
+
+/// A new identifier: its prefix and 22 characters (128 random bits). It says nothing of when it was made.
+pub(super) fn id(prefix: &str) -> String {
+    format!("{prefix}{}", base62(&random::<16>(), 22))
+}
+
+/// A new secret: its prefix and 43 characters (256 random bits).
+pub(super) fn secret(prefix: &str) -> Secret {
+    Secret::new(format!("{prefix}{}", base62(&random::<32>(), 43)))
+}
+
+/// What is stored of a key or token. They are 256 random bits, so one plain SHA-256 cannot be turned back.
+pub(super) fn fingerprint(secret: &str) -> String {
+    hex(&Sha256::digest(secret))
+}
+
+/// The digest of a canonical body.
+pub(super) fn digest(body: &str) -> String {
+    hex(&Sha256::digest(body))
+}
+
+/// Whether two texts are the same, in a time that says nothing of where they differ.
+pub(super) fn same(one: &str, other: &str) -> bool {
+    one.as_bytes().ct_eq(other.as_bytes()).into()
+}
+
+/// The key that client secrets are derived from: they are computed again when needed, and stored nowhere.
+#[derive(Clone)]
+pub(super) struct InstanceKey(Hmac<Sha256>);
+
+impl InstanceKey {
+    /// From its text, which may be of any length.
+    pub(super) fn new(text: &Secret) -> Self {
+        Self(Hmac::new_from_slice(text.expose().as_bytes()).expect("HMAC takes a key of any length"))
+    }
+
+    /// The client secret of an intent.
+    pub(super) fn client_secret(&self, id: &IntentId) -> ClientSecret {
+        let mut mac = self.0.clone();
+        mac.update(id.as_str().as_bytes());
+        let code: [u8; 32] = mac.finalize().into_bytes().into();
+        ClientSecret::new(format!("{id}_secret_{}", base62(&code, 43)))
+    }
+
+    /// The intent that a text is the client secret of.
+    pub(super) fn intent_of(&self, text: &str) -> Option<IntentId> {
+        let id = IntentId::new(text.split_once("_secret_")?.0).ok()?;
+        same(self.client_secret(&id).expose(), text).then_some(id)
+    }
+}
+
+/// Big-endian bytes as a number of so many base-62 digits: one length, and nothing that an address must encode.
+fn base62(bytes: &[u8], digits: usize) -> String {
+    const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut limbs: Vec<u32> = bytes.chunks_exact(4).map(|four| four.iter().fold(0, |limb, byte| limb << 8 | u32::from(*byte))).collect();
+    let mut text = vec![b'0'; digits];
+    for place in text.iter_mut().rev() {
+        let mut rest = 0_u64;
+        for limb in &mut limbs {
+            let dividend = rest << 32 | u64::from(*limb);
+            *limb = (dividend / 62) as u32;
+            rest = dividend % 62;
+        }
+        *place = ALPHABET[rest as usize];
+    }
+    text.into_iter().map(char::from).collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(HEX[usize::from(digit)])).collect()
+}
+
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the system's random generator answers: it did when the sandbox started");
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_62_keeps_every_bit_and_its_length() {
+        assert_eq!(base62(&[0; 16], 22), "0".repeat(22));
+        assert_eq!(base62(&[0, 0, 0, 62], 4), "0010");
+        assert_eq!(base62(&[0xff; 16], 22), "7n42DGM5Tflk9n8mt7Fhc7");
+        assert_eq!(base62(&[0xff; 32], 43).len(), 43);
+    }
+
+    #[test]
+    fn a_client_secret_names_its_intent_and_no_other() {
+        let key = InstanceKey::new(&Secret::new("k"));
+        let id = IntentId::new(super::id("pi_")).unwrap();
+        let secret = key.client_secret(&id);
+        assert_eq!(key.intent_of(secret.expose()), Some(id.clone()));
+        assert_eq!(key.client_secret(&id), secret);
+        let forged = secret.expose().replacen(id.as_str(), "pi_another", 1);
+        assert_eq!(key.intent_of(&forged), None);
+        assert_eq!(InstanceKey::new(&Secret::new("l")).intent_of(secret.expose()), None);
+        assert_eq!(secret.expose().len(), id.as_str().len() + "_secret_".len() + 43);
+    }
+}

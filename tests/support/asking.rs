@@ -1,0 +1,119 @@
+//! Asking the sandbox over a socket, with a client that knows nothing of this crate.
+#![allow(dead_code, reason = "each test file asks for what it needs")]
+
+use guichet::sandbox::Tenant;
+use serde_json::{Value, json};
+use std::sync::{Arc, Once};
+
+/// One merchant of a sandbox, and a client.
+#[derive(Clone)]
+pub struct Shop {
+    pub base_url: String,
+    pub tenant: Arc<Tenant>,
+    client: reqwest::Client,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub text: String,
+    /// The JSON of it; null where there is none.
+    pub body: Value,
+    headers: reqwest::header::HeaderMap,
+}
+
+impl Reply {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    pub fn code(&self) -> &str {
+        self.body["error"]["code"].as_str().unwrap_or_default()
+    }
+}
+
+impl Shop {
+    pub fn of(tenant: Tenant) -> Self {
+        Self { base_url: tenant.base_url().to_owned(), tenant: Arc::new(tenant), client: client() }
+    }
+
+    pub fn key(&self) -> String {
+        self.tenant.secret_key().expose().to_owned()
+    }
+
+    /// Asks with the secret key.
+    pub async fn secret(&self, method: &str, path: &str, fields: Value) -> Reply {
+        self.ask(method, path, Some(&self.key()), fields).await
+    }
+
+    /// Asks with a credential, or none; `null` is no body.
+    pub async fn ask(&self, method: &str, path: &str, bearer: Option<&str>, fields: Value) -> Reply {
+        let body = (!fields.is_null()).then(|| body(&fields));
+        self.send(method, path, bearer, body, &[]).await
+    }
+
+    /// Sends these very bytes.
+    pub async fn send(&self, method: &str, path: &str, bearer: Option<&str>, body: Option<String>, headers: &[(&str, &str)]) -> Reply {
+        send(&self.client, method, &format!("{}{path}", self.base_url), bearer, body, headers).await
+    }
+
+    /// A new intent.
+    pub async fn intent(&self, reference: &str) -> Value {
+        self.secret("POST", "/v1/payment-intents", order(reference)).await.body["data"].clone()
+    }
+
+    /// Pays an intent as its customer does: with its client secret.
+    pub async fn attach(&self, intent: &Value, fields: Value) -> Reply {
+        let path = format!("/v1/payment-intents/{}/payment-method", intent["id"].as_str().unwrap());
+        self.ask("POST", &path, intent["client_secret"].as_str(), fields).await
+    }
+}
+
+/// A client that knows nothing of this crate.
+pub fn client() -> reqwest::Client {
+    static PROVIDER: Once = Once::new();
+    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}
+
+/// Sends one request.
+pub async fn send(
+    client: &reqwest::Client,
+    method: &str,
+    url: &str,
+    bearer: Option<&str>,
+    body: Option<String>,
+    headers: &[(&str, &str)],
+) -> Reply {
+    let mut request = client.request(method.parse().unwrap(), url);
+    if let Some(bearer) = bearer {
+        request = request.bearer_auth(bearer);
+    }
+    if !headers.iter().any(|(name, _)| *name == "content-type") && body.is_some() {
+        request = request.header("content-type", "application/json");
+    }
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    if let Some(body) = body {
+        request = request.body(body);
+    }
+    let response = request.send().await.unwrap();
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    let text = response.text().await.unwrap();
+    Reply { status, body: serde_json::from_str(&text).unwrap_or_default(), text, headers }
+}
+
+/// What an order needs, and nothing more.
+pub fn order(reference: &str) -> Value {
+    json!({
+        "firstname": "Awa", "lastname": "Ngo", "email": "awa@example.com", "amount": "5000", "description": "Shoes",
+        "merchant_reference": reference,
+    })
+}
+
+/// As bytes.
+pub fn body(fields: &Value) -> String {
+    fields.to_string()
+}
