@@ -3,7 +3,7 @@
 use super::Operation;
 use crate::values::{
     Amount, CardType, ConfirmationMethod, Country, Currency, Email, FeeBearer, IntentId, Invalid, MerchantReference, MethodCode,
-    Phone, RedirectUrl,
+    PageLimit, Phone, RedirectUrl,
 };
 use serde_json::{Map, Value};
 
@@ -85,7 +85,6 @@ impl Fields {
     }
 
     /// A field that may be absent: `Some(None)` when it is, `None` when it is there and wrong. `null` is absent.
-    #[expect(clippy::option_option, reason = "absent and wrong are two things")]
     pub fn optional<T: FromField>(&mut self, param: &str) -> Option<Option<T>> {
         if let Some(known) = &mut self.known {
             known.push(param.to_owned());
@@ -147,6 +146,7 @@ from_text!(
     IntentId,
     MerchantReference,
     MethodCode,
+    PageLimit,
     Phone,
     RedirectUrl,
 );

@@ -65,9 +65,9 @@ impl Door {
             }
             ("POST", "/sandbox/clock") => self.advance(&read_object(&parts.headers, &read_body(body).await?)?).await,
             ("POST", "/sandbox/merchants") => self.make_merchant(&read_object(&parts.headers, &read_body(body).await?)?).await,
-            (_, "/sandbox/clock") => Err(not_allowed("GET, POST")),
-            (_, "/sandbox/merchants") => Err(not_allowed("POST")),
-            _ => Err(route_not_found()),
+            (_, "/sandbox/clock") => Err(Problem::method_not_allowed("GET, POST".into())),
+            (_, "/sandbox/merchants") => Err(Problem::method_not_allowed("POST".into())),
+            _ => Err(Problem::route_not_found()),
         }
     }
 
@@ -109,16 +109,6 @@ impl Door {
         let (merchant, secret_key) = self.desk.merchants.make(&self.desk.store, name).await?;
         Ok(json!({ "merchant": merchant.id, "secret_key": secret_key.expose() }))
     }
-}
-
-/// The refusal of a path that is no route.
-pub(super) fn route_not_found() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "route_not_found", "There is nothing at this address.")
-}
-
-fn not_allowed(allow: &str) -> Problem {
-    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", format!("This path takes {allow}."));
-    Problem { allow: Some(allow.to_owned()), ..problem }
 }
 
 fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, Problem> {

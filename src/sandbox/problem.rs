@@ -3,6 +3,7 @@
 use super::rules::Status;
 use super::store::Unavailable;
 use crate::protocol::FieldFault;
+use crate::values::IntentId;
 use axum::http::StatusCode;
 use serde::Serialize;
 
@@ -12,19 +13,22 @@ pub(super) struct Problem {
     pub(super) status: StatusCode,
     pub(super) code: &'static str,
     pub(super) message: String,
-    pub(super) faults: Vec<FieldFault>,
-    /// What is there already, of a conflict.
-    pub(super) existing_id: Option<String>,
-    /// `data`, as JSON: only the 401 of a session that is asked about has some.
-    pub(super) data: Option<String>,
-    /// The methods of this path, of a 405.
-    pub(super) allow: Option<String>,
+    more: Box<More>,
+}
+
+/// What few refusals have.
+#[derive(Debug, Default)]
+struct More {
+    faults: Vec<FieldFault>,
+    existing_id: Option<String>,
+    data: Option<String>,
+    allow: Option<String>,
 }
 
 impl Problem {
     /// A refusal with this status and code.
     pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), faults: Vec::new(), existing_id: None, data: None, allow: None }
+        Self { status, code, message: message.into(), more: Box::default() }
     }
 
     /// Fields that were refused, all together.
@@ -32,7 +36,9 @@ impl Problem {
         let (code, message) = faults
             .first()
             .map_or(("parameter_invalid", "A field is wrong.".to_owned()), |first| (first.code, first.message.clone()));
-        Self { faults, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message) }
+        let mut problem = Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message);
+        problem.more.faults = faults;
+        problem
     }
 
     /// One field that a rule refuses.
@@ -49,6 +55,30 @@ impl Problem {
     pub(super) fn state(code: &'static str, status: Status) -> Self {
         let message = format!("The payment intent is {} and takes no other payment method.", status.as_str());
         Self::new(StatusCode::CONFLICT, code, message)
+    }
+
+    /// With the id of what is there already.
+    pub(super) fn existing(mut self, id: &IntentId) -> Self {
+        self.more.existing_id = Some(id.to_string());
+        self
+    }
+
+    /// With `data`, as JSON: only the 401 of a session that is asked about has some.
+    pub(super) fn with_data(mut self, data: String) -> Self {
+        self.more.data = Some(data);
+        self
+    }
+
+    /// A method that a path does not take, and those that it does.
+    pub(super) fn method_not_allowed(allow: String) -> Self {
+        let mut problem = Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", format!("This path takes {allow}."));
+        problem.more.allow = Some(allow);
+        problem
+    }
+
+    /// A path that is no route.
+    pub(super) fn route_not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "route_not_found", "There is nothing at this address.")
     }
 
     /// Nobody may do this with this credential.
@@ -111,24 +141,29 @@ impl Problem {
             code: &'a str,
             message: &'a str,
         }
-        let errors = self.faults.iter().map(|fault| Fault { param: &fault.param, code: fault.code, message: &fault.message }).collect();
+        let errors = self.more.faults.iter().map(|fault| Fault { param: &fault.param, code: fault.code, message: &fault.message }).collect();
         let body = Body {
             success: session.then_some(false),
             status_code: self.status.as_u16(),
             response_type: "error",
             message: &self.message,
-            data: self.data.as_deref().and_then(|data| serde_json::from_str(data).ok()),
+            data: self.more.data.as_deref().and_then(|data| serde_json::from_str(data).ok()),
             error: Member {
                 r#type: self.kind(),
                 code: self.code,
-                param: self.faults.first().map(|fault| fault.param.as_str()),
+                param: self.more.faults.first().map(|fault| fault.param.as_str()),
                 errors,
-                existing_id: self.existing_id.as_deref(),
+                existing_id: self.more.existing_id.as_deref(),
                 request_id,
                 retryable: self.retryable(),
             },
         };
         serde_json::to_string(&body).expect("an error is plain words and numbers")
+    }
+
+    /// The methods that a path takes, of a 405.
+    pub(super) fn allow(&self) -> Option<&str> {
+        self.more.allow.as_deref()
     }
 
     /// What the challenge of a 401 says.

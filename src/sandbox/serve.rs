@@ -6,6 +6,7 @@ use super::desk::{Desk, Merchant, Merchants};
 use super::keys::Keys;
 use super::mount::{self, refuse};
 use super::pages::{self, Pages};
+use super::problem::Problem;
 use super::rules::Fees;
 use super::store::{Location, Store, Unavailable};
 use super::tokens::{self, InstanceKey};
@@ -16,7 +17,7 @@ use axum::serve::ListenerExt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -51,7 +52,7 @@ pub struct Sandbox {
     control_token: Secret,
     secret_key: Secret,
     stop: Option<oneshot::Sender<()>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Option<JoinHandle<()>>,
     ended: Option<oneshot::Receiver<()>>,
 }
 
@@ -86,7 +87,7 @@ impl Sandbox {
             control_token: house.control_token,
             secret_key: house.secret_key,
             stop: Some(stop),
-            thread: Mutex::new(Some(thread)),
+            thread: Some(thread),
             ended: Some(ended),
         })
     }
@@ -142,8 +143,7 @@ impl Sandbox {
             // It ends by being dropped, whatever happens over there.
             let _ = ended.await;
         }
-        let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
-        if let Some(thread) = thread
+        if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
             tracing::error!("the sandbox's thread ended before its time");
@@ -326,7 +326,7 @@ async fn open(config: Config) -> Result<(House, TcpListener, Router), StartError
         .with_state(Arc::clone(&desk))
         .merge(controls::routes(Arc::new(door)))
         .merge(pages::routes(Arc::new(Pages { desk: Arc::clone(&desk), package })))
-        .fallback(|| async { refuse(controls::route_not_found(), &tokens::id("req_"), Envelope::Standard) });
+        .fallback(|| async { refuse(Problem::route_not_found(), &tokens::id("req_"), Envelope::Standard) });
     Ok((House { desk, base_url, control_token, secret_key: keys.secret_key }, listener, router))
 }
 

@@ -1,7 +1,7 @@
 //! Payment intents.
 
-use super::{Desk, Done, Handle, Merchant};
-use crate::operations::{AttachPaymentMethod, CreatePaymentIntent, ReadPaymentIntent};
+use super::{Desk, Done, Handle, Merchant, Page};
+use crate::operations::{AttachPaymentMethod, CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
 use crate::sandbox::admit::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
@@ -32,8 +32,7 @@ impl Handle<CreatePaymentIntent> for Desk {
             return Ok(Done { replayed: true, ..Done::ok(self.reply(&existing)) });
         }
         let message = "This merchant_reference belongs to another payment. Give each payment its own, or send exactly what was sent first.";
-        let conflict = Problem::new(StatusCode::CONFLICT, "merchant_reference_conflict", message);
-        Err(Problem { existing_id: Some(existing.id.to_string()), ..conflict })
+        Err(Problem::new(StatusCode::CONFLICT, "merchant_reference_conflict", message).existing(&existing.id))
     }
 }
 
@@ -41,6 +40,24 @@ impl Handle<ReadPaymentIntent> for Desk {
     async fn handle(&self, caller: Caller, operation: ReadPaymentIntent) -> Result<Done, Problem> {
         let (intent, _) = self.intent_of(&caller, &operation.id).await?;
         Ok(Done::ok(self.reply(&intent)))
+    }
+}
+
+impl Handle<ListPaymentIntents> for Desk {
+    async fn handle(&self, caller: Caller, operation: ListPaymentIntents) -> Result<Done, Problem> {
+        let merchant = caller.merchant()?;
+        let after = match &operation.starting_after {
+            None => None,
+            Some(id) => Some(self.store.intent(id).await?.filter(|intent| intent.merchant == merchant.id).ok_or_else(|| {
+                Problem::field("starting_after", "parameter_invalid", "It is the id of the last payment intent of the page before.")
+            })?),
+        };
+        let limit = operation.limit.unwrap_or_default();
+        let mut intents = self.store.intents(&merchant.id, after.as_ref(), i64::from(limit.entries()) + 1).await?;
+        let page = Page::cut(&mut intents, limit, |intent| intent.id.to_string());
+        let now = merchant.now();
+        let replies: Vec<String> = intents.into_iter().map(|intent| self.reply(&intent.at(now))).collect();
+        Ok(Done { page: Some(page), ..Done::ok(format!("[{}]", replies.join(","))) })
     }
 }
 

@@ -13,6 +13,7 @@ use super::rules::Fees;
 use super::store::Store;
 use super::tokens::InstanceKey;
 use crate::protocol::Operation;
+use crate::values::PageLimit;
 use axum::http::StatusCode;
 
 /// Everything the service knows.
@@ -42,12 +43,31 @@ pub(super) struct Done {
     pub(super) message: Option<&'static str>,
     /// Whether it was done before.
     pub(super) replayed: bool,
+    /// Of a list: where it goes on.
+    pub(super) page: Option<Page>,
+}
+
+/// One page of a list.
+pub(super) struct Page {
+    pub(super) limit: u8,
+    /// The last entry's id, where more come after it.
+    pub(super) next: Option<String>,
+}
+
+impl Page {
+    /// Cuts the entry off that was read to know whether more come.
+    fn cut<T>(entries: &mut Vec<T>, limit: PageLimit, id: impl Fn(&T) -> String) -> Self {
+        let most = usize::from(limit.entries());
+        let more = entries.len() > most;
+        entries.truncate(most);
+        Self { limit: limit.entries(), next: entries.last().filter(|_| more).map(id) }
+    }
 }
 
 impl Done {
     /// Done, and this is what it came to.
     fn ok(data: String) -> Self {
-        Self { status: StatusCode::OK, data, message: None, replayed: false }
+        Self { status: StatusCode::OK, data, message: None, replayed: false, page: None }
     }
 
     /// Something new was made.

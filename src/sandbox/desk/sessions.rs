@@ -30,7 +30,7 @@ impl Handle<CreateSession> for Desk {
 
 impl Handle<ValidateSession> for Desk {
     async fn handle(&self, caller: Caller, _: ValidateSession) -> Result<Done, Problem> {
-        let about = |problem: Problem, reason| Problem { data: Some(replies::invalid_session(reason)), ..problem };
+        let about = |problem: Problem, reason| problem.with_data(replies::invalid_session(reason));
         let Caller::Session(merchant, session) = caller else { return Err(about(session_unknown(), "unknown")) };
         let now = merchant.now();
         let reason = if session.standing(now) == Standing::Revoked { "revoked" } else { "expired" };

@@ -17,7 +17,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use axum::routing::any;
 use std::collections::BTreeMap;
@@ -35,7 +35,8 @@ pub(super) fn routes() -> Router<Arc<Desk>> {
     crate::every_operation!(mount);
     paths.into_iter().fold(Router::new(), |router, (path, routes)| {
         let routes: Arc<[Route]> = routes.into();
-        router.route(path, any(move |State(desk): State<Arc<Desk>>, path: PathFields, request: Request| dispatch(desk, Arc::clone(&routes), path, request)))
+        let answer = move |State(desk): State<Arc<Desk>>, path: PathFields, request: Request| dispatch(desk, Arc::clone(&routes), path, request);
+        router.route(path, any(answer))
     })
 }
 
@@ -94,7 +95,7 @@ async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, reque
     let origin = parts.headers.get(axum::http::header::ORIGIN).cloned();
     let answer = (route.serve)(Arc::clone(&desk), Asked { path, uri: parts.uri, headers: parts.headers, body }).await;
     let mut response = match answer {
-        Ok(done) => respond::answer(done, &request_id, route.spec.envelope),
+        Ok(done) => respond::answer(done, &request_id, &route.spec),
         Err(problem) => refuse(problem, &request_id, route.spec.envelope),
     };
     if route.open_to_browsers {
@@ -125,7 +126,5 @@ fn method_not_allowed(routes: &[Route]) -> Problem {
     if methods.contains(&"GET") {
         methods.push("HEAD");
     }
-    let allow = methods.join(", ");
-    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", format!("This path takes {allow}."));
-    Problem { allow: Some(allow), ..problem }
+    Problem::method_not_allowed(methods.join(", "))
 }

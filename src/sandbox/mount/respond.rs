@@ -1,7 +1,7 @@
 //! From what an operation came to, to a response: the two envelopes, and the headers that every response has.
 
-use crate::protocol::Envelope;
-use crate::sandbox::desk::Done;
+use crate::protocol::{Envelope, Spec};
+use crate::sandbox::desk::{Done, Page};
 use crate::sandbox::problem::Problem;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
@@ -10,22 +10,33 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// The answer of an operation that was done.
-pub(super) fn answer(done: Done, request_id: &str, envelope: Envelope) -> Response<Body> {
-    let Done { status, data, message, replayed } = done;
-    let body = match envelope {
+pub(super) fn answer(done: Done, request_id: &str, spec: &Spec) -> Response<Body> {
+    let Done { status, data, message, replayed, page } = done;
+    let body = match spec.envelope {
         Envelope::Session => {
             format!(r#"{{"success":true,"message":"{}","data":{data}}}"#, message.unwrap_or_default())
         }
         Envelope::Standard => {
             let message = message.map(|message| format!(r#","message":"{message}""#)).unwrap_or_default();
-            format!(r#"{{"status_code":{},"response_type":"success","data":{data}{message}}}"#, status.as_u16())
+            let pagination = page.as_ref().map(pagination).unwrap_or_default();
+            format!(r#"{{"status_code":{},"response_type":"success","data":{data}{message}{pagination}}}"#, status.as_u16())
         }
     };
     let mut response = plain(status, body, request_id);
     if replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }
+    if let Some(Page { limit, next: Some(next) }) = page {
+        let link = format!("<{}?limit={limit}&starting_after={next}>; rel=\"next\"", spec.path);
+        response.headers_mut().extend(HeaderValue::try_from(link).ok().map(|link| (header::LINK, link)));
+    }
     response
+}
+
+/// The sibling of a list's `data`, `decisions.md` 5.
+fn pagination(page: &Page) -> String {
+    let next = page.next.as_ref().map_or("null".to_owned(), |next| format!("\"{next}\""));
+    format!(r#","pagination":{{"has_more":{},"next_cursor":{next},"limit":{}}}"#, page.next.is_some(), page.limit)
 }
 
 /// The answer of a request that was refused.
@@ -35,7 +46,7 @@ pub(in crate::sandbox) fn refuse(problem: Problem, request_id: &str, envelope: E
     if let Some(challenge) = problem.challenge() {
         headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
     }
-    if let Some(allow) = problem.allow.and_then(|allow| HeaderValue::try_from(allow).ok()) {
+    if let Some(allow) = problem.allow().and_then(|allow| HeaderValue::from_str(allow).ok()) {
         headers.insert(header::ALLOW, allow);
     }
     if problem.status == StatusCode::SERVICE_UNAVAILABLE {

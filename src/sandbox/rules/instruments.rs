@@ -34,7 +34,7 @@ pub(in crate::sandbox) enum Behaviour {
 pub(in crate::sandbox) enum Decline {
     ExpiredCard,
     FraudBlocked,
-    GenericDecline,
+    Generic,
     IncorrectCvc,
     InsufficientFunds,
     LimitExceeded,
@@ -82,7 +82,7 @@ fn test_card(card: &Card) -> Option<PayingWith> {
     let (card_type, behaviour) = match card.number.as_str() {
         "4242424242424242" | "5555555555554444" => (CardType::Local, succeeds),
         "4000008260000000" => (CardType::International, succeeds),
-        "4000000000000002" | "4000000000000341" => declines(Decline::GenericDecline),
+        "4000000000000002" | "4000000000000341" => declines(Decline::Generic),
         "4000000000009995" => declines(Decline::InsufficientFunds),
         "4000000000000069" => declines(Decline::ExpiredCard),
         "4000000000000127" => declines(Decline::IncorrectCvc),
@@ -137,7 +137,7 @@ impl Decline {
         match self {
             Self::ExpiredCard => "expired_card",
             Self::FraudBlocked => "fraud_blocked",
-            Self::GenericDecline => "generic_decline",
+            Self::Generic => "generic_decline",
             Self::IncorrectCvc => "incorrect_cvc",
             Self::InsufficientFunds => "insufficient_funds",
             Self::LimitExceeded => "limit_exceeded",
@@ -154,7 +154,7 @@ impl Decline {
         match self {
             Self::ExpiredCard => "The card has expired.",
             Self::FraudBlocked => "The payment was blocked.",
-            Self::GenericDecline => "The card was declined.",
+            Self::Generic => "The card was declined.",
             Self::IncorrectCvc => "The security code is not right.",
             Self::InsufficientFunds => "There is not enough money in the account.",
             Self::LimitExceeded => "The payment is above the limit of the account.",
@@ -176,7 +176,7 @@ impl Decline {
             | Self::ProcessingError
             | Self::ProviderUnavailable
             | Self::RejectedByPayer => true,
-            Self::FraudBlocked | Self::GenericDecline | Self::LimitExceeded | Self::PayerNotFound => false,
+            Self::FraudBlocked | Self::Generic | Self::LimitExceeded | Self::PayerNotFound => false,
         }
     }
 }

@@ -114,6 +114,27 @@ pub(super) async fn by_reference(readers: &SqlitePool, merchant: &str, reference
     row.as_ref().map(read).transpose()
 }
 
+pub(super) async fn of_merchant(
+    readers: &SqlitePool,
+    merchant: &str,
+    after: Option<&Intent>,
+    limit: i64,
+) -> Result<Vec<Intent>, Unavailable> {
+    // A keyset, so that what is made meanwhile neither skips nor repeats an entry.
+    let (before, id) = after.map_or((i64::MAX, ""), |intent| (intent.created_at.unix(), intent.id.as_str()));
+    let rows = sqlx::query(
+        "SELECT id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents \
+         WHERE merchant = $1 AND (created_at < $2 OR (created_at = $2 AND id < $3)) ORDER BY created_at DESC, id DESC LIMIT $4",
+    )
+    .bind(merchant)
+    .bind(before)
+    .bind(id)
+    .bind(limit)
+    .fetch_all(readers)
+    .await?;
+    rows.iter().map(read).collect()
+}
+
 fn read(row: &SqliteRow) -> Result<Intent, Unavailable> {
     let unreadable = |what: &str| Unavailable(format!("an intent's {what} cannot be read"));
     let body: String = row.try_get("body")?;

@@ -44,3 +44,5 @@ CREATE TABLE intents (
     version BIGINT NOT NULL,
     UNIQUE (merchant, merchant_reference)
 );
+
+CREATE INDEX intents_of_merchant ON intents (merchant, created_at, id);
