@@ -169,6 +169,13 @@ fn rows() -> Vec<Row> {
                 "collect_shipping_address": true, "payment_method_types": ["card", "mobile_money"],
             })),
         ),
+        row(ListPaymentIntents::new(), "GET", "/v1/payment-intents", None),
+        row(
+            ListPaymentIntents::new().limit(PageLimit::new(20).unwrap()).starting_after(intent()),
+            "GET",
+            "/v1/payment-intents?limit=20&starting_after=pi_1%2F2",
+            None,
+        ),
         row(ReadPaymentIntent::new(intent()), "GET", "/v1/payment-intents/pi_1%2F2", None),
         row(
             AttachPaymentMethod::new(intent(), Instrument::MobileMoney { phone: Phone::new("237670000000").unwrap() }),

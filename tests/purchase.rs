@@ -1,10 +1,231 @@
-//! Nothing yet.
+//! The whole purchase, as a customer makes it: shop, hosted checkout page and back, in a real Chromium, against the real
+//! shop and the real sandbox over sockets. `cargo xtask demo --check` runs this and leaves pictures of each page.
+#![cfg(feature = "cli")]
+
 mod support;
-#[tokio::test(flavor = "current_thread")]
-async fn smoke() {
-    let b = support::browser::Browser::start().await;
-    b.open("data:text/html,<h1>hi</h1>").await;
-    println!("{} {}", b.see("h1").await, b.run("return innerWidth").await);
-    b.step("hello").await;
-    b.close().await;
+
+use guichet::demo::{Shop, ShopConfig};
+use guichet::operations::{ListPaymentIntents, PaymentIntent};
+use guichet::sandbox::Sandbox;
+use guichet::values::IntentStatus;
+use guichet::{Client, SecretKey};
+use support::browser::Browser;
+
+const SUCCEEDS: &str = "237670000000";
+const FRAUD_BLOCKED: &str = "237670000009";
+const INSUFFICIENT_FUNDS: &str = "237670000002";
+
+#[tokio::test]
+async fn a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid() {
+    let market = Market::open().await;
+    let browser = Browser::start("paid").await;
+
+    browser.open(market.shop.url()).await;
+    browser.see("[data-test^='add-']").await;
+    browser.step("The shop").await;
+
+    browser.click("[data-test^='add-']").await;
+    browser.click("[data-test^='sign-in-']").await;
+    let mobile_money = browser.see("[data-test='quote-mobile_money']").await;
+    let card = browser.see("[data-test='quote-card-international']").await;
+    assert!(mobile_money.contains("FCFA") && card.contains("FCFA"), "{mobile_money} | {card}");
+    browser.step("What each way of paying costs").await;
+
+    browser.click("[data-test='pay']").await;
+    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.see("[data-test='method-mobile_money']").await;
+    assert_eq!(browser.url().await.fragment(), None, "the client secret stays in the address bar");
+    browser.step("The hosted checkout page").await;
+
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    browser.see("[data-status='succeeded']").await;
+    browser.step("Paid, on the hosted page").await;
+
+    browser.click("[data-test='leave']").await;
+    browser.see("[data-test='outcome'][data-state='paid']").await;
+    let url = browser.url().await;
+    assert!(url.as_str().starts_with(market.shop.url()), "back at the shop");
+    assert_eq!(url.query(), None, "the return's parameters stay in the address bar");
+    browser.step("Back in the shop").await;
+
+    let intents = market.intents().await;
+    assert_eq!(intents.len(), 1);
+    assert_eq!(intents[0].status, IntentStatus::Succeeded);
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_customer_pays_with_a_test_card() {
+    let market = Market::open().await;
+    let browser = Browser::start("card").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+
+    browser.click("[data-test^='method-card']").await;
+    browser.fill("[data-test='card-number']", "4242 4242 4242 4242").await;
+    browser.fill("[data-test='exp-month']", "12").await;
+    browser.fill("[data-test='exp-year']", "2034").await;
+    browser.fill("[data-test='cvc']", "123").await;
+    browser.step("A card").await;
+    browser.click("[data-test='pay']").await;
+
+    browser.see("[data-status='succeeded']").await;
+    browser.click("[data-test='leave']").await;
+    browser.see("[data-test='outcome'][data-state='paid']").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_decline_that_can_be_mended_lets_the_customer_try_again_on_the_same_page() {
+    let market = Market::open().await;
+    let browser = Browser::start("mended").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+
+    market.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
+    browser.see("[data-status='declined']").await;
+    browser.step("Declined, and what to do next").await;
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    browser.see("[data-status='succeeded']").await;
+
+    let intents = market.intents().await;
+    assert_eq!((intents.len(), intents[0].attempts), (1, Some(2)));
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_final_decline_is_told_and_paying_again_makes_the_next_reference() {
+    let market = Market::open().await;
+    let browser = Browser::start("declined").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+
+    market.pay_by_phone(&browser, FRAUD_BLOCKED).await;
+    browser.see("[data-status='failed']").await;
+    browser.step("A final decline").await;
+    browser.click("[data-test='leave']").await;
+    browser.see("[data-test='outcome'][data-state='failed']").await;
+    browser.step("The decline, in the shop").await;
+
+    browser.click("[data-test='try-again']").await;
+    browser.arrive("at the hosted page again", |url| url.path().starts_with("/checkout/")).await;
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    browser.see("[data-status='succeeded']").await;
+
+    let intents = market.intents().await;
+    let mut told: Vec<_> = intents.into_iter().map(|intent| (intent.merchant_reference.unwrap_or_default(), intent.status)).collect();
+    told.sort_by_key(|(reference, _)| reference.len());
+    let first = told[0].0.clone();
+    assert_eq!(told, [(first.clone(), IntentStatus::Failed), (format!("{first}.1"), IntentStatus::Succeeded)]);
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_double_click_on_pay_charges_once() {
+    let market = Market::open().await;
+    let browser = Browser::start("double-click").await;
+    browser.open(market.shop.url()).await;
+    browser.click("[data-test^='add-']").await;
+    browser.click("[data-test^='sign-in-']").await;
+    browser.see("[data-test='quote-mobile_money']").await;
+    browser.run("const pay = document.querySelector(\"[data-test='pay']\"); pay.click(); pay.click(); pay.disabled = false; pay.click()").await;
+    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+
+    browser.click("[data-test='method-mobile_money']").await;
+    browser.fill("[data-test='phone']", SUCCEEDS).await;
+    browser.run("const pay = document.querySelector(\"[data-test='pay']\"); pay.click(); pay.click(); pay.disabled = false; pay.click()").await;
+    browser.see("[data-status='succeeded']").await;
+
+    let intents = market.intents().await;
+    assert_eq!((intents.len(), intents[0].attempts), (1, Some(1)), "one order, one intent, one attempt");
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn signing_out_revokes_the_session() {
+    let market = Market::open().await;
+    let browser = Browser::start("sign-out").await;
+    browser.open(market.shop.url()).await;
+    browser.click("[data-test^='add-']").await;
+    browser.click("[data-test^='sign-in-']").await;
+    browser.see("[data-test='quote-mobile_money']").await;
+    // The token is in the client's memory alone, so that it is asked for here as the page asks.
+    let token = browser.run_async("return (await (await fetch('/guichet/session', { method: 'POST' })).json()).session_token").await;
+    let validate = |expected: bool| {
+        let body = format!(
+            "const {{ createGuichet }} = await import('/package/guichet.js');
+             const guichet = createGuichet({{ baseUrl: '{}', merchant: {{ session: async () => '{}' }} }});
+             return (await guichet.session.validate()).valid === {expected}",
+            market.sandbox.base_url(),
+            token.as_str().expect("a token")
+        );
+        body
+    };
+    assert_eq!(browser.run_async(&validate(true)).await, true);
+
+    let revoke = validate(true).replace("return (await guichet.session.validate()).valid === true", "await guichet.session.validate(); await guichet.session.revoke(); return guichet.session.state");
+    assert_eq!(browser.run_async(&revoke).await, "revoked");
+    assert_eq!(browser.run_async(&validate(false)).await, true, "a revoked token is refused");
+
+    browser.click("[data-test='sign-out']").await;
+    browser.see("[data-test^='sign-in-']").await;
+    let answer = browser.run_async("return (await fetch('/guichet/session', { method: 'POST' })).status").await;
+    assert_eq!(answer, 401, "the shop no longer knows who it is");
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn no_secret_is_kept_where_a_page_could_leak_it() {
+    let market = Market::open().await;
+    let browser = Browser::start("secrets").await;
+    browser.open(market.shop.url()).await;
+    browser.click("[data-test^='add-']").await;
+    browser.click("[data-test^='sign-in-']").await;
+    browser.see("[data-test='quote-mobile_money']").await;
+    const KEPT: &str = "return JSON.stringify([location.href, document.cookie, {...localStorage}, {...sessionStorage}, document.documentElement.outerHTML])";
+    let in_the_shop = browser.run(KEPT).await.to_string();
+    browser.click("[data-test='pay']").await;
+    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.see("[data-test='method-mobile_money']").await;
+    let on_the_hosted_page = browser.run(KEPT).await.to_string();
+    for kept in [in_the_shop, on_the_hosted_page] {
+        for secret in ["sk_test_", "cst_test_", "_secret_"] {
+            assert!(!kept.contains(secret), "{secret} is kept");
+        }
+    }
+    browser.close().await;
+}
+
+/// A shop and the service it buys from, each at its own origin, with a customer's ways through them.
+struct Market {
+    sandbox: Sandbox,
+    shop: Shop,
+}
+
+impl Market {
+    async fn open() -> Self {
+        let sandbox = Sandbox::start().await.expect("a sandbox starts on a free port");
+        let shop = Shop::start(ShopConfig::for_tests(&sandbox)).await.expect("a shop starts on a free port");
+        Self { sandbox, shop }
+    }
+
+    async fn fill_a_basket_and_leave_for_the_hosted_page(&self, browser: &Browser) {
+        browser.open(self.shop.url()).await;
+        browser.click("[data-test^='add-']").await;
+        browser.click("[data-test^='sign-in-']").await;
+        browser.see("[data-test='quote-mobile_money']").await;
+        browser.click("[data-test='pay']").await;
+        browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+        browser.see("[data-test='method-mobile_money']").await;
+    }
+
+    async fn pay_by_phone(&self, browser: &Browser, phone: &str) {
+        browser.click("[data-test='method-mobile_money']").await;
+        browser.fill("[data-test='phone']", phone).await;
+        browser.click("[data-test='pay']").await;
+    }
+
+    /// Every intent of the merchant, the newest first.
+    async fn intents(&self) -> Vec<PaymentIntent> {
+        let key = SecretKey::new(self.sandbox.secret_key().expose()).expect("the sandbox's key is a secret key");
+        let client = Client::builder(self.sandbox.base_url(), key).build().expect("a loopback address may be sent to");
+        client.list_payment_intents(ListPaymentIntents::new()).await.expect("the sandbox lists")
+    }
 }

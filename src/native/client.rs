@@ -2,7 +2,7 @@ use super::fetch::{Answer, Fetch};
 use super::{ClientBuilder, CustomerClient, ReturnKey, SecretKey};
 use crate::operations::{
     AttachPaymentMethod, CalculateFee, CreatePaymentIntent, CreateSession, CustomerSession, FeeBreakdown, Instrument,
-    ListPaymentMethods, PaymentIntent, PaymentMethod, ReadPaymentIntent,
+    ListPaymentIntents, ListPaymentMethods, PaymentIntent, PaymentMethod, ReadPaymentIntent,
 };
 use crate::protocol::{Error, Fulfils, Kind, Operation, Patience, assemble, decode};
 use crate::values::{Email, IntentId, SessionToken};
@@ -63,6 +63,14 @@ impl Client {
     /// As [`Client::send`]; kind `not_found` for an intent that is not this merchant's.
     pub async fn read_payment_intent(&self, id: &IntentId) -> Result<PaymentIntent, Error> {
         self.send(ReadPaymentIntent::new(id.clone())).await
+    }
+
+    /// `GET /v1/payment-intents`: one page of the merchant's payments, the newest first. A decision.
+    ///
+    /// # Errors
+    /// As of [`Client::send`].
+    pub async fn list_payment_intents(&self, which: ListPaymentIntents) -> Result<Vec<PaymentIntent>, Error> {
+        self.send(which).await
     }
 
     /// `POST /v1/payment-intents/{id}/payment-method`: pay with this instrument. It is not sent again when its answer is

@@ -1,9 +1,9 @@
 //! What the document does not show and a whole payment needs. Every operation here is a decision: a real service may
 //! have other paths, or none, and the clients say `unsupported` then.
 
-use super::PaymentIntent;
-use crate::protocol::{Fields, FromField, Operation, Payer, Served, Spec};
-use crate::values::{IntentId, Invalid, Phone};
+use super::{PaymentIntent, setters};
+use crate::protocol::{Fields, FromField, Merchant, Operation, Payer, Served, Spec};
+use crate::values::{IntentId, Invalid, PageLimit, Phone};
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
@@ -68,6 +68,45 @@ impl Served for AttachPaymentMethod {
         let id = fields.required("id");
         let payment_method = fields.required("payment_method");
         Some(Self::new(id?, payment_method?))
+    }
+}
+
+/// `GET /v1/payment-intents`: the merchant's payments, the newest first.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct ListPaymentIntents {
+    /// How many; the service's default is 100, and the most.
+    pub limit: Option<PageLimit>,
+    /// Those after this one.
+    pub starting_after: Option<IntentId>,
+}
+
+impl ListPaymentIntents {
+    /// The first page.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+setters! { ListPaymentIntents {
+    /// So many.
+    limit: PageLimit,
+    /// Those after this one.
+    starting_after: IntentId,
+} }
+
+impl Operation for ListPaymentIntents {
+    type Role = Merchant;
+    type Output = Vec<PaymentIntent>;
+    const SPEC: Spec = Spec::get("list_payment_intents", "/v1/payment-intents").asking(&["limit", "starting_after"]).assumed();
+}
+
+impl Served for ListPaymentIntents {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        let limit = fields.optional("limit");
+        let starting_after = fields.optional("starting_after");
+        Some(Self { limit: limit?, starting_after: starting_after? })
     }
 }
 

@@ -11,7 +11,7 @@ mod intents;
 mod methods;
 mod sessions;
 
-pub use assumed::{AttachPaymentMethod, Card, Instrument, ReadPaymentIntent};
+pub use assumed::{AttachPaymentMethod, Card, Instrument, ListPaymentIntents, ReadPaymentIntent};
 pub use intents::{CreatePaymentIntent, IntentCustomer, Item, LastPaymentError, PaymentIntent};
 pub use methods::{CalculateFee, FeeBreakdown, ListPaymentMethods, PaymentMethod};
 pub use sessions::{CreateSession, CustomerSession, RevokeSession, RevokedSession, SessionState, ValidateSession};
@@ -24,7 +24,7 @@ macro_rules! every_operation {
         $with! {
             CreateSession ValidateSession RevokeSession
             ListPaymentMethods CalculateFee
-            CreatePaymentIntent ReadPaymentIntent AttachPaymentMethod
+            CreatePaymentIntent ReadPaymentIntent AttachPaymentMethod ListPaymentIntents
         }
     };
 }

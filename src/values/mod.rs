@@ -9,6 +9,7 @@ mod figure;
 mod ids;
 mod moment;
 mod money;
+mod page;
 mod secrets;
 mod words;
 
@@ -19,6 +20,7 @@ pub use figure::Figure;
 pub use ids::{CustomerId, IntentId, MerchantReference, MethodCode, MethodId, PaymentRef};
 pub use moment::Moment;
 pub use money::{Amount, Currency};
+pub use page::PageLimit;
 pub use secrets::{CheckoutUrl, ClientSecret, Secret, SessionToken, looks_like_a_secret_key};
 pub use words::{CardType, ConfirmationMethod, FeeBearer, IntentStatus};
 

@@ -18,6 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One browser, gone with its profile when it is dropped.
 pub struct Browser {
+    /// What the pictures' names begin with.
+    journey: &'static str,
     client: Client,
     driver: Driver,
     step: std::cell::Cell<u32>,
@@ -34,8 +36,8 @@ impl Drop for Driver {
 }
 
 impl Browser {
-    /// Starts chromedriver on a free port, and a headless Chromium under it.
-    pub async fn start() -> Self {
+    /// Starts chromedriver on a free port, and a headless Chromium under it, for one journey of a customer.
+    pub async fn start(journey: &'static str) -> Self {
         let port = free_port();
         let driver = Command::new(std::env::var_os("CHROMEDRIVER").unwrap_or_else(|| "chromedriver".into()))
             .arg(format!("--port={port}"))
@@ -60,7 +62,7 @@ impl Browser {
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         };
-        let browser = Self { client, driver, step: 0.into(), begun: Instant::now().into() };
+        let browser = Self { journey, client, driver, step: 0.into(), begun: Instant::now().into() };
         browser.resize(PHONE).await;
         browser
     }
@@ -159,14 +161,14 @@ impl Browser {
         self.step.set(number);
         let took = self.begun.get().elapsed();
         if let Some(folder) = std::env::var_os("GUICHET_PICTURES") {
-            println!("  {number:>2}. {name:<44} {:>6.2} s", took.as_secs_f64());
+            println!("  {}: {number:>2}. {name:<44} {:>6.2} s", self.journey, took.as_secs_f64());
             let folder = PathBuf::from(folder);
             std::fs::create_dir_all(&folder).unwrap();
             let file = name.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
             for (width, size) in [("desktop", DESKTOP), ("phone", PHONE)] {
                 self.resize(size).await;
                 let picture = self.client.screenshot().await.unwrap();
-                std::fs::write(folder.join(format!("{number:02}-{file}-{width}.png")), picture).unwrap();
+                std::fs::write(folder.join(format!("{}-{number:02}-{file}-{width}.png", self.journey)), picture).unwrap();
             }
         }
         self.begun.set(Instant::now());

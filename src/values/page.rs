@@ -1,0 +1,43 @@
+use super::Invalid;
+use serde::{Serialize, Serializer};
+
+/// How many entries a page of a list holds: 1 to 100 (a decision; the default is 100).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct PageLimit(u8);
+
+impl PageLimit {
+    /// Checks the number.
+    ///
+    /// # Errors
+    /// [`Invalid`] for anything but 1 to 100.
+    pub fn new(entries: u8) -> Result<Self, Invalid> {
+        if (1..=100).contains(&entries) { Ok(Self(entries)) } else { Err(Invalid::because("A limit is a number from 1 to 100.")) }
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn entries(self) -> u8 {
+        self.0
+    }
+}
+
+impl Default for PageLimit {
+    fn default() -> Self {
+        Self(100)
+    }
+}
+
+impl std::str::FromStr for PageLimit {
+    type Err = Invalid;
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        // A number's text, and nothing else that a parser would take for one (`+5`).
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        Self::new(text.parse().ok().filter(|_| digits).unwrap_or(0))
+    }
+}
+
+impl Serialize for PageLimit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u8(self.0)
+    }
+}
