@@ -5,6 +5,9 @@
 mod http;
 #[path = "native/service.rs"]
 mod service;
+#[cfg(feature = "cli")]
+#[path = "native/shop.rs"]
+mod shop;
 
 use axum::http::HeaderMap;
 use guichet::native::{Refused, Routes, Shop, Sold};

@@ -4,6 +4,10 @@
 #[path = "native/service.rs"]
 mod service;
 
+#[cfg(feature = "sandbox")]
+#[path = "native/sandbox.rs"]
+mod sandbox;
+
 use guichet::operations::{CreatePaymentIntent, CreateSession};
 use guichet::protocol::{Error, Kind};
 use guichet::values::{Amount, Email, IntentId, MerchantReference, SessionToken};

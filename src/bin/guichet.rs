@@ -115,7 +115,10 @@ async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
     let (base_url, control_url) = (sandbox.base_url(), sandbox.control_url());
     let (secret_key, control_token) = (sandbox.secret_key().expose(), sandbox.control_token().expose());
     if args.json {
-        println!("{}", json!({"base_url": base_url, "secret_key": secret_key, "control_url": control_url, "control_token": control_token}));
+        println!(
+            "{}",
+            json!({"base_url": base_url, "secret_key": secret_key, "control_url": control_url, "control_token": control_token})
+        );
     } else {
         println!("The sandbox runs: the whole service on this machine. No real money moves.\n");
         println!("  The service          {base_url}/v1");
@@ -135,7 +138,8 @@ async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
         Some(base_url) => (None, base_url, SecretKey::from_env("GUICHET_SECRET_KEY")?),
         None => {
             let database = beside(&args.database);
-            let config = Config { listen: args.sandbox_listen, database, package: args.package.clone(), ..Config::default() };
+            let config =
+                Config { listen: args.sandbox_listen, database, package: args.package.clone(), ..Config::default() };
             let sandbox = Sandbox::start_with(config).await?;
             let (base_url, key) = (sandbox.base_url().to_owned(), SecretKey::new(sandbox.secret_key().expose())?);
             (Some(sandbox), base_url, key)
@@ -152,7 +156,10 @@ async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
     if args.json {
         let control = sandbox.as_ref().map(|sandbox| (sandbox.control_url(), sandbox.control_token().expose()));
         let (control_url, control_token) = control.unzip();
-        println!("{}", json!({"shop_url": shop_url, "base_url": base_url, "control_url": control_url, "control_token": control_token}));
+        println!(
+            "{}",
+            json!({"shop_url": shop_url, "base_url": base_url, "control_url": control_url, "control_token": control_token})
+        );
     } else {
         println!("The shop is open. Put a pair of shoes in the basket and pay; no real money moves.\n");
         println!("  Open this            {shop_url}");
@@ -173,7 +180,10 @@ async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
 /// The sandbox's database of a demo: in the same folder as the shop's, and gone when that is.
 fn beside(shop: &str) -> String {
     match shop.strip_prefix("sqlite:").filter(|_| !shop.contains(":memory:")) {
-        Some(path) => format!("sqlite:{}", PathBuf::from(path.trim_start_matches("//")).with_file_name("sandbox.sqlite").display()),
+        Some(path) => format!(
+            "sqlite:{}",
+            PathBuf::from(path.trim_start_matches("//")).with_file_name("sandbox.sqlite").display()
+        ),
         None => "sqlite::memory:".into(),
     }
 }

@@ -4,6 +4,7 @@ use super::orders::Orders;
 use super::pages;
 use super::seller::Seller;
 use crate::native::{Client, Routes, SecretKey, same_origin};
+use crate::sandbox::Sandbox;
 use axum::Router;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 use std::fmt;
@@ -43,6 +44,14 @@ impl ShopConfig {
             database: "sqlite::memory:".into(),
             package: pages::default_package(),
         }
+    }
+
+    /// A throwaway shop that buys from this sandbox, as its first merchant.
+    #[must_use]
+    pub fn for_tests(sandbox: &Sandbox) -> Self {
+        let key = SecretKey::new(sandbox.secret_key().expose())
+            .expect("a sandbox that has started has a key of the right shape");
+        Self::new(sandbox.base_url(), key)
     }
 }
 
@@ -146,6 +155,9 @@ fn origin_of(base_url: &str) -> Result<String, StartError> {
 async fn open(database: &str) -> Result<SqlitePool, StartError> {
     let unusable =
         |why: &dyn fmt::Display| StartError(format!("The shop's database {database} cannot be used: {why}."));
+    if !database.starts_with("sqlite:") {
+        return Err(unusable(&"it begins with sqlite: (sqlite:.guichet/shop.sqlite, or sqlite::memory:)"));
+    }
     let options = SqliteConnectOptions::from_str(database)
         .map_err(|error| unusable(&error))?
         .create_if_missing(true)

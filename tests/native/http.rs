@@ -1,4 +1,5 @@
 //! A browser's requests, one connection each, with the headers that only a browser sets.
+#![allow(dead_code, reason = "each test file uses what it needs")]
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -12,7 +13,7 @@ pub struct Reply {
 
 impl Reply {
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+        serde_json::from_str(&self.body).expect("a body of JSON")
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {

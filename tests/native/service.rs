@@ -1,4 +1,5 @@
 //! A service that answers what a test has written down, once each, over a real socket.
+#![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -14,7 +15,6 @@ pub enum Answer {
     /// The status line's rest, further headers, the body.
     Reply(&'static str, &'static [&'static str], String),
     /// The request is read and the connection is closed.
-    #[allow(dead_code, reason = "not every test file has a service fall silent")]
     Nothing,
 }
 

@@ -1,0 +1,148 @@
+//! Every operation of the merchant's client, over a socket, against the whole service.
+
+use guichet::operations::{CalculateFee, Card, CreatePaymentIntent, Instrument, Item, ListPaymentMethods};
+use guichet::protocol::Kind;
+use guichet::sandbox::{Sandbox, Tenant};
+use guichet::values::{
+    Amount, CheckoutUrl, Country, Currency, Email, FeeBearer, IntentStatus, MerchantReference, MethodCode, Phone,
+    RedirectUrl, SessionToken,
+};
+use guichet::{Client, SecretKey};
+
+#[tokio::test]
+async fn a_session_is_made_validated_and_revoked() {
+    let (sandbox, merchant, client) = open().await;
+    let session = client.create_session(&email()).await.expect("a session");
+    assert_eq!(session.customer_email, "awa@example.com");
+    assert_eq!(session.expires_at.unix() - merchant.now().unix(), 30 * 60);
+
+    let customer = client.customer(&session.session_token);
+    let state = customer.validate().await.expect("an answer");
+    assert_eq!((state.valid, state.customer_email.as_deref()), (true, Some("awa@example.com")));
+    assert!(customer.revoke().await.expect("it is revoked").revoked);
+    assert!(customer.revoke().await.expect("a logout can be repeated").revoked);
+    let state = customer.validate().await.expect("an answer");
+    assert_eq!((state.valid, state.reason.as_deref()), (false, Some("revoked")));
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn an_expired_or_unknown_session_is_an_answer() {
+    let (sandbox, merchant, client) = open().await;
+    let session = client.create_session(&email()).await.expect("a session");
+    merchant.clock().advance(30 * 60).await.expect("the clock moves");
+    let state = client.customer(&session.session_token).validate().await.expect("an answer");
+    assert_eq!((state.valid, state.reason.as_deref()), (false, Some("expired")));
+
+    let stranger = client.customer(&SessionToken::new("cst_test_nobody"));
+    assert_eq!(stranger.validate().await.expect("an answer").reason.as_deref(), Some("unknown"));
+    assert_eq!(stranger.revoke().await.expect_err("unknown").kind(), Kind::Session);
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn methods_and_fees_are_read() {
+    let (sandbox, _, client) = open().await;
+    let country = Country::cm();
+    let methods =
+        client.list_payment_methods(ListPaymentMethods::new().country_code(country.clone())).await.expect("methods");
+    assert!(methods.iter().any(|method| method.id.code().as_str() == "mobile_money" && method.active));
+    let method = MethodCode::new("mobile_money").expect("a code");
+    let fee = client
+        .calculate_fee(CalculateFee::new(method, Currency::xaf(), amount()).country_code(country))
+        .await
+        .expect("a fee");
+    assert_eq!((fee.amount.as_str(), fee.fee.as_str(), fee.total_payable.as_str()), ("45000", "900", "45900"));
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn an_order_is_one_intent_and_is_paid_by_phone() {
+    let (sandbox, merchant, client) = open().await;
+    let intent = client.create_payment_intent(order("ORDER-17")).await.expect("an intent");
+    assert_eq!((intent.amount.as_str(), &intent.status), ("45000", &IntentStatus::RequiresAction));
+    assert!(intent.checkout_url.as_ref().is_some_and(|url: &CheckoutUrl| url.expose().starts_with(sandbox.base_url())));
+    let again = client.create_payment_intent(order("ORDER-17")).await.expect("the same intent");
+    assert_eq!((again.id, again.payment_ref), (intent.id.clone(), intent.payment_ref.clone()));
+
+    let phone = Phone::new("237670000002").expect("a phone");
+    client.attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await.expect("it is tried");
+    merchant.clock().advance(60).await.expect("the clock moves");
+    let declined = client.read_payment_intent(&intent.id).await.expect("the intent");
+    assert_eq!(declined.status, IntentStatus::RequiresAction);
+    assert_eq!(declined.last_payment_error.map(|error| error.code).as_deref(), Some("insufficient_funds"));
+
+    let phone = Phone::new("237670000000").expect("a phone");
+    client.attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await.expect("it is tried");
+    assert_eq!(client.read_payment_intent(&intent.id).await.expect("the intent").status, IntentStatus::Succeeded);
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_card_pays_and_is_not_kept() {
+    let (sandbox, merchant, client) = open().await;
+    let intent = client.create_payment_intent(order("ORDER-18")).await.expect("an intent");
+    let card = Card { number: "4242424242424242".into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
+    client.attach_payment_method(&intent.id, Instrument::Card { card }).await.expect("it is tried");
+    merchant.clock().advance(60).await.expect("the clock moves");
+    let paid = client.read_payment_intent(&intent.id).await.expect("the intent");
+    assert_eq!(paid.status, IntentStatus::Succeeded);
+    let method = paid.payment_method.expect("a method").to_string();
+    assert!(method.contains("4242") && !method.contains("42424242"), "{method}");
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_reference_that_names_another_order_is_a_conflict_and_says_which() {
+    let (sandbox, _, client) = open().await;
+    let intent = client.create_payment_intent(order("ORDER-19")).await.expect("an intent");
+    let other = order("ORDER-19").fee_bearer(FeeBearer::Merchant);
+    let error = client.create_payment_intent(other).await.expect_err("another body");
+    assert_eq!((error.kind(), error.code()), (Kind::Refused, Some("merchant_reference_conflict")));
+    assert_eq!(error.existing_id(), Some(intent.id.as_str()));
+    assert!(error.request_id().is_some());
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn another_merchants_intent_is_not_found_and_a_wrong_key_is_refused() {
+    let (sandbox, _, client) = open().await;
+    let intent = client.create_payment_intent(order("ORDER-20")).await.expect("an intent");
+    let stranger = client_of(&sandbox.merchant().await.expect("another merchant"));
+    assert_eq!(stranger.read_payment_intent(&intent.id).await.expect_err("not theirs").kind(), Kind::NotFound);
+
+    let wrong =
+        Client::builder(sandbox.base_url(), SecretKey::new("sk_test_wrong").expect("a key")).build().expect("a client");
+    let error = wrong.read_payment_intent(&intent.id).await.expect_err("a wrong key");
+    assert_eq!((error.kind(), error.code()), (Kind::Session, Some("invalid_key")));
+    sandbox.stop().await;
+}
+
+async fn open() -> (Sandbox, Tenant, Client) {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let merchant = sandbox.merchant().await.expect("a merchant");
+    let client = client_of(&merchant);
+    (sandbox, merchant, client)
+}
+
+fn client_of(merchant: &Tenant) -> Client {
+    let key = SecretKey::new(merchant.secret_key().expose()).expect("a key");
+    Client::builder(merchant.base_url(), key).build().expect("a client")
+}
+
+fn order(reference: &str) -> CreatePaymentIntent {
+    let reference = MerchantReference::new(reference).expect("a reference");
+    CreatePaymentIntent::new(reference, amount(), "Shoes", "Awa", "Ngono")
+        .email(email())
+        .fee_bearer(FeeBearer::Customer)
+        .items(vec![Item::new("Wouri trainers", 45_000, Currency::xaf(), 1)])
+        .redirect_url(RedirectUrl::new("https://shop.example/return").expect("an address"))
+}
+
+fn amount() -> Amount {
+    Amount::new("45000").expect("an amount")
+}
+
+fn email() -> Email {
+    Email::new("awa@example.com").expect("an e-mail")
+}
