@@ -1,3 +1,4 @@
+import { run } from "./doors.js";
 import { guarded, load } from "./load.js";
 
 /** Makes `createGuichet` for one way of getting the wasm. Every method hands its arguments to the wasm. */
@@ -7,12 +8,13 @@ export const creator = (source) => (options) => {
   const tell = (state) => listeners.forEach((listener) => listener(state));
   let client;
 
-  const ready = async () => {
+  const call = async (name, first, how) => {
     const core = await load(given.wasm === undefined ? source : () => given.wasm);
-    return (client ??= guarded(() => new core.Client(given, tell)));
+    client ??= new core.Client(given, tell);
+    return run(client.call(name, first, how), how?.signal);
   };
-  const call = (name) => async (how) => (await ready(), guarded(() => client.call(name, undefined, how)));
-  const callWith = (name) => async (first, how) => (await ready(), guarded(() => client.call(name, first, how)));
+  const about = (name) => (how) => guarded(() => call(name, undefined, how));
+  const of = (name) => (first, how) => guarded(() => call(name, first, how));
 
   return {
     session: {
@@ -26,20 +28,20 @@ export const creator = (source) => (options) => {
       get email() {
         return client?.email();
       },
-      validate: call("validate"),
-      renew: call("renew"),
-      revoke: call("revoke"),
+      validate: about("validate"),
+      renew: about("renew"),
+      revoke: about("revoke"),
       subscribe(listener) {
         const own = (state) => listener(state);
         listeners.add(own);
         return () => void listeners.delete(own);
       },
     },
-    paymentMethods: callWith("payment_methods"),
-    fee: callWith("fee"),
-    quotes: callWith("quotes"),
-    checkout: callWith("checkout"),
-    returned: call("returned"),
-    waitForOutcome: callWith("wait_for_outcome"),
+    paymentMethods: of("payment_methods"),
+    fee: of("fee"),
+    quotes: of("quotes"),
+    checkout: of("checkout"),
+    returned: about("returned"),
+    waitForOutcome: of("wait_for_outcome"),
   };
 };

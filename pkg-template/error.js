@@ -21,3 +21,22 @@ export class GuichetError extends Error {
     return { name, message, ...this };
   }
 }
+
+export const failure = (kind, message, operation, retryable, fields = [], reply = undefined) =>
+  new GuichetError(kind, message, { operation, retryable, fields, reply });
+
+/** The error of a reply: what the service said of it, without the credential it may repeat. */
+export function refusal(kind, otherwise, operation, retryable, { status, body, text, request_id }, secret) {
+  const hush = (said) => (secret ? `${said}`.replaceAll(secret, "***") : `${said}`);
+  const error = body?.error;
+  const fields = Array.isArray(error?.errors) ? error.errors : [];
+  return new GuichetError(kind, hush(body?.message ?? otherwise), {
+    operation,
+    retryable,
+    status,
+    code: error?.code,
+    requestId: error?.request_id ?? request_id,
+    fields: fields.map(({ param, code, message }) => ({ param: `${param}`, code: `${code}`, message: hush(message) })),
+    reply: body ?? text,
+  });
+}

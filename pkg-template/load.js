@@ -26,10 +26,10 @@ function explained(cause) {
   return error;
 }
 
-/** Answers as the wasm answers; a defect of the wasm itself becomes an error of its own kind. */
-export function guarded(work) {
+/** Works as the wasm works; a defect of the wasm itself becomes an error of its own kind. */
+export async function guarded(work) {
   try {
-    return work();
+    return await work();
   } catch (e) {
     if (e instanceof WebAssembly.RuntimeError) throw new GuichetError("panic", "guichet met a defect of its own. Reload the page.");
     throw e;

@@ -1,14 +1,11 @@
-//! How a caller wants a call to go: `{signal, timeoutMs}`, and a call as a promise.
+//! How long a caller lets a call take.
 
 use super::error::Stop;
-use super::page::{Work, now, unless_called_off};
-use super::read::get;
-use crate::protocol::{Kind, Patience};
+use super::page::now;
+use super::read::at;
+use crate::protocol::Patience;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::future_to_promise;
-use wasm_bindgen_futures::js_sys::Promise;
-use web_sys::AbortSignal;
 
 /// The longest time that `setTimeout` keeps.
 const LONGEST_MS: f64 = 2_147_483_647.0;
@@ -21,8 +18,9 @@ pub(super) struct How {
 }
 
 impl How {
+    /// Reads `timeoutMs`.
     pub(super) fn read(how: &JsValue) -> Result<Self, Stop> {
-        Ok(Self::lasting(duration(how, "timeoutMs")?.unwrap_or(Patience::default().deadline)))
+        Ok(Self::lasting(duration(how, "timeoutMs", Patience::default().deadline)?))
     }
 
     fn lasting(timeout: Duration) -> Self {
@@ -45,27 +43,11 @@ impl How {
 }
 
 /// A number of milliseconds.
-pub(super) fn duration(how: &JsValue, name: &str) -> Result<Option<Duration>, Stop> {
-    let value = get(how, name);
-    if value.is_undefined() {
-        return Ok(None);
-    }
+pub(super) fn duration(how: &JsValue, name: &str, otherwise: Duration) -> Result<Duration, Stop> {
+    let value = at(how, name);
     match value.as_f64() {
-        Some(ms) if ms > 0.0 => Ok(Some(Duration::from_secs_f64(ms.min(LONGEST_MS) / 1000.0))),
-        _ => Err(Stop::field(name, "parameter_invalid", "It is a number of milliseconds above 0.")),
+        Some(ms) if ms > 0.0 => Ok(Duration::from_millis(ms.min(LONGEST_MS) as u64)),
+        None if value.is_undefined() => Ok(otherwise),
+        _ => Err(Stop::field(name, "It is a number of milliseconds above 0.")),
     }
-}
-
-pub(super) fn signal(how: &JsValue) -> Result<Option<AbortSignal>, Stop> {
-    let signal = get(how, "signal");
-    if signal.is_undefined() || signal.is_null() {
-        return Ok(None);
-    }
-    signal.dyn_into().map(Some).map_err(|_| Stop::new(Kind::Input, "signal is an AbortSignal."))
-}
-
-/// A call as JavaScript sees it: called off by the caller's own signal.
-pub(super) fn promise(how: &JsValue, work: Work<'static, Result<JsValue, Stop>>) -> Promise {
-    let signal = signal(how);
-    future_to_promise(async move { unless_called_off(work, signal?).await.map_err(JsValue::from) })
 }

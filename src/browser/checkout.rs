@@ -1,100 +1,99 @@
 //! Leaving for the hosted page, and coming back.
 
-use super::call::{How, signal};
-use super::client::{Inner, no_secret_key_in};
-use super::error::{Stop, not_followed, refuse_secret_key};
-use super::page::{self, unless_called_off};
-use super::read::{get, maybe, object, text};
+use super::call::How;
+use super::client::Inner;
+use super::error::{Stop, not_followed, refuse_secret_key, refuse_secret_key_in};
+use super::merchant::INTENT;
+use super::page;
+use super::read::{at, json, make, maybe, merged, parsed, text};
+use super::task::{Answer, Task, joined, wait_for};
 use super::wait::{look, outcome};
 use crate::flow::{Match, OutcomeState, Purchase, arrival, checkout_address, judge};
-use crate::protocol::{Error, Kind};
+use crate::protocol::Kind;
 use crate::values::IntentStatus;
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::js_sys::{JSON, Promise};
-use wasm_bindgen_futures::{JsFuture, future_to_promise};
 
-/// The checkout under way: its order and its promise. A double click joins it.
-pub(super) type Leaving = RefCell<Option<(String, Promise)>>;
-
-/// `checkout({order}, {mode: "redirect"})`
-pub(super) async fn checkout(inner: Rc<Inner>, first: JsValue, given: JsValue) -> Result<JsValue, Stop> {
-    let how = How::read(&given)?;
-    let mode = get(&given, "mode");
-    if !mode.is_undefined() && mode.as_string().as_deref() != Some("redirect") {
-        return Err(Stop::field("mode", "parameter_invalid", "This version leaves by \"redirect\" alone."));
+/// `checkout({order}, {mode: "redirect"})`; a double click joins the same flight.
+pub(super) async fn checkout(inner: Rc<Inner>, first: JsValue, given: &JsValue, how: How) -> Answer {
+    let mode = at(given, "mode");
+    if !mode.is_undefined() && mode != "redirect" {
+        return Err(Stop::field("mode", "This version leaves by \"redirect\" alone."));
     }
-    let order = get(&first, "order");
-    let json = JSON::stringify(&order).ok().and_then(|json| json.as_string());
-    let Some(json) = json.filter(|_| !order.is_undefined()) else {
-        return Err(Stop::field("order", "parameter_missing", "order is required, and is sent to your server as JSON."));
+    let order = at(&first, "order");
+    let Ok(Some(sent)) = json(&order) else {
+        return Err(Stop::field("order", "It is required, and is sent to your server as JSON."));
     };
-    let under_way = inner.leaving.borrow().as_ref().filter(|(order, _)| *order == json).map(|(_, leaving)| leaving.clone());
-    let leaving = match under_way {
-        Some(leaving) => leaving,
-        None => {
-            let work = leave(Rc::clone(&inner), order, json.clone(), how);
-            let called_off = signal(&given)?;
-            let own = Rc::clone(&inner);
-            let leaving = future_to_promise(async move {
-                let answer = unless_called_off(Box::pin(work), called_off).await;
-                own.leaving.replace(None);
-                answer.map_err(JsValue::from)
-            });
-            inner.leaving.replace(Some((json, leaving.clone())));
-            leaving
-        }
-    };
-    JsFuture::from(leaving).await.map_err(Stop::Thrown)
+    let (of, flight) = &inner.leaving;
+    if *of.borrow() != sent {
+        of.replace(sent.clone());
+        flight.replace(None);
+    }
+    let own = Rc::clone(&inner);
+    joined(flight, || Task::new(leave(own, order, sent, how)).start(&at(given, "signal"))).await
+}
+
+async fn leave(inner: Rc<Inner>, order: JsValue, sent: String, how: How) -> Answer {
+    let purchase = go_and_pay(&inner, &order, &sent, how).await;
+    // Over, whatever came of it: the next click is another checkout.
+    inner.leaving.0.replace(String::new());
+    let reference = reference(&purchase?);
+    let found = look(&inner, &reference, how.again()).await.unwrap_or_default();
+    let status = text(&found, "status");
+    let state = OutcomeState::of_one_who_turned_back(status.clone().map(IntentStatus::from).as_ref());
+    Ok(outcome(state, status.as_deref(), &reference, at(&found, "last_payment_error")))
 }
 
 /// Asks the merchant's server for an intent and leaves for its address. Answers only if the customer comes back to this
 /// very page, by the back button.
-async fn leave(inner: Rc<Inner>, order: JsValue, json: String, how: How) -> Result<JsValue, Stop> {
-    let answer = inner.merchant.intent(&inner.wire, &order, &json, how).await?;
-    let intent = Some(get(&answer, "intent")).filter(JsValue::is_object).unwrap_or_else(|| answer.clone());
-    let (Some(id), status) = (text(&intent, "id"), text(&intent, "status")) else {
-        let error = Error::new(Kind::Unreadable, "The merchant's server answered no payment intent.").of("merchant_intent");
-        return Err(Stop::Failed(error, answer));
+async fn go_and_pay(inner: &Inner, order: &JsValue, sent: &str, how: How) -> Result<Purchase, Stop> {
+    let answer = inner.merchant.intent(&inner.wire, order, sent, how).await?;
+    let intent = at(&answer, "intent");
+    let intent = if intent.is_object() { &intent } else { &answer };
+    let purchase = purchase(intent);
+    let Some(id) = &purchase.id else {
+        return Err(Stop::of(
+            Kind::Unreadable,
+            "The merchant's server answered no payment intent.",
+            INTENT.name,
+            &answer,
+        ));
     };
-    for secret in [Some(&id), text(&intent, "client_secret").as_ref()].into_iter().flatten() {
-        refuse_secret_key(secret)?;
+    refuse_secret_key(id)?;
+    refuse_secret_key(&text(intent, "client_secret").unwrap_or_default())?;
+    let status = IntentStatus::from(text(intent, "status").unwrap_or_default());
+    if status.is_final() {
+        let message = [
+            "This purchase has come to its end already: ",
+            status.as_str(),
+            ". A new attempt needs a new merchant_reference.",
+        ]
+        .concat();
+        return Err(Stop::of(Kind::Settled, &message, INTENT.name, &answer));
     }
-    let purchase = Purchase { id: Some(id), payment_ref: text(&intent, "payment_ref"), merchant_reference: text(&intent, "merchant_reference") };
-    if let Some(status) = status.map(IntentStatus::from).filter(IntentStatus::is_final) {
-        let mut message = String::from("This purchase has come to its end already: ");
-        message.push_str(status.as_str());
-        message.push_str(". A new attempt needs a new merchant_reference.");
-        return Err(Stop::Failed(Error::new(Kind::Settled, message).of("merchant_intent"), answer));
-    }
-    let address = text(&intent, "checkout_url").unwrap_or_default();
-    no_secret_key_in(&address)?;
-    let address = checkout_address(&address, &inner.checkout_origins).map_err(|invalid| not_followed(&invalid))?;
+    let address = text(intent, "checkout_url").unwrap_or_default();
+    refuse_secret_key_in(&address)?;
+    let address = checkout_address(&address, &inner.checkout_origins).map_err(not_followed)?;
     if let Some(nonce) = text(&answer, "return_nonce") {
         remember(&nonce, &purchase, false);
     }
     let shown_again = page::shown_again();
-    page::go(address.as_str()).map_err(|_| Stop::new(Kind::Address, "The browser did not go to the checkout_url."))?;
-    let _ = JsFuture::from(shown_again).await;
-    let reference = reference(&purchase);
-    let status = look(&inner, &reference, how.again()).await.ok();
-    let word = status.as_ref().and_then(|found| text(found, "status"));
-    let state = OutcomeState::of_one_who_turned_back(word.clone().map(IntentStatus::from).as_ref());
-    Ok(outcome(state, word.as_deref(), &reference, &status.map_or(JsValue::UNDEFINED, |found| get(&found, "last_payment_error"))))
+    page::go(address.as_str())?;
+    wait_for(shown_again).await?;
+    Ok(purchase)
 }
 
 thread_local! {
     /// The return that this page was loaded with: the address it left in the address bar, and the answer.
-    static RETURNED: RefCell<Option<(String, JsValue)>> = const { RefCell::new(None) };
+    static RETURNED: RefCell<(Option<String>, JsValue)> = const { RefCell::new((None, JsValue::NULL)) };
 }
 
 /// `returned()`: who has come back, or `null`; the same answer when asked again.
-pub(super) fn returned() -> Result<JsValue, Stop> {
-    let Some(address) = page::href() else { return Ok(JsValue::NULL) };
-    let Some(arrival) = arrival(&address) else {
-        let before = RETURNED.with_borrow(|returned| returned.as_ref().filter(|(clean, _)| *clean == address).map(|(_, answer)| answer.clone()));
-        return Ok(before.unwrap_or(JsValue::NULL));
+pub(super) fn returned() -> JsValue {
+    let address = page::href();
+    let Some(arrival) = address.as_deref().and_then(arrival) else {
+        return RETURNED.with_borrow(|(clean, answer)| if *clean == address { answer.clone() } else { JsValue::NULL });
     };
     let kept = arrival.nonce.as_deref().and_then(recall);
     let (matched, purchase) = judge(arrival.purchase, kept);
@@ -102,37 +101,41 @@ pub(super) fn returned() -> Result<JsValue, Stop> {
         remember(nonce, &purchase, true);
     }
     let _ = page::rewrite(&page::state(), &arrival.clean);
-    let answer = object(&[("match", matched.as_str().into()), ("reference", reference(&purchase))]);
-    RETURNED.set(Some((page::href().unwrap_or(arrival.clean), answer.clone())));
-    Ok(answer)
+    let answer = make("match reference", [matched.as_str().into(), reference(&purchase)]);
+    RETURNED.set((page::href(), answer.clone()));
+    answer
 }
 
 /// Which purchase, as JavaScript sees it.
-pub(super) fn reference(purchase: &Purchase) -> JsValue {
-    object(&[
-        ("id", maybe(purchase.id.as_deref())),
-        ("payment_ref", maybe(purchase.payment_ref.as_deref())),
-        ("merchant_reference", maybe(purchase.merchant_reference.as_deref())),
-    ])
+fn reference(purchase: &Purchase) -> JsValue {
+    let Purchase { id, payment_ref, merchant_reference } = purchase;
+    make(
+        "id payment_ref merchant_reference",
+        [maybe(id.as_deref()), maybe(payment_ref.as_deref()), maybe(merchant_reference.as_deref())],
+    )
+}
+
+fn purchase(of: &JsValue) -> Purchase {
+    Purchase {
+        id: text(of, "id"),
+        payment_ref: text(of, "payment_ref"),
+        merchant_reference: text(of, "merchant_reference"),
+    }
 }
 
 /// Keeps a purchase under its nonce, in this tab. No secret is kept.
 fn remember(nonce: &str, purchase: &Purchase, taken: bool) {
-    let kept = reference(purchase);
-    super::read::set(&kept, "taken", &taken.into());
-    if let Some(json) = JSON::stringify(&kept).ok().and_then(|json| json.as_string()) {
-        page::keep(&key(nonce), &json);
+    let kept = merged(&reference(purchase), &make("taken", [taken.into()]));
+    if let Ok(Some(kept)) = json(&kept) {
+        page::keep(&key(nonce), &kept);
     }
 }
 
 fn recall(nonce: &str) -> Option<(Purchase, bool)> {
-    let kept = JSON::parse(&page::kept(&key(nonce))?).ok()?;
-    let purchase = Purchase { id: text(&kept, "id"), payment_ref: text(&kept, "payment_ref"), merchant_reference: text(&kept, "merchant_reference") };
-    Some((purchase, get(&kept, "taken").is_truthy()))
+    let kept = parsed(&page::kept(&key(nonce))?).ok()?;
+    Some((purchase(&kept), at(&kept, "taken").is_truthy()))
 }
 
 fn key(nonce: &str) -> String {
-    let mut key = String::from("guichet.return.");
-    key.push_str(nonce);
-    key
+    ["guichet.return.", nonce].concat()
 }

@@ -1,23 +1,22 @@
 //! The hosted checkout page: one intent, paid with its client secret.
 
-use super::call::{How, duration, promise, signal};
+use super::call::{How, duration};
 use super::error::{Stop, not_followed};
-use super::fetch::{Ready, Reply, Wire};
-use super::inputs::Inputs;
-use super::page::{self, now, sleep, unless_called_off};
-use super::quotes::{Asker, Asks, quotes};
-use super::read::{get, object, text};
+use super::fetch::{Reply, Wire};
+use super::instrument::instrument;
+use super::page::{self, now, sleep};
+use super::quotes::{Asks, quotes};
+use super::read::{at, merged, text};
+use super::task::{Answer, Flight, Task, Work, joined};
 use super::{intent_address, options};
-use crate::flow::{AfterLost, Standing, after_lost, pause, redirect_address, tidy_phone};
-use crate::operations::{AttachPaymentMethod, Card, Instrument, ReadPaymentIntent};
-use crate::protocol::{Anyone, Credential, Error, Kind, Operation};
-use crate::values::{ClientSecret, IntentId, IntentStatus, Invalid, Phone};
+use crate::flow::{AfterLost, Standing, after_lost, pause, redirect_address};
+use crate::operations::{AttachPaymentMethod, CalculateFee, Instrument, ListPaymentMethods, ReadPaymentIntent};
+use crate::protocol::Kind;
+use crate::values::{ClientSecret, IntentId, IntentStatus};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::js_sys::{Function, Promise};
-use wasm_bindgen_futures::{JsFuture, future_to_promise};
 
 /// How long `pay` follows a payment where the caller does not say.
 const BUDGET: Duration = Duration::from_secs(600);
@@ -34,148 +33,122 @@ struct Open {
     secret: ClientSecret,
     intent: RefCell<JsValue>,
     redirect_origins: Vec<String>,
-    paying: RefCell<Option<Promise>>,
-}
-
-/// Opens the checkout that an address names, and reads its intent.
-#[wasm_bindgen]
-pub fn open_hosted(given: JsValue, how: JsValue) -> Promise {
-    let called = how.clone();
-    promise(
-        &called,
-        Box::pin(async move {
-            let (id, secret) = intent_address::read(&get(&given, "intent"))?;
-            let open = Open {
-                wire: options::wire(&given)?,
-                id,
-                secret,
-                intent: RefCell::default(),
-                redirect_origins: options::origins(&given, "redirectOrigins")?.unwrap_or_default(),
-                paying: RefCell::default(),
-            };
-            open.look(How::read(&how)?).await?;
-            Ok(HostedPage(Rc::new(open)).into())
-        }),
-    )
+    paying: Flight,
 }
 
 #[wasm_bindgen]
 impl HostedPage {
+    /// Reads the options, and takes the client secret out of the address bar; nothing is sent.
+    #[wasm_bindgen(constructor)]
+    pub fn new(given: &JsValue) -> Result<HostedPage, JsValue> {
+        let (id, secret) = intent_address::read(&at(given, "intent"))?;
+        let (wire, redirect_origins) = (options::wire(given)?, options::origins(given, "redirectOrigins")?);
+        Ok(Self(Rc::new(Open {
+            wire,
+            id,
+            secret,
+            intent: RefCell::default(),
+            redirect_origins,
+            paying: Flight::default(),
+        })))
+    }
+
+    /// One call by its name, with its first argument and how it is to go.
+    pub fn call(&self, name: &str, first: JsValue, how: JsValue) -> Task {
+        let open = Rc::clone(&self.0);
+        let name = name.to_owned();
+        Task::new(async move {
+            let asked = How::read(&how)?;
+            match name.as_str() {
+                "open" => open.look(asked).await.map(|()| JsValue::UNDEFINED),
+                "quotes" => {
+                    let sale = merged(&how, &open.intent.borrow());
+                    quotes(open, &sale, asked).await
+                }
+                _ => {
+                    let own = Rc::clone(&open);
+                    let instrument = instrument(&first)?;
+                    joined(&open.paying, || {
+                        Task::new(own.pay_once(instrument, how.clone(), asked)).start(&at(&how, "signal"))
+                    })
+                    .await
+                }
+            }
+        })
+    }
+
     /// The service's own object, as it was last read.
     pub fn intent(&self) -> JsValue {
         self.0.intent.borrow().clone()
     }
 
-    /// What each way of paying this intent costs.
-    pub fn quotes(&self, how: JsValue) -> Promise {
-        let open = Rc::clone(&self.0);
-        let called = how.clone();
-        promise(
-            &called,
-            Box::pin(async move {
-                let intent = open.intent.borrow().clone();
-                let sale = object(&["amount", "currency", "fee_bearer", "payment_method_types"].map(|name| (name, get(&intent, name))));
-                for name in ["country_code", "codes"] {
-                    super::read::set(&sale, name, &get(&how, name));
-                }
-                quotes(&*open, &sale, How::read(&how)?).await
-            }),
-        )
-    }
-
-    /// Pays with a phone or a card; a second call joins the first.
-    pub fn pay(&self, method: JsValue, how: JsValue) -> Promise {
-        let open = Rc::clone(&self.0);
-        let called = how.clone();
-        promise(
-            &called,
-            Box::pin(async move {
-                let under_way = open.paying.borrow().clone();
-                let paying = match under_way {
-                    Some(paying) => paying,
-                    None => open.begin(&method, &how)?,
-                };
-                JsFuture::from(paying).await.map_err(Stop::Thrown)
-            }),
-        )
-    }
-
     /// Leaves for the `redirect_url` of the intent's own reply.
     pub fn leave(&self) -> Result<(), JsValue> {
-        Ok(self.0.leave()?)
+        let intent = self.0.intent.borrow();
+        let said = ["payment_ref", "merchant_reference", "status"].map(|name| (name, text(&intent, name)));
+        let mut known = vec![("payment_intent", self.0.id.as_str())];
+        known.extend(said.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))));
+        let address = text(&intent, "redirect_url").unwrap_or_default();
+        page::replace(&redirect_address(&address, &self.0.redirect_origins, &known).map_err(not_followed)?)
     }
 }
 
 impl Open {
-    fn begin(self: &Rc<Self>, method: &JsValue, given: &JsValue) -> Result<Promise, Stop> {
-        let instrument = instrument(method)?;
-        let how = How::read(given)?;
-        let budget = duration(given, "budgetMs")?.unwrap_or(BUDGET);
-        let on_status: Option<Function> = get(given, "onStatus").dyn_into().ok();
-        let called_off = signal(given)?;
-        let open = Rc::clone(self);
-        let paying = future_to_promise(async move {
-            let work = async { open.pay(instrument, on_status, how, now() + budget).await };
-            let paid = unless_called_off(Box::pin(work), called_off).await;
-            open.paying.replace(None);
-            paid.map_err(JsValue::from)
-        });
-        self.paying.replace(Some(paying.clone()));
-        Ok(paying)
+    async fn pay_once(self: Rc<Self>, instrument: Instrument, given: JsValue, how: How) -> Answer {
+        let paid = self.pay(&instrument, &given, how).await;
+        self.paying.replace(None);
+        paid
     }
 
-    async fn pay(&self, instrument: Instrument, on_status: Option<Function>, how: How, until: Duration) -> Result<JsValue, Stop> {
+    async fn pay(&self, instrument: &Instrument, given: &JsValue, how: How) -> Answer {
+        let until = now() + duration(given, "budgetMs", BUDGET)?;
+        let on_status = at(given, "onStatus");
         if self.standing().status == IntentStatus::RequiresAction {
-            self.charge(&instrument, how).await?;
+            self.charge(instrument, how).await?;
         }
         let mut told = None;
-        for looks in 1.. {
-            let Standing { status, .. } = self.standing();
+        let mut looks = 1;
+        loop {
+            let status = self.standing().status;
             let intent = self.intent.borrow().clone();
             if told.as_ref() != Some(&status) {
-                if let Some(tell) = &on_status {
-                    let _ = tell.call1(&JsValue::UNDEFINED, &intent);
-                }
-                told = Some(status.clone());
+                page::tell(&on_status, &intent);
             }
             let pause = pause(looks);
             if status.is_final() || status == IntentStatus::RequiresAction || now() + pause >= until {
                 return Ok(intent);
             }
+            told = Some(status);
             sleep(pause, true).await;
             match self.look(how.again()).await {
-                Err(stop) if [Kind::Session, Kind::NotFound, Kind::Unsupported].iter().any(|kind| stop.is(*kind)) => return Err(stop),
-                _ => {}
+                Err(stop) if stop.is_one_of(&[Kind::Session, Kind::NotFound, Kind::Unsupported]) => return Err(stop),
+                _ => looks += 1,
             }
         }
-        Err(Stop::new(Kind::Timeout, "The time was over."))
     }
 
     /// Sends the charge. Where its answer is lost the intent is looked at, and the charge sent again only if it is
     /// known never to have arrived.
     async fn charge(&self, instrument: &Instrument, how: How) -> Result<(), Stop> {
         let before = self.standing();
+        let operation = AttachPaymentMethod::new(self.id.clone(), instrument.clone());
         let mut sendings = 1;
         loop {
-            let operation = AttachPaymentMethod::new(self.id.clone(), instrument.clone());
-            let stop = match self.wire.send(&operation, &self.secret, how.again()).await.and_then(|reply| self.keep(&reply)) {
-                Ok(()) => return Ok(()),
-                Err(stop) => stop,
-            };
-            if stop.status() == Some(409) {
-                // Another tab was first. What the intent is now says more than the refusal.
-                let _ = self.look(how.again()).await;
-                return Err(if self.standing().status.is_final() { settled(stop) } else { stop });
-            }
-            if !stop.may_have_been_done() {
+            let stop =
+                match self.wire.send(&operation, &self.secret, how.again()).await.and_then(|reply| self.keep(&reply)) {
+                    Ok(()) => return Ok(()),
+                    Err(stop) => stop,
+                };
+            let was_refused = !stop.may_have_been_done();
+            // A conflict means that another tab was first: what the intent is now says more than the refusal.
+            if was_refused && stop.status() != 409 || self.look_again(how.again()).await.is_err() {
                 return Err(stop);
             }
-            if self.look_again(how.again()).await.is_err() {
-                return Err(stop);
-            }
-            match after_lost(&before, &self.standing()) {
-                AfterLost::Follow => return Ok(()),
-                AfterLost::SendAgain if sendings < SENDINGS => sendings += 1,
+            let now = self.standing();
+            match after_lost(&before, &now) {
+                _ if was_refused && now.status.is_final() => return Err(settled(&stop)),
+                AfterLost::Follow if !was_refused => return Ok(()),
+                AfterLost::SendAgain if !was_refused && sendings < SENDINGS => sendings += 1,
                 _ => return Err(stop),
             }
         }
@@ -183,26 +156,28 @@ impl Open {
 
     /// Reads the intent, again and again where no answer comes, for as long as one call may take.
     async fn look_again(&self, how: How) -> Result<(), Stop> {
-        for looks in 1.. {
-            let found = self.look(how).await;
-            let is_lost = matches!(&found, Err(stop) if stop.may_have_been_done());
-            if !is_lost || how.left() <= pause(looks) {
-                return found;
+        let mut looks = 1;
+        loop {
+            let pause = pause(looks);
+            match self.look(how).await {
+                Err(stop) if stop.may_have_been_done() && how.left() > pause => sleep(pause, true).await,
+                found => return found,
             }
-            sleep(pause(looks), true).await;
+            looks += 1;
         }
-        Ok(())
     }
 
-    async fn look(&self, how: How) -> Result<(), Stop> {
-        let reply = self.wire.send(&ReadPaymentIntent::new(self.id.clone()), &self.secret, how).await?;
-        self.keep(&reply)
+    fn look(&self, how: How) -> Work<'_, Result<(), Stop>> {
+        Box::pin(async move {
+            let reply = self.wire.send(&ReadPaymentIntent::new(self.id.clone()), &self.secret, how).await?;
+            self.keep(&reply)
+        })
     }
 
     /// Keeps the service's object as the intent that is now.
     fn keep(&self, reply: &Reply) -> Result<(), Stop> {
-        let intent = reply.object()?;
-        if !get(&intent, "status").is_string() {
+        let intent = reply.data();
+        if !at(&intent, "status").is_string() {
             return Err(reply.unreadable());
         }
         self.intent.replace(intent);
@@ -211,65 +186,24 @@ impl Open {
 
     fn standing(&self) -> Standing {
         let intent = self.intent.borrow();
-        Standing { status: IntentStatus::from(text(&intent, "status").unwrap_or_default()), attempts: text(&intent, "attempts") }
-    }
-
-    fn leave(&self) -> Result<(), Stop> {
-        let intent = self.intent.borrow();
-        let redirect_url = text(&intent, "redirect_url").unwrap_or_default();
-        let known = [("payment_intent", Some(self.id.as_str().to_owned())), ("payment_ref", text(&intent, "payment_ref")), ("merchant_reference", text(&intent, "merchant_reference")), ("status", text(&intent, "status"))];
-        let said: Vec<(&str, &str)> = known.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))).collect();
-        let address = redirect_address(&redirect_url, &self.redirect_origins, &said).map_err(|invalid| not_followed(&invalid))?;
-        page::replace(&address).map_err(|_| Stop::new(Kind::Address, "The browser did not go to the redirect_url."))
+        Standing {
+            status: IntentStatus::from(text(&intent, "status").unwrap_or_default()),
+            attempts: text(&intent, "attempts"),
+        }
     }
 }
 
 /// Methods and fees are asked for with the intent's own secret.
 impl Asks for Open {
-    fn read<O: Operation<Role = Anyone>>(&self, operation: &O, how: How) -> Result<Asker<'_>, Stop> {
-        let ready = Ready::new::<O, ClientSecret>(operation)?;
-        Ok(self.wire.send_ready(&ready, self.secret.bearer(), how))
+    fn list(&self, operation: &ListPaymentMethods, how: How) -> Work<'_, Result<Reply, Stop>> {
+        self.wire.send(operation, &self.secret, how)
+    }
+
+    fn fee(&self, operation: &CalculateFee, how: How) -> Work<'_, Result<Reply, Stop>> {
+        self.wire.send(operation, &self.secret, how)
     }
 }
 
-/// What the customer typed. A phone or a card is taken as people write it.
-fn instrument(given: &JsValue) -> Result<Instrument, Stop> {
-    match text(given, "type").as_deref() {
-        Some("mobile_money") => {
-            let mut inputs = Inputs::of(given);
-            match inputs.required("phone", |text| Phone::new(tidy_phone(text))) {
-                Some(phone) => Ok(Instrument::MobileMoney { phone }),
-                None => Err(inputs.refused()),
-            }
-        }
-        Some("card") => {
-            let card = get(given, "card");
-            let mut inputs = Inputs::of(&card);
-            let number = inputs.required("number", |text| digits(text, 12, 19, "A card number has 12 to 19 digits."));
-            let exp_month = inputs.required("exp_month", |text| whole(text, 1, 12, "A month is a number from 1 to 12."));
-            let exp_year = inputs.required("exp_year", |text| whole(text, 2000, 2999, "A year has four digits."));
-            let cvc = inputs.required("cvc", |text| digits(text, 3, 4, "A security code has 3 or 4 digits."));
-            match (number, exp_month, exp_year, cvc) {
-                (Some(number), Some(exp_month), Some(exp_year), Some(cvc)) => {
-                    Ok(Instrument::Card { card: Card { number, exp_month: exp_month as u8, exp_year, cvc } })
-                }
-                _ => Err(inputs.refused()),
-            }
-        }
-        _ => Err(Stop::field("type", "parameter_invalid", "It is mobile_money or card.")),
-    }
-}
-
-fn digits(text: &str, least: usize, most: usize, otherwise: &'static str) -> Result<String, Invalid> {
-    let tidy: String = text.chars().filter(|c| !c.is_whitespace() && *c != '-').collect();
-    let shaped = (least..=most).contains(&tidy.len()) && tidy.bytes().all(|b| b.is_ascii_digit());
-    if shaped { Ok(tidy) } else { Err(Invalid::because(otherwise)) }
-}
-
-fn whole(text: &str, least: u16, most: u16, otherwise: &'static str) -> Result<u16, Invalid> {
-    text.trim().parse().ok().filter(|number| (least..=most).contains(number)).ok_or(Invalid::because(otherwise))
-}
-
-fn settled(stop: Stop) -> Stop {
-    Stop::Failed(Error::new(Kind::Settled, "This payment has come to its end already."), stop.reply())
+fn settled(stop: &Stop) -> Stop {
+    Stop::of(Kind::Settled, "This payment has come to its end already.", "attach_payment_method", &stop.at("reply"))
 }

@@ -1,40 +1,60 @@
 //! Reading what a page gives: every field that is wrong is gathered, so that they come together.
 
-use super::error::Stop;
-use super::read::{get, plain_text};
-use crate::protocol::{Error, FieldError, Kind};
+use super::error::{Stop, field};
+use super::read::{at, text};
 use crate::values::Invalid;
 use wasm_bindgen::JsValue;
+use wasm_bindgen_futures::js_sys::Array;
 
 /// The fields of one argument.
 pub(super) struct Inputs<'a> {
     given: &'a JsValue,
-    wrong: Vec<FieldError>,
+    wrong: Array,
+    message: String,
 }
 
 impl<'a> Inputs<'a> {
     pub(super) fn of(given: &'a JsValue) -> Self {
-        Self { given, wrong: Vec::new() }
+        Self { given, wrong: Array::new(), message: String::new() }
     }
 
     /// A field that must be there.
     pub(super) fn required<T>(&mut self, param: &str, check: impl FnOnce(&str) -> Result<T, Invalid>) -> Option<T> {
-        let value = self.optional(param, check)?;
-        if value.is_none() {
+        let text = self.text(param);
+        if text.is_none() && self.is_absent(param) {
             self.fault(param, "parameter_missing", "It is required.");
         }
-        value
+        self.checked(param, check(&text?))
     }
 
     /// A field that may be absent: `Some(None)` where it is, `None` where it is wrong.
-    pub(super) fn optional<T>(&mut self, param: &str, check: impl FnOnce(&str) -> Result<T, Invalid>) -> Option<Option<T>> {
-        let value = get(self.given, param);
-        if value.is_undefined() || value.is_null() {
-            return Some(None);
+    pub(super) fn optional<T>(
+        &mut self,
+        param: &str,
+        check: impl FnOnce(&str) -> Result<T, Invalid>,
+    ) -> Option<Option<T>> {
+        match self.text(param) {
+            Some(text) => self.checked(param, check(&text)).map(Some),
+            None => self.is_absent(param).then_some(None),
         }
-        let checked = plain_text(&value).ok_or(Invalid::because("It must be a string.")).and_then(|text| check(&text));
+    }
+
+    fn text(&mut self, param: &str) -> Option<String> {
+        let text = text(self.given, param);
+        if text.is_none() && !self.is_absent(param) {
+            self.fault(param, "parameter_invalid", "It must be a string.");
+        }
+        text
+    }
+
+    fn is_absent(&self, param: &str) -> bool {
+        let value = at(self.given, param);
+        value.is_undefined() || value.is_null()
+    }
+
+    fn checked<T>(&mut self, param: &str, checked: Result<T, Invalid>) -> Option<T> {
         match checked {
-            Ok(value) => Some(Some(value)),
+            Ok(value) => Some(value),
             Err(invalid) => {
                 self.fault(param, "parameter_invalid", invalid.reason());
                 None
@@ -42,21 +62,16 @@ impl<'a> Inputs<'a> {
         }
     }
 
+    #[inline(never)]
     fn fault(&mut self, param: &str, code: &str, message: &str) {
-        self.wrong.push(FieldError { param: param.to_owned(), code: code.to_owned(), message: message.to_owned() });
+        self.wrong.push(&field(param, code, message));
+        for part in [param, ": ", message, " "] {
+            self.message.push_str(part);
+        }
     }
 
     /// All that was wrong, as one error.
     pub(super) fn refused(self) -> Stop {
-        let mut message = String::new();
-        for FieldError { param, message: why, .. } in &self.wrong {
-            if !message.is_empty() {
-                message.push(' ');
-            }
-            message.push_str(param);
-            message.push_str(": ");
-            message.push_str(why);
-        }
-        Error::new(Kind::Input, message).with_fields(self.wrong).into()
+        Stop::input(self.message.trim_end(), self.wrong)
     }
 }

@@ -2,133 +2,138 @@
 
 use super::call::How;
 use super::error::{Stop, refuse_secret_key};
-use super::fetch::{Errand, Wire, route, unwrapped};
-use super::page::{self, Guard, within};
-use super::read::{get, maybe, object, text};
-use crate::protocol::{Error, Kind, Method, Repeat, Spec, percent_encode};
+use super::fetch::{Errand, Reply, Wire, unwrapped};
+use super::page;
+use super::read::{at, make, maybe, text};
+use super::task::{Answer, Work, wait_for};
+use crate::protocol::{Kind, Spec, percent_encode};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
-use wasm_bindgen_futures::js_sys::{Function, Promise};
+use wasm_bindgen_futures::js_sys::Array;
 
-const SESSION: Spec = route("merchant_session", Method::Post, Repeat::Always);
-const INTENT: Spec = route("merchant_intent", Method::Post, Repeat::Never);
-const STATUS: Spec = route("merchant_status", Method::Get, Repeat::Always);
+/// The three routes, as errors and `onCall` name them. They are no operations of the interface, and have no path here.
+pub(super) const SESSION: Spec = Spec::post("merchant_session", "").repeatable();
+pub(super) const INTENT: Spec = Spec::post("merchant_intent", "");
+pub(super) const STATUS: Spec = Spec::get("merchant_status", "");
 
 /// Where the merchant's own server answers.
 pub(super) struct Merchant {
-    place: Place,
-    headers: Option<Function>,
-    locale: Option<String>,
-}
-
-enum Place {
-    Nowhere,
-    Routes(String),
-    Functions(JsValue),
+    /// The address of its routes, or an object of functions.
+    place: JsValue,
+    headers: JsValue,
+    locale: JsValue,
 }
 
 impl Merchant {
     pub(super) fn read(options: &JsValue) -> Result<Self, Stop> {
-        let merchant = get(options, "merchant");
-        let place = match merchant.as_string() {
-            Some(root) => {
-                refuse_secret_key(&root)?;
-                Place::Routes(root.trim_end_matches('/').to_owned())
-            }
-            None if merchant.is_object() => Place::Functions(merchant),
-            None => Place::Nowhere,
-        };
-        Ok(Self { place, headers: get(options, "merchantHeaders").dyn_into().ok(), locale: text(options, "locale") })
+        let place = at(options, "merchant");
+        if let Some(root) = place.as_string() {
+            refuse_secret_key(&root)?;
+        }
+        Ok(Self { place, headers: at(options, "merchantHeaders"), locale: at(options, "locale") })
     }
 
+    /// Whether there is someone to ask for this: `session`, `intent`, `status`.
     pub(super) fn has(&self, name: &str) -> bool {
-        match &self.place {
-            Place::Nowhere => false,
-            Place::Routes(_) => true,
-            Place::Functions(functions) => get(functions, name).is_function(),
-        }
+        self.place.is_string() || at(&self.place, name).is_function()
     }
 
     /// What the session route answers: a token, an object, or `null` where nobody is signed in.
-    pub(super) async fn session(&self, wire: &Wire, how: How) -> Result<JsValue, Stop> {
-        if let Place::Functions(functions) = &self.place {
-            return self.ask(functions, "session", None, &SESSION, how).await;
-        }
-        match self.fetch(wire, SESSION, "/session", Some("{}"), how).await {
-            Err(stop) if matches!(stop.status(), Some(401 | 403 | 419)) => Ok(JsValue::NULL),
+    pub(super) async fn session(&self, wire: &Wire, how: How) -> Answer {
+        let nothing = JsValue::UNDEFINED;
+        match self.ask(wire, &SESSION, "session", &nothing, String::from("/session"), Some("{}"), how).await {
+            Err(stop) if stop.status() == 403 || stop.is(Kind::SignedOut) => Ok(JsValue::NULL),
             answer => answer,
         }
     }
 
     /// What the intent route answers to an order.
-    pub(super) async fn intent(&self, wire: &Wire, order: &JsValue, json: &str, how: How) -> Result<JsValue, Stop> {
-        match &self.place {
-            Place::Functions(functions) => self.ask(functions, "intent", Some(order), &INTENT, how).await,
-            _ => self.fetch(wire, INTENT, "/intents", Some(json), how).await.map_err(signed_out),
-        }
+    pub(super) fn intent<'a>(
+        &'a self,
+        wire: &'a Wire,
+        order: &'a JsValue,
+        json: &'a str,
+        how: How,
+    ) -> Work<'a, Answer> {
+        self.ask(wire, &INTENT, "intent", order, String::from("/intents"), Some(json), how)
     }
 
     /// What the status route answers.
-    pub(super) async fn status(&self, wire: &Wire, reference: &JsValue, how: How) -> Result<JsValue, Stop> {
-        if let Place::Functions(functions) = &self.place {
-            return self.ask(functions, "status", Some(reference), &STATUS, how).await;
-        }
+    pub(super) fn status<'a>(&'a self, wire: &'a Wire, reference: &'a JsValue, how: How) -> Work<'a, Answer> {
         let mut path = String::from("/intents/");
         percent_encode(&mut path, &text(reference, "payment_ref").unwrap_or_default());
-        self.fetch(wire, STATUS, &path, None, how).await.map_err(signed_out)
+        self.ask(wire, &STATUS, "status", reference, path, None, how)
     }
 
-    async fn fetch(&self, wire: &Wire, spec: Spec, path: &str, body: Option<&str>, how: How) -> Result<JsValue, Stop> {
-        let Place::Routes(root) = &self.place else { return Err(missing(spec.name)) };
-        let theirs = match &self.headers {
-            Some(headers) => headers.call0(&JsValue::UNDEFINED).map_err(Stop::Thrown)?,
+    #[expect(clippy::too_many_arguments, reason = "a route and the function in its place, asked in one way")]
+    fn ask<'a>(
+        &'a self,
+        wire: &'a Wire,
+        spec: &'static Spec,
+        name: &'static str,
+        first: &'a JsValue,
+        path: String,
+        body: Option<&'a str>,
+        how: How,
+    ) -> Work<'a, Answer> {
+        Box::pin(async move {
+            if let Some(root) = self.place.as_string() {
+                let url = [root.trim_end_matches('/'), &path].concat();
+                let headers = self.headers(body.is_some())?;
+                let init = make(
+                    "method headers body credentials cache",
+                    [spec.method.as_str().into(), headers, maybe(body), "same-origin".into(), "no-store".into()],
+                );
+                return match wire.run(Errand { spec: *spec, url, init, secret: None }, how).await {
+                    // The routes know their customer by a cookie.
+                    Err(stop) if matches!(stop.status(), 401 | 419) => Err(stop.signed_out()),
+                    answer => said(&answer?),
+                };
+            }
+            if !self.has(name) {
+                return Err(Stop::of(
+                    Kind::Unsupported,
+                    "Nobody was named to ask: pass the option merchant, the address of your server's routes or functions in their place.",
+                    spec.name,
+                    &JsValue::UNDEFINED,
+                ));
+            }
+            let given = if first.is_undefined() { Array::new() } else { Array::of1(first) };
+            let answer = wait_for(page::ask(&self.place, name, &given, page::ms(how.left()))).await?;
+            if answer.is_null() {
+                return Err(Stop::of(
+                    Kind::Timeout,
+                    "The time was over before an answer came.",
+                    spec.name,
+                    &JsValue::UNDEFINED,
+                ));
+            }
+            Ok(unwrapped(&at(&answer, "answer")))
+        })
+    }
+
+    fn headers(&self, with_body: bool) -> Answer {
+        let theirs = match self.headers.dyn_ref::<wasm_bindgen_futures::js_sys::Function>() {
+            Some(headers) => headers.call0(&JsValue::UNDEFINED)?,
             None => JsValue::UNDEFINED,
         };
-        let content = body.map(|_| "application/json");
-        let ours = object(&[("accept", "application/json".into()), ("content-type", maybe(content)), ("accept-language", maybe(self.locale.as_deref()))]);
-        let headers = page::headers(&theirs, &ours).map_err(Stop::Thrown)?;
+        let content = with_body.then_some("application/json");
+        let ours = make(
+            "accept content-type accept-language",
+            ["application/json".into(), maybe(content), self.locale.clone()],
+        );
+        let headers = page::headers(&theirs, &ours)?;
         for value in page::said(&headers).lines() {
             refuse_secret_key(value)?;
         }
-        let init = object(&[
-            ("method", spec.method.as_str().into()),
-            ("headers", headers),
-            ("body", maybe(body)),
-            ("credentials", "same-origin".into()),
-            ("cache", "no-store".into()),
-        ]);
-        let mut url = root.clone();
-        url.push_str(path);
-        let reply = wire.run(Errand { spec, url, init, secret: None }, how).await?;
-        // No content is an answer too: nobody.
-        if reply.status == 204 {
-            return Ok(JsValue::NULL);
-        }
-        if reply.body.is_undefined() { Err(reply.unreadable()) } else { Ok(unwrapped(&reply.body)) }
-    }
-
-    /// Calls a merchant's function; what it throws is thrown on.
-    async fn ask(&self, functions: &JsValue, name: &str, first: Option<&JsValue>, spec: &Spec, how: How) -> Result<JsValue, Stop> {
-        let function: Function = get(functions, name).dyn_into().map_err(|_| missing(spec.name))?;
-        let guard = Guard::new();
-        let theirs = object(&[("signal", guard.signal().into()), ("timeoutMs", (how.left().as_secs_f64() * 1000.0).into())]);
-        let answer = match first {
-            Some(first) => function.call2(functions, first, &theirs),
-            None => function.call1(functions, &theirs),
-        };
-        let answer = JsFuture::from(Promise::resolve(&answer.map_err(Stop::Thrown)?));
-        match within(how.left(), Box::pin(answer)).await {
-            Some(answer) => answer.map(|answer| unwrapped(&answer)).map_err(Stop::Thrown),
-            None => Err(Error::new(Kind::Timeout, "The time was over before an answer came.").of(spec.name).into()),
-        }
+        Ok(headers)
     }
 }
 
-fn missing(name: &'static str) -> Stop {
-    Error::new(Kind::Unsupported, "Nobody was named to ask: pass the option merchant, the address of your server's routes or functions in their place.").of(name).into()
-}
-
-/// The merchant's routes know their customer by a cookie.
-fn signed_out(stop: Stop) -> Stop {
-    if matches!(stop.status(), Some(401 | 419)) { Stop::new(Kind::SignedOut, "Nobody is signed in.") } else { stop }
+/// What a route said; no content is an answer too: nobody.
+fn said(reply: &Reply) -> Answer {
+    match (reply.is_json(), reply.is_empty()) {
+        (true, _) => Ok(reply.data()),
+        (false, true) => Ok(JsValue::NULL),
+        (false, false) => Err(reply.unreadable()),
+    }
 }

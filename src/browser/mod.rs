@@ -10,6 +10,7 @@ mod error;
 mod fetch;
 mod hosted;
 mod inputs;
+mod instrument;
 mod intent_address;
 mod merchant;
 mod options;
@@ -17,6 +18,7 @@ mod page;
 mod quotes;
 mod read;
 mod session;
+mod task;
 mod wait;
 
 /// Small, and safe to make where there is one thread.

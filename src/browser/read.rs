@@ -1,51 +1,39 @@
 //! Reading a JavaScript value by name, and making one. Nothing here fails: what is not there is `undefined` or `None`.
 
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::js_sys::{Array, Object, Reflect};
+use wasm_bindgen_futures::js_sys::Array;
 
-#[wasm_bindgen]
+#[wasm_bindgen(raw_module = "../doors.js")]
 extern "C" {
-    #[wasm_bindgen(js_name = String)]
-    fn as_text(value: &JsValue) -> String;
+    /// The member of this name, or by a path of names: `error.code`.
+    pub(super) fn at(value: &JsValue, path: &str) -> JsValue;
+    /// The same where it is a text, or a number as JavaScript writes it.
+    pub(super) fn text(value: &JsValue, path: &str) -> Option<String>;
+    /// The text that JavaScript makes of a value: an `URL` is its address.
+    pub(super) fn any_text(value: &JsValue) -> String;
+    /// `None` for what JSON has no word for.
+    #[wasm_bindgen(catch)]
+    pub(super) fn json(value: &JsValue) -> Result<Option<String>, JsValue>;
+    #[wasm_bindgen(catch)]
+    pub(super) fn parsed(text: &str) -> Result<JsValue, JsValue>;
+    pub(super) fn milliseconds(date: &str) -> f64;
+    #[wasm_bindgen(variadic)]
+    fn object(names: &str, values: Array) -> JsValue;
+    pub(super) fn merged(under: &JsValue, over: &JsValue) -> JsValue;
 }
 
-/// The member of this name.
-pub(super) fn get(value: &JsValue, name: &str) -> JsValue {
-    if value.is_object() || value.is_function() { Reflect::get(value, &name.into()).unwrap_or_default() } else { JsValue::UNDEFINED }
+/// An object of these names (with a space between) and values, without those that are undefined.
+pub(super) fn make<const N: usize>(names: &str, values: [JsValue; N]) -> JsValue {
+    object(names, gathered(&values))
 }
 
-/// The member of this name as text; a number as JavaScript writes it.
-pub(super) fn text(value: &JsValue, name: &str) -> Option<String> {
-    plain_text(&get(value, name))
-}
-
-/// A string, or a number as JavaScript writes it.
-pub(super) fn plain_text(value: &JsValue) -> Option<String> {
-    value.as_string().or_else(|| value.as_f64().map(|_| as_text(value)))
-}
-
-/// The text that JavaScript makes of a value: an `URL` is its address.
-pub(super) fn any_text(value: &JsValue) -> String {
-    as_text(value)
+fn gathered(values: &[JsValue]) -> Array {
+    values.iter().collect()
 }
 
 /// The members of an array; none where it is not one.
 pub(super) fn list(value: &JsValue) -> Vec<JsValue> {
-    if Array::is_array(value) { Array::from(value).iter().collect() } else { Vec::new() }
-}
-
-/// An object with these members, without those that are undefined.
-pub(super) fn object(members: &[(&str, JsValue)]) -> JsValue {
-    let object = Object::new();
-    for (name, value) in members.iter().filter(|(_, value)| !value.is_undefined()) {
-        set(&object, name, value);
-    }
-    object.into()
-}
-
-/// Sets one member of an object of ours.
-pub(super) fn set(object: &JsValue, name: &str, value: &JsValue) {
-    let _ = Reflect::set(object, &name.into(), value);
+    if Array::is_array(value) { Array::from(value).to_vec() } else { Vec::new() }
 }
 
 /// A text, or undefined.

@@ -1,20 +1,19 @@
 //! The customer's session: a token in memory, asked for when it is first needed, renewed when it ends.
 
 use super::call::How;
-use super::client::{Inner, told};
+use super::client::Inner;
 use super::error::{Stop, refuse_secret_key};
 use super::fetch::{Ready, Reply};
-use super::page::{self, now};
-use super::read::{get, object, plain_text, text};
+use super::page::{self, now, today};
+use super::read::{at, make, merged, milliseconds, text};
+use super::task::{Answer, Flight, Task, Work, joined};
 use crate::flow::{Base, Lifetime, State};
 use crate::operations::{RevokeSession, ValidateSession};
-use crate::protocol::{Credential, Kind};
+use crate::protocol::Kind;
 use crate::values::SessionToken;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::js_sys::{Date, Function, Promise};
-use wasm_bindgen_futures::{JsFuture, future_to_promise};
 
 /// The word that the page's other tabs hear when one of them signs out.
 const SIGNED_OUT: &str = "signed_out";
@@ -25,11 +24,11 @@ pub(super) struct Session {
     ended: Cell<bool>,
     /// Counts the sign-outs, so that a token asked for before one is not taken after it.
     age: Cell<u32>,
-    asking: RefCell<Option<Promise>>,
-    tell: Function,
+    asking: Flight,
+    tell: JsValue,
     last_told: Cell<State>,
     channel: String,
-    say: RefCell<Option<Function>>,
+    say: RefCell<Option<JsValue>>,
 }
 
 /// The token at hand.
@@ -44,12 +43,12 @@ struct Held {
 }
 
 impl Session {
-    pub(super) fn new(tell: Function, base: &Base) -> Self {
+    pub(super) fn new(tell: JsValue, base: &Base) -> Self {
         Self {
             held: RefCell::default(),
             ended: Cell::new(false),
             age: Cell::new(0),
-            asking: RefCell::default(),
+            asking: Flight::default(),
             tell,
             last_told: Cell::new(State::None),
             channel: base.with("#guichet"),
@@ -65,7 +64,7 @@ impl Session {
             }
         });
         let say = page::tabs(&inner.session.channel, &hear.into_js_value());
-        inner.session.say.replace(Some(say));
+        inner.session.say.replace(Some(say.into()));
     }
 
     pub(super) fn state(&self) -> State {
@@ -95,19 +94,25 @@ impl Session {
 
     /// Takes the answer of a session route. The token is checked before anything else is done with it.
     fn take(&self, answer: &JsValue) -> Result<(), Stop> {
-        let unreadable = || Stop::new(Kind::Unreadable, "The session route answered neither a token nor a session.");
-        let (token, about) = match answer.as_string() {
-            Some(token) => (token, &JsValue::UNDEFINED),
-            None if answer.is_null() || answer.is_undefined() => return Err(signed_out()),
-            None => (text(answer, "session_token").ok_or_else(unreadable)?, answer),
-        };
+        if answer.is_null() || answer.is_undefined() {
+            return Err(signed_out());
+        }
+        let token = answer.as_string().or_else(|| text(answer, "session_token")).unwrap_or_default();
         refuse_secret_key(&token)?;
         if token.is_empty() {
-            return Err(unreadable());
+            let said = "The session route answered neither a token nor a session.";
+            return Err(Stop::of(Kind::Unreadable, said, super::merchant::SESSION.name, answer));
         }
-        let mut held = Held { token: SessionToken::new(token), life: Lifetime::new(now(), None), expires_at: None, email: None, spent: false };
-        held.learn(about);
+        let mut held = Held {
+            token: SessionToken::new(token),
+            life: Lifetime::new(now(), None),
+            expires_at: None,
+            email: None,
+            spent: false,
+        };
+        held.learn(answer);
         self.held.replace(Some(held));
+        self.ended.set(false);
         self.changed();
         Ok(())
     }
@@ -123,7 +128,7 @@ impl Session {
     fn changed(&self) {
         let state = self.state();
         if self.last_told.replace(state) != state {
-            let _ = self.tell.call1(&JsValue::UNDEFINED, &told(state));
+            page::tell(&self.tell, &state.as_str().into());
         }
     }
 }
@@ -133,56 +138,43 @@ impl Held {
     fn learn(&mut self, about: &JsValue) {
         self.email = text(about, "customer_email").or(self.email.take());
         if let Some(end) = text(about, "expires_at") {
-            let end = Date::parse(&end);
-            self.expires_at = Some(end).filter(|end| end.is_finite());
-            self.life = Lifetime::new(now(), self.expires_at.map(|end| end - Date::now()));
+            self.expires_at = Some(milliseconds(&end)).filter(|end| end.is_finite());
+            self.life = Lifetime::new(now(), self.expires_at.map(|end| end - today()));
         }
     }
 }
 
 impl Inner {
     /// Whether the token at hand is good. It never renews; with no token yet it asks for the first one.
-    pub(super) async fn validate(self: &Rc<Self>, how: How) -> Result<JsValue, Stop> {
+    pub(super) async fn validate(self: &Rc<Self>, how: How) -> Answer {
         let token = match self.token(how, false).await {
-            Ok(token) => token,
             Err(stop) if stop.is(Kind::SignedOut) => return Ok(not_valid("signed_out")),
+            token => token?,
+        };
+        let said = match self.wire.send(&ValidateSession::new(), &token, how).await {
+            Ok(reply) => merged(&make("valid", [true.into()]), &reply.data()),
+            Err(stop) if stop.is(Kind::Session) => {
+                let code = text(&stop.at("code"), "").unwrap_or_default();
+                merged(&not_valid(code.strip_prefix("session_").unwrap_or("unknown")), &stop.at("reply.data"))
+            }
             Err(stop) => return Err(stop),
         };
-        match self.wire.send(&ValidateSession::new(), &token, how).await {
-            Ok(reply) => {
-                let data = reply.data();
-                let data = if data.is_object() { data } else { object(&[]) };
-                if get(&data, "valid").is_undefined() {
-                    super::read::set(&data, "valid", &true.into());
-                }
-                if get(&data, "valid").is_falsy() {
-                    self.session.spend(&token);
-                } else if let Some(held) = self.session.held.borrow_mut().as_mut().filter(|held| held.token == token) {
-                    held.learn(&data);
-                }
-                Ok(data)
-            }
-            Err(stop) if stop.is(Kind::Session) => {
-                self.session.spend(&token);
-                let said = get(&stop.reply(), "data");
-                if get(&said, "valid") == JsValue::FALSE {
-                    return Ok(said);
-                }
-                let code = text(&get(&stop.reply(), "error"), "code").unwrap_or_default();
-                Ok(not_valid(code.strip_prefix("session_").unwrap_or("unknown")))
-            }
-            Err(stop) => Err(stop),
+        if at(&said, "valid").is_falsy() {
+            self.session.spend(&token);
+        } else if let Some(held) = self.session.held.borrow_mut().as_mut().filter(|held| held.token == token) {
+            held.learn(&said);
         }
+        Ok(said)
     }
 
     /// Asks the merchant's server for a token, whatever is at hand, and signs in again where it gives one.
-    pub(super) async fn renew(self: &Rc<Self>, how: How) -> Result<JsValue, Stop> {
+    pub(super) async fn renew(self: &Rc<Self>, how: How) -> Answer {
         self.renewed(how).await?;
         Ok(JsValue::UNDEFINED)
     }
 
     /// Ends the session with the service, and with it every call of every tab until `renew`.
-    pub(super) async fn revoke(self: &Rc<Self>, how: How) -> Result<JsValue, Stop> {
+    pub(super) async fn revoke(self: &Rc<Self>, how: How) -> Answer {
         let token = self.session.held.borrow().as_ref().map(|held| held.token.clone());
         if let Some(token) = token {
             match self.wire.send(&RevokeSession::new(), &token, how).await {
@@ -191,55 +183,62 @@ impl Inner {
             }
         }
         self.session.end();
-        if let Some(say) = &*self.session.say.borrow() {
-            let _ = say.call1(&JsValue::UNDEFINED, &SIGNED_OUT.into());
-        }
+        page::tell(self.session.say.borrow().as_ref().unwrap_or(&JsValue::UNDEFINED), &SIGNED_OUT.into());
         Ok(JsValue::UNDEFINED)
     }
 
     /// Sends with the session's token. A 401 was not executed: one renewal, and it is sent once more.
-    pub(super) async fn with_session(self: &Rc<Self>, ready: Ready, how: How) -> Result<Reply, Stop> {
-        let token = self.token(how, true).await?;
-        let answer = self.wire.send_ready(&ready, token.bearer(), how).await;
-        if !matches!(&answer, Err(stop) if stop.is(Kind::Session)) {
-            return answer;
-        }
-        self.session.spend(&token);
-        let token = self.token(how, true).await?;
-        self.wire.send_ready(&ready, token.bearer(), how).await
+    pub(super) fn with_session(
+        self: &Rc<Self>,
+        ready: Result<Ready, Stop>,
+        how: How,
+    ) -> Work<'static, Result<Reply, Stop>> {
+        let inner = Rc::clone(self);
+        Box::pin(async move {
+            let ready = ready?;
+            let mut renewals = 1;
+            loop {
+                let token = inner.token(how, true).await?;
+                match inner.wire.send_ready(Ok(ready.clone()), Some(token.expose()), how).await {
+                    Err(stop) if renewals > 0 && stop.is(Kind::Session) => inner.session.spend(&token),
+                    answer => return answer,
+                }
+                renewals -= 1;
+            }
+        })
     }
 
     /// The token to send; with `fresh`, not one that has ended or is about to.
-    async fn token(self: &Rc<Self>, how: How, fresh: bool) -> Result<SessionToken, Stop> {
-        if self.session.ended.get() {
-            return Err(signed_out());
-        }
-        let held = self.session.held.borrow().clone();
-        let Some(held) = held else { return self.renewed(how).await };
-        if !fresh || !(held.spent || held.life.is_ending(now())) {
-            return Ok(held.token);
-        }
-        match self.renewed(how).await {
-            // It could not be renewed in its last seconds, and is good for these.
-            Err(stop) if !held.spent && held.life.state(now()) == State::Expiring && stop.may_have_been_done() => Ok(held.token),
-            renewed => renewed,
-        }
+    fn token(self: &Rc<Self>, how: How, fresh: bool) -> Work<'static, Result<SessionToken, Stop>> {
+        let inner = Rc::clone(self);
+        Box::pin(async move {
+            if inner.session.ended.get() {
+                return Err(signed_out());
+            }
+            let held = inner.session.held.borrow().clone();
+            let Some(held) = held else { return inner.renewed(how).await };
+            if !fresh || !(held.spent || held.life.is_ending(now())) {
+                return Ok(held.token);
+            }
+            match inner.renewed(how).await {
+                // It could not be renewed in its last seconds, and is good for these.
+                Err(stop) if !held.spent && held.life.state(now()) == State::Expiring && stop.may_have_been_done() => {
+                    Ok(held.token)
+                }
+                renewed => renewed,
+            }
+        })
     }
 
     /// Asks for a token; who asks meanwhile waits for the same answer.
     async fn renewed(self: &Rc<Self>, how: How) -> Result<SessionToken, Stop> {
-        let under_way = self.session.asking.borrow().clone();
-        let asking = under_way.unwrap_or_else(|| {
-            let inner = Rc::clone(self);
-            let asking = future_to_promise(async move { inner.ask_for_a_token(how).await.map_err(JsValue::from) });
-            self.session.asking.replace(Some(asking.clone()));
-            asking
-        });
-        let answer = JsFuture::from(asking).await.map_err(Stop::Thrown)?;
-        plain_text(&answer).map(SessionToken::new).ok_or_else(signed_out)
+        let inner = Rc::clone(self);
+        joined(&self.session.asking, || Task::new(inner.ask_for_a_token(how)).start(&JsValue::UNDEFINED)).await?;
+        let held = self.session.held.borrow();
+        held.as_ref().map(|held| held.token.clone()).ok_or_else(signed_out)
     }
 
-    async fn ask_for_a_token(self: &Rc<Self>, how: How) -> Result<JsValue, Stop> {
+    async fn ask_for_a_token(self: Rc<Self>, how: How) -> Answer {
         let age = self.session.age.get();
         let answer = self.merchant.session(&self.wire, how).await;
         // Signed out while this was under way: what came is not taken, and another may be asking now.
@@ -248,15 +247,12 @@ impl Inner {
         }
         self.session.asking.replace(None);
         self.session.take(&answer?)?;
-        self.session.ended.set(false);
-        self.session.changed();
-        let held = self.session.held.borrow();
-        Ok(held.as_ref().map_or(JsValue::UNDEFINED, |held| held.token.expose().into()))
+        Ok(JsValue::UNDEFINED)
     }
 }
 
 fn not_valid(reason: &str) -> JsValue {
-    object(&[("valid", false.into()), ("reason", reason.into())])
+    make("valid reason", [false.into(), reason.into()])
 }
 
 fn signed_out() -> Stop {

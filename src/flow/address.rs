@@ -81,7 +81,9 @@ pub fn open(address: &str) -> Opened {
     let segment = path.split_once('/').and_then(|(_, path)| path.rsplit('/').find(|segment| !segment.is_empty()));
     // A fragment that says no secret is the page's own, and stays letter for letter.
     let kept = match fragment {
-        Some(_) if said.iter().any(|piece| SECRETS.contains(&name(piece))) => Some(without(&said, &SECRETS)).filter(|kept| !kept.is_empty()),
+        Some(_) if said.iter().any(|piece| SECRETS.contains(&name(piece))) => {
+            Some(without(&said, &SECRETS)).filter(|kept| !kept.is_empty())
+        }
         fragment => fragment.map(String::from),
     };
     Opened {
@@ -198,7 +200,11 @@ mod tests {
         let allowed = ["https://pay.example.com".to_owned()];
         assert!(checkout_address("https://pay.example.com/checkout/pi_1#client_secret=hush", &allowed).is_ok());
         assert!(checkout_address("https://PAY.example.com:443/checkout", &allowed).is_ok());
-        for other in ["https://evil.example/#client_secret=hush", "https://pay.example.com:8443/#client_secret=hush", "http://localhost/#hush"] {
+        for other in [
+            "https://evil.example/#client_secret=hush",
+            "https://pay.example.com:8443/#client_secret=hush",
+            "http://localhost/#hush",
+        ] {
             let Err(refused) = checkout_address(other, &allowed) else { panic!("{other} was followed") };
             assert!(refused.reason().contains("checkoutOrigins"), "{refused}");
             assert!(!refused.reason().contains("hush"), "{refused}");
@@ -212,10 +218,22 @@ mod tests {
         let said = [("payment_intent", "pi_1"), ("merchant_reference", "ORDER/17 é")];
         let table = [
             ("https://shop.example", "https://shop.example?payment_intent=pi_1&merchant_reference=ORDER%2F17%20%C3%A9"),
-            ("https://shop.example/r?a=1", "https://shop.example/r?a=1&payment_intent=pi_1&merchant_reference=ORDER%2F17%20%C3%A9"),
-            ("https://shop.example/r?", "https://shop.example/r?payment_intent=pi_1&merchant_reference=ORDER%2F17%20%C3%A9"),
-            ("https://shop.example/r?a=1&#end", "https://shop.example/r?a=1&payment_intent=pi_1&merchant_reference=ORDER%2F17%20%C3%A9#end"),
-            ("https://shop.example/r#/done?x=1", "https://shop.example/r?payment_intent=pi_1&merchant_reference=ORDER%2F17%20%C3%A9#/done?x=1"),
+            (
+                "https://shop.example/r?a=1",
+                "https://shop.example/r?a=1&payment_intent=pi_1&merchant_reference=ORDER%2F17%20%C3%A9",
+            ),
+            (
+                "https://shop.example/r?",
+                "https://shop.example/r?payment_intent=pi_1&merchant_reference=ORDER%2F17%20%C3%A9",
+            ),
+            (
+                "https://shop.example/r?a=1&#end",
+                "https://shop.example/r?a=1&payment_intent=pi_1&merchant_reference=ORDER%2F17%20%C3%A9#end",
+            ),
+            (
+                "https://shop.example/r#/done?x=1",
+                "https://shop.example/r?payment_intent=pi_1&merchant_reference=ORDER%2F17%20%C3%A9#/done?x=1",
+            ),
         ];
         for (given, left_for) in table {
             assert_eq!(redirect_address(given, &[], &said).unwrap(), left_for);
@@ -232,10 +250,22 @@ mod tests {
         };
         let of = |id: &str, secret: &str, clean: &str| (id.to_owned(), secret.to_owned(), clean.to_owned());
         let table = [
-            ("https://pay.example/checkout/pi_1#client_secret=s_1", of("pi_1", "s_1", "https://pay.example/checkout/pi_1")),
-            ("https://pay.example/checkout/pi_1?lang=fr#client_secret=s%5F1&a=b", of("pi_1", "s_1", "https://pay.example/checkout/pi_1?lang=fr#a=b")),
-            ("https://pay.example/pay?payment_intent=pi_1&client_secret=s_1&lang=fr", of("pi_1", "s_1", "https://pay.example/pay?payment_intent=pi_1&lang=fr")),
-            ("https://pay.example/checkout/pi_1/?payment_intent_client_secret=s_1", of("pi_1", "s_1", "https://pay.example/checkout/pi_1/")),
+            (
+                "https://pay.example/checkout/pi_1#client_secret=s_1",
+                of("pi_1", "s_1", "https://pay.example/checkout/pi_1"),
+            ),
+            (
+                "https://pay.example/checkout/pi_1?lang=fr#client_secret=s%5F1&a=b",
+                of("pi_1", "s_1", "https://pay.example/checkout/pi_1?lang=fr#a=b"),
+            ),
+            (
+                "https://pay.example/pay?payment_intent=pi_1&client_secret=s_1&lang=fr",
+                of("pi_1", "s_1", "https://pay.example/pay?payment_intent=pi_1&lang=fr"),
+            ),
+            (
+                "https://pay.example/checkout/pi_1/?payment_intent_client_secret=s_1",
+                of("pi_1", "s_1", "https://pay.example/checkout/pi_1/"),
+            ),
             ("https://pay.example/checkout/pi_1#top", of("pi_1", "", "https://pay.example/checkout/pi_1#top")),
             ("https://pay.example", of("", "", "https://pay.example")),
         ];

@@ -18,15 +18,21 @@ impl Base {
     /// or a fragment, and for a path where there is no page.
     pub fn new(text: &str, page_origin: Option<&str>) -> Result<Self, Invalid> {
         if text.contains(['?', '#']) {
-            return Err(Invalid::because("The base address may have no query and no fragment: https://api.example.com."));
+            return Err(Invalid::because(
+                "The base address may have no query and no fragment: https://api.example.com.",
+            ));
         }
         let root = text.trim_end_matches('/');
         let root = root.strip_suffix("/v1").unwrap_or(root).trim_end_matches('/');
         // A page's own path is tried as the address it will be, so that no parser sees more in it than a path.
         if text.starts_with('/') {
-            let origin = page_origin.ok_or(Invalid::because("A path is a base address only where there is a page: give the whole address."))?;
+            let origin = page_origin.ok_or(Invalid::because(
+                "A path is a base address only where there is a page: give the whole address.",
+            ))?;
             if text.starts_with("//") || text.contains('\\') || text.chars().any(|c| c <= ' ' || c == '\u{7f}') {
-                return Err(Invalid::because("The base address is neither a path of this origin nor an absolute address."));
+                return Err(Invalid::because(
+                    "The base address is neither a path of this origin nor an absolute address.",
+                ));
             }
             return Ok(Self { root: root.to_owned(), origin: origin.to_owned() });
         }
@@ -55,7 +61,12 @@ mod tests {
 
     #[test]
     fn v1_is_added_once() {
-        for base in ["https://api.example.com", "https://api.example.com/", "https://api.example.com/v1", "https://api.example.com/v1/"] {
+        for base in [
+            "https://api.example.com",
+            "https://api.example.com/",
+            "https://api.example.com/v1",
+            "https://api.example.com/v1/",
+        ] {
             assert_eq!(Base::new(base, None).unwrap().with("/v1/x"), "https://api.example.com/v1/x");
         }
         let page = Some("https://shop.example");
@@ -69,7 +80,18 @@ mod tests {
     #[test]
     fn a_base_that_leads_elsewhere_is_refused() {
         let page = Some("https://shop.example");
-        for base in ["", "pay", "//evil.example", "/\\evil.example", "/\tpay", "http://api.example.com", "https://u@api.example.com", "https://api.example.com?x", "/pay#x", "javascript:1"] {
+        for base in [
+            "",
+            "pay",
+            "//evil.example",
+            "/\\evil.example",
+            "/\tpay",
+            "http://api.example.com",
+            "https://u@api.example.com",
+            "https://api.example.com?x",
+            "/pay#x",
+            "javascript:1",
+        ] {
             assert!(Base::new(base, page).is_err(), "{base:?}");
         }
         assert!(Base::new("/pay", None).is_err());

@@ -20,9 +20,16 @@ pub struct Unpriced;
 ///
 /// # Errors
 /// [`Unpriced`] where the customer bears the fee and the service did not say the total.
-pub fn price(bearer: FeeBearer, amount: Amount, fee: Option<&str>, total_payable: Option<&str>) -> Result<Price, Unpriced> {
+pub fn price(
+    bearer: FeeBearer,
+    amount: Amount,
+    fee: Option<&str>,
+    total_payable: Option<&str>,
+) -> Result<Price, Unpriced> {
     match bearer {
-        FeeBearer::Merchant => Ok(Price { customer_pays: amount.to_string(), merchant_gets: fee.and_then(|fee| less(amount, fee)) }),
+        FeeBearer::Merchant => {
+            Ok(Price { customer_pays: amount.to_string(), merchant_gets: fee.and_then(|fee| less(amount, fee)) })
+        }
         FeeBearer::Customer => {
             let total = total_payable.filter(|total| Counted::read(total).is_some()).ok_or(Unpriced)?;
             Ok(Price { customer_pays: total.to_owned(), merchant_gets: Some(amount.to_string()) })
@@ -90,7 +97,17 @@ mod tests {
 
     #[test]
     fn with_the_merchant_bearing_the_customer_pays_exactly_the_amount() {
-        for (fee, gets) in [("100", Some("4900")), ("145.10", Some("4854.9")), ("4999.9999", Some("0.0001")), ("5000", Some("0")), ("5001", None), ("0.00001", None), ("-1", None), ("?", None), ("", None)] {
+        for (fee, gets) in [
+            ("100", Some("4900")),
+            ("145.10", Some("4854.9")),
+            ("4999.9999", Some("0.0001")),
+            ("5000", Some("0")),
+            ("5001", None),
+            ("0.00001", None),
+            ("-1", None),
+            ("?", None),
+            ("", None),
+        ] {
             let price = price(FeeBearer::Merchant, amount(), Some(fee), Some("9999")).unwrap();
             assert_eq!((price.customer_pays.as_str(), price.merchant_gets.as_deref()), ("5000", gets), "{fee}");
         }

@@ -62,7 +62,11 @@ pub fn arrival(address: &str) -> Option<Arrival> {
     }
     Some(Arrival {
         nonce: nonce.filter(|nonce| nonce.len() == 22 && nonce.bytes().all(|b| b.is_ascii_alphanumeric())),
-        purchase: Purchase { id, payment_ref: value(&pieces, "payment_ref"), merchant_reference: value(&pieces, "merchant_reference") },
+        purchase: Purchase {
+            id,
+            payment_ref: value(&pieces, "payment_ref"),
+            merchant_reference: value(&pieces, "merchant_reference"),
+        },
         clean: join(before, &without(&pieces, &NAMES), fragment),
     })
 }
@@ -105,7 +109,10 @@ mod tests {
 
     #[test]
     fn a_second_question_mark_is_read() {
-        let back = arrival(&format!("https://shop.example/r?q=who?&guichet_return={N}?payment_intent=pi_1&status=failed?payment_ref=gch_1")).unwrap();
+        let back = arrival(&format!(
+            "https://shop.example/r?q=who?&guichet_return={N}?payment_intent=pi_1&status=failed?payment_ref=gch_1"
+        ))
+        .unwrap();
         assert_eq!(back.nonce.as_deref(), Some(N));
         assert_eq!(back.purchase, purchase("pi_1"));
         assert_eq!(back.clean, "https://shop.example/r?q=who?");
@@ -113,7 +120,12 @@ mod tests {
 
     #[test]
     fn elsewhere_nobody_returns() {
-        for address in ["https://shop.example/", "https://shop.example/?status=open", "https://shop.example/?payment_intent=", "https://shop.example/#guichet_return=1"] {
+        for address in [
+            "https://shop.example/",
+            "https://shop.example/?status=open",
+            "https://shop.example/?payment_intent=",
+            "https://shop.example/#guichet_return=1",
+        ] {
             assert_eq!(arrival(address), None, "{address}");
         }
     }
@@ -122,7 +134,11 @@ mod tests {
     fn a_nonce_of_another_shape_is_none() {
         let long = "x".repeat(23);
         for nonce in ["short", long.as_str(), "0123456789abcdefghij%2F"] {
-            assert_eq!(arrival(&format!("https://shop.example/?guichet_return={nonce}")).unwrap().nonce, None, "{nonce}");
+            assert_eq!(
+                arrival(&format!("https://shop.example/?guichet_return={nonce}")).unwrap().nonce,
+                None,
+                "{nonce}"
+            );
         }
     }
 

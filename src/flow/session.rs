@@ -49,7 +49,8 @@ impl Lifetime {
     /// Less than 30 seconds for a fresh token means that the device's clock is wrong.
     #[must_use]
     pub fn new(now: Duration, left: Option<f64>) -> Self {
-        let left = left.filter(|left| left.is_finite()).map(|left| Duration::from_secs_f64((left / 1000.0).clamp(0.0, LONGEST.as_secs_f64())));
+        let left =
+            left.filter(|left| left.is_finite()).map(|left| Duration::from_millis(left.max(0.0) as u64).min(LONGEST));
         Self { ends_at: left.filter(|left| *left >= MARGIN).map(|left| now + left) }
     }
 

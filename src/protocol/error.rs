@@ -56,6 +56,17 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The kind of a reply whose status is no success, by the table of `decisions.md` 1.
+    #[must_use]
+    pub fn of_refusal(status: u16, code: Option<&str>) -> Self {
+        match status {
+            401 => Self::Session,
+            404 if code == Some("resource_missing") => Self::NotFound,
+            404 | 405 => Self::Unsupported,
+            _ => Self::Refused,
+        }
+    }
+
     /// Its word in JavaScript.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -103,12 +114,7 @@ impl Error {
     /// The error of a reply whose status is no success, by the table of `decisions.md` 1.
     #[must_use]
     pub fn refused(spec: &Spec, status: u16, refusal: Refusal) -> Self {
-        let kind = match status {
-            401 => Kind::Session,
-            404 if refusal.code.as_deref() == Some("resource_missing") => Kind::NotFound,
-            404 | 405 => Kind::Unsupported,
-            _ => Kind::Refused,
-        };
+        let kind = Kind::of_refusal(status, refusal.code.as_deref());
         let retryable = refusal.retryable.unwrap_or(status == 429 || status >= 500);
         let message = match (&refusal.message, kind) {
             (Some(message), _) => message.clone(),

@@ -1,0 +1,275 @@
+import type { GuichetError, Kind } from "./error.js";
+
+export { GuichetError, type FieldError, type Kind } from "./error.js";
+
+/** Makes the client of a page. No I/O and nothing to wait for: it may stand in a module, and be imported on a server. */
+export declare function createGuichet(options: Options): Guichet;
+
+export interface Options {
+  /** Where the service is: `https://api.example.com`, or a path of this origin, `/pay`. `/v1` is added, once. */
+  baseUrl: string | URL;
+  /** The address of the merchant's three routes (`/guichet`), or functions in their place. */
+  merchant?: string | Merchant;
+  /** More headers for the merchant's routes, such as a CSRF token. */
+  merchantHeaders?: () => HeadersInit;
+  /** The origins that a `checkout_url` may lead to. Default: that of `baseUrl`. */
+  checkoutOrigins?: readonly string[];
+  /** How methods and fees are asked for. Default: with the session, or with nothing where `merchant` has none. */
+  publicReads?: "session" | "none";
+  /** The customer's language (`fr`), told to the merchant's routes. */
+  locale?: string;
+  /** Used in place of the browser's own. */
+  fetch?: typeof fetch;
+  /** The wasm, or where it is, in place of the one that the package brings. */
+  wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
+  /** Hears of every request that has ended. No credential and no address is told. */
+  onCall?: (call: Call) => void;
+}
+
+/** One request that has ended. */
+export interface Call {
+  /** `calculate_fee`, or `merchant_session`, `merchant_intent`, `merchant_status` for the merchant's routes. */
+  operation: string;
+  /** Which attempt it was, from 1. */
+  attempt: number;
+  ms: number;
+  status?: number;
+  kind?: Kind;
+  requestId?: string;
+}
+
+/** How a call is to go. */
+export interface How {
+  /** Calls it off: the promise rejects with `signal.reason`. */
+  signal?: AbortSignal;
+  /** How long it may take, all its requests together. Default: 30 000. */
+  timeoutMs?: number;
+}
+
+/**
+ * Functions in place of the merchant's routes. Each may answer the bare object or the service's whole envelope.
+ * What they throw is thrown on.
+ */
+export interface Merchant {
+  /** The customer's session; `null` where nobody is signed in. */
+  session?(how: How): Promise<string | CustomerSession | { data: CustomerSession } | null>;
+  /** The payment intent of an order. The server sets price, customer and reference. */
+  intent?(order: unknown, how: How): Promise<Ticket>;
+  /** How a payment stands, by the server's word. */
+  status?(of: Reference, how: How): Promise<{ status: string; last_payment_error?: LastPaymentError | null }>;
+}
+
+export interface Guichet {
+  readonly session: Session;
+  /** The payment methods of a country. Default: the service's own, CM. */
+  paymentMethods(of?: { country_code?: string }, how?: How): Promise<PaymentMethod[]>;
+  /** The fee of an amount, in the smallest unit of its currency. */
+  fee(of: FeeRequest, how?: How): Promise<FeeBreakdown>;
+  /**
+   * What each active method costs, whom: what costs the customer least comes first. Cards of this country and of others
+   * are asked for apart. A method whose fee cannot be had is listed with its `error`.
+   */
+  quotes(of: QuoteRequest, how?: How): Promise<Quote[]>;
+  /**
+   * Has the merchant's server make a payment intent for an order, and leaves for its `checkout_url`. A second call for the
+   * same order joins the first. It resolves only if the customer comes back to this very page by the back button.
+   *
+   * Rejects with kind `settled` for a payment that has come to its end, `address` for a `checkout_url` that may not be
+   * followed, `signed_out` where nobody is signed in.
+   */
+  checkout(what: { order: unknown }, how?: CheckoutHow): Promise<Outcome>;
+  /**
+   * Who has come back, on the page of the `redirect_url`; `null` elsewhere. Takes its parameters out of the address bar.
+   * Gives the same answer when it is called again.
+   */
+  returned(): Promise<Return | null>;
+  /**
+   * Looks until a payment has come to its end: at the merchant's route first, then at the service. When `budgetMs` is
+   * over it resolves with `pending`. Ship goods on your server's word, never on this.
+   */
+  waitForOutcome(back: Return | Reference, how?: WaitHow): Promise<Outcome>;
+}
+
+/** The customer's session. Its token is in memory only, and is asked for when it is first needed. */
+export interface Session {
+  readonly state: SessionState;
+  readonly expiresAt: Date | undefined;
+  readonly email: string | undefined;
+  /** Whether the token at hand is good. It never renews it; with none yet, it asks for the first. */
+  validate(how?: How): Promise<Validity>;
+  /** Asks the merchant's server for a new token, and signs in again after `revoke`. */
+  renew(how?: How): Promise<void>;
+  /** Signs out, in every tab. Calls reject with kind `signed_out` from then on, until `renew`. */
+  revoke(how?: How): Promise<void>;
+  /** Hears each change of `state`; call what it gives to hear no more. */
+  subscribe(listener: (state: SessionState) => void): () => void;
+}
+
+export type SessionState = "none" | "active" | "expiring" | "expired" | "revoked";
+
+export interface Validity {
+  valid: boolean;
+  customer_email?: string;
+  /** ISO 8601, UTC. */
+  expires_at?: string;
+  /** Why it is not valid: `expired`, `revoked`, `unknown`, `signed_out`, or a word of the service's. */
+  reason?: string;
+}
+
+export interface CustomerSession {
+  session_token: string;
+  customer_email?: string;
+  /** ISO 8601, UTC. */
+  expires_at?: string;
+}
+
+export interface PaymentMethod {
+  /** `svc_mobile_money`. A fee is asked by its code, which is the id without `svc_`. */
+  id: string;
+  name: string;
+  active: boolean;
+  fee_type?: string;
+  /** Two-letter ISO codes. */
+  supported_countries?: string[];
+}
+
+export interface FeeRequest {
+  /** A fee code: `mobile_money`, `card`. */
+  payment_method: string;
+  /** Three-letter ISO code. */
+  currency: string;
+  /** Digits, in the smallest unit: `"5000"` is 5 000 XAF or 50.00 USD. */
+  amount: string;
+  /** Two-letter ISO code of the customer's country. */
+  country_code?: string;
+  /** Default: `local`. */
+  card_type?: CardType;
+}
+
+export type CardType = "local" | "international";
+
+/** The service's own object; figures in the smallest unit. */
+export interface FeeBreakdown {
+  amount: number;
+  currency: string;
+  fee: number;
+  total_payable: number;
+}
+
+export interface QuoteRequest {
+  /** Digits, in the smallest unit. */
+  amount: string;
+  /** Three-letter ISO code. Default: XAF. */
+  currency?: string;
+  /** Who bears the fee. Default: `merchant`, and the customer pays exactly `amount`. */
+  fee_bearer?: "merchant" | "customer";
+  /** Two-letter ISO code. */
+  country_code?: string;
+  /** Only these fee codes. */
+  payment_method_types?: readonly string[];
+  /** Fee codes by method id, where they are not the id without `svc_`. */
+  codes?: Readonly<Record<string, string>>;
+}
+
+/** What one way of paying costs. Every figure is text, as the service sent it, in the smallest unit. */
+export interface Quote {
+  method: PaymentMethod;
+  /** Its fee code: `mobile_money`, `card`. */
+  payment_method: string;
+  /** For cards, which are asked for apart. */
+  card_type?: CardType;
+  currency: string;
+  amount: string;
+  fee?: string;
+  customer_pays?: string;
+  merchant_gets?: string;
+  /** Why there is no price. */
+  error?: GuichetError;
+}
+
+export interface CheckoutHow extends How {
+  /** Default, and so far the only one: `redirect`. */
+  mode?: "redirect";
+}
+
+/** What the merchant's server answers to an order. */
+export interface Ticket {
+  intent: Pick<PaymentIntent, "id" | "checkout_url"> & Partial<PaymentIntent>;
+  /** By it the return is matched: 22 characters of `[0-9A-Za-z]`. */
+  return_nonce?: string;
+}
+
+/** Which payment. */
+export interface Reference {
+  id?: string;
+  payment_ref?: string;
+  merchant_reference?: string;
+}
+
+export interface Return {
+  /** `replayed`: it was taken before. `unmatched`: not a purchase of this tab, good only for asking one's own server. */
+  match: "matched" | "replayed" | "unmatched";
+  reference: Reference;
+}
+
+export interface WaitHow extends How {
+  /** How long to look, by the wall clock. Default: 120 000. `timeoutMs` is for each look. */
+  budgetMs?: number;
+  /** Hears each change of the status: `requires_action`, `processing`, `succeeded`, `failed`, `canceled`. */
+  onStatus?: (status: string) => void;
+}
+
+/** What a purchase has come to, as far as the page knows. */
+export interface Outcome {
+  /** `pending`: not known yet. `dismissed`: the customer turned back. `unknown`: it could not be found out. */
+  state: "succeeded" | "failed" | "canceled" | "pending" | "dismissed" | "unknown";
+  /** The last status that was seen. */
+  status?: string;
+  reference: Reference;
+  /** Why the last attempt was declined. */
+  last_payment_error?: LastPaymentError;
+}
+
+export interface LastPaymentError {
+  /** The stable word: `insufficient_funds`. */
+  code: string;
+  message?: string;
+}
+
+/** The service's own object, with every field that it sent. Those below `metadata` may be absent. */
+export interface PaymentIntent {
+  id: string;
+  object?: "payment_intent";
+  /** Digits, in the smallest unit. */
+  amount: string;
+  /** Three-letter ISO code. */
+  currency: string;
+  /** `requires_action`, `processing`, `succeeded`, `failed`, `canceled`, or a word that this version does not know. */
+  status: string;
+  client_secret?: string;
+  payment_ref?: string;
+  merchant_reference?: string;
+  /** Carries the client secret: for the customer's browser, and for no log. */
+  checkout_url: string;
+  customer?: { firstname?: string; lastname?: string; email?: string };
+  metadata?: Readonly<Record<string, unknown>>;
+
+  fee_bearer?: "merchant" | "customer";
+  /** What the customer pays, once a method is known. */
+  amount_payable?: string;
+  confirmation_method?: "automatic" | "manual";
+  payment_method?: { type: string; phone?: string; brand?: string; last4?: string } | null;
+  /** What the customer has to do: `otp`, `redirect`, `confirm`. */
+  next_action?: { type: string; url?: string } | null;
+  last_payment_error?: LastPaymentError | null;
+  attempts?: number;
+  /** Unix seconds. */
+  created_at?: number;
+  /** ISO 8601, UTC. */
+  expires_at?: string;
+  cancellation_reason?: string | null;
+  redirect_url?: string | null;
+  description?: string;
+  items?: ReadonlyArray<{ name: string; price: number | string; currency: string; quantity: number }> | null;
+  payment_method_types?: readonly string[] | null;
+}
