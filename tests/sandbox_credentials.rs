@@ -1,5 +1,6 @@
 //! Who may do what in the sandbox, and from where: `decisions.md` 4 and 13, over a real socket.
 #![cfg(all(feature = "native", feature = "sandbox"))]
+#![allow(clippy::unwrap_used, reason = "a test that cannot ask has failed")]
 
 #[path = "support/asking.rs"]
 mod asking;

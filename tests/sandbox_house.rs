@@ -1,5 +1,6 @@
 //! What is around the sandbox's service: what it keeps, how it starts and stops, its side door and its hosted page.
 #![cfg(all(feature = "native", feature = "sandbox"))]
+#![allow(clippy::unwrap_used, reason = "a test that cannot ask has failed")]
 
 #[path = "support/asking.rs"]
 mod asking;
@@ -36,6 +37,35 @@ async fn what_was_acknowledged_is_there_after_a_restart() {
     assert_eq!(valid.status, 200);
     let now = self::control(&again, "GET", "/clock", Value::Null).await;
     assert!(now.body["now"].as_i64() >= control.body["now"].as_i64(), "the clock does not go back");
+    again.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_under_way_at_a_stop_is_answered_or_cut_and_what_was_answered_is_kept() {
+    let folder = Folder::new("stop");
+    let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
+    let (url, key) = (format!("{}/v1/payment-intents", sandbox.base_url()), sandbox.secret_key().expose().to_owned());
+    let http = client();
+    let mut asked = Vec::new();
+    for number in 0..64 {
+        let request = http.post(&url).bearer_auth(&key).header("content-type", "application/json");
+        let request = request.body(order(&format!("ORDER-{number}")).to_string());
+        asked.push(tokio::spawn(async move { request.send().await.map(|response| response.status().as_u16()) }));
+    }
+    asked.remove(0).await.unwrap().unwrap();
+    sandbox.stop().await;
+    let mut answered = Vec::new();
+    for (number, answer) in (1..).zip(asked) {
+        if let Ok(status) = answer.await.unwrap() {
+            assert_eq!(status, 201);
+            answered.push(number);
+        }
+    }
+    let again = Sandbox::start_with(folder.config()).await.unwrap();
+    for number in answered {
+        let replayed = first(&again, "POST", "/v1/payment-intents", order(&format!("ORDER-{number}"))).await;
+        assert_eq!(replayed.status, 200, "ORDER-{number} was acknowledged");
+    }
     again.stop().await;
 }
 

@@ -1,5 +1,6 @@
 //! The sandbox's service, asked over a real socket.
 #![cfg(all(feature = "native", feature = "sandbox"))]
+#![allow(clippy::unwrap_used, reason = "a test that cannot ask has failed")]
 
 #[path = "support/asking.rs"]
 mod asking;
@@ -248,6 +249,38 @@ async fn two_merchants_do_not_see_each_other() {
     assert_eq!(other.secret("POST", "/v1/payment-intents", order("ORDER-17")).await.status, 201, "references are each merchant's own");
     one.tenant.clock().advance(1_000).await.unwrap();
     assert!(one.tenant.now().unix() >= other.tenant.now().unix() + 1_000);
+}
+
+#[tokio::test]
+async fn a_list_goes_on_where_it_was_cut_and_skips_nothing() {
+    let (sandbox, shop) = shop().await;
+    let mut made = Vec::new();
+    for number in 0..7 {
+        made.push(text(&shop.intent(&format!("ORDER-{number}")).await["id"]));
+        // Some of one second, some of another.
+        shop.tenant.clock().advance(number % 2).await.unwrap();
+    }
+    let mut listed = Vec::new();
+    let mut path = "/v1/payment-intents?limit=3".to_owned();
+    loop {
+        let page = shop.secret("GET", &path, Value::Null).await;
+        assert_eq!((page.status, &page.body["pagination"]["limit"]), (200, &json!(3)));
+        listed.extend(page.body["data"].as_array().unwrap().iter().map(|intent| text(&intent["id"])));
+        shop.intent(&format!("MEANWHILE-{}", listed.len())).await;
+        let link = page.header("link").map(|link| link.split(['<', '>']).nth(1).unwrap().to_owned());
+        assert_eq!(link.is_some(), page.body["pagination"]["has_more"] == json!(true));
+        match link {
+            Some(next) => path = next,
+            None => break,
+        }
+    }
+    made.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(listed, made);
+    let other = Shop::of(sandbox.merchant().await.unwrap());
+    assert_eq!(other.secret("GET", "/v1/payment-intents", Value::Null).await.body["data"], json!([]));
+    let foreign = other.secret("GET", &format!("/v1/payment-intents?starting_after={}", made[0]), Value::Null).await;
+    assert_eq!((foreign.status, foreign.code()), (422, "parameter_invalid"));
 }
 
 #[tokio::test]

@@ -124,7 +124,7 @@ pub(super) async fn of_merchant(
     let (before, id) = after.map_or((i64::MAX, ""), |intent| (intent.created_at.unix(), intent.id.as_str()));
     let rows = sqlx::query(
         "SELECT id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents \
-         WHERE merchant = $1 AND (created_at < $2 OR (created_at = $2 AND id < $3)) ORDER BY created_at DESC, id DESC LIMIT $4",
+         WHERE merchant = $1 AND (created_at, id) < ($2, $3) ORDER BY created_at DESC, id DESC LIMIT $4",
     )
     .bind(merchant)
     .bind(before)

@@ -144,3 +144,81 @@ async fn write_all(connection: &mut SqliteConnection, writes: &Writes, group: Ve
     }
     Ok(effects)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::rules::{Life, Status, Terms};
+    use crate::sandbox::store::{Location, Store};
+    use crate::values::IntentId;
+
+    #[tokio::test]
+    async fn a_refused_row_does_not_undo_its_group() {
+        let store = Store::open(&Location::Memory).await.unwrap();
+        let group = || {
+            let taken = Write::AddIntent(Box::new(new("pi_2", "ORDER-1")));
+            let stale = Write::SaveIntent(Box::new(Intent { version: 9, ..new("pi_1", "ORDER-1").0 }));
+            let ended = Write::RevokeSession { fingerprint: "unknown".into(), at: Moment::from_unix(1) };
+            let free = Write::AddIntent(Box::new(new("pi_3", "ORDER-3")));
+            vec![Write::AddIntent(Box::new(new("pi_1", "ORDER-1"))), taken, stale, ended, free]
+        };
+        let writes = Writes { intents: IntentWrites::new(), sessions: SessionWrites::new() };
+        assert_eq!(commit(&store.readers, &writes, group()).await.unwrap(), [true, false, false, false, true]);
+        assert!(there(&store, "pi_1").await && there(&store, "pi_3").await && !there(&store, "pi_2").await);
+    }
+
+    #[tokio::test]
+    async fn who_saves_what_someone_else_has_saved_since_is_told_so() {
+        let store = Store::open(&Location::Memory).await.unwrap();
+        let (intent, customer) = new("pi_1", "ORDER-1");
+        assert!(store.add_intent(intent.clone(), customer).await.unwrap());
+        let paid = Intent { life: Life { status: Status::Succeeded, ..Life::new() }, ..intent.clone() };
+        assert!(store.save_intent(paid).await.unwrap());
+        assert!(!store.save_intent(intent.clone()).await.unwrap());
+        let kept = store.intent(&intent.id).await.unwrap().unwrap();
+        assert_eq!((kept.life.status, kept.version), (Status::Succeeded, 2));
+    }
+
+    #[tokio::test]
+    async fn a_group_that_cannot_be_stored_is_not_acknowledged_and_the_next_one_is() {
+        let store = Store::open(&Location::Memory).await.unwrap();
+        sqlx::raw_sql("ALTER TABLE intents RENAME TO elsewhere").execute(&store.readers).await.unwrap();
+        let (intent, customer) = new("pi_1", "ORDER-1");
+        assert!(store.add_intent(intent.clone(), customer.clone()).await.is_err());
+        sqlx::raw_sql("ALTER TABLE elsewhere RENAME TO intents").execute(&store.readers).await.unwrap();
+        assert!(store.add_intent(intent, customer).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn more_rows_than_one_statement_holds_are_all_written() {
+        let store = Store::open(&Location::Memory).await.unwrap();
+        let writes = Writes { intents: IntentWrites::new(), sessions: SessionWrites::new() };
+        let group = (0..203).map(|n| Write::AddIntent(Box::new(new(&format!("pi_{n}"), &format!("ORDER-{n}"))))).collect();
+        assert!(commit(&store.readers, &writes, group).await.unwrap().into_iter().all(|made| made));
+        assert!(there(&store, "pi_0").await && there(&store, "pi_202").await);
+    }
+
+    async fn there(store: &Store, id: &str) -> bool {
+        store.intent(&IntentId::new(id).unwrap()).await.unwrap().is_some()
+    }
+
+    fn new(id: &str, reference: &str) -> (Intent, Customer) {
+        let body = format!(
+            r#"{{"firstname":"Awa","lastname":"Ngo","email":"awa@example.com","amount":"5000","currency":"XAF","description":"Shoes",
+            "merchant_reference":"{reference}","fee_bearer":"merchant","confirmation_method":"automatic","confirm":false}}"#
+        );
+        let intent = Intent {
+            id: IntentId::new(id).unwrap(),
+            merchant: "mch_1".into(),
+            payment_ref: "gch_1".into(),
+            digest: String::new(),
+            terms: Terms::read(&body).unwrap(),
+            body,
+            life: Life::new(),
+            created_at: Moment::from_unix(1),
+            expires_at: Moment::from_unix(2),
+            version: 1,
+        };
+        (intent, Customer { id: format!("cus_{id}"), contact: "awa@example.com".into() })
+    }
+}
