@@ -1,8 +1,9 @@
 // Everything that `guichet` exports, used as a shop's pages would.
 import { createGuichet, GuichetError } from "guichet";
 import type {
-  CustomerSession, FeeBreakdown, Guichet, How, Kind, Merchant, Options, Outcome, PaymentIntent, PaymentMethod, Quote,
-  Reference, Return, Session, Ticket,
+  Call, CardType, CheckoutHow, CustomerSession, FeeBreakdown, FeeRequest, FieldError, Guichet, How, Kind, LastPaymentError,
+  Merchant, Options, Outcome, PaymentIntent, PaymentMethod, Quote, QuoteRequest, Reference, Return, Session, SessionState,
+  Ticket, Validity, WaitHow,
 } from "guichet";
 import * as entry from "guichet";
 import * as beside from "guichet/beside";
@@ -10,7 +11,9 @@ import { type Equal, holds } from "./equal.js";
 
 holds<Equal<keyof typeof entry, "createGuichet" | "GuichetError">>();
 // The entry with its wasm beside it promises the same.
-holds<Equal<typeof beside, typeof entry>>();
+holds<Equal<keyof typeof beside, keyof typeof entry>>();
+holds<Equal<typeof beside.createGuichet, typeof createGuichet>>();
+holds<Equal<typeof beside.GuichetError, typeof GuichetError>>();
 
 const merchant: Merchant = {
   session: async (how: How) => (how.signal?.aborted ? null : "cst_test_1"),
@@ -29,7 +32,8 @@ const options: Options = {
   locale: "fr",
   fetch,
   wasm: "/guichet_core_bg.wasm",
-  onCall: (call) => console.info(call.operation, call.attempt, call.ms.toFixed(), call.status, call.kind, call.requestId),
+  onCall: (call: Call) =>
+    console.info(call.operation, call.attempt, call.ms.toFixed(), call.status, call.kind, call.requestId),
 };
 // @ts-expect-error: there is no client without an address
 createGuichet({});
@@ -38,11 +42,10 @@ const guichet: Guichet = createGuichet(options);
 
 export async function account(how: How): Promise<string | undefined> {
   const session: Session = guichet.session;
-  const validity = await session.validate(how);
+  const validity: Validity = await session.validate(how);
   holds<Equal<typeof validity.valid, boolean>>();
-  const stop: () => void = session.subscribe((state) => {
-    holds<Equal<typeof state, "none" | "active" | "expiring" | "expired" | "revoked">>();
-  });
+  holds<Equal<SessionState, "none" | "active" | "expiring" | "expired" | "revoked">>();
+  const stop: () => void = session.subscribe((state) => holds<Equal<typeof state, SessionState>>());
   await session.renew();
   await session.revoke({ timeoutMs: 2000 });
   stop();
@@ -53,8 +56,11 @@ export async function account(how: How): Promise<string | undefined> {
 
 export async function prices(): Promise<string[]> {
   const methods: PaymentMethod[] = await guichet.paymentMethods({ country_code: "CM" }, { timeoutMs: 5000 });
-  const fee: FeeBreakdown = await guichet.fee({ payment_method: "mobile_money", currency: "XAF", amount: "5000" });
-  const quotes: Quote[] = await guichet.quotes({ amount: "5000", currency: "XAF", fee_bearer: "customer" });
+  const card_type: CardType = "international";
+  const of: FeeRequest = { payment_method: "card", currency: "XAF", amount: "5000", country_code: "CM", card_type };
+  const fee: FeeBreakdown = await guichet.fee(of);
+  const all: QuoteRequest = { amount: "5000", currency: "XAF", fee_bearer: "customer" };
+  const quotes: Quote[] = await guichet.quotes(all, { timeoutMs: 5000 });
   // @ts-expect-error: an amount is text
   await guichet.fee({ payment_method: "card", currency: "XAF", amount: 5000 });
   return quotes.map((quote) => {
@@ -65,23 +71,23 @@ export async function prices(): Promise<string[]> {
 }
 
 export async function pay(): Promise<Outcome["state"]> {
-  const outcome = await guichet.checkout({ order: { id: "17" } }, { mode: "redirect" });
+  const how: CheckoutHow = { mode: "redirect", timeoutMs: 10_000 };
+  const outcome: Outcome = await guichet.checkout({ order: { id: "17" } }, how);
   return outcome.state;
 }
 
 export async function returnPage(signal: AbortSignal): Promise<Outcome | null> {
   const back: Return | null = await guichet.returned();
   if (!back) return null;
-  const outcome: Outcome = await guichet.waitForOutcome(back, {
-    budgetMs: 60_000,
-    signal,
-    onStatus: (status) => console.info(status),
-  });
+  const how: WaitHow = { budgetMs: 60_000, signal, onStatus: (status) => console.info(status) };
+  const outcome: Outcome = await guichet.waitForOutcome(back, how);
+  await guichet.waitForOutcome({ payment_ref: "gch_1" });
   holds<
     Equal<typeof outcome.state, "succeeded" | "failed" | "canceled" | "pending" | "dismissed" | "unknown">
   >();
   const reference: Reference = outcome.reference;
-  console.info(back.match, reference.merchant_reference, outcome.status, outcome.last_payment_error?.code);
+  const declined: LastPaymentError | undefined = outcome.last_payment_error;
+  console.info(back.match, reference.merchant_reference, outcome.status, declined?.code, declined?.message);
   return outcome;
 }
 
@@ -89,11 +95,15 @@ export function explain(problem: unknown): Kind | undefined {
   if (!GuichetError.is(problem)) return undefined;
   const error: Error = problem;
   console.error(error.message, problem.code, problem.status, problem.requestId, problem.operation, problem.retryable);
-  for (const { param, code, message } of problem.fields) console.error(param, code, message);
+  const fields: readonly FieldError[] = problem.fields;
+  for (const { param, code, message } of fields) console.error(param, code, message);
   // What a reply holds is for its reader to look at first.
   holds<Equal<typeof problem.reply, unknown>>();
   return problem.kind;
 }
+
+// @ts-expect-error: errors are made by the package alone
+new GuichetError("refused");
 
 export const session: CustomerSession = {
   session_token: "cst_test_1",

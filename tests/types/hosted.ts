@@ -1,26 +1,41 @@
 // Everything that `guichet/hosted` exports, used as the payment company's own page would.
-import { openHostedCheckout } from "guichet/hosted";
-import type { HostedCheckout } from "guichet/hosted";
+import { GuichetError, openHostedCheckout } from "guichet/hosted";
+import type { FieldError, HostedCheckout, HostedOptions, Instrument, Kind, Payable, PayHow } from "guichet/hosted";
 import * as entry from "guichet/hosted";
 import type { PaymentIntent, Quote } from "guichet";
+import * as shop from "guichet";
 import { type Equal, holds } from "./equal.js";
 
-type _Values = keyof typeof entry;
+holds<Equal<keyof typeof entry, "openHostedCheckout" | "GuichetError">>();
+// One class of errors, whichever entry it comes from.
+holds<Equal<typeof GuichetError, typeof shop.GuichetError>>();
+holds<Equal<Kind, shop.Kind>>();
+holds<Equal<FieldError, shop.FieldError>>();
 
-export async function checkout(signal: AbortSignal): Promise<PaymentIntent> {
-  const page: HostedCheckout = await openHostedCheckout({ baseUrl: "", intent: location.href });
-  const quotes: Quote[] = await page.quotes();
+const payable: Payable = { id: "pi_1", client_secret: "pi_1_secret_1" };
+export const openings: HostedOptions[] = [
+  { baseUrl: "", intent: location.href },
+  { baseUrl: new URL("https://api.example.com"), intent: payable, redirectOrigins: ["https://shop.example.com"] },
+  { baseUrl: "", intent: (address) => new URL(address).searchParams.get("i") ?? payable, onCall: () => {}, fetch },
+];
+
+export async function checkout(options: HostedOptions, signal: AbortSignal): Promise<PaymentIntent> {
+  const page: HostedCheckout = await openHostedCheckout(options, { signal });
+  const quotes: Quote[] = await page.quotes({ country_code: "CM", signal });
   // @ts-expect-error: a way of paying says its type
   await page.pay({ phone: "237670000000" });
-  let intent: PaymentIntent = await page.pay(
-    { type: "mobile_money", phone: "237670000000" },
-    { onStatus: (now) => holds<Equal<typeof now, PaymentIntent>>(), signal },
-  );
+  const how: PayHow = { onStatus: (now) => holds<Equal<typeof now, PaymentIntent>>(), signal, budgetMs: 60_000 };
+  let intent: PaymentIntent = await page.pay({ type: "mobile_money", phone: "237670000000" }, how);
   if (quotes.some((quote) => quote.payment_method === "card")) {
-    const card = { number: "4242424242424242", exp_month: 12, exp_year: 2034, cvc: "123" };
-    intent = await page.pay({ type: "card", card });
+    const card: Instrument = {
+      type: "card",
+      card: { number: "4242424242424242", exp_month: 12, exp_year: 2034, cvc: "123" },
+    };
+    intent = await page.pay(card);
   }
   holds<Equal<typeof page.intent, PaymentIntent>>();
-  page.leave();
+  holds<Equal<ReturnType<typeof page.leave>, void>>();
+  // @ts-expect-error: the intent is read, not set
+  page.intent = intent;
   return intent;
 }

@@ -17,7 +17,7 @@ const COMPILERS: [(&str, &str, &str); 2] =
     [("typescript-oldest", "nodenext", "nodenext"), ("typescript", "bundler", "esnext")];
 
 pub fn check(package: &Path, remark: &mut String) -> Result<()> {
-    no_any(package)?;
+    declarations(package)?;
     let tools = install()?;
     let consumer = consumer(package)?;
     let mut versions = Vec::new();
@@ -36,20 +36,45 @@ pub fn check(package: &Path, remark: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Refuses `any` in what the package declares: it would switch the reader's checks off.
-/// (What is `any` for want of a type is an error of the compilers.)
-fn no_any(package: &Path) -> Result<()> {
-    for entry in fs::read_dir(package)? {
-        let file = entry?.path();
-        if !file.to_string_lossy().ends_with(".d.ts") {
-            continue;
-        }
+/// Reads what the package declares: `any` is refused, for it would switch the reader's checks off (what is `any` for want
+/// of a type is an error of the compilers), and each exported name must be used by the consumer.
+fn declarations(package: &Path) -> Result<()> {
+    let mut used = String::new();
+    for file in ending(".ts", &root().join("tests/types"))? {
+        used.push_str(&fs::read_to_string(file)?);
+    }
+    for file in ending(".d.ts", package)? {
         let text = fs::read_to_string(&file)?;
         if let Some(line) = first_any(&text) {
             bail!("{}:{line} says `any`", file.display());
         }
+        if let Some(name) = exported(&text).find(|name| !used.split(|c| !is_of_a_name(c)).any(|word| word == *name)) {
+            bail!("{} exports `{name}`, which tests/types/ does not use", file.display());
+        }
     }
     Ok(())
+}
+
+fn ending(ending: &str, folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("{} is missing", folder.display()))? {
+        let file = entry?.path();
+        if file.to_string_lossy().ends_with(ending) {
+            found.push(file);
+        }
+    }
+    Ok(found)
+}
+
+/// The names that a file declares and exports; what it only hands on is declared in another.
+fn exported(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().filter_map(|line| {
+        let declared = line.strip_prefix("export ")?;
+        let declared = declared.strip_prefix("declare ").unwrap_or(declared);
+        let (kind, rest) = declared.split_once(' ')?;
+        let name = rest.split(|c| !is_of_a_name(c)).next()?;
+        matches!(kind, "class" | "const" | "function" | "interface" | "type").then_some(name).filter(|n| !n.is_empty())
+    })
 }
 
 /// The line of the first word `any` that is neither in a comment nor in a text.
@@ -147,6 +172,13 @@ mod tests {
     fn any_is_found_where_it_is_a_type() {
         assert_eq!(first_any("export type A = unknown;\nexport type B = any[];"), Some(2));
         assert_eq!(first_any("export const a: Promise<any>;"), Some(1));
+    }
+
+    #[test]
+    fn what_a_file_exports_is_known_by_name() {
+        let source = "export declare function open(o: Options): Open;\nexport interface Options {\nexport type A =\n\
+            interface Hidden {}\nexport { Other } from \"./other.js\";\nexport * from \"./more.js\";";
+        assert_eq!(exported(source).collect::<Vec<_>>(), ["open", "Options", "A"]);
     }
 
     #[test]
