@@ -6,6 +6,7 @@ use guichet::demo::{Shop, ShopConfig};
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::json;
 use std::error::Error;
+use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -85,7 +86,8 @@ struct DemoArgs {
 #[tokio::main]
 async fn main() -> ExitCode {
     let level = std::env::var("GUICHET_LOG").ok().and_then(|level| level.parse().ok()).unwrap_or(LevelFilter::WARN);
-    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).init();
+    let stderr = std::io::stderr;
+    tracing_subscriber::fmt().with_max_level(level).with_ansi(stderr().is_terminal()).with_writer(stderr).init();
     let done = match Guichet::parse().verb {
         Verb::Sandbox(args) => sandbox(args).await,
         Verb::Demo(args) => demo(args).await,

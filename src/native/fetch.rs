@@ -2,7 +2,6 @@
 
 use crate::protocol::{Call, Error, Kind, Method, Patience, Refusal, Repeat, Request, Seen, Spec, Step};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
-use std::error::Error as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
@@ -175,18 +174,22 @@ fn lost(error: &reqwest::Error) -> Lost {
             "The connection to the service ended before its reply was whole.",
         ));
     }
-    let about_trust = std::iter::successors(error.source(), |cause| (*cause).source()).any(|cause| {
-        let wrapped = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        cause.is::<rustls::Error>() || wrapped.is_some_and(|inner| inner.is::<rustls::Error>())
-    });
     Lost::NotSent(Error::new(
         Kind::Offline,
-        if about_trust {
+        if is_about_trust(error) {
             "The service's certificate is not trusted by this machine: no connection was made."
         } else {
             "The service cannot be reached: no connection could be made to its address."
         },
     ))
+}
+
+/// Whether TLS has refused, however deep it is wrapped: an `io::Error` does not name what it wraps as its source.
+fn is_about_trust(error: &(dyn std::error::Error + 'static)) -> bool {
+    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    error.is::<rustls::Error>()
+        || wrapped.is_some_and(|inner| is_about_trust(inner))
+        || error.source().is_some_and(is_about_trust)
 }
 
 /// `Authorization: Bearer …`, marked so that no log shows it.
