@@ -66,7 +66,8 @@ async fn every_credential_fulfils_the_roles_of_the_table() {
     let secret = intent["client_secret"].as_str().unwrap().to_owned();
 
     let create = "/v1/payment-intents";
-    let table: [(&str, &str, [(u16, &str); 4]); 8] = [
+    type Answers = [(u16, &'static str); 4];
+    let table: [(&str, &str, Answers); 8] = [
         // path, then: secret key, session, client secret, none
         ("POST", "/v1/sessions/create", [(422, "parameter_missing"), (403, "role_required"), (403, "role_required"), (401, "authentication_required")]),
         ("POST", create, [(422, "parameter_missing"), (403, "role_required"), (403, "role_required"), (401, "authentication_required")]),

@@ -289,7 +289,8 @@ async fn what_is_malformed_is_told_apart_from_what_is_wrong() {
     let key = shop.key();
     let create = "/v1/payment-intents";
     let deep = format!("{{\"metadata\":{}1{}}}", "[".repeat(40), "]".repeat(40));
-    let table: Vec<(&str, &str, Option<String>, &[(&str, &str)], u16, &str)> = vec![
+    type Row = (&'static str, &'static str, Option<String>, &'static [(&'static str, &'static str)], u16, &'static str);
+    let table: [Row; 12] = [
         ("POST", create, Some("{".into()), &[], 400, "invalid_json"),
         ("POST", create, Some("[]".into()), &[], 400, "body_not_object"),
         ("POST", create, Some(deep), &[], 400, "invalid_json"),

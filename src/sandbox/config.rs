@@ -3,6 +3,16 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// How a sandbox is started. The default is a throwaway: a free port on loopback, and everything in memory.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use guichet::sandbox::{Config, Sandbox};
+///
+/// let config = Config { allow_origins: vec!["https://shop.example".into()], strict: true, ..Config::default() };
+/// let sandbox = Sandbox::start_with(config).await?;
+/// # sandbox.stop().await;
+/// # Ok::<(), guichet::sandbox::StartError>(()) }).unwrap();
+/// ```
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Where it listens; port 0 takes a free one.

@@ -23,8 +23,10 @@ mod replies;
 mod rules;
 mod serve;
 mod store;
+mod tenant;
 mod tokens;
 
 pub use config::{Config, StartError};
-pub use serve::{Clock, Sandbox, Tenant};
+pub use serve::Sandbox;
 pub use store::Unavailable;
+pub use tenant::{Clock, Tenant};

@@ -2,16 +2,17 @@
 
 use super::config::{Config, StartError};
 use super::controls::{self, Door};
-use super::desk::{Desk, Merchant, Merchants};
+use super::desk::{Desk, Merchants};
 use super::keys::Keys;
 use super::mount::{self, refuse};
 use super::pages::{self, Pages};
 use super::problem::Problem;
 use super::rules::Fees;
 use super::store::{Location, Store, Unavailable};
+use super::tenant::{Clock, Tenant, on};
 use super::tokens::{self, InstanceKey};
 use crate::protocol::Envelope;
-use crate::values::{Moment, Secret};
+use crate::values::Secret;
 use axum::Router;
 use axum::serve::ListenerExt;
 use std::io;
@@ -132,8 +133,8 @@ impl Sandbox {
         let (desk, name) = (Arc::clone(&self.desk), name.to_owned());
         let made = on(&self.runtime, async move { desk.merchants.make(&desk.store, &name).await });
         let (merchant, secret_key) = made.await?;
-        let (desk, runtime) = (Arc::clone(&self.desk), self.runtime.clone());
-        Ok(Tenant { clock: Clock { merchant, desk, runtime }, secret_key, base_url: self.base_url.clone() })
+        let clock = Clock::new(merchant, Arc::clone(&self.desk), self.runtime.clone());
+        Ok(Tenant::new(clock, secret_key, self.base_url.clone()))
     }
 
     /// Stops: requests under way are answered, everything is stored, and the port is free when this returns.
@@ -155,83 +156,6 @@ impl std::fmt::Debug for Sandbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sandbox").field("base_url", &self.base_url).finish_non_exhaustive()
     }
-}
-
-/// One merchant of a sandbox.
-pub struct Tenant {
-    clock: Clock,
-    secret_key: Secret,
-    base_url: String,
-}
-
-impl Tenant {
-    /// Its identifier, as the side door names it.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.clock.merchant.id
-    }
-
-    /// Its secret key. Prints as `***`.
-    #[must_use]
-    pub fn secret_key(&self) -> &Secret {
-        &self.secret_key
-    }
-
-    /// The sandbox's address, without `/v1`.
-    #[must_use]
-    pub fn base_url(&self) -> &str {
-        &self.base_url
-    }
-
-    /// Its clock.
-    #[must_use]
-    pub fn clock(&self) -> &Clock {
-        &self.clock
-    }
-
-    /// What its clock shows.
-    #[must_use]
-    pub fn now(&self) -> Moment {
-        self.clock.merchant.now()
-    }
-}
-
-impl std::fmt::Debug for Tenant {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tenant").field("id", &self.id()).field("secret_key", &self.secret_key).finish_non_exhaustive()
-    }
-}
-
-/// A merchant's clock: the wall clock, moved forward.
-pub struct Clock {
-    merchant: Arc<Merchant>,
-    desk: Arc<Desk>,
-    runtime: Handle,
-}
-
-impl Clock {
-    /// Moves it forward by so many seconds, for ever, and says what it shows then.
-    ///
-    /// # Errors
-    /// Where the database cannot be written.
-    pub async fn advance(&self, seconds: u32) -> Result<Moment, Unavailable> {
-        let (desk, merchant) = (Arc::clone(&self.desk), Arc::clone(&self.merchant));
-        on(&self.runtime, async move { desk.merchants.advance(&desk.store, &merchant, seconds).await }).await
-    }
-}
-
-impl std::fmt::Debug for Clock {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Clock").field("now", &self.merchant.now()).finish_non_exhaustive()
-    }
-}
-
-/// Does something with the store on the sandbox's own runtime.
-async fn on<T: Send + 'static>(
-    runtime: &Handle,
-    work: impl Future<Output = Result<T, Unavailable>> + Send + 'static,
-) -> Result<T, Unavailable> {
-    runtime.spawn(work).await.unwrap_or_else(|_| Err(Unavailable::stopped()))
 }
 
 /// What a sandbox that has started tells the one who started it.

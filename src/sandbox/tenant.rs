@@ -1,0 +1,102 @@
+//! A merchant of a running sandbox, for tests in Rust.
+
+use super::desk::{Desk, Merchant};
+use super::store::Unavailable;
+use crate::values::{Moment, Secret};
+use std::sync::Arc;
+use tokio::runtime::Handle;
+
+/// One merchant of a sandbox: its own key, clock, customers and payments. Give each test one.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # let sandbox = guichet::sandbox::Sandbox::start().await?;
+/// let (one, other) = (sandbox.merchant().await?, sandbox.merchant().await?);
+/// one.clock().advance(60).await?;
+/// assert!(one.now() > other.now());
+/// assert_eq!(format!("{:?}", one.secret_key()), "***");
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+pub struct Tenant {
+    clock: Clock,
+    secret_key: Secret,
+    base_url: String,
+}
+
+impl Tenant {
+    pub(super) fn new(clock: Clock, secret_key: Secret, base_url: String) -> Self {
+        Self { clock, secret_key, base_url }
+    }
+
+    /// Its identifier, as the side door names it.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.clock.merchant.id
+    }
+
+    /// Its secret key. Prints as `***`.
+    #[must_use]
+    pub fn secret_key(&self) -> &Secret {
+        &self.secret_key
+    }
+
+    /// The sandbox's address, without `/v1`.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Its clock.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// What its clock shows.
+    #[must_use]
+    pub fn now(&self) -> Moment {
+        self.clock.merchant.now()
+    }
+}
+
+impl std::fmt::Debug for Tenant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tenant").field("id", &self.id()).field("secret_key", &self.secret_key).finish_non_exhaustive()
+    }
+}
+
+/// A merchant's clock: the wall clock, moved forward. [`Tenant`] has an example.
+pub struct Clock {
+    merchant: Arc<Merchant>,
+    desk: Arc<Desk>,
+    runtime: Handle,
+}
+
+impl Clock {
+    pub(super) fn new(merchant: Arc<Merchant>, desk: Arc<Desk>, runtime: Handle) -> Self {
+        Self { merchant, desk, runtime }
+    }
+
+    /// Moves it forward by so many seconds, for ever, and says what it shows then.
+    ///
+    /// # Errors
+    /// Where the database cannot be written.
+    pub async fn advance(&self, seconds: u32) -> Result<Moment, Unavailable> {
+        let (desk, merchant) = (Arc::clone(&self.desk), Arc::clone(&self.merchant));
+        on(&self.runtime, async move { desk.merchants.advance(&desk.store, &merchant, seconds).await }).await
+    }
+}
+
+impl std::fmt::Debug for Clock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Clock").field("now", &self.merchant.now()).finish_non_exhaustive()
+    }
+}
+
+/// Does something with the store on the sandbox's own runtime.
+pub(super) async fn on<T: Send + 'static>(
+    runtime: &Handle,
+    work: impl Future<Output = Result<T, Unavailable>> + Send + 'static,
+) -> Result<T, Unavailable> {
+    runtime.spawn(work).await.unwrap_or_else(|_| Err(Unavailable::stopped()))
+}
