@@ -50,6 +50,7 @@ impl Browser {
         let capabilities = json!({ "goog:chromeOptions": { "args": [
             "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync", "--lang=en",
+            "--force-prefers-reduced-motion",
         ] } });
         let Value::Object(capabilities) = capabilities else { unreachable!("written as an object above") };
         let address = format!("http://127.0.0.1:{port}");
