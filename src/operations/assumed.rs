@@ -71,6 +71,100 @@ impl Served for AttachPaymentMethod {
     }
 }
 
+/// `POST /v1/payment-intents/{id}/confirm`: charge what was attached. Of a `manual` intent, the merchant's server alone.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct ConfirmPaymentIntent {
+    /// The intent.
+    pub id: IntentId,
+}
+
+impl ConfirmPaymentIntent {
+    /// Confirms this intent.
+    #[must_use]
+    pub fn new(id: IntentId) -> Self {
+        Self { id }
+    }
+}
+
+impl Operation for ConfirmPaymentIntent {
+    type Role = Payer;
+    type Output = PaymentIntent;
+    const SPEC: Spec = Spec::post("confirm_payment_intent", "/v1/payment-intents/{id}/confirm").assumed();
+}
+
+impl Served for ConfirmPaymentIntent {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        Some(Self::new(fields.required("id")?))
+    }
+}
+
+/// `POST /v1/payment-intents/{id}/cancel`: call a payment off, while nothing is under way. Again, it changes nothing.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct CancelPaymentIntent {
+    /// The intent.
+    pub id: IntentId,
+}
+
+impl CancelPaymentIntent {
+    /// Cancels this intent.
+    #[must_use]
+    pub fn new(id: IntentId) -> Self {
+        Self { id }
+    }
+}
+
+impl Operation for CancelPaymentIntent {
+    type Role = Payer;
+    type Output = PaymentIntent;
+    const SPEC: Spec = Spec::post("cancel_payment_intent", "/v1/payment-intents/{id}/cancel").assumed().repeatable();
+}
+
+impl Served for CancelPaymentIntent {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        Some(Self::new(fields.required("id")?))
+    }
+}
+
+/// `POST /v1/payment-intents/{id}/answer`: the one-time code that the customer was sent.
+#[derive(Clone, Serialize)]
+#[non_exhaustive]
+pub struct AnswerPaymentIntent {
+    /// The intent.
+    pub id: IntentId,
+    /// The code. Its `Debug` does not show it.
+    pub otp: String,
+}
+
+impl AnswerPaymentIntent {
+    /// Answers this intent with this code.
+    #[must_use]
+    pub fn new(id: IntentId, otp: impl Into<String>) -> Self {
+        Self { id, otp: otp.into() }
+    }
+}
+
+impl fmt::Debug for AnswerPaymentIntent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnswerPaymentIntent").field("id", &self.id).field("otp", &"***").finish()
+    }
+}
+
+impl Operation for AnswerPaymentIntent {
+    type Role = Payer;
+    type Output = PaymentIntent;
+    const SPEC: Spec = Spec::post("answer_payment_intent", "/v1/payment-intents/{id}/answer").assumed();
+}
+
+impl Served for AnswerPaymentIntent {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        let id = fields.required("id");
+        let otp = fields.required("otp");
+        Some(Self::new(id?, otp?))
+    }
+}
+
 /// `GET /v1/payment-intents`: the merchant's payments, the newest first.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]

@@ -3,7 +3,7 @@
 //! An operation begins with its method and path, then one sentence; `# Not shown` says what the document left open and
 //! what was chosen. `assumed` holds what the document does not show at all and a whole service needs.
 //!
-//! To add one: its type here with how it is read, its name in [`every_operation`], the sandbox's handler, its row in
+//! To add one: its type here with how it is read, its name in [`every_operation!`](crate::every_operation), the sandbox's handler, its row in
 //! `tests/interface.rs`, and a browser method if a customer may send it.
 
 mod assumed;
@@ -11,7 +11,10 @@ mod intents;
 mod methods;
 mod sessions;
 
-pub use assumed::{AttachPaymentMethod, Card, Instrument, ListPaymentIntents, ReadPaymentIntent};
+pub use assumed::{
+    AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, Card, ConfirmPaymentIntent, Instrument, ListPaymentIntents,
+    ReadPaymentIntent,
+};
 pub use intents::{CreatePaymentIntent, IntentCustomer, Item, LastPaymentError, PaymentIntent};
 pub use methods::{CalculateFee, FeeBreakdown, ListPaymentMethods, PaymentMethod};
 pub use sessions::{CreateSession, CustomerSession, RevokeSession, RevokedSession, SessionState, ValidateSession};
