@@ -29,7 +29,9 @@ export async function run(task, signal) {
     }
   } finally {
     end.abort();
-    task.free();
+    try {
+      task.free();
+    } catch {} // it met a defect in mid-step, and says so itself
   }
 }
 

@@ -27,7 +27,7 @@ export const failure = (kind, message, operation, retryable, fields = [], reply 
 
 /** The error of a reply: what the service said of it, without the credential it may repeat. */
 export function refusal(kind, otherwise, operation, retryable, { status, body, text, request_id }, secret) {
-  const hush = (said) => (secret ? `${said}`.replaceAll(secret, "***") : `${said}`);
+  const hush = (said) => (secret?.length > 7 ? `${said}`.replaceAll(secret, "***") : `${said}`);
   const error = body?.error;
   const fields = Array.isArray(error?.errors) ? error.errors : [];
   return new GuichetError(kind, hush(body?.message ?? otherwise), {

@@ -9,7 +9,7 @@ use super::quotes::{Asks, quotes};
 use super::read::{at, merged, text};
 use super::task::{Answer, Flight, Task, Work, joined};
 use super::{intent_address, options};
-use crate::flow::{AfterLost, Standing, after_lost, pause, redirect_address};
+use crate::flow::{AfterLost, Standing, after_lost, pause, pause_within, redirect_address};
 use crate::operations::{AttachPaymentMethod, CalculateFee, Instrument, ListPaymentMethods, ReadPaymentIntent};
 use crate::protocol::Kind;
 use crate::values::{ClientSecret, IntentId, IntentStatus};
@@ -114,12 +114,11 @@ impl Open {
             if told.as_ref() != Some(&status) {
                 page::tell(&on_status, &intent);
             }
-            let pause = pause(looks);
-            if status.is_final() || status == IntentStatus::RequiresAction || now() + pause >= until {
-                return Ok(intent);
+            match pause_within(looks, until.saturating_sub(now())) {
+                Some(pause) if !status.is_final() && status != IntentStatus::RequiresAction => sleep(pause, true).await,
+                _ => return Ok(intent),
             }
             told = Some(status);
-            sleep(pause, true).await;
             match self.look(how.again()).await {
                 Err(stop) if stop.is_one_of(&[Kind::Session, Kind::NotFound, Kind::Unsupported]) => return Err(stop),
                 _ => looks += 1,

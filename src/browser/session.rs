@@ -196,14 +196,18 @@ impl Inner {
         let inner = Rc::clone(self);
         Box::pin(async move {
             let ready = ready?;
-            let mut renewals = 1;
+            let mut is_renewed = false;
             loop {
                 let token = inner.token(how, true).await?;
-                match inner.wire.send_ready(Ok(ready.clone()), Some(token.expose()), how).await {
-                    Err(stop) if renewals > 0 && stop.is(Kind::Session) => inner.session.spend(&token),
-                    answer => return answer,
+                let answer = inner.wire.send_ready(Ok(ready.clone()), Some(token.expose()), how).await;
+                if !matches!(&answer, Err(stop) if stop.is(Kind::Session)) {
+                    return answer;
                 }
-                renewals -= 1;
+                inner.session.spend(&token);
+                if is_renewed {
+                    return answer;
+                }
+                is_renewed = true;
             }
         })
     }

@@ -7,7 +7,7 @@ use super::fetch::Ready;
 use super::page::{self, sleep, today};
 use super::read::{at, make, maybe, text};
 use super::task::{Answer, Work};
-use crate::flow::{OutcomeState, pause};
+use crate::flow::{OutcomeState, pause_within};
 use crate::operations::ReadPaymentIntent;
 use crate::protocol::Kind;
 use crate::values::{IntentId, IntentStatus, SessionToken};
@@ -42,11 +42,10 @@ pub(super) async fn wait_for_outcome(inner: &Rc<Inner>, back: JsValue, given: &J
             Err(_) => {}
         }
         let state = OutcomeState::of(&IntentStatus::from(last.clone().unwrap_or_default()));
-        let pause = pause(looks);
-        if state != OutcomeState::Pending || until.left() <= pause {
-            return Ok(outcome(state, last.as_deref(), &reference, problem));
+        match pause_within(looks, until.left()) {
+            Some(pause) if state == OutcomeState::Pending => sleep(pause, true).await,
+            _ => return Ok(outcome(state, last.as_deref(), &reference, problem)),
         }
-        sleep(pause, true).await;
         looks += 1;
     }
 }

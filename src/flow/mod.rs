@@ -18,4 +18,4 @@ pub use paying::{AfterLost, Standing, after_lost, tidy_phone};
 pub use quotes::{Price, Unpriced, by_what_the_customer_pays, card_types, price};
 pub use returns::{Arrival, Match, Purchase, arrival, judge};
 pub use session::{Lifetime, State};
-pub use waiting::{OutcomeState, pause};
+pub use waiting::{OutcomeState, pause, pause_within};

@@ -66,6 +66,13 @@ pub fn pause(looks: u32) -> Duration {
     pause.min(Duration::from_secs(10))
 }
 
+/// The same where only so much time is left: the last looks come closer together, so that one falls near the end.
+/// `None` when there is no use in another.
+#[must_use]
+pub fn pause_within(looks: u32, left: Duration) -> Option<Duration> {
+    (left > Duration::from_millis(250)).then(|| pause(looks).min(left * 3 / 4))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +85,17 @@ mod tests {
         assert_eq!(pause(3), Duration::from_millis(2250));
         assert!((1..100).all(|looks| pause(looks) <= pause(looks + 1)));
         assert_eq!(pause(u32::MAX), Duration::from_secs(10));
+    }
+
+    #[test]
+    fn the_last_look_falls_near_the_end_of_the_budget() {
+        let mut left = Duration::from_secs(20);
+        for looks in 1.. {
+            let Some(pause) = pause_within(looks, left) else { break };
+            assert!(pause < left);
+            left -= pause;
+        }
+        assert!(left <= Duration::from_millis(250));
     }
 
     #[test]

@@ -160,7 +160,7 @@ impl Operation for AnswerPaymentIntent {
 impl Served for AnswerPaymentIntent {
     fn read(fields: &mut Fields) -> Option<Self> {
         let id = fields.required("id");
-        let otp = fields.required("otp");
+        let otp = fields.required::<String>("otp");
         Some(Self::new(id?, otp?))
     }
 }
