@@ -71,7 +71,8 @@ pub(super) fn without(pieces: &[&str], names: &[&str]) -> String {
     query
 }
 
-/// Reads `application/x-www-form-urlencoded`: a `+` is a space, `%C3%A9` is é; what is neither stays as it is.
+/// Reads `application/x-www-form-urlencoded`: a `+` is a space, `%C3%A9` is é; what is neither stays as it is. Bytes that
+/// are no UTF-8 are no text, and say nothing.
 pub(super) fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -89,7 +90,7 @@ pub(super) fn decode(text: &str) -> String {
             _ => bytes.push(byte),
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 fn digit(byte: u8) -> Option<u8> {
@@ -110,6 +111,7 @@ mod tests {
         assert_eq!(decode("ORDER%2F17+caf%C3%A9"), "ORDER/17 café");
         assert_eq!(decode("100%"), "100%");
         assert_eq!(decode("%zz%4"), "%zz%4");
+        assert_eq!(decode("%ff"), "");
     }
 
     #[test]

@@ -83,7 +83,7 @@ fn check_text(text: &str) -> Result<(), Invalid> {
         return Err(Invalid::because("The address holds a backslash."));
     }
     // A parser reads `https:host` and `https:///host` as if the slashes were right; an honest address has two.
-    let authority = text.split_once("://").map(|(_, rest)| rest).unwrap_or_default();
+    let authority = text.split_once(':').and_then(|(_, rest)| rest.strip_prefix("//")).unwrap_or_default();
     if authority.is_empty() || authority.starts_with(['/', '?', '#']) {
         return Err(Invalid::because("The address is not an absolute address: https://example.com/path."));
     }
