@@ -12,7 +12,7 @@ use super::task::{Answer, Flight, Task, Work};
 use super::{checkout, options, wait};
 use crate::operations::{CalculateFee, ListPaymentMethods};
 use crate::protocol::NoCredential;
-use crate::values::{Amount, CardType, Country, Currency, MethodCode, SessionToken};
+use crate::values::{Amount, CardType, Country, Currency, MethodCode};
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -107,7 +107,7 @@ impl Client {
 impl Asks for Rc<Inner> {
     fn list(&self, operation: &ListPaymentMethods, how: How) -> Work<'_, Result<Reply, Stop>> {
         if self.reads_with_session {
-            self.with_session(Ready::new::<_, SessionToken>(operation), how)
+            self.with_session(Ready::new(operation), how)
         } else {
             self.wire.send(operation, &NoCredential, how)
         }
@@ -115,7 +115,7 @@ impl Asks for Rc<Inner> {
 
     fn fee(&self, operation: &CalculateFee, how: How) -> Work<'_, Result<Reply, Stop>> {
         if self.reads_with_session {
-            self.with_session(Ready::new::<_, SessionToken>(operation), how)
+            self.with_session(Ready::new(operation), how)
         } else {
             self.wire.send(operation, &NoCredential, how)
         }

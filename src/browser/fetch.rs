@@ -6,7 +6,8 @@ use super::page::{self, luck, ms, now, sleep};
 use super::read::{at, make, maybe, text};
 use super::task::{Work, wait_for};
 use crate::flow::Base;
-use crate::protocol::{Call, Fulfils, Kind, Operation, Patience, Request, Seen, Spec, Step, assemble};
+use crate::protocol::{Call, Credential, Fulfils, Kind, Operation, Patience, Request, Seen, Spec, Step, assemble};
+use std::marker::PhantomData;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
 
@@ -17,11 +18,12 @@ pub(super) struct Wire {
     pub(super) on_call: JsValue,
 }
 
-/// An operation made into a request, for a credential that may send it.
+/// An operation made into a request, for a credential that may send it and for no other.
 #[derive(Clone)]
-pub(super) struct Ready {
+pub(super) struct Ready<C> {
     spec: Spec,
     request: Request,
+    sender: PhantomData<C>,
 }
 
 /// One request, whomever it goes to.
@@ -39,11 +41,14 @@ pub(super) struct Reply {
     answer: JsValue,
 }
 
-impl Ready {
-    /// Only an operation that a credential of kind `C` may send.
-    pub(super) fn new<O: Operation, C: Fulfils<O::Role>>(operation: &O) -> Result<Self, Stop> {
+impl<C: Credential> Ready<C> {
+    /// Only an operation that a credential of this kind may send.
+    pub(super) fn new<O: Operation>(operation: &O) -> Result<Self, Stop>
+    where
+        C: Fulfils<O::Role>,
+    {
         match assemble(operation) {
-            Ok(request) => Ok(Self { spec: O::SPEC, request }),
+            Ok(request) => Ok(Self { spec: O::SPEC, request, sender: PhantomData }),
             Err(_) => Err(Stop::new(Kind::Input, "The request could not be written.")),
         }
     }
@@ -57,21 +62,29 @@ impl Wire {
         credential: &'a C,
         how: How,
     ) -> Work<'a, Result<Reply, Stop>> {
-        let ready = Ready::new::<O, C>(operation);
-        self.send_ready(ready, credential.bearer(), how)
+        self.send_ready(Ready::new(operation), credential, how)
     }
 
     /// Sends what was made ready for this credential.
-    ///
-    /// No cookie, no referrer, no redirect followed, and no header but these two: a service need allow no more.
-    pub(super) fn send_ready<'a>(
+    pub(super) fn send_ready<'a, C: Credential>(
         &'a self,
-        ready: Result<Ready, Stop>,
+        ready: Result<Ready<C>, Stop>,
+        credential: &'a C,
+        how: How,
+    ) -> Work<'a, Result<Reply, Stop>> {
+        let ready = ready.map(|Ready { spec, request, .. }| (spec, request));
+        self.send_request(ready, credential.bearer(), how)
+    }
+
+    /// No cookie, no referrer, no redirect followed, and no header but these two: a service need allow no more.
+    fn send_request<'a>(
+        &'a self,
+        ready: Result<(Spec, Request), Stop>,
         bearer: Option<&'a str>,
         how: How,
     ) -> Work<'a, Result<Reply, Stop>> {
         Box::pin(async move {
-            let Ready { spec, request } = ready?;
+            let (spec, request) = ready?;
             let authorization = match bearer {
                 Some(bearer) => {
                     refuse_secret_key(bearer)?;

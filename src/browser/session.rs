@@ -190,7 +190,7 @@ impl Inner {
     /// Sends with the session's token. A 401 was not executed: one renewal, and it is sent once more.
     pub(super) fn with_session(
         self: &Rc<Self>,
-        ready: Result<Ready, Stop>,
+        ready: Result<Ready<SessionToken>, Stop>,
         how: How,
     ) -> Work<'static, Result<Reply, Stop>> {
         let inner = Rc::clone(self);
@@ -199,7 +199,7 @@ impl Inner {
             let mut is_renewed = false;
             loop {
                 let token = inner.token(how, true).await?;
-                let answer = inner.wire.send_ready(Ok(ready.clone()), Some(token.expose()), how).await;
+                let answer = inner.wire.send_ready(Ok(ready.clone()), &token, how).await;
                 if !matches!(&answer, Err(stop) if stop.is(Kind::Session)) {
                     return answer;
                 }

@@ -10,7 +10,7 @@ use super::task::{Answer, Work};
 use crate::flow::{OutcomeState, pause_within};
 use crate::operations::ReadPaymentIntent;
 use crate::protocol::Kind;
-use crate::values::{IntentId, IntentStatus, SessionToken};
+use crate::values::{IntentId, IntentStatus};
 use std::rc::Rc;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
@@ -74,7 +74,7 @@ pub(super) fn look<'a>(inner: &'a Rc<Inner>, reference: &'a JsValue, how: How) -
             (None, Some(id)) if inner.merchant.has("session") => {
                 let ready = IntentId::new(id)
                     .map_err(|_| nobody_to_ask())
-                    .and_then(|id| Ready::new::<_, SessionToken>(&ReadPaymentIntent::new(id)));
+                    .and_then(|id| Ready::new(&ReadPaymentIntent::new(id)));
                 match inner.with_session(ready, how).await {
                     Err(stop) if stop.is(Kind::Unsupported) => return Err(nobody_to_ask()),
                     reply => reply?.data(),
