@@ -191,6 +191,14 @@ fn rows() -> Vec<Row> {
                 "type": "card", "card": { "number": "4242424242424242", "exp_month": 12, "exp_year": 2034, "cvc": "123" },
             } })),
         ),
+        row(ConfirmPaymentIntent::new(intent()), "POST", "/v1/payment-intents/pi_1%2F2/confirm", None),
+        row(
+            AnswerPaymentIntent::new(intent(), "012345"),
+            "POST",
+            "/v1/payment-intents/pi_1%2F2/answer",
+            Some(json!({ "otp": "012345" })),
+        ),
+        row(CancelPaymentIntent::new(intent()), "POST", "/v1/payment-intents/pi_1%2F2/cancel", None),
     ]
 }
 

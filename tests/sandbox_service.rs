@@ -5,7 +5,7 @@
 #[path = "support/asking.rs"]
 mod asking;
 
-use asking::{Reply, Shop, body, order};
+use asking::{Reply, Shop, body, card, order, phone};
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
 
@@ -335,14 +335,6 @@ async fn shop() -> (Sandbox, Shop) {
     let sandbox = Sandbox::start().await.unwrap();
     let shop = Shop::of(sandbox.merchant().await.unwrap());
     (sandbox, shop)
-}
-
-fn phone(number: &str) -> Value {
-    json!({ "payment_method": { "type": "mobile_money", "phone": number } })
-}
-
-fn card(number: &str) -> Value {
-    json!({ "payment_method": { "type": "card", "card": { "number": number, "exp_month": 12, "exp_year": 2034, "cvc": "123" } } })
 }
 
 fn text(value: &Value) -> String {

@@ -1,8 +1,9 @@
 use super::fetch::{Answer, Fetch};
 use super::{ClientBuilder, CustomerClient, ReturnKey, SecretKey};
 use crate::operations::{
-    AttachPaymentMethod, CalculateFee, CreatePaymentIntent, CreateSession, CustomerSession, FeeBreakdown, Instrument,
-    ListPaymentIntents, ListPaymentMethods, PaymentIntent, PaymentMethod, ReadPaymentIntent,
+    AnswerPaymentIntent, AttachPaymentMethod, CalculateFee, CancelPaymentIntent, ConfirmPaymentIntent,
+    CreatePaymentIntent, CreateSession, CustomerSession, FeeBreakdown, Instrument, ListPaymentIntents,
+    ListPaymentMethods, PaymentIntent, PaymentMethod, ReadPaymentIntent,
 };
 use crate::protocol::{Error, Fulfils, Kind, Operation, Patience, assemble, decode};
 use crate::values::{Email, IntentId, SessionToken};
@@ -80,6 +81,33 @@ impl Client {
     /// As [`Client::send`]; code `intent_not_confirmable` for an intent that takes no payment now.
     pub async fn attach_payment_method(&self, id: &IntentId, instrument: Instrument) -> Result<PaymentIntent, Error> {
         self.send(AttachPaymentMethod::new(id.clone(), instrument)).await
+    }
+
+    /// `POST /v1/payment-intents/{id}/confirm`: charge what the customer attached, of an intent with `manual`
+    /// confirmation. It is not sent again when its answer is lost: read the intent first. A decision.
+    ///
+    /// # Errors
+    /// As [`Client::send`]; code `intent_not_confirmable` where no method is attached, or the charge has been asked for.
+    pub async fn confirm_payment_intent(&self, id: &IntentId) -> Result<PaymentIntent, Error> {
+        self.send(ConfirmPaymentIntent::new(id.clone())).await
+    }
+
+    /// `POST /v1/payment-intents/{id}/answer`: the one-time code that the customer was sent. A decision.
+    ///
+    /// # Errors
+    /// As [`Client::send`]; code `intent_not_confirmable` where no code is waited for. A wrong code is no error: it is
+    /// the intent's `last_payment_error`.
+    pub async fn answer_payment_intent(&self, id: &IntentId, otp: &str) -> Result<PaymentIntent, Error> {
+        self.send(AnswerPaymentIntent::new(id.clone(), otp)).await
+    }
+
+    /// `POST /v1/payment-intents/{id}/cancel`: call a payment off, while nothing is under way. It can be repeated. A
+    /// decision.
+    ///
+    /// # Errors
+    /// As [`Client::send`]; code `intent_not_cancelable` for an intent that is being paid, or has ended otherwise.
+    pub async fn cancel_payment_intent(&self, id: &IntentId) -> Result<PaymentIntent, Error> {
+        self.send(CancelPaymentIntent::new(id.clone())).await
     }
 
     /// `POST /v1/sessions/create`: a token with which this customer's browser acts for 30 minutes.

@@ -28,6 +28,7 @@ macro_rules! every_operation {
             CreateSession ValidateSession RevokeSession
             ListPaymentMethods CalculateFee
             CreatePaymentIntent ReadPaymentIntent AttachPaymentMethod ListPaymentIntents
+            ConfirmPaymentIntent AnswerPaymentIntent CancelPaymentIntent
         }
     };
 }

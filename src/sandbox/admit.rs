@@ -73,8 +73,13 @@ fn role<R: Role>(caller: Caller) -> Result<Caller, Problem> {
     if R::admits(caller.kind()) {
         return Ok(caller);
     }
-    let message = format!("This operation asks for the role {}, which this credential does not fulfil.", R::NAME);
-    Err(Problem::new(StatusCode::FORBIDDEN, "role_required", message))
+    Err(role_required(R::NAME))
+}
+
+/// The refusal of a credential that does not fulfil a role.
+pub(super) fn role_required(role: &str) -> Problem {
+    let message = format!("This operation asks for the role {role}, which this credential does not fulfil.");
+    Problem::new(StatusCode::FORBIDDEN, "role_required", message)
 }
 
 /// Refuses a session that has ended.

@@ -1,6 +1,6 @@
 //! Why a request was refused, and how that is written: the error envelope of `decisions.md` 1.
 
-use super::rules::Status;
+use super::rules::Conflict;
 use super::store::Unavailable;
 use crate::protocol::FieldFault;
 use crate::values::IntentId;
@@ -51,9 +51,9 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "resource_missing", format!("There is no such {what}."))
     }
 
-    /// A move that the state of an intent does not allow.
-    pub(super) fn state(code: &'static str, status: Status) -> Self {
-        let message = format!("The payment intent is {} and takes no other payment method.", status.as_str());
+    /// A move that the state of an intent does not allow; the sentence names the state.
+    pub(super) fn state(code: &'static str, conflict: Conflict) -> Self {
+        let message = format!("The payment intent is {} {}", conflict.status.as_str(), conflict.why);
         Self::new(StatusCode::CONFLICT, code, message)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Secrets are `Serialize` nowhere: what a reply carries of them is exposed here, and only here.
 
-use super::rules::{Fees, Intent, ListedMethod, PayingWith, Session};
+use super::rules::{Fees, Intent, ListedMethod, NextAction, PayingWith, Session};
 use super::tokens::InstanceKey;
 use crate::values::{Currency, Moment, SessionToken};
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
         amount: terms.amount.to_string(),
         currency: terms.currency.as_str(),
         status: life.status.as_str(),
-        checkout_url: format!("{public_origin}/checkout/{}#client_secret={}", intent.id, client_secret.expose()),
+        checkout_url: checkout_url(intent, key, public_origin),
         client_secret: client_secret.expose(),
         payment_ref: &intent.payment_ref,
         merchant_reference: &terms.merchant_reference,
@@ -33,7 +33,10 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
         amount_payable: intent.amount_payable(fees).map(|amount| amount.to_string()),
         confirmation_method: terms.confirmation_method.as_str(),
         payment_method: life.paying_with.as_ref().map(payment_method),
-        next_action: life.next_action.map(|action| NextActionReply { r#type: action.as_str() }),
+        next_action: life.next_action.map(|action| NextActionReply {
+            r#type: action.as_str(),
+            url: (action == NextAction::Redirect).then(|| challenge_url(intent, key, public_origin)),
+        }),
         last_payment_error: life.declined.map(|decline| DeclineReply { code: decline.code(), message: decline.message() }),
         attempts: life.attempts,
         created_at: intent.created_at.unix(),
@@ -44,6 +47,17 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
         payment_method_types: terms.payment_method_types.as_deref(),
         cancellation_reason: life.cancellation.map(|reason| reason.as_str()),
     })
+}
+
+/// Where the customer pays. The secret is in the fragment, which reaches no log and no `Referer`.
+pub(super) fn checkout_url(intent: &Intent, key: &InstanceKey, public_origin: &str) -> String {
+    format!("{public_origin}/checkout/{}#client_secret={}", intent.id, key.client_secret(&intent.id).expose())
+}
+
+/// The page of the card's issuer, in the round that the intent is in.
+fn challenge_url(intent: &Intent, key: &InstanceKey, public_origin: &str) -> String {
+    let token = key.challenge(&intent.id, intent.life.attempts);
+    format!("{public_origin}/checkout/{}/challenge#token={}", intent.id, token.expose())
 }
 
 #[derive(Serialize)]
@@ -101,6 +115,8 @@ enum PaymentMethodReply<'a> {
 #[derive(Serialize)]
 struct NextActionReply {
     r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
 }
 
 #[derive(Serialize)]

@@ -53,6 +53,14 @@ impl InstanceKey {
         ClientSecret::new(format!("{id}_secret_{}", base62(&code, 43)))
     }
 
+    /// What the issuer's page of an intent is opened with, in its n-th round. It is good for that page alone.
+    pub(super) fn challenge(&self, id: &IntentId, round: u32) -> Secret {
+        let mut mac = self.0.clone();
+        mac.update(format!("challenge:{round}:{id}").as_bytes());
+        let code: [u8; 32] = mac.finalize().into_bytes().into();
+        Secret::new(base62(&code, 43))
+    }
+
     /// The intent that a text is the client secret of.
     pub(super) fn intent_of(&self, text: &str) -> Option<IntentId> {
         let id = IntentId::new(text.split_once("_secret_")?.0).ok()?;

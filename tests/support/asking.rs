@@ -29,6 +29,10 @@ impl Reply {
         self.headers.get(name)?.to_str().ok()
     }
 
+    pub fn message(&self) -> &str {
+        self.body["message"].as_str().unwrap_or_default()
+    }
+
     pub fn code(&self) -> &str {
         self.body["error"]["code"].as_str().unwrap_or_default()
     }
@@ -69,6 +73,30 @@ impl Shop {
         let path = format!("/v1/payment-intents/{}/payment-method", intent["id"].as_str().unwrap());
         self.ask("POST", &path, intent["client_secret"].as_str(), fields).await
     }
+}
+
+impl Shop {
+    /// Moves an intent as its customer does: `confirm`, `cancel`, `answer`.
+    pub async fn move_on(&self, intent: &Value, verb: &str, fields: Value) -> Reply {
+        let path = format!("/v1/payment-intents/{}/{verb}", intent["id"].as_str().unwrap());
+        self.ask("POST", &path, intent["client_secret"].as_str(), fields).await
+    }
+
+    /// An intent as it stands now.
+    pub async fn read(&self, intent: &Value) -> Value {
+        let path = format!("/v1/payment-intents/{}", intent["id"].as_str().unwrap());
+        self.secret("GET", &path, Value::Null).await.body["data"].clone()
+    }
+}
+
+/// A body that attaches a phone.
+pub fn phone(number: &str) -> Value {
+    json!({ "payment_method": { "type": "mobile_money", "phone": number } })
+}
+
+/// A body that attaches a card.
+pub fn card(number: &str) -> Value {
+    json!({ "payment_method": { "type": "card", "card": { "number": number, "exp_month": 12, "exp_year": 2034, "cvc": "123" } } })
 }
 
 /// A client that knows nothing of this crate.

@@ -1,11 +1,11 @@
-//! Payment intents.
+//! Payment intents: made, read, listed.
 
 use super::{Desk, Done, Handle, Merchant, Page};
-use crate::operations::{AttachPaymentMethod, CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
+use crate::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
 use crate::sandbox::admit::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
-use crate::sandbox::rules::{Intent, Life, Terms, read_instrument};
+use crate::sandbox::rules::{Intent, Life, Terms};
 use crate::sandbox::store::Customer;
 use crate::sandbox::tokens;
 use crate::values::{IntentId, Moment};
@@ -61,37 +61,9 @@ impl Handle<ListPaymentIntents> for Desk {
     }
 }
 
-impl Handle<AttachPaymentMethod> for Desk {
-    async fn handle(&self, caller: Caller, operation: AttachPaymentMethod) -> Result<Done, Problem> {
-        let with = read_instrument(&operation.payment_method).ok_or_else(|| {
-            Problem::field(
-                "payment_method.card.number",
-                "test_card_required",
-                "The sandbox takes test cards alone, such as 4242424242424242. The number was neither kept nor logged.",
-            )
-        })?;
-        loop {
-            let (mut intent, now) = self.intent_of(&caller, &operation.id).await?;
-            if !intent.terms.takes(with.kind()) {
-                let message = format!("This payment does not take {}.", with.kind());
-                return Err(Problem::field("payment_method.type", "payment_method_unavailable", message));
-            }
-            let next = intent.life.attach(&intent.terms, with.clone(), now);
-            match next.map_err(|conflict| Problem::state("intent_not_confirmable", conflict.0))? {
-                None => return Ok(Done::ok(self.reply(&intent))),
-                Some(life) => intent.life = life,
-            }
-            if self.store.save_intent(intent.clone()).await? {
-                return Ok(Done::ok(self.reply(&intent.at(now))));
-            }
-            // Someone was faster: look again, and rule on what is there now.
-        }
-    }
-}
-
 impl Desk {
     /// The intent a caller asks for, as it stands now; 404 unless it is theirs.
-    async fn intent_of(&self, caller: &Caller, id: &IntentId) -> Result<(Intent, Moment), Problem> {
+    pub(super) async fn intent_of(&self, caller: &Caller, id: &IntentId) -> Result<(Intent, Moment), Problem> {
         let missing = || Problem::missing("payment intent");
         let intent = self.store.intent(id).await?.ok_or_else(missing)?;
         let theirs = match caller {
@@ -108,7 +80,7 @@ impl Desk {
         Ok((intent.at(now), now))
     }
 
-    fn reply(&self, intent: &Intent) -> String {
+    pub(super) fn reply(&self, intent: &Intent) -> String {
         replies::intent(intent, &self.instance_key, &self.fees, &self.public_origin)
     }
 }

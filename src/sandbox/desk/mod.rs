@@ -3,6 +3,7 @@
 mod intents;
 mod merchants;
 mod methods;
+mod moves;
 mod sessions;
 
 pub(super) use merchants::{Merchant, Merchants};

@@ -6,9 +6,18 @@ use include_dir::{Dir, include_dir};
 
 static PAGE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/www/checkout");
 
-/// A file of the page. Not the page itself, which is a template.
+/// A file of the pages. Not the pages themselves, which have addresses of their own.
 pub(super) fn embedded(path: &str) -> Response<Body> {
-    let (status, kind, body) = match PAGE.get_file(path).filter(|_| path != "index.html") {
+    if path.ends_with(".html") { file("") } else { file(path) }
+}
+
+/// A page that is no template.
+pub(super) fn page(name: &str) -> Response<Body> {
+    file(name)
+}
+
+fn file(path: &str) -> Response<Body> {
+    let (status, kind, body) = match PAGE.get_file(path) {
         Some(file) => (StatusCode::OK, kind(path), Body::from(file.contents())),
         None => (StatusCode::NOT_FOUND, "text/plain; charset=utf-8", Body::from("There is no such file.")),
     };
@@ -22,6 +31,7 @@ pub(super) fn embedded(path: &str) -> Response<Body> {
 fn kind(path: &str) -> &'static str {
     match path.rsplit('.').next() {
         Some("css") => "text/css; charset=utf-8",
+        Some("html") => "text/html; charset=utf-8",
         Some("js") => "text/javascript; charset=utf-8",
         Some("svg") => "image/svg+xml",
         _ => "application/octet-stream",

@@ -1,5 +1,6 @@
 //! The hosted checkout page, under `/checkout`. It uses the npm package as any page would.
 
+mod challenge;
 mod files;
 
 use super::desk::Desk;
@@ -38,6 +39,7 @@ struct Checkout<'a> {
 pub(super) fn routes(pages: Arc<Pages>) -> Router {
     Router::new()
         .route("/checkout/{id}", get(checkout))
+        .route("/checkout/{id}/challenge", get(challenge::page).post(challenge::decide))
         .route("/checkout/assets/{*path}", get(asset))
         // Read anew each time: whoever builds the package reloads the page.
         .nest_service("/checkout/package", ServeDir::new(&pages.package))
@@ -93,7 +95,8 @@ fn page(status: StatusCode, text: String) -> Response<Body> {
 /// With the headers that everything under `/checkout` has.
 async fn guarded(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // What a page is told (`no-store`) is not kept; the page itself may be, and is asked for again.
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));

@@ -18,6 +18,8 @@ pub(in crate::sandbox) enum PayingWith {
 pub(in crate::sandbox) enum Behaviour {
     /// Waits for a one-time code before anything is charged.
     AsksForCode,
+    /// Sends the customer to the card's issuer before anything is charged.
+    AsksForRedirect,
     /// Declined so many seconds later.
     Declines { after: u32, decline: Decline },
     /// Never comes to an end.
@@ -36,6 +38,7 @@ pub(in crate::sandbox) enum Decline {
     FraudBlocked,
     Generic,
     IncorrectCvc,
+    IncorrectOtp,
     InsufficientFunds,
     LimitExceeded,
     PayerNotFound,
@@ -87,6 +90,7 @@ fn test_card(card: &Card) -> Option<PayingWith> {
         "4000000000000069" => declines(Decline::ExpiredCard),
         "4000000000000127" => declines(Decline::IncorrectCvc),
         "4000000000000119" => declines(Decline::ProcessingError),
+        "4000000000003220" => (CardType::Local, Behaviour::AsksForRedirect),
         _ => return None,
     };
     let brand = if card.number.starts_with('5') { "mastercard" } else { "visa" };
@@ -139,6 +143,7 @@ impl Decline {
             Self::FraudBlocked => "fraud_blocked",
             Self::Generic => "generic_decline",
             Self::IncorrectCvc => "incorrect_cvc",
+            Self::IncorrectOtp => "incorrect_otp",
             Self::InsufficientFunds => "insufficient_funds",
             Self::LimitExceeded => "limit_exceeded",
             Self::PayerNotFound => "payer_not_found",
@@ -156,13 +161,14 @@ impl Decline {
             Self::FraudBlocked => "The payment was blocked.",
             Self::Generic => "The card was declined.",
             Self::IncorrectCvc => "The security code is not right.",
+            Self::IncorrectOtp => "The one-time code is not right.",
             Self::InsufficientFunds => "There is not enough money in the account.",
             Self::LimitExceeded => "The payment is above the limit of the account.",
             Self::PayerNotFound => "No mobile money account belongs to this phone.",
             Self::PayerTimeout => "The payment was not approved on the phone in time.",
             Self::ProcessingError => "The card could not be processed.",
             Self::ProviderUnavailable => "The operator cannot be reached now.",
-            Self::RejectedByPayer => "The payment was refused on the phone.",
+            Self::RejectedByPayer => "The payer refused the payment.",
         }
     }
 
@@ -171,6 +177,7 @@ impl Decline {
         match self {
             Self::ExpiredCard
             | Self::IncorrectCvc
+            | Self::IncorrectOtp
             | Self::InsufficientFunds
             | Self::PayerTimeout
             | Self::ProcessingError
@@ -221,6 +228,27 @@ mod tests {
         let kept = serde_json::to_string(&card("4242424242424242").unwrap()).unwrap();
         assert!(kept.contains("4242") && !kept.contains("42424242"), "{kept}");
         assert_eq!(card("4000008260000000").unwrap().card_type(), CardType::International);
+    }
+
+    #[test]
+    fn every_test_card_does_what_the_table_says() {
+        let declines = |decline| Behaviour::Declines { after: 0, decline };
+        let table = [
+            ("4242424242424242", Behaviour::Succeeds { after: 0 }),
+            ("5555555555554444", Behaviour::Succeeds { after: 0 }),
+            ("4000008260000000", Behaviour::Succeeds { after: 0 }),
+            ("4000000000000002", declines(Decline::Generic)),
+            ("4000000000009995", declines(Decline::InsufficientFunds)),
+            ("4000000000000069", declines(Decline::ExpiredCard)),
+            ("4000000000000127", declines(Decline::IncorrectCvc)),
+            ("4000000000000119", declines(Decline::ProcessingError)),
+            ("4000000000003220", Behaviour::AsksForRedirect),
+            ("4000000000000341", declines(Decline::Generic)),
+        ];
+        for (number, behaviour) in table {
+            let card = Card { number: number.into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
+            assert_eq!(read_instrument(&Instrument::Card { card }).unwrap().behaviour(), behaviour, "{number}");
+        }
     }
 
     #[test]

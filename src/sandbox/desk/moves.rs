@@ -1,0 +1,108 @@
+//! What moves a payment intent: a method, a confirmation, a code, the issuer's word, a cancellation.
+
+use super::{Desk, Done, Handle};
+use crate::operations::{AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent};
+use crate::protocol::{Merchant as MerchantRole, Role};
+use crate::sandbox::admit::{Caller, role_required};
+use crate::sandbox::problem::Problem;
+use crate::sandbox::replies;
+use crate::sandbox::rules::{Cancellation, Intent, Life, read_instrument};
+use crate::sandbox::tokens::same;
+use crate::values::{ConfirmationMethod, IntentId, Moment};
+
+const NOT_CONFIRMABLE: &str = "intent_not_confirmable";
+
+impl Handle<AttachPaymentMethod> for Desk {
+    async fn handle(&self, caller: Caller, operation: AttachPaymentMethod) -> Result<Done, Problem> {
+        let with = read_instrument(&operation.payment_method).ok_or_else(|| {
+            Problem::field(
+                "payment_method.card.number",
+                "test_card_required",
+                "The sandbox takes test cards alone, such as 4242424242424242. The number was neither kept nor logged.",
+            )
+        })?;
+        self.change(&caller, &operation.id, |intent, now| {
+            if !intent.terms.takes(with.kind()) {
+                let message = format!("This payment does not take {}.", with.kind());
+                return Err(Problem::field("payment_method.type", "payment_method_unavailable", message));
+            }
+            intent.life.attach(&intent.terms, with.clone(), now).map_err(|conflict| Problem::state(NOT_CONFIRMABLE, conflict))
+        })
+        .await
+    }
+}
+
+impl Handle<ConfirmPaymentIntent> for Desk {
+    async fn handle(&self, caller: Caller, operation: ConfirmPaymentIntent) -> Result<Done, Problem> {
+        self.change(&caller, &operation.id, |intent, now| {
+            if intent.terms.confirmation_method == ConfirmationMethod::Manual && !matches!(caller, Caller::Merchant(_)) {
+                return Err(role_required(MerchantRole::NAME));
+            }
+            intent.life.confirm(now).map(Some).map_err(|conflict| Problem::state(NOT_CONFIRMABLE, conflict))
+        })
+        .await
+    }
+}
+
+impl Handle<AnswerPaymentIntent> for Desk {
+    async fn handle(&self, caller: Caller, operation: AnswerPaymentIntent) -> Result<Done, Problem> {
+        self.change(&caller, &operation.id, |intent, now| {
+            intent.life.answer(&operation.otp, now).map(Some).map_err(|conflict| Problem::state(NOT_CONFIRMABLE, conflict))
+        })
+        .await
+    }
+}
+
+impl Handle<CancelPaymentIntent> for Desk {
+    async fn handle(&self, caller: Caller, operation: CancelPaymentIntent) -> Result<Done, Problem> {
+        let by = match caller {
+            Caller::Merchant(_) => Cancellation::RequestedByMerchant,
+            _ => Cancellation::RequestedByCustomer,
+        };
+        self.change(&caller, &operation.id, |intent, now| {
+            intent.life.cancel(by, now).map_err(|conflict| Problem::state("intent_not_cancelable", conflict))
+        })
+        .await
+    }
+}
+
+impl Desk {
+    /// The customer's word at the card's issuer, and the address where the checkout goes on. A page that is opened again,
+    /// or whose answer was lost, is led on without effect; a token of no round of this intent is told nothing.
+    pub(in crate::sandbox) async fn challenged(&self, id: &IntentId, token: &str, approved: bool) -> Result<String, Problem> {
+        let caller = Caller::ClientSecret(id.clone());
+        loop {
+            let (mut intent, now) = self.intent_of(&caller, id).await?;
+            // Every round is compared, so that the time says nothing of which.
+            let rounds = (0..=intent.life.attempts).filter(|round| same(self.instance_key.challenge(id, *round).expose(), token));
+            let round = rounds.last().ok_or_else(|| Problem::missing("payment intent"))?;
+            let onward = replies::checkout_url(&intent, &self.instance_key, &self.public_origin);
+            match intent.life.challenged(approved, now).filter(|_| round == intent.life.attempts) {
+                None => return Ok(onward),
+                Some(life) => intent.life = life,
+            }
+            if self.store.save_intent(intent).await? {
+                return Ok(onward);
+            }
+        }
+    }
+
+    /// Loads, rules, saves; and rules again where someone was faster. A rule that gives nothing has no effect.
+    async fn change(
+        &self,
+        caller: &Caller,
+        id: &IntentId,
+        rule: impl Fn(&Intent, Moment) -> Result<Option<Life>, Problem>,
+    ) -> Result<Done, Problem> {
+        loop {
+            let (mut intent, now) = self.intent_of(caller, id).await?;
+            match rule(&intent, now)? {
+                None => return Ok(Done::ok(self.reply(&intent))),
+                Some(life) => intent.life = life,
+            }
+            if self.store.save_intent(intent.clone()).await? {
+                return Ok(Done::ok(self.reply(&intent.at(now))));
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The page of the card's issuer, as the sandbox plays it: where a card that asks for a redirect sends its customer.
+
+use super::{Pages, files};
+use crate::protocol::Envelope;
+use crate::sandbox::mount::{plain, read_body, read_object, refuse};
+use crate::sandbox::problem::Problem;
+use crate::sandbox::tokens;
+use crate::values::IntentId;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{Response, StatusCode};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The page. It is the same for everyone: what it is about is in the address's fragment, which reaches no server.
+pub(super) async fn page() -> Response<Body> {
+    files::page("challenge.html")
+}
+
+/// The customer's word. The token in the body is the page's own; no cookie and no credential is read.
+pub(super) async fn decide(State(pages): State<Arc<Pages>>, Path(id): Path<String>, request: Request) -> Response<Body> {
+    let request_id = tokens::id("req_");
+    match decided(&pages, id, request).await {
+        Ok(checkout_url) => {
+            let said = json!({ "status_code": 200, "response_type": "success", "data": { "checkout_url": checkout_url } });
+            plain(StatusCode::OK, said.to_string(), &request_id)
+        }
+        Err(problem) => refuse(problem, &request_id, Envelope::Standard),
+    }
+}
+
+async fn decided(pages: &Pages, id: String, request: Request) -> Result<String, Problem> {
+    let (parts, body) = request.into_parts();
+    let fields = read_object(&parts.headers, &read_body(body).await?)?;
+    let approved = match fields.get("decision").and_then(Value::as_str) {
+        Some("approve") => true,
+        Some("refuse") => false,
+        _ => return Err(Problem::field("decision", "parameter_invalid", "The decision is approve or refuse.")),
+    };
+    let token = fields.get("token").and_then(Value::as_str).unwrap_or_default();
+    let id = IntentId::new(id).map_err(|_| Problem::missing("payment intent"))?;
+    pages.desk.challenged(&id, token, approved).await
+}

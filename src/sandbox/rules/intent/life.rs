@@ -1,0 +1,377 @@
+//! An intent's life, `decisions.md` 3: what each event makes of it, and where it stands at a moment.
+//!
+//! **A final status is final, and no attempt is made while another is under way.**
+
+use super::{Cancellation, NextAction, Status, Terms};
+use crate::sandbox::rules::{Behaviour, Decline, PayingWith};
+use crate::values::Moment;
+use serde::{Deserialize, Serialize};
+
+/// How many attempts an intent has.
+const MOST_ATTEMPTS: u32 = 3;
+/// The one-time code that is right.
+const RIGHT_CODE: &str = "123456";
+
+/// What changes.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(in crate::sandbox) struct Life {
+    pub(in crate::sandbox) status: Status,
+    /// How many attempts have begun.
+    pub(in crate::sandbox) attempts: u32,
+    pub(in crate::sandbox) paying_with: Option<PayingWith>,
+    pub(in crate::sandbox) next_action: Option<NextAction>,
+    /// How the attempt under way will end.
+    pub(in crate::sandbox) settlement: Option<Settlement>,
+    /// Why the last attempt was declined.
+    pub(in crate::sandbox) declined: Option<Decline>,
+    pub(in crate::sandbox) cancellation: Option<Cancellation>,
+    /// The statuses it came to after its making, and when (Unix seconds).
+    #[serde(default)]
+    pub(in crate::sandbox) passages: Vec<(i64, Status)>,
+}
+
+/// When an attempt ends, and how.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(in crate::sandbox) struct Settlement {
+    settles_at: i64,
+    /// Paid, where there is none.
+    decline: Option<Decline>,
+}
+
+/// A move that the intent's state does not allow.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::sandbox) struct Conflict {
+    /// Where the intent stands.
+    pub(in crate::sandbox) status: Status,
+    /// The rest of the sentence "The payment intent is processing …".
+    pub(in crate::sandbox) why: &'static str,
+}
+
+impl Life {
+    /// The life of an intent that was just made.
+    pub(in crate::sandbox) fn new() -> Self {
+        Self {
+            status: Status::RequiresAction,
+            attempts: 0,
+            paying_with: None,
+            next_action: None,
+            settlement: None,
+            declined: None,
+            cancellation: None,
+            passages: Vec::new(),
+        }
+    }
+
+    /// Where it stands at a moment: an attempt whose end has come has ended, and a customer who was not heard of for
+    /// too long is not waited for.
+    #[must_use]
+    pub(in crate::sandbox) fn at(mut self, now: Moment, expires_at: Moment) -> Self {
+        if self.status == Status::Processing
+            && let Some(settlement) = self.settlement.filter(|settlement| settlement.settles_at <= now.unix())
+        {
+            self.settlement = None;
+            self.declined = settlement.decline;
+            let ended = match settlement.decline {
+                None => Status::Succeeded,
+                Some(decline) if decline.can_be_mended() && self.attempts < MOST_ATTEMPTS => Status::RequiresAction,
+                Some(_) => Status::Failed,
+            };
+            self.comes_to(ended, settlement.settles_at);
+        }
+        if self.status == Status::RequiresAction && now >= expires_at {
+            // An attempt that ran past the expiry and was declined then leaves nothing to wait for.
+            let since = self.passages.last().map_or(0, |(at, _)| *at);
+            self.ends_by(Cancellation::Expired, expires_at.unix().max(since));
+        }
+        self
+    }
+
+    /// A customer attaches a method, at a moment whose state this is. `Ok(None)` when it has no effect.
+    ///
+    /// # Errors
+    /// [`Conflict`] where another method is attached to an intent that no longer takes one.
+    pub(in crate::sandbox) fn attach(&self, terms: &Terms, with: PayingWith, now: Moment) -> Result<Option<Self>, Conflict> {
+        if self.status != Status::RequiresAction {
+            // Attach is the charge, so a repeat of it must be harmless: someone has lost the answer.
+            let repeated = self.paying_with.as_ref() == Some(&with);
+            return if repeated { Ok(None) } else { Err(self.conflict("and takes no other payment method.")) };
+        }
+        let behaviour = with.behaviour();
+        let attached = Self { paying_with: Some(with), next_action: None, declined: None, ..self.clone() };
+        Ok(Some(if terms.charges_on_attach() {
+            attached.begin(behaviour, now)
+        } else {
+            Self { next_action: Some(NextAction::Confirm), ..attached }
+        }))
+    }
+
+    /// The attached method is to be charged.
+    ///
+    /// # Errors
+    /// [`Conflict`] where there is none, or where the charge has been asked for already.
+    pub(in crate::sandbox) fn confirm(&self, now: Moment) -> Result<Self, Conflict> {
+        if self.status != Status::RequiresAction {
+            return Err(self.conflict("and is not confirmed again."));
+        }
+        match (self.next_action, &self.paying_with) {
+            (Some(NextAction::Otp), _) => Err(self.conflict("and waits for the customer's one-time code.")),
+            (Some(NextAction::Redirect), _) => Err(self.conflict("and waits for the customer at the card's issuer.")),
+            (_, None) => Err(self.conflict("and has no payment method: attach one first.")),
+            (Some(NextAction::Confirm) | None, Some(with)) => Ok(Self { next_action: None, ..self.clone() }.begin(with.behaviour(), now)),
+        }
+    }
+
+    /// The customer gives the one-time code that they were sent.
+    ///
+    /// # Errors
+    /// [`Conflict`] where none is waited for.
+    pub(in crate::sandbox) fn answer(&self, code: &str, now: Moment) -> Result<Self, Conflict> {
+        if self.status != Status::RequiresAction || self.next_action != Some(NextAction::Otp) {
+            return Err(self.conflict("and waits for no one-time code."));
+        }
+        let decline = (code.trim() != RIGHT_CODE).then_some(Decline::IncorrectOtp);
+        Ok(self.clone().attempt(Some(Settlement { settles_at: now.unix(), decline }), now))
+    }
+
+    /// The customer approves or refuses the payment at the card's issuer. `None` where that is not waited for: it has
+    /// been decided, or the customer pays another way.
+    pub(in crate::sandbox) fn challenged(&self, approved: bool, now: Moment) -> Option<Self> {
+        let waits = self.status == Status::RequiresAction && self.next_action == Some(NextAction::Redirect);
+        let decline = (!approved).then_some(Decline::RejectedByPayer);
+        waits.then(|| self.clone().attempt(Some(Settlement { settles_at: now.unix(), decline }), now))
+    }
+
+    /// Someone calls it off. `Ok(None)` when it was called off before.
+    ///
+    /// # Errors
+    /// [`Conflict`] while an attempt is under way, and where the intent has ended otherwise.
+    pub(in crate::sandbox) fn cancel(&self, by: Cancellation, now: Moment) -> Result<Option<Self>, Conflict> {
+        match self.status {
+            Status::RequiresAction => {
+                let mut canceled = self.clone();
+                canceled.ends_by(by, now.unix());
+                Ok(Some(canceled))
+            }
+            Status::Canceled => Ok(None),
+            Status::Processing => Err(self.conflict("and cannot be canceled while its attempt is under way.")),
+            Status::Failed | Status::Succeeded => Err(self.conflict("and can no longer be canceled.")),
+        }
+    }
+
+    /// Begins an attempt, or asks the customer for what it needs first.
+    fn begin(self, behaviour: Behaviour, now: Moment) -> Self {
+        let ends = |after: u32, decline| Some(Settlement { settles_at: now.plus(i64::from(after)).unix(), decline });
+        let settlement = match behaviour {
+            Behaviour::AsksForCode => return Self { next_action: Some(NextAction::Otp), ..self },
+            Behaviour::AsksForRedirect => return Self { next_action: Some(NextAction::Redirect), ..self },
+            Behaviour::Declines { after, decline } => ends(after, Some(decline)),
+            Behaviour::Hangs => None,
+            Behaviour::RecoversAtTheThird { decline } => ends(0, (self.attempts + 1 < MOST_ATTEMPTS).then_some(decline)),
+            Behaviour::Succeeds { after } => ends(after, None),
+        };
+        self.attempt(settlement, now)
+    }
+
+    /// An attempt that begins now and ends like this; one that nothing ends hangs.
+    fn attempt(self, settlement: Option<Settlement>, now: Moment) -> Self {
+        let mut life = Self { attempts: self.attempts + 1, settlement, declined: None, next_action: None, ..self };
+        life.comes_to(Status::Processing, now.unix());
+        life
+    }
+
+    fn ends_by(&mut self, cancellation: Cancellation, at: i64) {
+        self.cancellation = Some(cancellation);
+        self.next_action = None;
+        self.comes_to(Status::Canceled, at);
+    }
+
+    fn comes_to(&mut self, status: Status, at: i64) {
+        self.status = status;
+        self.passages.push((at, status));
+    }
+
+    fn conflict(&self, why: &'static str) -> Conflict {
+        Conflict { status: self.status, why }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::Intent;
+    use super::*;
+    use Status::{Canceled, Failed, Processing, RequiresAction, Succeeded};
+
+    const START: Moment = Moment::from_unix(1_000_000);
+
+    /// What each test phone makes of an intent: when it is charged for the first, second and third time, and then.
+    #[test]
+    fn the_life_of_an_intent_is_the_table_of_the_decisions() {
+        let table = [
+            ("0000000", vec![(0, Succeeded)]),
+            ("0000001", vec![(29, Processing), (30, Succeeded)]),
+            ("0000002", vec![(0, RequiresAction), (0, RequiresAction), (0, Failed)]),
+            ("0000003", vec![(0, RequiresAction), (0, RequiresAction), (0, Failed)]),
+            ("0000004", vec![(299, Processing), (300, RequiresAction), (299, Processing), (300, RequiresAction), (300, Failed)]),
+            ("0000005", vec![(0, Processing), (90_000, Processing)]),
+            ("0000006", vec![(0, Failed)]),
+            ("0000007", vec![(0, RequiresAction), (0, RequiresAction), (0, Succeeded)]),
+            ("0000008", vec![(0, Failed)]),
+            ("0000009", vec![(0, Failed)]),
+            ("0000010", vec![(0, RequiresAction)]),
+            ("1234567", vec![(1, Processing), (2, Succeeded)]),
+        ];
+        for (digits, sights) in table {
+            let mut life = Life::new();
+            let mut charged_at = START;
+            for (after, expected) in sights {
+                if life.status == RequiresAction {
+                    life = life.attach(&terms("automatic", false), phone(digits), charged_at).unwrap().unwrap();
+                }
+                let seen = life.clone().at(charged_at.plus(after), Intent::expiry(START));
+                assert_eq!(seen.status, expected, "{digits} after {after}");
+                if seen.status == RequiresAction {
+                    charged_at = charged_at.plus(after);
+                    life = seen;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_decline_is_told_and_forgotten_with_the_next_attempt() {
+        let now = START;
+        let declined = Life::new().attach(&terms("automatic", false), phone("0000002"), now).unwrap().unwrap().at(now, Intent::expiry(now));
+        assert_eq!((declined.declined, declined.attempts), (Some(Decline::InsufficientFunds), 1));
+        let again = declined.attach(&terms("automatic", false), phone("0000001"), now).unwrap().unwrap();
+        assert_eq!((again.status, again.declined, again.attempts), (Processing, None, 2));
+    }
+
+    #[test]
+    fn attaching_again_is_harmless_and_another_method_is_refused() {
+        for digits in ["0000000", "0000001", "0000005", "0000009"] {
+            let life = Life::new().attach(&terms("automatic", false), phone(digits), START).unwrap().unwrap();
+            let life = life.at(START, Intent::expiry(START));
+            assert_eq!(life.attach(&terms("automatic", false), phone(digits), START), Ok(None), "{digits}");
+            let refused = life.attach(&terms("automatic", false), phone("7654321"), START).unwrap_err();
+            assert_eq!(refused.status, life.status, "{digits}");
+        }
+    }
+
+    #[test]
+    fn a_manual_intent_is_charged_by_no_customer_unless_it_says_confirm() {
+        let attached = Life::new().attach(&terms("manual", false), phone("0000000"), START).unwrap().unwrap();
+        assert_eq!((attached.status, attached.next_action, attached.attempts), (RequiresAction, Some(NextAction::Confirm), 0));
+        let replaced = attached.attach(&terms("manual", false), phone("0000001"), START).unwrap().unwrap();
+        assert_eq!(replaced.paying_with, Some(phone("0000001")));
+        let charged = Life::new().attach(&terms("manual", true), phone("0000001"), START).unwrap().unwrap();
+        assert_eq!((charged.status, charged.next_action), (Processing, None));
+    }
+
+    #[test]
+    fn an_intent_nobody_pays_expires_after_a_day_and_one_under_way_does_not() {
+        let expiry = Intent::expiry(START);
+        assert_eq!(Life::new().at(expiry.plus(-1), expiry).status, RequiresAction);
+        let expired = Life::new().at(expiry, expiry);
+        assert_eq!((expired.status, expired.cancellation), (Canceled, Some(Cancellation::Expired)));
+        assert_eq!(expired.attach(&terms("automatic", false), phone("0000000"), expiry).unwrap_err().status, Canceled);
+        let hanging = Life::new().attach(&terms("automatic", false), phone("0000005"), START).unwrap().unwrap();
+        assert_eq!(hanging.at(expiry.plus(9), expiry).status, Processing);
+        let late = Life::new().attach(&terms("automatic", false), phone("0000001"), expiry.plus(-1)).unwrap().unwrap();
+        assert_eq!(late.at(expiry.plus(60), expiry).status, Succeeded);
+    }
+
+    #[test]
+    fn a_one_time_code_is_asked_for_before_anything_is_charged() {
+        let asked = Life::new().attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
+        assert_eq!((asked.status, asked.next_action, asked.attempts), (RequiresAction, Some(NextAction::Otp), 0));
+        assert!(asked.confirm(START).is_err(), "the code is what is waited for");
+        let paid = asked.answer("123456", START).unwrap().at(START, Intent::expiry(START));
+        assert_eq!((paid.status, paid.next_action, paid.attempts), (Succeeded, None, 1));
+        assert_eq!(paid.answer("123456", START).unwrap_err().status, Succeeded);
+    }
+
+    #[test]
+    fn a_wrong_code_is_an_attempt_and_the_third_is_the_last() {
+        let mut life = Life::new();
+        for (attempt, status) in [(1, RequiresAction), (2, RequiresAction), (3, Failed)] {
+            life = life.attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
+            assert_eq!((life.next_action, life.declined), (Some(NextAction::Otp), None));
+            life = life.answer("000000", START).unwrap().at(START, Intent::expiry(START));
+            assert_eq!((life.attempts, life.status, life.declined), (attempt, status, Some(Decline::IncorrectOtp)));
+        }
+    }
+
+    #[test]
+    fn the_issuers_page_decides_once() {
+        for (approved, status, declined) in [(true, Succeeded, None), (false, RequiresAction, Some(Decline::RejectedByPayer))] {
+            let sent = Life::new().attach(&terms("automatic", false), card("4000000000003220"), START).unwrap().unwrap();
+            assert_eq!((sent.status, sent.next_action, sent.attempts), (RequiresAction, Some(NextAction::Redirect), 0));
+            let back = sent.challenged(approved, START).unwrap().at(START, Intent::expiry(START));
+            assert_eq!((back.status, back.declined, back.attempts), (status, declined, 1));
+            assert_eq!(back.challenged(!approved, START), None);
+        }
+        assert_eq!(Life::new().challenged(true, START), None);
+    }
+
+    #[test]
+    fn confirm_charges_what_is_attached_and_nothing_else() {
+        assert_eq!(Life::new().confirm(START).unwrap_err().status, RequiresAction);
+        let attached = Life::new().attach(&terms("manual", false), phone("0000001"), START).unwrap().unwrap();
+        let charged = attached.confirm(START).unwrap();
+        assert_eq!((charged.status, charged.attempts, charged.next_action), (Processing, 1, None));
+        assert_eq!(charged.confirm(START).unwrap_err().status, Processing);
+        let asking = Life::new().attach(&terms("manual", false), phone("0000010"), START).unwrap().unwrap().confirm(START).unwrap();
+        assert_eq!((asking.status, asking.attempts, asking.next_action), (RequiresAction, 0, Some(NextAction::Otp)));
+        let declined = Life::new().attach(&terms("automatic", false), phone("0000002"), START).unwrap().unwrap();
+        let again = declined.at(START, Intent::expiry(START)).confirm(START).unwrap();
+        assert_eq!(again.attempts, 2, "the same method may be tried again");
+    }
+
+    #[test]
+    fn an_intent_is_canceled_while_nothing_is_under_way_and_only_once() {
+        let canceled = Life::new().cancel(Cancellation::RequestedByCustomer, START).unwrap().unwrap();
+        assert_eq!((canceled.status, canceled.cancellation), (Canceled, Some(Cancellation::RequestedByCustomer)));
+        assert_eq!(canceled.cancel(Cancellation::RequestedByMerchant, START), Ok(None));
+        let asking = Life::new().attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
+        let canceled = asking.cancel(Cancellation::RequestedByMerchant, START).unwrap().unwrap();
+        assert_eq!(canceled.next_action, None);
+        for (digits, status) in [("0000000", Succeeded), ("0000005", Processing), ("0000009", Failed)] {
+            let life = Life::new().attach(&terms("automatic", false), phone(digits), START).unwrap().unwrap();
+            let life = life.at(START, Intent::expiry(START));
+            assert_eq!(life.cancel(Cancellation::RequestedByCustomer, START).unwrap_err().status, status);
+        }
+    }
+
+    #[test]
+    fn every_status_it_came_to_is_remembered_with_its_moment() {
+        let expiry = Intent::expiry(START);
+        let life = Life::new().attach(&terms("automatic", false), phone("0000004"), START).unwrap().unwrap();
+        let life = life.at(START.plus(5_000), expiry).at(expiry.plus(7), expiry);
+        let unix = START.unix();
+        assert_eq!(life.passages, [(unix, Processing), (unix + 300, RequiresAction), (expiry.unix(), Canceled)]);
+        let late = Life::new().attach(&terms("automatic", false), phone("0000004"), expiry.plus(-1)).unwrap().unwrap();
+        let late = late.at(expiry.plus(900), expiry);
+        assert_eq!(late.passages.iter().map(|(at, _)| at - expiry.unix()).collect::<Vec<_>>(), [-1, 299, 299]);
+    }
+
+    pub(in super::super) fn phone(digits: &str) -> PayingWith {
+        let phone = crate::values::Phone::new(format!("23767{digits}")).unwrap();
+        crate::sandbox::rules::read_instrument(&crate::operations::Instrument::MobileMoney { phone }).unwrap()
+    }
+
+    fn card(number: &str) -> PayingWith {
+        let card = crate::operations::Card { number: number.into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
+        crate::sandbox::rules::read_instrument(&crate::operations::Instrument::Card { card }).unwrap()
+    }
+
+    fn terms(confirmation_method: &str, confirm: bool) -> Terms {
+        Terms::read(&body(confirmation_method, confirm)).unwrap()
+    }
+
+    pub(in super::super) fn body(confirmation_method: &str, confirm: bool) -> String {
+        format!(
+            r#"{{"firstname":"Awa","lastname":"Ngo","email":"awa@example.com","amount":"5000","currency":"XAF","description":"Shoes",
+            "merchant_reference":"ORDER-17","fee_bearer":"merchant","confirmation_method":"{confirmation_method}","confirm":{confirm}}}"#
+        )
+    }
+}

@@ -1,0 +1,190 @@
+//! A payment intent: what the merchant asked for, which never changes, and its life, which does.
+
+mod life;
+
+pub(in crate::sandbox) use life::{Conflict, Life};
+
+use super::{FeeProblem, Fees};
+use crate::values::{ConfirmationMethod, Country, Currency, FeeBearer, IntentId, Moment};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// How long a customer has, in seconds.
+const LIFETIME: i64 = 24 * 60 * 60;
+
+/// A payment intent, as it is stored.
+#[derive(Clone, Debug)]
+pub(in crate::sandbox) struct Intent {
+    pub(in crate::sandbox) id: IntentId,
+    pub(in crate::sandbox) merchant: String,
+    pub(in crate::sandbox) payment_ref: String,
+    /// The digest of [`Intent::body`]: what makes a repeated create the same.
+    pub(in crate::sandbox) digest: String,
+    /// The canonical body it was made with: parsed, defaults applied, keys sorted.
+    pub(in crate::sandbox) body: String,
+    pub(in crate::sandbox) terms: Terms,
+    pub(in crate::sandbox) life: Life,
+    pub(in crate::sandbox) created_at: Moment,
+    pub(in crate::sandbox) expires_at: Moment,
+    pub(in crate::sandbox) version: i64,
+}
+
+/// What the merchant asked for, read from the canonical body. None of it ever changes.
+#[derive(Clone, Debug, Deserialize)]
+pub(in crate::sandbox) struct Terms {
+    pub(in crate::sandbox) firstname: String,
+    pub(in crate::sandbox) lastname: String,
+    pub(in crate::sandbox) email: Option<String>,
+    pub(in crate::sandbox) phone: Option<String>,
+    pub(in crate::sandbox) amount: crate::values::Amount,
+    pub(in crate::sandbox) currency: Currency,
+    pub(in crate::sandbox) description: String,
+    pub(in crate::sandbox) merchant_reference: String,
+    pub(in crate::sandbox) fee_bearer: FeeBearer,
+    pub(in crate::sandbox) confirmation_method: ConfirmationMethod,
+    pub(in crate::sandbox) confirm: bool,
+    pub(in crate::sandbox) redirect_url: Option<String>,
+    pub(in crate::sandbox) items: Option<Box<RawValue>>,
+    pub(in crate::sandbox) metadata: Option<Box<RawValue>>,
+    pub(in crate::sandbox) payment_method_types: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::sandbox) enum Status {
+    Canceled,
+    Failed,
+    Processing,
+    RequiresAction,
+    Succeeded,
+}
+
+/// What the customer, or for `confirm` the merchant, has to do before the charge.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::sandbox) enum NextAction {
+    Confirm,
+    Otp,
+    Redirect,
+}
+
+/// Why an intent was canceled.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::sandbox) enum Cancellation {
+    Expired,
+    RequestedByCustomer,
+    RequestedByMerchant,
+}
+
+impl Intent {
+    /// When an intent made now expires.
+    pub(in crate::sandbox) fn expiry(now: Moment) -> Moment {
+        now.plus(LIFETIME)
+    }
+
+    /// The same intent, as it stands now.
+    pub(in crate::sandbox) fn at(mut self, now: Moment) -> Self {
+        self.life = self.life.at(now, self.expires_at);
+        self
+    }
+
+    /// What the customer pays; `None` while that depends on a method that is not known yet.
+    ///
+    /// An intent has no country, so its fee is that of a fee asked without one: what the customer was quoted.
+    pub(in crate::sandbox) fn amount_payable(&self, fees: &Fees) -> Option<u64> {
+        let amount = self.terms.amount.units();
+        match (self.terms.fee_bearer, &self.life.paying_with) {
+            (FeeBearer::Merchant, _) => Some(amount),
+            (FeeBearer::Customer, None) => None,
+            (FeeBearer::Customer, Some(with)) => {
+                let fee: Result<u64, FeeProblem> = fees.fee(with.kind(), &self.terms.currency, &Country::cm(), with.card_type(), amount);
+                fee.ok().map(|fee| amount.saturating_add(fee))
+            }
+        }
+    }
+}
+
+impl Terms {
+    /// Reads a canonical body.
+    pub(in crate::sandbox) fn read(body: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(body)
+    }
+
+    /// Whether attaching a method is the charge.
+    fn charges_on_attach(&self) -> bool {
+        self.confirmation_method == ConfirmationMethod::Automatic || self.confirm
+    }
+
+    /// Whether the merchant lets this type of method pay.
+    pub(in crate::sandbox) fn takes(&self, kind: &str) -> bool {
+        self.payment_method_types.as_ref().is_none_or(|types| types.iter().any(|allowed| allowed == kind))
+    }
+}
+
+impl Status {
+    /// The word of the document.
+    pub(in crate::sandbox) fn as_str(self) -> &'static str {
+        match self {
+            Self::Canceled => "canceled",
+            Self::Failed => "failed",
+            Self::Processing => "processing",
+            Self::RequiresAction => "requires_action",
+            Self::Succeeded => "succeeded",
+        }
+    }
+}
+
+impl NextAction {
+    /// Its word.
+    pub(in crate::sandbox) fn as_str(self) -> &'static str {
+        match self {
+            Self::Confirm => "confirm",
+            Self::Otp => "otp",
+            Self::Redirect => "redirect",
+        }
+    }
+}
+
+impl Cancellation {
+    /// Its word.
+    pub(in crate::sandbox) fn as_str(self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::RequestedByCustomer => "requested_by_customer",
+            Self::RequestedByMerchant => "requested_by_merchant",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::PayingWith;
+    use super::*;
+
+    const START: Moment = Moment::from_unix(1_000_000);
+
+    #[test]
+    fn what_the_customer_pays_is_known_with_the_method() {
+        let intent = |bearer: &str, with: Option<PayingWith>| {
+            let body = life::tests::body("automatic", false).replace("\"merchant\"", &format!("\"{bearer}\""));
+            Intent {
+                id: IntentId::new("pi_1").unwrap(),
+                merchant: String::new(),
+                payment_ref: String::new(),
+                digest: String::new(),
+                terms: Terms::read(&body).unwrap(),
+                body,
+                life: Life { paying_with: with, ..Life::new() },
+                created_at: START,
+                expires_at: START,
+                version: 1,
+            }
+            .amount_payable(&Fees::standard())
+        };
+        assert_eq!(intent("merchant", None), Some(5_000));
+        assert_eq!(intent("merchant", Some(life::tests::phone("0000000"))), Some(5_000));
+        assert_eq!(intent("customer", None), None);
+        assert_eq!(intent("customer", Some(life::tests::phone("0000000"))), Some(5_100));
+    }
+}
