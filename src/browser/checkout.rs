@@ -6,7 +6,7 @@ use super::error::{Stop, not_followed, refuse_secret_key, refuse_secret_key_in};
 use super::merchant::INTENT;
 use super::page;
 use super::read::{at, json, make, maybe, merged, parsed, text};
-use super::task::{Answer, Task, joined, wait_for};
+use super::task::{Answer, joined, wait_for};
 use super::wait::{look, outcome};
 use crate::flow::{Match, OutcomeState, Purchase, arrival, checkout_address, judge};
 use crate::protocol::Kind;
@@ -31,14 +31,11 @@ pub(super) async fn checkout(inner: Rc<Inner>, first: JsValue, given: &JsValue, 
         flight.replace(None);
     }
     let own = Rc::clone(&inner);
-    joined(flight, || Task::new(leave(own, order, sent, how)).start(&at(given, "signal"))).await
+    joined(flight, &at(given, "signal"), || leave(own, order, sent, how)).await
 }
 
 async fn leave(inner: Rc<Inner>, order: JsValue, sent: String, how: How) -> Answer {
-    let purchase = go_and_pay(&inner, &order, &sent, how).await;
-    // Over, whatever came of it: the next click is another checkout.
-    inner.leaving.0.replace(String::new());
-    let reference = reference(&purchase?);
+    let reference = reference(&go_and_pay(&inner, &order, &sent, how).await?);
     let found = look(&inner, &reference, how.again()).await.unwrap_or_default();
     let status = text(&found, "status");
     let state = OutcomeState::of_one_who_turned_back(status.clone().map(IntentStatus::from).as_ref());

@@ -68,10 +68,8 @@ impl HostedPage {
                 _ => {
                     let own = Rc::clone(&open);
                     let instrument = instrument(&first)?;
-                    joined(&open.paying, || {
-                        Task::new(own.pay_once(instrument, how.clone(), asked)).start(&at(&how, "signal"))
-                    })
-                    .await
+                    let signal = at(&how, "signal");
+                    joined(&open.paying, &signal, || async move { own.pay(&instrument, &how, asked).await }).await
                 }
             }
         })
@@ -94,12 +92,6 @@ impl HostedPage {
 }
 
 impl Open {
-    async fn pay_once(self: Rc<Self>, instrument: Instrument, given: JsValue, how: How) -> Answer {
-        let paid = self.pay(&instrument, &given, how).await;
-        self.paying.replace(None);
-        paid
-    }
-
     async fn pay(&self, instrument: &Instrument, given: &JsValue, how: How) -> Answer {
         let until = now() + duration(given, "budgetMs", BUDGET)?;
         let on_status = at(given, "onStatus");

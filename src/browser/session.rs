@@ -6,7 +6,7 @@ use super::error::{Stop, refuse_secret_key};
 use super::fetch::{Ready, Reply};
 use super::page::{self, now, today};
 use super::read::{at, make, merged, milliseconds, text};
-use super::task::{Answer, Flight, Task, Work, joined};
+use super::task::{Answer, Flight, Work, joined};
 use crate::flow::{Base, Lifetime, State};
 use crate::operations::{RevokeSession, ValidateSession};
 use crate::protocol::Kind;
@@ -237,7 +237,7 @@ impl Inner {
     /// Asks for a token; who asks meanwhile waits for the same answer.
     async fn renewed(self: &Rc<Self>, how: How) -> Result<SessionToken, Stop> {
         let inner = Rc::clone(self);
-        joined(&self.session.asking, || Task::new(inner.ask_for_a_token(how)).start(&JsValue::UNDEFINED)).await?;
+        joined(&self.session.asking, &JsValue::UNDEFINED, || inner.ask_for_a_token(how)).await?;
         let held = self.session.held.borrow();
         held.as_ref().map(|held| held.token.clone()).ok_or_else(signed_out)
     }
@@ -245,11 +245,10 @@ impl Inner {
     async fn ask_for_a_token(self: Rc<Self>, how: How) -> Answer {
         let age = self.session.age.get();
         let answer = self.merchant.session(&self.wire, how).await;
-        // Signed out while this was under way: what came is not taken, and another may be asking now.
+        // Signed out while this was under way: what came is not taken.
         if self.session.age.get() != age {
             return Err(signed_out());
         }
-        self.session.asking.replace(None);
         self.session.take(&answer?)?;
         Ok(JsValue::UNDEFINED)
     }

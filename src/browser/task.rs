@@ -60,11 +60,6 @@ impl Task {
     pub(super) fn new(work: impl Future<Output = Answer> + 'static) -> Self {
         Self { work: Box::pin(work), value: JsValue::UNDEFINED }
     }
-
-    /// Starts it by itself, as a promise that several can wait for.
-    pub(super) fn start(self, signal: &JsValue) -> Promise {
-        start_task(self, signal)
-    }
 }
 
 /// Waits for a promise.
@@ -85,16 +80,38 @@ pub(super) async fn side_by_side(tasks: Vec<Task>) -> Result<Vec<JsValue>, Stop>
     Ok(super::read::list(&answers))
 }
 
-/// Joins what is under way, or begins it: who asks twice is answered once.
-pub(super) async fn joined(flight: &Flight, begin: impl FnOnce() -> Promise) -> Answer {
-    let under_way = flight.borrow().clone();
+/// What is under way, where something is: its promise, and a mark to know it by.
+pub(super) type Flight = Rc<RefCell<Option<(Rc<()>, Promise)>>>;
+
+/// Joins what is under way, or begins it: who asks twice is answered once. It ends with the signal of who began it.
+pub(super) async fn joined<W>(flight: &Flight, signal: &JsValue, begin: impl FnOnce() -> W) -> Answer
+where
+    W: Future<Output = Answer> + 'static,
+{
+    let under_way = flight.borrow().as_ref().map(|(_, promise)| promise.clone());
     let promise = under_way.unwrap_or_else(|| {
-        let promise = begin();
-        flight.replace(Some(promise.clone()));
+        let mark = Rc::new(());
+        let landed = Landed(Rc::clone(flight), Rc::clone(&mark));
+        let work = begin();
+        let task = Task::new(async move {
+            let _landed = landed;
+            work.await
+        });
+        let promise = start_task(task, signal);
+        flight.replace(Some((mark, promise.clone())));
         promise
     });
     wait_for(promise).await
 }
 
-/// What is under way, where something is.
-pub(super) type Flight = Rc<RefCell<Option<Promise>>>;
+/// Ends a flight when its task does, however that comes: done, failed or called off.
+struct Landed(Flight, Rc<()>);
+
+impl Drop for Landed {
+    fn drop(&mut self) {
+        let is_own = self.0.borrow().as_ref().is_some_and(|(mark, _)| Rc::ptr_eq(mark, &self.1));
+        if is_own {
+            self.0.replace(None);
+        }
+    }
+}
