@@ -7,8 +7,17 @@ use std::io::Write as _;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weight {
     pub raw: usize,
-    gzip: usize,
-    brotli: usize,
+    pub gzip: usize,
+    pub brotli: usize,
+}
+
+/// Two files that a page loads.
+impl std::ops::Add for Weight {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { raw: self.raw + other.raw, gzip: self.gzip + other.gzip, brotli: self.brotli + other.brotli }
+    }
 }
 
 impl Weight {

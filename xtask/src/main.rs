@@ -2,9 +2,12 @@
 
 mod bytes;
 mod cargo;
+mod consumers;
 mod demo;
+mod npm;
 mod pack;
 mod setup;
+mod size;
 mod steps;
 mod test;
 mod types;
@@ -19,7 +22,10 @@ usage: cargo xtask <verb>
   demo --check    the same purchase in a headless browser, step by step;
                   pictures of each page are left in target/demo/
   test            everything the project promises, browsers included
-  pack --quick    the npm package, into target/npm/package/";
+  pack            the npm package, its wasm as small as can be, as a tarball in
+                  target/npm/; fails where a page would load too much
+  pack --quick    the npm package, by Rust alone, into target/npm/package/
+  size            what the package weighs, and what a page loads of it";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -28,6 +34,7 @@ fn main() -> ExitCode {
             "demo" => demo::verb(rest),
             "test" => test::verb(rest),
             "pack" => pack::verb(rest),
+            "size" => size::verb(rest),
             "help" | "--help" | "-h" => {
                 println!("{USAGE}");
                 Ok(())

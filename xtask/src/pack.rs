@@ -1,4 +1,5 @@
-//! `cargo xtask pack --quick`: the npm package, by Rust alone.
+//! `cargo xtask pack --quick`: the npm package, by Rust alone. `cargo xtask pack`:
+//! the same, its wasm made smaller, as the tarball that npm takes, and weighed.
 //!
 //! What a page loads is written to `target/npm/package/`: the hand-written
 //! modules of `pkg-template/`, and under `core/` the crate as wasm, its glue, and
@@ -14,33 +15,56 @@ use wasm_bindgen_cli_support::Bindgen;
 
 use crate::bytes::Weight;
 use crate::cargo::{self, cargo, root};
-use crate::setup;
+use crate::npm::{self, Tools, quietly};
 use crate::steps::Steps;
+use crate::{setup, size};
 
 /// The stem of the wasm and its glue: `core/guichet_core.js`, `core/guichet_core_bg.wasm`.
 const CORE: &str = "guichet_core";
 
 pub fn verb(args: &[String]) -> Result<()> {
-    match args {
-        [quick] if quick == "--quick" => {}
-        _ => bail!("usage: cargo xtask pack --quick"),
-    }
     let mut steps = Steps::begin();
-    steps.step("the wasm32 target", setup::wasm_target)?;
-    let packed = quick(&mut steps)?;
-    println!("\n{packed}");
-    Ok(())
+    match args {
+        [quick] if quick == "--quick" => {
+            steps.step("the wasm32 target", setup::wasm_target)?;
+            println!("\n{}", self::quick(&mut steps)?);
+            Ok(())
+        }
+        [] => {
+            steps.step("the wasm32 target", setup::wasm_target)?;
+            steps.step("Node.js", setup::node)?;
+            let tools = steps.step("the tools of xtask/npm", |_| Tools::locked())?;
+            let packed = whole(&mut steps, &tools)?;
+            steps.step("the tarball", |remark| {
+                *remark = shown(&packed.tarball()?);
+                Ok(())
+            })?;
+            let sizes = size::measure(&packed, &tools)?;
+            println!("\n{sizes}");
+            sizes.hold()
+        }
+        _ => bail!("usage: cargo xtask pack [--quick]"),
+    }
 }
 
 /// Builds the wasm and puts the package into its place.
 pub fn quick(steps: &mut Steps) -> Result<Packed> {
+    in_its_place(steps, None)
+}
+
+/// The same, with its wasm as small as wasm-opt makes it.
+pub fn whole(steps: &mut Steps, tools: &Tools) -> Result<Packed> {
+    in_its_place(steps, Some(tools))
+}
+
+fn in_its_place(steps: &mut Steps, optimizer: Option<&Tools>) -> Result<Packed> {
     let core = steps.step("the crate as wasm", |remark| {
         let core = build_wasm()?;
         *remark = format!("guichet {}", core.version);
         Ok(core)
     })?;
     steps.step("the package", |remark| {
-        let (packed, fresh) = core.package()?;
+        let (packed, fresh) = core.package(optimizer)?;
         *remark = if fresh {
             format!("written to {}", shown(&packed.place))
         } else {
@@ -53,8 +77,21 @@ pub fn quick(steps: &mut Steps) -> Result<Packed> {
 /// A package in its place, and what it weighs.
 pub struct Packed {
     pub place: PathBuf,
-    wasm: Weight,
-    glue: Weight,
+    pub wasm: Weight,
+    pub glue: Weight,
+}
+
+impl Packed {
+    /// Writes the tarball, the only one there.
+    pub fn tarball(&self) -> Result<PathBuf> {
+        let folder = self.place.parent().expect("the package lies in a folder");
+        for old in tarballs(folder)? {
+            fs::remove_file(old)?;
+        }
+        let pack = ["pack", "./package", "--pack-destination=.", "--ignore-scripts", "--loglevel=error"];
+        quietly(npm::npm(folder).args(pack))?;
+        tarballs(folder)?.pop().context("`npm pack` wrote no tarball")
+    }
 }
 
 impl std::fmt::Display for Packed {
@@ -92,13 +129,13 @@ fn build_wasm() -> Result<Core> {
 
 impl Core {
     /// Brings the package up to date, and says whether it had to be written.
-    fn package(&self) -> Result<(Packed, bool)> {
+    fn package(&self, optimizer: Option<&Tools>) -> Result<(Packed, bool)> {
         let npm = root().join("target/npm");
         let template = root().join("pkg-template");
         let place = npm.join("package");
         let stamp_file = npm.join("package.stamp");
         let stamp = self.stamp(&template)?;
-        if let Some(packed) = up_to_date(&place, &stamp_file, stamp) {
+        if let Some(packed) = up_to_date(&place, &stamp_file, stamp, optimizer.is_some()) {
             return Ok((packed, false));
         }
 
@@ -114,13 +151,17 @@ impl Core {
         }
         let core = fresh.join("core");
         self.bind(&core)?;
+        if let Some(tools) = optimizer {
+            optimize(tools, &core.join(format!("{CORE}_bg.wasm")))?;
+        }
         let wasm = read(&core.join(format!("{CORE}_bg.wasm")))?;
         fs::write(core.join("inline.js"), inline(&wasm))?;
         let glue = read(&core.join(format!("{CORE}.js")))?;
 
         swap(&fresh, &place)?;
         let packed = Packed { place, wasm: Weight::of(&wasm), glue: Weight::of(&glue) };
-        let weights = format!("{stamp:016x} {} {}\n", packed.wasm.key(), packed.glue.key());
+        let made = if optimizer.is_some() { WHOLE } else { QUICK };
+        let weights = format!("{stamp:016x} {made} {} {}\n", packed.wasm.key(), packed.glue.key());
         fs::write(&stamp_file, weights)?;
         Ok((packed, true))
     }
@@ -157,11 +198,28 @@ impl Core {
     }
 }
 
-/// The package that stands in `place`, when it was written for this stamp and is all there.
-fn up_to_date(place: &Path, stamp_file: &Path, stamp: u64) -> Option<Packed> {
+/// Makes a wasm as small as wasm-opt can. What it may use of WebAssembly it reads in the file itself.
+fn optimize(tools: &Tools, wasm: &Path) -> Result<()> {
+    quietly(
+        tools.node("binaryen", "wasm-opt")?.args(["-Oz", "--strip-target-features"]).arg(wasm).arg("-o").arg(wasm),
+    )?;
+    Ok(())
+}
+
+/// How a package was made, in its stamp.
+const QUICK: &str = "quick";
+const WHOLE: &str = "whole";
+
+/// The package that stands in `place`, when it was written for this stamp and is all there. A whole one is as good
+/// where a quick one is asked for.
+fn up_to_date(place: &Path, stamp_file: &Path, stamp: u64, whole: bool) -> Option<Packed> {
     let text = fs::read_to_string(stamp_file).ok()?;
     let mut words = text.split_whitespace();
     if words.next()? != format!("{stamp:016x}") {
+        return None;
+    }
+    let made = words.next()?;
+    if whole && made != WHOLE {
         return None;
     }
     let packed = Packed {
@@ -195,6 +253,12 @@ fn with_version(manifest: &str, version: &str) -> Result<String> {
     let read: serde_json::Value = serde_json::from_str(&filled).context("pkg-template/package.json is not JSON")?;
     ensure!(read["version"] == version, "pkg-template/package.json: its first \"version\" is not the package's own");
     Ok(filled)
+}
+
+fn tarballs(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = files(folder)?;
+    found.retain(|file| file.extension().is_some_and(|ending| ending == "tgz"));
+    Ok(found)
 }
 
 /// Puts the folder `fresh` where `place` is.

@@ -31,10 +31,24 @@ impl Steps {
         let begun = now();
         let mut remark = String::new();
         let result = work(&mut remark);
-        let taken = Taken { name: name.to_owned(), took: begun.elapsed(), remark, failed: result.is_err() };
+        self.took(name, begun.elapsed(), remark, result.is_err());
+        result
+    }
+
+    /// A step that was taken meanwhile: what it has to say is said now.
+    pub fn done(&mut self, name: &str, took: Duration, remark: String, result: Result<()>) -> Result<()> {
+        println!("{}", bold(&format!("── {name}")));
+        if let Err(error) = &result {
+            eprintln!("{error:#}");
+        }
+        self.took(name, took, remark, result.is_err());
+        result
+    }
+
+    fn took(&mut self, name: &str, took: Duration, remark: String, failed: bool) {
+        let taken = Taken { name: name.to_owned(), took, remark, failed };
         println!("   {}", taken.line());
         self.taken.push(taken);
-        result
     }
 
     /// How long the run has taken up to here.
@@ -76,7 +90,7 @@ fn seconds(time: Duration) -> String {
 }
 
 #[expect(clippy::disallowed_methods, reason = "steps are timed for the person who waits for them")]
-fn now() -> Instant {
+pub fn now() -> Instant {
     Instant::now()
 }
 

@@ -1,72 +1,138 @@
 //! `cargo xtask test`: everything the project promises, browsers included.
 
+use std::thread::{self, JoinHandle};
+
 use anyhow::{Result, bail};
 
 use crate::cargo::{cargo, run, run_reading};
+use crate::consumers::{self, Found};
+use crate::npm::Tools;
 use crate::steps::{Steps, bold};
-use crate::{pack, setup, types};
+use crate::{pack, setup, size};
 
 pub fn verb(args: &[String]) -> Result<()> {
     if !args.is_empty() {
         bail!("usage: cargo xtask test");
     }
-    let mut steps = Steps::begin();
-    let mut tally = Tally::default();
-    let result = everything(&mut steps, &mut tally);
+    let mut run = Run { steps: Steps::begin(), tally: Tally::default() };
+    let result = run.everything();
 
-    println!("\n{}\n", steps.table());
-    if result.is_err() && tally.failed == 0 {
-        // What failed was a check, or never came as far as its tests.
-        tally.failed = 1;
+    println!("\n{}\n", run.steps.table());
+    let Tally { passed, mut failed } = run.tally;
+    if result.is_err() {
+        // What failed was a set-up or a build: the tests it was for have not been run.
+        failed += 1;
     }
-    println!("{}", bold(&format!("{} passed, {} failed", tally.passed, tally.failed)));
-    result
+    println!("{}", bold(&format!("{passed} passed, {failed} failed")));
+    match result {
+        Ok(()) if failed > 0 => bail!("what has failed is marked above"),
+        result => result,
+    }
 }
 
-fn everything(steps: &mut Steps, tally: &mut Tally) -> Result<()> {
-    steps.step("set-up: the wasm32 target", setup::wasm_target)?;
-    steps.step("set-up: the browser", setup::browser)?;
-    steps.step("set-up: Node.js", setup::node)?;
+/// One run: what was done, and what came of it.
+struct Run {
+    steps: Steps,
+    tally: Tally,
+}
 
-    steps.step("format", |remark| {
-        if !has_component("fmt", remark) {
-            return Ok(());
+/// Each package on its own: together, their features would be unified, and what the other commands have built would
+/// be built again.
+const GUICHET: [&str; 3] = ["test", "--package=guichet", "--all-features"];
+
+impl Run {
+    /// Stops only at what nothing can go on without.
+    fn everything(&mut self) -> Result<()> {
+        self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
+        self.steps.step("set-up: the browser", setup::browser)?;
+        self.steps.step("set-up: Node.js", setup::node)?;
+        // It waits for the network, and cargo does not: both at once.
+        let tools = thread::spawn(|| Ok((Tools::locked()?, Tools::newest()?)));
+
+        self.check("format", |remark| match has_component("fmt", remark) {
+            true => run(&mut cargo(["fmt", "--all", "--check"])),
+            false => Ok(()),
+        });
+        for (face, what) in CLIPPY {
+            self.check(face, |remark| match has_component("clippy", remark) {
+                true => run(cargo(["clippy"]).args(what)),
+                false => Ok(()),
+            });
         }
-        run(&mut cargo(["fmt", "--all", "--check"]))?;
-        tally.check();
-        Ok(())
-    })?;
-    for (face, what) in [
-        ("clippy: native", &["--workspace", "--all-targets", "--all-features"][..]),
-        ("clippy: wasm32", &["--package=guichet", "--lib", "--target=wasm32-unknown-unknown"]),
-    ] {
-        steps.step(face, |remark| {
-            if !has_component("clippy", remark) {
-                return Ok(());
-            }
-            run(cargo(["clippy"]).args(what).args(["--", "--deny=warnings"]))?;
-            tally.check();
-            Ok(())
+
+        let (locked, newest) = self.steps.step("set-up: the tools from npm", |remark| {
+            let (locked, newest) = joined(tools)?;
+            *remark = newest.versions()?;
+            Ok((locked, newest))
         })?;
+        let packed = pack::whole(&mut self.steps, &locked)?;
+        let tarball = self.steps.step("the tarball", |_| packed.tarball())?;
+        self.check("what a page loads", |_| {
+            let sizes = size::measure(&packed, &locked)?;
+            println!("{sizes}");
+            sizes.hold()
+        });
+
+        // Those who use the package look at it while the tests are built.
+        let consumers: JoinHandle<Result<Vec<Found>>> =
+            thread::spawn(move || consumers::look(&tarball, &locked, &newest));
+        self.steps.step("build the tests", |_| run(cargo(GUICHET).arg("--no-run")))?;
+        for Found { what, took, remark, result } in joined(consumers)? {
+            let failed = self.steps.done(what, took, remark, result);
+            self.tally.check(&failed);
+        }
+
+        let tests = ["--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];
+        self.tests("tests", cargo(GUICHET).args(tests));
+        // They look at what was made above, so that they are left out of a plain `cargo test`.
+        let of_the_package = ["--no-fail-fast", "--test=package", "--test=readme", "--", "--ignored"];
+        self.tests("the package in a real browser", cargo(GUICHET).args(of_the_package));
+        self.tests("tests of the documentation", cargo(GUICHET).arg("--doc"));
+        self.tests("tests of xtask", &mut cargo(["test", "--package=xtask"]));
+        Ok(())
     }
 
-    let packed = pack::quick(steps)?;
-    steps.step("types", |remark| {
-        types::check(&packed.place, remark)?;
-        tally.check();
-        Ok(())
-    })?;
+    /// A check stands for one test. Where it fails, the run goes on and fails in the end.
+    fn check(&mut self, name: &str, work: impl FnOnce(&mut String) -> Result<()>) {
+        let result = self.steps.step(name, work);
+        if let Err(error) = &result {
+            eprintln!("{error:#}");
+        }
+        self.tally.check(&result);
+    }
 
-    // Each package on its own: together, their features would be unified, and what
-    // the commands above and `cargo xtask demo` have built would be built again.
-    const GUICHET: [&str; 3] = ["test", "--package=guichet", "--all-features"];
-    steps.step("build the tests", |_| run(cargo(GUICHET).arg("--no-run")))?;
-    steps.step("tests", |remark| {
-        let tests = ["--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];
-        tally.run(cargo(GUICHET).args(tests), remark)
-    })?;
-    steps.step("tests of the documentation", |remark| tally.run(cargo(GUICHET).arg("--doc"), remark))?;
-    steps.step("tests of xtask", |remark| tally.run(&mut cargo(["test", "--package=xtask"]), remark))
+    /// Runs a `cargo test`, and counts its tests.
+    fn tests(&mut self, name: &str, command: &mut std::process::Command) {
+        let tally = &mut self.tally;
+        let result = self.steps.step(name, |remark| tally.run(command, remark));
+        if let Err(error) = result {
+            eprintln!("{error:#}");
+        }
+    }
+}
+
+/// The lints of what is shipped; of its tests, which may unwrap, panic and look at the clock; and of the browser's half.
+const CLIPPY: [(&str, &[&str]); 3] = [
+    ("clippy: native", &["--workspace", "--lib", "--bins", "--all-features", "--", "--deny=warnings"]),
+    (
+        "clippy: tests",
+        &[
+            "--workspace",
+            "--tests",
+            "--all-features",
+            "--",
+            "--deny=warnings",
+            "--allow=clippy::unwrap_used",
+            "--allow=clippy::panic",
+            "--allow=clippy::disallowed_methods",
+        ],
+    ),
+    ("clippy: wasm32", &["--package=guichet", "--lib", "--target=wasm32-unknown-unknown", "--", "--deny=warnings"]),
+];
+
+/// What came of work that was done meanwhile.
+fn joined<T>(work: JoinHandle<Result<T>>) -> Result<T> {
+    work.join().unwrap_or_else(|_| bail!("a part of xtask has panicked"))
 }
 
 /// Whether a component of the toolchain is there; the step is left out where it is not.
@@ -86,9 +152,12 @@ struct Tally {
 }
 
 impl Tally {
-    /// Counts a check that passed: it stands for one test.
-    fn check(&mut self) {
-        self.passed += 1;
+    /// Counts a check: it stands for one test.
+    fn check(&mut self, result: &Result<()>) {
+        match result {
+            Ok(()) => self.passed += 1,
+            Err(_) => self.failed += 1,
+        }
     }
 
     /// Runs a `cargo test`, showing what it says, and counts its tests.
@@ -100,7 +169,8 @@ impl Tally {
         });
         *remark = format!("{} passed, {} failed", here.passed, here.failed);
         self.passed += here.passed;
-        self.failed += here.failed;
+        // It may never have come as far as its tests.
+        self.failed += if result.is_err() { here.failed.max(1) } else { here.failed };
         result
     }
 

@@ -1,34 +1,34 @@
 //! The package's types, checked as the people who use it check theirs.
 //!
 //! `tests/types/` is a small consumer of every entry. It is compiled against the
-//! package as npm would install it, by the oldest and the newest TypeScript that
-//! the package is meant for.
+//! package as npm installs it, by the oldest and the newest TypeScript that the
+//! package is meant for.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::cargo::{at_root, root, run};
+use crate::cargo::root;
+use crate::consumers::Project;
+use crate::npm::{Tools, quietly};
 
-/// A compiler by its name in `xtask/npm/package.json`, and how it finds modules:
-/// the oldest as Node.js does, the newest as a bundler does.
-const COMPILERS: [(&str, &str, &str); 2] =
-    [("typescript-oldest", "nodenext", "nodenext"), ("typescript", "bundler", "esnext")];
-
-pub fn check(package: &Path, remark: &mut String) -> Result<()> {
-    declarations(package)?;
-    let tools = install()?;
-    let consumer = consumer(package)?;
+/// Compiles the consumer: by the oldest compiler, which finds modules as Node.js does, and by the newest, as a bundler does.
+pub fn check(project: &Project, oldest: &Tools, newest: &Tools, remark: &mut String) -> Result<()> {
+    declarations(&project.package())?;
+    let consumer = project.with_sources(&root().join("tests/types"))?;
     let mut versions = Vec::new();
-    for (compiler, resolution, module) in COMPILERS {
-        let folder = tools.join("node_modules").join(compiler);
-        let version = version(&folder)?;
-        run(at_root("node")
-            .current_dir(&consumer)
-            .arg(folder.join("bin/tsc"))
-            .args(["--project", "tsconfig.json", "--pretty", "false"])
-            .args(["--moduleResolution", resolution, "--module", module]))
+    for (tools, compiler, resolution, module) in
+        [(oldest, "typescript-oldest", "nodenext", "nodenext"), (newest, "typescript", "bundler", "esnext")]
+    {
+        let version = tools.version(compiler)?;
+        quietly(
+            tools
+                .node(compiler, "tsc")?
+                .current_dir(&consumer)
+                .args(["--project", "tsconfig.json", "--pretty", "false"])
+                .args(["--moduleResolution", resolution, "--module", module]),
+        )
         .with_context(|| format!("the types do not hold (TypeScript {version}, {resolution})"))?;
         versions.push(version);
     }
@@ -104,64 +104,6 @@ fn first_any(source: &str) -> Option<usize> {
 
 fn is_of_a_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '$')
-}
-
-/// Installs the locked compilers under `target/`, unless they are there.
-fn install() -> Result<PathBuf> {
-    let locked = root().join("xtask/npm");
-    let tools = root().join("target/npm-tools");
-    let lock = fs::read(locked.join("package-lock.json"))?;
-    // Written last, so that an install cut short is made again.
-    let done = tools.join("installed-lock.json");
-    if fs::read(&done).is_ok_and(|installed| installed == lock) {
-        return Ok(tools);
-    }
-    fs::create_dir_all(&tools)?;
-    for file in ["package.json", "package-lock.json"] {
-        fs::copy(locked.join(file), tools.join(file))?;
-    }
-    println!("   installing TypeScript by `npm ci`");
-    run(at_root("npm").current_dir(&tools).args([
-        "ci",
-        "--no-audit",
-        "--no-fund",
-        "--ignore-scripts",
-        "--loglevel=error",
-    ]))?;
-    fs::write(done, lock)?;
-    Ok(tools)
-}
-
-/// The consumer's sources with the package beside them, where npm would put it.
-fn consumer(package: &Path) -> Result<PathBuf> {
-    let sources = root().join("tests/types");
-    let place = root().join("target/types");
-    if place.exists() {
-        fs::remove_dir_all(&place)?;
-    }
-    let installed = place.join("node_modules/guichet");
-    copy(package, &installed)?;
-    copy(&sources, &place)?;
-    Ok(place)
-}
-
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from).with_context(|| format!("{} is missing", from.display()))? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), target)?;
-        }
-    }
-    Ok(())
-}
-
-fn version(compiler: &Path) -> Result<String> {
-    let manifest: serde_json::Value = serde_json::from_slice(&fs::read(compiler.join("package.json"))?)?;
-    Ok(manifest["version"].as_str().context("the compiler has no version")?.to_owned())
 }
 
 #[cfg(test)]

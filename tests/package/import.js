@@ -1,0 +1,37 @@
+// Imports every entry of the package in Node.js, as a page rendered on a server does, and makes a client: nothing of
+// the process may change by it, and nothing may be asked of the network or compiled.
+const before = snapshot();
+const asked = [];
+for (const [owner, name] of [[globalThis, "fetch"], [globalThis, "setTimeout"], [WebAssembly, "compile"], [WebAssembly, "instantiate"], [WebAssembly, "instantiateStreaming"]]) {
+  const real = owner[name];
+  before.get(owner).set(name, (owner[name] = (...given) => (asked.push(name), real(...given))));
+}
+
+const entries = [await import("guichet"), await import("guichet/beside"), await import("guichet/hosted"), await import("guichet/words")];
+const [main, beside] = entries;
+for (const { createGuichet } of [main, beside]) {
+  const guichet = createGuichet({ baseUrl: "https://api.example.com", merchant: "/guichet" });
+  if (guichet.session.state !== "none") throw new Error("a client begins without a session");
+}
+await new Promise((next) => setImmediate(next));
+
+const after = snapshot();
+for (const [owner, members] of after) {
+  for (const [name, value] of members) {
+    if (!before.get(owner).has(name)) throw new Error(`the import adds ${String(name)}`);
+    if (!Object.is(before.get(owner).get(name), value)) throw new Error(`the import changes ${String(name)}`);
+  }
+}
+if (asked.length) throw new Error(`the import calls ${asked}`);
+const busy = process.getActiveResourcesInfo().filter((kind) => !/^(TTY|Pipe|File)/.test(kind) && kind !== "Immediate");
+if (busy.length) throw new Error(`the import leaves ${busy} behind`);
+
+/** What everybody in the process sees. */
+function snapshot() {
+  const owners = [globalThis, WebAssembly, Object.prototype, Array.prototype, Promise.prototype, Error, String.prototype, Map.prototype];
+  const value = (owner, name) => {
+    const { value, get } = Object.getOwnPropertyDescriptor(owner, name);
+    return get ?? value;
+  };
+  return new Map(owners.map((owner) => [owner, new Map(Reflect.ownKeys(owner).map((name) => [name, value(owner, name)]))]));
+}

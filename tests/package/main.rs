@@ -1,0 +1,191 @@
+//! The package in the hands of those who use it: pages that each bundler made of it as it is, from the tarball that npm
+//! would take, call a real sandbox in a real Chromium.
+//!
+//! `cargo xtask test` makes the pages, with the newest of each tool (`newest.json`), and then asks for these tests.
+#![cfg(feature = "cli")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use axum::Router;
+use axum::http::header::CONTENT_SECURITY_POLICY;
+use axum::http::{HeaderValue, Response};
+use axum::middleware::map_response;
+use guichet::operations::CreatePaymentIntent;
+use guichet::sandbox::Sandbox;
+use guichet::values::{Amount, Email, MerchantReference};
+use guichet::{Client, SecretKey};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use support::browser::Browser;
+use tower_http::services::ServeDir;
+use url::form_urlencoded::Serializer;
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn a_plain_page_uses_the_package_as_files() {
+    Consumer::of("plain").await.calls_by_both_entries().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn vite_makes_a_page_that_calls() {
+    Consumer::of("vite").await.calls_by_both_entries().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn webpack_makes_a_page_that_calls() {
+    Consumer::of("webpack").await.calls_by_both_entries().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn esbuild_makes_a_page_that_calls() {
+    Consumer::of("esbuild").await.calls_by_both_entries().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn rollup_makes_a_page_that_calls() {
+    Consumer::of("rollup").await.calls_by_both_entries().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn the_server_that_vite_develops_with_serves_a_page_that_calls() {
+    let service = Service::open().await;
+    let browser = Browser::start("vite-dev").await;
+    for (entry, has_wasm_file) in ENTRIES {
+        let vite = ViteServer::start(entry);
+        service.is_called_by(&browser, &format!("{}/index.html", vite.url), has_wasm_file).await;
+    }
+    browser.close().await;
+}
+
+/// The folders of the pages, and whether the wasm is a file that they load.
+const ENTRIES: [(&str, bool); 2] = [("inside", false), ("beside", true)];
+
+/// Pages by one bundler, served under the policy that the README asks for, and the service that they call.
+struct Consumer {
+    bundler: &'static str,
+    service: Service,
+    url: String,
+}
+
+impl Consumer {
+    async fn of(bundler: &'static str) -> Self {
+        let service = Service::open().await;
+        let policy = format!(
+            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' {}; img-src data:; base-uri 'none'",
+            service.sandbox.base_url()
+        );
+        let policy = HeaderValue::from_str(&policy).expect("an address is a header value");
+        let pages = Router::new().fallback_service(ServeDir::new(consumers().join("out"))).layer(map_response(
+            async move |mut response: Response<_>| {
+                response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy.clone());
+                response
+            },
+        ));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("it listens"));
+        tokio::spawn(async move { axum::serve(listener, pages).await });
+        Self { bundler, service, url }
+    }
+
+    async fn calls_by_both_entries(self) {
+        let browser = Browser::start(self.bundler).await;
+        for (entry, has_wasm_file) in ENTRIES {
+            let page = format!("{}/{}-{entry}/index.html", self.url, self.bundler);
+            self.service.is_called_by(&browser, &page, has_wasm_file).await;
+        }
+        browser.close().await;
+    }
+}
+
+/// A service with a customer who is signed in, and a payment that waits for its payer.
+struct Service {
+    sandbox: Sandbox,
+    /// What a page is told in its address.
+    told: String,
+}
+
+impl Service {
+    async fn open() -> Self {
+        let sandbox = Sandbox::start().await.expect("a sandbox");
+        let key = SecretKey::new(sandbox.secret_key().expose()).expect("a secret key");
+        let client = Client::builder(sandbox.base_url(), key).build().expect("a client");
+        let email = Email::new("awa@example.com").expect("an e-mail address");
+        let session = client.create_session(&email).await.expect("a session");
+        let reference = MerchantReference::new("ORDER-17").expect("a reference");
+        let amount = Amount::new("45000").expect("an amount");
+        let order = CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngono").email(email);
+        let intent = client.create_payment_intent(order).await.expect("a payment");
+        let told = Serializer::new(String::new())
+            .append_pair("service", sandbox.base_url())
+            .append_pair("token", session.session_token.expose())
+            .append_pair("checkout", intent.checkout_url.expect("an address to pay at").expose())
+            .finish();
+        Self { sandbox, told }
+    }
+
+    /// Opens the page and looks at what it shows of this service, and at what it has loaded.
+    async fn is_called_by(&self, browser: &Browser, page: &str, has_wasm_file: bool) {
+        browser.open(&format!("{page}#{}", self.told)).await;
+        let shown = browser.see("#shown[data-state]").await;
+        let found: Value = serde_json::from_str(&shown).unwrap_or_else(|_| panic!("{page} shows:\n{shown}"));
+        assert_eq!(
+            found,
+            json!({
+                "valid": true, "names": ["Mobile Money", "Credit/Debit Card"], "total": "45,675 FCFA", "status": "requires_action",
+            }),
+            "{page}"
+        );
+        let loaded = "return performance.getEntriesByType('resource').some(({ name }) => new URL(name).pathname.endsWith('.wasm'))";
+        assert_eq!(browser.run(loaded).await, has_wasm_file, "whether {page} loads a wasm file");
+    }
+}
+
+/// `vite`, as one develops with it.
+struct ViteServer {
+    process: Child,
+    url: String,
+}
+
+impl ViteServer {
+    fn start(entry: &str) -> Self {
+        let port =
+            std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
+        let process = Command::new("node")
+            .current_dir(consumers().join("project"))
+            .arg(root().join("target/npm-newest/node_modules/vite/bin/vite.js"))
+            .arg(Path::new("pages").join(entry))
+            .args(["--host", "127.0.0.1", "--strictPort", "--port", &port.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("Node.js starts Vite");
+        let started = Self { process, url: format!("http://127.0.0.1:{port}") };
+        // It listens once it is ready.
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        started
+    }
+}
+
+impl Drop for ViteServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn consumers() -> PathBuf {
+    root().join("target/consumers")
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}

@@ -1,0 +1,23 @@
+// A page that calls a service with the package, and shows what came. Each bundler makes one of it as it is, for the
+// entry that carries its wasm inside, and one for the entry with its wasm beside it.
+import { createGuichet } from "guichet";
+import { formatMoney } from "guichet/words";
+
+const { service, token, checkout } = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+const shown = document.querySelector("#shown");
+try {
+  const guichet = createGuichet({ baseUrl: service, merchant: { session: async () => token } });
+  const { valid } = await guichet.session.validate();
+  const methods = await guichet.paymentMethods({ country_code: "CM" });
+  const fee = await guichet.fee({ payment_method: "mobile_money", currency: "XAF", amount: "45000" });
+
+  const { openHostedCheckout } = await import("guichet/hosted");
+  const { intent } = await openHostedCheckout({ baseUrl: service, intent: checkout });
+
+  const names = methods.map(({ name }) => name);
+  shown.textContent = JSON.stringify({ valid, names, total: formatMoney(String(fee.total_payable), fee.currency, "en"), status: intent.status });
+  shown.dataset.state = "done";
+} catch (error) {
+  shown.textContent = error?.stack ?? String(error);
+  shown.dataset.state = "failed";
+}

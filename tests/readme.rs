@@ -1,0 +1,169 @@
+//! The JavaScript that the READMEs show, run as it stands there: in a page of a shop, through a purchase and back, in a
+//! real Chromium against a real sandbox. (Their Rust is run as tests of the documentation.)
+//!
+//! `cargo xtask test` makes the package and then asks for these tests.
+#![cfg(feature = "cli")]
+
+mod support;
+
+use axum::Router;
+use axum::extract::Path as InPath;
+use axum::http::HeaderMap;
+use axum::response::Html;
+use axum::routing::get;
+use guichet::native::{Refused, Routes, Shop, Sold};
+use guichet::operations::{CreatePaymentIntent, PaymentIntent};
+use guichet::sandbox::Sandbox;
+use guichet::values::{Amount, Email, MerchantReference, PaymentRef, RedirectUrl};
+use guichet::{Client, SecretKey};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use support::browser::Browser;
+use tower_http::services::ServeDir;
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn the_javascript_of_the_readme_runs() {
+    let logs = through_a_purchase("README.md").await;
+    assert!(logs.iter().any(|log| log.contains("succeeded")), "the page says what became of it: {logs:?}");
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn the_javascript_of_the_packages_readme_runs() {
+    through_a_purchase("pkg-template/README.md").await;
+}
+
+/// Runs each script of a document to its end. Where it can pay, its customer does, and it runs again where they come
+/// back. Returns what each has written to the console by then.
+async fn through_a_purchase(document: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(document)).expect("the document is there");
+    let scripts = scripts(&text);
+    assert!(!scripts.is_empty(), "{document} shows no JavaScript");
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let shop = open_shop(&sandbox, &scripts).await;
+    let browser = Browser::start("readme").await;
+    let mut logs = Vec::new();
+    for (number, script) in scripts.iter().enumerate() {
+        browser.open(&format!("{shop}/{number}")).await;
+        ran(&browser, document).await;
+        if script.contains("guichet.checkout(") {
+            browser.click("button").await;
+            browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+            browser.click("[data-test='method-mobile_money']").await;
+            browser.fill("[data-test='phone']", "237670000000").await;
+            browser.click("[data-test='pay']").await;
+            browser.click("[data-test='leave']").await;
+            browser.arrive("back in the shop", |url| url.as_str().starts_with(&shop)).await;
+            ran(&browser, document).await;
+        }
+        logs.push(browser.run("return window.said.join('\\n')").await.as_str().unwrap_or_default().to_owned());
+    }
+    browser.close().await;
+    sandbox.stop().await;
+    logs
+}
+
+/// Waits until the page's script has come to its end, and to no other.
+async fn ran(browser: &Browser, document: &str) {
+    browser.see("#ran").await;
+    assert_eq!(browser.run("return window.failed").await, json!([]), "{document}");
+}
+
+/// The scripts of a document. A block that imports nothing goes on where the one before it ended.
+fn scripts(document: &str) -> Vec<String> {
+    let mut scripts: Vec<String> = Vec::new();
+    for block in document.split("\n```js\n").skip(1) {
+        let block = block.split("\n```").next().unwrap_or_default();
+        match scripts.last_mut() {
+            Some(script) if !block.contains("import ") => script.extend(["\n", block]),
+            _ => scripts.push(block.to_owned()),
+        }
+    }
+    scripts
+}
+
+/// Serves each script in a page of its own, with the merchant's three routes and the package beside it.
+async fn open_shop(sandbox: &Sandbox, scripts: &[String]) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("it listens"));
+    let pages: Vec<String> = scripts.iter().map(|script| page(script, sandbox.base_url())).collect();
+    let key = SecretKey::new(sandbox.secret_key().expose()).expect("a secret key");
+    let client = Client::builder(sandbox.base_url(), key).build().expect("a client");
+    let books = Arc::new(Books { back: format!("{url}/0"), sold: Mutex::default() });
+    let shop = Router::new()
+        .route("/{number}", get(async move |InPath(number): InPath<usize>| Html(pages[number].clone())))
+        .nest("/guichet", Routes::new(client, books).router())
+        .nest_service("/package", ServeDir::new(root().join("target/npm/package")));
+    tokio::spawn(async move { axum::serve(listener, shop).await });
+    url
+}
+
+/// A page with a button that has the names the documents give it. Only the addresses of the service are not those that
+/// are written there.
+fn page(script: &str, service: &str) -> String {
+    let script = ["http://127.0.0.1:4243", "https://api.example.com", "https://pay.example.com"]
+        .iter()
+        .fold(script.to_owned(), |script, address| script.replace(address, service));
+    format!(
+        r#"<!doctype html><meta charset="utf-8"><title>A shop</title><link rel="icon" href="data:,">
+        <button id="payButton">Pay</button>
+        <script type="importmap">{{"imports": {{
+            "guichet": "/package/guichet.js", "guichet/beside": "/package/beside.js",
+            "guichet/hosted": "/package/hosted.js", "guichet/words": "/package/words.js"
+        }}}}</script>
+        <script>
+            var button = payButton, said = [], failed = [];
+            console.log = (...words) => said.push(words.join(" "));
+            alert = (sentence) => failed.push(sentence);
+            onerror = (sentence) => void failed.push(String(sentence));
+            onunhandledrejection = ({{ reason }}) => void failed.push(String(reason));
+        </script>
+        <script type="module">{script}
+            document.body.insertAdjacentHTML("beforeend", "<p id='ran'>It ran to its end.</p>");
+        </script>"#
+    )
+}
+
+/// A merchant with one order and one customer, who is signed in.
+struct Books {
+    /// Where customers come back to.
+    back: String,
+    sold: Mutex<Vec<Sold>>,
+}
+
+impl Shop for Books {
+    async fn customer(&self, _: &HeaderMap) -> Result<Option<Email>, Refused> {
+        Email::new("awa@example.com").map(Some).map_err(Refused::broken)
+    }
+
+    async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
+        if order["id"] != "17" {
+            return Err(Refused::new(404, "order_missing", "There is no order of this number."));
+        }
+        let reference = MerchantReference::new("ORDER-17").map_err(Refused::broken)?;
+        let amount = Amount::new("45000").map_err(Refused::broken)?;
+        let back = RedirectUrl::new(&self.back).map_err(Refused::broken)?;
+        let purchase = CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngono").redirect_url(back);
+        Ok(customer.into_iter().fold(purchase, |purchase, customer| purchase.email(customer.clone())))
+    }
+
+    async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
+        self.sold.lock().expect("not poisoned").push(sold.clone());
+        Ok(())
+    }
+
+    async fn find(&self, payment_ref: &PaymentRef, _: Option<&Email>) -> Result<Option<Sold>, Refused> {
+        let sold = self.sold.lock().expect("not poisoned");
+        Ok(sold.iter().find(|sold| sold.payment_ref == *payment_ref).cloned())
+    }
+
+    async fn settled(&self, _: &Sold, _: &PaymentIntent) -> Result<(), Refused> {
+        Ok(())
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}

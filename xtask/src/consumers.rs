@@ -1,0 +1,218 @@
+//! Those who use the package: each makes a page of it as people do, from the
+//! tarball and with nothing set up for its sake.
+//!
+//! The pages are left in `target/consumers/out/`, where `tests/package/` opens
+//! them in a real browser.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::cargo::{at_root, root};
+use crate::npm::{INSTALL, Tools, npm, quietly};
+use crate::{steps, types};
+
+/// The entries that a page may begin with, and the folders of their pages.
+const ENTRIES: [(&str, &str); 2] = [("inside", "guichet"), ("beside", "guichet/beside")];
+
+/// What one of them found.
+pub struct Found {
+    pub what: &'static str,
+    pub took: Duration,
+    pub remark: String,
+    pub result: Result<()>,
+}
+
+/// Has all of them look at a tarball. It fails where they cannot even install it.
+pub fn look(tarball: &Path, locked: &Tools, newest: &Tools) -> Result<Vec<Found>> {
+    let project = Project::install(tarball)?;
+    let look = |what, look: &dyn Fn(&mut String) -> Result<()>| {
+        let (begun, mut remark) = (steps::now(), String::new());
+        let result = look(&mut remark);
+        Found { what, took: begun.elapsed(), remark, result }
+    };
+    Ok(vec![
+        look("pages by every bundler", &|remark| project.bundle(newest, remark)),
+        look("types", &|remark| types::check(&project, locked, newest, remark)),
+        look("import in Node.js", &|_| project.import_in_node()),
+        look("publint", &|_| publint(tarball, newest)),
+        look("attw", &|_| attw(tarball, newest)),
+    ])
+}
+
+/// What publint says of a package: nothing, not even a suggestion.
+fn publint(tarball: &Path, newest: &Tools) -> Result<()> {
+    let output =
+        quietly(newest.node("publint", "publint")?.env("NO_COLOR", "1").arg("run").arg(tarball).arg("--strict"))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    ensure!(said.contains("All good!"), "publint says:\n{said}");
+    Ok(())
+}
+
+/// Whether the types that are found are those of what is loaded. The `.wasm` file has an entry for who loads it
+/// otherwise, and is no module.
+fn attw(tarball: &Path, newest: &Tools) -> Result<()> {
+    let how =
+        ["--profile", "esm-only", "--no-emoji", "--no-color", "--exclude-entrypoints", "./core/guichet_core_bg.wasm"];
+    quietly(newest.node("@arethetypeswrong/cli", "attw")?.arg(tarball).args(how)).map(drop)
+}
+
+/// A project into which npm has installed the package from its tarball.
+pub struct Project {
+    place: PathBuf,
+}
+
+impl Project {
+    /// Makes it anew.
+    pub fn install(tarball: &Path) -> Result<Self> {
+        let consumers = root().join("target/consumers");
+        if consumers.exists() {
+            fs::remove_dir_all(&consumers)?;
+        }
+        let place = consumers.join("project");
+        fs::create_dir_all(&place)?;
+        let file = tarball.file_name().context("a tarball has a name")?.to_string_lossy();
+        let manifest = serde_json::json!({
+            "private": true, "type": "module", "dependencies": { "guichet": format!("file:../../npm/{file}") },
+        });
+        fs::write(place.join("package.json"), manifest.to_string())?;
+        quietly(npm(&place).args(["install", "--offline", "--no-package-lock"]).args(INSTALL))?;
+
+        let page = |file: &str| fs::read_to_string(root().join("tests/package/pages").join(file));
+        for (name, entry) in ENTRIES {
+            let folder = place.join("pages").join(name);
+            fs::create_dir_all(&folder)?;
+            fs::write(folder.join("index.html"), page("index.html")?)?;
+            fs::write(folder.join("main.js"), page("call.js")?.replace("\"guichet\"", &format!("\"{entry}\"")))?;
+        }
+        Ok(Self { place })
+    }
+
+    /// The folder of the package, as npm has installed it.
+    pub fn package(&self) -> PathBuf {
+        self.place.join("node_modules/guichet")
+    }
+
+    /// Puts these sources beside the package, in a folder of their own.
+    pub fn with_sources(&self, sources: &Path) -> Result<PathBuf> {
+        let place = self.place.join(sources.file_name().context("sources lie in a folder")?);
+        copy(sources, &place)?;
+        Ok(place)
+    }
+
+    /// Imports every entry in Node.js.
+    pub fn import_in_node(&self) -> Result<()> {
+        fs::copy(root().join("tests/package/import.js"), self.place.join("import.js"))?;
+        quietly(at_root("node").current_dir(&self.place).arg("import.js"))
+            .context("importing the package does harm")?;
+        Ok(())
+    }
+
+    /// Makes every page by every bundler.
+    pub fn bundle(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        for (entry, name) in ENTRIES {
+            for (bundler, make) in BUNDLERS {
+                let page = Page {
+                    tools,
+                    project: &self.place,
+                    main: format!("pages/{entry}/main.js"),
+                    out: self.place.with_file_name("out").join(format!("{bundler}-{entry}")),
+                };
+                make(&page).with_context(|| format!("{bundler} makes no page of {name}"))?;
+            }
+        }
+        *remark = BUNDLERS.map(|(bundler, _)| bundler).join(", ");
+        Ok(())
+    }
+}
+
+/// A page that is to be made.
+struct Page<'a> {
+    tools: &'a Tools,
+    project: &'a Path,
+    main: String,
+    out: PathBuf,
+}
+
+const BUNDLERS: [(&str, fn(&Page<'_>) -> Result<()>); 5] =
+    [("plain", plain), ("vite", vite), ("webpack", webpack), ("esbuild", esbuild), ("rollup", rollup)];
+
+/// No bundler: the package's files beside the page, imported by their addresses.
+fn plain(page: &Page<'_>) -> Result<()> {
+    page.html("type=\"module\"")?;
+    copy(&page.project.join("node_modules/guichet"), &page.out.join("guichet"))?;
+    let main = fs::read_to_string(page.project.join(&page.main))?;
+    let main = ["guichet/words", "guichet/hosted", "guichet/beside", "guichet"].iter().fold(main, |main, entry| {
+        let file = entry.strip_prefix("guichet/").unwrap_or(entry);
+        main.replace(&format!("\"{entry}\""), &format!("\"./guichet/{file}.js\""))
+    });
+    Ok(fs::write(page.out.join("main.js"), main)?)
+}
+
+fn vite(page: &Page<'_>) -> Result<()> {
+    let root = Path::new(&page.main).parent().expect("a page lies in a folder");
+    page.run(page.tools.node("vite", "vite")?.arg("build").arg(root).args(["--base", "./", "--outDir"]).arg(&page.out))
+}
+
+fn webpack(page: &Page<'_>) -> Result<()> {
+    page.html("defer")?;
+    let entry = format!("./{}", page.main);
+    let how = ["build", "--mode", "production", "--entry", &entry, "--output-path"];
+    page.run(page.tools.node("webpack-cli", "webpack-cli")?.args(how).arg(&page.out))
+}
+
+fn esbuild(page: &Page<'_>) -> Result<()> {
+    page.html("type=\"module\"")?;
+    let out = format!("--outdir={}", page.out.display());
+    page.run(page.tools.node("esbuild", "esbuild")?.args([&page.main, "--bundle", "--minify", "--format=esm", &out]))?;
+    page.copy_wasm()
+}
+
+fn rollup(page: &Page<'_>) -> Result<()> {
+    page.html("type=\"module\"")?;
+    let how = ["--plugin", "node-resolve", "--format", "es", "--dir"];
+    page.run(page.tools.node("rollup", "rollup")?.arg(&page.main).args(how).arg(&page.out))?;
+    page.copy_wasm()
+}
+
+impl Page<'_> {
+    /// The page itself, for bundlers that begin with a script.
+    fn html(&self, script: &str) -> Result<()> {
+        fs::create_dir_all(&self.out)?;
+        let html = fs::read_to_string(self.project.join(&self.main).with_file_name("index.html"))?;
+        Ok(fs::write(self.out.join("index.html"), html.replace("type=\"module\"", script))?)
+    }
+
+    /// Puts the wasm where the entry with its wasm beside it looks for it, as the README says: esbuild and Rollup leave
+    /// `new URL("…", import.meta.url)` as it is.
+    fn copy_wasm(&self) -> Result<()> {
+        if self.main.contains("beside") {
+            let wasm = "core/guichet_core_bg.wasm";
+            fs::create_dir_all(self.out.join("core"))?;
+            fs::copy(self.project.join("node_modules/guichet").join(wasm), self.out.join(wasm))?;
+        }
+        Ok(())
+    }
+
+    fn run(&self, command: &mut Command) -> Result<()> {
+        // Neither asks for anything, tells anyone, nor colours what nobody sees.
+        quietly(command.current_dir(self.project).env("NO_COLOR", "1").env_remove("NODE_ENV")).map(drop)
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from).with_context(|| format!("{} is missing", from.display()))? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}

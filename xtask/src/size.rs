@@ -1,0 +1,116 @@
+//! `cargo xtask size`: what the package weighs, and what a page loads of it.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::bytes::Weight;
+use crate::cargo::root;
+use crate::npm::{Tools, quietly};
+use crate::pack::{self, Packed};
+use crate::setup;
+use crate::steps::Steps;
+
+/// What a page may load for one session, methods, fee, redirect and return (`tests/package/pages/shop.js`), in bytes
+/// as brotli sends them.
+const INSIDE: usize = 32_000;
+const BESIDE: usize = 26_000;
+
+pub fn verb(args: &[String]) -> Result<()> {
+    if !args.is_empty() {
+        bail!("usage: cargo xtask size");
+    }
+    let mut steps = Steps::begin();
+    steps.step("the wasm32 target", setup::wasm_target)?;
+    steps.step("Node.js", setup::node)?;
+    let tools = steps.step("the tools of xtask/npm", |_| Tools::locked())?;
+    let packed = pack::whole(&mut steps, &tools)?;
+    println!("\n{}", measure(&packed, &tools)?);
+    Ok(())
+}
+
+/// Weighs a package, minified as a bundler does it.
+pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
+    let folder = root().join("target/npm-size");
+    fs::create_dir_all(&folder)?;
+    let bundle = |name: &str, source: &str, entry: &str| -> Result<Weight> {
+        let (page, out) = (folder.join(format!("{name}.js")), folder.join(format!("{name}.min.js")));
+        fs::write(&page, source.replace("\"guichet\"", &format!("\"{}\"", path(&packed.place.join(entry)))))?;
+        let how = ["--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=error"];
+        quietly(tools.node("esbuild", "esbuild")?.arg(&page).args(how).arg(format!("--outfile={}", out.display())))?;
+        Ok(Weight::of(&fs::read(out)?))
+    };
+    let shop = fs::read_to_string(root().join("tests/package/pages/shop.js"))?;
+    let all_of = "export * from \"guichet\";";
+
+    let inside = bundle("shop-inside", &shop, "guichet.js")?;
+    let beside = bundle("shop-beside", &shop, "beside.js")? + packed.wasm;
+    let mut parts = vec![("wasm", packed.wasm), ("glue, as generated", packed.glue)];
+    for (name, file) in [
+        ("guichet", "guichet.js"),
+        ("guichet/beside", "beside.js"),
+        ("guichet/hosted", "hosted.js"),
+        ("guichet/words", "words.js"),
+    ] {
+        parts.push((name, bundle(&name.replace('/', "-"), all_of, file)?));
+    }
+    Ok(Sizes { parts, inside, beside })
+}
+
+/// A path as an import names it.
+fn path(file: &Path) -> String {
+    file.display().to_string().replace('\\', "/")
+}
+
+/// What a package weighs.
+pub struct Sizes {
+    parts: Vec<(&'static str, Weight)>,
+    inside: Weight,
+    beside: Weight,
+}
+
+impl Sizes {
+    /// Fails where a page loads more than it may.
+    pub fn hold(&self) -> Result<()> {
+        let over: Vec<String> = self
+            .pages()
+            .filter(|(_, weight, budget)| weight.brotli > *budget)
+            .map(|(name, weight, budget)| format!("{name}: {} bytes over its {budget}", weight.brotli - budget))
+            .collect();
+        if over.is_empty() { Ok(()) } else { bail!("A page loads too much. {}", over.join("; ")) }
+    }
+
+    fn pages(&self) -> impl Iterator<Item = (&'static str, Weight, usize)> {
+        [("wasm inside", self.inside, INSIDE), ("wasm beside it", self.beside, BESIDE)].into_iter()
+    }
+}
+
+impl fmt::Display for Sizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:<20}{}", "bytes", Weight::TITLE)?;
+        for (name, weight) in &self.parts {
+            writeln!(f, "{name:<20}{weight}")?;
+        }
+        write!(f, "\nA page with one session, methods, fee, redirect and return loads:")?;
+        for (name, weight, budget) in self.pages() {
+            write!(f, "\n{name:<20}{weight}  of {budget} ({} %)", weight.brotli * 100 / budget)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_loads_too_much_fails() {
+        let weight = |brotli| Weight { raw: 0, gzip: 0, brotli };
+        let sizes = |inside, beside| Sizes { parts: vec![], inside: weight(inside), beside: weight(beside) };
+        assert!(sizes(INSIDE, BESIDE).hold().is_ok());
+        let error = sizes(INSIDE, BESIDE + 7).hold().expect_err("it is over").to_string();
+        assert!(error.contains("wasm beside it: 7 bytes over"), "{error}");
+    }
+}
