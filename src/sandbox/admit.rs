@@ -32,7 +32,17 @@ impl Caller {
         }
     }
 
-    fn kind(&self) -> CredentialKind {
+    /// Whose customer or server it is, where that is known.
+    pub(super) async fn belongs_to(&self, desk: &Desk) -> Option<Arc<Merchant>> {
+        match self {
+            Self::Merchant(merchant) | Self::Session(merchant, _) => Some(Arc::clone(merchant)),
+            Self::ClientSecret(id) => desk.merchants.by_id(&desk.store.intent(id).await.ok()??.merchant),
+            Self::Nobody | Self::UnknownSession => None,
+        }
+    }
+
+    /// What they showed.
+    pub(super) fn kind(&self) -> CredentialKind {
         match self {
             Self::ClientSecret(_) => CredentialKind::ClientSecret,
             Self::Merchant(_) => CredentialKind::SecretKey,
@@ -42,15 +52,19 @@ impl Caller {
     }
 }
 
-/// Finds out who asks, and whether they may.
-pub(super) async fn admit<R: Role>(desk: &Desk, headers: &HeaderMap) -> Result<Caller, Problem> {
+/// Finds out who asks.
+pub(super) async fn identify(desk: &Desk, headers: &HeaderMap) -> Result<Caller, Problem> {
+    match bearer(headers) {
+        None => Ok(Caller::Nobody),
+        Some(token) if token.starts_with("sk_") => secret_key(desk, headers, token),
+        Some(token) if token.contains("_secret_") => Ok(Caller::ClientSecret(desk.instance_key.intent_of(token).ok_or_else(invalid_key)?)),
+        Some(token) => session(desk, token).await,
+    }
+}
+
+/// Whether they may do what this role may.
+pub(super) fn admit<R: Role>(desk: &Desk, caller: Caller) -> Result<Caller, Problem> {
     let about_sessions = !R::admits(CredentialKind::SecretKey);
-    let caller = match bearer(headers) {
-        None => Caller::Nobody,
-        Some(token) if token.starts_with("sk_") => secret_key(desk, headers, token)?,
-        Some(token) if token.contains("_secret_") => Caller::ClientSecret(desk.instance_key.intent_of(token).ok_or_else(invalid_key)?),
-        Some(token) => session(desk, token).await?,
-    };
     match (&caller, R::admits(caller.kind())) {
         (Caller::Nobody, true) if desk.public_methods => Ok(caller),
         (Caller::Nobody, _) => Err(Problem::unauthorized(

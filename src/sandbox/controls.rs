@@ -3,14 +3,17 @@
 
 use super::admit::bearer;
 use super::desk::{Desk, Merchant};
+use super::events::Event;
+use super::faults::{Fault, FaultKind, LONGEST_DELAY, operation_named};
 use super::mount::{plain, read_body, read_object, refuse};
 use super::problem::Problem;
+use super::requests::Request;
 use super::tokens::{id, same};
 use crate::protocol::Envelope;
 use crate::values::Secret;
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{Request as Incoming, State};
 use axum::http::{Response, StatusCode, header};
 use axum::routing::any;
 use serde_json::{Map, Value, json};
@@ -33,7 +36,7 @@ pub(super) fn routes(door: Arc<Door>) -> Router {
     Router::new().route("/sandbox", any(answer)).route("/sandbox/{*rest}", any(answer)).with_state(door)
 }
 
-async fn answer(State(door): State<Arc<Door>>, request: Request) -> Response<Body> {
+async fn answer(State(door): State<Arc<Door>>, request: Incoming) -> Response<Body> {
     let request_id = id("req_");
     match door.answer(request).await {
         Ok(reply) => plain(StatusCode::OK, reply.to_string(), &request_id),
@@ -42,7 +45,7 @@ async fn answer(State(door): State<Arc<Door>>, request: Request) -> Response<Bod
 }
 
 impl Door {
-    async fn answer(&self, request: Request) -> Result<Value, Problem> {
+    async fn answer(&self, request: Incoming) -> Result<Value, Problem> {
         let (parts, body) = request.into_parts();
         // A page of another name may have been pointed at this address (DNS rebinding): it is told nothing.
         let host = parts.uri.authority().map(|authority| authority.as_str());
@@ -58,16 +61,35 @@ impl Door {
             }
             Some(_) => {}
         }
-        match (parts.method.as_str(), parts.uri.path()) {
-            ("GET", "/sandbox/clock") => {
-                let merchant = self.merchant(query(parts.uri.query(), "merchant").as_deref())?;
-                Ok(json!({ "now": merchant.now().unix() }))
+        let (method, path) = (parts.method.as_str(), parts.uri.path());
+        let verbs = verbs(path).ok_or_else(Problem::route_not_found)?;
+        if !verbs.contains(&method) {
+            return Err(Problem::method_not_allowed(verbs.join(", ")));
+        }
+        let fields = read_object(&parts.headers, &read_body(body).await?)?;
+        let asked = query(parts.uri.query(), "merchant");
+        let merchant = self.merchant(text(&fields, "merchant")?.or(asked.as_deref()))?;
+        match (method, path) {
+            ("GET", "/sandbox/clock") => Ok(json!({ "now": merchant.now().unix() })),
+            (_, "/sandbox/clock") => self.advance(&merchant, &fields).await,
+            (_, "/sandbox/merchants") => self.make_merchant(&fields).await,
+            ("GET", "/sandbox/faults") => Ok(faults_of(&merchant)),
+            ("POST", "/sandbox/faults") => {
+                merchant.faults.add(read_fault(&fields)?);
+                Ok(faults_of(&merchant))
             }
-            ("POST", "/sandbox/clock") => self.advance(&read_object(&parts.headers, &read_body(body).await?)?).await,
-            ("POST", "/sandbox/merchants") => self.make_merchant(&read_object(&parts.headers, &read_body(body).await?)?).await,
-            (_, "/sandbox/clock") => Err(Problem::method_not_allowed("GET, POST".into())),
-            (_, "/sandbox/merchants") => Err(Problem::method_not_allowed("POST".into())),
-            _ => Err(Problem::route_not_found()),
+            (_, "/sandbox/faults") => {
+                merchant.faults.clear();
+                Ok(faults_of(&merchant))
+            }
+            (_, "/sandbox/requests") => Ok(json!({ "requests": merchant.requests.list().iter().map(Request::written).collect::<Vec<_>>() })),
+            (_, "/sandbox/events") => {
+                Ok(json!({ "events": self.desk.events(&merchant).await?.iter().map(Event::written).collect::<Vec<_>>() }))
+            }
+            _ => {
+                self.desk.merchants.reset(&self.desk.store, &merchant).await?;
+                Ok(json!({ "merchant": merchant.id, "now": merchant.now().unix() }))
+            }
         }
     }
 
@@ -89,15 +111,14 @@ impl Door {
         }
     }
 
-    async fn advance(&self, fields: &Map<String, Value>) -> Result<Value, Problem> {
-        let merchant = self.merchant(text(fields, "merchant")?)?;
+    async fn advance(&self, merchant: &Merchant, fields: &Map<String, Value>) -> Result<Value, Problem> {
         let wrong = || {
             let message = "advance_seconds is a whole number of seconds. The clock goes forward alone, and a hundred years at most.";
             Problem::field("advance_seconds", "parameter_invalid", message)
         };
         let seconds = fields.get("advance_seconds").and_then(Value::as_u64).filter(|seconds| *seconds <= FARTHEST);
         let seconds = seconds.and_then(|seconds| u32::try_from(seconds).ok()).ok_or_else(wrong)?;
-        let now = self.desk.merchants.advance(&self.desk.store, &merchant, seconds).await?;
+        let now = self.desk.merchants.advance(&self.desk.store, merchant, seconds).await?;
         Ok(json!({ "now": now.unix() }))
     }
 
@@ -109,6 +130,52 @@ impl Door {
         let (merchant, secret_key) = self.desk.merchants.make(&self.desk.store, name).await?;
         Ok(json!({ "merchant": merchant.id, "secret_key": secret_key.expose() }))
     }
+}
+
+/// What a path of the side door takes.
+fn verbs(path: &str) -> Option<&'static [&'static str]> {
+    Some(match path {
+        "/sandbox/clock" => &["GET", "POST"],
+        "/sandbox/faults" => &["GET", "POST", "DELETE"],
+        "/sandbox/events" | "/sandbox/requests" => &["GET"],
+        "/sandbox/merchants" | "/sandbox/reset" => &["POST"],
+        _ => return None,
+    })
+}
+
+fn faults_of(merchant: &Merchant) -> Value {
+    json!({ "faults": merchant.faults.list().iter().map(Fault::written).collect::<Vec<_>>() })
+}
+
+/// Reads `{"operation", "kind", "count"?, "status"?, "retry_after"?, "milliseconds"?}`.
+fn read_fault(fields: &Map<String, Value>) -> Result<Fault, Problem> {
+    let wrong = |param: &str, message: &str| Problem::field(param, "parameter_invalid", message);
+    let whole = |name: &str, range: std::ops::RangeInclusive<u64>, message: &str| match fields.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => value.as_u64().filter(|number| range.contains(number)).map(Some).ok_or_else(|| wrong(name, message)),
+    };
+    let required = |name: &'static str| text(fields, name)?.ok_or_else(|| Problem::field(name, "parameter_missing", format!("{name} is required.")));
+    let operation = operation_named(required("operation")?)
+        .ok_or_else(|| wrong("operation", "There is no operation of this name. They are named as create_payment_intent is."))?;
+    let count = whole("count", 1..=10_000, "count is a whole number from 1 to 10,000.")?.unwrap_or(1);
+    let kind = match required("kind")? {
+        "delay" => {
+            let message = "milliseconds is a whole number, 600,000 at most.";
+            let milliseconds = whole("milliseconds", 0..=LONGEST_DELAY, message)?;
+            FaultKind::Delay { milliseconds: milliseconds.ok_or_else(|| Problem::field("milliseconds", "parameter_missing", message))? }
+        }
+        "status" => {
+            let status = whole("status", 400..=599, "status is a whole number from 400 to 599.")?.unwrap_or(503);
+            let retry_after = whole("retry_after", 0..=86_400, "retry_after is a whole number of seconds, a day at most.")?;
+            FaultKind::Status { status: u16::try_from(status).unwrap_or(503), retry_after: retry_after.and_then(|seconds| u32::try_from(seconds).ok()) }
+        }
+        "drop" => FaultKind::Drop,
+        "lost_response" => FaultKind::LostResponse,
+        "malformed" => FaultKind::Malformed,
+        "truncate" => FaultKind::Truncate,
+        _ => return Err(wrong("kind", "kind is one of status, delay, drop, truncate, malformed, lost_response.")),
+    };
+    Ok(Fault { operation, kind, count: u32::try_from(count).unwrap_or(1) })
 }
 
 fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, Problem> {

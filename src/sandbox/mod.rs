@@ -4,7 +4,7 @@
 //! ```text
 //! /v1/…        the service, as the document and the decisions have it
 //! /checkout/…  the hosted checkout page, which uses the npm package as any page would
-//! /sandbox/…   the tester's side door: merchants and their clocks
+//! /sandbox/…   the tester's side door: merchants, their clocks, and what is to go wrong
 //! ```
 //!
 //! A request goes through `mount` (its operation), `admit` (who asks), `desk` (load, rule, save), `rules` (what
@@ -13,13 +13,17 @@
 mod admit;
 mod clock;
 mod config;
+mod connections;
 mod controls;
 mod desk;
+mod events;
+mod faults;
 mod keys;
 mod mount;
 mod pages;
 mod problem;
 mod replies;
+mod requests;
 mod rules;
 mod serve;
 mod store;
@@ -27,6 +31,9 @@ mod tenant;
 mod tokens;
 
 pub use config::{Config, StartError};
+pub use events::Event;
+pub use faults::{Fault, FaultKind};
+pub use requests::Request;
 pub use serve::Sandbox;
 pub use store::Unavailable;
 pub use tenant::{Clock, Tenant};

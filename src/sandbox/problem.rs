@@ -106,7 +106,7 @@ impl Problem {
     }
 
     /// Whether the same request can succeed later.
-    fn retryable(&self) -> bool {
+    pub(super) fn retryable(&self) -> bool {
         matches!(self.status.as_u16(), 429 | 503)
     }
 

@@ -1,6 +1,7 @@
 //! A running sandbox: its own thread and runtime, so that whoever starts it may have any runtime.
 
 use super::config::{Config, StartError};
+use super::connections::{Limits, serve};
 use super::controls::{self, Door};
 use super::desk::{Desk, Merchants};
 use super::keys::Keys;
@@ -14,19 +15,15 @@ use super::tokens::{self, InstanceKey};
 use crate::protocol::Envelope;
 use crate::values::Secret;
 use axum::Router;
-use axum::serve::ListenerExt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 
-/// How long a stop waits for requests under way.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Where the npm package is, where nobody says otherwise.
 const PACKAGE: &str = "target/npm/package";
 
@@ -137,6 +134,22 @@ impl Sandbox {
         Ok(Tenant::new(clock, secret_key, self.base_url.clone()))
     }
 
+    /// Forgets everything of every merchant but its name and its key: payments, customers, sessions, faults, requests and
+    /// events. Their clocks show the wall's time again.
+    ///
+    /// # Errors
+    /// Where the database cannot be written.
+    pub async fn reset(&self) -> Result<(), Unavailable> {
+        let desk = Arc::clone(&self.desk);
+        on(&self.runtime, async move {
+            for merchant in desk.merchants.all() {
+                desk.merchants.reset(&desk.store, &merchant).await?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
     /// Stops: requests under way are answered, everything is stored, and the port is free when this returns.
     pub async fn stop(mut self) {
         drop(self.stop.take());
@@ -180,40 +193,13 @@ fn run(
             Ok((house, listener, router)) => {
                 let desk = Arc::clone(&house.desk);
                 if ready.send(Ok(house)).is_ok() {
-                    serve(listener, router, stopped).await;
+                    serve(listener, router, Limits::default(), stopped).await;
                 }
                 desk.store.close().await;
             }
         }
     });
     drop(end);
-}
-
-async fn serve(listener: TcpListener, router: Router, stopped: oneshot::Receiver<()>) {
-    let (begin, begun) = oneshot::channel::<()>();
-    let stopping = async move {
-        // Stopped, or the sandbox was dropped: either way it ends.
-        let _ = stopped.await;
-        drop(begin);
-    };
-    let listener = listener.tap_io(|socket| {
-        if let Err(error) = socket.set_nodelay(true) {
-            tracing::debug!(%error, "a connection keeps its delay");
-        }
-    });
-    let serving = axum::serve(listener, router).with_graceful_shutdown(stopping);
-    let given_up = async {
-        let _ = begun.await;
-        tokio::time::sleep(PATIENCE).await;
-    };
-    tokio::select! {
-        served = async { serving.await } => {
-            if let Err(error) = served {
-                tracing::error!(%error, "the sandbox stopped listening");
-            }
-        }
-        () = given_up => tracing::warn!("a request was still under way when the sandbox stopped"),
-    }
 }
 
 /// Opens everything a sandbox needs, and listens.

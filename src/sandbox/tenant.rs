@@ -1,6 +1,9 @@
 //! A merchant of a running sandbox, for tests in Rust.
 
 use super::desk::{Desk, Merchant};
+use super::events::Event;
+use super::faults::Fault;
+use super::requests::Request;
 use super::store::Unavailable;
 use crate::values::{Moment, Secret};
 use std::sync::Arc;
@@ -56,6 +59,50 @@ impl Tenant {
     #[must_use]
     pub fn now(&self) -> Moment {
         self.clock.merchant.now()
+    }
+}
+
+impl Tenant {
+    /// The next calls of an operation by this merchant, or by its customers, go wrong. [`Fault`] has an example.
+    pub fn fault(&self, fault: Fault) {
+        self.clock.merchant.faults.add(fault);
+    }
+
+    /// The faults that are still to come.
+    #[must_use]
+    pub fn faults(&self) -> Vec<Fault> {
+        self.clock.merchant.faults.list()
+    }
+
+    /// Takes them back.
+    pub fn clear_faults(&self) {
+        self.clock.merchant.faults.clear();
+    }
+
+    /// What was asked of the service by this merchant and its customers: the newest 1,000, the oldest of them first.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request> {
+        self.clock.merchant.requests.list()
+    }
+
+    /// What has happened to its newest 1,000 payments, in the order it did.
+    ///
+    /// # Errors
+    /// Where the database cannot be read.
+    pub async fn events(&self) -> Result<Vec<Event>, Unavailable> {
+        let Clock { merchant, desk, runtime } = &self.clock;
+        let (merchant, desk) = (Arc::clone(merchant), Arc::clone(desk));
+        on(runtime, async move { desk.events(&merchant).await }).await
+    }
+
+    /// Forgets everything of this merchant but its name and its key, and sets its clock to the wall's time.
+    ///
+    /// # Errors
+    /// Where the database cannot be written.
+    pub async fn reset(&self) -> Result<(), Unavailable> {
+        let Clock { merchant, desk, runtime } = &self.clock;
+        let (merchant, desk) = (Arc::clone(merchant), Arc::clone(desk));
+        on(runtime, async move { desk.merchants.reset(&desk.store, &merchant).await }).await
     }
 }
 

@@ -63,6 +63,12 @@ impl Shop {
         send(&self.client, method, &format!("{}{path}", self.base_url), bearer, body, headers).await
     }
 
+    /// Asks with the secret key; the connection may end before it is answered.
+    pub async fn try_secret(&self, method: &str, path: &str, fields: Value) -> Result<Reply, reqwest::Error> {
+        let body = (!fields.is_null()).then(|| body(&fields).into());
+        try_send(&self.client, method, &format!("{}{path}", self.base_url), Some(&self.key()), body, &[]).await
+    }
+
     /// A new intent.
     pub async fn intent(&self, reference: &str) -> Value {
         self.secret("POST", "/v1/payment-intents", order(reference)).await.body["data"].clone()
@@ -106,7 +112,7 @@ pub fn client() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
-/// Sends one request.
+/// Sends one request, which is answered.
 pub async fn send(
     client: &reqwest::Client,
     method: &str,
@@ -115,6 +121,18 @@ pub async fn send(
     body: Option<String>,
     headers: &[(&str, &str)],
 ) -> Reply {
+    try_send(client, method, url, bearer, body.map(Into::into), headers).await.unwrap()
+}
+
+/// Sends one request, which may not be answered.
+pub async fn try_send(
+    client: &reqwest::Client,
+    method: &str,
+    url: &str,
+    bearer: Option<&str>,
+    body: Option<reqwest::Body>,
+    headers: &[(&str, &str)],
+) -> Result<Reply, reqwest::Error> {
     let mut request = client.request(method.parse().unwrap(), url);
     if let Some(bearer) = bearer {
         request = request.bearer_auth(bearer);
@@ -128,10 +146,10 @@ pub async fn send(
     if let Some(body) = body {
         request = request.body(body);
     }
-    let response = request.send().await.unwrap();
+    let response = request.send().await?;
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
-    let text = response.text().await.unwrap();
-    Reply { status, body: serde_json::from_str(&text).unwrap_or_default(), text, headers }
+    let text = response.text().await?;
+    Ok(Reply { status, body: serde_json::from_str(&text).unwrap_or_default(), text, headers })
 }
 
 /// What an order needs, and nothing more.

@@ -3,10 +3,11 @@
 use super::{Desk, Done, Handle, Merchant, Page};
 use crate::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
 use crate::sandbox::admit::Caller;
+use crate::sandbox::events::Event;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::rules::{Intent, Life, Terms};
-use crate::sandbox::store::Customer;
+use crate::sandbox::store::{Customer, Unavailable};
 use crate::sandbox::tokens;
 use crate::values::{IntentId, Moment};
 use axum::http::StatusCode;
@@ -14,6 +15,8 @@ use serde_json::{Map, Value};
 
 /// The types of method there are.
 const METHOD_TYPES: [&str; 2] = ["card", "mobile_money"];
+/// Of how many payments the events are told: the newest.
+const TOLD: i64 = 1000;
 
 impl Handle<CreatePaymentIntent> for Desk {
     /// `merchant_reference` makes it safe to repeat: the row is there once, whoever comes first.
@@ -78,6 +81,13 @@ impl Desk {
         let merchant = self.merchants.by_id(&intent.merchant).filter(|_| theirs).ok_or_else(missing)?;
         let now = merchant.now();
         Ok((intent.at(now), now))
+    }
+
+    /// What has happened to the newest payments of a merchant.
+    pub(in crate::sandbox) async fn events(&self, merchant: &Merchant) -> Result<Vec<Event>, Unavailable> {
+        let now = merchant.now();
+        let intents = self.store.intents(&merchant.id, None, TOLD).await?;
+        Ok(Event::of(&intents.into_iter().map(|intent| intent.at(now)).collect::<Vec<_>>()))
     }
 
     pub(super) fn reply(&self, intent: &Intent) -> String {

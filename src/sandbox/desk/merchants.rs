@@ -1,6 +1,8 @@
 //! The merchants: few, so all are held at hand.
 
 use crate::sandbox::clock;
+use crate::sandbox::faults::Faults;
+use crate::sandbox::requests::Requests;
 use crate::sandbox::store::{MerchantRow, Store, Unavailable};
 use crate::sandbox::tokens::{self, SECRET_KEY, fingerprint};
 use crate::values::{Moment, Secret};
@@ -14,6 +16,10 @@ pub(in crate::sandbox) struct Merchant {
     pub(in crate::sandbox) id: String,
     pub(in crate::sandbox) name: String,
     clock_offset: AtomicI64,
+    /// What is to go wrong.
+    pub(in crate::sandbox) faults: Faults,
+    /// What was asked.
+    pub(in crate::sandbox) requests: Requests,
 }
 
 impl Merchant {
@@ -38,7 +44,13 @@ struct Table {
 
 impl Table {
     fn add(&mut self, row: MerchantRow) -> Arc<Merchant> {
-        let merchant = Arc::new(Merchant { id: row.id, name: row.name, clock_offset: AtomicI64::new(row.clock_offset) });
+        let merchant = Arc::new(Merchant {
+            id: row.id,
+            name: row.name,
+            clock_offset: AtomicI64::new(row.clock_offset),
+            faults: Faults::default(),
+            requests: Requests::default(),
+        });
         self.by_id.insert(merchant.id.clone(), Arc::clone(&merchant));
         self.by_key.insert(row.key_fingerprint, Arc::clone(&merchant));
         merchant
@@ -89,6 +101,20 @@ impl Merchants {
         store.advance_clock(merchant.id.clone(), seconds).await?;
         merchant.clock_offset.fetch_add(seconds, Ordering::AcqRel);
         Ok(merchant.now())
+    }
+
+    /// Forgets everything of a merchant but its name and its key. Its clock shows the wall's time again.
+    pub(in crate::sandbox) async fn reset(&self, store: &Store, merchant: &Merchant) -> Result<(), Unavailable> {
+        store.reset(merchant.id.clone()).await?;
+        merchant.clock_offset.store(0, Ordering::Release);
+        merchant.faults.clear();
+        merchant.requests.clear();
+        Ok(())
+    }
+
+    /// Every merchant.
+    pub(in crate::sandbox) fn all(&self) -> Vec<Arc<Merchant>> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).by_id.values().cloned().collect()
     }
 
     /// The first merchant.

@@ -3,13 +3,15 @@
 mod cors;
 mod read;
 mod respond;
+mod strike;
 
 pub(super) use read::{read_body, read_object};
-pub(super) use respond::{plain, refuse};
+pub(super) use respond::{Cut, plain, refuse};
 
-use super::admit::{Caller, admit};
+use super::admit::{Caller, admit, identify};
 use super::desk::{Desk, Done, Handle};
 use super::problem::Problem;
+use super::requests::Request as Received;
 use super::tokens;
 use crate::operations::*;
 use crate::protocol::{CredentialKind, Envelope, Fields, Method, Operation, Role, Served, Spec};
@@ -46,7 +48,7 @@ struct Route {
     spec: Spec,
     /// Whether a browser may send it: its role is not the merchant's.
     open_to_browsers: bool,
-    serve: fn(Arc<Desk>, Asked) -> Serving,
+    serve: fn(Arc<Desk>, Caller, Asked) -> Serving,
 }
 
 type Serving = Pin<Box<dyn Future<Output = Result<Done, Problem>> + Send>>;
@@ -69,7 +71,7 @@ impl Route {
         O::Role: Send,
         Desk: Handle<O>,
     {
-        Self { spec: O::SPEC, open_to_browsers: is_open::<O::Role>(), serve: |desk, asked| Box::pin(serve::<O>(desk, asked)) }
+        Self { spec: O::SPEC, open_to_browsers: is_open::<O::Role>(), serve: |desk, caller, asked| Box::pin(serve::<O>(desk, caller, asked)) }
     }
 
     fn answers(&self, method: &axum::http::Method) -> bool {
@@ -93,24 +95,49 @@ async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, reque
         return refuse(method_not_allowed(&routes), &request_id, Envelope::Standard);
     };
     let origin = parts.headers.get(axum::http::header::ORIGIN).cloned();
-    let answer = (route.serve)(Arc::clone(&desk), Asked { path, uri: parts.uri, headers: parts.headers, body }).await;
-    let mut response = match answer {
-        Ok(done) => respond::answer(done, &request_id, &route.spec),
-        Err(problem) => refuse(problem, &request_id, route.spec.envelope),
+    let caller = identify(&desk, &parts.headers).await;
+    // What nobody known has sent is told to the first merchant.
+    let known = match &caller {
+        Ok(caller) => caller.belongs_to(&desk).await,
+        Err(_) => None,
+    };
+    let merchant = known.unwrap_or_else(|| desk.merchants.first());
+    let fault = merchant.faults.strike(route.spec.name);
+    let received = Received::arriving(merchant.now(), &route.spec, id_of(&path), caller.as_ref().ok().map(Caller::kind), &request_id);
+    merchant.requests.add(Received { fault: fault.map(super::FaultKind::as_str), ..received });
+
+    let mut response = match strike::before(fault, &request_id, route.spec.envelope).await {
+        Some(instead) => instead,
+        None => {
+            let asked = Asked { path, uri: parts.uri, headers: parts.headers, body };
+            let answer = match caller {
+                Ok(caller) => (route.serve)(Arc::clone(&desk), caller, asked).await,
+                Err(problem) => Err(problem),
+            };
+            let response = match answer {
+                Ok(done) => respond::answer(done, &request_id, &route.spec),
+                Err(problem) => refuse(problem, &request_id, route.spec.envelope),
+            };
+            strike::after(fault, response).await
+        }
     };
     if route.open_to_browsers {
         cors::allow(&desk, origin.as_ref(), response.headers_mut());
     }
-    tracing::debug!(operation = route.spec.name, status = response.status().as_u16(), request_id, "answered");
+    let status = response.status().as_u16();
+    if response.extensions().get::<Cut>().is_none() {
+        merchant.requests.answered(&request_id, status);
+    }
+    tracing::debug!(operation = route.spec.name, status, request_id, "answered");
     response
 }
 
-/// One operation, from who asks to what it came to.
-async fn serve<O: Served>(desk: Arc<Desk>, asked: Asked) -> Result<Done, Problem>
+/// One operation, from whether its caller may to what it came to.
+async fn serve<O: Served>(desk: Arc<Desk>, caller: Caller, asked: Asked) -> Result<Done, Problem>
 where
     Desk: Handle<O>,
 {
-    let caller: Caller = admit::<O::Role>(&desk, &asked.headers).await?;
+    let caller = admit::<O::Role>(&desk, caller)?;
     let mut fields = Fields::new(read::fields(&O::SPEC, asked).await?);
     if desk.strict {
         fields = fields.strict();
@@ -119,6 +146,11 @@ where
         Some(operation) if fields.is_good() => desk.handle(caller, operation).await,
         _ => Err(Problem::fields(fields.into_faults())),
     }
+}
+
+/// The `{id}` of a path, where it has one.
+fn id_of(path: &PathFields) -> Option<&str> {
+    path.as_ref().ok()?.iter().find_map(|(name, value)| (name == "id").then_some(value))
 }
 
 fn method_not_allowed(routes: &[Route]) -> Problem {

@@ -6,10 +6,13 @@ use crate::sandbox::problem::Problem;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value};
+use std::time::Duration;
 use url::form_urlencoded;
 
 /// How much body is read.
 const BODY_LIMIT: usize = 64 * 1024;
+/// How long it may take to arrive.
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
 /// How deep it may be nested.
 const DEPTH_LIMIT: usize = 32;
 
@@ -34,8 +37,9 @@ pub(super) async fn fields(spec: &Spec, asked: Asked) -> Result<Map<String, Valu
 
 /// Reads a body, up to the limit.
 pub(in crate::sandbox) async fn read_body(body: Body) -> Result<Bytes, Problem> {
-    let too_large = |_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "A body is 64 KiB at most.");
-    axum::body::to_bytes(body, BODY_LIMIT).await.map_err(too_large)
+    let too_slow = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", "The body did not arrive in time.");
+    let read = tokio::time::timeout(BODY_PATIENCE, axum::body::to_bytes(body, BODY_LIMIT)).await.map_err(too_slow)?;
+    read.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "A body is 64 KiB at most."))
 }
 
 /// Reads a JSON object; an empty body counts as an empty one.

@@ -9,6 +9,17 @@ use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
+/// Marks a response that is none: the connection ends without a byte of it.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sandbox) struct Cut;
+
+/// No answer.
+pub(super) fn cut() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    response.extensions_mut().insert(Cut);
+    response
+}
+
 /// The answer of an operation that was done.
 pub(super) fn answer(done: Done, request_id: &str, spec: &Spec) -> Response<Body> {
     let Done { status, data, message, replayed, page } = done;
@@ -41,6 +52,10 @@ fn pagination(page: &Page) -> String {
 
 /// The answer of a request that was refused.
 pub(in crate::sandbox) fn refuse(problem: Problem, request_id: &str, envelope: Envelope) -> Response<Body> {
+    if problem.status == StatusCode::REQUEST_TIMEOUT {
+        // Whoever sends this slowly is not waited for; nothing was done.
+        return cut();
+    }
     let mut response = plain(problem.status, problem.body(request_id, envelope == Envelope::Session), request_id);
     let headers = response.headers_mut();
     if let Some(challenge) = problem.challenge() {
@@ -49,7 +64,7 @@ pub(in crate::sandbox) fn refuse(problem: Problem, request_id: &str, envelope: E
     if let Some(allow) = problem.allow().and_then(|allow| HeaderValue::from_str(allow).ok()) {
         headers.insert(header::ALLOW, allow);
     }
-    if problem.status == StatusCode::SERVICE_UNAVAILABLE {
+    if problem.retryable() {
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response

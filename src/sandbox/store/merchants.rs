@@ -46,6 +46,20 @@ pub(super) async fn advance_clock(connection: &mut SqliteConnection, merchant: &
     Ok(advanced.rows_affected() == 1)
 }
 
+/// Takes everything of a merchant away but its name and its key.
+pub(super) async fn reset(connection: &mut SqliteConnection, merchant: &str) -> Result<(), sqlx::Error> {
+    let texts = [
+        "DELETE FROM intents WHERE merchant = $1",
+        "DELETE FROM customers WHERE merchant = $1",
+        "DELETE FROM sessions WHERE merchant = $1",
+        "UPDATE merchants SET clock_offset = 0 WHERE id = $1",
+    ];
+    for text in texts {
+        sqlx::query(text).bind(merchant).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
 pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<MerchantRow>, Unavailable> {
     let rows = sqlx::query("SELECT id, name, key_fingerprint, clock_offset, place FROM merchants ORDER BY place, id").fetch_all(readers).await?;
     rows.iter()

@@ -87,6 +87,11 @@ impl Store {
         self.writer.write(Write::AdvanceClock { merchant, seconds }).await.map(drop)
     }
 
+    /// Forgets everything of a merchant but its name and its key.
+    pub(super) async fn reset(&self, merchant: String) -> Result<(), Unavailable> {
+        self.writer.write(Write::Reset { merchant }).await.map(drop)
+    }
+
     /// An intent by its id.
     pub(super) async fn intent(&self, id: &IntentId) -> Result<Option<Intent>, Unavailable> {
         intents::by_id(&self.readers, id).await

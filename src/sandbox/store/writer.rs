@@ -25,6 +25,7 @@ pub(super) enum Write {
     AddSession(Session),
     AdvanceClock { merchant: String, seconds: i64 },
     ChangeKey { merchant: String, key_fingerprint: String },
+    Reset { merchant: String },
     RevokeSession { fingerprint: String, at: Moment },
     SaveIntent(Box<Intent>),
 }
@@ -129,6 +130,7 @@ async fn write_all(connection: &mut SqliteConnection, writes: &Writes, group: Ve
             Write::AddSession(session) => new_sessions.push(session),
             Write::SaveIntent(intent) => effects[place] = intents::save(connection, &intent).await?,
             Write::RevokeSession { fingerprint, at } => effects[place] = sessions::revoke(connection, &fingerprint, at).await?,
+            Write::Reset { merchant } => merchants::reset(connection, &merchant).await?,
             Write::AddMerchant(merchant) => effects[place] = merchants::add(connection, &merchant).await?,
             Write::ChangeKey { merchant, key_fingerprint } => {
                 effects[place] = merchants::change_key(connection, &merchant, &key_fingerprint).await?;

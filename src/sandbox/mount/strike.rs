@@ -1,0 +1,101 @@
+//! Faults, as they strike a call: before it is done, or after.
+
+use super::respond::{cut, refuse};
+use crate::protocol::Envelope;
+use crate::sandbox::FaultKind;
+use crate::sandbox::problem::Problem;
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use hyper::body::Frame;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// What is answered in place of doing the call; nothing where it is to be done.
+pub(super) async fn before(fault: Option<FaultKind>, request_id: &str, envelope: Envelope) -> Option<Response<Body>> {
+    match fault? {
+        FaultKind::Drop => Some(cut()),
+        FaultKind::Status { status, retry_after } => {
+            let mut response = refuse(Problem::asked_for(status), request_id, envelope);
+            if let Some(seconds) = retry_after {
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            }
+            Some(response)
+        }
+        FaultKind::Delay { milliseconds } => {
+            tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+            None
+        }
+        FaultKind::LostResponse | FaultKind::Malformed | FaultKind::Truncate => None,
+    }
+}
+
+/// What becomes of the answer of a call that was done.
+pub(super) async fn after(fault: Option<FaultKind>, mut response: Response<Body>) -> Response<Body> {
+    match fault {
+        Some(FaultKind::LostResponse) => cut(),
+        Some(FaultKind::Malformed) => {
+            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
+            *response.body_mut() = Body::from("<!doctype html><html><title>Bad gateway</title><h1>Bad gateway</h1></html>");
+            response
+        }
+        Some(FaultKind::Truncate) => truncated(response).await,
+        Some(FaultKind::Delay { .. } | FaultKind::Drop | FaultKind::Status { .. }) | None => response,
+    }
+}
+
+/// The head of an answer and the first half of its body, and then the connection ends.
+async fn truncated(mut response: Response<Body>) -> Response<Body> {
+    let body = std::mem::take(response.body_mut());
+    let Ok(whole) = axum::body::to_bytes(body, usize::MAX).await else { return cut() };
+    response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(whole.len()));
+    *response.body_mut() = Body::new(Half { first: Some(whole.slice(..whole.len() / 2)), sent: false });
+    response
+}
+
+/// A body that breaks off.
+struct Half {
+    first: Option<Bytes>,
+    sent: bool,
+}
+
+impl axum::body::HttpBody for Half {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(Frame::data(first))));
+        }
+        if !self.sent {
+            // What was handed over leaves for the client while the body seems to wait.
+            self.sent = true;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(Some(Err(io::Error::other("it was meant to break off here"))))
+    }
+}
+
+impl Problem {
+    /// A refusal that the tester asked for. Nothing was done.
+    fn asked_for(status: u16) -> Self {
+        let code = match status {
+            400 => "invalid_json",
+            401 => "session_expired",
+            403 => "role_required",
+            404 => "resource_missing",
+            405 => "method_not_allowed",
+            409 => "intent_not_confirmable",
+            413 => "body_too_large",
+            415 => "unsupported_media_type",
+            422 => "parameter_invalid",
+            429 => "rate_limited",
+            503 => "unavailable",
+            _ => "internal_error",
+        };
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self::new(status, code, "The tester asked for this fault. Nothing was done.")
+    }
+}

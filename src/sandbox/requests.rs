@@ -1,0 +1,116 @@
+//! What a merchant's customers and servers have asked, for the tester. No credential, query, body or card is kept.
+
+use crate::protocol::{CredentialKind, Spec};
+use crate::values::Moment;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+/// How many are kept: the newest.
+const KEPT: usize = 1000;
+
+/// One request that reached the service. [`Tenant::requests`](super::Tenant::requests) lists them.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Request {
+    /// When, by the merchant's clock.
+    pub at: Moment,
+    /// The operation: `create_payment_intent`.
+    pub operation: &'static str,
+    /// Its HTTP method.
+    pub method: &'static str,
+    /// Its path, as the interface writes it: `/v1/payment-intents/{id}`.
+    pub path: &'static str,
+    /// The payment intent it is about, where it names one.
+    pub intent: Option<String>,
+    /// What it was sent with: `secret_key`, `session_token`, `client_secret` or `none`.
+    pub credential: &'static str,
+    /// The name it was given: the `Request-Id` of its answer.
+    pub request_id: String,
+    /// What was answered; nothing where the connection ended first, or where it is not answered yet.
+    pub status: Option<u16>,
+    /// The fault that struck it: `lost_response`.
+    pub fault: Option<&'static str>,
+}
+
+impl Request {
+    /// As it arrives. What is taken from its path is shaped like an intent's id, and so is no secret.
+    pub(super) fn arriving(at: Moment, spec: &Spec, id: Option<&str>, credential: Option<CredentialKind>, request_id: &str) -> Self {
+        let is_an_id = |id: &&str| id.strip_prefix("pi_").is_some_and(|rest| rest.len() == 22 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        Self {
+            at,
+            operation: spec.name,
+            method: spec.method.as_str(),
+            path: spec.path,
+            intent: id.filter(is_an_id).map(str::to_owned),
+            credential: match credential {
+                Some(CredentialKind::ClientSecret) => "client_secret",
+                Some(CredentialKind::SecretKey) => "secret_key",
+                Some(CredentialKind::SessionToken) => "session_token",
+                Some(CredentialKind::None) | None => "none",
+            },
+            request_id: request_id.to_owned(),
+            status: None,
+            fault: None,
+        }
+    }
+
+    /// As the side door writes it.
+    pub(super) fn written(&self) -> Value {
+        json!({
+            "at": self.at.unix(), "operation": self.operation, "method": self.method, "path": self.path, "intent": self.intent,
+            "credential": self.credential, "request_id": self.request_id, "status": self.status, "fault": self.fault,
+        })
+    }
+}
+
+/// The newest requests of a merchant, the oldest of them first.
+#[derive(Debug, Default)]
+pub(super) struct Requests(Mutex<VecDeque<Request>>);
+
+impl Requests {
+    /// It has arrived.
+    pub(super) fn add(&self, request: Request) {
+        let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if requests.len() == KEPT {
+            requests.pop_front();
+        }
+        requests.push_back(request);
+    }
+
+    /// It was answered.
+    pub(super) fn answered(&self, request_id: &str, status: u16) {
+        let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(request) = requests.iter_mut().rev().find(|request| request.request_id == request_id) {
+            request.status = Some(status);
+        }
+    }
+
+    pub(super) fn list(&self) -> Vec<Request> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    pub(super) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operations::ReadPaymentIntent;
+    use crate::protocol::Operation;
+
+    #[test]
+    fn the_newest_are_kept_and_no_text_of_a_path_that_is_no_id() {
+        let requests = Requests::default();
+        let spec = ReadPaymentIntent::SPEC;
+        for number in 0..KEPT + 5 {
+            requests.add(Request::arriving(Moment::from_unix(1), &spec, Some("pi_x_secret_y"), None, &format!("req_{number}")));
+        }
+        let kept = requests.list();
+        assert_eq!((kept.len(), kept[0].request_id.as_str(), kept[0].intent.as_deref()), (KEPT, "req_5", None));
+        requests.answered("req_7", 200);
+        assert_eq!(requests.list()[2].status, Some(200));
+    }
+}
