@@ -1,5 +1,17 @@
-/** The wasm that `core/inline.js` carries as text. */
+/** The wasm that `core/inline.js` carries as text: a character for each byte, with a mark before those of 90 and more. */
 export async function inside() {
   const { default: text } = await import("./core/inline.js");
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const bytes = new Uint8Array(text.length);
+  let length = 0;
+  let above = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 32) above = 90; // " "
+    else if (code === 35) above = 180; // "#"
+    else {
+      bytes[length++] = (code === 126 ? 92 : code) - 36 + above; // "~" stands for "\\", and "$" for 0
+      above = 0;
+    }
+  }
+  return bytes.subarray(0, length);
 }

@@ -8,9 +8,11 @@
 mod support;
 
 use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
 use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::http::{HeaderValue, Response};
-use axum::middleware::map_response;
+use axum::middleware::map_response_with_state;
 use guichet::operations::CreatePaymentIntent;
 use guichet::sandbox::Sandbox;
 use guichet::values::{Amount, Email, MerchantReference};
@@ -82,12 +84,9 @@ impl Consumer {
             service.sandbox.base_url()
         );
         let policy = HeaderValue::from_str(&policy).expect("an address is a header value");
-        let pages = Router::new().fallback_service(ServeDir::new(consumers().join("out"))).layer(map_response(
-            async move |mut response: Response<_>| {
-                response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy.clone());
-                response
-            },
-        ));
+        let pages = Router::new()
+            .fallback_service(ServeDir::new(consumers().join("out")))
+            .layer(map_response_with_state(policy, guarded));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("it listens"));
         tokio::spawn(async move { axum::serve(listener, pages).await });
@@ -102,6 +101,11 @@ impl Consumer {
         }
         browser.close().await;
     }
+}
+
+async fn guarded(State(policy): State<HeaderValue>, mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    response
 }
 
 /// A service with a customer who is signed in, and a payment that waits for its payer.

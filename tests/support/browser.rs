@@ -88,7 +88,9 @@ impl Browser {
             };
             match clicked {
                 Ok(()) => return,
-                Err(error) if begun.elapsed() > PATIENCE => panic!("cannot click {css}: {error}\n{}", self.page().await),
+                Err(error) if begun.elapsed() > PATIENCE => {
+                    panic!("cannot click {css}: {error}\n{}", self.page().await)
+                }
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         }
@@ -169,7 +171,8 @@ impl Browser {
             for (width, size) in [("desktop", DESKTOP), ("phone", PHONE)] {
                 self.resize(size).await;
                 let picture = self.client.screenshot().await.unwrap();
-                std::fs::write(folder.join(format!("{}-{number:02}-{file}-{width}.png", self.journey)), picture).unwrap();
+                std::fs::write(folder.join(format!("{}-{number:02}-{file}-{width}.png", self.journey)), picture)
+                    .unwrap();
             }
         }
         self.begun.set(Instant::now());
@@ -190,7 +193,12 @@ impl Browser {
     }
 
     async fn page(&self) -> String {
-        let url = self.client.current_url().await.map(|url| url.origin().ascii_serialization() + url.path()).unwrap_or_default();
+        let url = self
+            .client
+            .current_url()
+            .await
+            .map(|url| url.origin().ascii_serialization() + url.path())
+            .unwrap_or_default();
         let text = self.run("return document.body ? document.body.innerText : ''").await;
         format!("the page at {url} says:\n{}", text.as_str().unwrap_or_default())
     }

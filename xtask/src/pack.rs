@@ -10,14 +10,12 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use base64::Engine as _;
 use wasm_bindgen_cli_support::Bindgen;
 
-use crate::bytes::Weight;
 use crate::cargo::{self, cargo, root};
 use crate::npm::{self, Tools, quietly};
 use crate::steps::Steps;
-use crate::{setup, size};
+use crate::{inline, setup, shrink, size};
 
 /// The stem of the wasm and its glue: `core/guichet_core.js`, `core/guichet_core_bg.wasm`.
 const CORE: &str = "guichet_core";
@@ -27,8 +25,7 @@ pub fn verb(args: &[String]) -> Result<()> {
     match args {
         [quick] if quick == "--quick" => {
             steps.step("the wasm32 target", setup::wasm_target)?;
-            println!("\n{}", self::quick(&mut steps)?);
-            Ok(())
+            self::quick(&mut steps).map(drop)
         }
         [] => {
             steps.step("the wasm32 target", setup::wasm_target)?;
@@ -77,11 +74,17 @@ fn in_its_place(steps: &mut Steps, optimizer: Option<&Tools>) -> Result<Packed> 
 /// A package in its place, and what it weighs.
 pub struct Packed {
     pub place: PathBuf,
-    pub wasm: Weight,
-    pub glue: Weight,
 }
 
 impl Packed {
+    pub fn wasm(&self) -> PathBuf {
+        self.place.join("core").join(format!("{CORE}_bg.wasm"))
+    }
+
+    pub fn glue(&self) -> PathBuf {
+        self.place.join("core").join(format!("{CORE}.js"))
+    }
+
     /// Writes the tarball, the only one there.
     pub fn tarball(&self) -> Result<PathBuf> {
         let folder = self.place.parent().expect("the package lies in a folder");
@@ -91,14 +94,6 @@ impl Packed {
         let pack = ["pack", "./package", "--pack-destination=.", "--ignore-scripts", "--loglevel=error"];
         quietly(npm::npm(folder).args(pack))?;
         tarballs(folder)?.pop().context("`npm pack` wrote no tarball")
-    }
-}
-
-impl std::fmt::Display for Packed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "{:<16}{}", "bytes", Weight::TITLE)?;
-        writeln!(f, "{:<16}{}", "wasm", self.wasm)?;
-        write!(f, "{:<16}{}", "glue", self.glue)
     }
 }
 
@@ -155,21 +150,18 @@ impl Core {
             optimize(tools, &core.join(format!("{CORE}_bg.wasm")))?;
         }
         let wasm = read(&core.join(format!("{CORE}_bg.wasm")))?;
-        fs::write(core.join("inline.js"), inline(&wasm))?;
-        let glue = read(&core.join(format!("{CORE}.js")))?;
+        fs::write(core.join("inline.js"), inline::module(&wasm))?;
 
         swap(&fresh, &place)?;
-        let packed = Packed { place, wasm: Weight::of(&wasm), glue: Weight::of(&glue) };
         let made = if optimizer.is_some() { WHOLE } else { QUICK };
-        let weights = format!("{stamp:016x} {made} {} {}\n", packed.wasm.key(), packed.glue.key());
-        fs::write(&stamp_file, weights)?;
-        Ok((packed, true))
+        fs::write(&stamp_file, format!("{stamp:016x} {made} {}\n", wasm.len()))?;
+        Ok((Packed { place }, true))
     }
 
     /// Writes the glue and the wasm that goes with it.
     fn bind(&self, core: &Path) -> Result<()> {
         Bindgen::new()
-            .input_bytes(CORE, self.wasm.clone())
+            .input_module(CORE, shrink::silence_defects(&self.wasm)?)
             .web(true)?
             // The entries say where the wasm is. An address in the glue would make
             // bundlers emit the file a second time, for the entry that carries it inside.
@@ -179,7 +171,11 @@ impl Core {
             .remove_name_section(true)
             .remove_producers_section(true)
             .generate(core)
-            .context("the glue could not be generated")
+            .context("the glue could not be generated")?;
+        let (wasm, glue) = (core.join(format!("{CORE}_bg.wasm")), core.join(format!("{CORE}.js")));
+        let (short_wasm, short_glue) = shrink::shorten_names(&read(&wasm)?, &fs::read_to_string(&glue)?)?;
+        fs::write(wasm, short_wasm)?;
+        Ok(fs::write(glue, short_glue)?)
     }
 
     /// Changes whenever the package would: the wasm, the template, xtask itself.
@@ -222,26 +218,12 @@ fn up_to_date(place: &Path, stamp_file: &Path, stamp: u64, whole: bool) -> Optio
     if whole && made != WHOLE {
         return None;
     }
-    let packed = Packed {
-        place: place.to_owned(),
-        wasm: Weight::from_key(words.next()?)?,
-        glue: Weight::from_key(words.next()?)?,
-    };
     let core = place.join("core");
-    let whole = len(&core.join(format!("{CORE}_bg.wasm"))) == Some(packed.wasm.raw)
-        && len(&core.join(format!("{CORE}.js"))) == Some(packed.glue.raw)
+    let wasm = fs::metadata(core.join(format!("{CORE}_bg.wasm"))).ok()?;
+    let whole = wasm.len() == words.next()?.parse::<u64>().ok()?
+        && core.join(format!("{CORE}.js")).exists()
         && core.join("inline.js").exists();
-    whole.then_some(packed)
-}
-
-fn len(file: &Path) -> Option<usize> {
-    fs::metadata(file).ok()?.len().try_into().ok()
-}
-
-/// A module whose default export is the wasm as base64.
-fn inline(wasm: &[u8]) -> String {
-    let text = base64::engine::general_purpose::STANDARD.encode(wasm);
-    format!("export default \"{text}\";\n")
+    whole.then(|| Packed { place: place.to_owned() })
 }
 
 /// The text of a package.json with its version set, and nothing else touched.
@@ -333,11 +315,6 @@ mod tests {
         let nested = r#"{"engine": {"version": "1"}, "version": "0.0.0"}"#;
         assert!(with_version(nested, "1.2.3").is_err());
         assert!(with_version("{}", "1.2.3").is_err());
-    }
-
-    #[test]
-    fn the_inlined_wasm_is_a_module_of_one_text() {
-        assert_eq!(inline(b"\0asm"), "export default \"AGFzbQ==\";\n");
     }
 
     #[test]

@@ -35,28 +35,35 @@ pub fn verb(args: &[String]) -> Result<()> {
 pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
     let folder = root().join("target/npm-size");
     fs::create_dir_all(&folder)?;
-    let bundle = |name: &str, source: &str, entry: &str| -> Result<Weight> {
-        let (page, out) = (folder.join(format!("{name}.js")), folder.join(format!("{name}.min.js")));
-        fs::write(&page, source.replace("\"guichet\"", &format!("\"{}\"", path(&packed.place.join(entry)))))?;
-        let how = ["--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=error"];
-        quietly(tools.node("esbuild", "esbuild")?.arg(&page).args(how).arg(format!("--outfile={}", out.display())))?;
-        Ok(Weight::of(&fs::read(out)?))
-    };
     let shop = fs::read_to_string(root().join("tests/package/pages/shop.js"))?;
     let all_of = "export * from \"guichet\";";
-
-    let inside = bundle("shop-inside", &shop, "guichet.js")?;
-    let beside = bundle("shop-beside", &shop, "beside.js")? + packed.wasm;
-    let mut parts = vec![("wasm", packed.wasm), ("glue, as generated", packed.glue)];
-    for (name, file) in [
-        ("guichet", "guichet.js"),
-        ("guichet/beside", "beside.js"),
-        ("guichet/hosted", "hosted.js"),
-        ("guichet/words", "words.js"),
+    let mut made = Vec::new();
+    for (name, source, entry) in [
+        ("shop-inside", &*shop, "guichet.js"),
+        ("shop-beside", &*shop, "beside.js"),
+        ("guichet", all_of, "guichet.js"),
+        ("guichet-beside", all_of, "beside.js"),
+        ("guichet-hosted", all_of, "hosted.js"),
+        ("guichet-words", all_of, "words.js"),
     ] {
-        parts.push((name, bundle(&name.replace('/', "-"), all_of, file)?));
+        let page = folder.join(format!("{name}.js"));
+        fs::write(&page, source.replace("\"guichet\"", &format!("\"{}\"", path(&packed.place.join(entry)))))?;
+        made.push(page);
     }
-    Ok(Sizes { parts, inside, beside })
+    let out = folder.join("minified");
+    let how = ["--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=error"];
+    quietly(tools.node("esbuild", "esbuild")?.args(&made).args(how).arg(format!("--outdir={}", path(&out))))?;
+
+    let minified = made.iter().filter_map(|page| page.file_name()).map(|name| out.join(name));
+    let weights = Weight::of(&minified.chain([packed.wasm(), packed.glue()]).collect::<Vec<_>>())?;
+    let [inside, beside, parts @ .., wasm, glue] = &*weights else { bail!("not everything was weighed") };
+    let names = ["guichet", "guichet/beside", "guichet/hosted", "guichet/words"];
+    let parts = names.into_iter().zip(parts.iter().copied());
+    Ok(Sizes {
+        parts: [("wasm", *wasm), ("glue, as generated", *glue)].into_iter().chain(parts).collect(),
+        inside: *inside,
+        beside: *beside + *wasm,
+    })
 }
 
 /// A path as an import names it.
