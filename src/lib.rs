@@ -52,3 +52,8 @@ pub mod sandbox;
 
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub mod demo;
+
+/// What the README shows in Rust, run with the tests of the documentation.
+#[cfg(all(doctest, feature = "native"))]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -42,11 +42,14 @@ async fn through_a_purchase(document: &str) -> Vec<String> {
     let scripts = scripts(&text);
     assert!(!scripts.is_empty(), "{document} shows no JavaScript");
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let shop = open_shop(&sandbox, &scripts).await;
+    let books = Arc::new(Books::default());
+    let shop = open_shop(&sandbox, &scripts, &books).await;
     let browser = Browser::start("readme").await;
     let mut logs = Vec::new();
     for (number, script) in scripts.iter().enumerate() {
-        browser.open(&format!("{shop}/{number}")).await;
+        let page = format!("{shop}/{number}");
+        books.back.lock().expect("not poisoned").clone_from(&page);
+        browser.open(&page).await;
         ran(&browser, document).await;
         if script.contains("guichet.checkout(") {
             browser.click("button").await;
@@ -85,16 +88,15 @@ fn scripts(document: &str) -> Vec<String> {
 }
 
 /// Serves each script in a page of its own, with the merchant's three routes and the package beside it.
-async fn open_shop(sandbox: &Sandbox, scripts: &[String]) -> String {
+async fn open_shop(sandbox: &Sandbox, scripts: &[String], books: &Arc<Books>) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("it listens"));
     let pages: Vec<String> = scripts.iter().map(|script| page(script, sandbox.base_url())).collect();
     let key = SecretKey::new(sandbox.secret_key().expose()).expect("a secret key");
     let client = Client::builder(sandbox.base_url(), key).build().expect("a client");
-    let books = Arc::new(Books { back: format!("{url}/0"), sold: Mutex::default() });
     let shop = Router::new()
         .route("/{number}", get(async move |InPath(number): InPath<usize>| Html(pages[number].clone())))
-        .nest("/guichet", Routes::new(client, books).router())
+        .nest("/guichet", Routes::new(client, Arc::clone(books)).router())
         .nest_service("/package", ServeDir::new(root().join("target/npm/package")));
     tokio::spawn(async move { axum::serve(listener, shop).await });
     url
@@ -126,10 +128,11 @@ fn page(script: &str, service: &str) -> String {
     )
 }
 
-/// A merchant with one order and one customer, who is signed in.
+/// A merchant with one customer, who is signed in and has one order on each page.
+#[derive(Default)]
 struct Books {
     /// Where customers come back to.
-    back: String,
+    back: Mutex<String>,
     sold: Mutex<Vec<Sold>>,
 }
 
@@ -142,9 +145,11 @@ impl Shop for Books {
         if order["id"] != "17" {
             return Err(Refused::new(404, "order_missing", "There is no order of this number."));
         }
-        let reference = MerchantReference::new("ORDER-17").map_err(Refused::broken)?;
+        let back = self.back.lock().expect("not poisoned").clone();
+        let number = back.rsplit('/').next().unwrap_or_default();
+        let reference = MerchantReference::new(format!("ORDER-17-{number}")).map_err(Refused::broken)?;
         let amount = Amount::new("45000").map_err(Refused::broken)?;
-        let back = RedirectUrl::new(&self.back).map_err(Refused::broken)?;
+        let back = RedirectUrl::new(&back).map_err(Refused::broken)?;
         let purchase = CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngono").redirect_url(back);
         Ok(customer.into_iter().fold(purchase, |purchase, customer| purchase.email(customer.clone())))
     }

@@ -140,12 +140,11 @@ impl Service {
         let shown = browser.see("#shown[data-state]").await;
         let found: Value = serde_json::from_str(&shown).unwrap_or_else(|_| panic!("{page} shows:\n{shown}"));
         assert_eq!(
-            found,
-            json!({
-                "valid": true, "names": ["Mobile Money", "Credit/Debit Card"], "total": "45,675 FCFA", "status": "requires_action",
-            }),
+            (&found["valid"], &found["methods"], &found["status"]),
+            (&json!(true), &json!(["svc_mobile_money", "svc_card"]), &json!("requires_action")),
             "{page}"
         );
+        assert!(found["total"].as_str().is_some_and(|total| total.contains("FCFA")), "{page}: {found}");
         let loaded = "return performance.getEntriesByType('resource').some(({ name }) => new URL(name).pathname.endsWith('.wasm'))";
         assert_eq!(browser.run(loaded).await, has_wasm_file, "whether {page} loads a wasm file");
     }

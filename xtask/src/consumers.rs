@@ -137,7 +137,9 @@ struct Page<'a> {
     out: PathBuf,
 }
 
-const BUNDLERS: [(&str, fn(&Page<'_>) -> Result<()>); 5] =
+type Make = fn(&Page<'_>) -> Result<()>;
+
+const BUNDLERS: [(&str, Make); 5] =
     [("plain", plain), ("vite", vite), ("webpack", webpack), ("esbuild", esbuild), ("rollup", rollup)];
 
 /// No bundler: the package's files beside the page, imported by their addresses.

@@ -5,6 +5,7 @@
 //! modules of `pkg-template/`, and under `core/` the crate as wasm, its glue, and
 //! the same wasm as text, for the entry that carries it inside.
 
+use std::env;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -104,15 +105,18 @@ struct Core {
 }
 
 fn build_wasm() -> Result<Core> {
-    let built = cargo::build(&mut cargo([
-        "rustc",
-        "--package=guichet",
-        "--lib",
-        "--profile=wasm",
-        "--target=wasm32-unknown-unknown",
-        "--crate-type=cdylib",
-        "--message-format=json-render-diagnostics",
-    ]))?;
+    let built = cargo::build(
+        cargo([
+            "rustc",
+            "--package=guichet",
+            "--lib",
+            "--profile=wasm",
+            "--target=wasm32-unknown-unknown",
+            "--crate-type=cdylib",
+            "--message-format=json-render-diagnostics",
+        ])
+        .env("CARGO_ENCODED_RUSTFLAGS", without_folders()),
+    )?;
     for artifact in built {
         let is_wasm = |file: &&PathBuf| file.extension().is_some_and(|ending| ending == "wasm");
         if let Some(file) = artifact.files.iter().find(is_wasm) {
@@ -120,6 +124,16 @@ fn build_wasm() -> Result<Core> {
         }
     }
     bail!("cargo built no .wasm of the package `guichet`");
+}
+
+/// Flags that keep this machine's folders out of what is published: the same source gives the same bytes anywhere.
+fn without_folders() -> String {
+    let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
+    let folders = [(cargo_home, "cargo"), (Some(root()), "guichet")];
+    let remapped = folders
+        .into_iter()
+        .filter_map(|(folder, name)| Some(format!("--remap-path-prefix={}={name}", folder?.to_str()?)));
+    remapped.collect::<Vec<_>>().join("\x1f")
 }
 
 impl Core {

@@ -14,8 +14,9 @@ try {
   const { openHostedCheckout } = await import("guichet/hosted");
   const { intent } = await openHostedCheckout({ baseUrl: service, intent: checkout });
 
-  const names = methods.map(({ name }) => name);
-  shown.textContent = JSON.stringify({ valid, names, total: formatMoney(String(fee.total_payable), fee.currency, "en"), status: intent.status });
+  const total = formatMoney(String(fee.total_payable), fee.currency, "en");
+  const found = { valid, methods: methods.map(({ id }) => id), total, status: intent.status };
+  shown.textContent = JSON.stringify(found);
   shown.dataset.state = "done";
 } catch (error) {
   shown.textContent = error?.stack ?? String(error);
