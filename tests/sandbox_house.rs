@@ -4,12 +4,14 @@
 
 #[path = "support/asking.rs"]
 mod asking;
+#[path = "support/folder.rs"]
+mod folder;
 
 use asking::{Reply, Shop, client, order, send};
+use folder::Folder;
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[tokio::test]
@@ -136,6 +138,68 @@ async fn what_is_in_the_way_of_a_start_is_said_in_a_sentence() {
     assert!(folder_as_file.contains("cannot be opened"), "{folder_as_file}");
     let public = refused(Config { public_url: Some("https://pay.example/path".into()), ..Config::default() }).await;
     assert!(public.contains("give an origin"), "{public}");
+}
+
+#[tokio::test]
+async fn a_database_is_one_sandboxs_at_a_time() {
+    let folder = Folder::new("claim");
+    let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
+    let second = Sandbox::start_with(folder.config()).await.unwrap_err().to_string();
+    assert!(second.contains("Another sandbox uses the database") && second.contains("--database"), "{second}");
+    assert_eq!(first(&sandbox, "POST", "/v1/payment-intents", order("ORDER-17")).await.status, 201, "the first one is not disturbed");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&folder.path, folder.path.join("other")).unwrap();
+        let linked = format!("sqlite:{}", folder.path.join("other/sandbox.sqlite").display());
+        let second = Sandbox::start_with(Config { database: linked, ..Config::default() }).await.unwrap_err().to_string();
+        assert!(second.contains("Another sandbox"), "by another name it is the same: {second}");
+    }
+    sandbox.stop().await;
+    Sandbox::start_with(folder.config()).await.unwrap().stop().await;
+}
+
+#[tokio::test]
+async fn a_stop_leaves_one_whole_file() {
+    let folder = Folder::new("whole");
+    let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
+    let made = first(&sandbox, "POST", "/v1/payment-intents", order("ORDER-17")).await;
+    let path = format!("/v1/payment-intents/{}", made.body["data"]["id"].as_str().unwrap());
+    for _ in 0..8 {
+        assert_eq!(first(&sandbox, "GET", &path, Value::Null).await.status, 200);
+    }
+    sandbox.stop().await;
+    assert_eq!(folder.names(), ["sandbox.sqlite", "sandbox.sqlite.keys", "sandbox.sqlite.lock"], "no write-ahead log is left");
+}
+
+#[tokio::test]
+async fn a_database_that_may_only_be_read_is_told_at_the_start() {
+    let folder = Folder::new("readonly");
+    Sandbox::start_with(folder.config()).await.unwrap().stop().await;
+    let path = folder.path.join("sandbox.sqlite");
+    let mut bytes = fs::read(&path).unwrap();
+    // The file format's write version: a number that no SQLite knows means that it may only be read.
+    bytes[18] = 3;
+    fs::write(&path, bytes).unwrap();
+    let refused = Sandbox::start_with(folder.config()).await.unwrap_err().to_string();
+    assert!(refused.contains("may only be read"), "{refused}");
+
+    let nowhere = format!("sqlite:{}/sandbox.sqlite", path.display());
+    let refused = Sandbox::start_with(Config { database: nowhere, ..Config::default() }).await.unwrap_err().to_string();
+    assert!(refused.contains("cannot be opened for writing"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_database_of_another_program_is_left_as_it_is() {
+    let folder = Folder::new("others");
+    let path = folder.path.join("sandbox.sqlite");
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path).create_if_missing(true);
+    let pool = sqlx::SqlitePool::connect_with(options).await.unwrap();
+    sqlx::raw_sql("CREATE TABLE recipes (name TEXT); INSERT INTO recipes VALUES ('ndolé')").execute(&pool).await.unwrap();
+    pool.close().await;
+    let before = fs::read(&path).unwrap();
+    let refused = Sandbox::start_with(folder.config()).await.unwrap_err().to_string();
+    assert!(refused.contains("is not a database of the guichet sandbox"), "{refused}");
+    assert_eq!(fs::read(&path).unwrap(), before);
 }
 
 #[tokio::test]
@@ -271,28 +335,4 @@ async fn control(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> 
 
 async fn get(shop: &Shop, path: &str) -> Reply {
     shop.send("GET", path, None, None, &[]).await
-}
-
-/// A folder of a test's own, gone when it ends.
-struct Folder {
-    path: PathBuf,
-}
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sandbox-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self { path }
-    }
-
-    fn config(&self) -> Config {
-        Config { database: format!("sqlite:{}", self.path.join("sandbox.sqlite").display()), ..Config::default() }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.path);
-    }
 }

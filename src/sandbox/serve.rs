@@ -9,7 +9,7 @@ use super::mount::{self, refuse};
 use super::pages::{self, Pages};
 use super::problem::Problem;
 use super::rules::Fees;
-use super::store::{Location, Store, Unavailable};
+use super::store::{Claim, Location, Store, Unavailable};
 use super::tenant::{Clock, Tenant, on};
 use super::tokens::{self, InstanceKey};
 use crate::protocol::Envelope;
@@ -190,12 +190,13 @@ fn run(
     runtime.block_on(async {
         match open(config).await {
             Err(error) => drop(ready.send(Err(error))),
-            Ok((house, listener, router)) => {
+            Ok((house, claim, listener, router)) => {
                 let desk = Arc::clone(&house.desk);
                 if ready.send(Ok(house)).is_ok() {
                     serve(listener, router, Limits::default(), stopped).await;
                 }
                 desk.store.close().await;
+                drop(claim);
             }
         }
     });
@@ -203,13 +204,13 @@ fn run(
 }
 
 /// Opens everything a sandbox needs, and listens.
-async fn open(config: Config) -> Result<(House, TcpListener, Router), StartError> {
+async fn open(config: Config) -> Result<(House, Claim, TcpListener, Router), StartError> {
     let mut probe = [0; 1];
     getrandom::fill(&mut probe).map_err(|error| StartError::System(format!("The system gives no randomness: {error}.")))?;
     let location = Location::read(&config.database)?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| cannot_listen(config.listen, &error))?;
     let address = listener.local_addr().map_err(|error| cannot_listen(config.listen, &error))?;
-    location.prepare()?;
+    let claim = location.prepare()?;
     let store = Store::open(&location).await?;
     let keys = Keys::find(location.file())?;
     let merchants = Merchants::load(&store, &keys.secret_key).await.map_err(|error| StartError::Database(error.to_string()))?;
@@ -237,7 +238,7 @@ async fn open(config: Config) -> Result<(House, TcpListener, Router), StartError
         .merge(controls::routes(Arc::new(door)))
         .merge(pages::routes(Arc::new(Pages { desk: Arc::clone(&desk), package })))
         .fallback(|| async { refuse(Problem::route_not_found(), &tokens::id("req_"), Envelope::Standard) });
-    Ok((House { desk, base_url, control_token, secret_key: keys.secret_key }, listener, router))
+    Ok((House { desk, base_url, control_token, secret_key: keys.secret_key }, claim, listener, router))
 }
 
 fn cannot_listen(address: SocketAddr, error: &io::Error) -> StartError {

@@ -12,7 +12,7 @@ mod writer;
 
 pub(super) use intents::Customer;
 pub(super) use merchants::MerchantRow;
-pub(super) use open::Location;
+pub(super) use open::{Claim, Location};
 
 use super::rules::{Intent, Session};
 use crate::values::{IntentId, Moment};
@@ -117,9 +117,9 @@ impl Store {
         merchants::all(&self.readers).await
     }
 
-    /// Writes what has gathered, and closes.
+    /// Writes what has gathered, and closes. The writer goes last: only it may fold the write-ahead log into the file.
     pub(super) async fn close(&self) {
-        self.writer.close().await;
         self.readers.close().await;
+        self.writer.close().await;
     }
 }

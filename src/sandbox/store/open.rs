@@ -4,9 +4,9 @@ use super::writer::Writer;
 use super::{Store, Unavailable};
 use crate::sandbox::StartError;
 use crate::sandbox::keys::owner_alone;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, SqlitePool};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -42,9 +42,10 @@ impl Location {
         }
     }
 
-    /// Makes the file with its folder, the owner's alone, where it is not there yet.
-    pub(in crate::sandbox) fn prepare(&self) -> Result<(), StartError> {
-        let Self::File(path) = self else { return Ok(()) };
+    /// Makes the file with its folder, the owner's alone, where it is not there yet, and claims it: two sandboxes that
+    /// share one database would each rule by what they hold in memory.
+    pub(in crate::sandbox) fn prepare(&self) -> Result<Claim, StartError> {
+        let Self::File(path) = self else { return Ok(Claim(None)) };
         let trouble = |error: io::Error| StartError::Database(format!("The database {} cannot be opened for writing: {error}.", path.display()));
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(trouble)?;
@@ -52,9 +53,26 @@ impl Location {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true);
         owner_alone(&mut options);
-        options.open(path).map(drop).map_err(trouble)
+        options.open(path).map_err(trouble)?;
+        // By its own name, whatever link it was found by.
+        let mut name = path.canonicalize().map_err(trouble)?.into_os_string();
+        name.push(".lock");
+        let lock = options.open(PathBuf::from(name)).map_err(trouble)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Claim(Some(lock))),
+            Err(TryLockError::WouldBlock) => Err(StartError::Database(format!(
+                "Another sandbox uses the database {} already. Stop it, or give another file with --database.",
+                path.display()
+            ))),
+            Err(TryLockError::Error(error)) => Err(trouble(error)),
+        }
     }
 }
+
+/// A database is this sandbox's alone for as long as this is held. The lock ends with the process, however that ends;
+/// its file stays, since taking it away could take away another's.
+#[derive(Debug)]
+pub(in crate::sandbox) struct Claim(#[expect(dead_code, reason = "it is held, and not looked at")] Option<File>);
 
 impl Store {
     /// Opens the database, and brings it to this version.
@@ -72,7 +90,7 @@ impl Store {
             }
             Location::File(path) => {
                 let options = options.filename(path);
-                let for_writing = options.clone().journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
+                let for_writing = options.clone().synchronous(SqliteSynchronous::Full);
                 let writing = pool(1).connect_with(for_writing).await.map_err(told)?;
                 (writing, pool(READERS).connect_lazy_with(options.read_only(true)))
             }
@@ -98,8 +116,13 @@ async fn bring_up(pool: &SqlitePool, location: &Location) -> Result<(), StartErr
     if version > STEPS.len() {
         return Err(StartError::Database(format!("{name} was written by a newer guichet. Give another file, or use that version.")));
     }
+    if location.file().is_some() {
+        // Only now: the journal's mode is written into the file, and another program's is left as it is.
+        sqlx::raw_sql("PRAGMA journal_mode = WAL").execute(pool).await.map_err(told)?;
+    }
     if version == STEPS.len() {
-        return Ok(());
+        // Said now, and not at the first payment: whether it may be written at all.
+        return sqlx::raw_sql("UPDATE guichet_schema SET version = version").execute(pool).await.map(drop).map_err(told);
     }
     let mut transaction = pool.begin().await.map_err(told)?;
     for step in &STEPS[version..] {
