@@ -27,6 +27,8 @@ compile_error!("feature `native` holds the merchant's secret key and does not ex
 #[cfg(all(target_arch = "wasm32", feature = "sandbox"))]
 compile_error!("feature `sandbox` is a server and does not exist in a browser: build wasm32 without it");
 
+#[cfg(feature = "native")]
+mod encoding;
 pub mod flow;
 pub mod operations;
 pub mod protocol;

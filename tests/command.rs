@@ -60,6 +60,42 @@ fn a_taken_port_is_told_in_a_sentence() {
 }
 
 #[test]
+fn every_address_of_the_machine_is_listened_on_only_by_a_name() {
+    let run =
+        guichet(&["sandbox", "--listen", "0.0.0.0:0", "--database", "sqlite::memory:"]).output().expect("it runs");
+    assert_eq!(run.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&run.stderr).contains("--public-url"));
+    let url = ["--public-url", "http://sandbox.test:4243"];
+    let arguments = ["sandbox", "--listen", "0.0.0.0:0", "--database", "sqlite::memory:", "--json"];
+    let mut sandbox = Running::start(&[&arguments[..], &url].concat());
+    assert!(sandbox.line()["secret_key"].is_string());
+    sandbox.stop();
+}
+
+#[tokio::test]
+async fn the_shop_and_its_sandbox_serve_the_same_package_wherever_the_demo_is_started() {
+    let arguments = [
+        "demo",
+        "--listen",
+        "127.0.0.1:0",
+        "--sandbox-listen",
+        "127.0.0.1:0",
+        "--database",
+        "sqlite::memory:",
+        "--json",
+    ];
+    let mut command = guichet(&arguments);
+    command.current_dir(std::env::temp_dir());
+    let mut demo = Running::of(command);
+    let ready = demo.line();
+    let address = |name: &str| ready[name].as_str().expect("an address").to_owned();
+    let shop = http::get(&format!("{}/package/guichet.js", address("shop_url")), &[]).await;
+    let service = http::get(&format!("{}/checkout/package/guichet.js", address("base_url")), &[]).await;
+    assert_eq!((shop.status, shop.body.len()), (service.status, service.body.len()));
+    demo.stop();
+}
+
+#[test]
 fn another_service_needs_a_key_and_https() {
     let run = guichet(&["demo", "--base-url", "https://api.example.com", "--database", "sqlite::memory:"])
         .output()
@@ -90,7 +126,11 @@ struct Running {
 
 impl Running {
     fn start(arguments: &[&str]) -> Self {
-        let mut child = guichet(arguments).stdout(Stdio::piped()).spawn().expect("it starts");
+        Self::of(guichet(arguments))
+    }
+
+    fn of(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
         let stdout = BufReader::new(child.stdout.take().expect("it was piped"));
         Self { child, stdout }
     }

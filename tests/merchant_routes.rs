@@ -10,9 +10,9 @@ mod service;
 mod shop;
 
 use axum::http::HeaderMap;
-use guichet::native::{Refused, Routes, Shop, Sold};
+use guichet::native::{Refused, Routes, Shop, Sold, settle};
 use guichet::operations::{CreatePaymentIntent, PaymentIntent};
-use guichet::values::{Amount, Email, MerchantReference, PaymentRef, RedirectUrl};
+use guichet::values::{Amount, Email, IntentStatus, MerchantReference, PaymentRef, RedirectUrl};
 use guichet::{Client, SecretKey};
 use http::{get, post};
 use serde_json::{Value, json};
@@ -103,6 +103,56 @@ async fn an_order_is_paid_only_once_the_intent_was_read_with_the_key() {
 }
 
 #[tokio::test]
+async fn a_customer_who_pays_and_closes_the_page_has_paid() {
+    let answers = ["requires_action", "processing", "succeeded"].map(|status| intent(status, "45000"));
+    let merchant = Merchant::open(answers.into()).await;
+    post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
+    // No page asks from here on: the shop does, about what it remembers.
+    let sold = merchant.books.sold.lock().expect("not poisoned")[0].clone();
+    let read = settle(&merchant.client, &merchant.books, &sold).await.expect("the payment");
+    assert_eq!(read.status, IntentStatus::Processing);
+    assert!(merchant.settled().is_empty());
+    settle(&merchant.client, &merchant.books, &sold).await.expect("the payment");
+    assert_eq!(merchant.settled(), ["ORDER-17 succeeded"]);
+}
+
+#[tokio::test]
+async fn settling_by_itself_a_shop_checks_what_its_routes_check() {
+    let merchant = Merchant::open(vec![intent("requires_action", "45000"), intent("succeeded", "1")]).await;
+    post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
+    let sold = merchant.books.sold.lock().expect("not poisoned")[0].clone();
+    let refused = settle(&merchant.client, &merchant.books, &sold).await.expect_err("another amount");
+    assert_eq!(refused.code(), "payment_mismatch");
+    assert!(merchant.settled().is_empty());
+}
+
+#[tokio::test]
+async fn a_page_reads_the_end_of_its_session_in_utc_or_as_it_was_written() {
+    for (written, handed_on) in
+        [("2026-11-21T10:30:00", "2026-11-21T10:30:00Z"), ("in half an hour", "in half an hour")]
+    {
+        let session = format!(
+            r#"{{"data":{{"session_token":"cst_test_1","customer_email":"awa@example.com","expires_at":"{written}"}}}}"#
+        );
+        let merchant = Merchant::open(vec![reply("201 Created", session)]).await;
+        let answer = post(&merchant.at("/session"), &[AWA], "").await;
+        assert_eq!((answer.status, &answer.json()["expires_at"]), (200, &json!(handed_on)));
+    }
+}
+
+#[tokio::test]
+async fn an_origin_that_is_allowed_is_answered_with_a_slash_at_its_end_too() {
+    let client =
+        Client::builder("http://127.0.0.1:1", SecretKey::new("sk_test_1").expect("a key")).build().expect("a client");
+    let routes =
+        Routes::new(client, Arc::new(Books::default())).allow_origin("https://www.shop.example/").expect("an origin");
+    let url = serve(routes.router()).await;
+    let www = "Origin: https://www.shop.example";
+    assert_eq!(get(&format!("{url}/intents/gch_1"), &[AWA, www]).await.status, 404, "it is answered");
+    assert_eq!(get(&format!("{url}/intents/gch_1"), &[AWA, "Origin: https://shop.example"]).await.status, 403);
+}
+
+#[tokio::test]
 async fn a_payment_of_another_amount_pays_nothing() {
     let merchant = Merchant::open(vec![intent("requires_action", "45000"), intent("succeeded", "1")]).await;
     post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
@@ -163,6 +213,7 @@ async fn the_shops_own_refusal_is_told_in_its_own_words() {
 /// A shop of one order, whose customer is named by a plain cookie, over a service that answers as written down.
 struct Merchant {
     url: String,
+    client: Client,
     service: Service,
     books: Arc<Books>,
 }
@@ -179,11 +230,8 @@ impl Merchant {
         let client =
             Client::builder(&service.base_url, SecretKey::new("sk_test_1").expect("a key")).build().expect("a client");
         let books = Arc::new(Books::default());
-        let router = axum::Router::new().nest("/guichet", Routes::new(client, Arc::clone(&books)).router());
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let url = format!("http://{}/guichet", listener.local_addr().expect("an address"));
-        tokio::spawn(async { axum::serve(listener, router).await });
-        Self { url, service, books }
+        let url = serve(Routes::new(client.clone(), Arc::clone(&books)).router()).await;
+        Self { url, client, service, books }
     }
 
     fn at(&self, route: &str) -> String {
@@ -193,6 +241,15 @@ impl Merchant {
     fn settled(&self) -> Vec<String> {
         self.books.settled.lock().expect("not poisoned").clone()
     }
+}
+
+/// Serves the routes of a shop; where they are.
+async fn serve(routes: axum::Router) -> String {
+    let router = axum::Router::new().nest("/guichet", routes);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/guichet", listener.local_addr().expect("an address"));
+    tokio::spawn(async { axum::serve(listener, router).await });
+    url
 }
 
 impl Shop for Books {

@@ -8,9 +8,9 @@ mod service;
 #[path = "native/sandbox.rs"]
 mod sandbox;
 
-use guichet::operations::{CreatePaymentIntent, CreateSession};
+use guichet::operations::{CreatePaymentIntent, Instrument};
 use guichet::protocol::{Error, Kind};
-use guichet::values::{Amount, Email, IntentId, MerchantReference, SessionToken};
+use guichet::values::{Amount, Email, IntentId, MerchantReference, Phone, SessionToken};
 use guichet::{Client, SecretKey};
 use service::{Answer, Service, reply};
 use std::time::Duration;
@@ -133,11 +133,131 @@ async fn a_conflict_after_a_lost_answer_is_uncertain_and_says_what_is_there() {
 }
 
 #[tokio::test]
-async fn what_may_not_be_repeated_is_sent_once() {
-    let service = Service::start(vec![Answer::Nothing, Answer::Nothing]).await;
-    let error = client(&service.base_url).send(CreateSession::new(email())).await.expect_err("lost");
-    assert_eq!(error.kind(), Kind::Offline);
-    assert_eq!(service.requests().len(), 1);
+async fn any_conflict_after_an_attempt_in_doubt_is_uncertain() {
+    let plain_conflict = r#"{"message":"Taken."}"#;
+    let in_doubt = [
+        || Answer::Nothing,
+        || reply("500 Internal Server Error", "{}"),
+        || reply("503 Service Unavailable", "<html>gateway</html>"),
+        || reply("504 Gateway Timeout", ""),
+    ];
+    for first in in_doubt {
+        let service = Service::start(vec![first(), reply("409 Conflict", plain_conflict)]).await;
+        let error = client(&service.base_url).create_payment_intent(order()).await.expect_err("a conflict");
+        assert_eq!((error.kind(), error.status(), error.is_retryable()), (Kind::Uncertain, Some(409), false));
+    }
+    let not_done = r#"{"message":"Busy.","error":{"code":"unavailable","retryable":true}}"#;
+    let answers = vec![reply("503 Service Unavailable", not_done), reply("409 Conflict", plain_conflict)];
+    let service = Service::start(answers).await;
+    let error = client(&service.base_url).create_payment_intent(order()).await.expect_err("a conflict");
+    assert_eq!(error.kind(), Kind::Refused, "the service said that the first attempt was not executed");
+}
+
+#[tokio::test]
+async fn what_may_not_be_repeated_is_sent_once_and_never_said_to_be_retryable() {
+    let service = Service::start(vec![
+        Answer::Nothing,
+        reply("500 Internal Server Error", r#"{"message":"Oh."}"#),
+        reply("503 Service Unavailable", "<html>gateway</html>"),
+    ])
+    .await;
+    let client = client(&service.base_url);
+    let id = intent_id("pi_1");
+    for (error, status) in [
+        (client.attach_payment_method(&id, phone()).await.expect_err("lost"), None),
+        (client.confirm_payment_intent(&id).await.expect_err("lost"), Some(500)),
+        (client.answer_payment_intent(&id, "123456").await.expect_err("lost"), Some(503)),
+    ] {
+        assert_eq!((error.kind(), error.status(), error.is_retryable()), (Kind::Uncertain, status, false), "{error}");
+    }
+    assert_eq!(service.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn what_was_not_done_can_be_tried_again() {
+    let error =
+        client("http://127.0.0.1:1").attach_payment_method(&intent_id("pi_1"), phone()).await.expect_err("nobody");
+    assert_eq!((error.kind(), error.is_retryable()), (Kind::Offline, true), "no connection was made");
+
+    let busy = r#"{"message":"Busy.","error":{"code":"unavailable","retryable":true}}"#;
+    let service = Service::start(vec![reply("503 Service Unavailable", busy), reply("200 OK", INTENT)]).await;
+    client(&service.base_url).attach_payment_method(&intent_id("pi_1"), phone()).await.expect("the intent");
+    assert_eq!(service.requests().len(), 2);
+
+    let service = Service::start((0..4).map(|_| Answer::Nothing).collect()).await;
+    let error = read(&service).await.expect_err("lost");
+    assert_eq!((error.kind(), error.is_retryable()), (Kind::Offline, true), "a read does no harm");
+}
+
+#[tokio::test]
+async fn a_credential_that_the_service_echoes_is_not_repeated() {
+    let body = format!(
+        r#"{{"message":"The key {KEY} is unknown.","error":{{"code":"no:{KEY}","request_id":"req_{KEY}","existing_id":"{KEY}",
+        "errors":[{{"param":"{KEY}","code":"{KEY}","message":"{KEY}?"}}]}}}}"#
+    );
+    let header: &'static [&'static str] = vec![&*format!("Request-Id: {KEY}").leak()].leak();
+    let service =
+        Service::start(vec![reply("401 Unauthorized", body), Answer::Reply("200 OK", header, "<html>".into())]).await;
+    let error = read(&service).await.expect_err("refused");
+    let shown = format!("{error} {error:?} {:?} {:?} {:?}", error.code(), error.existing_id(), error.fields());
+    assert!(!shown.contains(KEY) && shown.contains("The key *** is unknown."), "{shown}");
+    let error = read(&service).await.expect_err("unreadable");
+    assert!(!format!("{error} {error:?}").contains(KEY), "{error:?}");
+}
+
+#[tokio::test]
+async fn one_odd_field_does_not_spoil_a_good_reply() {
+    let odd = r#"{"data":{"id":"pi_1","amount":"45000","currency":"XAF","status":"requires_action","metadata":[],"customer":{"firstname":null,
+        "email":"awa@example.com"},"attempts":"two","expires_at":17,"last_payment_error":[],"next_action":"","payment_ref":null,"checkout_url":
+        "https://pay.example/checkout/pi_1"}}"#;
+    let nothing = r#"{"data":{"id":"pi_1","amount":"45000","currency":"XAF","status":"succeeded","metadata":null,"customer":null}}"#;
+    let service = Service::start(vec![reply("200 OK", odd), reply("200 OK", nothing)]).await;
+    let intent = read(&service).await.expect("the intent");
+    assert_eq!((intent.customer.email.as_str(), intent.attempts), ("awa@example.com", None));
+    assert_eq!(intent.checkout_url.expect("an address").expose(), "https://pay.example/checkout/pi_1");
+    assert!(intent.metadata.is_empty() && intent.next_action.is_none());
+    assert_eq!(read(&service).await.expect("the intent").customer.email, "");
+}
+
+#[tokio::test]
+async fn a_refusal_with_an_odd_field_still_says_its_code() {
+    let odd = r#"{"message":["No."],"error":{"code":"invalid_key","errors":{},"retryable":"no","request_id":null}}"#;
+    let service = Service::start(vec![reply("401 Unauthorized", odd)]).await;
+    assert_eq!(read(&service).await.expect_err("refused").code(), Some("invalid_key"));
+}
+
+#[tokio::test]
+async fn a_session_is_usable_though_its_expiry_cannot_be_read() {
+    for (expiry, ends) in [
+        (r#""2026-11-21T10:30:00Z""#, Some("2026-11-21T10:30:00Z")),
+        (r#""2026-11-21T10:30:00""#, Some("2026-11-21T10:30:00Z")),
+        (r#""2026-11-21 11:30:00+01:00""#, Some("2026-11-21T10:30:00Z")),
+        (r#""in half an hour""#, None),
+        ("1795257000", None),
+        ("null", None),
+    ] {
+        let body =
+            format!(r#"{{"data":{{"session_token":"cst_test_1","customer_email":null,"expires_at":{expiry}}}}}"#);
+        let service = Service::start(vec![reply("201 Created", body)]).await;
+        let session = client(&service.base_url).create_session(&email()).await.expect("a session");
+        assert_eq!(session.session_token.expose(), "cst_test_1");
+        assert_eq!(session.ends().map(|end| end.to_string()).as_deref(), ends, "{expiry}");
+    }
+}
+
+#[tokio::test]
+async fn the_address_of_a_next_action_is_not_printed() {
+    let body = INTENT.replace(
+        r#""metadata":{}"#,
+        r#""next_action":{"type":"redirect","url":"https://issuer.example/3ds#token=t0ken"},"metadata":{}"#,
+    );
+    let service = Service::start(vec![reply("200 OK", body)]).await;
+    let intent = read(&service).await.expect("the intent");
+    let shown = format!("{intent:?}");
+    assert!(!shown.contains("t0ken") && !shown.contains("issuer.example") && !shown.contains("secret_2"), "{shown}");
+    let action = intent.next_action.expect("an action");
+    assert_eq!(action.kind, "redirect");
+    assert_eq!(action.url.expect("an address").expose(), "https://issuer.example/3ds#token=t0ken");
 }
 
 #[tokio::test]
@@ -146,8 +266,9 @@ async fn a_service_that_does_not_answer_ends_at_the_deadline() {
     let base_url = format!("http://{}", listener.local_addr().expect("an address"));
     let client = Client::builder(&base_url, key()).deadline(Duration::from_millis(50)).build().expect("a client");
     let error = client.read_payment_intent(&intent_id("pi_1")).await.expect_err("silence");
-    assert_eq!(error.kind(), Kind::Timeout);
-    assert!(error.is_retryable());
+    assert_eq!((error.kind(), error.is_retryable()), (Kind::Timeout, true), "a read does no harm");
+    let error = client.attach_payment_method(&intent_id("pi_1"), phone()).await.expect_err("silence");
+    assert_eq!((error.kind(), error.is_retryable()), (Kind::Uncertain, false), "it may have been charged");
 }
 
 #[tokio::test]
@@ -191,6 +312,10 @@ async fn an_identifier_cannot_step_to_another_path() {
 
 async fn read(service: &Service) -> Result<guichet::operations::PaymentIntent, Error> {
     client(&service.base_url).read_payment_intent(&intent_id("pi_1")).await
+}
+
+fn phone() -> Instrument {
+    Instrument::MobileMoney { phone: Phone::new("237670000000").expect("a phone") }
 }
 
 fn intent_id(text: &str) -> IntentId {

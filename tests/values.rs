@@ -8,7 +8,8 @@ fn an_amount_is_one_to_fifteen_digits_not_beginning_with_zero() {
     for good in ["1", "5000", "999999999999999"] {
         assert_eq!(Amount::new(good).map(|amount| amount.to_string()), Ok(good.to_owned()));
     }
-    for bad in ["", "0", "-1", "+1", "05", "5.5", "1e3", " 5", "5 ", "５０００", "1000000000000000", "5_000", "0x10"] {
+    for bad in ["", "0", "-1", "+1", "05", "5.5", "1e3", " 5", "5 ", "５０００", "1000000000000000", "5_000", "0x10"]
+    {
         assert!(Amount::new(bad).is_err(), "{bad}");
     }
 }
@@ -27,7 +28,8 @@ fn a_currency_is_three_capitals_and_a_country_two() {
 
 #[test]
 fn a_phone_is_seven_to_fifteen_digits() {
-    for bad in ["", "123456", "1234567890123456", "+237670000000", "237 670 000 000", "２３７６７０００００００"] {
+    for bad in ["", "123456", "1234567890123456", "+237670000000", "237 670 000 000", "２３７６７０００００００"]
+    {
         assert!(Phone::new(bad).is_err(), "{bad}");
     }
     assert!(Phone::new("237670000000").is_ok());
@@ -48,18 +50,41 @@ fn secrets_print_as_stars() {
     let token = SessionToken::new("cst_test_0123456789");
     let secret = ClientSecret::new("pi_1_secret_0123456789");
     let checkout = CheckoutUrl::new("https://pay.example/checkout/pi_1#client_secret=pi_1_secret_0123456789");
-    for printed in [format!("{token:?}"), format!("{secret:?}"), format!("{checkout:?}"), format!("{:?}", Some(&token))] {
+    for printed in [format!("{token:?}"), format!("{secret:?}"), format!("{checkout:?}"), format!("{:?}", Some(&token))]
+    {
         assert!(printed.contains("***") && !printed.contains("0123456789"), "{printed}");
     }
 }
 
 #[test]
 fn what_is_shaped_like_a_secret_key_is_known() {
-    for key in ["sk_test_1", "sk_live_1", "rk_live_1", "FLWSECK_TEST-1", " sk_test_1", "Bearer sk_test_1"] {
+    for key in [
+        "sk_test_1",
+        "sk_live_1",
+        "rk_live_1",
+        "FLWSECK_TEST-1",
+        " sk_test_1",
+        "Bearer sk_test_1",
+        "bearer sk_test_1",
+        "Basic sk_test_1",
+        "Token  sk_test_1",
+        "\tBEARER\u{a0}rk_live_1\n",
+    ] {
         assert!(looks_like_a_secret_key(key), "{key}");
     }
     for other in ["", "cst_test_1", "pi_1_secret_sk_", "pk_test_1", "skate"] {
         assert!(!looks_like_a_secret_key(other), "{other}");
+    }
+}
+
+#[test]
+fn a_moment_without_an_offset_is_utc() {
+    let moment = Moment::new("2026-11-21T10:30:00Z");
+    for text in ["2026-11-21T10:30:00", "2026-11-21 10:30:00", "2026-11-21T10:30:00.000", "2026-11-21T11:30:00+01:00"] {
+        assert_eq!(Moment::new(text), moment, "{text}");
+    }
+    for bad in ["", "soon", "10:30", "1795257000", "21/11/2026"] {
+        assert!(Moment::new(bad).is_err(), "{bad}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 use guichet::SecretKey;
-use guichet::demo::{Shop, ShopConfig};
+use guichet::demo::{Shop, ShopConfig, package_folder};
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::json;
 use std::error::Error;
@@ -102,11 +102,20 @@ async fn main() -> ExitCode {
 }
 
 async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
+    if args.listen.ip().is_unspecified() && args.public_url.is_none() {
+        return Err(format!(
+            "On {} the sandbox listens on every address of this machine, and does not know under which one its customers reach the page where \
+             they pay. Say it: --public-url http://192.168.1.20:{}.",
+            args.listen,
+            args.listen.port()
+        )
+        .into());
+    }
     let stop = stop_asked()?;
     let sandbox = Sandbox::start_with(Config {
         listen: args.listen,
         database: args.database,
-        package: args.package,
+        package: Some(package_folder(args.package)),
         public_url: args.public_url,
         allow_hosts: args.allow_hosts,
         allow_origins: args.allow_origins,
@@ -136,12 +145,20 @@ async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
 
 async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
     let stop = stop_asked()?;
+    let package = package_folder(args.package);
     let (sandbox, base_url, secret_key) = match args.base_url {
         Some(base_url) => (None, base_url, SecretKey::from_env("GUICHET_SECRET_KEY")?),
         None => {
             let database = beside(&args.database);
-            let config =
-                Config { listen: args.sandbox_listen, database, package: args.package.clone(), ..Config::default() };
+            if !args.sandbox_listen.ip().is_loopback() {
+                return Err(format!(
+                    "The sandbox of the demo listens on this machine alone: {} is no loopback address.",
+                    args.sandbox_listen
+                )
+                .into());
+            }
+            let package = Some(package.clone());
+            let config = Config { listen: args.sandbox_listen, database, package, ..Config::default() };
             let sandbox = Sandbox::start_with(config).await?;
             let (base_url, key) = (sandbox.base_url().to_owned(), SecretKey::new(sandbox.secret_key().expose())?);
             (Some(sandbox), base_url, key)
@@ -150,9 +167,7 @@ async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
     let mut config = ShopConfig::new(&base_url, secret_key);
     config.listen = args.listen;
     config.database = args.database;
-    if let Some(package) = args.package {
-        config.package = package;
-    }
+    config.package = package;
     let shop = Shop::start(config).await?;
     let shop_url = shop.url();
     if args.json {

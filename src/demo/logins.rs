@@ -1,6 +1,7 @@
 //! Who is signed in to the shop: a cookie that no script can read, and of whose token only the hash is kept.
 
 use super::catalogue::Customer;
+use crate::encoding::hex;
 use axum::http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
 use sqlx::Row;
@@ -60,8 +61,4 @@ fn token_of(headers: &HeaderMap) -> Option<&str> {
 /// The token is 256 random bits, so one plain SHA-256 cannot be turned back.
 fn hash(token: &str) -> String {
     hex(&Sha256::digest(token))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -18,5 +18,7 @@ mod orders;
 mod pages;
 mod seller;
 mod server;
+mod settler;
 
+pub use pages::package_folder;
 pub use server::{Shop, ShopConfig, StartError};

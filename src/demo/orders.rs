@@ -119,6 +119,23 @@ impl Orders {
             .transpose()
     }
 
+    /// At most so many payments, after this row, whose orders are not paid, failed or canceled yet: each with its row.
+    pub async fn unsettled(&self, after: i64, most: u32) -> Result<Vec<(i64, Sold)>, sqlx::Error> {
+        let rows = sqlx::query(
+            "SELECT payments.rowid, payments.sold FROM payments JOIN orders ON orders.payment_ref = payments.payment_ref \
+             WHERE payments.rowid > $1 AND orders.status = 'unpaid' ORDER BY payments.rowid LIMIT $2",
+        )
+        .bind(after)
+        .bind(most)
+        .fetch_all(&self.pool)
+        .await?;
+        let read = |row: &SqliteRow| {
+            let sold = serde_json::from_str(row.try_get("sold")?).map_err(|error| sqlx::Error::Decode(error.into()))?;
+            Ok((row.try_get("rowid")?, sold))
+        };
+        rows.iter().map(read).collect()
+    }
+
     /// Writes down how a payment has ended. Paid is paid; a decline counts for the payment that is being tried alone.
     pub async fn settle(&self, sold: &Sold, status: &IntentStatus) -> Result<(), sqlx::Error> {
         let Some((id, attempt)) = named_by(&sold.merchant_reference) else { return Ok(()) };

@@ -1,5 +1,6 @@
 //! The shop's pages, their files, and the npm package that they import.
 
+use crate::encoding::media_type;
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -52,21 +53,16 @@ async fn guarded(State(policy): State<HeaderValue>, mut response: Response) -> R
     response
 }
 
-/// Where the package lies when nobody says: below the current folder, or below the project this was built from.
-pub(super) fn default_package() -> PathBuf {
+/// Where the npm package is: where somebody says, or else below the current folder, or below the project that this was
+/// built from. Asked once, for the shop and for its sandbox.
+#[must_use]
+pub fn package_folder(said: Option<PathBuf>) -> PathBuf {
     const PLACE: &str = "target/npm/package";
     let here = PathBuf::from(PLACE);
-    if here.is_dir() { here } else { PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(PLACE) }
+    said.unwrap_or_else(|| if here.is_dir() { here } else { PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(PLACE) })
 }
 
 fn file(path: &str) -> Response {
     let Some(found) = FILES.get_file(path) else { return StatusCode::NOT_FOUND.into_response() };
-    let kind = match path.rsplit_once('.').map(|(_, extension)| extension) {
-        Some("css") => "text/css; charset=utf-8",
-        Some("html") => "text/html; charset=utf-8",
-        Some("js") => "text/javascript; charset=utf-8",
-        Some("svg") => "image/svg+xml",
-        _ => "application/octet-stream",
-    };
-    ([(header::CONTENT_TYPE, kind)], found.contents()).into_response()
+    ([(header::CONTENT_TYPE, media_type(path))], found.contents()).into_response()
 }

@@ -3,8 +3,10 @@ use super::logins::Logins;
 use super::orders::Orders;
 use super::pages;
 use super::seller::Seller;
+use super::settler::keep_settling;
 use crate::native::{Client, Routes, SecretKey, same_origin};
 use crate::sandbox::Sandbox;
+use crate::values::service_root;
 use axum::Router;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 use std::fmt;
@@ -31,6 +33,8 @@ pub struct ShopConfig {
     pub database: String,
     /// The folder of the npm package, as `cargo xtask pack --quick` writes it.
     pub package: PathBuf,
+    /// How often it asks about payments that are not settled yet, for customers who paid and closed the page.
+    pub settle_every: Duration,
 }
 
 impl ShopConfig {
@@ -42,7 +46,8 @@ impl ShopConfig {
             base_url: base_url.into(),
             secret_key,
             database: "sqlite::memory:".into(),
-            package: pages::default_package(),
+            package: pages::package_folder(None),
+            settle_every: Duration::from_secs(5),
         }
     }
 
@@ -67,10 +72,17 @@ impl Shop {
     /// Opens the shop; it answers when this returns.
     ///
     /// # Errors
-    /// [`StartError`] says what to do: the address is taken, the database cannot be used, or the key may not be sent to
+    /// [`StartError`] says what to do: the address is taken or no loopback address, the database cannot be used, or the key may not be sent to
     /// the service's address.
     pub async fn start(config: ShopConfig) -> Result<Self, StartError> {
-        let ShopConfig { listen, base_url, secret_key, database, package } = config;
+        let ShopConfig { listen, base_url, secret_key, database, package, settle_every } = config;
+        if !listen.ip().is_loopback() {
+            return Err(StartError(format!(
+                "The shop cannot listen on {listen}: its customers come back to it over plain http, which is for this machine alone. Give a \
+                 loopback address: --listen 127.0.0.1:{}.",
+                listen.port()
+            )));
+        }
         let client =
             Client::builder(&base_url, secret_key).build().map_err(|error| StartError(error.message().to_owned()))?;
         let origin = origin_of(&base_url)?;
@@ -82,22 +94,24 @@ impl Shop {
         let seller = Seller { logins: Logins::new(pool.clone()), orders: Orders::new(pool.clone()) };
         let api = Api {
             seller: seller.clone(),
-            base_url: base_url.trim_end_matches('/').to_owned(),
+            base_url: service_root(&base_url).to_owned(),
             checkout_origins: vec![origin.clone()],
             return_url: format!("{url}/return"),
         };
         let own_pages_only = axum::middleware::from_fn_with_state(Arc::<[String]>::from([]), same_origin::guard);
         let router = Router::new()
             .nest("/api", api::router(api).layer(own_pages_only))
-            .nest("/guichet", Routes::new(client, seller).router())
+            .nest("/guichet", Routes::new(client.clone(), seller.clone()).router())
             .merge(pages::router(package, &origin));
 
+        let settling = tokio::spawn(keep_settling(client, seller, settle_every));
         let (close, closing) = oneshot::channel();
         let serving = tokio::spawn(async move {
             let until = async { drop(closing.await) };
             if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(until).await {
                 tracing::error!(%error, "the shop has stopped serving");
             }
+            settling.abort();
             pool.close().await;
         });
         Ok(Self { url, close, serving })

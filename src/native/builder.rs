@@ -1,6 +1,7 @@
 use super::fetch::Fetch;
 use super::{Client, SecretKey};
 use crate::protocol::{Error, Kind, Patience};
+use crate::values::{is_loopback, service_root};
 use std::time::Duration;
 use url::Url;
 
@@ -72,7 +73,7 @@ impl ClientBuilder {
         }
         match url.scheme() {
             "https" => {}
-            "http" if is_loopback(&url) => {}
+            "http" if url.host_str().is_some_and(is_loopback) => {}
             "http" if !self.plain_hosts.iter().any(|host| Some(host.as_str()) == url.host_str()) => {
                 return Err(refuse(
                     "A secret key is sent over https alone (plain http is for this machine: localhost, 127.0.0.0/8, [::1]). For a sandbox on \
@@ -85,17 +86,7 @@ impl ClientBuilder {
             "http" => {}
             _ => return Err(refuse("An address begins with https://.")),
         }
-        let trimmed = url.as_str().trim_end_matches('/');
-        Ok(trimmed.strip_suffix("/v1").unwrap_or(trimmed).trim_end_matches('/').to_owned())
-    }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
+        Ok(service_root(url.as_str()).to_owned())
     }
 }
 

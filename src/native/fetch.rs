@@ -1,6 +1,6 @@
 //! One call over a socket: the loop of [`Call`], and what one attempt sends and reads.
 
-use crate::protocol::{Call, Error, Kind, Method, Patience, Refusal, Repeat, Request, Seen, Spec, Step};
+use crate::protocol::{Call, Error, FieldError, Kind, Method, Patience, Refusal, Repeat, Request, Seen, Spec, Step};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -80,8 +80,8 @@ impl Fetch {
                     let seen = outcome.as_ref().map_or(Seen::Lost, Answer::seen);
                     tracing::debug!(operation = spec.name, attempt = call.attempt(), ?seen, elapsed = ?begun.elapsed(), "call");
                     call.saw(&seen, getrandom::u32().unwrap_or(u32::MAX));
-                    let doubtful = leaves_doubt(&outcome);
-                    last = Some(judge(spec, outcome, may_have_been_done));
+                    let doubtful = leaves_doubt(spec, &outcome);
+                    last = Some(judge(spec, outcome, may_have_been_done, doubtful, bearer));
                     may_have_been_done |= doubtful;
                 }
                 Step::Done => {
@@ -124,22 +124,45 @@ impl Answer {
         let retryable = if self.status >= 400 { Refusal::read(&self.body).retryable } else { None };
         Seen::Reply { status: self.status, retry_after: self.retry_after, retryable }
     }
-}
 
-/// Whether the service may have done what it was asked although the outcome does not say so.
-fn leaves_doubt(outcome: &Result<Answer, Lost>) -> bool {
-    match outcome {
-        Ok(answer) => answer.status >= 500 && answer.status != 503,
-        Err(Lost::Unanswered(_)) => true,
-        Err(Lost::NotSent(_)) => false,
+    /// Without the credential in what errors and logs say of it. The body is kept as it came.
+    fn without(self, bearer: Option<&str>) -> Self {
+        Self { request_id: self.request_id.map(|id| hushed(id, bearer)), ..self }
     }
 }
 
-/// What an outcome means for the caller.
-fn judge(spec: &Spec, outcome: Result<Answer, Lost>, may_have_been_done: bool) -> Result<Answer, Error> {
+/// Whether the service may have done what it was asked although the outcome does not say so. Of a 5xx, only a 503 that
+/// says so itself was not executed: a gateway may answer 502, 503 or 504 for a request that went through.
+fn leaves_doubt(spec: &Spec, outcome: &Result<Answer, Lost>) -> bool {
+    if spec.method == Method::Get {
+        return false;
+    }
+    match outcome.as_ref().map(Answer::seen) {
+        Ok(Seen::Reply { status: 503, retryable: Some(true), .. }) | Err(Lost::NotSent(_)) => false,
+        Ok(Seen::Reply { status, .. }) => status >= 500,
+        Ok(Seen::Lost) | Err(Lost::Unanswered(_)) => true,
+    }
+}
+
+/// What an outcome means for the caller: `was_in_doubt` before it, `is_in_doubt` by it. What the service says is handed
+/// on without the credential, which it may repeat.
+fn judge(
+    spec: &Spec,
+    outcome: Result<Answer, Lost>,
+    was_in_doubt: bool,
+    is_in_doubt: bool,
+    bearer: Option<&str>,
+) -> Result<Answer, Error> {
+    const LOST: &str = "The answer was lost, and it may have been done all the same. Read what is there before anything is sent again.";
+    const CONFLICT: &str = "The answer to a first attempt was lost, and the service now refuses to repeat it. Read what is there (existing_id) \
+                            before anything is sent again.";
+    let must_be_read_first = is_in_doubt && spec.repeat == Repeat::Never;
     let answer = match outcome {
-        Ok(answer) => answer,
-        Err(Lost::NotSent(error) | Lost::Unanswered(error)) => return Err(error.of(spec.name)),
+        Ok(answer) => answer.without(bearer),
+        Err(Lost::NotSent(error) | Lost::Unanswered(error)) => {
+            let error = if must_be_read_first { error.uncertain(LOST) } else { error };
+            return Err(error.of(spec.name));
+        }
     };
     let error = match answer.status {
         200..300 if answer.whole => return Ok(answer),
@@ -153,17 +176,42 @@ fn judge(spec: &Spec, outcome: Result<Answer, Lost>, may_have_been_done: bool) -
              that answers.",
         ),
         status => {
-            let refusal = Refusal::read(&answer.body);
-            let conflict = refusal.code.as_deref() == Some("merchant_reference_conflict");
-            let error = Error::refused(spec, status, refusal);
-            if status == 409 && conflict && may_have_been_done && spec.repeat == Repeat::Always {
-                error.uncertain()
+            let error = Error::refused(spec, status, without(Refusal::read(&answer.body), bearer));
+            if status == 409 && was_in_doubt {
+                error.uncertain(CONFLICT)
+            } else if must_be_read_first {
+                error.uncertain(LOST)
             } else {
                 error
             }
         }
     };
     Err(error.of(spec.name).with_reply(answer.status, answer.request_id, answer.body))
+}
+
+/// What a refusal says, without the credential that it was sent with.
+fn without(said: Refusal, bearer: Option<&str>) -> Refusal {
+    let hushed = |text| hushed(text, bearer);
+    let field = |field: FieldError| FieldError {
+        param: hushed(field.param),
+        code: hushed(field.code),
+        message: hushed(field.message),
+    };
+    Refusal {
+        code: said.code.map(hushed),
+        message: said.message.map(hushed),
+        request_id: said.request_id.map(hushed),
+        retryable: said.retryable,
+        fields: said.fields.into_iter().map(field).collect(),
+        existing_id: said.existing_id.map(hushed),
+    }
+}
+
+fn hushed(text: String, bearer: Option<&str>) -> String {
+    match bearer.filter(|bearer| !bearer.is_empty() && text.contains(bearer)) {
+        Some(bearer) => text.replace(bearer, "***"),
+        None => text,
+    }
 }
 
 /// Why there is no reply, in our words: a library's own would repeat the whole address.

@@ -1,14 +1,11 @@
 use super::SecretKey;
+use crate::encoding::base62;
 use crate::operations::CreatePaymentIntent;
-use crate::values::{Invalid, MerchantReference, RedirectUrl};
+use crate::values::{Invalid, MerchantReference, RETURN_NONCE_LENGTH, RETURN_PARAMETER, RedirectUrl};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::fmt;
 use zeroize::Zeroizing;
-
-/// The parameter of the return address that the page matches against what it kept.
-const PARAMETER: &str = "guichet_return";
-const NONCE_LENGTH: usize = 22;
 
 /// Makes the nonce of a purchase: what tells a customer's page that a return is the answer to its own departure.
 ///
@@ -36,8 +33,8 @@ impl ReturnKey {
     /// The nonce of a purchase: 22 characters of `[0-9A-Za-z]`, always the same for one reference.
     #[must_use]
     pub fn nonce(&self, reference: &MerchantReference) -> String {
-        let mut text = base62(mac(&*self.0, reference.as_str().as_bytes()));
-        text.truncate(NONCE_LENGTH);
+        let mut text = base62(&mac(&*self.0, reference.as_str().as_bytes()), 43);
+        text.truncate(RETURN_NONCE_LENGTH);
         text
     }
 
@@ -68,7 +65,7 @@ fn with_nonce(address: &str, nonce: &str) -> String {
     };
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
     let others = query.split('&').filter(|pair| !query.is_empty() && !is_ours(pair));
-    let ours = format!("{PARAMETER}={nonce}");
+    let ours = format!("{RETURN_PARAMETER}={nonce}");
     let query = others.chain([ours.as_str()]).collect::<Vec<_>>().join("&");
     match fragment {
         Some(fragment) => format!("{path}?{query}#{fragment}"),
@@ -78,29 +75,13 @@ fn with_nonce(address: &str, nonce: &str) -> String {
 
 /// Whether a pair of the query is our parameter, however its name is encoded.
 fn is_ours(pair: &str) -> bool {
-    url::form_urlencoded::parse(pair.as_bytes()).next().is_some_and(|(name, _)| name == PARAMETER)
+    url::form_urlencoded::parse(pair.as_bytes()).next().is_some_and(|(name, _)| name == RETURN_PARAMETER)
 }
 
 fn mac(key: &[u8], message: &[u8]) -> [u8; 32] {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
     mac.update(message);
     mac.finalize().into_bytes().into()
-}
-
-/// A number of 256 bits in base 62, most significant digit first: always 43 digits.
-fn base62(mut number: [u8; 32]) -> String {
-    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let mut digits = [b'0'; 43];
-    for digit in digits.iter_mut().rev() {
-        let mut remainder = 0u32;
-        for byte in &mut number {
-            let dividend = remainder << 8 | u32::from(*byte);
-            *byte = u8::try_from(dividend / 62).expect("a remainder is below 62, so a quotient is below 256");
-            remainder = dividend % 62;
-        }
-        *digit = DIGITS[usize::try_from(remainder).expect("a remainder is below 62")];
-    }
-    digits.iter().copied().map(char::from).collect()
 }
 
 #[cfg(test)]
@@ -160,14 +141,6 @@ mod tests {
         let (twice, _) = key().mark(once.clone()).expect("it fits");
         assert_eq!(once.redirect_url, twice.redirect_url);
         assert!(once.redirect_url.expect("it has one").as_str().ends_with(&format!("?guichet_return={nonce}")));
-    }
-
-    #[test]
-    fn base62_counts_in_digits_letters_and_small_letters() {
-        let mut sixty_two = [0; 32];
-        sixty_two[31] = 62;
-        assert_eq!(base62(sixty_two), format!("{}10", "0".repeat(41)));
-        assert_eq!(base62([255; 32]).len(), 43);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use super::{Client, Refused, ReturnKey, Shop, Sold, same_origin};
 use crate::operations::PaymentIntent;
-use crate::values::{Address, CheckoutUrl, Email, PaymentRef};
+use crate::values::{Address, CheckoutUrl, Email, Invalid, PaymentRef};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, State};
@@ -49,9 +49,12 @@ impl<S: Shop> Routes<S> {
     }
 
     /// Answers the pages of this origin too, `https://www.example.com`: for a proxy that changes the host it asks for.
-    pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
-        self.origins.push(origin.into());
-        self
+    ///
+    /// # Errors
+    /// [`Invalid`] for what is no origin: it has a path, say, and a browser's `Origin` would never be the same.
+    pub fn allow_origin(mut self, origin: &str) -> Result<Self, Invalid> {
+        self.origins.push(same_origin::origin(origin)?);
+        Ok(self)
     }
 
     /// The router, to be nested where `createGuichet({merchant})` says.
@@ -81,31 +84,56 @@ impl<S: Shop> Desk<S> {
             customer => Ok(customer),
         }
     }
+}
 
-    /// Tells the shop of a final status, once the payment is known to be the one it sold.
-    async fn settle(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
-        if !sold.is(intent) {
-            tracing::error!(intent = %intent.id, reference = %sold.merchant_reference, "the payment is not the one that was sold");
-            return Err(Refused::new(
-                409,
-                "payment_mismatch",
-                "The payment is not the one of this order. Please ask the shop.",
-            ));
-        }
-        if intent.status.is_final() {
-            self.shop.settled(sold, intent).await?;
-        }
-        Ok(())
+/// Reads a payment with the secret key, checks that it is the one that was sold, and tells the shop of a final status:
+/// what `GET {m}/intents/{payment_ref}` does, without a page that asks.
+///
+/// A customer who pays and closes the tab never asks. Do this every few seconds for what was remembered and is not settled
+/// yet, or an order stays unpaid whose money was taken:
+/// ```no_run
+/// # use guichet::native::{Refused, Shop, Sold, settle};
+/// # async fn tick(client: guichet::Client, my_shop: impl Shop, unsettled: Vec<Sold>) {
+/// for sold in unsettled {
+///     if let Err(refused) = settle(&client, &my_shop, &sold).await {
+///         eprintln!("{}: {}", sold.merchant_reference, refused.message()); // it is asked for again at the next tick
+///     }
+/// }
+/// # }
+/// ```
+///
+/// # Errors
+/// [`Refused`] where the service does not answer, where the payment is another than was sold (code `payment_mismatch`),
+/// and where the shop cannot write it down.
+pub async fn settle<S: Shop>(client: &Client, shop: &S, sold: &Sold) -> Result<PaymentIntent, Refused> {
+    let intent = client.read_payment_intent(&sold.intent).await?;
+    tell(shop, sold, &intent).await?;
+    Ok(intent)
+}
+
+/// Tells the shop of a final status, once the payment is known to be the one it sold.
+async fn tell<S: Shop>(shop: &S, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
+    if !sold.is(intent) {
+        tracing::error!(intent = %intent.id, reference = %sold.merchant_reference, "the payment is not the one that was sold");
+        return Err(Refused::new(
+            409,
+            "payment_mismatch",
+            "The payment is not the one of this order. Please ask the shop.",
+        ));
     }
+    if intent.status.is_final() {
+        shop.settled(sold, intent).await?;
+    }
+    Ok(())
 }
 
 async fn session<S: Shop>(State(desk): State<Arc<Desk<S>>>, headers: HeaderMap) -> Result<Response, Refused> {
     let customer = desk.shop.customer(&headers).await?.ok_or_else(Refused::nobody)?;
     let session = desk.client.create_session(&customer).await?;
     let token = session.session_token.expose();
-    Ok(fresh(
-        json!({"session_token": token, "customer_email": session.customer_email, "expires_at": session.expires_at}),
-    ))
+    // In one form where it can be read, so that no page takes a moment without an offset for its own time.
+    let expires_at = session.ends().map(|end| end.to_string()).or(session.expires_at);
+    Ok(fresh(json!({"session_token": token, "customer_email": session.customer_email, "expires_at": expires_at})))
 }
 
 async fn begin<S: Shop>(
@@ -120,7 +148,7 @@ async fn begin<S: Shop>(
     let intent = desk.client.create_payment_intent(purchase.clone()).await?;
     let sold = Sold::new(&purchase, &intent)?;
     desk.shop.remember(&sold).await?;
-    desk.settle(&sold, &intent).await?;
+    tell(&desk.shop, &sold, &intent).await?;
 
     let checkout_url = intent.checkout_url.as_ref().map(CheckoutUrl::expose);
     if by_form {
@@ -145,8 +173,7 @@ async fn status<S: Shop>(
     let customer = desk.customer(&headers).await?;
     let payment_ref = PaymentRef::new(payment_ref).map_err(|_| missing())?;
     let sold = desk.shop.find(&payment_ref, customer.as_ref()).await?.ok_or_else(missing)?;
-    let intent = desk.client.read_payment_intent(&sold.intent).await?;
-    desk.settle(&sold, &intent).await?;
+    let intent = settle(&desk.client, &desk.shop, &sold).await?;
     let declined = intent.last_payment_error.map(|error| json!({"code": error.code, "message": error.message}));
     Ok(fresh(json!({"status": intent.status.as_str(), "last_payment_error": declined})))
 }

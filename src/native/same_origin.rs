@@ -1,6 +1,7 @@
 //! The merchant's routes are called with cookies: only the merchant's own pages may do it.
 
 use super::Refused;
+use crate::values::Invalid;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
@@ -14,6 +15,21 @@ pub(crate) async fn guard(State(allowed): State<Arc<[String]>>, request: Request
         return Refused::new(403, "cross_site", "This address answers the shop's own pages alone.").into_response();
     }
     next.run(request).await
+}
+
+/// An origin as browsers write it: a slash at its end and capitals in its host are mended, anything more is refused.
+pub(super) fn origin(text: &str) -> Result<String, Invalid> {
+    let url = url::Url::parse(text).ok().filter(|url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.path() == "/"
+            && url.query().is_none()
+            && url.fragment().is_none()
+            && url.username().is_empty()
+            && url.password().is_none()
+    });
+    url.map(|url| url.origin().ascii_serialization()).ok_or(Invalid::because(
+        "An origin is scheme and host, and a port where it needs one: https://www.example.com.",
+    ))
 }
 
 /// Both headers are the browser's own, which no page can set; a request without either comes from no page.
@@ -37,6 +53,25 @@ fn is_of_another_site(headers: &HeaderMap, authority: Option<&str>, allowed: &[S
 mod tests {
     use super::*;
     use axum::http::HeaderValue;
+
+    #[test]
+    fn an_origin_with_a_slash_is_mended_and_more_than_an_origin_is_refused() {
+        for text in ["https://www.shop.example", "https://www.shop.example/", "HTTPS://WWW.shop.example:443"] {
+            assert_eq!(origin(text).as_deref(), Ok("https://www.shop.example"), "{text}");
+        }
+        assert_eq!(origin("http://localhost:3000/").as_deref(), Ok("http://localhost:3000"));
+        for text in [
+            "",
+            "null",
+            "*",
+            "www.shop.example",
+            "https://shop.example/pay",
+            "https://u@shop.example",
+            "https://shop.example?x",
+        ] {
+            assert!(origin(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn only_the_merchants_own_pages_are_answered() {

@@ -35,7 +35,8 @@ pub trait Shop: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Option<Sold>, Refused>> + Send;
 
     /// The payment has a final status, read with the secret key, and is the one that was sold: same reference, amount,
-    /// currency and owner. It may come more than once. This, and nothing else, is where an order becomes paid.
+    /// currency and owner. It may come more than once. This, and nothing else, is where an order becomes paid: it is told
+    /// when a page asks, and by [`settle`](super::settle) for those whose customer closed the page.
     fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> impl Future<Output = Result<(), Refused>> + Send;
 
     /// Whether somebody who is not signed in may buy. Default: no.
@@ -144,6 +145,12 @@ impl Refused {
 
     pub(super) fn nobody() -> Self {
         Self::new(401, "authentication_required", "Nobody is signed in.")
+    }
+
+    /// The stable word.
+    #[must_use]
+    pub fn code(&self) -> &str {
+        &self.code
     }
 
     /// The sentence.

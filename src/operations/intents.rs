@@ -1,10 +1,10 @@
 //! Payment intents: one intent is one payment, from the basket to its final status.
 
 use super::setters;
-use crate::protocol::{Fields, FromField, Merchant, Operation, Served, Spec};
+use crate::protocol::{Fields, FromField, Merchant, Operation, Served, Spec, lenient};
 use crate::values::{
     Amount, CheckoutUrl, ClientSecret, ConfirmationMethod, Currency, Email, FeeBearer, IntentId, IntentStatus, Invalid,
-    MerchantReference, PaymentRef, Phone, RedirectUrl,
+    MerchantReference, PaymentRef, Phone, RedirectUrl, Secret,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -198,7 +198,9 @@ impl FromField for Item {
         let quantity = object.get("quantity").and_then(Value::as_u64).filter(|quantity| *quantity >= 1);
         Ok(Self {
             name: name.to_owned(),
-            price: price.ok_or(Invalid::because("An item's price is a whole number of the smallest unit, or a string of digits."))?,
+            price: price.ok_or(Invalid::because(
+                "An item's price is a whole number of the smallest unit, or a string of digits.",
+            ))?,
             currency: Currency::new(currency)?,
             quantity: quantity.ok_or(Invalid::because("An item's quantity is a whole number of at least 1."))?,
         })
@@ -220,57 +222,70 @@ pub struct PaymentIntent {
     /// Where it stands.
     pub status: IntentStatus,
     /// With it a customer's page reads and pays this intent.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub client_secret: Option<ClientSecret>,
     /// The service's public reference of the transaction.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub payment_ref: Option<PaymentRef>,
     /// The merchant's own name of it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub merchant_reference: Option<String>,
     /// Where the customer pays. It carries the client secret: it belongs to the customer's browser and no log.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub checkout_url: Option<CheckoutUrl>,
     /// Who pays.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub customer: IntentCustomer,
     /// What was given at creation.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub metadata: BTreeMap<String, Value>,
 
     /// Who bears the fee.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub fee_bearer: Option<String>,
     /// What the customer pays, once a method is known; in the smallest unit.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub amount_payable: Option<String>,
     /// Who confirms it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub confirmation_method: Option<String>,
     /// What the customer pays with: type and a masked phone, or brand and last four digits.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub payment_method: Option<Value>,
     /// What the customer has to do.
-    #[serde(default)]
-    pub next_action: Option<Value>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub next_action: Option<NextAction>,
     /// Why the last attempt was declined.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub last_payment_error: Option<LastPaymentError>,
     /// How many attempts were made.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub attempts: Option<u32>,
     /// When it was made, in Unix seconds.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub created_at: Option<i64>,
     /// When it expires.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub expires_at: Option<String>,
     /// Where the customer goes after paying.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub redirect_url: Option<String>,
     /// What for.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub description: Option<String>,
+}
+
+/// What the customer has to do before the payment goes on.
+#[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
+pub struct NextAction {
+    /// What it is: `otp`, `redirect`, `confirm`, or a word that this version does not know.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Where a `redirect` leads: the page of the card's issuer. It carries a token, belongs to the customer's browser and
+    /// no log, and prints as `***`.
+    #[serde(default, deserialize_with = "lenient")]
+    pub url: Option<Secret>,
 }
 
 /// Who pays.
@@ -279,10 +294,13 @@ pub struct PaymentIntent {
 #[non_exhaustive]
 pub struct IntentCustomer {
     /// First name.
+    #[serde(deserialize_with = "lenient")]
     pub firstname: String,
     /// Last name.
+    #[serde(deserialize_with = "lenient")]
     pub lastname: String,
     /// E-mail address; empty for a customer known by phone alone.
+    #[serde(deserialize_with = "lenient")]
     pub email: String,
 }
 
@@ -293,6 +311,6 @@ pub struct LastPaymentError {
     /// The stable word: `insufficient_funds`.
     pub code: String,
     /// The service's sentence.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub message: String,
 }

@@ -1,7 +1,7 @@
 //! Payment methods and what they cost.
 
 use super::setters;
-use crate::protocol::{Anyone, Fields, Operation, Served, Spec};
+use crate::protocol::{Anyone, Fields, Operation, Served, Spec, lenient};
 use crate::values::{Amount, CardType, Country, Currency, Figure, MethodCode, MethodId};
 use serde::{Deserialize, Serialize};
 
@@ -110,10 +110,10 @@ pub struct PaymentMethod {
     /// Whether it can be used now.
     pub active: bool,
     /// How its fee is made; the document's sample is `percentage`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub fee_type: Option<String>,
     /// The countries it serves, by their two-letter codes.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub supported_countries: Vec<String>,
 }
 

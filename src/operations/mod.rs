@@ -15,7 +15,7 @@ pub use assumed::{
     AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, Card, ConfirmPaymentIntent, Instrument, ListPaymentIntents,
     ReadPaymentIntent,
 };
-pub use intents::{CreatePaymentIntent, IntentCustomer, Item, LastPaymentError, PaymentIntent};
+pub use intents::{CreatePaymentIntent, IntentCustomer, Item, LastPaymentError, NextAction, PaymentIntent};
 pub use methods::{CalculateFee, FeeBreakdown, ListPaymentMethods, PaymentMethod};
 pub use sessions::{CreateSession, CustomerSession, RevokeSession, RevokedSession, SessionState, ValidateSession};
 

@@ -1,13 +1,14 @@
 //! Customer sessions: a customer acts in the merchant's application without the merchant's secret key.
 
-use crate::protocol::{Envelope, Fields, Merchant, Operation, Served, Session, Spec};
+use crate::protocol::{Envelope, Fields, Merchant, Operation, Served, Session, Spec, lenient};
 use crate::values::{Email, Moment, SessionToken};
 use serde::{Deserialize, Serialize};
 
 /// `POST /v1/sessions/create`: make a token that one customer uses for 30 minutes.
 ///
 /// # Not shown
-/// Whether several sessions of one e-mail may live side by side: they may (a decision).
+/// Whether several sessions of one e-mail may live side by side: they may (a decision). That is why this operation may be
+/// sent again when its answer was lost: the session that nobody has seen ends by itself.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct CreateSession {
@@ -26,7 +27,7 @@ impl CreateSession {
 impl Operation for CreateSession {
     type Role = Merchant;
     type Output = CustomerSession;
-    const SPEC: Spec = Spec::post("create_session", "/v1/sessions/create").sealed_in(Envelope::Session);
+    const SPEC: Spec = Spec::post("create_session", "/v1/sessions/create").sealed_in(Envelope::Session).repeatable();
 }
 
 impl Served for CreateSession {
@@ -54,7 +55,8 @@ impl ValidateSession {
 impl Operation for ValidateSession {
     type Role = Session;
     type Output = SessionState;
-    const SPEC: Spec = Spec::post("validate_session", "/v1/sessions/validate").sealed_in(Envelope::Session).repeatable();
+    const SPEC: Spec =
+        Spec::post("validate_session", "/v1/sessions/validate").sealed_in(Envelope::Session).repeatable();
 }
 
 impl Served for ValidateSession {
@@ -99,9 +101,19 @@ pub struct CustomerSession {
     /// Give it to the customer's browser, and to nobody else.
     pub session_token: SessionToken,
     /// The e-mail address the session was made for.
+    #[serde(default, deserialize_with = "lenient")]
     pub customer_email: String,
-    /// When it ends.
-    pub expires_at: Moment,
+    /// When it ends, as the service writes it. A session is good whether or not this can be read.
+    #[serde(default, deserialize_with = "lenient")]
+    pub expires_at: Option<String>,
+}
+
+impl CustomerSession {
+    /// When it ends, where the service says so in a form that can be read.
+    #[must_use]
+    pub fn ends(&self) -> Option<Moment> {
+        self.expires_at.as_deref().and_then(|text| Moment::new(text).ok())
+    }
 }
 
 /// What a service says of a session. Its fields are a decision: all may be absent.
@@ -112,13 +124,13 @@ pub struct SessionState {
     #[serde(default = "yes")]
     pub valid: bool,
     /// Whose session it is.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub customer_email: Option<String>,
     /// When it ends.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub expires_at: Option<Moment>,
     /// Why it is not valid: `expired`, `revoked`, `unknown`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub reason: Option<String>,
 }
 
@@ -130,10 +142,10 @@ pub struct RevokedSession {
     #[serde(default = "yes")]
     pub revoked: bool,
     /// Whose session it was.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub customer_email: Option<String>,
     /// When it was ended.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub revoked_at: Option<Moment>,
 }
 

@@ -1,8 +1,8 @@
 //! Reading a reply's envelope from its bytes. The browser reads the same words from its own JSON objects.
 
 use super::FieldError;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 /// Reads the output of a reply: `data` where it is present, the root otherwise (the document shows replies of both kinds).
@@ -19,6 +19,17 @@ pub fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> 
         Ok(Open { data: Some(data) }) => serde_json::from_str(data.get()),
         _ => serde_json::from_slice(body),
     }
+}
+
+/// Reads a field that nothing depends on: `null`, and what has another shape, count as absent. One odd field (PHP writes
+/// an empty object as `[]`) must not make a good reply unreadable.
+pub(crate) fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    let raw = Box::<RawValue>::deserialize(deserializer)?;
+    Ok(serde_json::from_str(raw.get()).unwrap_or_default())
 }
 
 /// What a refusing reply says: the `error` member (a decision of ours), as far as it is there.
@@ -43,19 +54,25 @@ impl Refusal {
     #[must_use]
     pub fn read(body: &[u8]) -> Self {
         #[derive(Default, Deserialize)]
+        #[serde(default)]
         struct Body {
-            #[serde(default)]
+            #[serde(deserialize_with = "lenient")]
             message: Option<String>,
-            #[serde(default)]
+            #[serde(deserialize_with = "lenient")]
             error: Member,
         }
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct Member {
+            #[serde(deserialize_with = "lenient")]
             code: Option<String>,
+            #[serde(deserialize_with = "lenient")]
             request_id: Option<String>,
+            #[serde(deserialize_with = "lenient")]
             retryable: Option<bool>,
+            #[serde(deserialize_with = "lenient")]
             errors: Vec<FieldError>,
+            #[serde(deserialize_with = "lenient")]
             existing_id: Option<String>,
         }
         let Body { message, error } = serde_json::from_slice(body).unwrap_or_default();

@@ -31,7 +31,7 @@ pub enum Kind {
     NotFound,
     /// No reply at all.
     Offline,
-    /// The module has met a defect of its own; make a new client.
+    /// The module has met a defect of its own. Reload the page: every client of it shares what is broken.
     Panic,
     /// The service read the request and refused it.
     Refused,
@@ -45,7 +45,8 @@ pub enum Kind {
     SignedOut,
     /// The deadline passed.
     Timeout,
-    /// It may have been done: the answer was lost and cannot be had by sending again. Look it up by its reference.
+    /// It may have been done: the answer was lost, and sending again could do it twice or is refused. Read what is there
+    /// before anything is sent again.
     Uncertain,
     /// A reply that cannot be read; it is kept in [`Error::reply`].
     Unreadable,
@@ -122,17 +123,23 @@ impl Error {
             (None, Kind::Unsupported) => "The service does not have this operation.".into(),
             (None, _) => "The service refused the request and did not say why.".into(),
         };
-        Self(Box::new(Inner { kind: Some(kind), operation: Some(spec.name), status: Some(status), retryable, message, refusal, reply: None }))
+        Self(Box::new(Inner {
+            kind: Some(kind),
+            operation: Some(spec.name),
+            status: Some(status),
+            retryable,
+            message,
+            refusal,
+            reply: None,
+        }))
     }
 
-    /// The error of a conflict that met a call whose first answer was lost: what is there may be this caller's own.
+    /// The same failure, of a call that may have been done all the same: it is not to be sent again unread.
     #[must_use]
-    pub fn uncertain(mut self) -> Self {
+    pub fn uncertain(mut self, message: impl Into<String>) -> Self {
         self.0.kind = Some(Kind::Uncertain);
         self.0.retryable = false;
-        self.0.message = "The answer to a first attempt was lost, and the service now refuses to repeat it. Read what is there (existing_id) before \
-                          anything is sent again."
-            .into();
+        self.0.message = message.into();
         self
     }
 
@@ -149,13 +156,6 @@ impl Error {
         self.0.status = Some(status);
         self.0.refusal.request_id = self.0.refusal.request_id.or(request_id);
         self.0.reply = Some(reply);
-        self
-    }
-
-    /// With the fields that were refused.
-    #[must_use]
-    pub fn with_fields(mut self, fields: Vec<FieldError>) -> Self {
-        self.0.refusal.fields = fields;
         self
     }
 
@@ -189,7 +189,8 @@ impl Error {
         self.0.operation
     }
 
-    /// Whether the same call can succeed later.
+    /// Whether the same call can succeed later, and does no harm then. A call that may have been done and is not safe to
+    /// repeat is [`Kind::Uncertain`], and never this.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.0.retryable

@@ -10,6 +10,7 @@ mod retry;
 mod role;
 
 pub(crate) use assemble::percent_encode;
+pub(crate) use envelope::lenient;
 pub use assemble::{Request, assemble};
 pub use call::{Call, Patience, Seen, Step};
 pub use envelope::{Refusal, decode};

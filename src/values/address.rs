@@ -33,14 +33,19 @@ impl Address {
     /// [`Invalid`] says which rule the text breaks. It never repeats the text, which may carry a secret.
     pub fn new(text: &str) -> Result<Self, Invalid> {
         check_text(text)?;
-        let parts = read_address(text).ok_or(Invalid::because("The address is not an absolute address: https://example.com/path."))?;
+        let parts = read_address(text)
+            .ok_or(Invalid::because("The address is not an absolute address: https://example.com/path."))?;
         if parts.has_userinfo {
             return Err(Invalid::because("The address may hold no user name and no password."));
         }
         match parts.protocol.as_str() {
             "https:" => {}
             "http:" if is_loopback(&parts.hostname) => {}
-            "http:" => return Err(Invalid::because("The address must begin with https:// (http:// is for localhost, 127.0.0.0/8 and [::1]).")),
+            "http:" => {
+                return Err(Invalid::because(
+                    "The address must begin with https:// (http:// is for localhost, 127.0.0.0/8 and [::1]).",
+                ));
+            }
             _ => return Err(Invalid::because("The address must begin with https://.")),
         }
         Ok(Self { text: text.to_owned(), origin: parts.origin })
@@ -95,10 +100,18 @@ fn check_text(text: &str) -> Result<(), Invalid> {
 }
 
 /// `localhost`, 127.0.0.0/8 and `[::1]`, as the parser writes them.
-fn is_loopback(hostname: &str) -> bool {
+pub(crate) fn is_loopback(hostname: &str) -> bool {
     hostname == "localhost"
         || hostname == "[::1]"
         || hostname.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The address of a service as requests are appended to it: without `/v1`, which every request has, and without a slash
+/// at its end.
+#[cfg(feature = "native")]
+pub(crate) fn service_root(text: &str) -> &str {
+    let trimmed = text.trim_end_matches('/');
+    trimmed.strip_suffix("/v1").unwrap_or(trimmed).trim_end_matches('/')
 }
 
 /// The address a customer is sent back to after paying, checked by the rule of [`Address`].

@@ -14,6 +14,8 @@ mod secrets;
 mod words;
 
 pub(crate) use address::Parts;
+#[cfg(feature = "native")]
+pub(crate) use address::{is_loopback, service_root};
 pub use address::{Address, RedirectUrl};
 pub use contact::{Country, Email, Phone};
 pub use figure::Figure;
@@ -22,7 +24,7 @@ pub use moment::Moment;
 pub use money::{Amount, Currency};
 pub use page::PageLimit;
 pub use secrets::{CheckoutUrl, ClientSecret, Secret, SessionToken, looks_like_a_secret_key};
-pub use words::{CardType, ConfirmationMethod, FeeBearer, IntentStatus};
+pub use words::{CardType, ConfirmationMethod, FeeBearer, IntentStatus, RETURN_NONCE_LENGTH, RETURN_PARAMETER};
 
 use std::fmt;
 

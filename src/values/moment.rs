@@ -25,12 +25,14 @@ impl Moment {
         Self(self.0.saturating_add(seconds))
     }
 
-    /// Reads ISO 8601 with its offset.
+    /// Reads ISO 8601. Without an offset it is UTC, as the document says that every moment is.
     ///
     /// # Errors
     /// [`Invalid`] for any other text.
     pub fn new(text: &str) -> Result<Self, Invalid> {
+        let in_utc = |at: jiff::civil::DateTime| at.to_zoned(jiff::tz::TimeZone::UTC).map(|at| at.timestamp());
         text.parse::<jiff::Timestamp>()
+            .or_else(|_| text.parse().and_then(in_utc))
             .map(|at| Self(at.as_second()))
             .map_err(|_| Invalid::because("A moment is written 2026-11-21T10:30:00Z."))
     }

@@ -67,12 +67,11 @@ credential! {
     CheckoutUrl
 }
 
-/// Whether a text is shaped like a merchant's secret key (`sk_`, `rk_`, `FLWSECK`).
+/// Whether a word of a text is shaped like a merchant's secret key (`sk_`, `rk_`, `FLWSECK`), whatever stands before it:
+/// `Bearer`, `basic`, `Token`.
 ///
 /// The browser refuses such a value before any I/O, whatever it was meant to be.
 #[must_use]
 pub fn looks_like_a_secret_key(text: &str) -> bool {
-    let text = text.trim_start();
-    let text = text.strip_prefix("Bearer ").unwrap_or(text).trim_start();
-    ["sk_", "rk_", "FLWSECK"].iter().any(|prefix| text.starts_with(prefix))
+    text.split(char::is_whitespace).any(|word| ["sk_", "rk_", "FLWSECK"].iter().any(|prefix| word.starts_with(prefix)))
 }

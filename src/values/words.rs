@@ -3,6 +3,11 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// The parameter of a return address that the page matches against what it kept: 22 letters and digits.
+pub const RETURN_PARAMETER: &str = "guichet_return";
+/// How many characters its value has.
+pub const RETURN_NONCE_LENGTH: usize = 22;
+
 /// A choice that is sent: closed, with the document's own words and default.
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident { $($(#[$case_doc:meta])* $case:ident = $word:literal),+ $(,)? }) => {

@@ -1,11 +1,12 @@
 //! Every operation of the merchant's client, over a socket, against the whole service.
 
+use guichet::native::Sale;
 use guichet::operations::{CalculateFee, Card, CreatePaymentIntent, Instrument, Item, ListPaymentMethods};
 use guichet::protocol::Kind;
-use guichet::sandbox::{Sandbox, Tenant};
+use guichet::sandbox::{Fault, Sandbox, Tenant};
 use guichet::values::{
-    Amount, CheckoutUrl, Country, Currency, Email, FeeBearer, IntentStatus, MerchantReference, MethodCode, Phone,
-    RedirectUrl, SessionToken,
+    Amount, CardType, CheckoutUrl, Country, Currency, Email, FeeBearer, IntentStatus, MerchantReference, MethodCode,
+    Phone, RedirectUrl, SessionToken,
 };
 use guichet::{Client, SecretKey};
 
@@ -14,7 +15,7 @@ async fn a_session_is_made_validated_and_revoked() {
     let (sandbox, merchant, client) = open().await;
     let session = client.create_session(&email()).await.expect("a session");
     assert_eq!(session.customer_email, "awa@example.com");
-    assert_eq!(session.expires_at.unix() - merchant.now().unix(), 30 * 60);
+    assert_eq!(session.ends().expect("a moment").unix() - merchant.now().unix(), 30 * 60);
 
     let customer = client.customer(&session.session_token);
     let state = customer.validate().await.expect("an answer");
@@ -53,6 +54,53 @@ async fn methods_and_fees_are_read() {
         .await
         .expect("a fee");
     assert_eq!((fee.amount.as_str(), fee.fee.as_str(), fee.total_payable.as_str()), ("45000", "900", "45900"));
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn quotes_say_what_the_customer_pays_and_the_merchant_gets_the_cheapest_first() {
+    let (sandbox, _, client) = open().await;
+    let (local, international) = (Some(CardType::Local), Some(CardType::International));
+    // Where the merchant bears the fee the customer pays the same each time, and the service's order stays.
+    for (bearer, expected) in [
+        (
+            FeeBearer::Customer,
+            [
+                ("mobile_money", None, "45900", "45000"),
+                ("card", local, "46305", "45000"),
+                ("card", international, "46755", "45000"),
+            ],
+        ),
+        (
+            FeeBearer::Merchant,
+            [
+                ("mobile_money", None, "45000", "44100"),
+                ("card", local, "45000", "43695"),
+                ("card", international, "45000", "43245"),
+            ],
+        ),
+    ] {
+        let sale = Sale::new(amount()).fee_bearer(bearer).country_code(Country::cm());
+        let quotes = client.quotes(&sale).await.expect("quotes");
+        let told = quotes.iter().map(|quote| {
+            let price = quote.price.as_ref().expect("a price");
+            let gets = price.merchant_gets.as_deref().expect("a figure");
+            (quote.payment_method.as_str(), quote.card_type, price.customer_pays.as_str(), gets)
+        });
+        assert_eq!(told.collect::<Vec<_>>(), expected, "{bearer}");
+    }
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_method_whose_fee_cannot_be_had_is_quoted_with_its_error() {
+    let (sandbox, merchant, client) = open().await;
+    merchant.fault(Fault::status::<CalculateFee>(422));
+    let quotes = client.quotes(&Sale::new(amount()).fee_bearer(FeeBearer::Customer)).await.expect("quotes");
+    assert_eq!(quotes.len(), 3);
+    assert!(quotes[..2].iter().all(|quote| quote.price.is_ok()));
+    let error = quotes[2].price.as_ref().expect_err("the last has none");
+    assert_eq!((error.kind(), error.operation()), (Kind::Refused, Some("calculate_fee")));
     sandbox.stop().await;
 }
 

@@ -8,6 +8,7 @@ use guichet::values::{IntentId, Phone};
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[tokio::test]
 async fn the_merchants_route_called_twice_and_after_a_restart_gives_the_same_intent() {
@@ -72,6 +73,39 @@ async fn after_a_final_decline_the_next_reference_is_made() {
     get(&format!("{}/guichet/intents/{payment_ref}", shop.url()), &[&awa]).await;
     assert_eq!(status(&shop, &awa, &id).await, "unpaid");
     shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_customer_who_pays_and_closes_the_tab_has_paid_the_order() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let mut config = ShopConfig::for_tests(&sandbox);
+    config.settle_every = Duration::from_millis(20);
+    let shop = Shop::start(config).await.expect("a shop");
+    let (awa, paul) = (sign_in(&shop, "awa").await, sign_in(&shop, "paul").await);
+    let abandoned = place(&shop, &paul).await;
+    ticket(&shop, &paul, &abandoned).await;
+    let id = place(&shop, &awa).await;
+    pay(&sandbox, &ticket(&shop, &awa, &id).await, "237670000000").await;
+    // From here on the payment is asked about by the shop alone.
+    let paid = async {
+        while status(&shop, &awa, &id).await != "paid" {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), paid).await.expect("the order becomes paid");
+    assert_eq!(status(&shop, &paul, &abandoned).await, "unpaid");
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_shop_whose_customers_could_not_come_back_does_not_open() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let mut config = ShopConfig::for_tests(&sandbox);
+    config.listen = "0.0.0.0:0".parse().expect("an address");
+    let error = Shop::start(config).await.expect_err("plain http is for loopback");
+    assert!(error.to_string().contains("--listen 127.0.0.1"), "{error}");
     sandbox.stop().await;
 }
 
@@ -177,6 +211,8 @@ async fn a_missing_package_and_a_taken_port_are_told_in_words() {
 async fn open(sandbox: &Sandbox, database: &str, address: Option<&str>) -> Shop {
     let mut config = ShopConfig::for_tests(sandbox);
     config.database = database.to_owned();
+    // What these tests look at happens when a page asks, and at no other moment.
+    config.settle_every = Duration::from_secs(3600);
     if let Some(address) = address {
         config.listen = address.strip_prefix("http://").expect("plain http").parse().expect("an address");
     }

@@ -1,0 +1,53 @@
+//! How bytes are written as text, and what kind of text a file is: once for every face.
+
+/// Big-endian bytes as a number of so many base-62 digits, the most significant first: always of one length, and nothing
+/// that an address must encode.
+pub(crate) fn base62(bytes: &[u8], digits: usize) -> String {
+    const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    // In limbs of 32 bits: an identifier is made for every row, and a division for every byte would show.
+    let limb = |four: &[u8]| four.iter().fold(0u32, |limb, byte| limb << 8 | u32::from(*byte));
+    let mut limbs: Vec<u32> = bytes.rchunks(4).rev().map(limb).collect();
+    let mut text = vec![b'0'; digits];
+    for place in text.iter_mut().rev() {
+        let mut rest = 0u64;
+        for limb in &mut limbs {
+            let dividend = rest << 32 | u64::from(*limb);
+            *limb = u32::try_from(dividend / 62).expect("a rest is below 62, so a quotient is below 2^32");
+            rest = dividend % 62;
+        }
+        *place = ALPHABET[usize::try_from(rest).expect("a rest is below 62")];
+    }
+    text.into_iter().map(char::from).collect()
+}
+
+/// Bytes as hexadecimal digits, in small letters.
+#[cfg(feature = "cli")]
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The media type of a page's file, by its ending.
+#[cfg(feature = "cli")]
+pub(crate) fn media_type(path: &str) -> &'static str {
+    match path.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("css") => "text/css; charset=utf-8",
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base62_counts_in_digits_letters_and_small_letters() {
+        assert_eq!(base62(&[0; 16], 22), "0".repeat(22));
+        assert_eq!(base62(&[62], 2), "10");
+        assert_eq!(base62(&[1, 0, 0, 0, 0], 6), "4gfFC4", "the first limb may be short");
+        assert_eq!(base62(&[0xff; 16], 22), "7n42DGM5Tflk9n8mt7Fhc7");
+        assert_eq!(base62(&[0xff; 32], 43).len(), 43);
+    }
+}
