@@ -171,10 +171,13 @@ impl ViteServer {
             .expect("Node.js starts Vite");
         let started = Self { process, url: format!("http://127.0.0.1:{port}") };
         // It listens once it is ready.
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+        for _ in 0..400 {
+            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return started;
+            }
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
-        started
+        panic!("Vite does not listen");
     }
 }
 

@@ -187,7 +187,8 @@ impl Core {
             .generate(core)
             .context("the glue could not be generated")?;
         let (wasm, glue) = (core.join(format!("{CORE}_bg.wasm")), core.join(format!("{CORE}.js")));
-        let (short_wasm, short_glue) = shrink::shorten_names(&read(&wasm)?, &fs::read_to_string(&glue)?)?;
+        let (short_wasm, short_glue) =
+            shrink::shorten_names(&read(&wasm)?, &shrink::without_waiting_load(&fs::read_to_string(&glue)?))?;
         fs::write(wasm, short_wasm)?;
         Ok(fs::write(glue, short_glue)?)
     }

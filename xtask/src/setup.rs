@@ -67,14 +67,14 @@ pub fn browser(remark: &mut String) -> Result<()> {
     )
 }
 
-/// Node.js and npm, for the check of the package's types.
+/// Node.js and npm, which make the package small and try it as people use it.
 pub fn node(remark: &mut String) -> Result<()> {
     require(
         &[
             Tool { what: "Node.js", names: &["node"], named_by: None, packages: &["nodejs"] },
             Tool { what: "npm", names: &["npm"], named_by: None, packages: &["npm"] },
         ],
-        "Both come from https://nodejs.org (version 18 or newer).",
+        "Both come from https://nodejs.org (version 20.19 or newer).",
         remark,
     )
 }

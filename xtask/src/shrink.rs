@@ -73,6 +73,18 @@ pub fn shorten_names(wasm: &[u8], glue: &str) -> Result<(Vec<u8>, String)> {
     Ok((module.emit_wasm(), text))
 }
 
+/// Leaves out of the glue what loads the wasm while the page stands still. A namespace that is imported when it is needed
+/// keeps all that it exports, so that no bundler would.
+pub fn without_waiting_load(glue: &str) -> String {
+    let without = |glue: &str| {
+        let (before, rest) = glue.split_once("\nfunction initSync(")?;
+        let (_, after) = rest.split_once("\n}\n")?;
+        let after = after.strip_prefix('\n').unwrap_or(after);
+        Some(format!("{before}\n{}", after.replace("export { initSync, ", "export { ")))
+    };
+    without(glue).filter(|without| !without.contains("initSync")).unwrap_or_else(|| glue.to_owned())
+}
+
 /// `__wbg_new_96baed0986e0d99f`, `wasm_bindgen__convert__closures_____invoke__h75c681f0590b6613`.
 fn hashed(name: &str) -> bool {
     let figures = name.len().checked_sub(16).and_then(|at| name.get(at..));
@@ -101,6 +113,14 @@ mod tests {
         assert!(!hashed("__wbindgen_malloc"));
         assert!(!hashed("client_state"));
         assert!(!hashed("abcdefabcdefabcdef"));
+    }
+
+    #[test]
+    fn only_the_load_that_waits_is_left_out() {
+        let glue = "let a;\n\nfunction initSync(module) {\n    if (a) {\n    }\n}\n\nasync function b() {\n}\n\nexport { initSync, b as default };\n";
+        let without = "let a;\n\nasync function b() {\n}\n\nexport { b as default };\n";
+        assert_eq!(without_waiting_load(glue), without);
+        assert_eq!(without_waiting_load(without), without);
     }
 
     #[test]
