@@ -203,7 +203,7 @@ impl Process {
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("it did not start: {line}"));
+        let ready: Value = serde_json::from_str(&line).expect("it starts, and prints a line of JSON");
         let text = |name: &str| ready[name].as_str().unwrap().to_owned();
         Self { child, base_url: text("base_url"), key: text("secret_key") }
     }

@@ -2,6 +2,7 @@
 
 use super::{Desk, Done, Handle, Merchant, Page};
 use crate::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
+use crate::protocol::FieldFault;
 use crate::sandbox::admit::Caller;
 use crate::sandbox::events::Event;
 use crate::sandbox::problem::Problem;
@@ -9,7 +10,7 @@ use crate::sandbox::replies;
 use crate::sandbox::rules::{Intent, Life, Terms};
 use crate::sandbox::store::{Customer, Unavailable};
 use crate::sandbox::tokens;
-use crate::values::{IntentId, Moment};
+use crate::values::{Currency, IntentId, Moment};
 use axum::http::StatusCode;
 use serde_json::{Map, Value};
 
@@ -95,22 +96,24 @@ impl Desk {
     }
 }
 
-/// The rules of an intent that its fields alone do not say.
+/// The rules of an intent that its fields alone do not say; what breaks them is told together.
 fn check(operation: &CreatePaymentIntent) -> Result<(), Problem> {
-    let currencies = std::iter::once(&operation.currency).chain(operation.items.iter().flatten().map(|item| &item.currency));
-    for (place, currency) in currencies.enumerate() {
-        if currency.exponent().is_none() {
-            let param = if place == 0 { "currency" } else { "items" };
-            return Err(Problem::field(param, "currency_unsupported", format!("{currency} is not supported.")));
-        }
+    let mut faults = Vec::new();
+    let mut fault = |param: &str, code, message: String| faults.push(FieldFault { param: param.to_owned(), code, message });
+    let unsupported = |currency: &Currency| format!("{currency} is not supported.");
+    if operation.currency.exponent().is_none() {
+        fault("currency", "currency_unsupported", unsupported(&operation.currency));
+    }
+    if let Some(item) = operation.items.iter().flatten().find(|item| item.currency.exponent().is_none()) {
+        fault("items", "currency_unsupported", unsupported(&item.currency));
     }
     if let Some(types) = &operation.payment_method_types
         && !types.iter().any(|kind| METHOD_TYPES.contains(&kind.as_str()))
     {
         let message = "None of these types can pay. There are mobile_money and card.";
-        return Err(Problem::field("payment_method_types", "payment_method_unavailable", message));
+        fault("payment_method_types", "payment_method_unavailable", message.to_owned());
     }
-    Ok(())
+    if faults.is_empty() { Ok(()) } else { Err(Problem::fields(faults)) }
 }
 
 fn new_intent(merchant: &Merchant, operation: CreatePaymentIntent) -> Result<(Intent, Customer), Problem> {
