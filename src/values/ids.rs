@@ -14,10 +14,6 @@ text_value! {
     PaymentRef, present
 }
 text_value! {
-    /// The identifier of a customer.
-    CustomerId, present
-}
-text_value! {
     /// The identifier of a payment method in the list: `svc_mobile_money`.
     MethodId, present
 }

@@ -19,7 +19,7 @@ pub(crate) use address::{is_loopback, service_root};
 pub use address::{Address, RedirectUrl};
 pub use contact::{Country, Email, Phone};
 pub use figure::Figure;
-pub use ids::{CustomerId, IntentId, MerchantReference, MethodCode, MethodId, PaymentRef};
+pub use ids::{IntentId, MerchantReference, MethodCode, MethodId, PaymentRef};
 pub use moment::Moment;
 pub use money::{Amount, Currency};
 pub use page::PageLimit;
