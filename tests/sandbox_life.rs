@@ -7,6 +7,8 @@ mod asking;
 
 use asking::{Reply, Shop, card, order, phone};
 use guichet::sandbox::Sandbox;
+use guichet::values::{IntentId, IntentStatus};
+use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -222,6 +224,30 @@ async fn every_test_card_and_phone_ends_as_the_decisions_say() {
         assert_eq!(told.body["data"]["last_payment_error"]["code"], declined, "{method}");
         assert_eq!(told.body["data"]["attempts"], 1);
     }
+}
+
+#[tokio::test]
+async fn a_merchants_server_confirms_answers_and_cancels_with_its_client() {
+    let (_sandbox, shop) = shop().await;
+    let key = SecretKey::new(shop.key()).unwrap();
+    let client = Client::builder(&shop.base_url, key).build().unwrap();
+    let id = |intent: &Value| IntentId::new(intent["id"].as_str().unwrap()).unwrap();
+    let intent = manual(&shop, "ORDER-1", false).await;
+    let early = client.confirm_payment_intent(&id(&intent)).await.unwrap_err();
+    assert_eq!(early.code(), Some("intent_not_confirmable"));
+    shop.attach(&intent, phone("237670000010")).await;
+    let asked = client.confirm_payment_intent(&id(&intent)).await.unwrap();
+    assert_eq!(asked.next_action.map(|action| action.kind).as_deref(), Some("otp"));
+    let wrong = client.answer_payment_intent(&id(&intent), "000000").await.unwrap();
+    assert_eq!(wrong.last_payment_error.unwrap().code, "incorrect_otp");
+    for _ in 0..2 {
+        let canceled = client.cancel_payment_intent(&id(&intent)).await.unwrap();
+        assert_eq!(canceled.status, IntentStatus::Canceled);
+    }
+    let paid = shop.intent("ORDER-2").await;
+    shop.attach(&paid, phone("237670000000")).await;
+    let late = client.cancel_payment_intent(&id(&paid)).await.unwrap_err();
+    assert_eq!((late.status(), late.code()), (Some(409), Some("intent_not_cancelable")));
 }
 
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");

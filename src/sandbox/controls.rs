@@ -38,7 +38,9 @@ pub(super) fn routes(door: Arc<Door>) -> Router {
 
 async fn answer(State(door): State<Arc<Door>>, request: Incoming) -> Response<Body> {
     let request_id = id("req_");
-    match door.answer(request).await {
+    // A task of its own: what is stored and what is held in memory go together, even for a tester who hangs up.
+    let answered = tokio::spawn(async move { door.answer(request).await }).await;
+    match answered.unwrap_or_else(|error| Err(Problem::internal(&error))) {
         Ok(reply) => plain(StatusCode::OK, reply.to_string(), &request_id),
         Err(problem) => refuse(problem, &request_id, Envelope::Standard),
     }
