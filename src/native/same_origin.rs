@@ -1,6 +1,7 @@
 //! The merchant's routes are called with cookies: only the merchant's own pages may do it.
 
 use super::Refused;
+use crate::platform::read_origin;
 use crate::values::Invalid;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
@@ -19,15 +20,7 @@ pub(crate) async fn guard(State(allowed): State<Arc<[String]>>, request: Request
 
 /// An origin as browsers write it: a slash at its end and capitals in its host are mended, anything more is refused.
 pub(super) fn origin(text: &str) -> Result<String, Invalid> {
-    let url = url::Url::parse(text).ok().filter(|url| {
-        matches!(url.scheme(), "http" | "https")
-            && url.path() == "/"
-            && url.query().is_none()
-            && url.fragment().is_none()
-            && url.username().is_empty()
-            && url.password().is_none()
-    });
-    url.map(|url| url.origin().ascii_serialization()).ok_or(Invalid::because(
+    read_origin(text).ok_or(Invalid::because(
         "An origin is scheme and host, and a port where it needs one: https://www.example.com.",
     ))
 }
