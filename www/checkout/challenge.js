@@ -27,7 +27,7 @@ const WORDS = {
   },
 };
 
-const asked = new URLSearchParams(location.search).get("lang") ?? navigator.language;
+const asked = new URLSearchParams(location.search).get("lang") ?? chosen() ?? navigator.language;
 const locale = asked.toLowerCase().startsWith("fr") ? "fr" : "en";
 const main = document.querySelector("main");
 const said = document.getElementById("said");
@@ -44,6 +44,15 @@ else show("over");
 addEventListener("pageshow", (event) => {
   if (event.persisted && token) show("asking");
 });
+
+/** The language that the customer chose at the checkout; a browser may forbid to remember it. */
+function chosen() {
+  try {
+    return sessionStorage.getItem("lang");
+  } catch {
+    return null;
+  }
+}
 
 async function decide(decision) {
   show("sending");
