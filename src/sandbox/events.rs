@@ -5,6 +5,15 @@ use crate::values::{IntentId, Moment};
 use serde_json::{Value, json};
 
 /// One thing that happened. [`Tenant::events`](super::Tenant::events) lists them.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # let sandbox = guichet::sandbox::Sandbox::start().await?;
+/// let shop = sandbox.merchant().await?;
+/// let paid = shop.events().await?.iter().filter(|event| event.kind == "payment_intent.succeeded").count();
+/// assert_eq!(paid, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Event {

@@ -10,6 +10,15 @@ use std::sync::{Mutex, PoisonError};
 const KEPT: usize = 1000;
 
 /// One request that reached the service. [`Tenant::requests`](super::Tenant::requests) lists them.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # let sandbox = guichet::sandbox::Sandbox::start().await?;
+/// let shop = sandbox.merchant().await?;
+/// let created = shop.requests().iter().filter(|request| request.operation == "create_payment_intent").count();
+/// assert_eq!(created, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Request {
