@@ -14,7 +14,10 @@ export type PageKey =
   | "settled" | "settled_text" | "declined" | "declined_text" | "attempts_left_1"
   | "attempts_left_2" | "failed" | "failed_text" | "canceled" | "canceled_text" | "expired"
   | "expired_text" | "confirm" | "confirm_text" | "step_unknown" | "uncertain" | "uncertain_text"
-  | "link_wrong" | "link_wrong_text" | "trouble" | "status_unknown";
+  | "link_wrong" | "link_wrong_text" | "trouble" | "status_unknown" | "otp" | "otp_help"
+  | "otp_wrong" | "test_code" | "test_bank" | "test_right_code" | "proceed" | "another" | "cancel"
+  | "cancel_yes" | "cancel_no" | "code" | "code_text" | "bank" | "bank_text" | "cancel_asked"
+  | "cancel_asked_text" | "canceling" | "canceling_text";
 
 /** The kinds of `GuichetError`. */
 export type KindKey =

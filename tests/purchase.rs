@@ -2,13 +2,12 @@
 //! shop and the real sandbox over sockets. `cargo xtask demo --check` runs this and leaves pictures of each page.
 #![cfg(feature = "cli")]
 
+#[path = "support/market.rs"]
+mod market;
 mod support;
 
-use guichet::demo::{Shop, ShopConfig};
-use guichet::operations::{ListPaymentIntents, PaymentIntent};
-use guichet::sandbox::Sandbox;
 use guichet::values::IntentStatus;
-use guichet::{Client, SecretKey};
+use market::Market;
 use support::browser::Browser;
 
 const SUCCEEDS: &str = "237670000000";
@@ -22,31 +21,31 @@ async fn a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid() {
 
     browser.open(market.shop.url()).await;
     browser.see("[data-test^='add-']").await;
-    browser.step("The shop").await;
+    browser.step("The shop", "body").await;
 
     browser.click("[data-test^='add-']").await;
     browser.click("[data-test^='sign-in-']").await;
     let mobile_money = browser.see("[data-test='quote-mobile_money']").await;
     let card = browser.see("[data-test='quote-card-international']").await;
     assert!(mobile_money.contains("FCFA") && card.contains("FCFA"), "{mobile_money} | {card}");
-    browser.step("What each way of paying costs").await;
+    browser.step("What each way of paying costs", "[data-test='quotes']").await;
 
     browser.click("[data-test='pay']").await;
     browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
     browser.see("[data-test='method-mobile_money']").await;
     assert_eq!(browser.url().await.fragment(), None, "the client secret stays in the address bar");
-    browser.step("The hosted checkout page").await;
+    browser.step("The hosted checkout page", "body").await;
 
     market.pay_by_phone(&browser, SUCCEEDS).await;
     browser.see("[data-status='succeeded']").await;
-    browser.step("Paid, on the hosted page").await;
+    browser.step("Paid, on the hosted page", "[data-test='status']").await;
 
     browser.click("[data-test='leave']").await;
     browser.see("[data-test='outcome'][data-state='paid']").await;
     let url = browser.url().await;
     assert!(url.as_str().starts_with(market.shop.url()), "back at the shop");
     assert_eq!(url.query(), None, "the return's parameters stay in the address bar");
-    browser.step("Back in the shop").await;
+    browser.step("Back in the shop", "[data-test='outcome']").await;
 
     let intents = market.intents().await;
     assert_eq!(intents.len(), 1);
@@ -65,7 +64,7 @@ async fn a_customer_pays_with_a_test_card() {
     browser.fill("[data-test='exp-month']", "12").await;
     browser.fill("[data-test='exp-year']", "2034").await;
     browser.fill("[data-test='cvc']", "123").await;
-    browser.step("A card").await;
+    browser.step("A card", "[data-test='pay']").await;
     browser.click("[data-test='pay']").await;
 
     browser.see("[data-status='succeeded']").await;
@@ -82,7 +81,7 @@ async fn a_decline_that_can_be_mended_lets_the_customer_try_again_on_the_same_pa
 
     market.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
     browser.see("[data-status='declined']").await;
-    browser.step("Declined, and what to do next").await;
+    browser.step("Declined, and what to do next", "[data-test='status']").await;
     market.pay_by_phone(&browser, SUCCEEDS).await;
     browser.see("[data-status='succeeded']").await;
 
@@ -99,10 +98,10 @@ async fn a_final_decline_is_told_and_paying_again_makes_the_next_reference() {
 
     market.pay_by_phone(&browser, FRAUD_BLOCKED).await;
     browser.see("[data-status='failed']").await;
-    browser.step("A final decline").await;
+    browser.step("A final decline", "[data-test='status']").await;
     browser.click("[data-test='leave']").await;
     browser.see("[data-test='outcome'][data-state='failed']").await;
-    browser.step("The decline, in the shop").await;
+    browser.step("The decline, in the shop", "[data-test='outcome']").await;
 
     browser.click("[data-test='try-again']").await;
     browser.arrive("at the hosted page again", |url| url.path().starts_with("/checkout/")).await;
@@ -153,7 +152,7 @@ async fn signing_out_revokes_the_session() {
             "const {{ createGuichet }} = await import('/package/guichet.js');
              const guichet = createGuichet({{ baseUrl: '{}', merchant: {{ session: async () => '{}' }} }});
              return (await guichet.session.validate()).valid === {expected}",
-            market.sandbox.base_url(),
+            market.merchant.base_url(),
             token.as_str().expect("a token")
         );
         body
@@ -191,41 +190,4 @@ async fn no_secret_is_kept_where_a_page_could_leak_it() {
         }
     }
     browser.close().await;
-}
-
-/// A shop and the service it buys from, each at its own origin, with a customer's ways through them.
-struct Market {
-    sandbox: Sandbox,
-    shop: Shop,
-}
-
-impl Market {
-    async fn open() -> Self {
-        let sandbox = Sandbox::start().await.expect("a sandbox starts on a free port");
-        let shop = Shop::start(ShopConfig::for_tests(&sandbox)).await.expect("a shop starts on a free port");
-        Self { sandbox, shop }
-    }
-
-    async fn fill_a_basket_and_leave_for_the_hosted_page(&self, browser: &Browser) {
-        browser.open(self.shop.url()).await;
-        browser.click("[data-test^='add-']").await;
-        browser.click("[data-test^='sign-in-']").await;
-        browser.see("[data-test='quote-mobile_money']").await;
-        browser.click("[data-test='pay']").await;
-        browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
-        browser.see("[data-test='method-mobile_money']").await;
-    }
-
-    async fn pay_by_phone(&self, browser: &Browser, phone: &str) {
-        browser.click("[data-test='method-mobile_money']").await;
-        browser.fill("[data-test='phone']", phone).await;
-        browser.click("[data-test='pay']").await;
-    }
-
-    /// Every intent of the merchant, the newest first.
-    async fn intents(&self) -> Vec<PaymentIntent> {
-        let key = SecretKey::new(self.sandbox.secret_key().expose()).expect("the sandbox's key is a secret key");
-        let client = Client::builder(self.sandbox.base_url(), key).build().expect("a loopback address may be sent to");
-        client.list_payment_intents(ListPaymentIntents::new()).await.expect("the sandbox lists")
-    }
 }

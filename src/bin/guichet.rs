@@ -121,6 +121,7 @@ async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
         allow_origins: args.allow_origins,
         public_methods: args.public_methods,
         strict: args.strict,
+        ..Config::default()
     })
     .await?;
     let (base_url, control_url) = (sandbox.base_url(), sandbox.control_url());
@@ -158,7 +159,8 @@ async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
                 .into());
             }
             let package = Some(package.clone());
-            let config = Config { listen: args.sandbox_listen, database, package, ..Config::default() };
+            let merchant_name = guichet::demo::SHOP_NAME.to_owned();
+            let config = Config { listen: args.sandbox_listen, database, package, merchant_name, ..Config::default() };
             let sandbox = Sandbox::start_with(config).await?;
             let (base_url, key) = (sandbox.base_url().to_owned(), SecretKey::new(sandbox.secret_key().expose())?);
             (Some(sandbox), base_url, key)

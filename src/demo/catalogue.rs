@@ -27,7 +27,8 @@ pub(super) struct Customer {
     pub lastname: &'static str,
 }
 
-pub(super) const NAME: &str = "Pas à Pas";
+/// What the shop is called: it is also the merchant's name in a sandbox that the shop brings.
+pub const SHOP_NAME: &str = "Pas à Pas";
 pub(super) const COUNTRY: &str = "CM";
 pub(super) const CURRENCY: &str = "XAF";
 

@@ -20,5 +20,6 @@ mod seller;
 mod server;
 mod settler;
 
+pub use catalogue::SHOP_NAME;
 pub use pages::package_folder;
 pub use server::{Shop, ShopConfig, StartError};

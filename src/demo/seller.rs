@@ -1,6 +1,6 @@
 //! What the shop tells the merchant's three routes: who is asking, what an order costs, and when it is paid.
 
-use super::catalogue::{Customer, NAME};
+use super::catalogue::{Customer, SHOP_NAME};
 use super::logins::Logins;
 use super::orders::{Order, Orders};
 use crate::native::{Refused, Shop, Sold};
@@ -58,7 +58,7 @@ fn purchase(order: &Order, customer: &Customer) -> Result<CreatePaymentIntent, I
         .iter()
         .map(|line| Item::new(&line.name, line.price, Currency::xaf(), u64::from(line.quantity)))
         .collect();
-    let description = format!("{NAME}, order {}", order.id);
+    let description = format!("{SHOP_NAME}, order {}", order.id);
     Ok(CreatePaymentIntent::new(reference, amount, description, customer.firstname, customer.lastname)
         .email(Email::new(customer.email)?)
         .fee_bearer(FeeBearer::Customer)

@@ -19,6 +19,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Where it keeps everything: `sqlite::memory:` or `sqlite:` and a file, which is made with its folder.
     pub database: String,
+    /// What the first merchant is called, on the hosted page too. One that a database knows already keeps its name.
+    pub merchant_name: String,
     /// The folder of the npm package, as `cargo xtask pack --quick` writes it. Without one: `target/npm/package`.
     pub package: Option<PathBuf>,
     /// The origin under which customers reach it, where that is not the address it listens on: `https://pay.example.com`.
@@ -38,6 +40,7 @@ impl Default for Config {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             database: "sqlite::memory:".into(),
+            merchant_name: "Sandbox shop".into(),
             package: None,
             public_url: None,
             allow_hosts: Vec::new(),

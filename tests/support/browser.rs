@@ -3,6 +3,7 @@
 //! `GUICHET_PICTURES=<folder>` leaves a picture of each page at phone and desktop width and prints each step with its
 //! time: `cargo xtask demo --check` sets it.
 
+use fantoccini::key::Key;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
@@ -38,6 +39,11 @@ impl Drop for Driver {
 impl Browser {
     /// Starts chromedriver on a free port, and a headless Chromium under it, for one journey of a customer.
     pub async fn start(journey: &'static str) -> Self {
+        Self::start_in(journey, "en").await
+    }
+
+    /// The same for a customer whose browser speaks this language.
+    pub async fn start_in(journey: &'static str, language: &str) -> Self {
         let port = free_port();
         let driver = Command::new(std::env::var_os("CHROMEDRIVER").unwrap_or_else(|| "chromedriver".into()))
             .arg(format!("--port={port}"))
@@ -49,8 +55,8 @@ impl Browser {
         let driver = Driver(driver);
         let capabilities = json!({ "goog:chromeOptions": { "args": [
             "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync", "--lang=en",
-            "--force-prefers-reduced-motion",
+            "--disable-background-networking", "--disable-component-update", "--disable-sync", format!("--lang={language}"),
+            format!("--accept-lang={language}"), "--force-prefers-reduced-motion",
         ] } });
         let Value::Object(capabilities) = capabilities else { unreachable!("written as an object above") };
         let address = format!("http://127.0.0.1:{port}");
@@ -119,6 +125,23 @@ impl Browser {
         }
     }
 
+    /// Waits until what this selector finds shows this text.
+    pub async fn arrive_at_text(&self, css: &str, text: &str) {
+        let begun = Instant::now();
+        loop {
+            // The page may be drawn anew, or another page come, while it is read.
+            let shown = match self.client.find(Locator::Css(css)).await {
+                Ok(element) => element.text().await.unwrap_or_default(),
+                Err(_) => String::new(),
+            };
+            if shown.contains(text) {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{css} does not say {text:?}\n{}", self.page().await);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
     /// Waits until the address fulfils this.
     pub async fn arrive(&self, what: &str, fulfils: impl Fn(&url::Url) -> bool) -> url::Url {
         let begun = Instant::now();
@@ -158,8 +181,44 @@ impl Browser {
         self.client.refresh().await.unwrap();
     }
 
-    /// A step of the purchase is done: it is printed with its time, and the page pictured at both widths, when asked for.
-    pub async fn step(&self, name: &str) {
+    /// Presses keys where the focus is: [`Key`](fantoccini::key::Key), or a text.
+    pub async fn press(&self, keys: &str) {
+        self.client.active_element().await.unwrap().send_keys(keys).await.unwrap();
+    }
+
+    /// Presses Tab until the focus is on what this selector finds.
+    pub async fn tab_to(&self, css: &str) {
+        let there = format!("return document.activeElement.matches({})", json!(css));
+        for _ in 0..40 {
+            if self.run(&there).await == true {
+                return;
+            }
+            self.press(&Key::Tab.to_string()).await;
+        }
+        panic!("Tab does not come to {css}\n{}", self.page().await);
+    }
+
+    /// Cuts the page off from the network, or lets it back.
+    pub async fn network(&self, is_there: bool) {
+        self.cdp("Network.enable", json!({})).await;
+        let conditions = json!({ "offline": !is_there, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
+        self.cdp("Network.emulateNetworkConditions", conditions).await;
+    }
+
+    /// Does something in another tab, and comes back to this one.
+    pub async fn in_another_tab(&self, work: impl AsyncFnOnce()) {
+        let here = self.client.window().await.unwrap();
+        let other = self.client.new_window(true).await.unwrap();
+        self.client.switch_to_window(other.handle).await.unwrap();
+        self.resize(PHONE).await;
+        work().await;
+        self.client.close_window().await.unwrap();
+        self.client.switch_to_window(here).await.unwrap();
+    }
+
+    /// A step of the purchase is done: it is printed with its time, and the page pictured at both widths, when asked
+    /// for. What the step is about is brought into sight.
+    pub async fn step(&self, name: &str, about: &str) {
         let number = self.step.get() + 1;
         self.step.set(number);
         let took = self.begun.get().elapsed();
@@ -170,6 +229,11 @@ impl Browser {
             let file = name.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
             for (width, size) in [("desktop", DESKTOP), ("phone", PHONE)] {
                 self.resize(size).await;
+                let scroll = format!(
+                    "document.querySelector({})?.scrollIntoView({{ block: 'nearest', behavior: 'instant' }})",
+                    json!(about)
+                );
+                self.run(&scroll).await;
                 let picture = self.client.screenshot().await.unwrap();
                 std::fs::write(folder.join(format!("{}-{number:02}-{file}-{width}.png", self.journey)), picture)
                     .unwrap();
@@ -186,10 +250,14 @@ impl Browser {
 
     /// Sets the size of the page itself: a headless window is never narrower than 500 pixels.
     async fn resize(&self, (width, height): (u32, u32)) {
-        self.client
-            .issue_cmd(SetDeviceMetrics { width, height })
-            .await
-            .expect("Chromium takes Emulation.setDeviceMetricsOverride");
+        let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.cdp("Emulation.setDeviceMetricsOverride", metrics).await;
+    }
+
+    /// A command of Chromium's own, where WebDriver has none.
+    async fn cdp(&self, command: &'static str, parameters: Value) {
+        let done = self.client.issue_cmd(Cdp { command, parameters }).await;
+        done.unwrap_or_else(|error| panic!("Chromium does not take {command}: {error}"));
     }
 
     async fn page(&self) -> String {
@@ -204,23 +272,19 @@ impl Browser {
     }
 }
 
-/// Chromium's own command for the size of a page, as a phone would have it.
 #[derive(Debug)]
-struct SetDeviceMetrics {
-    width: u32,
-    height: u32,
+struct Cdp {
+    command: &'static str,
+    parameters: Value,
 }
 
-impl fantoccini::wd::WebDriverCompatibleCommand for SetDeviceMetrics {
+impl fantoccini::wd::WebDriverCompatibleCommand for Cdp {
     fn endpoint(&self, base: &url::Url, session: Option<&str>) -> Result<url::Url, url::ParseError> {
         base.join(&format!("session/{}/goog/cdp/execute", session.unwrap_or_default()))
     }
 
     fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
-        let Self { width, height } = self;
-        let parameters = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
-        let body = json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": parameters });
-        (http::Method::POST, Some(body.to_string()))
+        (http::Method::POST, Some(json!({ "cmd": self.command, "params": self.parameters }).to_string()))
     }
 }
 

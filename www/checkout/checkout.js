@@ -4,40 +4,57 @@
 // package's. This file follows where the intent stands and asks how to pay; view.js draws it, and
 // fields.js holds what is typed.
 //
-// For tests, by data-test: status (data-status: loading, ready, sending, waiting, succeeded,
-// settled, declined, failed, canceled, expired, confirm, step_unknown, uncertain, link_wrong,
-// trouble, status_unknown), reason, merchant, amount, description, items,
-// method-mobile_money, method-card (or method-card-local and method-card-international where their
-// prices differ), price-<the same>, phone, card-number, exp-month, exp-year, cvc, test-<number>,
-// pay, leave, stay, again, language-en, language-fr, sandbox.
+// For tests, by data-test: status (data-status: loading, ready, sending, waiting, code, bank,
+// succeeded, settled, declined, failed, cancel_asked, canceling, canceled, expired, confirm,
+// step_unknown, uncertain, link_wrong, trouble, status_unknown), reason, merchant, amount,
+// description, items, method-mobile_money, method-card (or method-card-local and
+// method-card-international where their prices differ), price-<the same>, phone, card-number,
+// exp-month, exp-year, cvc, otp, test-<number>, pay, answer, proceed, another, cancel, cancel-yes,
+// cancel-no, leave, stay, again, language-en, language-fr, sandbox.
 
 import { words } from "/checkout/package/words.js";
-import { fillIn, markFrom, readMethod, showFields, wipe, wipeSecurityCode } from "./fields.js";
+import { fillIn, markFrom, readCode, readMethod, showFields, wipe, wipeCodes } from "./fields.js";
 import { draw, translate } from "./view.js";
 
 const ui = (id) => document.getElementById(id);
 const LEAVE_AFTER_MS = 6_000;
+// A payment under way is followed for as long as the page is open.
+const FOLLOW_MS = 24 * 60 * 60 * 1000;
 
-let locale = new URLSearchParams(location.search).get("lang") ?? navigator.language;
-let page; // the open checkout: its intent, quotes, pay, leave
+// What outlives a visit to the customer's bank; a browser may forbid it.
+const kept = {
+  read: (name) => { try { return sessionStorage.getItem(name); } catch { return null; } },
+  write: (name, value) => { try { sessionStorage.setItem(name, value); } catch {} },
+};
+
+let locale = new URLSearchParams(location.search).get("lang") ?? kept.read("lang") ?? navigator.language;
+let page; // the open checkout: its intent, quotes, pay, answer, cancel, proceed, wait, leave
 let choices; // the ways to pay, each with its quote and whether its price is known
 let chosen; // one of them
 let view = { name: "loading" };
 let timers = [];
-let paying = false;
-let watching = false;
+let busy = false;
+let visit = new AbortController(); // ends what was under way when the page starts anew
 
 translate(locale);
 start();
 
 /** Opens the payment that the page's address names, and shows where it stands. */
 async function start() {
+  visit.abort();
+  visit = new AbortController();
+  const { signal } = visit;
+  busy = false;
   show("loading");
   try {
-    await open();
-    await follow(page.intent, { arriving: true });
+    const { openHostedCheckout } = await import("/checkout/package/hosted.js");
+    page = await openHostedCheckout({ baseUrl: location.origin, intent: location.href }, { signal });
+    // One who comes from the bank has just paid here; one who reloads has paid before.
+    const fromBank = kept.read("at_bank") === page.intent.id;
+    kept.write("at_bank", "");
+    await follow(page.intent, signal, { before: !fromBank });
   } catch (error) {
-    giveUp(error);
+    if (!signal.aborted) giveUp(error);
   }
 }
 
@@ -47,31 +64,31 @@ function giveUp(error) {
   show("trouble", { error: error?.kind ? error : { kind: "offline" }, again: true });
 }
 
-async function open() {
-  const { openHostedCheckout } = await import("/checkout/package/hosted.js");
-  page = await openHostedCheckout({ baseUrl: location.origin, intent: location.href });
-  return page.intent;
-}
-
-/** Shows the customer where the intent stands. Everything the service says comes through here. */
-async function follow(intent, { arriving = false, error } = {}) {
+/**
+ * Shows the customer where the intent stands. Everything the service says comes through here.
+ * `before`: it came to its end before, or in another tab. `error`: why nothing came of what was
+ * asked. `choosing`: the customer wants another way than the one that asks for a step.
+ */
+async function follow(intent, signal, { before = false, error, choosing = false } = {}) {
   const declined = intent.last_payment_error;
-  const step = intent.next_action?.type;
+  const step = choosing ? undefined : intent.next_action?.type;
   switch (intent.status) {
     case "requires_action":
+      wipeCodes();
       if (step === "confirm") return show("confirm", { final: true });
-      wipeSecurityCode();
-      await loadChoices();
+      if (step === "otp") return show("code", { error });
+      if (step === "redirect") return show("bank", { error });
+      await loadChoices(signal);
       if (error) markFrom(error, words(locale).page);
-      if (error) return show("trouble", { error, form: true });
+      if (error) return show("trouble", { error, form: true, choosing });
       if (step) return show("step_unknown", { form: true });
-      return declined ? show("declined", { error: declined, form: true }) : show("ready", { form: true });
+      return declined ? show("declined", { error: declined, form: true }) : show("ready", { form: true, choosing });
     case "processing":
       show("waiting", { type: intent.payment_method?.type });
-      return watch();
+      return follow(await page.wait(following(signal)), signal);
     case "succeeded":
       // Someone who reloads, or comes back, is not sent away: the back button must not be a trap.
-      return arriving ? show("settled", { final: true }) : show("succeeded", { final: true, leaving: true });
+      return before ? show("settled", { final: true }) : show("succeeded", { final: true, leaving: true });
     case "failed":
       return show("failed", { error: declined, final: true });
     case "canceled":
@@ -81,62 +98,87 @@ async function follow(intent, { arriving = false, error } = {}) {
   }
 }
 
-async function pay(event) {
-  event.preventDefault(); // the form is never submitted
-  if (paying || !chosen) return;
-  const method = readMethod(chosen.type, words(locale).page);
-  if (!method) return;
-  paying = true;
+/** How a payment under way is followed: what is heard of it on the way is shown. */
+function following(signal) {
+  const onStatus = (intent) => {
+    if (intent.status === "processing" && view.name !== "waiting") show("waiting", { type: intent.payment_method?.type });
+  };
+  return { signal, onStatus, budgetMs: FOLLOW_MS };
+}
+
+/** Does one thing with the intent, and shows what became of it. A second click does nothing. */
+async function act(name, ask, { choosing } = {}) {
+  if (busy) return;
+  busy = true;
+  const { signal } = visit;
   const { attempts } = page.intent;
-  show("sending");
+  show(name);
   try {
-    const onStatus = (intent) => {
-      if (intent.status === "processing" && view.name === "sending") show("waiting", { type: method.type });
-    };
-    await follow(await page.pay(method, { onStatus }));
+    let intent, error;
+    try {
+      intent = await ask(following(signal));
+    } catch (problem) {
+      if (signal.aborted) return;
+      // Nobody may press "pay" before it is known what became of it, however long the network is gone.
+      error = problem;
+      if (["offline", "timeout", "unreadable"].includes(error?.kind)) show("uncertain");
+      intent = await page.wait(following(signal));
+    }
+    // What stopped it is worth telling only where no attempt came of it.
+    const untried = intent.attempts === attempts;
+    await follow(intent, signal, { before: error?.kind === "settled", error: untried ? error : undefined, choosing: choosing && untried && Boolean(error) });
   } catch (error) {
-    // Refused outright: nothing was charged, and the form says why. Anything else may have been
-    // charged, so the intent is looked up before the customer may press "pay" again.
-    const refused = ["refused", "input", "unsupported"].includes(error?.kind)
-      && !(error.status >= 500) && error.status !== 409;
-    if (refused) return void await follow(page.intent, { error }).catch(giveUp);
-    if (view.name !== "waiting") show("uncertain");
-    await watch({ error, attempts });
+    if (!signal.aborted) giveUp(error);
   } finally {
-    paying = false;
+    if (!signal.aborted) busy = false;
   }
 }
 
-/** Looks until the payment is no longer under way, however long the network is gone. */
-async function watch({ error, attempts } = {}) {
-  if (watching) return;
-  watching = true;
+function pay() {
+  const method = chosen && readMethod(chosen.type, words(locale).page);
+  if (method) act("sending", (how) => page.pay(method, how), view);
+}
+
+function answer() {
+  const otp = readCode(words(locale).page);
+  if (otp) act("sending", (how) => page.answer(otp, how));
+}
+
+/** Cancelling is asked for twice: it cannot be taken back. */
+function askToCancel() {
+  show("cancel_asked", { kept: view });
+}
+
+/** Goes to the page of the card's issuer, which sends the customer back here. */
+function proceed() {
+  kept.write("at_bank", page.intent.id);
   try {
-    for (let pause = error ? 500 : 2_000; ; pause = Math.min(pause * 1.5, 15_000)) {
-      await new Promise((done) => {
-        setTimeout(done, pause);
-        addEventListener("online", done, { once: true });
-      });
-      const intent = await open().catch((problem) => {
-        if (["session", "not_found"].includes(problem?.kind)) throw problem;
-      });
-      // What stopped the paying is worth telling only where no attempt came of it.
-      const untried = intent?.attempts === attempts;
-      if (intent && intent.status !== "processing") return await follow(intent, { error: untried ? error : undefined });
-      if (intent && view.name === "uncertain") show("waiting", { type: intent.payment_method?.type });
-    }
-  } catch (problem) {
-    giveUp(problem);
-  } finally {
-    watching = false;
+    page.proceed();
+  } catch (error) {
+    show("bank", { error });
   }
+}
+
+/** Another way to pay than the one that asks for a step: the step is simply not done. */
+function chooseAnother() {
+  const { signal } = visit;
+  follow(page.intent, signal, { choosing: true }).catch((error) => signal.aborted || giveUp(error));
+}
+
+/** Another tab may have paid, or the time be over, while this one was out of sight. */
+async function lookAgain() {
+  if (document.hidden || busy || !(view.form || ["code", "bank", "cancel_asked"].includes(view.name))) return;
+  const { signal } = visit;
+  const intent = await page.refresh({ signal }).catch(() => null); // no news: what is shown stands
+  if (!intent || busy || intent.status === "requires_action") return;
+  await follow(intent, signal, { before: true }).catch((error) => signal.aborted || giveUp(error));
 }
 
 /** Asks what each way of paying costs; one line each, cards apart where their prices differ. */
-async function loadChoices() {
+async function loadChoices(signal) {
   if (choices) return;
   const { amount, fee_bearer } = page.intent;
-  const known = (await page.quotes()).map((quote) => ({
+  const known = (await page.quotes({ signal })).map((quote) => ({
     type: quote.payment_method,
     name: quote.card_type ? `${quote.payment_method}-${quote.card_type}` : quote.payment_method,
     quote,
@@ -190,10 +232,23 @@ function render() {
   draw({ view, intent: page?.intent, choices, chosen, choose }, locale);
 }
 
-ui("form").addEventListener("submit", pay);
-ui("leave").addEventListener("click", leave);
-ui("stay").addEventListener("click", () => show(view.name, { final: true }));
-ui("again").addEventListener("click", () => {
+function on(event, id, done) {
+  ui(id).addEventListener(event, (happened) => {
+    happened.preventDefault(); // no form is ever submitted
+    done();
+  });
+}
+
+on("submit", "form", pay);
+on("submit", "code", answer);
+on("click", "proceed", proceed);
+on("click", "another", chooseAnother);
+on("click", "cancel", askToCancel);
+on("click", "cancel-yes", () => act("canceling", (how) => page.cancel(how)));
+on("click", "cancel-no", () => show(view.kept.name, view.kept));
+on("click", "leave", leave);
+on("click", "stay", () => show(view.name, { final: true }));
+on("click", "again", () => {
   choices = undefined;
   start();
 });
@@ -203,6 +258,7 @@ for (const button of document.querySelectorAll("[data-fill]")) {
 for (const button of document.querySelectorAll("[data-language]")) {
   button.addEventListener("click", () => {
     locale = button.dataset.language;
+    kept.write("lang", locale);
     // Kept in the address for a reload; the state is the package's, and stays.
     const address = new URL(location.href);
     address.searchParams.set("lang", locale);
@@ -211,6 +267,7 @@ for (const button of document.querySelectorAll("[data-language]")) {
     render();
   });
 }
+document.addEventListener("visibilitychange", lookAgain);
 // Brought back whole by the back button: where the payment stands may be old news.
 addEventListener("pageshow", (event) => {
   if (event.persisted) start();

@@ -13,6 +13,7 @@ const looksRight = {
   exp_month: (text) => /^(0?[1-9]|1[0-2])$/.test(text.trim()),
   exp_year: (text) => /^(\d{2}|\d{4})$/.test(text.trim()),
   cvc: (text) => /^\d{3,4}$/.test(text.trim()),
+  otp: (text) => /^\d{4,10}$/.test(digits(text)),
 };
 
 /** Shows the fields of one kind of payment method; the others are hidden and wiped. */
@@ -26,15 +27,8 @@ export function showFields(type) {
 /** The payment method as typed, or null, with the fields to mend marked and the first one focused. */
 export function readMethod(type, sentences) {
   const group = document.querySelector(`[data-for="${type}"]`);
-  const asked = inputs.filter((input) => group.contains(input));
-  const wrong = asked.filter((input) => !looksRight[input.dataset.param](input.value));
-  unmark();
-  for (const input of wrong) mark(input, sentenceFor(input, sentences));
-  if (wrong.length) {
-    wrong[0].focus();
-    return null;
-  }
-  const typed = Object.fromEntries(asked.map((input) => [input.dataset.param, input.value.trim()]));
+  const typed = read(inputs.filter((input) => group.contains(input)), sentences);
+  if (!typed) return null;
   if (type === "mobile_money") return { type, phone: phoneDigits(typed.phone) };
   const year = Number(typed.exp_year);
   return {
@@ -46,6 +40,12 @@ export function readMethod(type, sentences) {
       cvc: typed.cvc,
     },
   };
+}
+
+/** The one-time code as typed, or null, with its field marked and focused. */
+export function readCode(sentences) {
+  const typed = read([input("otp")], sentences);
+  return typed && digits(typed.otp);
 }
 
 /** Marks the fields that an error of the service names. */
@@ -60,10 +60,10 @@ export function markFrom(error, sentences) {
 /** Puts a test number into the form, as if it had been typed. */
 export function fillIn(kind, number) {
   const set = (param, value) => {
-    inputs.find((input) => input.dataset.param === param).value = value;
+    input(param).value = value;
   };
   unmark();
-  if (kind === "phone") return set("phone", number);
+  if (kind !== "card") return set(kind, number);
   set("number", inFours(number));
   set("exp_month", "12");
   set("exp_year", "34");
@@ -76,9 +76,25 @@ export function wipe(within = document) {
   unmark(within);
 }
 
-/** After a decline the number may stand; a security code is typed anew each time. */
-export function wipeSecurityCode() {
-  inputs.find((input) => input.dataset.param === "cvc").value = "";
+/** After a decline the number may stand; a security code, or a one-time code, is typed anew each time. */
+export function wipeCodes() {
+  input("cvc").value = "";
+  input("otp").value = "";
+}
+
+function input(param) {
+  return inputs.find(({ dataset }) => dataset.param === param);
+}
+
+function read(asked, sentences) {
+  const wrong = asked.filter(({ dataset, value }) => !looksRight[dataset.param](value));
+  unmark();
+  for (const input of wrong) mark(input, sentenceFor(input, sentences));
+  if (wrong.length) {
+    wrong[0].focus();
+    return null;
+  }
+  return Object.fromEntries(asked.map(({ dataset, value }) => [dataset.param, value.trim()]));
 }
 
 // In Cameroon people give nine digits, the first a 6; the service wants the country code.

@@ -11,7 +11,7 @@ const ATTEMPTS = 3; // the sandbox's own rule: a payment may be tried three time
 const TONES = {
   loading: "wait", ready: "info", sending: "wait", waiting: "wait", succeeded: "good", settled: "good",
   declined: "bad", failed: "bad", canceled: "info", expired: "info", confirm: "good", step_unknown: "bad",
-  uncertain: "wait", link_wrong: "bad", trouble: "bad", status_unknown: "info",
+  code: "wait", bank: "wait", cancel_asked: "info", canceling: "wait", uncertain: "wait", link_wrong: "bad", trouble: "bad", status_unknown: "info",
 };
 
 /**
@@ -45,18 +45,25 @@ export function draw({ view, intent, choices, chosen, choose }, locale) {
   ui("slow").hidden = name !== "loading";
 
   ui("form").hidden = !form || none;
+  const step = name === "code" || name === "bank";
+  ui("code").hidden = name !== "code";
+  ui("proceed").hidden = name !== "bank";
+  ui("another").hidden = !step;
+  ui("cancel").hidden = !(intent && (form || step));
+  ui("cancel-yes").hidden = ui("cancel-no").hidden = name !== "cancel_asked";
   ui("again").hidden = !(view.again || (form && choices.some(({ price }) => price === undefined)));
   ui("again").className = form ? "" : "primary";
   const leaving = ui("leave");
-  leaving.hidden = !intent?.redirect_url || !(final || form || view.note === "waiting_very_long");
+  leaving.hidden = !intent?.redirect_url || !(final || form || step || view.note === "waiting_very_long");
   leaving.className = final ? "primary" : "";
-  leaving.textContent = form ? say.leave_unpaid : say.leave;
+  leaving.textContent = form || step ? say.leave_unpaid : say.leave;
   ui("stay").hidden = !(view.leaving && intent.redirect_url);
 
   if (intent) drawSummary(intent, say, locale);
   if (form) drawMethods({ intent, choices, chosen, choose }, say, money);
   ui("pay").disabled = !chosen;
   write("pay", chosen ? fill(say.pay_amount, { amount: money(chosen.price) }) : say.pay);
+  write("answer", intent ? fill(say.pay_amount, values) : say.pay);
   document.title = [titleOf(key, say, values), merchant].filter(Boolean).join(" · ");
   // The control that had the focus is gone: the status takes it, or a keyboard would be lost.
   if (hadFocus !== document.body && !hadFocus.checkVisibility?.()) status.focus();
@@ -79,7 +86,8 @@ function titleOf(key, say, values) {
 }
 
 function iconOf(name, type) {
-  return TONES[name] === "wait" ? (type === "mobile_money" ? "phone" : "card") : TONES[name];
+  if (TONES[name] !== "wait") return TONES[name];
+  return type === "mobile_money" || name === "code" ? "phone" : "card";
 }
 
 function drawSummary(intent, say, locale) {

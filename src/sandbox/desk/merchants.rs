@@ -59,12 +59,12 @@ impl Table {
 
 impl Merchants {
     /// Those of the store; the first one is made where there is none, and its key is the one given.
-    pub(in crate::sandbox) async fn load(store: &Store, first_key: &Secret) -> Result<Self, Unavailable> {
+    pub(in crate::sandbox) async fn load(store: &Store, first_key: &Secret, first_name: &str) -> Result<Self, Unavailable> {
         let mut rows = store.merchants().await?;
         let key_fingerprint = fingerprint(first_key.expose());
         match rows.first_mut() {
             None => {
-                let row = MerchantRow { id: tokens::id("mch_"), name: "Sandbox shop".into(), key_fingerprint, clock_offset: 0, place: 0 };
+                let row = MerchantRow { id: tokens::id("mch_"), name: first_name.to_owned(), key_fingerprint, clock_offset: 0, place: 0 };
                 store.add_merchant(row.clone()).await?;
                 rows.push(row);
             }
