@@ -163,7 +163,7 @@ const en = {
   },
   declines: {
     insufficient_funds: "There is not enough money in this account. Top it up, or pay another way.",
-    rejected_by_payer: "The request was turned down on the phone. Try again and accept it, or pay another way.",
+    rejected_by_payer: "The request was turned down. Try again and accept it, or pay another way.",
     payer_timeout: "The request on the phone was not answered in time. Try again with the phone at hand.",
     provider_unavailable: "Your operator does not answer just now. Try again in a moment, or pay another way.",
     incorrect_otp: "The one-time code was not right. Try again: you are sent a new one.",
@@ -338,7 +338,7 @@ const fr = {
   },
   declines: {
     insufficient_funds: "Le solde de ce compte est insuffisant. Rechargez-le ou payez autrement.",
-    rejected_by_payer: "La demande a été refusée sur le téléphone. Réessayez et acceptez-la, ou payez autrement.",
+    rejected_by_payer: "La demande a été refusée. Réessayez et acceptez-la, ou payez autrement.",
     payer_timeout: "La demande sur le téléphone est restée sans réponse. Réessayez avec le téléphone en main.",
     provider_unavailable: "Votre opérateur ne répond pas pour le moment. Réessayez dans un instant ou payez autrement.",
     incorrect_otp: "Le code à usage unique n’était pas bon. Réessayez : vous en recevrez un nouveau.",

@@ -341,6 +341,7 @@ async fn a_charge_that_never_arrived_is_said_to_be_none() {
     market.merchant.fault(Fault::drop::<AttachPaymentMethod>().times(9));
     market.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "trouble").await;
+    assert!(browser.see(STATUS).await.contains("Nothing was charged"));
     browser.step("Nothing was sent", STATUS).await;
     assert_eq!(market.only_intent().await.attempts, Some(0));
     market.merchant.clear_faults();
@@ -367,6 +368,8 @@ async fn markup_in_a_text_of_the_shops_is_shown_as_it_is_written() {
     }
     assert_eq!(browser.run("return document.querySelectorAll('main img, main script').length").await, 0);
     assert_ne!(browser.run("return document.title").await, "struck");
+    let fits = browser.run("return document.documentElement.scrollWidth <= innerWidth").await;
+    assert_eq!(fits, true, "a text without a space makes a phone scroll sideways");
     browser.step("Markup in every text", "[data-test='description']").await;
     browser.close().await;
 }

@@ -29,6 +29,7 @@ export function draw({ view, intent, choices, chosen, choose }, locale) {
   const text = [fill(say[`${key}_text`] ?? "", values)];
   const left = ATTEMPTS - intent?.attempts;
   if (name === "declined") text.push(say[`attempts_left_${left}`]);
+  if (name === "trouble" && form) text.push(say.declined_text); // the payment is still to be made
   if (view.leaving && intent.redirect_url) text.push(say.leave_soon);
   if (final && !intent?.redirect_url) text.push(say.may_close);
   const none = form && choices.length === 0;
