@@ -22,6 +22,7 @@ export class GuichetError extends Error {
   }
 }
 
+export const is_one_of = (error, kinds) => kinds.split(" ").includes(error?.kind);
 export const failure = (kind, message, operation, retryable, fields = [], reply = undefined) =>
   new GuichetError(kind, message, { operation, retryable, fields, reply });
 

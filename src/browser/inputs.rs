@@ -1,30 +1,26 @@
 //! Reading what a page gives: every field that is wrong is gathered, so that they come together.
 
 use super::error::{Stop, field};
-use super::read::{at, text};
+use super::read::{Sort, is, list_of, text};
 use crate::values::Invalid;
 use wasm_bindgen::JsValue;
-use wasm_bindgen_futures::js_sys::Array;
 
 /// The fields of one argument.
 pub(super) struct Inputs<'a> {
     given: &'a JsValue,
-    wrong: Array,
+    wrong: Vec<JsValue>,
     message: String,
 }
 
 impl<'a> Inputs<'a> {
     pub(super) fn of(given: &'a JsValue) -> Self {
-        Self { given, wrong: Array::new(), message: String::new() }
+        Self { given, wrong: Vec::new(), message: String::new() }
     }
 
     /// A field that must be there.
     pub(super) fn required<T>(&mut self, param: &str, check: impl FnOnce(&str) -> Result<T, Invalid>) -> Option<T> {
-        let text = self.text(param);
-        if text.is_none() && self.is_absent(param) {
-            self.fault(param, "parameter_missing", "It is required.");
-        }
-        self.checked(param, check(&text?))
+        let text = self.present(param)?;
+        self.checked(param, check(&text))
     }
 
     /// A field that may be absent: `Some(None)` where it is, `None` where it is wrong.
@@ -39,6 +35,16 @@ impl<'a> Inputs<'a> {
         }
     }
 
+    #[inline(never)]
+    fn present(&mut self, param: &str) -> Option<String> {
+        if self.is_absent(param) {
+            self.fault(param, "parameter_missing", "It is required.");
+            return None;
+        }
+        self.text(param)
+    }
+
+    #[inline(never)]
     fn text(&mut self, param: &str) -> Option<String> {
         let text = text(self.given, param);
         if text.is_none() && !self.is_absent(param) {
@@ -48,8 +54,7 @@ impl<'a> Inputs<'a> {
     }
 
     fn is_absent(&self, param: &str) -> bool {
-        let value = at(self.given, param);
-        value.is_undefined() || value.is_null()
+        is(self.given, param, Sort::Nothing)
     }
 
     fn checked<T>(&mut self, param: &str, checked: Result<T, Invalid>) -> Option<T> {
@@ -64,7 +69,7 @@ impl<'a> Inputs<'a> {
 
     #[inline(never)]
     fn fault(&mut self, param: &str, code: &str, message: &str) {
-        self.wrong.push(&field(param, code, message));
+        self.wrong.push(field(param, code, message));
         for part in [param, ": ", message, " "] {
             self.message.push_str(part);
         }
@@ -72,6 +77,6 @@ impl<'a> Inputs<'a> {
 
     /// All that was wrong, as one error.
     pub(super) fn refused(self) -> Stop {
-        Stop::input(self.message.trim_end(), self.wrong)
+        Stop::input(self.message.trim_end(), list_of(self.wrong.into_iter()))
     }
 }

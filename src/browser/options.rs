@@ -1,23 +1,23 @@
 //! The options of `createGuichet` and `openHostedCheckout`, read once.
 
+use super::doors;
 use super::error::{Stop, refuse_secret_key_in};
 use super::fetch::Wire;
-use super::page;
-use super::read::{any_text, at, list};
+use super::read::{Sort, any_text, at, is, list};
 use crate::flow::Base;
 use crate::values::Address;
+use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 /// The way to the service.
-pub(super) fn wire(options: &JsValue) -> Result<Wire, Stop> {
-    let base = at(options, "baseUrl");
-    if base.is_undefined() {
+pub(super) fn wire(options: &JsValue) -> Result<Rc<Wire>, Stop> {
+    if is(options, "baseUrl", Sort::Nothing) {
         return Err(Stop::field("baseUrl", "baseUrl is required: https://api.example.com, or a path of this origin."));
     }
-    let base = any_text(&base);
+    let base = any_text(&at(options, "baseUrl"));
     refuse_secret_key_in(&base)?;
-    match Base::new(&base, page::origin().as_deref()) {
-        Ok(base) => Ok(Wire { base, fetcher: at(options, "fetch"), on_call: at(options, "onCall") }),
+    match Base::new(&base, doors::origin().as_deref()) {
+        Ok(base) => Ok(Rc::new(Wire { base, fetcher: at(options, "fetch"), on_call: at(options, "onCall") })),
         Err(invalid) => Err(Stop::field("baseUrl", invalid.reason())),
     }
 }

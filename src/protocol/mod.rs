@@ -10,7 +10,7 @@ mod retry;
 mod role;
 
 pub(crate) use assemble::percent_encode;
-pub use assemble::{Request, assemble};
+pub use assemble::{Request, Unwritable, assemble};
 pub use call::{Call, Patience, Seen, Step};
 pub use envelope::{Refusal, decode};
 pub use error::{Error, FieldError, Kind};

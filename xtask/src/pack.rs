@@ -7,6 +7,7 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -19,8 +20,10 @@ use crate::npm::{self, Tools, quietly};
 use crate::steps::Steps;
 use crate::{setup, size};
 
-/// The stem of the wasm and its glue: `core/guichet_core.js`, `core/guichet_core_bg.wasm`.
+/// The stem of the wasm and its glue: `core/guichet_core.js`, `core/guichet_core_bg.wasm`; and of those of the hosted
+/// page, so that a shop's page does not load what pays.
 const CORE: &str = "guichet_core";
+const HOSTED: &str = "guichet_hosted";
 
 pub fn verb(args: &[String]) -> Result<()> {
     let mut steps = Steps::begin();
@@ -106,9 +109,16 @@ impl std::fmt::Display for Packed {
 struct Core {
     version: String,
     wasm: Vec<u8>,
+    hosted: Vec<u8>,
 }
 
 fn build_wasm() -> Result<Core> {
+    let (hosted, _) = build_module(&["--features=hosted"])?;
+    let (wasm, version) = build_module(&[])?;
+    Ok(Core { version, wasm, hosted })
+}
+
+fn build_module(features: &[&str]) -> Result<(Vec<u8>, String)> {
     let built = cargo::build(&mut cargo([
         "rustc",
         "--package=guichet",
@@ -117,11 +127,11 @@ fn build_wasm() -> Result<Core> {
         "--target=wasm32-unknown-unknown",
         "--crate-type=cdylib",
         "--message-format=json-render-diagnostics",
-    ]))?;
+    ]).args(features))?;
     for artifact in built {
         let is_wasm = |file: &&PathBuf| file.extension().is_some_and(|ending| ending == "wasm");
         if let Some(file) = artifact.files.iter().find(is_wasm) {
-            return Ok(Core { wasm: read(file)?, version: artifact.version });
+            return Ok((read(file)?, artifact.version));
         }
     }
     bail!("cargo built no .wasm of the package `guichet`");
@@ -150,12 +160,15 @@ impl Core {
             fs::write(&manifest, with_version(&text, &self.version)?)?;
         }
         let core = fresh.join("core");
-        self.bind(&core)?;
-        if let Some(tools) = optimizer {
-            optimize(tools, &core.join(format!("{CORE}_bg.wasm")))?;
+        for (name, wasm, inlined) in [(CORE, &self.wasm, "inline.js"), (HOSTED, &self.hosted, "inline_hosted.js")] {
+            bind(name, wasm, &core)?;
+            let file = core.join(format!("{name}_bg.wasm"));
+            if let Some(tools) = optimizer {
+                optimize(tools, &file)?;
+            }
+            fs::write(core.join(inlined), inline(&read(&file)?))?;
         }
         let wasm = read(&core.join(format!("{CORE}_bg.wasm")))?;
-        fs::write(core.join("inline.js"), inline(&wasm))?;
         let glue = read(&core.join(format!("{CORE}.js")))?;
 
         swap(&fresh, &place)?;
@@ -166,27 +179,12 @@ impl Core {
         Ok((packed, true))
     }
 
-    /// Writes the glue and the wasm that goes with it.
-    fn bind(&self, core: &Path) -> Result<()> {
-        Bindgen::new()
-            .input_bytes(CORE, self.wasm.clone())
-            .web(true)?
-            // The entries say where the wasm is. An address in the glue would make
-            // bundlers emit the file a second time, for the entry that carries it inside.
-            .omit_default_module_path(true)
-            // The types are hand-written: generated ones are looser than what is promised.
-            .typescript(false)
-            .remove_name_section(true)
-            .remove_producers_section(true)
-            .generate(core)
-            .context("the glue could not be generated")
-    }
-
     /// Changes whenever the package would: the wasm, the template, xtask itself.
     fn stamp(&self, template: &Path) -> Result<u64> {
         let mut hasher = DefaultHasher::new();
         self.version.hash(&mut hasher);
         self.wasm.hash(&mut hasher);
+        self.hosted.hash(&mut hasher);
         for file in files(template)? {
             file.strip_prefix(template)?.hash(&mut hasher);
             read(&file)?.hash(&mut hasher);
@@ -196,6 +194,22 @@ impl Core {
         xtask.modified()?.hash(&mut hasher);
         Ok(hasher.finish())
     }
+}
+
+/// Writes the glue and the wasm that goes with it.
+fn bind(name: &str, wasm: &[u8], core: &Path) -> Result<()> {
+    Bindgen::new()
+        .input_bytes(name, wasm.to_vec())
+        .web(true)?
+        // The entries say where the wasm is. An address in the glue would make
+        // bundlers emit the file a second time, for the entry that carries it inside.
+        .omit_default_module_path(true)
+        // The types are hand-written: generated ones are looser than what is promised.
+        .typescript(false)
+        .remove_name_section(true)
+        .remove_producers_section(true)
+        .generate(core)
+        .context("the glue could not be generated")
 }
 
 /// Makes a wasm as small as wasm-opt can. What it may use of WebAssembly it reads in the file itself.
@@ -238,9 +252,12 @@ fn len(file: &Path) -> Option<usize> {
     fs::metadata(file).ok()?.len().try_into().ok()
 }
 
-/// A module whose default export is the wasm as base64.
+/// A module whose default export is the wasm, deflated, as base64: a server's compression makes of that text hardly
+/// more than of the wasm itself, where base64 of the wasm as it is costs a quarter more.
 fn inline(wasm: &[u8]) -> String {
-    let text = base64::engine::general_purpose::STANDARD.encode(wasm);
+    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
+    let packed = encoder.write_all(wasm).and_then(|()| encoder.finish()).expect("writing to memory cannot fail");
+    let text = base64::engine::general_purpose::STANDARD.encode(packed);
     format!("export default \"{text}\";\n")
 }
 
@@ -337,7 +354,12 @@ mod tests {
 
     #[test]
     fn the_inlined_wasm_is_a_module_of_one_text() {
-        assert_eq!(inline(b"\0asm"), "export default \"AGFzbQ==\";\n");
+        let module = inline(b"\0asm");
+        let text = module.strip_prefix("export default \"").and_then(|rest| rest.strip_suffix("\";\n")).expect("one text");
+        let packed = base64::engine::general_purpose::STANDARD.decode(text).expect("base64");
+        let mut wasm = Vec::new();
+        flate2::write::DeflateDecoder::new(&mut wasm).write_all(&packed).expect("deflated");
+        assert_eq!(wasm, b"\0asm");
     }
 
     #[test]
