@@ -1,11 +1,11 @@
-import { run, tabs } from "./doors.js";
+import { run, tabs, tell as told } from "./doors.js";
 import { guarded, load } from "./load.js";
 
 /** Makes `createGuichet` for one way of getting the wasm. Every method hands its arguments to the wasm. */
 export const creator = (core_of, source) => (options) => {
   const given = { ...options };
   const listeners = new Set();
-  const tell = (state) => listeners.forEach((listener) => listener(state));
+  const tell = (state) => listeners.forEach((listener) => told(listener, state));
   let client;
 
   const ready = async () => {

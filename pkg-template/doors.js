@@ -167,6 +167,7 @@ export const milliseconds = (date) => Date.parse(date);
 export const empty = () => [];
 export const push = (list, value) => void list.push(value);
 export const count = (value) => (Array.isArray(value) ? value.length : 0);
+export const has = (list, text) => !count(list) || list.includes(text);
 export const item = (list, index) => list[index];
 
 /** An object of these names and values, without those that are not there. */
@@ -192,7 +193,7 @@ export function tell(listener, value) {
   try {
     listener?.(value);
   } catch (e) {
-    reportError?.(e);
+    globalThis.reportError?.(e);
   }
 }
 

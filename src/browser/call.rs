@@ -23,6 +23,12 @@ impl How {
         Ok(Self::lasting(duration(how, "timeoutMs", Patience::default().deadline)?))
     }
 
+    /// As long as a call may take where nobody says: for what several callers wait for.
+    #[cfg(not(feature = "hosted"))]
+    pub(super) fn usual() -> Self {
+        Self::lasting(Patience::default().deadline)
+    }
+
     fn lasting(timeout: Duration) -> Self {
         Self { timeout, until: now() + timeout }
     }

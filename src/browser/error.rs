@@ -1,7 +1,7 @@
 //! How a call ends badly, and what JavaScript sees of it.
 
 use super::read::{Sort, at, is, list_of, make, number, text};
-use crate::protocol::{Kind, Spec};
+use crate::protocol::{Kind, Repeat, Spec};
 use crate::values::{Invalid, looks_like_a_secret_key};
 use wasm_bindgen::prelude::*;
 
@@ -43,10 +43,17 @@ impl Stop {
         Self(failure(kind.as_str(), message, Some(operation), is_passing(kind), JsValue::UNDEFINED, reply))
     }
 
+    /// That no answer came to one operation.
+    pub(super) fn lost(kind: Kind, message: &str, spec: &Spec) -> Self {
+        let retryable = spec.repeat == Repeat::Always;
+        Self(failure(kind.as_str(), message, Some(spec.name), retryable, JsValue::UNDEFINED, &JsValue::UNDEFINED))
+    }
+
     /// A reply whose status is no success.
     pub(super) fn refused(spec: &Spec, status: u16, answer: &JsValue, secret: Option<&str>) -> Self {
         let kind = Kind::of_refusal(status, text(answer, "body.error.code").as_deref());
-        let retryable = said_retryable(answer).unwrap_or(status == 429 || status >= 500);
+        let retryable = said_retryable(answer)
+            .unwrap_or(status == 429 || (status >= 500 && spec.repeat == Repeat::Always));
         Self(refusal(
             kind.as_str(),
             "The request was refused, and no reason was given.",

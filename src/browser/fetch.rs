@@ -6,8 +6,10 @@ use super::error::{Stop, refuse_secret_key, said_retryable};
 use super::read::{Sort, at, is, number, text};
 use super::task::{Answer, Flow, Next, Work};
 use crate::flow::Base;
+#[cfg(feature = "hosted")]
+use crate::protocol::Repeat;
 use crate::protocol::{
-    Anyone, Call, Credential, Fulfils, Kind, NoCredential, Operation, Patience, Request, Seen, Spec, Step, assemble,
+    Anyone, Call, Credential, Fulfils, Kind, NoCredential, Operation, Patience, Request, Seen, Spec, Step, Unwritable, assemble,
 };
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -23,7 +25,7 @@ pub(super) struct Wire {
 
 /// An operation made into a request, for a credential that may send it and for no other.
 pub(super) struct Ready<C> {
-    spec: Spec,
+    spec: &'static Spec,
     request: Request,
     sender: PhantomData<C>,
 }
@@ -34,15 +36,27 @@ impl<C: Credential> Ready<C> {
     where
         C: Fulfils<O::Role>,
     {
-        match assemble(operation) {
-            Ok(request) => Ok(Self { spec: O::SPEC, request, sender: PhantomData }),
-            Err(_) => Err(Stop::new(Kind::Input, "The request could not be written.")),
-        }
+        let (spec, request) = ready(const { &O::SPEC }, assemble(operation))?;
+        Ok(Self { spec, request, sender: PhantomData })
+    }
+
+    /// Whether sending it again does no harm.
+    #[cfg(feature = "hosted")]
+    pub(super) fn is_repeatable(&self) -> bool {
+        self.spec.repeat == Repeat::Always
     }
 
     /// The operation's name.
     pub(super) fn name(&self) -> &'static str {
         self.spec.name
+    }
+}
+
+#[inline(never)]
+fn ready(spec: &'static Spec, request: Result<Request, Unwritable>) -> Result<(&'static Spec, Request), Stop> {
+    match request {
+        Ok(request) => Ok((spec, request)),
+        Err(_) => Err(Stop::new(Kind::Input, "The request could not be written.")),
     }
 }
 
@@ -55,10 +69,10 @@ impl Ready<NoCredential> {
 
 /// Sends what was made ready for this credential.
 pub(super) fn send<C: Credential>(wire: &Rc<Wire>, ready: &Ready<C>, credential: &C, how: How) -> Result<Work, Stop> {
-    send_request(wire, &ready.spec, &ready.request, credential.bearer(), how)
+    send_request(wire, ready.spec, &ready.request, credential.bearer(), how)
 }
 
-fn send_request(wire: &Rc<Wire>, spec: &Spec, request: &Request, bearer: Option<&str>, how: How) -> Result<Work, Stop> {
+fn send_request(wire: &Rc<Wire>, spec: &'static Spec, request: &Request, bearer: Option<&str>, how: How) -> Result<Work, Stop> {
     refuse_secret_key(bearer.unwrap_or_default())?;
     let init = doors::to_service(spec.method.as_str(), bearer, request.body.as_deref());
     let url = wire.base.with(&request.target);
@@ -69,7 +83,7 @@ fn send_request(wire: &Rc<Wire>, spec: &Spec, request: &Request, bearer: Option<
 /// `{status, body, text, …}`.
 pub(super) struct Sending {
     wire: Rc<Wire>,
-    spec: Spec,
+    spec: &'static Spec,
     url: String,
     init: JsValue,
     /// What no message may show.
@@ -84,7 +98,7 @@ impl Sending {
     #[inline(never)]
     pub(super) fn new(
         wire: &Rc<Wire>,
-        spec: &Spec,
+        spec: &'static Spec,
         url: String,
         init: JsValue,
         secret: Option<String>,
@@ -93,7 +107,7 @@ impl Sending {
         Self {
             call: Call::new(spec.repeat, Patience { deadline: how.left() }),
             wire: Rc::clone(wire),
-            spec: *spec,
+            spec,
             url,
             init,
             secret,
@@ -113,9 +127,9 @@ impl Sending {
                 retryable: said_retryable(&answer),
             };
             let refused = !(200..300).contains(&status);
-            (seen, refused.then(|| Stop::refused(&self.spec, status, &answer, self.secret.as_deref())))
+            (seen, refused.then(|| Stop::refused(self.spec, status, &answer, self.secret.as_deref())))
         } else {
-            (Seen::Lost, Some(lost(self.spec.name, is(&answer, "late", Sort::True))))
+            (Seen::Lost, Some(lost(self.spec, is(&answer, "late", Sort::True))))
         };
         let problem = error.as_ref().map_or(JsValue::UNDEFINED, |stop| stop.at(""));
         let took = ms(now().saturating_sub(sent));
@@ -143,14 +157,14 @@ impl Flow for Sending {
     }
 }
 
-/// That no answer came.
-pub(super) fn lost(name: &str, late: bool) -> Stop {
+/// That no answer came. What may have been done is not for sending again without a look.
+pub(super) fn lost(spec: &Spec, late: bool) -> Stop {
     let (kind, message) = if late {
         (Kind::Timeout, "The time was over before an answer came.")
     } else {
         (Kind::Offline, "No answer came. The device may be offline, or the address may not allow this page (CORS).")
     };
-    Stop::of(kind, message, name, &JsValue::UNDEFINED)
+    Stop::lost(kind, message, spec)
 }
 
 /// What an answer holds: `data` where it is present, the root otherwise.

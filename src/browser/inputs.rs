@@ -18,30 +18,34 @@ impl<'a> Inputs<'a> {
     }
 
     /// A field that must be there.
+    #[cfg(feature = "hosted")]
     pub(super) fn required<T>(&mut self, param: &str, check: impl FnOnce(&str) -> Result<T, Invalid>) -> Option<T> {
-        let text = self.present(param)?;
-        self.checked(param, check(&text))
+        self.needs(param);
+        self.optional(param, check)
     }
 
-    /// A field that may be absent: `Some(None)` where it is, `None` where it is wrong.
-    pub(super) fn optional<T>(
-        &mut self,
-        param: &str,
-        check: impl FnOnce(&str) -> Result<T, Invalid>,
-    ) -> Option<Option<T>> {
-        match self.text(param) {
-            Some(text) => self.checked(param, check(&text)).map(Some),
-            None => self.is_absent(param).then_some(None),
-        }
-    }
-
+    /// Says of a field that it must be there.
     #[inline(never)]
-    fn present(&mut self, param: &str) -> Option<String> {
+    pub(super) fn needs(&mut self, param: &str) {
         if self.is_absent(param) {
             self.fault(param, "parameter_missing", "It is required.");
-            return None;
         }
-        self.text(param)
+    }
+
+    /// A field that may be absent; `None` where it is, or is wrong.
+    pub(super) fn optional<T>(&mut self, param: &str, check: impl FnOnce(&str) -> Result<T, Invalid>) -> Option<T> {
+        match check(&self.text(param)?) {
+            Ok(value) => Some(value),
+            Err(invalid) => {
+                self.fault(param, "parameter_invalid", invalid.reason());
+                None
+            }
+        }
+    }
+
+    /// Whether any was wrong.
+    pub(super) fn is_refused(&self) -> bool {
+        !self.wrong.is_empty()
     }
 
     #[inline(never)]
@@ -55,16 +59,6 @@ impl<'a> Inputs<'a> {
 
     fn is_absent(&self, param: &str) -> bool {
         is(self.given, param, Sort::Nothing)
-    }
-
-    fn checked<T>(&mut self, param: &str, checked: Result<T, Invalid>) -> Option<T> {
-        match checked {
-            Ok(value) => Some(value),
-            Err(invalid) => {
-                self.fault(param, "parameter_invalid", invalid.reason());
-                None
-            }
-        }
     }
 
     #[inline(never)]

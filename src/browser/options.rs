@@ -25,6 +25,9 @@ pub(super) fn wire(options: &JsValue) -> Result<Rc<Wire>, Stop> {
 /// A list of origins.
 pub(super) fn origins(options: &JsValue, name: &str) -> Result<Vec<String>, Stop> {
     let mut origins = Vec::new();
+    if !is(options, name, Sort::Nothing) && !is(options, name, Sort::List) {
+        return Err(Stop::field(name, "It is a list of origins: [\"https://pay.example.com\"]."));
+    }
     for origin in list(&at(options, name)) {
         let origin = any_text(&origin);
         refuse_secret_key_in(&origin)?;

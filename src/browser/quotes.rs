@@ -4,7 +4,7 @@ use super::call::How;
 use super::error::Stop;
 use super::fetch::{Ready, data, data_of, unreadable};
 use super::inputs::Inputs;
-use super::read::{Sort, at, is, list, list_of, make, maybe, text};
+use super::read::{Sort, at, has, is, list, list_of, make, maybe, text};
 use super::task::{Answer, Flow, Next, Work, side_by_side};
 use crate::flow::{by_what_the_customer_pays, card_types, price};
 use crate::operations::{CalculateFee, ListPaymentMethods};
@@ -21,42 +21,62 @@ pub(super) trait Asks {
 
 /// The quotes of a sale, what costs the customer least first. A method whose fee cannot be had is listed with its error.
 pub(super) fn quotes(asks: Rc<dyn Asks>, given: &JsValue, how: How) -> Result<Work, Stop> {
-    let mut inputs = Inputs::of(given);
-    let amount = inputs.required("amount", Amount::new);
-    let currency = inputs.optional("currency", |text| Currency::new(text));
-    let bearer = inputs.optional("fee_bearer", |text| text.parse::<FeeBearer>());
-    let country = inputs.optional("country_code", |text| Country::new(text));
-    let (Some(amount), Some(currency), Some(bearer), Some(country)) = (amount, currency, bearer, country) else {
-        return Err(inputs.refused());
-    };
-    let sale = Sale {
-        asks,
-        amount,
-        currency: currency.unwrap_or_default(),
-        bearer: bearer.unwrap_or_default(),
-        country,
-        how,
-        allowed: at(given, "payment_method_types"),
-        codes: at(given, "codes"),
-    };
-    Ok(Box::new(Quoting { sale, state: State::Begun }))
+    let (sale, _, _) = Sale::read(asks, given, how, false)?;
+    let (allowed, codes) = (at(given, "payment_method_types"), at(given, "codes"));
+    Ok(Box::new(Quoting { sale: Rc::new(sale), allowed, codes, state: State::Begun }))
 }
 
-struct Sale {
+/// What an amount is sold for, and how that is asked.
+pub(super) struct Sale {
     asks: Rc<dyn Asks>,
+    how: How,
     amount: Amount,
     currency: Currency,
     bearer: FeeBearer,
     country: Option<Country>,
-    how: How,
+}
+
+impl Sale {
+    /// Reads the argument of `quotes`, or that of `fee`, which names a method and its currency.
+    #[inline(never)]
+    pub(super) fn read(
+        asks: Rc<dyn Asks>,
+        given: &JsValue,
+        how: How,
+        of_a_method: bool,
+    ) -> Result<(Self, Option<MethodCode>, CardType), Stop> {
+        let mut inputs = Inputs::of(given);
+        if of_a_method {
+            inputs.needs("payment_method");
+            inputs.needs("currency");
+        }
+        inputs.needs("amount");
+        let method = inputs.optional("payment_method", |text| MethodCode::new(text));
+        let currency = inputs.optional("currency", |text| Currency::new(text));
+        let amount = inputs.optional("amount", Amount::new);
+        let bearer = inputs.optional("fee_bearer", |text| text.parse::<FeeBearer>());
+        let country = inputs.optional("country_code", |text| Country::new(text));
+        let card_type = inputs.optional("card_type", |text| text.parse::<CardType>());
+        let (false, Some(amount)) = (inputs.is_refused(), amount) else { return Err(inputs.refused()) };
+        let (currency, bearer) = (currency.unwrap_or_default(), bearer.unwrap_or_default());
+        Ok((Self { asks, how, amount, currency, bearer, country }, method, card_type.unwrap_or_default()))
+    }
+
+    /// The question what one method costs.
+    #[inline(never)]
+    pub(super) fn fee(&self, method: &MethodCode, card_type: CardType) -> Result<Ready<NoCredential>, Stop> {
+        let mut operation = CalculateFee::new(method.clone(), self.currency.clone(), self.amount).card_type(card_type);
+        operation.country_code = self.country.clone();
+        Ready::new(&operation)
+    }
+}
+
+struct Quoting {
+    sale: Rc<Sale>,
     /// Only these fee codes; all where it names none.
     allowed: JsValue,
     /// Fee codes by method id.
     codes: JsValue,
-}
-
-struct Quoting {
-    sale: Sale,
     state: State,
 }
 
@@ -69,19 +89,18 @@ enum State {
 impl Flow for Quoting {
     fn step(&mut self, came: Answer) -> Result<Next, Stop> {
         let came = came?;
-        let sale = &self.sale;
         match self.state {
             State::Begun => {
                 let mut operation = ListPaymentMethods::new();
-                operation.country_code.clone_from(&sale.country);
+                operation.country_code = self.sale.country.clone();
                 let ready = Ready::new(&operation)?;
                 self.state = State::Listing(ready.name());
-                sale.asks.ask(ready, sale.how).map(Next::Call)
+                self.sale.asks.ask(ready, self.sale.how).map(Next::Call)
             }
             State::Listing(name) => {
                 let mut works = Vec::new();
                 for method in list(&data_of(&came, Sort::List, name)?) {
-                    sale.price(&method, &mut works);
+                    self.price(method, &mut works);
                 }
                 self.state = State::Pricing;
                 Ok(Next::Wait(side_by_side(works)))
@@ -91,75 +110,64 @@ impl Flow for Quoting {
     }
 }
 
-impl Sale {
+impl Quoting {
     /// Asks what one method costs, where it may be used.
-    fn price(&self, method: &JsValue, works: &mut Vec<Work>) {
-        let Ok(id) = MethodId::new(text(method, "id").unwrap_or_default()) else { return };
-        let code = text(&self.codes, id.as_str()).and_then(|code| MethodCode::new(code).ok());
-        let code = code.unwrap_or_else(|| id.code());
-        let mut allowed = list(&self.allowed).map(|kind| text(&kind, "")).peekable();
-        let is_allowed = allowed.peek().is_none() || allowed.any(|kind| kind.as_deref() == Some(code.as_str()));
-        if is(method, "active", Sort::False) || !is_allowed {
+    fn price(&self, method: JsValue, works: &mut Vec<Work>) {
+        let Ok(id) = MethodId::new(text(&method, "id").unwrap_or_default()) else { return };
+        let code = match text(&self.codes, id.as_str()).map(MethodCode::new) {
+            Some(Ok(code)) => code,
+            _ => id.code(),
+        };
+        let is_allowed = has(&self.allowed, code.as_str());
+        if is(&method, "active", Sort::False) || !is_allowed {
             return;
         }
         for card_type in card_types(code.as_str()) {
-            let mut operation = CalculateFee::new(code.clone(), self.currency.clone(), self.amount)
-                .card_type(card_type.unwrap_or_default());
-            operation.country_code.clone_from(&self.country);
-            works.push(Box::new(Pricing {
-                asks: Rc::clone(&self.asks),
-                operation,
-                bearer: self.bearer,
-                method: method.clone(),
-                card_type: *card_type,
-                how: self.how,
-                asked: None,
-            }));
+            let (sale, code, method) = (Rc::clone(&self.sale), code.clone(), method.clone());
+            works.push(Box::new(Pricing { sale, code, method, card_type: *card_type, asked: None }));
         }
     }
 }
 
 /// One way of paying, priced. It does not fail: what went wrong is in the quote.
 struct Pricing {
-    asks: Rc<dyn Asks>,
-    operation: CalculateFee,
-    bearer: FeeBearer,
+    sale: Rc<Sale>,
+    code: MethodCode,
     method: JsValue,
     card_type: Option<CardType>,
-    how: How,
     asked: Option<&'static str>,
 }
 
 impl Flow for Pricing {
     fn step(&mut self, came: Answer) -> Result<Next, Stop> {
+        let sale = &self.sale;
         let Some(name) = self.asked else {
-            let ready = Ready::new(&self.operation)?;
+            let ready = sale.fee(&self.code, self.card_type.unwrap_or_default())?;
             self.asked = Some(ready.name());
-            return self.asks.ask(ready, self.how).map(Next::Call);
+            return sale.asks.ask(ready, sale.how).map(Next::Call);
         };
         let mut fee = None;
         let priced = came.and_then(|answer| {
             let data = data(&answer);
             fee = text(&data, "fee");
             let total = text(&data, "total_payable");
-            price(self.bearer, self.operation.amount, fee.as_deref(), total.as_deref())
-                .map_err(|_| unreadable(&answer, name))
+            price(sale.bearer, sale.amount, fee.as_deref(), total.as_deref()).map_err(|_| unreadable(&answer, name))
         });
         let (customer_pays, merchant_gets, error) = match priced {
-            Ok(price) => (Some(price.customer_pays), price.merchant_gets, JsValue::UNDEFINED),
-            Err(stop) => (None, None, stop.into()),
+            Ok(price) => (price.customer_pays.into(), maybe(price.merchant_gets.as_deref()), JsValue::UNDEFINED),
+            Err(stop) => (JsValue::UNDEFINED, JsValue::UNDEFINED, stop.into()),
         };
         Ok(Next::Done(make(
             "method payment_method card_type currency amount fee customer_pays merchant_gets error",
             [
                 self.method.clone(),
-                self.operation.payment_method.as_str().into(),
+                self.code.as_str().into(),
                 maybe(self.card_type.map(CardType::as_str)),
-                self.operation.currency.as_str().into(),
-                self.operation.amount.digits().into(),
+                sale.currency.as_str().into(),
+                sale.amount.digits().into(),
                 maybe(fee.as_deref()),
-                maybe(customer_pays.as_deref()),
-                maybe(merchant_gets.as_deref()),
+                customer_pays,
+                merchant_gets,
                 error,
             ],
         )))
@@ -169,15 +177,16 @@ impl Flow for Pricing {
 fn in_order(quotes: &JsValue) -> JsValue {
     let mut ordered: Vec<(Option<String>, JsValue)> = Vec::new();
     for quote in list(quotes) {
-        let pays = text(&quote, "customer_pays");
-        let mut place = ordered.len();
-        while place > 0
-            && by_what_the_customer_pays(pays.as_deref(), ordered.get(place - 1).and_then(|(pays, _)| pays.as_deref()))
-                == Ordering::Less
-        {
+        ordered.push((text(&quote, "customer_pays"), quote));
+        // Down to its place: there are a handful.
+        let mut place = ordered.len() - 1;
+        while let Some([(before, _), (after, _)]) = place.checked_sub(1).and_then(|at| ordered.get(at..=place)) {
+            if by_what_the_customer_pays(after.as_deref(), before.as_deref()) != Ordering::Less {
+                break;
+            }
+            ordered.swap(place, place - 1);
             place -= 1;
         }
-        ordered.insert(place, (pays, quote));
     }
     list_of(ordered.into_iter().map(|(_, quote)| quote))
 }

@@ -21,6 +21,8 @@ extern "C" {
     /// How many members an array has; 0 where it is none.
     fn count(value: &JsValue) -> u32;
     fn item(value: &JsValue, index: u32) -> JsValue;
+    /// Whether a list holds this text; a list that is none, or is empty, holds all.
+    pub(super) fn has(list: &JsValue, text: &str) -> bool;
 }
 
 /// A promise. Only JavaScript waits for it.

@@ -25,8 +25,7 @@ pub struct Request {
 /// # Errors
 /// A message for the operation's author: a field whose shape cannot travel where the spec puts it.
 pub fn assemble<O: Operation>(operation: &O) -> Result<Request, Unwritable> {
-    let spec = O::SPEC;
-    operation.serialize(Assembly { spec, path: spec.path.to_owned(), query: String::new(), body: String::new() })
+    operation.serialize(Assembly::new(const { &O::SPEC }))
 }
 
 /// Why an operation could not be written. A mistake of its description, found by its test.
@@ -49,13 +48,18 @@ impl serde::ser::Error for Unwritable {
 
 /// The request while its fields arrive. The only shape it takes is a struct.
 struct Assembly {
-    spec: Spec,
+    spec: &'static Spec,
     path: String,
     query: String,
     body: String,
 }
 
 impl Assembly {
+    #[inline(never)]
+    fn new(spec: &'static Spec) -> Self {
+        Self { spec, path: spec.path.to_owned(), query: String::new(), body: String::new() }
+    }
+
     #[inline(never)]
     fn put(&mut self, place: Place, name: &str, text: Option<String>) -> Result<(), Unwritable> {
         match (place, text) {
@@ -103,6 +107,7 @@ impl SerializeStruct for Assembly {
         self.put(place, name, text)
     }
 
+    #[inline(never)]
     fn end(mut self) -> Result<Request, Unwritable> {
         let body = (!self.body.is_empty()).then(|| self.body + "}");
         self.path.push_str(&self.query);

@@ -163,6 +163,8 @@ impl Core {
         for (name, wasm, inlined) in [(CORE, &self.wasm, "inline.js"), (HOSTED, &self.hosted, "inline_hosted.js")] {
             bind(name, wasm, &core)?;
             let file = core.join(format!("{name}_bg.wasm"));
+            without_hashes(&file)?;
+            without_hashes(&core.join(format!("{name}.js")))?;
             if let Some(tools) = optimizer {
                 optimize(tools, &file)?;
             }
@@ -212,6 +214,30 @@ fn bind(name: &str, wasm: &[u8], core: &Path) -> Result<()> {
         .context("the glue could not be generated")
 }
 
+/// The glue and its wasm name what passes between them by a word and a hash, `__wbg_text_c215a75d1febf027`. No
+/// compression makes less of a hash, and the words are distinct without: each becomes zeros, in both files alike.
+fn without_hashes(file: &Path) -> Result<()> {
+    const HASH: usize = 16;
+    let mut bytes = read(file)?;
+    let starts: Vec<usize> =
+        bytes.windows(6).enumerate().filter(|(_, window)| *window == b"__wbg_").map(|(at, _)| at).collect();
+    let mut names = std::collections::BTreeMap::new();
+    for start in starts {
+        let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let end = start + bytes[start..].iter().take_while(|byte| is_name(byte)).count();
+        // In the wasm a name is followed by no mark of its end: the hash is where it is said to be.
+        let hash = (start..end.saturating_sub(HASH)).map(|at| at + 1).find(|at| {
+            bytes[at - 1] == b'_' && bytes[*at..at + HASH].iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        });
+        let Some(hash) = hash else { continue };
+        let whole = bytes[start..hash + HASH].to_vec();
+        bytes[hash..hash + HASH].fill(b'0');
+        let known = names.entry(bytes[start..hash].to_vec()).or_insert_with(|| whole.clone());
+        ensure!(*known == whole, "two functions of the glue have the same name: {}", String::from_utf8_lossy(&whole));
+    }
+    fs::write(file, bytes).with_context(|| format!("{} could not be written", file.display()))
+}
+
 /// Makes a wasm as small as wasm-opt can. What it may use of WebAssembly it reads in the file itself.
 fn optimize(tools: &Tools, wasm: &Path) -> Result<()> {
     quietly(
@@ -255,7 +281,7 @@ fn len(file: &Path) -> Option<usize> {
 /// A module whose default export is the wasm, deflated, as base64: a server's compression makes of that text hardly
 /// more than of the wasm itself, where base64 of the wasm as it is costs a quarter more.
 fn inline(wasm: &[u8]) -> String {
-    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
     let packed = encoder.write_all(wasm).and_then(|()| encoder.finish()).expect("writing to memory cannot fail");
     let text = base64::engine::general_purpose::STANDARD.encode(packed);
     format!("export default \"{text}\";\n")
@@ -358,7 +384,7 @@ mod tests {
         let text = module.strip_prefix("export default \"").and_then(|rest| rest.strip_suffix("\";\n")).expect("one text");
         let packed = base64::engine::general_purpose::STANDARD.decode(text).expect("base64");
         let mut wasm = Vec::new();
-        flate2::write::DeflateDecoder::new(&mut wasm).write_all(&packed).expect("deflated");
+        flate2::write::ZlibDecoder::new(&mut wasm).write_all(&packed).expect("deflated");
         assert_eq!(wasm, b"\0asm");
     }
 

@@ -17,7 +17,7 @@ use crate::flow::{Standing, redirect_address};
 use crate::operations::{AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent};
 use crate::protocol::NoCredential;
 use crate::values::{Address, ClientSecret, IntentId, IntentStatus};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
@@ -34,6 +34,8 @@ struct Open {
     id: IntentId,
     secret: ClientSecret,
     intent: RefCell<JsValue>,
+    /// Whether a move was sent and nobody knows yet what came of it.
+    is_stale: Cell<bool>,
     redirect_origins: Vec<String>,
     /// What is under way and is joined by who asks again.
     flights: JsValue,
@@ -47,7 +49,8 @@ impl HostedPage {
         let (id, secret) = intent_address::read(&at(given, "intent"))?;
         let (wire, redirect_origins) = (options::wire(given)?, options::origins(given, "redirectOrigins")?);
         let intent = RefCell::new(JsValue::UNDEFINED);
-        Ok(Self(Rc::new(Open { wire, id, secret, intent, redirect_origins, flights: flights() })))
+        let is_stale = Cell::new(false);
+        Ok(Self(Rc::new(Open { wire, id, secret, intent, is_stale, redirect_origins, flights: flights() })))
     }
 
     /// One call by its name, with its first argument and how it is to go.
@@ -105,7 +108,7 @@ impl Open {
         let under_way = joined(&self.flights, name, &at(how, "signal"), || -> Work {
             let moving = Moving::new(self, ready, asked);
             // Who pays what is paid already, or on its way, is told how it stands.
-            let is_open = name != "pay" || self.standing().status == IntentStatus::RequiresAction;
+            let is_open = name != "pay" || self.is_stale.get() || self.standing().status == IntentStatus::RequiresAction;
             let first = if is_open { Asked::Move(Box::new(moving)) } else { Asked::Nothing };
             Box::new(Following::new(self, first, how, budget, asked))
         });
@@ -119,6 +122,7 @@ impl Open {
             return Err(unreadable(answer, name));
         }
         self.intent.replace(intent);
+        self.is_stale.set(false);
         Ok(())
     }
 

@@ -129,6 +129,8 @@ pub(super) struct Moving {
 
 enum Doing {
     Begun,
+    /// Looking first, since nobody knows what came of the move before.
+    Checking,
     Sent,
     /// Looking what became of it: why, for how long yet, how often so far.
     Looking(Stop, How, u32),
@@ -142,6 +144,7 @@ impl Moving {
 
     fn send(&mut self) -> Result<Next, Stop> {
         self.sendings += 1;
+        self.open.is_stale.set(true);
         self.doing = Doing::Sent;
         send(&self.open.wire, &self.ready, &self.open.secret, self.how.again()).map(Next::Call)
     }
@@ -163,7 +166,8 @@ impl Moving {
                 &stop.at("reply"),
             )),
             AfterLost::Follow if !was_refused => Ok(Next::Done(JsValue::UNDEFINED)),
-            AfterLost::SendAgain if !was_refused && self.sendings < SENDINGS => self.send(),
+            // What was answered, however badly, or only late, may still be under way: it is not sent again.
+            AfterLost::SendAgain if stop.is_one_of("offline") && self.sendings < SENDINGS => self.send(),
             _ => Err(stop),
         }
     }
@@ -172,12 +176,29 @@ impl Moving {
 impl Flow for Moving {
     fn step(&mut self, came: Answer) -> Result<Next, Stop> {
         match (std::mem::replace(&mut self.doing, Doing::Begun), came) {
+            (Doing::Begun, _) if self.open.is_stale.get() => {
+                self.doing = Doing::Checking;
+                Ok(Next::Call(Box::new(Look::new(&self.open, self.how.again()))))
+            }
             (Doing::Begun, _) => self.send(),
+            (Doing::Checking, came) => {
+                came?;
+                self.before = self.open.standing();
+                // The move before has arrived after all: it is followed.
+                if self.ready.is_repeatable() || self.before.status == IntentStatus::RequiresAction {
+                    self.send()
+                } else {
+                    Ok(Next::Done(JsValue::UNDEFINED))
+                }
+            }
             (Doing::Sent, came) => match came.and_then(|answer| self.open.keep(&answer, self.ready.name())) {
                 Ok(()) => Ok(Next::Done(JsValue::UNDEFINED)),
                 // A conflict means that another tab was first: what the intent is now says more than the refusal.
                 Err(stop) if stop.may_have_been_done() || stop.status() == 409 => self.look(stop, self.how.again(), 1),
-                Err(stop) => Err(stop),
+                Err(stop) => {
+                    self.open.is_stale.set(false);
+                    Err(stop)
+                }
             },
             (Doing::Looking(stop, _, _), Ok(_)) => self.judge(stop),
             // No answer to this either: again and again, for as long as one call may take.

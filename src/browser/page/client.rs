@@ -8,12 +8,12 @@ use crate::browser::error::Stop;
 use crate::browser::fetch::{Ready, Wire, data_of, send};
 use crate::browser::inputs::Inputs;
 use crate::browser::options;
-use crate::browser::quotes::{Asks, quotes};
+use crate::browser::quotes::{Asks, Sale, quotes};
 use crate::browser::read::{Sort, text};
 use crate::browser::task::{Answer, Flow, Next, Task, Work, flights};
-use crate::operations::{CalculateFee, ListPaymentMethods};
+use crate::operations::ListPaymentMethods;
 use crate::protocol::NoCredential;
-use crate::values::{Amount, CardType, Country, Currency, MethodCode};
+use crate::values::Country;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
@@ -65,7 +65,7 @@ impl Client {
         let asked = How::read(&how)?;
         let work: Work = match name {
             "validate" => Box::new(Validate::new(inner, asked)),
-            "renew" => Box::new(Renew::new(inner, asked)),
+            "renew" => Box::new(Renew::new(inner)),
             "revoke" => Box::new(Revoke::new(inner, asked)),
             "payment_methods" => payment_methods(inner, &first, asked)?,
             "fee" => fee(inner, &first, asked)?,
@@ -120,29 +120,19 @@ impl Asks for Rc<Inner> {
 
 fn payment_methods(inner: Rc<Inner>, given: &JsValue, how: How) -> Result<Work, Stop> {
     let mut inputs = Inputs::of(given);
-    let Some(country) = inputs.optional("country_code", |text| Country::new(text)) else {
-        return Err(inputs.refused());
-    };
     let mut operation = ListPaymentMethods::new();
-    operation.country_code = country;
+    operation.country_code = inputs.optional("country_code", |text| Country::new(text));
+    if inputs.is_refused() {
+        return Err(inputs.refused());
+    }
     Reading::of(inner, Ready::new(&operation)?, Sort::List, how)
 }
 
 fn fee(inner: Rc<Inner>, given: &JsValue, how: How) -> Result<Work, Stop> {
-    let mut inputs = Inputs::of(given);
-    let method = inputs.required("payment_method", |text| MethodCode::new(text));
-    let currency = inputs.required("currency", |text| Currency::new(text));
-    let amount = inputs.required("amount", Amount::new);
-    let country = inputs.optional("country_code", |text| Country::new(text));
-    let card_type = inputs.optional("card_type", |text| text.parse::<CardType>());
-    let (Some(method), Some(currency), Some(amount), Some(country), Some(card_type)) =
-        (method, currency, amount, country, card_type)
-    else {
-        return Err(inputs.refused());
-    };
-    let mut operation = CalculateFee::new(method, currency, amount).card_type(card_type.unwrap_or_default());
-    operation.country_code = country;
-    Reading::of(inner, Ready::new(&operation)?, Sort::Object, how)
+    match Sale::read(Rc::new(Rc::clone(&inner)), given, how, true)? {
+        (sale, Some(method), card_type) => Reading::of(inner, sale.fee(&method, card_type)?, Sort::Object, how),
+        _ => Err(Stop::field("payment_method", "It is required.")),
+    }
 }
 
 /// Asks, and gives what the answer holds.

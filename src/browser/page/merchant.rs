@@ -12,9 +12,9 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 /// The three routes, as errors and `onCall` name them. They are no operations of the interface, and have no path here.
-pub(super) const SESSION: Spec = Spec::post("merchant_session", "").repeatable();
-pub(super) const INTENT: Spec = Spec::post("merchant_intent", "");
-pub(super) const STATUS: Spec = Spec::get("merchant_status", "");
+pub(super) static SESSION: Spec = Spec::post("merchant_session", "").repeatable();
+pub(super) static INTENT: Spec = Spec::post("merchant_intent", "");
+pub(super) static STATUS: Spec = Spec::get("merchant_status", "");
 
 /// Where the merchant's own server answers.
 pub(super) struct Merchant {
@@ -111,7 +111,7 @@ impl Flow for Ask {
         if !is(&self.inner.merchant.place, "", Sort::Text) {
             let came = came?;
             if is(&came, "late", Sort::True) {
-                return Err(lost(self.spec.name, true));
+                return Err(lost(self.spec, true));
             }
             return Ok(Next::Done(unwrapped(&at(&came, "answer"))));
         }

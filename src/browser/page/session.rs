@@ -174,7 +174,7 @@ impl WithSession {
             Some(held) if !self.renews || !(held.spent || held.life.is_ending(now())) => self.send(held.token),
             _ => {
                 self.state = Sent::Asking;
-                Ok(Next::Wait(renewal(&self.inner, self.how)))
+                Ok(Next::Wait(renewal(&self.inner)))
             }
         }
     }
@@ -256,20 +256,20 @@ impl Flow for Validate {
 }
 
 /// Asks the merchant's server for a token, whatever is at hand, and signs in again where it gives one.
-pub(super) struct Renew(Rc<Inner>, How, bool);
+pub(super) struct Renew(Rc<Inner>, bool);
 
 impl Renew {
-    pub(super) fn new(inner: Rc<Inner>, how: How) -> Self {
-        Self(inner, how, false)
+    pub(super) fn new(inner: Rc<Inner>) -> Self {
+        Self(inner, false)
     }
 }
 
 impl Flow for Renew {
     fn step(&mut self, came: Answer) -> Result<Next, Stop> {
-        let Self(inner, how, begun) = self;
+        let Self(inner, begun) = self;
         if !*begun {
             *begun = true;
-            return Ok(Next::Wait(renewal(inner, *how)));
+            return Ok(Next::Wait(renewal(inner)));
         }
         came?;
         let is_held = inner.session.held.borrow().is_some();
@@ -304,10 +304,11 @@ impl Flow for Revoke {
     }
 }
 
-/// Asks for a token; who asks meanwhile waits for the same answer.
-fn renewal(inner: &Rc<Inner>, how: How) -> Promise {
+/// Asks for a token; who asks meanwhile waits for the same answer, each for as long as they care to.
+fn renewal(inner: &Rc<Inner>) -> Promise {
     joined(&inner.flights, RENEWAL, &JsValue::UNDEFINED, || -> Work {
-        Box::new(Renewing { ask: Some(Box::new(Ask::session(inner, how))), age: inner.session.age.get(), inner: Rc::clone(inner) })
+        let ask: Work = Box::new(Ask::session(inner, How::usual()));
+        Box::new(Renewing { inner: Rc::clone(inner), ask: Some(ask), age: inner.session.age.get() })
     })
 }
 
