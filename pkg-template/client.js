@@ -1,16 +1,21 @@
-import { run } from "./doors.js";
+import { run, tabs, tell as told } from "./doors.js";
 import { guarded, load } from "./load.js";
 
 /** Makes `createGuichet` for one way of getting the wasm. Every method hands its arguments to the wasm. */
-export const creator = (source) => (options) => {
+export const creator = (core_of, source) => (options) => {
   const given = { ...options };
   const listeners = new Set();
-  const tell = (state) => listeners.forEach((listener) => listener(state));
+  const tell = (state) => listeners.forEach((listener) => told(listener, state));
   let client;
 
+  const ready = async () => {
+    const core = await load(core_of, given.wasm === undefined ? source : () => given.wasm);
+    if (client) return;
+    client = new core.Client(given, tell, (word) => say(word));
+    const say = tabs(client.channel(), (word) => client.hear(word));
+  };
   const call = async (name, first, how) => {
-    const core = await load(given.wasm === undefined ? source : () => given.wasm);
-    client ??= new core.Client(given, tell);
+    await ready();
     return run(client.call(name, first, how), how?.signal);
   };
   const about = (name) => (how) => guarded(() => call(name, undefined, how));
@@ -23,7 +28,7 @@ export const creator = (source) => (options) => {
       },
       get expiresAt() {
         const at = client?.expires_at();
-        return at === undefined ? undefined : new Date(at);
+        return at >= 0 ? new Date(at) : undefined;
       },
       get email() {
         return client?.email();
@@ -41,7 +46,7 @@ export const creator = (source) => (options) => {
     fee: of("fee"),
     quotes: of("quotes"),
     checkout: of("checkout"),
-    returned: about("returned"),
+    returned: () => guarded(async () => (await ready(), client.returned())),
     waitForOutcome: of("wait_for_outcome"),
   };
 };

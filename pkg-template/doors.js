@@ -35,12 +35,17 @@ export async function run(task, signal) {
   }
 }
 
-/** Starts a task that others wait for; it may come to nothing when none does. */
-export function start(task, signal) {
-  const under_way = run(task, signal);
-  under_way.catch(() => {});
-  return under_way;
+/** Starts a task that others may join by its name, while it is under way. */
+export function start(flights, name, task, signal) {
+  const flight = run(task, signal);
+  flights.set(name, flight);
+  const landed = () => flights.get(name) === flight && flights.delete(name);
+  flight.then(landed, landed);
+  return flight;
 }
+export const flights = () => new Map();
+export const under_way = (flights, name) => flights.get(name);
+export const forget = (flights, name) => void flights.delete(name);
 
 /** Runs tasks side by side, each in its place; they end with the task that asked for them. */
 export function run_all(tasks) {
@@ -48,7 +53,28 @@ export function run_all(tasks) {
   return Promise.all(tasks.map((task) => run(task, signal)));
 }
 
-/** One request and its whole answer; or why none came. */
+/** How a request to the service is sent: no cookie, no referrer, no redirect followed, no header but these two. */
+export const to_service = (method, bearer, body) => ({
+  method,
+  body,
+  headers: object("authorization content-type", [bearer && `Bearer ${bearer}`, body && "application/json"]),
+  credentials: "omit",
+  referrerPolicy: "no-referrer",
+  redirect: "error",
+  cache: "no-store",
+});
+
+/** How one to the merchant's own server is sent: with its cookies, and with the page's headers under ours. */
+export function to_merchant(method, body, theirs, locale) {
+  const headers = new Headers(typeof theirs === "function" ? theirs() : undefined);
+  headers.set("accept", "application/json");
+  if (body) headers.set("content-type", "application/json");
+  if (locale) headers.set("accept-language", locale);
+  return { method, body, headers, credentials: "same-origin", cache: "no-store" };
+}
+export const said = ({ headers }) => [...headers.values()].join("\n");
+
+/** One request and its whole answer; or that none came, and whether the time was over. */
 export function exchange(fetcher, url, init, ms) {
   return within(ms, async (signal) => {
     const response = await (fetcher ?? fetch)(url, { ...init, signal });
@@ -59,16 +85,17 @@ export function exchange(fetcher, url, init, ms) {
       body = JSON.parse(text);
     } catch {}
     return { status: response.status, text, body, retry_after: header("retry-after"), request_id: header("request-id") };
-  }).catch((e) => ({ lost: e === late ? "timeout" : "offline" }));
+  }).catch((e) => ({ late: e === late }));
 }
 
-/** Asks a function of the page's; `null` when the time is over. */
+/** Asks a function of the page's. */
 export const ask = (functions, name, given, ms) =>
-  within(ms, async (signal) => functions[name](...given, { signal, timeoutMs: ms }))
+  within(ms, async (signal) => functions[name](...(given === undefined ? [] : [given]), { signal, timeoutMs: ms }))
     .then((answer) => ({ answer }), (e) => {
       if (e !== late) throw e;
-      return null;
+      return { late: true };
     });
+export const made_by = (make, value) => make(value);
 
 const late = {};
 
@@ -105,27 +132,46 @@ export function shown_again() {
   });
 }
 
-/** A member of a member: `at(reply, "error.code")`. */
+/** A member of a member: `at(reply, "error.code")`; of no name, the value itself. */
 export function at(value, path) {
   try {
-    for (const name of path.split(".")) value = value?.[name];
+    if (path) for (const name of path.split(".")) value = value?.[name];
     return value;
   } catch {}
 }
 
 /** The same where it is a text, or a number as JavaScript writes it. */
 export function text(value, path) {
-  const found = path ? at(value, path) : value;
+  const found = at(value, path);
   return typeof found === "string" || typeof found === "number" ? `${found}` : undefined;
 }
+export const number = (value, path) => {
+  const found = at(value, path);
+  return typeof found === "number" ? found : NaN;
+};
+
+const sorts = [
+  (value) => value == null,
+  (value) => typeof value === "string",
+  Array.isArray,
+  (value) => typeof value === "function",
+  (value) => typeof value === "object" && value !== null,
+  (value) => value === true,
+  (value) => value === false,
+];
+export const is = (value, path, sort) => sorts[sort](at(value, path));
 
 export const any_text = (value) => `${value}`;
 export const json = (value) => JSON.stringify(value);
-export const parsed = (text) => JSON.parse(text);
 export const milliseconds = (date) => Date.parse(date);
+export const empty = () => [];
+export const push = (list, value) => void list.push(value);
+export const count = (value) => (Array.isArray(value) ? value.length : 0);
+export const has = (list, text) => !count(list) || list.includes(text);
+export const item = (list, index) => list[index];
 
 /** An object of these names and values, without those that are not there. */
-export function object(names, ...values) {
+export function object(names, values) {
   const made = {};
   names.split(" ").forEach((name, index) => {
     if (values[index] !== undefined) made[name] = values[index];
@@ -134,22 +180,28 @@ export function object(names, ...values) {
 }
 export const merged = (under, over) => ({ ...under, ...over });
 
-/** Headers of the merchant's page with ours over them; and what they all say. */
-export function headers(theirs, ours) {
-  const all = new Headers(theirs);
-  for (const [name, value] of Object.entries(ours)) all.set(name, value);
-  return all;
+/** What the URL Standard's parser says of an address, a line each. */
+export function address_parts(text) {
+  try {
+    const { protocol, hostname, origin, username, password } = new URL(text);
+    return [protocol, hostname, origin, username || password ? "user" : ""].join("\n");
+  } catch {}
 }
-export const said = (headers) => [...headers.values()].join("\n");
 
 /** Tells a function of the page's; what it throws is its own affair. */
 export function tell(listener, value) {
   try {
     listener?.(value);
   } catch (e) {
-    reportError?.(e);
+    globalThis.reportError?.(e);
   }
 }
+
+/** Tells of one request that has ended. */
+export const told = (listener, operation, attempt, ms, { status, request_id }, error) =>
+  listener &&
+  tell(listener, object("operation attempt ms status kind requestId",
+    [operation, attempt, ms, status, error?.kind, error?.requestId ?? request_id]));
 
 export const now = () => performance.now();
 export const today = () => Date.now();
@@ -162,14 +214,14 @@ export const state = () => history.state;
 export const rewrite = (state, address) => history.replaceState(state, "", address);
 
 // A browser may forbid its storage: then nothing is kept.
-export const keep = (key, text) => {
+export const keep = (key, value) => {
   try {
-    sessionStorage.setItem(key, text);
+    sessionStorage.setItem(key, JSON.stringify(value));
   } catch {}
 };
 export const kept = (key) => {
   try {
-    return sessionStorage.getItem(key) ?? undefined;
+    return JSON.parse(sessionStorage.getItem(key));
   } catch {}
 };
 

@@ -22,21 +22,23 @@ export class GuichetError extends Error {
   }
 }
 
+export const is_one_of = (error, kinds) => kinds.split(" ").includes(error?.kind);
 export const failure = (kind, message, operation, retryable, fields = [], reply = undefined) =>
   new GuichetError(kind, message, { operation, retryable, fields, reply });
 
 /** The error of a reply: what the service said of it, without the credential it may repeat. */
 export function refusal(kind, otherwise, operation, retryable, { status, body, text, request_id }, secret) {
   const hush = (said) => (secret?.length > 7 ? `${said}`.replaceAll(secret, "***") : `${said}`);
+  const said = (word) => (word == null ? undefined : hush(word));
   const error = body?.error;
-  const fields = Array.isArray(error?.errors) ? error.errors : [];
+  const fields = Array.isArray(error?.errors) ? error.errors.filter((field) => field?.param !== undefined) : [];
   return new GuichetError(kind, hush(body?.message ?? otherwise), {
     operation,
     retryable,
     status,
-    code: error?.code,
-    requestId: error?.request_id ?? request_id,
-    fields: fields.map(({ param, code, message }) => ({ param: `${param}`, code: `${code}`, message: hush(message) })),
+    code: said(error?.code),
+    requestId: said(error?.request_id ?? request_id),
+    fields: fields.map(({ param, code = "", message = "" }) => ({ param: hush(param), code: hush(code), message: hush(message) })),
     reply: body ?? text,
   });
 }

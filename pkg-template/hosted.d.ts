@@ -42,6 +42,22 @@ export interface HostedCheckout {
    */
   pay(method: Instrument, how?: PayHow): Promise<PaymentIntent>;
   /**
+   * Sends the one-time code that the customer was sent, where `next_action` is `otp`, and looks on as `pay` does.
+   * Rejects with kind `input` for no code, and as `pay` does.
+   */
+  answer(otp: string, how?: PayHow): Promise<PaymentIntent>;
+  /** Calls the payment off, while nothing is under way. Rejects with kind `refused` or `settled` where it is too late. */
+  cancel(how?: How): Promise<PaymentIntent>;
+  /** Looks until the payment is settled or needs the customer: after a reload, or back from the issuer's page. */
+  wait(how?: PayHow): Promise<PaymentIntent>;
+  /** Looks once. */
+  refresh(how?: How): Promise<PaymentIntent>;
+  /**
+   * Goes to the issuer's page, where `next_action` is `redirect`; it sends the customer back to this page's address.
+   * Throws kind `address` where the intent's own reply names none, or none that may be followed.
+   */
+  proceed(): void;
+  /**
    * Leaves for the `redirect_url` of the intent's own reply, with `payment_intent`, `payment_ref`, `merchant_reference`
    * and `status` appended. Throws kind `address` where there is none, or none that may be followed.
    */
@@ -63,6 +79,6 @@ export type Instrument =
 export interface PayHow extends How {
   /** How long to follow the payment. Then the intent is given as it is. Default: 600 000. `timeoutMs` is for each request. */
   budgetMs?: number;
-  /** Hears of the intent at each change of its status. */
+  /** Hears of the intent at each change of its status, of its attempts, or of what the customer has to do. */
   onStatus?: (intent: PaymentIntent) => void;
 }

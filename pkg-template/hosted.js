@@ -1,14 +1,17 @@
 import { run } from "./doors.js";
-import { inside } from "./inside.js";
+import { unpacked } from "./inside.js";
 import { guarded, load } from "./load.js";
 
 export { GuichetError } from "./error.js";
 
+const core_of = () => import("./core/guichet_hosted.js");
+const inside = async () => unpacked(await import("./core/inline_hosted.js"));
+
 /** Opens the checkout of one payment intent. Every method hands its arguments to the wasm. */
 export async function openHostedCheckout(options, how) {
-  const core = await load(options?.wasm === undefined ? inside : () => options.wasm);
+  const core = await load(core_of, options?.wasm === undefined ? inside : () => options.wasm);
   const page = new core.HostedPage({ ...options });
-  const call = (name, first, how) => guarded(() => run(page.call(name, first, how), how?.signal));
+  const call = (name, first, how) => guarded(async () => run(page.call(name, first, how), how?.signal));
   await call("open", undefined, how);
   return {
     get intent() {
@@ -16,6 +19,11 @@ export async function openHostedCheckout(options, how) {
     },
     quotes: (how) => call("quotes", undefined, how),
     pay: (method, how) => call("pay", method, how),
+    answer: (otp, how) => call("answer", otp, how),
+    cancel: (how) => call("cancel", undefined, how),
+    wait: (how) => call("wait", undefined, how),
+    refresh: async (how) => (await call("open", undefined, how), page.intent()),
+    proceed: () => page.proceed(),
     leave: () => page.leave(),
   };
 }

@@ -1,6 +1,5 @@
-/** The wasm that `core/inline.js` carries as text: a character for each byte, with a mark before those of 90 and more. */
-export async function inside() {
-  const { default: text } = await import("./core/inline.js");
+/** The wasm that a module of `core/` carries as text: a character for each byte, with a mark before those of 90 and more. */
+export function unpacked({ default: text }) {
   const bytes = new Uint8Array(text.length);
   let length = 0;
   let above = 0;

@@ -1,23 +1,26 @@
 import { GuichetError } from "./error.js";
 
-let loading;
+const loading = new Map();
 
-/** Loads the wasm, once for the page; after a failure the next call tries again. */
-export function load(source) {
-  loading ??= start(source).catch((cause) => {
-    loading = undefined;
-    throw explained(cause);
-  });
-  return loading;
+/** Loads one core, once for the page; after a failure the next call tries again. */
+export function load(core_of, source) {
+  if (!loading.has(core_of)) {
+    loading.set(core_of, start(core_of, source).catch((cause) => {
+      loading.delete(core_of);
+      throw explained(cause);
+    }));
+  }
+  return loading.get(core_of);
 }
 
-async function start(source) {
-  const [core, module_or_path] = await Promise.all([import("./core/guichet_core.js"), source()]);
+async function start(core_of, source) {
+  const [core, module_or_path] = await Promise.all([core_of(), source()]);
   await core.default({ module_or_path });
   return core;
 }
 
 function explained(cause) {
+  if (GuichetError.is(cause)) return cause;
   const blocked = typeof WebAssembly === "undefined" || cause instanceof WebAssembly.CompileError;
   const error = blocked
     ? new GuichetError("wasm_blocked", "WebAssembly is not allowed here: the page's Content-Security-Policy needs script-src 'wasm-unsafe-eval'.")

@@ -35,10 +35,10 @@ pub mod protocol;
 pub mod values;
 
 #[cfg(target_arch = "wasm32")]
-#[path = "platform/url_browser.rs"]
+#[path = "platform/browser.rs"]
 mod platform;
 #[cfg(not(target_arch = "wasm32"))]
-#[path = "platform/url_library.rs"]
+#[path = "platform/library.rs"]
 mod platform;
 
 #[cfg(target_arch = "wasm32")]

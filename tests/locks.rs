@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 
 #[test]
 fn no_merchant_only_path_is_in_the_wasm_that_pages_load() {
-    let wasm = std::fs::read(package().join("core/guichet_core_bg.wasm")).unwrap();
-    for path in merchant_only_paths() {
-        assert!(!holds(&wasm, path), "the wasm holds {path}, which only a merchant's server may send");
+    for file in ["guichet_core_bg.wasm", "guichet_hosted_bg.wasm"] {
+        let wasm = std::fs::read(package().join("core").join(file)).unwrap();
+        for path in merchant_only_paths() {
+            assert!(!holds(&wasm, path), "{file} holds {path}, which only a merchant's server may send");
+        }
     }
 }
 
@@ -22,6 +24,11 @@ fn the_scan_finds_the_paths_that_the_browser_sends() {
     for path in [ValidateSession::SPEC.path, RevokeSession::SPEC.path, ListPaymentMethods::SPEC.path] {
         assert!(holds(&wasm, path), "the wasm does not hold {path}");
     }
+    let hosted = std::fs::read(package().join("core/guichet_hosted_bg.wasm")).unwrap();
+    for path in [AttachPaymentMethod::SPEC.path, AnswerPaymentIntent::SPEC.path, ListPaymentMethods::SPEC.path] {
+        assert!(holds(&hosted, path), "the hosted page's wasm does not hold {path}");
+    }
+    assert!(!holds(&wasm, AttachPaymentMethod::SPEC.path), "a shop's page loads what pays");
 }
 
 #[test]

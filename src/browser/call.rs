@@ -1,8 +1,8 @@
 //! How long a caller lets a call take.
 
+use super::doors::now;
 use super::error::Stop;
-use super::page::now;
-use super::read::at;
+use super::read::{Sort, is, number};
 use crate::protocol::Patience;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
@@ -23,6 +23,12 @@ impl How {
         Ok(Self::lasting(duration(how, "timeoutMs", Patience::default().deadline)?))
     }
 
+    /// As long as a call may take where nobody says: for what several callers wait for.
+    #[cfg(not(feature = "hosted"))]
+    pub(super) fn usual() -> Self {
+        Self::lasting(Patience::default().deadline)
+    }
+
     fn lasting(timeout: Duration) -> Self {
         Self { timeout, until: now() + timeout }
     }
@@ -33,6 +39,7 @@ impl How {
     }
 
     /// The same, and no longer than this.
+    #[cfg(not(feature = "hosted"))]
     pub(super) fn at_most(self, time: Duration) -> Self {
         Self { until: self.until.min(now() + time), ..self }
     }
@@ -44,10 +51,12 @@ impl How {
 
 /// A number of milliseconds.
 pub(super) fn duration(how: &JsValue, name: &str, otherwise: Duration) -> Result<Duration, Stop> {
-    let value = at(how, name);
-    match value.as_f64() {
-        Some(ms) if ms > 0.0 => Ok(Duration::from_millis(ms.min(LONGEST_MS) as u64)),
-        None if value.is_undefined() => Ok(otherwise),
-        _ => Err(Stop::field(name, "It is a number of milliseconds above 0.")),
+    let ms = number(how, name);
+    if ms > 0.0 {
+        return Ok(Duration::from_millis(ms.min(LONGEST_MS) as u64));
     }
+    if is(how, name, Sort::Nothing) {
+        return Ok(otherwise);
+    }
+    Err(Stop::field(name, "It is a number of milliseconds above 0."))
 }

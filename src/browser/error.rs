@@ -1,19 +1,21 @@
 //! How a call ends badly, and what JavaScript sees of it.
 
-use super::read::{at, make, text};
-use crate::protocol::{Kind, Spec};
+use super::read::{Sort, at, is, list_of, make, number, text};
+use crate::protocol::{Kind, Repeat, Spec};
 use crate::values::{Invalid, looks_like_a_secret_key};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::js_sys::Array;
 
 #[wasm_bindgen(raw_module = "../error.js")]
 extern "C" {
+    /// Whether an error is of one of these kinds, with a space between.
+    #[wasm_bindgen(js_name = is_one_of)]
+    fn is_error_of(error: &JsValue, kinds: &str) -> bool;
     fn failure(
         kind: &str,
         message: &str,
         operation: Option<&str>,
         retryable: bool,
-        fields: Option<Array>,
+        fields: JsValue,
         reply: &JsValue,
     ) -> JsValue;
     fn refusal(
@@ -32,19 +34,26 @@ pub(super) struct Stop(JsValue);
 impl Stop {
     #[inline(never)]
     pub(super) fn new(kind: Kind, message: &str) -> Self {
-        Self(failure(kind.as_str(), message, None, is_passing(kind), None, &JsValue::UNDEFINED))
+        Self(failure(kind.as_str(), message, None, is_passing(kind), JsValue::UNDEFINED, &JsValue::UNDEFINED))
     }
 
     /// Of one operation, with the reply where there was one.
     #[inline(never)]
     pub(super) fn of(kind: Kind, message: &str, operation: &str, reply: &JsValue) -> Self {
-        Self(failure(kind.as_str(), message, Some(operation), is_passing(kind), None, reply))
+        Self(failure(kind.as_str(), message, Some(operation), is_passing(kind), JsValue::UNDEFINED, reply))
+    }
+
+    /// That no answer came to one operation.
+    pub(super) fn lost(kind: Kind, message: &str, spec: &Spec) -> Self {
+        let retryable = spec.repeat == Repeat::Always;
+        Self(failure(kind.as_str(), message, Some(spec.name), retryable, JsValue::UNDEFINED, &JsValue::UNDEFINED))
     }
 
     /// A reply whose status is no success.
     pub(super) fn refused(spec: &Spec, status: u16, answer: &JsValue, secret: Option<&str>) -> Self {
         let kind = Kind::of_refusal(status, text(answer, "body.error.code").as_deref());
-        let retryable = at(answer, "body.error.retryable").as_bool().unwrap_or(status == 429 || status >= 500);
+        let retryable = said_retryable(answer)
+            .unwrap_or(status == 429 || (status >= 500 && spec.repeat == Repeat::Always));
         Self(refusal(
             kind.as_str(),
             "The request was refused, and no reason was given.",
@@ -56,33 +65,36 @@ impl Stop {
     }
 
     /// Fields of the caller's that are not what they should be.
-    pub(super) fn input(message: &str, fields: Array) -> Self {
-        Self(failure(Kind::Input.as_str(), message, None, false, Some(fields), &JsValue::UNDEFINED))
+    pub(super) fn input(message: &str, fields: JsValue) -> Self {
+        Self(failure(Kind::Input.as_str(), message, None, false, fields, &JsValue::UNDEFINED))
     }
 
     /// One such field.
     #[inline(never)]
     pub(super) fn field(param: &str, message: &str) -> Self {
-        Self::input(message, Array::of1(&field(param, "parameter_invalid", message)))
+        Self::input(message, list_of([field(param, "parameter_invalid", message)].into_iter()))
     }
 
+    #[cfg(not(feature = "hosted"))]
     pub(super) fn is(&self, kind: Kind) -> bool {
-        text(&self.0, "kind").as_deref() == Some(kind.as_str())
+        self.is_one_of(kind.as_str())
     }
 
-    pub(super) fn is_one_of(&self, kinds: &[Kind]) -> bool {
-        kinds.iter().any(|kind| self.is(*kind))
+    /// Kinds with a space between.
+    pub(super) fn is_one_of(&self, kinds: &str) -> bool {
+        is_error_of(&self.0, kinds)
     }
 
     pub(super) fn status(&self) -> u16 {
-        at(&self.0, "status").as_f64().unwrap_or_default() as u16
+        number(&self.0, "status") as u16
     }
 
     /// Whether what was sent may have been done all the same.
     pub(super) fn may_have_been_done(&self) -> bool {
-        self.is_one_of(&[Kind::Offline, Kind::Timeout, Kind::Unreadable]) || self.status() >= 500
+        self.is_one_of("offline timeout unreadable") || self.status() >= 500
     }
 
+    #[cfg(not(feature = "hosted"))]
     /// That nobody is signed in, which is why this happened.
     pub(super) fn signed_out(self) -> Self {
         Self::of(
@@ -114,6 +126,12 @@ impl From<Stop> for JsValue {
 /// One field, as an error lists it.
 pub(super) fn field(param: &str, code: &str, message: &str) -> JsValue {
     make("param code message", [param.into(), code.into(), message.into()])
+}
+
+/// What a reply says of sending the request again.
+pub(super) fn said_retryable(answer: &JsValue) -> Option<bool> {
+    let says = |sort| is(answer, "body.error.retryable", sort);
+    if says(Sort::True) { Some(true) } else { says(Sort::False).then_some(false) }
 }
 
 /// The address may not be followed.

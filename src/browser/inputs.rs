@@ -1,44 +1,54 @@
 //! Reading what a page gives: every field that is wrong is gathered, so that they come together.
 
 use super::error::{Stop, field};
-use super::read::{at, text};
+use super::read::{Sort, is, list_of, text};
 use crate::values::Invalid;
 use wasm_bindgen::JsValue;
-use wasm_bindgen_futures::js_sys::Array;
 
 /// The fields of one argument.
 pub(super) struct Inputs<'a> {
     given: &'a JsValue,
-    wrong: Array,
+    wrong: Vec<JsValue>,
     message: String,
 }
 
 impl<'a> Inputs<'a> {
     pub(super) fn of(given: &'a JsValue) -> Self {
-        Self { given, wrong: Array::new(), message: String::new() }
+        Self { given, wrong: Vec::new(), message: String::new() }
     }
 
     /// A field that must be there.
+    #[cfg(feature = "hosted")]
     pub(super) fn required<T>(&mut self, param: &str, check: impl FnOnce(&str) -> Result<T, Invalid>) -> Option<T> {
-        let text = self.text(param);
-        if text.is_none() && self.is_absent(param) {
+        self.needs(param);
+        self.optional(param, check)
+    }
+
+    /// Says of a field that it must be there.
+    #[inline(never)]
+    pub(super) fn needs(&mut self, param: &str) {
+        if self.is_absent(param) {
             self.fault(param, "parameter_missing", "It is required.");
         }
-        self.checked(param, check(&text?))
     }
 
-    /// A field that may be absent: `Some(None)` where it is, `None` where it is wrong.
-    pub(super) fn optional<T>(
-        &mut self,
-        param: &str,
-        check: impl FnOnce(&str) -> Result<T, Invalid>,
-    ) -> Option<Option<T>> {
-        match self.text(param) {
-            Some(text) => self.checked(param, check(&text)).map(Some),
-            None => self.is_absent(param).then_some(None),
+    /// A field that may be absent; `None` where it is, or is wrong.
+    pub(super) fn optional<T>(&mut self, param: &str, check: impl FnOnce(&str) -> Result<T, Invalid>) -> Option<T> {
+        match check(&self.text(param)?) {
+            Ok(value) => Some(value),
+            Err(invalid) => {
+                self.fault(param, "parameter_invalid", invalid.reason());
+                None
+            }
         }
     }
 
+    /// Whether any was wrong.
+    pub(super) fn is_refused(&self) -> bool {
+        !self.wrong.is_empty()
+    }
+
+    #[inline(never)]
     fn text(&mut self, param: &str) -> Option<String> {
         let text = text(self.given, param);
         if text.is_none() && !self.is_absent(param) {
@@ -48,23 +58,12 @@ impl<'a> Inputs<'a> {
     }
 
     fn is_absent(&self, param: &str) -> bool {
-        let value = at(self.given, param);
-        value.is_undefined() || value.is_null()
-    }
-
-    fn checked<T>(&mut self, param: &str, checked: Result<T, Invalid>) -> Option<T> {
-        match checked {
-            Ok(value) => Some(value),
-            Err(invalid) => {
-                self.fault(param, "parameter_invalid", invalid.reason());
-                None
-            }
-        }
+        is(self.given, param, Sort::Nothing)
     }
 
     #[inline(never)]
     fn fault(&mut self, param: &str, code: &str, message: &str) {
-        self.wrong.push(&field(param, code, message));
+        self.wrong.push(field(param, code, message));
         for part in [param, ": ", message, " "] {
             self.message.push_str(part);
         }
@@ -72,6 +71,6 @@ impl<'a> Inputs<'a> {
 
     /// All that was wrong, as one error.
     pub(super) fn refused(self) -> Stop {
-        Stop::input(self.message.trim_end(), self.wrong)
+        Stop::input(self.message.trim_end(), list_of(self.wrong.into_iter()))
     }
 }

@@ -1,25 +1,26 @@
-//! The browser's face: what JavaScript calls, and the loops that do what [`crate::flow`] decides.
+//! The browser's face: what JavaScript calls, and the steps that do what [`crate::flow`] decides.
 //!
-//! JavaScript owns no rule. `pkg-template/client.js` and `hosted.js` hand every argument to the two types exported here;
-//! `doors.js` opens what only the browser has. No reply is decoded: the service's own object is kept, and read by name.
+//! Rust decides, JavaScript opens doors. A call is a [`task::Task`]: a stack of [`task::Flow`]s, each a few synchronous
+//! steps. JavaScript steps the task, opens the door that it asks for (`pkg-template/doors.js`), and tells it what came. It
+//! owns no rule. No reply is decoded: the service's own object is kept, and read by name.
+//!
+//! Two modules are made of it, so that a shop's page does not load what pays: `page` for `guichet`, and with the feature
+//! `hosted` that of `guichet/hosted`.
 
 mod call;
-mod checkout;
-mod client;
+mod doors;
 mod error;
 mod fetch;
-mod hosted;
 mod inputs;
-mod instrument;
-mod intent_address;
-mod merchant;
 mod options;
-mod page;
 mod quotes;
 mod read;
-mod session;
 mod task;
-mod wait;
+
+#[cfg(feature = "hosted")]
+mod hosted;
+#[cfg(not(feature = "hosted"))]
+mod page;
 
 /// Small, and safe to make where there is one thread.
 #[global_allocator]

@@ -1,23 +1,23 @@
 //! The options of `createGuichet` and `openHostedCheckout`, read once.
 
+use super::doors;
 use super::error::{Stop, refuse_secret_key_in};
 use super::fetch::Wire;
-use super::page;
-use super::read::{any_text, at, list};
+use super::read::{Sort, any_text, at, is, list};
 use crate::flow::Base;
 use crate::values::Address;
+use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 /// The way to the service.
-pub(super) fn wire(options: &JsValue) -> Result<Wire, Stop> {
-    let base = at(options, "baseUrl");
-    if base.is_undefined() {
+pub(super) fn wire(options: &JsValue) -> Result<Rc<Wire>, Stop> {
+    if is(options, "baseUrl", Sort::Nothing) {
         return Err(Stop::field("baseUrl", "baseUrl is required: https://api.example.com, or a path of this origin."));
     }
-    let base = any_text(&base);
+    let base = any_text(&at(options, "baseUrl"));
     refuse_secret_key_in(&base)?;
-    match Base::new(&base, page::origin().as_deref()) {
-        Ok(base) => Ok(Wire { base, fetcher: at(options, "fetch"), on_call: at(options, "onCall") }),
+    match Base::new(&base, doors::origin().as_deref()) {
+        Ok(base) => Ok(Rc::new(Wire { base, fetcher: at(options, "fetch"), on_call: at(options, "onCall") })),
         Err(invalid) => Err(Stop::field("baseUrl", invalid.reason())),
     }
 }
@@ -25,6 +25,9 @@ pub(super) fn wire(options: &JsValue) -> Result<Wire, Stop> {
 /// A list of origins.
 pub(super) fn origins(options: &JsValue, name: &str) -> Result<Vec<String>, Stop> {
     let mut origins = Vec::new();
+    if !is(options, name, Sort::Nothing) && !is(options, name, Sort::List) {
+        return Err(Stop::field(name, "It is a list of origins: [\"https://pay.example.com\"]."));
+    }
     for origin in list(&at(options, name)) {
         let origin = any_text(&origin);
         refuse_secret_key_in(&origin)?;

@@ -1,39 +1,72 @@
 //! Reading a JavaScript value by name, and making one. Nothing here fails: what is not there is `undefined` or `None`.
 
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::js_sys::Array;
 
 #[wasm_bindgen(raw_module = "../doors.js")]
 extern "C" {
-    /// The member of this name, or by a path of names: `error.code`.
+    /// The member of this name, or by a path of names: `error.code`; of no name, the value itself.
     pub(super) fn at(value: &JsValue, path: &str) -> JsValue;
     /// The same where it is a text, or a number as JavaScript writes it.
     pub(super) fn text(value: &JsValue, path: &str) -> Option<String>;
+    /// The same where it is a number; NaN otherwise.
+    pub(super) fn number(value: &JsValue, path: &str) -> f64;
+    #[wasm_bindgen(js_name = is)]
+    fn is_of(value: &JsValue, path: &str, sort: u32) -> bool;
     /// The text that JavaScript makes of a value: an `URL` is its address.
     pub(super) fn any_text(value: &JsValue) -> String;
-    /// `None` for what JSON has no word for.
-    #[wasm_bindgen(catch)]
-    pub(super) fn json(value: &JsValue) -> Result<Option<String>, JsValue>;
-    #[wasm_bindgen(catch)]
-    pub(super) fn parsed(text: &str) -> Result<JsValue, JsValue>;
-    pub(super) fn milliseconds(date: &str) -> f64;
-    #[wasm_bindgen(variadic)]
-    fn object(names: &str, values: Array) -> JsValue;
+    fn object(names: &str, values: JsValue) -> JsValue;
+    fn empty() -> JsValue;
+    fn push(list: &JsValue, value: JsValue);
     pub(super) fn merged(under: &JsValue, over: &JsValue) -> JsValue;
+    /// How many members an array has; 0 where it is none.
+    fn count(value: &JsValue) -> u32;
+    fn item(value: &JsValue, index: u32) -> JsValue;
+    /// Whether a list holds this text; a list that is none, or is empty, holds all.
+    pub(super) fn has(list: &JsValue, text: &str) -> bool;
+}
+
+/// A promise. Only JavaScript waits for it.
+pub(super) type Promise = JsValue;
+
+/// What there is.
+#[derive(Clone, Copy)]
+pub(super) enum Sort {
+    /// `undefined` or `null`.
+    Nothing,
+    Text,
+    List,
+    Function,
+    #[cfg_attr(feature = "hosted", expect(dead_code, reason = "the doors number them in this order"))]
+    Object,
+    True,
+    False,
+}
+
+/// Whether a member is of this sort.
+pub(super) fn is(value: &JsValue, path: &str, sort: Sort) -> bool {
+    is_of(value, path, sort as u32)
 }
 
 /// An object of these names (with a space between) and values, without those that are undefined.
 pub(super) fn make<const N: usize>(names: &str, values: [JsValue; N]) -> JsValue {
-    object(names, gathered(&values))
+    made(names, &values)
 }
 
-fn gathered(values: &[JsValue]) -> Array {
-    values.iter().collect()
+#[inline(never)]
+fn made(names: &str, values: &[JsValue]) -> JsValue {
+    object(names, list_of(values.iter().cloned()))
+}
+
+/// An array of these.
+pub(super) fn list_of(values: impl Iterator<Item = JsValue>) -> JsValue {
+    let list = empty();
+    values.for_each(|value| push(&list, value));
+    list
 }
 
 /// The members of an array; none where it is not one.
-pub(super) fn list(value: &JsValue) -> Vec<JsValue> {
-    if Array::is_array(value) { Array::from(value).to_vec() } else { Vec::new() }
+pub(super) fn list(value: &JsValue) -> impl Iterator<Item = JsValue> {
+    (0..count(value)).map(move |index| item(value, index))
 }
 
 /// A text, or undefined.

@@ -9,6 +9,8 @@ pub struct Standing {
     pub status: IntentStatus,
     /// How many attempts were made, where the service says it.
     pub attempts: Option<String>,
+    /// What the customer has to do, as the service says it: `otp`, `redirect`.
+    pub next_action: Option<String>,
 }
 
 /// What to do after a charge whose answer was lost.
@@ -25,7 +27,7 @@ pub enum AfterLost {
 /// Compares what the intent was before a charge with what it is after its answer was lost.
 #[must_use]
 pub fn after_lost(before: &Standing, now: &Standing) -> AfterLost {
-    if now.status != IntentStatus::RequiresAction {
+    if now.status != IntentStatus::RequiresAction || now.next_action != before.next_action {
         return AfterLost::Follow;
     }
     match (&before.attempts, &now.attempts) {
@@ -55,6 +57,7 @@ mod tests {
         let standing = |status: &str, attempts: Option<&str>| Standing {
             status: IntentStatus::from(status.to_owned()),
             attempts: attempts.map(String::from),
+            next_action: None,
         };
         let before = standing("requires_action", Some("1"));
         let table = [
@@ -70,6 +73,11 @@ mod tests {
         for (now, expected) in table {
             assert_eq!(after_lost(&before, &now), expected, "{now:?}");
         }
+        // It asks for a code now, or no longer: what was sent has arrived.
+        let asking = Standing { next_action: Some("otp".into()), ..before.clone() };
+        assert_eq!(after_lost(&before, &asking), AfterLost::Follow);
+        assert_eq!(after_lost(&asking, &before), AfterLost::Follow);
+        assert_eq!(after_lost(&asking, &asking), AfterLost::SendAgain);
         let silent = standing("requires_action", None);
         assert_eq!(after_lost(&silent, &silent), AfterLost::Unclear);
     }

@@ -1,6 +1,6 @@
 //! What each way of paying costs, and whom. Figures are text, and integers where they are counted: no float holds money.
 
-use crate::values::{Amount, CardType, FeeBearer};
+use crate::values::{Amount, CardType, FeeBearer, digits};
 use std::cmp::Ordering;
 
 /// Who pays and gets what.
@@ -28,11 +28,11 @@ pub fn price(
 ) -> Result<Price, Unpriced> {
     match bearer {
         FeeBearer::Merchant => {
-            Ok(Price { customer_pays: amount.to_string(), merchant_gets: fee.and_then(|fee| less(amount, fee)) })
+            Ok(Price { customer_pays: amount.digits(), merchant_gets: fee.and_then(|fee| less(amount, fee)) })
         }
         FeeBearer::Customer => {
             let total = total_payable.filter(|total| Counted::read(total).is_some()).ok_or(Unpriced)?;
-            Ok(Price { customer_pays: total.to_owned(), merchant_gets: Some(amount.to_string()) })
+            Ok(Price { customer_pays: total.to_owned(), merchant_gets: Some(amount.digits()) })
         }
     }
 }
@@ -75,16 +75,21 @@ fn less(amount: Amount, fee: &str) -> Option<String> {
     let fee = Counted::read(fee)?;
     let decimals = fee.fraction.len();
     if decimals == 0 {
-        return Some(amount.units().checked_sub(fee.whole)?.to_string());
+        return amount.units().checked_sub(fee.whole).map(digits);
     }
     let scale = 10u64.checked_pow(u32::try_from(decimals).ok()?).filter(|_| decimals <= 4)?;
     let fee = fee.whole.checked_mul(scale)?.checked_add(fee.fraction.parse().ok()?)?;
-    let mut digits = amount.units().checked_mul(scale)?.checked_sub(fee)?.to_string();
-    while digits.len() <= decimals {
-        digits.insert(0, '0');
+    let mut left = digits(amount.units().checked_mul(scale)?.checked_sub(fee)?);
+    let mut after_the_point = Vec::with_capacity(decimals);
+    for _ in 0..decimals {
+        after_the_point.push(left.pop().unwrap_or('0'));
     }
-    digits.insert(digits.len() - decimals, '.');
-    Some(digits)
+    if left.is_empty() {
+        left.push('0');
+    }
+    left.push('.');
+    left.extend(after_the_point.into_iter().rev());
+    Some(left)
 }
 
 #[cfg(test)]

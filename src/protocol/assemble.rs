@@ -2,6 +2,8 @@
 
 use super::operation::Place;
 use super::{Method, Operation, Spec};
+use crate::platform::write_json;
+use crate::values::digits;
 use serde::Serialize;
 use serde::ser::{Impossible, SerializeStruct, Serializer};
 use std::fmt::{self, Display};
@@ -23,8 +25,7 @@ pub struct Request {
 /// # Errors
 /// A message for the operation's author: a field whose shape cannot travel where the spec puts it.
 pub fn assemble<O: Operation>(operation: &O) -> Result<Request, Unwritable> {
-    let spec = O::SPEC;
-    operation.serialize(Assembly { spec, path: spec.path.to_owned(), query: String::new(), body: String::new() })
+    operation.serialize(Assembly::new(const { &O::SPEC }))
 }
 
 /// Why an operation could not be written. A mistake of its description, found by its test.
@@ -47,10 +48,52 @@ impl serde::ser::Error for Unwritable {
 
 /// The request while its fields arrive. The only shape it takes is a struct.
 struct Assembly {
-    spec: Spec,
+    spec: &'static Spec,
     path: String,
     query: String,
     body: String,
+}
+
+impl Assembly {
+    #[inline(never)]
+    fn new(spec: &'static Spec) -> Self {
+        Self { spec, path: spec.path.to_owned(), query: String::new(), body: String::new() }
+    }
+
+    #[inline(never)]
+    fn put(&mut self, place: Place, name: &str, text: Option<String>) -> Result<(), Unwritable> {
+        match (place, text) {
+            (Place::Path, text) => {
+                // A parser takes `..` for a step up and drops an empty segment: the request would reach another operation.
+                let text = text.filter(|text| !["", ".", ".."].contains(&text.as_str())).ok_or(Unwritable)?;
+                let mut path = String::new();
+                // By segments: searching a text for a text weighs 6 KB in wasm.
+                for segment in self.path.split('/').skip(1) {
+                    path.push('/');
+                    if segment.strip_prefix('{').and_then(|segment| segment.strip_suffix('}')) == Some(name) {
+                        percent_encode(&mut path, &text);
+                    } else {
+                        path.push_str(segment);
+                    }
+                }
+                self.path = path;
+            }
+            (_, None) => {}
+            (Place::Query, Some(text)) => {
+                self.query.push(if self.query.is_empty() { '?' } else { '&' });
+                self.query.push_str(name);
+                self.query.push('=');
+                percent_encode(&mut self.query, &text);
+            }
+            (Place::Body, Some(json)) => {
+                self.body.push_str(if self.body.is_empty() { "{\"" } else { ",\"" });
+                self.body.push_str(name);
+                self.body.push_str("\":");
+                self.body.push_str(&json);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl SerializeStruct for Assembly {
@@ -58,39 +101,13 @@ impl SerializeStruct for Assembly {
     type Error = Unwritable;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Unwritable> {
-        match self.spec.place(name) {
-            Place::Path => {
-                // A parser takes `..` for a step up and drops an empty segment: the request would reach another operation.
-                let text = value.serialize(Plain)?.filter(|text| !["", ".", ".."].contains(&text.as_str())).ok_or(Unwritable)?;
-                let mut segment = String::new();
-                percent_encode(&mut segment, &text);
-                // By segments: searching a text for a text weighs 6 KB in wasm.
-                let is_its_place = |part: &str| part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) == Some(name);
-                let parts: Vec<&str> = self.path.split('/').map(|part| if is_its_place(part) { &segment } else { part }).collect();
-                self.path = parts.join("/");
-            }
-            Place::Query => {
-                if let Some(text) = value.serialize(Plain)? {
-                    self.query.push(if self.query.is_empty() { '?' } else { '&' });
-                    self.query.push_str(name);
-                    self.query.push('=');
-                    percent_encode(&mut self.query, &text);
-                }
-            }
-            Place::Body => {
-                let json = serde_json::to_string(value).map_err(|_| Unwritable)?;
-                if json != "null" {
-                    self.body.push(if self.body.is_empty() { '{' } else { ',' });
-                    self.body.push('"');
-                    self.body.push_str(name);
-                    self.body.push_str("\":");
-                    self.body.push_str(&json);
-                }
-            }
-        }
-        Ok(())
+        // Written once for each type of a field, so that all else is in `put`.
+        let place = self.spec.place(name);
+        let text = if place == Place::Body { write_json(value)? } else { value.serialize(Plain)? };
+        self.put(place, name, text)
     }
 
+    #[inline(never)]
     fn end(mut self) -> Result<Request, Unwritable> {
         let body = (!self.body.is_empty()).then(|| self.body + "}");
         self.path.push_str(&self.query);
@@ -124,14 +141,6 @@ macro_rules! refuse {
     )+};
 }
 
-macro_rules! numbers_as_text {
-    ($($method:ident: $kind:ty),+) => {$(
-        fn $method(self, value: $kind) -> Result<Option<String>, Unwritable> {
-            Ok(Some(value.to_string()))
-        }
-    )+};
-}
-
 impl Serializer for Plain {
     type Ok = Option<String>;
     type Error = Unwritable;
@@ -143,9 +152,18 @@ impl Serializer for Plain {
     type SerializeStruct = Impossible<Self::Ok, Unwritable>;
     type SerializeStructVariant = Impossible<Self::Ok, Unwritable>;
 
-    numbers_as_text! { serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
-    serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64, serialize_char: char }
-
+    fn serialize_u8(self, number: u8) -> Result<Option<String>, Unwritable> {
+        Ok(Some(digits(number.into())))
+    }
+    fn serialize_u16(self, number: u16) -> Result<Option<String>, Unwritable> {
+        Ok(Some(digits(number.into())))
+    }
+    fn serialize_u32(self, number: u32) -> Result<Option<String>, Unwritable> {
+        Ok(Some(digits(number.into())))
+    }
+    fn serialize_u64(self, number: u64) -> Result<Option<String>, Unwritable> {
+        Ok(Some(digits(number)))
+    }
     fn serialize_str(self, text: &str) -> Result<Option<String>, Unwritable> {
         Ok(Some(text.to_owned()))
     }
@@ -165,6 +183,12 @@ impl Serializer for Plain {
         Err(Unwritable)
     }
     refuse! {
+        serialize_bool(bool) -> Self::Ok;
+        serialize_i8(i8) -> Self::Ok;
+        serialize_i16(i16) -> Self::Ok;
+        serialize_i32(i32) -> Self::Ok;
+        serialize_i64(i64) -> Self::Ok;
+        serialize_char(char) -> Self::Ok;
         serialize_f32(f32) -> Self::Ok;
         serialize_f64(f64) -> Self::Ok;
         serialize_bytes(&[u8]) -> Self::Ok;

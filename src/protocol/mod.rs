@@ -11,7 +11,7 @@ mod role;
 
 pub(crate) use assemble::percent_encode;
 pub(crate) use envelope::lenient;
-pub use assemble::{Request, assemble};
+pub use assemble::{Request, Unwritable, assemble};
 pub use call::{Call, Patience, Seen, Step};
 pub use envelope::{Refusal, decode};
 pub use error::{Error, FieldError, Kind};

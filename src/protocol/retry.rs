@@ -40,7 +40,9 @@ pub fn after(repeat: Repeat, seen: &Seen, attempt: Attempt) -> Option<Duration> 
     };
     again.then(|| {
         let most = FIRST_PAUSE.saturating_mul(1 << attempt.number.saturating_sub(1).min(16)).min(LONGEST_PAUSE);
-        let drawn = most.mul_f64(f64::from(attempt.luck) / f64::from(u32::MAX));
+        // In whole milliseconds, since dividing by a float weighs more in wasm than the rest of this.
+        let most = u64::from(most.subsec_millis()) + most.as_secs() * 1000;
+        let drawn = Duration::from_millis(most * u64::from(attempt.luck) / u64::from(u32::MAX));
         at_least.map_or(drawn, |least| least.saturating_add(drawn))
     })
 }

@@ -33,10 +33,9 @@ impl Address {
     /// [`Invalid`] says which rule the text breaks. It never repeats the text, which may carry a secret.
     pub fn new(text: &str) -> Result<Self, Invalid> {
         check_text(text)?;
-        let parts = read_address(text)
-            .ok_or(Invalid::because("The address is not an absolute address: https://example.com/path."))?;
+        let parts = read_address(text).ok_or(Invalid::because(NOT_ABSOLUTE))?;
         if parts.has_userinfo {
-            return Err(Invalid::because("The address may hold no user name and no password."));
+            return Err(Invalid::because(NO_USER));
         }
         match parts.protocol.as_str() {
             "https:" => {}
@@ -72,38 +71,42 @@ impl fmt::Debug for Address {
 
 /// The rules on the text alone: an absolute address with an authority, of at most 2,048 characters.
 fn check_text(text: &str) -> Result<(), Invalid> {
-    if text.is_empty() {
-        return Err(Invalid::because("The address is empty."));
-    }
-    if text.chars().count() > 2048 {
-        return Err(Invalid::because("The address is longer than 2,048 characters."));
-    }
-    if text.chars().any(|c| c < ' ' || c == '\u{7f}') {
-        return Err(Invalid::because("The address holds a control character."));
-    }
-    if text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace) {
-        return Err(Invalid::because("The address begins or ends with a space."));
-    }
-    if text.contains('\\') {
-        return Err(Invalid::because("The address holds a backslash."));
-    }
-    // A parser reads `https:host` and `https:///host` as if the slashes were right; an honest address has two.
-    let authority = text.split_once(':').and_then(|(_, rest)| rest.strip_prefix("//")).unwrap_or_default();
-    if authority.is_empty() || authority.starts_with(['/', '?', '#']) {
-        return Err(Invalid::because("The address is not an absolute address: https://example.com/path."));
-    }
-    // Said of the text, since a parser drops an empty user name (`https://@host`).
-    if authority.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@')) {
-        return Err(Invalid::because("The address may hold no user name and no password."));
-    }
-    Ok(())
+    let said = if text.is_empty() {
+        "The address is empty."
+    } else if text.chars().count() > 2048 {
+        "The address is longer than 2,048 characters."
+    } else if text.bytes().any(|b| b < b' ' || b == 0x7f) {
+        "The address holds a control character."
+    } else if text.trim().len() != text.len() {
+        "The address begins or ends with a space."
+    } else if text.bytes().any(|b| b == b'\\') {
+        "The address holds a backslash."
+    } else {
+        // A parser reads `https:host` and `https:///host` as if the slashes were right; an honest address has two.
+        let after_the_scheme = || text.bytes().skip_while(|b| *b != b':').skip(1);
+        let mut authority = after_the_scheme().skip(2).take_while(|b| !b"/?#".contains(b)).peekable();
+        let has_slashes = after_the_scheme().take(2).eq(*b"//");
+        if !has_slashes || authority.peek().is_none() {
+            NOT_ABSOLUTE
+        } else if authority.any(|b| b == b'@') {
+            // Said of the text, since a parser drops an empty user name (`https://@host`).
+            NO_USER
+        } else {
+            return Ok(());
+        }
+    };
+    Err(Invalid::because(said))
 }
+
+const NOT_ABSOLUTE: &str = "The address is not an absolute address: https://example.com/path.";
+const NO_USER: &str = "The address may hold no user name and no password.";
 
 /// `localhost`, 127.0.0.0/8 and `[::1]`, as the parser writes them.
 pub(crate) fn is_loopback(hostname: &str) -> bool {
     hostname == "localhost"
         || hostname == "[::1]"
-        || hostname.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+        // A host of digits and points alone is an IPv4 address, which the parser has written out.
+        || hostname.strip_prefix("127.").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
 }
 
 /// The address of a service as requests are appended to it: without `/v1`, which every request has, and without a slash

@@ -34,6 +34,25 @@ impl Amount {
     pub fn units(self) -> u64 {
         self.0
     }
+
+    /// The amount as it is written: its digits.
+    #[must_use]
+    pub fn digits(self) -> String {
+        digits(self.0)
+    }
+}
+
+/// A number in digits. The library's own formatting would weigh more in wasm than all that is formatted there.
+pub(crate) fn digits(mut number: u64) -> String {
+    let mut reversed = Vec::new();
+    loop {
+        reversed.push(b'0' + (number % 10) as u8);
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    reversed.into_iter().rev().map(char::from).collect()
 }
 
 impl fmt::Display for Amount {
@@ -51,7 +70,7 @@ impl std::str::FromStr for Amount {
 
 impl Serialize for Amount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(&self.digits())
     }
 }
 

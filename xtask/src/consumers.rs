@@ -56,7 +56,7 @@ fn publint(tarball: &Path, newest: &Tools) -> Result<()> {
 /// otherwise, and is no module.
 fn attw(tarball: &Path, newest: &Tools) -> Result<()> {
     let how =
-        ["--profile", "esm-only", "--no-emoji", "--no-color", "--exclude-entrypoints", "./core/guichet_core_bg.wasm"];
+        ["--profile", "esm-only", "--no-emoji", "--no-color", "--exclude-entrypoints", "./core/guichet_core_bg.wasm", "./core/guichet_hosted_bg.wasm"];
     quietly(newest.node("@arethetypeswrong/cli", "attw")?.arg(tarball).args(how)).map(drop)
 }
 

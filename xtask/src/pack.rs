@@ -18,8 +18,10 @@ use crate::npm::{self, Tools, quietly};
 use crate::steps::Steps;
 use crate::{inline, setup, shrink, size};
 
-/// The stem of the wasm and its glue: `core/guichet_core.js`, `core/guichet_core_bg.wasm`.
+/// The stem of the wasm and its glue: `core/guichet_core.js`, `core/guichet_core_bg.wasm`; and of those of the hosted
+/// page, so that a shop's page does not load what pays.
 const CORE: &str = "guichet_core";
+const HOSTED: &str = "guichet_hosted";
 
 pub fn verb(args: &[String]) -> Result<()> {
     let mut steps = Steps::begin();
@@ -102,9 +104,17 @@ impl Packed {
 struct Core {
     version: String,
     wasm: Vec<u8>,
+    hosted: Vec<u8>,
 }
 
 fn build_wasm() -> Result<Core> {
+    let hosted = build_module(&["--features=hosted"])?.0;
+    let (wasm, version) = build_module(&[])?;
+    Ok(Core { version, wasm, hosted })
+}
+
+/// One module of the package, and the crate's version.
+fn build_module(features: &[&str]) -> Result<(Vec<u8>, String)> {
     let built = cargo::build(
         cargo([
             "rustc",
@@ -115,12 +125,13 @@ fn build_wasm() -> Result<Core> {
             "--crate-type=cdylib",
             "--message-format=json-render-diagnostics",
         ])
+        .args(features)
         .env("CARGO_ENCODED_RUSTFLAGS", without_folders()),
     )?;
     for artifact in built {
         let is_wasm = |file: &&PathBuf| file.extension().is_some_and(|ending| ending == "wasm");
         if let Some(file) = artifact.files.iter().find(is_wasm) {
-            return Ok(Core { wasm: read(file)?, version: artifact.version });
+            return Ok((read(file)?, artifact.version));
         }
     }
     bail!("cargo built no .wasm of the package `guichet`");
@@ -159,12 +170,15 @@ impl Core {
             fs::write(&manifest, with_version(&text, &self.version)?)?;
         }
         let core = fresh.join("core");
-        self.bind(&core)?;
-        if let Some(tools) = optimizer {
-            optimize(tools, &core.join(format!("{CORE}_bg.wasm")))?;
+        for (name, wasm, inlined) in [(CORE, &self.wasm, "inline.js"), (HOSTED, &self.hosted, "inline_hosted.js")] {
+            bind(name, wasm, &core)?;
+            let file = core.join(format!("{name}_bg.wasm"));
+            if let Some(tools) = optimizer {
+                optimize(tools, &file)?;
+            }
+            fs::write(core.join(inlined), inline::module(&read(&file)?))?;
         }
         let wasm = read(&core.join(format!("{CORE}_bg.wasm")))?;
-        fs::write(core.join("inline.js"), inline::module(&wasm))?;
 
         swap(&fresh, &place)?;
         let made = if optimizer.is_some() { WHOLE } else { QUICK };
@@ -172,32 +186,12 @@ impl Core {
         Ok((Packed { place }, true))
     }
 
-    /// Writes the glue and the wasm that goes with it.
-    fn bind(&self, core: &Path) -> Result<()> {
-        Bindgen::new()
-            .input_module(CORE, shrink::silence_defects(&self.wasm)?)
-            .web(true)?
-            // The entries say where the wasm is. An address in the glue would make
-            // bundlers emit the file a second time, for the entry that carries it inside.
-            .omit_default_module_path(true)
-            // The types are hand-written: generated ones are looser than what is promised.
-            .typescript(false)
-            .remove_name_section(true)
-            .remove_producers_section(true)
-            .generate(core)
-            .context("the glue could not be generated")?;
-        let (wasm, glue) = (core.join(format!("{CORE}_bg.wasm")), core.join(format!("{CORE}.js")));
-        let (short_wasm, short_glue) =
-            shrink::shorten_names(&read(&wasm)?, &shrink::without_waiting_load(&fs::read_to_string(&glue)?))?;
-        fs::write(wasm, short_wasm)?;
-        Ok(fs::write(glue, short_glue)?)
-    }
-
     /// Changes whenever the package would: the wasm, the template, xtask itself.
     fn stamp(&self, template: &Path) -> Result<u64> {
         let mut hasher = DefaultHasher::new();
         self.version.hash(&mut hasher);
         self.wasm.hash(&mut hasher);
+        self.hosted.hash(&mut hasher);
         for file in files(template)? {
             file.strip_prefix(template)?.hash(&mut hasher);
             read(&file)?.hash(&mut hasher);
@@ -207,6 +201,27 @@ impl Core {
         xtask.modified()?.hash(&mut hasher);
         Ok(hasher.finish())
     }
+}
+
+/// Writes the glue of a module and the wasm that goes with it.
+fn bind(name: &str, wasm: &[u8], core: &Path) -> Result<()> {
+    Bindgen::new()
+        .input_module(name, shrink::silence_defects(wasm)?)
+        .web(true)?
+        // The entries say where the wasm is. An address in the glue would make
+        // bundlers emit the file a second time, for the entry that carries it inside.
+        .omit_default_module_path(true)
+        // The types are hand-written: generated ones are looser than what is promised.
+        .typescript(false)
+        .remove_name_section(true)
+        .remove_producers_section(true)
+        .generate(core)
+        .context("the glue could not be generated")?;
+    let (wasm, glue) = (core.join(format!("{name}_bg.wasm")), core.join(format!("{name}.js")));
+    let (short_wasm, short_glue) =
+        shrink::shorten_names(&read(&wasm)?, &shrink::without_waiting_load(&fs::read_to_string(&glue)?))?;
+    fs::write(wasm, short_wasm)?;
+    Ok(fs::write(glue, short_glue)?)
 }
 
 /// Makes a wasm as small as wasm-opt can. What it may use of WebAssembly it reads in the file itself.

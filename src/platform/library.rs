@@ -1,6 +1,9 @@
-//! Reading an address by the URL Standard, with the `url` library.
+//! What the well-kept libraries do where their weight does not matter: reading an address by the URL Standard, and
+//! writing JSON.
 
+use crate::protocol::Unwritable;
 use crate::values::Parts;
+use serde::Serialize;
 
 /// What the parser says of an address; `None` when it is none.
 pub(crate) fn read_address(text: &str) -> Option<Parts> {
@@ -11,6 +14,12 @@ pub(crate) fn read_address(text: &str) -> Option<Parts> {
         origin: url.origin().ascii_serialization(),
         has_userinfo: !url.username().is_empty() || url.password().is_some(),
     })
+}
+
+/// A value as JSON; `None` where it is absent.
+pub(crate) fn write_json<T: Serialize + ?Sized>(value: &T) -> Result<Option<String>, Unwritable> {
+    let json = serde_json::to_string(value).map_err(|_| Unwritable)?;
+    Ok((json != "null").then_some(json))
 }
 
 /// The origin that a text is, as browsers write it: a slash at its end and capitals in its host are mended. `None` for what

@@ -1,15 +1,15 @@
 //! What the customer typed on the hosted page. A phone or a card is taken as people write it.
 
-use super::error::Stop;
-use super::inputs::Inputs;
-use super::read::{at, text};
+use crate::browser::error::Stop;
+use crate::browser::inputs::Inputs;
+use crate::browser::read::{at, text};
 use crate::flow::tidy_phone;
 use crate::operations::{Card, Instrument};
 use crate::values::{Invalid, Phone};
 use wasm_bindgen::JsValue;
 
 /// `{type: "mobile_money", phone}` or `{type: "card", card: {number, exp_month, exp_year, cvc}}`
-pub(super) fn instrument(given: &JsValue) -> Result<Instrument, Stop> {
+pub(super) fn read(given: &JsValue) -> Result<Instrument, Stop> {
     match text(given, "type").as_deref() {
         Some("mobile_money") => {
             let mut inputs = Inputs::of(given);
@@ -35,6 +35,12 @@ pub(super) fn instrument(given: &JsValue) -> Result<Instrument, Stop> {
         }
         _ => Err(Stop::field("type", "It is mobile_money or card.")),
     }
+}
+
+/// The code that the customer was sent, as they type it.
+pub(super) fn one_time_code(given: &JsValue) -> Result<String, Stop> {
+    let code: String = text(given, "").unwrap_or_default().chars().filter(|c| !c.is_whitespace()).collect();
+    if code.is_empty() { Err(Stop::field("otp", "It is the code that the customer was sent.")) } else { Ok(code) }
 }
 
 fn digits(text: &str, least: usize, most: usize, otherwise: &'static str) -> Result<String, Invalid> {

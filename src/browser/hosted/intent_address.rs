@@ -1,23 +1,23 @@
 //! Which intent a hosted page is about, and its client secret: taken out of the address before anything is sent.
 
-use super::error::{Stop, refuse_secret_key, refuse_secret_key_in};
-use super::page;
-use super::read::{any_text, make, maybe, merged, text};
+use crate::browser::doors;
+use crate::browser::error::{Stop, refuse_secret_key, refuse_secret_key_in};
+use crate::browser::read::{Sort, any_text, is, make, maybe, merged, text};
 use crate::flow::open;
 use crate::values::{ClientSecret, IntentId};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::js_sys::Function;
 
 /// Reads the option `intent`: an address, an object with `id` and `client_secret`, or a function from the page's address
 /// to one of these.
 pub(super) fn read(given: &JsValue) -> Result<(IntentId, ClientSecret), Stop> {
-    let given = match given.dyn_ref::<Function>() {
-        Some(function) => &function.call1(&JsValue::UNDEFINED, &page::href().into())?,
-        None => given,
+    let given = if is(given, "", Sort::Function) {
+        doors::made_by(given, &doors::href().into())?
+    } else {
+        given.clone()
     };
-    let (id, secret) = match (text(given, "id"), text(given, "client_secret")) {
+    let (id, secret) = match (text(&given, "id"), text(&given, "client_secret")) {
         (Some(id), Some(secret)) => (Some(id), Some(secret)),
-        _ => of_address(&any_text(given))?,
+        _ => of_address(&any_text(&given))?,
     };
     let (Some(id), Some(secret)) = (id.and_then(|id| IntentId::new(id).ok()), secret) else {
         return Err(Stop::field("intent", "The address names no payment intent, or not its client secret."));
@@ -31,14 +31,14 @@ pub(super) fn read(given: &JsValue) -> Result<(IntentId, ClientSecret), Stop> {
 fn of_address(address: &str) -> Result<(Option<String>, Option<String>), Stop> {
     refuse_secret_key_in(address)?;
     let opened = open(address);
-    if page::href().as_deref() != Some(address) {
+    if doors::href().as_deref() != Some(address) {
         return Ok((opened.id, opened.client_secret));
     }
-    let state = page::state();
+    let state = doors::state();
     match opened.client_secret {
         Some(secret) => {
             let kept = make("id client_secret", [maybe(opened.id.as_deref()), secret.as_str().into()]);
-            page::rewrite(&merged(&state, &make("guichet", [kept])), &opened.clean)?;
+            doors::rewrite(&merged(&state, &make("guichet", [kept])), &opened.clean)?;
             Ok((opened.id, Some(secret)))
         }
         None if text(&state, "guichet.id") == opened.id => Ok((opened.id, text(&state, "guichet.client_secret"))),

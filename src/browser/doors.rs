@@ -1,0 +1,76 @@
+//! The doors that JavaScript opens (`pkg-template/doors.js`).
+
+use super::read::Promise;
+use std::time::Duration;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(raw_module = "../doors.js")]
+extern "C" {
+    /// How a request to the service is sent: no cookie, no referrer, no redirect followed, and no header but these two.
+    pub(super) fn to_service(method: &str, bearer: Option<&str>, body: Option<&str>) -> JsValue;
+    pub(super) fn exchange(fetcher: &JsValue, url: &str, init: &JsValue, ms: f64) -> Promise;
+    fn pause(ms: f64, wakes: bool) -> Promise;
+    pub(super) fn tell(listener: &JsValue, value: &JsValue);
+    /// Tells `onCall` of one request that has ended.
+    pub(super) fn told(listener: &JsValue, operation: &str, attempt: u32, ms: f64, answer: &JsValue, error: &JsValue);
+    #[wasm_bindgen(js_name = now)]
+    fn now_ms() -> f64;
+    pub(super) fn luck() -> u32;
+    pub(super) fn origin() -> Option<String>;
+    pub(super) fn href() -> Option<String>;
+    #[wasm_bindgen(catch)]
+    pub(super) fn go(address: &str) -> Result<(), JsValue>;
+    pub(super) fn state() -> JsValue;
+    #[wasm_bindgen(catch)]
+    pub(super) fn rewrite(state: &JsValue, address: &str) -> Result<(), JsValue>;
+}
+
+#[cfg(feature = "hosted")]
+#[wasm_bindgen(raw_module = "../doors.js")]
+extern "C" {
+    #[wasm_bindgen(catch)]
+    pub(super) fn replace(address: &str) -> Result<(), JsValue>;
+    /// What a function of the page's makes of a value.
+    #[wasm_bindgen(catch)]
+    pub(super) fn made_by(function: &JsValue, value: &JsValue) -> Result<JsValue, JsValue>;
+}
+
+#[cfg(not(feature = "hosted"))]
+#[wasm_bindgen(raw_module = "../doors.js")]
+extern "C" {
+    /// How a request to the merchant's own server is sent: with its cookies, and with the page's headers under ours.
+    #[wasm_bindgen(catch)]
+    pub(super) fn to_merchant(
+        method: &str,
+        body: Option<&str>,
+        theirs: &JsValue,
+        locale: &JsValue,
+    ) -> Result<JsValue, JsValue>;
+    /// The values of its headers, a line each.
+    pub(super) fn said(init: &JsValue) -> String;
+    pub(super) fn ask(functions: &JsValue, name: &str, given: &JsValue, ms: f64) -> Promise;
+    pub(super) fn shown_again() -> Promise;
+    /// `None` for what JSON has no word for.
+    #[wasm_bindgen(catch)]
+    pub(super) fn json(value: &JsValue) -> Result<Option<String>, JsValue>;
+    pub(super) fn milliseconds(date: &str) -> f64;
+    pub(super) fn keep(key: &str, value: &JsValue);
+    pub(super) fn kept(key: &str) -> JsValue;
+    /// The device's own clock, in milliseconds since 1970.
+    pub(super) fn today() -> f64;
+}
+
+/// Now, on the page's monotonic clock.
+pub(super) fn now() -> Duration {
+    Duration::from_millis(now_ms() as u64)
+}
+
+/// Milliseconds, as JavaScript counts them.
+pub(super) fn ms(time: Duration) -> f64 {
+    time.as_secs() as u32 as f64 * 1000.0 + f64::from(time.subsec_millis())
+}
+
+/// Waits this long; with `wakes`, or until the page is back online or back in sight.
+pub(super) fn sleep(time: Duration, wakes: bool) -> Promise {
+    pause(ms(time), wakes)
+}

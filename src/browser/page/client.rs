@@ -1,0 +1,159 @@
+//! What `createGuichet` makes once the wasm is there.
+
+use super::merchant::Merchant;
+use super::session::{Renew, Revoke, Session, Validate, WithSession};
+use super::{checkout, wait};
+use crate::browser::call::How;
+use crate::browser::error::Stop;
+use crate::browser::fetch::{Ready, Wire, data_of, send};
+use crate::browser::inputs::Inputs;
+use crate::browser::options;
+use crate::browser::quotes::{Asks, Sale, quotes};
+use crate::browser::read::{Sort, text};
+use crate::browser::task::{Answer, Flow, Next, Task, Work, flights};
+use crate::operations::ListPaymentMethods;
+use crate::protocol::NoCredential;
+use crate::values::Country;
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+
+/// The client of one page.
+#[wasm_bindgen]
+pub struct Client(Rc<Inner>);
+
+/// All that a call needs.
+pub(super) struct Inner {
+    pub(super) wire: Rc<Wire>,
+    pub(super) merchant: Merchant,
+    pub(super) session: Session,
+    pub(super) checkout_origins: Vec<String>,
+    /// What is under way and may be joined: a renewal, a checkout.
+    pub(super) flights: JsValue,
+    /// Whether methods and fees are asked for with the session's token.
+    reads_with_session: bool,
+}
+
+#[wasm_bindgen]
+impl Client {
+    /// Reads the options; nothing is sent. `tell` hears each change of the session's state, `say` tells the other tabs.
+    #[wasm_bindgen(constructor)]
+    pub fn new(given: &JsValue, tell: JsValue, say: JsValue) -> Result<Client, JsValue> {
+        let wire = options::wire(given)?;
+        let merchant = Merchant::read(given)?;
+        let mut checkout_origins = options::origins(given, "checkoutOrigins")?;
+        if checkout_origins.is_empty() {
+            checkout_origins.push(wire.base.origin().to_owned());
+        }
+        let reads_with_session = match text(given, "publicReads").as_deref() {
+            Some("none") => false,
+            None | Some("session") => merchant.has("session"),
+            _ => return Err(Stop::field("publicReads", "It is \"session\" or \"none\".").into()),
+        };
+        Ok(Self(Rc::new(Inner {
+            wire,
+            merchant,
+            session: Session::new(tell, say),
+            checkout_origins,
+            flights: flights(),
+            reads_with_session,
+        })))
+    }
+
+    /// One call by its name, with its first argument and how it is to go.
+    pub fn call(&self, name: &str, first: JsValue, how: JsValue) -> Result<Task, JsValue> {
+        let inner = Rc::clone(&self.0);
+        let asked = How::read(&how)?;
+        let work: Work = match name {
+            "validate" => Box::new(Validate::new(inner, asked)),
+            "renew" => Box::new(Renew::new(inner)),
+            "revoke" => Box::new(Revoke::new(inner, asked)),
+            "payment_methods" => payment_methods(inner, &first, asked)?,
+            "fee" => fee(inner, &first, asked)?,
+            "quotes" => quotes(Rc::new(inner), &first, asked)?,
+            "checkout" => checkout::checkout(inner, first, &how, asked)?,
+            _ => Box::new(wait::Wait::new(inner, first, &how, asked)?),
+        };
+        Ok(Task::new(work))
+    }
+
+    /// Who has come back to this page, or `null`.
+    pub fn returned(&self) -> JsValue {
+        checkout::returned()
+    }
+
+    /// Where the session stands.
+    pub fn state(&self) -> String {
+        self.0.session.state().as_str().to_owned()
+    }
+
+    /// When the session ends, in milliseconds since 1970; NaN where it is not known.
+    pub fn expires_at(&self) -> f64 {
+        self.0.session.expires_at()
+    }
+
+    /// Whose session it is.
+    pub fn email(&self) -> Option<String> {
+        self.0.session.email()
+    }
+
+    /// The name of the channel that the tabs of this service's clients share.
+    pub fn channel(&self) -> String {
+        self.0.wire.base.with("#guichet")
+    }
+
+    /// Hears a word of another tab.
+    pub fn hear(&self, word: &str) {
+        self.0.session.hear(&self.0.flights, word);
+    }
+}
+
+/// Methods and fees may be asked for by anyone; the client asks with what it has.
+impl Asks for Rc<Inner> {
+    fn ask(&self, ready: Ready<NoCredential>, how: How) -> Result<Work, Stop> {
+        if self.reads_with_session {
+            Ok(Box::new(WithSession::new(self, ready.with(), how)))
+        } else {
+            send(&self.wire, &ready, &NoCredential, how)
+        }
+    }
+}
+
+fn payment_methods(inner: Rc<Inner>, given: &JsValue, how: How) -> Result<Work, Stop> {
+    let mut inputs = Inputs::of(given);
+    let mut operation = ListPaymentMethods::new();
+    operation.country_code = inputs.optional("country_code", |text| Country::new(text));
+    if inputs.is_refused() {
+        return Err(inputs.refused());
+    }
+    Reading::of(inner, Ready::new(&operation)?, Sort::List, how)
+}
+
+fn fee(inner: Rc<Inner>, given: &JsValue, how: How) -> Result<Work, Stop> {
+    match Sale::read(Rc::new(Rc::clone(&inner)), given, how, true)? {
+        (sale, Some(method), card_type) => Reading::of(inner, sale.fee(&method, card_type)?, Sort::Object, how),
+        _ => Err(Stop::field("payment_method", "It is required.")),
+    }
+}
+
+/// Asks, and gives what the answer holds.
+struct Reading {
+    ask: Option<Work>,
+    name: &'static str,
+    sort: Sort,
+}
+
+impl Reading {
+    fn of(inner: Rc<Inner>, ready: Ready<NoCredential>, sort: Sort, how: How) -> Result<Work, Stop> {
+        let name = ready.name();
+        Ok(Box::new(Self { ask: Some(inner.ask(ready, how)?), name, sort }))
+    }
+}
+
+impl Flow for Reading {
+    fn step(&mut self, came: Answer) -> Result<Next, Stop> {
+        match self.ask.take() {
+            Some(work) => Ok(Next::Call(work)),
+            None => data_of(&came?, self.sort, self.name).map(Next::Done),
+        }
+    }
+}
