@@ -30,7 +30,7 @@ impl How {
     }
 
     fn lasting(timeout: Duration) -> Self {
-        Self { timeout, until: now() + timeout }
+        Self { timeout, until: now().saturating_add(timeout) }
     }
 
     /// The same, beginning now.
@@ -41,7 +41,7 @@ impl How {
     /// The same, and no longer than this.
     #[cfg(not(feature = "hosted"))]
     pub(super) fn at_most(self, time: Duration) -> Self {
-        Self { until: self.until.min(now() + time), ..self }
+        Self { until: self.until.min(now().saturating_add(time)), ..self }
     }
 
     pub(super) fn left(self) -> Duration {

@@ -51,12 +51,16 @@ impl Sale {
             inputs.needs("currency");
         }
         inputs.needs("amount");
-        let method = inputs.optional("payment_method", |text| MethodCode::new(text));
         let currency = inputs.optional("currency", |text| Currency::new(text));
         let amount = inputs.optional("amount", Amount::new);
         let bearer = inputs.optional("fee_bearer", |text| text.parse::<FeeBearer>());
         let country = inputs.optional("country_code", |text| Country::new(text));
-        let card_type = inputs.optional("card_type", |text| text.parse::<CardType>());
+        // Quotes are asked with an intent's own object too, whose `payment_method` is another thing.
+        let (mut method, mut card_type) = (None, None);
+        if of_a_method {
+            method = inputs.optional("payment_method", |text| MethodCode::new(text));
+            card_type = inputs.optional("card_type", |text| text.parse::<CardType>());
+        }
         let (false, Some(amount)) = (inputs.is_refused(), amount) else { return Err(inputs.refused()) };
         let (currency, bearer) = (currency.unwrap_or_default(), bearer.unwrap_or_default());
         Ok((Self { asks, how, amount, currency, bearer, country }, method, card_type.unwrap_or_default()))

@@ -1,12 +1,14 @@
 //! The parts of an address as text. Nothing here asks a parser: what is kept is kept as it was written.
 
+use crate::values::{cut, parts};
+
 /// What precedes the query, the query without its `?`, the fragment without its `#`.
 pub(super) fn split(address: &str) -> (&str, Option<&str>, Option<&str>) {
-    let (rest, fragment) = match address.split_once('#') {
+    let (rest, fragment) = match cut(address, b'#') {
         Some((rest, fragment)) => (rest, Some(fragment)),
         None => (address, None),
     };
-    match rest.split_once('?') {
+    match cut(rest, b'?') {
         Some((before, query)) => (before, Some(query), fragment),
         None => (rest, None, fragment),
     }
@@ -30,7 +32,7 @@ pub(super) fn join(before: &str, query: &str, fragment: Option<&str>) -> String 
 /// with a second `?`: such a `?` separates too, where one of `names` follows it.
 pub(super) fn pieces<'a>(query: &'a str, names: &[&str]) -> Vec<&'a str> {
     let mut found = Vec::new();
-    for mut piece in query.split('&') {
+    for mut piece in parts(query, b'&') {
         while let Some((before, after)) = second_query(piece, names) {
             found.push(before);
             piece = after;
@@ -41,7 +43,7 @@ pub(super) fn pieces<'a>(query: &'a str, names: &[&str]) -> Vec<&'a str> {
 }
 
 fn second_query<'a>(piece: &'a str, names: &[&str]) -> Option<(&'a str, &'a str)> {
-    piece.match_indices('?').find_map(|(at, _)| {
+    piece.bytes().enumerate().filter(|(_, byte)| *byte == b'?').find_map(|(at, _)| {
         let (before, after) = (piece.get(..at)?, piece.get(at + 1..)?);
         names.contains(&name(after)).then_some((before, after))
     })
@@ -49,13 +51,13 @@ fn second_query<'a>(piece: &'a str, names: &[&str]) -> Option<(&'a str, &'a str)
 
 /// The name of a piece.
 pub(super) fn name(piece: &str) -> &str {
-    piece.split_once('=').map_or(piece, |(name, _)| name)
+    cut(piece, b'=').map_or(piece, |(name, _)| name)
 }
 
 /// The value of the last piece of this name: what was appended last is said last.
 pub(super) fn value(pieces: &[&str], wanted: &str) -> Option<String> {
     let piece = pieces.iter().rev().find(|piece| name(piece) == wanted)?;
-    let (_, value) = piece.split_once('=')?;
+    let (_, value) = cut(piece, b'=')?;
     Some(decode(value)).filter(|value| !value.is_empty())
 }
 

@@ -1,6 +1,6 @@
 //! What each way of paying costs, and whom. Figures are text, and integers where they are counted: no float holds money.
 
-use crate::values::{Amount, CardType, FeeBearer, digits};
+use crate::values::{Amount, CardType, FeeBearer, cut, digits};
 use std::cmp::Ordering;
 
 /// Who pays and gets what.
@@ -63,7 +63,7 @@ struct Counted<'a> {
 
 impl<'a> Counted<'a> {
     fn read(text: &'a str) -> Option<Self> {
-        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let (whole, fraction) = cut(text, b'.').unwrap_or((text, ""));
         let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
         (digits(whole) && digits(fraction)).then_some(())?;
         Some(Self { whole: whole.parse().ok()?, fraction: fraction.trim_end_matches('0') })

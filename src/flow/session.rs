@@ -51,7 +51,7 @@ impl Lifetime {
     pub fn new(now: Duration, left: Option<f64>) -> Self {
         let left =
             left.filter(|left| left.is_finite()).map(|left| Duration::from_millis(left.max(0.0) as u64).min(LONGEST));
-        Self { ends_at: left.filter(|left| *left >= MARGIN).map(|left| now + left) }
+        Self { ends_at: left.filter(|left| *left >= MARGIN).map(|left| now.saturating_add(left)) }
     }
 
     /// Where it stands at `now`.

@@ -59,18 +59,18 @@ impl OutcomeState {
 /// How long to wait after so many looks (from 1): a second, growing by half each time, ten at most.
 #[must_use]
 pub fn pause(looks: u32) -> Duration {
-    let mut pause = Duration::from_secs(1);
+    let mut pause = 1_000;
     for _ in 1..looks.min(10) {
-        pause = pause * 3 / 2;
+        pause += pause / 2;
     }
-    pause.min(Duration::from_secs(10))
+    Duration::from_millis(pause.min(10_000))
 }
 
 /// The same where only so much time is left: the last looks come closer together, so that one falls near the end.
 /// `None` when there is no use in another.
 #[must_use]
 pub fn pause_within(looks: u32, left: Duration) -> Option<Duration> {
-    (left > Duration::from_millis(250)).then(|| pause(looks).min(left * 3 / 4))
+    (left > Duration::from_millis(250)).then(|| pause(looks).min(left.saturating_sub(left / 4)))
 }
 
 #[cfg(test)]

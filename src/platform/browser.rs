@@ -2,7 +2,7 @@
 //! libraries' tables and formatting would weigh more than the whole client.
 
 use crate::protocol::Unwritable;
-use crate::values::{Parts, digits};
+use crate::values::{Parts, digits, parts};
 use serde::Serialize;
 use serde::ser::{Impossible, SerializeStruct, Serializer};
 use wasm_bindgen::prelude::*;
@@ -16,7 +16,7 @@ extern "C" {
 /// What the parser says of an address; `None` when it is none.
 pub(crate) fn read_address(text: &str) -> Option<Parts> {
     let said = address_parts(text)?;
-    let mut lines = said.split('\n').map(String::from);
+    let mut lines = parts(&said, b'\n').map(String::from);
     Some(Parts {
         protocol: lines.next()?,
         hostname: lines.next()?,

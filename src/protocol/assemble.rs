@@ -3,7 +3,7 @@
 use super::operation::Place;
 use super::{Method, Operation, Spec};
 use crate::platform::write_json;
-use crate::values::digits;
+use crate::values::{digits, parts};
 use serde::Serialize;
 use serde::ser::{Impossible, SerializeStruct, Serializer};
 use std::fmt::{self, Display};
@@ -68,7 +68,7 @@ impl Assembly {
                 let text = text.filter(|text| !["", ".", ".."].contains(&text.as_str())).ok_or(Unwritable)?;
                 let mut path = String::new();
                 // By segments: searching a text for a text weighs 6 KB in wasm.
-                for segment in self.path.split('/').skip(1) {
+                for segment in parts(&self.path, b'/').skip(1) {
                     path.push('/');
                     if segment.strip_prefix('{').and_then(|segment| segment.strip_suffix('}')) == Some(name) {
                         percent_encode(&mut path, &text);

@@ -54,6 +54,24 @@ impl fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
+/// A text before and after the first of an ASCII character. The library's searching and slicing would weigh more in
+/// wasm than all that is searched there, by the messages of its panics.
+pub(crate) fn cut(text: &str, at: u8) -> Option<(&str, &str)> {
+    let place = text.bytes().position(|byte| byte == at)?;
+    Some((text.get(..place)?, text.get(place + 1..)?))
+}
+
+/// The parts of a text between an ASCII character.
+pub(crate) fn parts(text: &str, at: u8) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let whole = rest?;
+        let (part, after) = cut(whole, at).map_or((whole, None), |(part, after)| (part, Some(after)));
+        rest = after;
+        Some(part)
+    })
+}
+
 /// What every checked text value is: made from text, read as text, written as text.
 ///
 /// Reading (`Deserialize`) is from a reply and takes what the service says without checking: a real service may

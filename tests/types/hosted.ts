@@ -33,6 +33,11 @@ export async function checkout(options: HostedOptions, signal: AbortSignal): Pro
     };
     intent = await page.pay(card);
   }
+  if (intent.next_action?.type === "otp") intent = await page.answer("123456", how);
+  if (intent.next_action?.type === "redirect") page.proceed();
+  intent = await page.wait(how);
+  intent = await page.refresh({ signal });
+  intent = await page.cancel({ signal });
   holds<Equal<typeof page.intent, PaymentIntent>>();
   holds<Equal<ReturnType<typeof page.leave>, void>>();
   // @ts-expect-error: the intent is read, not set

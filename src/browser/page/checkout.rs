@@ -24,7 +24,7 @@ pub(super) fn checkout(inner: Rc<Inner>, first: JsValue, given: &JsValue, how: H
     let Ok(Some(json)) = doors::json(&order) else {
         return Err(Stop::field("order", "It is required, and is sent to your server as JSON."));
     };
-    let flight = ["checkout ", &json].concat();
+    let flight = String::from("checkout ") + &json;
     let under_way = joined(&inner.flights, &flight, &at(given, "signal"), || -> Work {
         let ask = Some(Ask::intent(&inner, order, json, how));
         Box::new(Leaving { inner: Rc::clone(&inner), how, state: State::Asking, ask, reference: JsValue::UNDEFINED })
@@ -90,12 +90,9 @@ impl Leaving {
         refuse_secret_key(&text(&intent, "client_secret").unwrap_or_default())?;
         let status = IntentStatus::from(text(&intent, "status").unwrap_or_default());
         if status.is_final() {
-            let message = [
-                "This purchase has come to its end already: ",
-                status.as_str(),
-                ". A new attempt needs a new merchant_reference.",
-            ]
-            .concat();
+            let message = String::from("This purchase has come to its end already: ")
+                + status.as_str()
+                + ". A new attempt needs a new merchant_reference.";
             return stop(Kind::Settled, &message);
         }
         let address = text(&intent, "checkout_url").unwrap_or_default();
@@ -158,5 +155,5 @@ fn recall(nonce: &str) -> Option<(Purchase, bool)> {
 }
 
 fn key(nonce: &str) -> String {
-    ["guichet.return.", nonce].concat()
+    String::from("guichet.return.") + nonce
 }

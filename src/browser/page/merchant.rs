@@ -8,6 +8,7 @@ use crate::browser::fetch::{Sending, data, lost, unreadable, unwrapped};
 use crate::browser::read::{Sort, at, is, text};
 use crate::browser::task::{Answer, Flow, Next};
 use crate::protocol::{Kind, Spec, percent_encode};
+use crate::values::parts;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
@@ -95,7 +96,7 @@ impl Ask {
         }
         url.push_str(&self.path);
         let init = doors::to_merchant(self.spec.method.as_str(), self.body.as_deref(), headers, locale)?;
-        for value in doors::said(&init).split('\n') {
+        for value in parts(&doors::said(&init), b'\n') {
             refuse_secret_key(value)?;
         }
         Ok(Next::Call(Box::new(Sending::new(&self.inner.wire, self.spec, url, init, None, self.how))))
