@@ -23,7 +23,9 @@
 //! - `demo`: the shop of `guichet demo`.
 
 #[cfg(all(target_arch = "wasm32", feature = "native"))]
-compile_error!("feature `native` holds the merchant's secret key and does not exist in a browser: build wasm32 without it");
+compile_error!(
+    "feature `native` holds the merchant's secret key and does not exist in a browser: build wasm32 without it"
+);
 #[cfg(all(target_arch = "wasm32", feature = "sandbox"))]
 compile_error!("feature `sandbox` is a server and does not exist in a browser: build wasm32 without it");
 

@@ -46,7 +46,14 @@ fn session_operations_alone_come_in_the_session_envelope() {
 
 #[test]
 fn what_the_document_does_not_show_is_marked_a_decision() {
-    let documented = ["create_session", "validate_session", "revoke_session", "list_payment_methods", "calculate_fee", "create_payment_intent"];
+    let documented = [
+        "create_session",
+        "validate_session",
+        "revoke_session",
+        "list_payment_methods",
+        "calculate_fee",
+        "create_payment_intent",
+    ];
     macro_rules! check {
         ($($operation:ident)*) => {$(
             let spec = <$operation as Operation>::SPEC;
@@ -58,7 +65,9 @@ fn what_the_document_does_not_show_is_marked_a_decision() {
 
 #[test]
 fn every_wrong_field_is_told_at_once() {
-    let mut fields = Fields::new(object(json!({ "amount": 5000, "currency": "xaf", "phone": "+237", "redirect_url": "javascript:alert(1)" })));
+    let mut fields = Fields::new(object(
+        json!({ "amount": 5000, "currency": "xaf", "phone": "+237", "redirect_url": "javascript:alert(1)" }),
+    ));
     assert!(CreatePaymentIntent::read(&mut fields).is_none());
     let told: Vec<_> = fields.into_faults().into_iter().map(|fault| (fault.param, fault.code)).collect();
     let expected = [
@@ -106,8 +115,14 @@ fn row<O: Served>(operation: O, method: &'static str, target: &'static str, body
 fn rows() -> Vec<Row> {
     let intent = || IntentId::new("pi_1/2").unwrap();
     let plain = || {
-        CreatePaymentIntent::new(MerchantReference::new("ORDER-17").unwrap(), Amount::new("5000").unwrap(), "Shoes", "Awa", "Ngo")
-            .email(Email::new("awa@example.com").unwrap())
+        CreatePaymentIntent::new(
+            MerchantReference::new("ORDER-17").unwrap(),
+            Amount::new("5000").unwrap(),
+            "Shoes",
+            "Awa",
+            "Ngo",
+        )
+        .email(Email::new("awa@example.com").unwrap())
     };
     let card = Card { number: "4242424242424242".into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
     vec![
@@ -120,7 +135,12 @@ fn rows() -> Vec<Row> {
         row(ValidateSession::new(), "POST", "/v1/sessions/validate", None),
         row(RevokeSession::new(), "POST", "/v1/sessions/revoke", None),
         row(ListPaymentMethods::new(), "GET", "/v1/payment-methods", None),
-        row(ListPaymentMethods::new().country_code(Country::new("GH").unwrap()), "GET", "/v1/payment-methods?country_code=GH", None),
+        row(
+            ListPaymentMethods::new().country_code(Country::new("GH").unwrap()),
+            "GET",
+            "/v1/payment-methods?country_code=GH",
+            None,
+        ),
         row(
             CalculateFee::new(MethodCode::new("mobile_money").unwrap(), Currency::xaf(), Amount::new("5000").unwrap()),
             "GET",
@@ -204,7 +224,8 @@ fn rows() -> Vec<Row> {
 
 /// The fields of a request, as a server that knows nothing but the spec finds them.
 fn fields_of<O: Operation>(request: &Request) -> Map<String, Value> {
-    let mut fields = request.body.as_deref().map(|body| object(serde_json::from_str(body).unwrap())).unwrap_or_default();
+    let mut fields =
+        request.body.as_deref().map(|body| object(serde_json::from_str(body).unwrap())).unwrap_or_default();
     let url = url::Url::parse("http://service.invalid").unwrap().join(&request.target).unwrap();
     for (name, value) in url.query_pairs() {
         fields.insert(name.into_owned(), Value::String(value.into_owned()));

@@ -109,7 +109,8 @@ async fn a_final_decline_is_told_and_paying_again_makes_the_next_reference() {
     browser.see("[data-status='succeeded']").await;
 
     let intents = market.intents().await;
-    let mut told: Vec<_> = intents.into_iter().map(|intent| (intent.merchant_reference.unwrap_or_default(), intent.status)).collect();
+    let mut told: Vec<_> =
+        intents.into_iter().map(|intent| (intent.merchant_reference.unwrap_or_default(), intent.status)).collect();
     told.sort_by_key(|(reference, _)| reference.len());
     let first = told[0].0.clone();
     assert_eq!(told, [(first.clone(), IntentStatus::Failed), (format!("{first}.1"), IntentStatus::Succeeded)]);
@@ -146,7 +147,9 @@ async fn signing_out_revokes_the_session() {
     browser.click("[data-test^='sign-in-']").await;
     browser.see("[data-test='quote-mobile_money']").await;
     // The token is in the client's memory alone, so that it is asked for here as the page asks.
-    let token = browser.run_async("return (await (await fetch('/guichet/session', { method: 'POST' })).json()).session_token").await;
+    let token = browser
+        .run_async("return (await (await fetch('/guichet/session', { method: 'POST' })).json()).session_token")
+        .await;
     let validate = |expected: bool| {
         let body = format!(
             "const {{ createGuichet }} = await import('/package/guichet.js');
@@ -159,7 +162,10 @@ async fn signing_out_revokes_the_session() {
     };
     assert_eq!(browser.run_async(&validate(true)).await, true);
 
-    let revoke = validate(true).replace("return (await guichet.session.validate()).valid === true", "await guichet.session.validate(); await guichet.session.revoke(); return guichet.session.state");
+    let revoke = validate(true).replace(
+        "return (await guichet.session.validate()).valid === true",
+        "await guichet.session.validate(); await guichet.session.revoke(); return guichet.session.state",
+    );
     assert_eq!(browser.run_async(&revoke).await, "revoked");
     assert_eq!(browser.run_async(&validate(false)).await, true, "a revoked token is refused");
 

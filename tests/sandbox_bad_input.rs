@@ -15,9 +15,29 @@ const CREATE: &str = "/v1/payment-intents";
 async fn an_amount_is_a_string_of_up_to_fifteen_digits_and_nothing_else() {
     let (_sandbox, shop) = shop().await;
     let wrong = [
-        json!("-1"), json!("0"), json!("5.5"), json!("1e3"), json!(""), json!(" "), json!("５０００"), json!("٥٠٠٠"), json!("1234567890123456"),
-        json!("05000"), json!("+5000"), json!(" 5000"), json!("5000 "), json!("5,000"), json!("0x10"), json!("NaN"), json!("Infinity"),
-        json!(5000), json!(5000.0), json!(-1), json!(true), json!(["5000"]), json!({ "value": "5000" }),
+        json!("-1"),
+        json!("0"),
+        json!("5.5"),
+        json!("1e3"),
+        json!(""),
+        json!(" "),
+        json!("５０００"),
+        json!("٥٠٠٠"),
+        json!("1234567890123456"),
+        json!("05000"),
+        json!("+5000"),
+        json!(" 5000"),
+        json!("5000 "),
+        json!("5,000"),
+        json!("0x10"),
+        json!("NaN"),
+        json!("Infinity"),
+        json!(5000),
+        json!(5000.0),
+        json!(-1),
+        json!(true),
+        json!(["5000"]),
+        json!({ "value": "5000" }),
     ];
     for amount in wrong {
         let mut fields = order("ORDER-17");
@@ -42,11 +62,22 @@ async fn an_amount_is_a_string_of_up_to_fifteen_digits_and_nothing_else() {
 #[tokio::test]
 async fn a_currency_a_country_or_a_method_that_does_not_exist_is_told_by_its_name() {
     let (_sandbox, shop) = shop().await;
-    for (currency, code) in [("ZZZ", "currency_unsupported"), ("JPY", "currency_unsupported"), ("xaf", "parameter_invalid"), ("XAFF", "parameter_invalid"), ("", "parameter_invalid"), ("ＸＡＦ", "parameter_invalid")] {
+    for (currency, code) in [
+        ("ZZZ", "currency_unsupported"),
+        ("JPY", "currency_unsupported"),
+        ("xaf", "parameter_invalid"),
+        ("XAFF", "parameter_invalid"),
+        ("", "parameter_invalid"),
+        ("ＸＡＦ", "parameter_invalid"),
+    ] {
         let mut fields = order("ORDER-17");
         fields["currency"] = json!(currency);
         let refused = shop.secret("POST", CREATE, fields).await;
-        assert_eq!((refused.status, refused.code(), params(&refused)), (422, code, vec!["currency".to_owned()]), "{currency}");
+        assert_eq!(
+            (refused.status, refused.code(), params(&refused)),
+            (422, code, vec!["currency".to_owned()]),
+            "{currency}"
+        );
     }
     for (path, param) in [
         ("/v1/payment-methods?country_code=cm", "country_code"),
@@ -63,7 +94,14 @@ async fn a_currency_a_country_or_a_method_that_does_not_exist_is_told_by_its_nam
     fields["payment_method_types"] = json!(["cheque"]);
     assert_eq!(shop.secret("POST", CREATE, fields).await.code(), "payment_method_unavailable");
     let intent = shop.intent("ORDER-17").await;
-    for method in [json!({ "type": "cheque" }), json!({}), json!("card"), json!({ "type": "mobile_money" }), json!({ "type": "card" }), json!({ "type": "mobile_money", "phone": "+237 670 00 00 00" })] {
+    for method in [
+        json!({ "type": "cheque" }),
+        json!({}),
+        json!("card"),
+        json!({ "type": "mobile_money" }),
+        json!({ "type": "card" }),
+        json!({ "type": "mobile_money", "phone": "+237 670 00 00 00" }),
+    ] {
         let refused = shop.attach(&intent, json!({ "payment_method": method })).await;
         assert_eq!((refused.status, params(&refused)), (422, vec!["payment_method".to_owned()]), "{method}");
     }
@@ -84,8 +122,21 @@ async fn all_wrong_fields_are_told_together() {
     let mut told = params(&refused);
     told.sort_unstable();
     let mut expected = [
-        "firstname", "lastname", "email", "amount", "currency", "description", "merchant_reference", "fee_bearer", "confirmation_method",
-        "confirm", "items", "redirect_url", "metadata", "collect_shipping_address", "payment_method_types",
+        "firstname",
+        "lastname",
+        "email",
+        "amount",
+        "currency",
+        "description",
+        "merchant_reference",
+        "fee_bearer",
+        "confirmation_method",
+        "confirm",
+        "items",
+        "redirect_url",
+        "metadata",
+        "collect_shipping_address",
+        "payment_method_types",
     ];
     expected.sort_unstable();
     assert_eq!(told, expected);
@@ -98,7 +149,10 @@ async fn all_wrong_fields_are_told_together() {
     let mut nobody = order("ORDER-17");
     nobody.as_object_mut().unwrap().remove("email");
     let refused = shop.secret("POST", CREATE, nobody).await;
-    assert_eq!((refused.status, refused.code(), params(&refused)), (422, "parameter_missing", vec!["email".to_owned()]));
+    assert_eq!(
+        (refused.status, refused.code(), params(&refused)),
+        (422, "parameter_missing", vec!["email".to_owned()])
+    );
     assert_eq!(shop.secret("POST", CREATE, order("ORDER-17")).await.status, 201, "nothing was reserved");
 }
 
@@ -107,25 +161,75 @@ async fn a_hostile_redirect_url_is_refused_and_never_repeated() {
     let (_sandbox, shop) = shop().await;
     let long = format!("https://shop.example/{}", "a".repeat(2048 - 20));
     let hostile = [
-        "", " ", "return", "/return", "//evil.example", "///evil.example", "?return", "#return",
-        "javascript:alert(1)", "JavaScript:alert(1)", "java\nscript:alert(1)", "javascript://shop.example/%0aalert(1)",
-        "data:text/html,<script>alert(1)</script>", "vbscript:x", "file:///etc/passwd", "blob:https://shop.example/x", "about:blank",
-        "ftp://shop.example/", "ws://shop.example/", "intent://shop.example/", "mailto:awa@example.com", "tel:+237",
-        "http://shop.example/", "HTTP://shop.example/", "http://localhost.evil.example/", "http://127.0.0.1.evil.example/",
-        "http://192.168.1.1/", "http://0.0.0.0/", "http://[::2]/",
-        "https:shop.example", "https:/shop.example", "https:///shop.example", "https://", "https://?x", "https://#x",
-        "https://user@shop.example/", "https://user:password@shop.example/", "https://:@shop.example/", "https://@shop.example/",
-        "https://shop.example@evil.example/", "https://shop.example\\@evil.example/", "https:\\\\evil.example", "https://shop.example\\",
-        " https://shop.example/", "https://shop.example/ ", "\u{a0}https://shop.example/", "\thttps://shop.example/", "https://shop.example/\n",
-        "https://sh\top.example/", "https://shop.example/\r\nSet-Cookie: x=1", "https://shop.example/\u{0}", "https://shop.example/\u{7f}",
-        "https://shop.example:99999/", "https://shop.example:port/", "https://[::1", "https://sho p.example/", "https://shop%00.example/",
-        "https://256.256.256.256/", long.as_str(),
+        "",
+        " ",
+        "return",
+        "/return",
+        "//evil.example",
+        "///evil.example",
+        "?return",
+        "#return",
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        "java\nscript:alert(1)",
+        "javascript://shop.example/%0aalert(1)",
+        "data:text/html,<script>alert(1)</script>",
+        "vbscript:x",
+        "file:///etc/passwd",
+        "blob:https://shop.example/x",
+        "about:blank",
+        "ftp://shop.example/",
+        "ws://shop.example/",
+        "intent://shop.example/",
+        "mailto:awa@example.com",
+        "tel:+237",
+        "http://shop.example/",
+        "HTTP://shop.example/",
+        "http://localhost.evil.example/",
+        "http://127.0.0.1.evil.example/",
+        "http://192.168.1.1/",
+        "http://0.0.0.0/",
+        "http://[::2]/",
+        "https:shop.example",
+        "https:/shop.example",
+        "https:///shop.example",
+        "https://",
+        "https://?x",
+        "https://#x",
+        "https://user@shop.example/",
+        "https://user:password@shop.example/",
+        "https://:@shop.example/",
+        "https://@shop.example/",
+        "https://shop.example@evil.example/",
+        "https://shop.example\\@evil.example/",
+        "https:\\\\evil.example",
+        "https://shop.example\\",
+        " https://shop.example/",
+        "https://shop.example/ ",
+        "\u{a0}https://shop.example/",
+        "\thttps://shop.example/",
+        "https://shop.example/\n",
+        "https://sh\top.example/",
+        "https://shop.example/\r\nSet-Cookie: x=1",
+        "https://shop.example/\u{0}",
+        "https://shop.example/\u{7f}",
+        "https://shop.example:99999/",
+        "https://shop.example:port/",
+        "https://[::1",
+        "https://sho p.example/",
+        "https://shop%00.example/",
+        "https://256.256.256.256/",
+        long.as_str(),
     ];
     for url in hostile {
         let mut fields = order("ORDER-17");
         fields["redirect_url"] = json!(url);
         let refused = shop.secret("POST", CREATE, fields).await;
-        assert_eq!((refused.status, refused.code(), params(&refused)), (422, "parameter_invalid", vec!["redirect_url".to_owned()]), "{url:?}");
+        assert_eq!(
+            (refused.status, refused.code(), params(&refused)),
+            (422, "parameter_invalid", vec!["redirect_url".to_owned()]),
+            "{url:?}"
+        );
         assert!(url.trim().len() < 9 || !refused.text.contains(url), "an address may carry a secret: {url:?}");
     }
     for odd in [json!(7), json!(["https://shop.example/"]), json!({})] {
@@ -140,10 +244,23 @@ async fn an_honest_redirect_url_is_kept_as_it_was_sent() {
     let (_sandbox, shop) = shop().await;
     let longest = format!("https://shop.example/{}", "é".repeat(2048 - 21));
     let honest = [
-        "https://shop.example", "https://shop.example/", "https://shop.example/return?order=17#top", "https://shop.example:8443/return",
-        "https://bücher.example/é", "https://例え.jp/戻る?注文=17", "https://xn--bcher-kva.example/", "HTTPS://SHOP.EXAMPLE/Return",
-        "https://shop.example/@awa", "https://shop.example/?next=https://other.example/a@b", "https://shop.example/a b", "https://[2001:db8::1]/",
-        "https://203.0.113.7/return", "http://localhost:3000/return", "http://127.0.0.1:8080/", "http://127.9.9.9/", "http://[::1]:3000/return",
+        "https://shop.example",
+        "https://shop.example/",
+        "https://shop.example/return?order=17#top",
+        "https://shop.example:8443/return",
+        "https://bücher.example/é",
+        "https://例え.jp/戻る?注文=17",
+        "https://xn--bcher-kva.example/",
+        "HTTPS://SHOP.EXAMPLE/Return",
+        "https://shop.example/@awa",
+        "https://shop.example/?next=https://other.example/a@b",
+        "https://shop.example/a b",
+        "https://[2001:db8::1]/",
+        "https://203.0.113.7/return",
+        "http://localhost:3000/return",
+        "http://127.0.0.1:8080/",
+        "http://127.9.9.9/",
+        "http://[::1]:3000/return",
         longest.as_str(),
     ];
     for (number, url) in honest.into_iter().enumerate() {
@@ -177,7 +294,8 @@ async fn a_body_is_refused_past_sixty_four_kibibytes_and_not_before() {
 #[tokio::test]
 async fn a_body_that_is_no_json_object_is_told_why() {
     let (_sandbox, shop) = shop().await;
-    let deep = |open: &str, close: &str| format!("{{\"metadata\":{}1{}}}", open.repeat(1000), close.repeat(1000)).into_bytes();
+    let deep =
+        |open: &str, close: &str| format!("{{\"metadata\":{}1{}}}", open.repeat(1000), close.repeat(1000)).into_bytes();
     let table: Vec<(Vec<u8>, &str, u16, &str)> = vec![
         (deep("[", "]"), JSON, 400, "invalid_json"),
         (deep("{\"a\":", "}"), JSON, 400, "invalid_json"),
@@ -267,7 +385,10 @@ async fn a_token_that_is_missing_foreign_or_over_moves_no_payment() {
             let path = format!("{CREATE}/{}/{verb}", text(&intent["id"]));
             let refused = shop.ask("POST", &path, token.as_deref(), fields).await;
             assert_eq!((refused.status, refused.code()), (status, code), "{verb} with {token:?}");
-            assert!(token.as_ref().is_none_or(|token| !refused.text.contains(token.as_str())), "a refusal repeats no credential");
+            assert!(
+                token.as_ref().is_none_or(|token| !refused.text.contains(token.as_str())),
+                "a refusal repeats no credential"
+            );
         }
     }
     let read = shop.read(&intent).await;
@@ -287,7 +408,10 @@ async fn what_a_merchant_writes_comes_back_as_it_was_written() {
     let made = shop.secret("POST", CREATE, fields).await;
     let data = &made.body["data"];
     assert_eq!(made.status, 201);
-    assert_eq!((&data["customer"]["firstname"], &data["description"], &data["items"][0]["name"]), (&json!(odd), &json!(odd), &json!(odd)));
+    assert_eq!(
+        (&data["customer"]["firstname"], &data["description"], &data["items"][0]["name"]),
+        (&json!(odd), &json!(odd), &json!(odd))
+    );
     assert_eq!(data["metadata"][odd][0], odd);
 }
 

@@ -69,14 +69,58 @@ async fn every_credential_fulfils_the_roles_of_the_table() {
     type Answers = [(u16, &'static str); 4];
     let table: [(&str, &str, Answers); 8] = [
         // path, then: secret key, session, client secret, none
-        ("POST", "/v1/sessions/create", [(422, "parameter_missing"), (403, "role_required"), (403, "role_required"), (401, "authentication_required")]),
-        ("POST", create, [(422, "parameter_missing"), (403, "role_required"), (403, "role_required"), (401, "authentication_required")]),
-        ("POST", "/v1/sessions/validate", [(401, "session_token_required"), (200, ""), (401, "session_token_required"), (401, "authentication_required")]),
+        (
+            "POST",
+            "/v1/sessions/create",
+            [
+                (422, "parameter_missing"),
+                (403, "role_required"),
+                (403, "role_required"),
+                (401, "authentication_required"),
+            ],
+        ),
+        (
+            "POST",
+            create,
+            [
+                (422, "parameter_missing"),
+                (403, "role_required"),
+                (403, "role_required"),
+                (401, "authentication_required"),
+            ],
+        ),
+        (
+            "POST",
+            "/v1/sessions/validate",
+            [
+                (401, "session_token_required"),
+                (200, ""),
+                (401, "session_token_required"),
+                (401, "authentication_required"),
+            ],
+        ),
         ("GET", "/v1/payment-methods", [(200, ""), (200, ""), (200, ""), (401, "authentication_required")]),
-        ("GET", "/v1/payment-methods/fee/card/XAF/1", [(200, ""), (200, ""), (200, ""), (401, "authentication_required")]),
+        (
+            "GET",
+            "/v1/payment-methods/fee/card/XAF/1",
+            [(200, ""), (200, ""), (200, ""), (401, "authentication_required")],
+        ),
         ("GET", &own, [(200, ""), (200, ""), (200, ""), (401, "authentication_required")]),
-        ("GET", &others, [(200, ""), (404, "resource_missing"), (404, "resource_missing"), (401, "authentication_required")]),
-        ("GET", "/v1/payment-intents/pi_none", [(404, "resource_missing"), (404, "resource_missing"), (404, "resource_missing"), (401, "authentication_required")]),
+        (
+            "GET",
+            &others,
+            [(200, ""), (404, "resource_missing"), (404, "resource_missing"), (401, "authentication_required")],
+        ),
+        (
+            "GET",
+            "/v1/payment-intents/pi_none",
+            [
+                (404, "resource_missing"),
+                (404, "resource_missing"),
+                (404, "resource_missing"),
+                (401, "authentication_required"),
+            ],
+        ),
     ];
     for (method, path, expected) in table {
         let credentials = [Some(key.as_str()), Some(token.as_str()), Some(secret.as_str()), None];
@@ -133,7 +177,11 @@ async fn methods_and_fees_are_public_only_where_the_sandbox_is_told_so() {
     assert_eq!(shop.ask("GET", "/v1/payment-methods", None, Value::Null).await.status, 200);
     assert_eq!(shop.ask("GET", "/v1/payment-methods/fee/card/XAF/1", None, Value::Null).await.status, 200);
     assert_eq!(shop.ask("GET", "/v1/payment-intents/pi_1", None, Value::Null).await.status, 401);
-    assert_eq!(shop.ask("GET", "/v1/payment-methods", Some("cst_test_x"), Value::Null).await.status, 401, "a wrong credential is none");
+    assert_eq!(
+        shop.ask("GET", "/v1/payment-methods", Some("cst_test_x"), Value::Null).await.status,
+        401,
+        "a wrong credential is none"
+    );
 }
 
 #[tokio::test]
@@ -161,7 +209,11 @@ async fn a_page_may_call_what_is_not_the_merchants_and_nothing_else() {
 
         let refused = shop.send(method, path, Some("cst_test_unknown"), None, &[ELSEWHERE]).await;
         assert!(refused.status >= 400);
-        assert_eq!(refused.header("access-control-allow-origin"), open.then_some("*"), "on errors too: {method} {path}");
+        assert_eq!(
+            refused.header("access-control-allow-origin"),
+            open.then_some("*"),
+            "on errors too: {method} {path}"
+        );
         assert_eq!(refused.header("access-control-expose-headers"), open.then_some("request-id, retry-after"));
     }
 }
@@ -197,6 +249,10 @@ async fn validate(shop: &Shop, token: &str) -> Reply {
 }
 
 async fn preflight(shop: &Shop, method: &str, path: &str, origin: (&str, &str)) -> Reply {
-    let asks = [origin, ("access-control-request-method", method), ("access-control-request-headers", "authorization,content-type")];
+    let asks = [
+        origin,
+        ("access-control-request-method", method),
+        ("access-control-request-headers", "authorization,content-type"),
+    ];
     shop.send("OPTIONS", path, None, None, &asks).await
 }

@@ -29,7 +29,11 @@ async fn what_was_acknowledged_is_there_when_the_process_is_killed() {
     let sandbox = Process::start(&folder, None);
     for (reference, id, attempts) in &acknowledged {
         let replayed = sandbox.ask("POST", CREATE, order(reference)).await;
-        assert_eq!((replayed.status, replayed.body["data"]["id"].as_str()), (200, Some(id.as_str())), "{reference} was acknowledged");
+        assert_eq!(
+            (replayed.status, replayed.body["data"]["id"].as_str()),
+            (200, Some(id.as_str())),
+            "{reference} was acknowledged"
+        );
         let there = replayed.body["data"]["attempts"].as_u64().unwrap();
         assert!(there >= *attempts, "{reference}: an attempt was acknowledged");
         assert!(there <= 1, "{reference}: no charge was made twice");
@@ -48,7 +52,12 @@ async fn a_full_disk_is_unavailable_and_acknowledges_nothing_that_it_did_not_sto
         match reply.status {
             201 => acknowledged.push((reference, reply.body["data"]["id"].clone())),
             _ => {
-                assert_eq!((reply.status, reply.code(), reply.header("retry-after")), (503, "unavailable", Some("1")), "{}", reply.text);
+                assert_eq!(
+                    (reply.status, reply.code(), reply.header("retry-after")),
+                    (503, "unavailable", Some("1")),
+                    "{}",
+                    reply.text
+                );
                 assert_eq!(reply.body["error"]["retryable"], true);
                 refused.push(reference);
             }
@@ -57,7 +66,12 @@ async fn a_full_disk_is_unavailable_and_acknowledges_nothing_that_it_did_not_sto
             break;
         }
     }
-    assert!(!acknowledged.is_empty() && refused.len() == 3, "{} were stored, {} refused", acknowledged.len(), refused.len());
+    assert!(
+        !acknowledged.is_empty() && refused.len() == 3,
+        "{} were stored, {} refused",
+        acknowledged.len(),
+        refused.len()
+    );
     let path = format!("{CREATE}/{}", acknowledged[0].1.as_str().unwrap());
     assert_eq!(sandbox.ask("GET", &path, Value::Null).await.status, 200, "what is there can still be read");
     drop(sandbox);
@@ -150,7 +164,15 @@ async fn write_until_killed(sandbox: &mut Process, round: u32, enough: usize) ->
             for number in 0.. {
                 let reference = format!("ORDER-{round}-{writer}-{number}");
                 let ask = async |path: String, fields: Value| {
-                    try_send(&http, "POST", &format!("{base_url}{path}"), Some(&key), Some(fields.to_string().into()), &[]).await
+                    try_send(
+                        &http,
+                        "POST",
+                        &format!("{base_url}{path}"),
+                        Some(&key),
+                        Some(fields.to_string().into()),
+                        &[],
+                    )
+                    .await
                 };
                 let Ok(made) = ask(CREATE.into(), order(&reference)).await else { break };
                 assert_eq!(made.status, 201);

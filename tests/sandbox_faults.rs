@@ -65,8 +65,18 @@ async fn a_malformed_answer_is_html_and_was_done() {
 #[tokio::test]
 async fn a_status_is_answered_and_nothing_is_done() {
     let (_sandbox, shop) = shop().await;
-    let table = [(400, "invalid_json"), (401, "session_expired"), (403, "role_required"), (404, "resource_missing"), (405, "method_not_allowed"),
-        (409, "intent_not_confirmable"), (422, "parameter_invalid"), (429, "rate_limited"), (500, "internal_error"), (503, "unavailable")];
+    let table = [
+        (400, "invalid_json"),
+        (401, "session_expired"),
+        (403, "role_required"),
+        (404, "resource_missing"),
+        (405, "method_not_allowed"),
+        (409, "intent_not_confirmable"),
+        (422, "parameter_invalid"),
+        (429, "rate_limited"),
+        (500, "internal_error"),
+        (503, "unavailable"),
+    ];
     for (status, code) in table {
         shop.tenant.fault(Fault::status::<CreatePaymentIntent>(status).retry_after(7));
         let refused = shop.secret("POST", CREATE, order("ORDER-17")).await;
@@ -112,7 +122,9 @@ async fn a_fault_is_its_merchants_own_and_strikes_its_customers_too() {
     let (ours, theirs) = (shop.intent("ORDER-17").await, other.intent("ORDER-17").await);
     let path = |intent: &Value| format!("{CREATE}/{}", intent["id"].as_str().unwrap());
     assert_eq!(other.ask("GET", &path(&theirs), theirs["client_secret"].as_str(), Value::Null).await.status, 200);
-    let struck = shop.send("GET", &path(&ours), ours["client_secret"].as_str(), None, &[("origin", "https://shop.example")]).await;
+    let struck = shop
+        .send("GET", &path(&ours), ours["client_secret"].as_str(), None, &[("origin", "https://shop.example")])
+        .await;
     assert_eq!((struck.status, struck.header("access-control-allow-origin")), (503, Some("*")), "a page can read it");
     let made = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
     let token = made.body["data"]["session_token"].as_str();
@@ -148,7 +160,11 @@ async fn the_side_door_takes_lists_and_forgets_faults() {
     assert_eq!((refused.status, refused.header("retry-after")), (429, Some("3")));
     let path = format!("/faults?merchant={merchant}");
     assert_eq!(control(&sandbox, "GET", &path, Value::Null).await.body["faults"][0]["count"], 1);
-    assert_eq!(control(&sandbox, "GET", "/faults", Value::Null).await.body["faults"], json!([]), "the first merchant has none");
+    assert_eq!(
+        control(&sandbox, "GET", "/faults", Value::Null).await.body["faults"],
+        json!([]),
+        "the first merchant has none"
+    );
     assert_eq!(control(&sandbox, "DELETE", &path, Value::Null).await.body["faults"], json!([]));
     assert_eq!(first.secret("POST", CREATE, order("ORDER-17")).await.status, 201);
 
@@ -181,7 +197,8 @@ async fn the_tester_sees_what_was_asked_and_no_secret_of_it() {
     assert!(shop.try_secret("GET", "/v1/payment-methods", Value::Null).await.is_err());
 
     let seen = shop.tenant.requests();
-    let told: Vec<_> = seen.iter().map(|request| (request.operation, request.credential, request.status, request.fault)).collect();
+    let told: Vec<_> =
+        seen.iter().map(|request| (request.operation, request.credential, request.status, request.fault)).collect();
     assert_eq!(
         told,
         [
@@ -256,7 +273,11 @@ async fn a_reset_forgets_everything_of_a_merchant_but_its_key() {
     assert_eq!(shop.ask("GET", &path, ours["client_secret"].as_str(), Value::Null).await.status, 404);
     let token = made.body["data"]["session_token"].as_str();
     assert_eq!(shop.ask("POST", "/v1/sessions/validate", token, Value::Null).await.code(), "session_unknown");
-    assert_eq!(shop.secret("POST", CREATE, order("ORDER-17")).await.status, 201, "its key works, its references are free");
+    assert_eq!(
+        shop.secret("POST", CREATE, order("ORDER-17")).await.status,
+        201,
+        "its key works, its references are free"
+    );
     assert_eq!(other.read(&theirs).await["id"], theirs["id"], "another merchant keeps everything");
     sandbox.reset().await.unwrap();
     assert_eq!(other.read(&theirs).await, Value::Null);
@@ -272,7 +293,15 @@ async fn shop() -> (Sandbox, Shop) {
 /// Asks the side door.
 async fn control(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
     let body = (!fields.is_null()).then(|| fields.to_string());
-    send(&client(), method, &format!("{}{path}", sandbox.control_url()), Some(sandbox.control_token().expose()), body, &[]).await
+    send(
+        &client(),
+        method,
+        &format!("{}{path}", sandbox.control_url()),
+        Some(sandbox.control_token().expose()),
+        body,
+        &[],
+    )
+    .await
 }
 
 /// Everything that comes back on a connection of its own, until it ends.
@@ -280,7 +309,10 @@ async fn raw(shop: &Shop, path: &str, fields: &Value) -> String {
     let host = shop.base_url.trim_start_matches("http://");
     let body = fields.to_string();
     let mut socket = TcpStream::connect(host).await.unwrap();
-    let head = format!("POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n", shop.key());
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n",
+        shop.key()
+    );
     socket.write_all(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()).await.unwrap();
     let mut said = Vec::new();
     let _ = socket.read_to_end(&mut said).await;

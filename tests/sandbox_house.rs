@@ -98,7 +98,11 @@ async fn no_secret_is_in_the_database() {
         }
         let bytes = fs::read(&path).unwrap();
         for secret in &secrets {
-            assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()), "a secret is in {}", path.display());
+            assert!(
+                !bytes.windows(secret.len()).any(|window| window == secret.as_bytes()),
+                "a secret is in {}",
+                path.display()
+            );
         }
         files += 1;
     }
@@ -126,7 +130,11 @@ async fn what_is_in_the_way_of_a_start_is_said_in_a_sentence() {
 
     let folder = Folder::new("foreign");
     let refused = |config: Config| async move { Sandbox::start_with(config).await.unwrap_err().to_string() };
-    fs::write(folder.path.join("sandbox.sqlite"), "This is a letter, not a database. It is long enough to look like one.".repeat(40)).unwrap();
+    fs::write(
+        folder.path.join("sandbox.sqlite"),
+        "This is a letter, not a database. It is long enough to look like one.".repeat(40),
+    )
+    .unwrap();
     let foreign = refused(folder.config()).await;
     assert!(foreign.contains("is not a database of the guichet sandbox"), "{foreign}");
     let letter = fs::read_to_string(folder.path.join("sandbox.sqlite")).unwrap();
@@ -134,7 +142,8 @@ async fn what_is_in_the_way_of_a_start_is_said_in_a_sentence() {
 
     let postgres = refused(Config { database: "postgres://localhost/db".into(), ..Config::default() }).await;
     assert!(postgres.contains("sqlite:"), "{postgres}");
-    let folder_as_file = refused(Config { database: format!("sqlite:{}", folder.path.display()), ..Config::default() }).await;
+    let folder_as_file =
+        refused(Config { database: format!("sqlite:{}", folder.path.display()), ..Config::default() }).await;
     assert!(folder_as_file.contains("cannot be opened"), "{folder_as_file}");
     let public = refused(Config { public_url: Some("https://pay.example/path".into()), ..Config::default() }).await;
     assert!(public.contains("give an origin"), "{public}");
@@ -146,12 +155,17 @@ async fn a_database_is_one_sandboxs_at_a_time() {
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let second = Sandbox::start_with(folder.config()).await.unwrap_err().to_string();
     assert!(second.contains("Another sandbox uses the database") && second.contains("--database"), "{second}");
-    assert_eq!(first(&sandbox, "POST", "/v1/payment-intents", order("ORDER-17")).await.status, 201, "the first one is not disturbed");
+    assert_eq!(
+        first(&sandbox, "POST", "/v1/payment-intents", order("ORDER-17")).await.status,
+        201,
+        "the first one is not disturbed"
+    );
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(&folder.path, folder.path.join("other")).unwrap();
         let linked = format!("sqlite:{}", folder.path.join("other/sandbox.sqlite").display());
-        let second = Sandbox::start_with(Config { database: linked, ..Config::default() }).await.unwrap_err().to_string();
+        let second =
+            Sandbox::start_with(Config { database: linked, ..Config::default() }).await.unwrap_err().to_string();
         assert!(second.contains("Another sandbox"), "by another name it is the same: {second}");
     }
     sandbox.stop().await;
@@ -168,7 +182,11 @@ async fn a_stop_leaves_one_whole_file() {
         assert_eq!(first(&sandbox, "GET", &path, Value::Null).await.status, 200);
     }
     sandbox.stop().await;
-    assert_eq!(folder.names(), ["sandbox.sqlite", "sandbox.sqlite.keys", "sandbox.sqlite.lock"], "no write-ahead log is left");
+    assert_eq!(
+        folder.names(),
+        ["sandbox.sqlite", "sandbox.sqlite.keys", "sandbox.sqlite.lock"],
+        "no write-ahead log is left"
+    );
 }
 
 #[tokio::test]
@@ -194,7 +212,10 @@ async fn a_database_of_another_program_is_left_as_it_is() {
     let path = folder.path.join("sandbox.sqlite");
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path).create_if_missing(true);
     let pool = sqlx::SqlitePool::connect_with(options).await.unwrap();
-    sqlx::raw_sql("CREATE TABLE recipes (name TEXT); INSERT INTO recipes VALUES ('ndolé')").execute(&pool).await.unwrap();
+    sqlx::raw_sql("CREATE TABLE recipes (name TEXT); INSERT INTO recipes VALUES ('ndolé')")
+        .execute(&pool)
+        .await
+        .unwrap();
     pool.close().await;
     let before = fs::read(&path).unwrap();
     let refused = Sandbox::start_with(folder.config()).await.unwrap_err().to_string();
@@ -224,16 +245,24 @@ async fn the_side_door_makes_merchants_and_moves_their_clocks() {
     assert_eq!(made.status, 200);
     let (merchant, key) = (made.body["merchant"].as_str().unwrap(), made.body["secret_key"].as_str().unwrap());
     assert!(key.starts_with("sk_test_"));
-    let methods = send(&client(), "GET", &format!("{}/v1/payment-methods", sandbox.base_url()), Some(key), None, &[]).await;
+    let methods =
+        send(&client(), "GET", &format!("{}/v1/payment-methods", sandbox.base_url()), Some(key), None, &[]).await;
     assert_eq!(methods.status, 200, "the new key works");
 
-    let before = control(&sandbox, "GET", &format!("/clock?merchant={merchant}"), Value::Null).await.body["now"].as_i64().unwrap();
+    let before = control(&sandbox, "GET", &format!("/clock?merchant={merchant}"), Value::Null).await.body["now"]
+        .as_i64()
+        .unwrap();
     let after = control(&sandbox, "POST", "/clock", json!({ "merchant": merchant, "advance_seconds": 3600 })).await;
     assert!(after.body["now"].as_i64().unwrap() >= before + 3600);
     let firsts = control(&sandbox, "GET", "/clock", Value::Null).await.body["now"].as_i64().unwrap();
     assert!(firsts < before + 3600, "a clock is its merchant's own");
 
-    for wrong in [json!({ "advance_seconds": -1 }), json!({ "advance_seconds": "60" }), json!({}), json!({ "advance_seconds": 1e18 })] {
+    for wrong in [
+        json!({ "advance_seconds": -1 }),
+        json!({ "advance_seconds": "60" }),
+        json!({}),
+        json!({ "advance_seconds": 1e18 }),
+    ] {
         let refused = control(&sandbox, "POST", "/clock", wrong).await;
         assert_eq!((refused.status, refused.code()), (422, "parameter_invalid"));
     }
@@ -243,7 +272,8 @@ async fn the_side_door_makes_merchants_and_moves_their_clocks() {
 
 #[tokio::test]
 async fn the_side_door_is_shut_without_its_token_and_under_another_name() {
-    let sandbox = Sandbox::start_with(Config { allow_hosts: vec!["sandbox.test".into()], ..Config::default() }).await.unwrap();
+    let sandbox =
+        Sandbox::start_with(Config { allow_hosts: vec!["sandbox.test".into()], ..Config::default() }).await.unwrap();
     let url = format!("{}/clock", sandbox.control_url());
     let token = sandbox.control_token().expose();
     let ask = |bearer: Option<&'static str>, headers: &'static [(&'static str, &'static str)]| {
@@ -254,10 +284,13 @@ async fn the_side_door_is_shut_without_its_token_and_under_another_name() {
     assert_eq!(ask(Some("ctl_wrong"), &[]).await.code(), "invalid_key");
     let key = sandbox.secret_key().expose().to_owned();
     assert_eq!(send(&client(), "GET", &url, Some(&key), None, &[]).await.status, 401, "a merchant is no tester");
-    for host in ["localhost:80", "127.0.0.1", "127.9.9.9:1", "[::1]:4243", "[::1]", "sandbox.test:4243", "SANDBOX.TEST"] {
+    for host in ["localhost:80", "127.0.0.1", "127.9.9.9:1", "[::1]:4243", "[::1]", "sandbox.test:4243", "SANDBOX.TEST"]
+    {
         assert_eq!(send(&client(), "GET", &url, Some(token), None, &[("host", host)]).await.status, 200, "{host}");
     }
-    for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "192.168.1.9", "evil.test:4243", ""] {
+    for host in
+        ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "192.168.1.9", "evil.test:4243", ""]
+    {
         let refused = send(&client(), "GET", &url, Some(token), None, &[("host", host)]).await;
         assert_eq!((refused.status, refused.code()), (403, "host_not_allowed"), "{host}");
     }
@@ -269,16 +302,29 @@ async fn the_side_door_is_shut_without_its_token_and_under_another_name() {
 async fn the_hosted_page_names_the_merchant_and_loads_nothing_from_elsewhere() {
     let package = Folder::new("package");
     fs::write(package.path.join("hosted.js"), "export const hosted = 1;").unwrap();
-    let config = Config { package: Some(package.path.clone()), public_url: Some("https://pay.example".into()), ..Config::default() };
+    let config = Config {
+        package: Some(package.path.clone()),
+        public_url: Some("https://pay.example".into()),
+        ..Config::default()
+    };
     let sandbox = Sandbox::start_with(config).await.unwrap();
     let shop = Shop::of(sandbox.merchant_named("Chez <Awa> & \"fils\"").await.unwrap());
     let intent = shop.intent("ORDER-17").await;
     let id = intent["id"].as_str().unwrap();
-    assert!(intent["checkout_url"].as_str().unwrap().starts_with(&format!("https://pay.example/checkout/{id}#client_secret=")));
+    assert!(
+        intent["checkout_url"]
+            .as_str()
+            .unwrap()
+            .starts_with(&format!("https://pay.example/checkout/{id}#client_secret="))
+    );
 
     let page = get(&shop, &format!("/checkout/{id}")).await;
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
-    assert!(page.text.contains("<meta name=\"merchant\" content=\"Chez &#60;Awa&#62; &#38; &#34;fils&#34;\">"), "{}", &page.text[..900]);
+    assert!(
+        page.text.contains("<meta name=\"merchant\" content=\"Chez &#60;Awa&#62; &#38; &#34;fils&#34;\">"),
+        "{}",
+        &page.text[..900]
+    );
     assert_eq!(
         page.header("content-security-policy"),
         Some(
@@ -294,7 +340,12 @@ async fn the_hosted_page_names_the_merchant_and_loads_nothing_from_elsewhere() {
     assert_eq!((script.status, script.header("content-type")), (200, Some("text/javascript")));
     let style = get(&shop, "/checkout/assets/checkout.css").await;
     assert_eq!((style.status, style.header("content-type")), (200, Some("text/css; charset=utf-8")));
-    for nothing in ["/checkout/assets/index.html", "/checkout/assets/none.js", "/checkout/package/..%2f..%2fsecret", "/checkout/package/none.js"] {
+    for nothing in [
+        "/checkout/assets/index.html",
+        "/checkout/assets/none.js",
+        "/checkout/package/..%2f..%2fsecret",
+        "/checkout/package/none.js",
+    ] {
         assert_eq!(get(&shop, nothing).await.status, 404, "{nothing}");
     }
 }
@@ -330,7 +381,15 @@ async fn first(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Re
 /// Asks the side door.
 async fn control(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
     let body = (!fields.is_null()).then(|| fields.to_string());
-    send(&client(), method, &format!("{}{path}", sandbox.control_url()), Some(sandbox.control_token().expose()), body, &[]).await
+    send(
+        &client(),
+        method,
+        &format!("{}{path}", sandbox.control_url()),
+        Some(sandbox.control_token().expose()),
+        body,
+        &[],
+    )
+    .await
 }
 
 async fn get(shop: &Shop, path: &str) -> Reply {

@@ -26,11 +26,17 @@ async fn a_customer_approves_or_refuses_at_the_issuer_and_is_back_at_the_checkou
     browser.press("\u{e007}").await;
     back_at_the_checkout(&browser, &refused).await;
     let read = shop.read(&refused).await;
-    assert_eq!((&read["status"], &read["last_payment_error"]["code"]), (&json!("requires_action"), &json!("rejected_by_payer")));
+    assert_eq!(
+        (&read["status"], &read["last_payment_error"]["code"]),
+        (&json!("requires_action"), &json!("rejected_by_payer"))
+    );
 
     let (approved, url) = sent_to_the_issuer(&shop, "ORDER-2").await;
     browser.open(&format!("{}/checkout/{}/challenge?lang=en", shop.base_url, approved["id"].as_str().unwrap())).await;
-    assert!(browser.see("[data-test='challenge'][data-status='over'] #said").await.contains("not valid"), "without its token");
+    assert!(
+        browser.see("[data-test='challenge'][data-status='over'] #said").await.contains("not valid"),
+        "without its token"
+    );
     browser.open(&url).await;
     browser.click("[data-test='approve']").await;
     back_at_the_checkout(&browser, &approved).await;

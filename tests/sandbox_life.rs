@@ -19,7 +19,10 @@ async fn a_one_time_code_is_asked_for_and_the_right_one_pays() {
     assert_eq!((early.status, early.code()), (409, "intent_not_confirmable"), "nobody has asked for a code");
     let asked = shop.attach(&intent, phone("237670000010")).await;
     assert_eq!((asked.status, &asked.body["data"]["next_action"]), (200, &json!({ "type": "otp" })));
-    assert_eq!((&asked.body["data"]["status"], &asked.body["data"]["attempts"]), (&json!("requires_action"), &json!(0)));
+    assert_eq!(
+        (&asked.body["data"]["status"], &asked.body["data"]["attempts"]),
+        (&json!("requires_action"), &json!(0))
+    );
     let paid = shop.move_on(&intent, "answer", json!({ "otp": "123456" })).await;
     assert_eq!((paid.status, &paid.body["data"]["status"]), (200, &json!("succeeded")), "{}", paid.text);
     assert_eq!(paid.body["data"]["next_action"], Value::Null);
@@ -37,7 +40,10 @@ async fn a_wrong_code_is_a_decline_that_can_be_mended_and_the_third_is_the_last(
         let refused = shop.move_on(&intent, "answer", json!({ "otp": "000000" })).await;
         let told = &refused.body["data"];
         assert_eq!((refused.status, &told["status"], &told["attempts"]), (200, &json!(status), &json!(attempt)));
-        assert_eq!((&told["last_payment_error"]["code"], &told["next_action"]), (&json!("incorrect_otp"), &Value::Null));
+        assert_eq!(
+            (&told["last_payment_error"]["code"], &told["next_action"]),
+            (&json!("incorrect_otp"), &Value::Null)
+        );
     }
     let empty = shop.move_on(&intent, "answer", json!({})).await;
     assert_eq!((empty.status, empty.code()), (422, "parameter_missing"));
@@ -97,7 +103,9 @@ async fn the_issuers_page_hears_nobody_without_its_token() {
     let form = shop.send("POST", path(&url), None, Some(format!("token={token}&decision=approve")), &[FORM]).await;
     assert_eq!((form.status, form.code()), (415, "unsupported_media_type"), "no other site's form reaches it");
     for credential in [Some(token), None] {
-        let read = shop.ask("GET", &format!("/v1/payment-intents/{}", intent["id"].as_str().unwrap()), credential, Value::Null).await;
+        let read = shop
+            .ask("GET", &format!("/v1/payment-intents/{}", intent["id"].as_str().unwrap()), credential, Value::Null)
+            .await;
         assert_eq!(read.status, 401, "the token is good for its page alone");
     }
     assert_eq!(shop.read(&intent).await["attempts"], 0);
@@ -127,7 +135,10 @@ async fn a_manual_intent_is_confirmed_by_the_merchants_server_alone() {
     let bare = shop.secret("POST", &confirm, Value::Null).await;
     assert_eq!((bare.status, bare.code()), (409, "intent_not_confirmable"));
     assert!(bare.message().contains("requires_action") && bare.message().contains("attach"), "{}", bare.message());
-    assert_eq!(shop.attach(&intent, phone("237671234567")).await.body["data"]["next_action"], json!({ "type": "confirm" }));
+    assert_eq!(
+        shop.attach(&intent, phone("237671234567")).await.body["data"]["next_action"],
+        json!({ "type": "confirm" })
+    );
     let refused = shop.move_on(&intent, "confirm", Value::Null).await;
     assert_eq!((refused.status, refused.code()), (403, "role_required"));
     assert!(refused.message().contains("merchant"), "{}", refused.message());
@@ -185,9 +196,11 @@ async fn a_payment_is_called_off_while_nothing_is_under_way_and_can_be_called_of
 #[tokio::test]
 async fn a_payment_under_way_or_ended_is_not_called_off() {
     let (_sandbox, shop) = shop().await;
-    for (reference, number, state) in
-        [("ORDER-1", "237670000005", "processing"), ("ORDER-2", "237670000000", "succeeded"), ("ORDER-3", "237670000009", "failed")]
-    {
+    for (reference, number, state) in [
+        ("ORDER-1", "237670000005", "processing"),
+        ("ORDER-2", "237670000000", "succeeded"),
+        ("ORDER-3", "237670000009", "failed"),
+    ] {
         let intent = shop.intent(reference).await;
         shop.attach(&intent, phone(number)).await;
         let refused = shop.move_on(&intent, "cancel", Value::Null).await;
@@ -271,7 +284,11 @@ async fn sent_to_the_issuer(shop: &Shop, reference: &str) -> (Value, String) {
     let sent = shop.attach(&intent, card("4000000000003220")).await;
     assert_eq!((sent.status, &sent.body["data"]["next_action"]["type"]), (200, &json!("redirect")), "{}", sent.text);
     let url = sent.body["data"]["next_action"]["url"].as_str().unwrap().to_owned();
-    assert!(url.starts_with(&format!("{}/checkout/{}/challenge#token=", shop.base_url, intent["id"].as_str().unwrap())));
+    assert!(url.starts_with(&format!(
+        "{}/checkout/{}/challenge#token=",
+        shop.base_url,
+        intent["id"].as_str().unwrap()
+    )));
     (intent, url)
 }
 

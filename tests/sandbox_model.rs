@@ -72,7 +72,8 @@ struct Command {
     twice: bool,
 }
 
-const CREATE: Command = Command { of: 0, who: Who::Merchant, what: What::Create { manual: false, confirm: false }, twice: false };
+const CREATE: Command =
+    Command { of: 0, who: Who::Merchant, what: What::Create { manual: false, confirm: false }, twice: false };
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Who {
@@ -139,7 +140,12 @@ fn command() -> impl Strategy<Value = Command> {
         2 => Just(Who::Customer),
         1 => prop::sample::select(vec![Who::Nobody, Who::OtherCustomer, Who::OtherMerchant]),
     ];
-    (0..2_usize, who, what, prop::bool::weighted(0.2)).prop_map(|(of, who, what, twice)| Command { of, who, what, twice })
+    (0..2_usize, who, what, prop::bool::weighted(0.2)).prop_map(|(of, who, what, twice)| Command {
+        of,
+        who,
+        what,
+        twice,
+    })
 }
 
 /// What the model knows of an intent.
@@ -359,8 +365,13 @@ impl World {
                 text(&told["cancellation_reason"]),
             );
             let said = |word: Option<&str>| word.map(str::to_owned);
-            let expected =
-                (said(Some(intent.status)), Some(intent.attempts.into()), said(intent.waits_for), said(intent.declined), said(intent.reason));
+            let expected = (
+                said(Some(intent.status)),
+                Some(intent.attempts.into()),
+                said(intent.waits_for),
+                said(intent.declined),
+                said(intent.reason),
+            );
             assert_eq!(seen, expected, "after {after:?}: {told}");
         }
     }
@@ -370,8 +381,11 @@ impl World {
         let events = self.shop.tenant.events().await.unwrap();
         for intent in self.intents.iter().flatten() {
             let id = intent.told["id"].as_str().unwrap();
-            let passed: Vec<&str> =
-                events.iter().filter(|event| event.intent.as_str() == id).map(|event| event.kind.trim_start_matches("payment_intent.")).collect();
+            let passed: Vec<&str> = events
+                .iter()
+                .filter(|event| event.intent.as_str() == id)
+                .map(|event| event.kind.trim_start_matches("payment_intent."))
+                .collect();
             let count = |word: &str| passed.iter().filter(|passed| **passed == word).count();
             let last = passed.iter().position(|word| matches!(*word, "succeeded" | "failed" | "canceled"));
             assert!(last.is_none_or(|place| place + 1 == passed.len()), "a final status is final: {passed:?}");
@@ -382,7 +396,11 @@ impl World {
             assert_eq!(read["attempts"].as_u64(), u64::try_from(count("processing")).ok(), "{passed:?}");
         }
         let listed = self.shop.secret("GET", "/v1/payment-intents", Value::Null).await;
-        assert_eq!(listed.body["data"].as_array().unwrap().len(), self.intents.iter().flatten().count(), "one intent a reference");
+        assert_eq!(
+            listed.body["data"].as_array().unwrap().len(),
+            self.intents.iter().flatten().count(),
+            "one intent a reference"
+        );
     }
 }
 

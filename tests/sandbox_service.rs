@@ -25,7 +25,9 @@ async fn a_customer_pays_with_a_test_phone_and_the_merchant_sees_it() {
     let secret = text(&intent["client_secret"]);
     assert_eq!(intent["checkout_url"], format!("{}/checkout/{id}#client_secret={secret}", shop.base_url));
 
-    let attached = shop.ask("POST", &format!("/v1/payment-intents/{id}/payment-method"), Some(&secret), phone("237671234567")).await;
+    let attached = shop
+        .ask("POST", &format!("/v1/payment-intents/{id}/payment-method"), Some(&secret), phone("237671234567"))
+        .await;
     assert_eq!(attached.status, 200, "{}", attached.body);
     assert_eq!(attached.body["data"]["status"], "processing");
     assert_eq!(attached.body["data"]["payment_method"], json!({ "type": "mobile_money", "phone": "237*****4567" }));
@@ -40,13 +42,35 @@ async fn a_reply_has_the_documents_fields_first_and_in_its_order() {
     let (_sandbox, shop) = shop().await;
     let made = shop.secret("POST", "/v1/payment-intents", order("ORDER-17")).await;
     let expected = [
-        "id", "object", "amount", "currency", "status", "client_secret", "payment_ref", "merchant_reference", "checkout_url", "customer",
-        "metadata", "fee_bearer", "amount_payable", "confirmation_method", "payment_method", "next_action", "last_payment_error", "attempts",
-        "created_at", "expires_at", "redirect_url", "description", "items",
+        "id",
+        "object",
+        "amount",
+        "currency",
+        "status",
+        "client_secret",
+        "payment_ref",
+        "merchant_reference",
+        "checkout_url",
+        "customer",
+        "metadata",
+        "fee_bearer",
+        "amount_payable",
+        "confirmation_method",
+        "payment_method",
+        "next_action",
+        "last_payment_error",
+        "attempts",
+        "created_at",
+        "expires_at",
+        "redirect_url",
+        "description",
+        "items",
     ];
     let mut after = made.text.find("\"data\":").unwrap();
     for field in expected {
-        let at = made.text[after..].find(&format!("\"{field}\":")).unwrap_or_else(|| panic!("{field} is not where it should be"));
+        let at = made.text[after..]
+            .find(&format!("\"{field}\":"))
+            .unwrap_or_else(|| panic!("{field} is not where it should be"));
         after += at + 1;
     }
     let intent = &made.body["data"];
@@ -88,13 +112,21 @@ async fn a_reference_with_another_body_is_a_conflict_that_names_what_is_there() 
     same["currency"] = json!("XAF");
     same["fee_bearer"] = json!("merchant");
     same["metadata"] = Value::Null;
-    assert_eq!(shop.secret("POST", "/v1/payment-intents", same).await.status, 200, "defaults written out are the same body");
+    assert_eq!(
+        shop.secret("POST", "/v1/payment-intents", same).await.status,
+        200,
+        "defaults written out are the same body"
+    );
 
     let mut one = order("ORDER-18");
     one["metadata"] = json!({ "a": { "x": 1, "y": 2 }, "b": "2" });
     assert_eq!(shop.secret("POST", "/v1/payment-intents", one).await.status, 201);
     let body = body(&order("ORDER-18")).replacen('{', r#"{"metadata":{"b":"2","a":{"y":2,"x":1}},"#, 1);
-    assert_eq!(shop.send("POST", "/v1/payment-intents", Some(&shop.key()), Some(body), &[]).await.status, 200, "the order of keys says nothing");
+    assert_eq!(
+        shop.send("POST", "/v1/payment-intents", Some(&shop.key()), Some(body), &[]).await.status,
+        200,
+        "the order of keys says nothing"
+    );
 }
 
 #[tokio::test]
@@ -105,7 +137,8 @@ async fn a_refused_create_reserves_nothing() {
     wrong["currency"] = json!("euro");
     let refused = shop.secret("POST", "/v1/payment-intents", wrong).await;
     assert_eq!(refused.status, 422);
-    let told: Vec<_> = refused.body["error"]["errors"].as_array().unwrap().iter().map(|error| text(&error["param"])).collect();
+    let told: Vec<_> =
+        refused.body["error"]["errors"].as_array().unwrap().iter().map(|error| text(&error["param"])).collect();
     assert_eq!(told, ["amount", "currency"]);
     assert_eq!(refused.body["error"]["type"], "invalid_request");
     assert_eq!(refused.body["error"]["request_id"], refused.header("request-id").unwrap());
@@ -196,7 +229,10 @@ async fn an_intent_nobody_pays_expires_after_a_day() {
     let intent = shop.intent("ORDER-17").await;
     shop.tenant.clock().advance(86_400).await.unwrap();
     let read = shop.secret("GET", &format!("/v1/payment-intents/{}", text(&intent["id"])), Value::Null).await;
-    assert_eq!((&read.body["data"]["status"], &read.body["data"]["cancellation_reason"]), (&json!("canceled"), &json!("expired")));
+    assert_eq!(
+        (&read.body["data"]["status"], &read.body["data"]["cancellation_reason"]),
+        (&json!("canceled"), &json!("expired"))
+    );
     assert_eq!(shop.attach(&intent, phone("237670000000")).await.status, 409);
 }
 
@@ -204,10 +240,22 @@ async fn an_intent_nobody_pays_expires_after_a_day() {
 async fn fees_are_those_of_the_table_as_json_numbers() {
     let (_sandbox, shop) = shop().await;
     let table = [
-        ("/v1/payment-methods/fee/mobile_money/XAF/5000", json!({ "amount": 5000, "currency": "XAF", "fee": 100, "total_payable": 5100 })),
-        ("/v1/payment-methods/fee/mobile_money/XAF/1?country_code=GA", json!({ "amount": 1, "currency": "XAF", "fee": 1, "total_payable": 2 })),
-        ("/v1/payment-methods/fee/card/USD/5000", json!({ "amount": 5000, "currency": "USD", "fee": 145, "total_payable": 5145 })),
-        ("/v1/payment-methods/fee/card/XAF/5000?card_type=international", json!({ "amount": 5000, "currency": "XAF", "fee": 195, "total_payable": 5195 })),
+        (
+            "/v1/payment-methods/fee/mobile_money/XAF/5000",
+            json!({ "amount": 5000, "currency": "XAF", "fee": 100, "total_payable": 5100 }),
+        ),
+        (
+            "/v1/payment-methods/fee/mobile_money/XAF/1?country_code=GA",
+            json!({ "amount": 1, "currency": "XAF", "fee": 1, "total_payable": 2 }),
+        ),
+        (
+            "/v1/payment-methods/fee/card/USD/5000",
+            json!({ "amount": 5000, "currency": "USD", "fee": 145, "total_payable": 5145 }),
+        ),
+        (
+            "/v1/payment-methods/fee/card/XAF/5000?card_type=international",
+            json!({ "amount": 5000, "currency": "XAF", "fee": 195, "total_payable": 5195 }),
+        ),
     ];
     for (path, expected) in table {
         let reply = shop.secret("GET", path, Value::Null).await;
@@ -223,14 +271,20 @@ async fn fees_are_those_of_the_table_as_json_numbers() {
     ];
     for (path, param, code) in refused {
         let reply = shop.secret("GET", path, Value::Null).await;
-        assert_eq!((reply.status, reply.body["error"]["param"].as_str(), reply.code()), (422, Some(param), code), "{path}");
+        assert_eq!(
+            (reply.status, reply.body["error"]["param"].as_str(), reply.code()),
+            (422, Some(param), code),
+            "{path}"
+        );
     }
 }
 
 #[tokio::test]
 async fn methods_are_those_of_the_country() {
     let (_sandbox, shop) = shop().await;
-    let ids = |reply: &Reply| reply.body["data"].as_array().unwrap().iter().map(|method| text(&method["id"])).collect::<Vec<_>>();
+    let ids = |reply: &Reply| {
+        reply.body["data"].as_array().unwrap().iter().map(|method| text(&method["id"])).collect::<Vec<_>>()
+    };
     let here = shop.secret("GET", "/v1/payment-methods", Value::Null).await;
     assert_eq!(ids(&here), ["svc_mobile_money", "svc_card"]);
     assert_eq!(here.body["data"][0]["fee_type"], "percentage");
@@ -246,7 +300,11 @@ async fn two_merchants_do_not_see_each_other() {
     let path = format!("/v1/payment-intents/{}", text(&intent["id"]));
     let refused = other.secret("GET", &path, Value::Null).await;
     assert_eq!((refused.status, refused.code()), (404, "resource_missing"));
-    assert_eq!(other.secret("POST", "/v1/payment-intents", order("ORDER-17")).await.status, 201, "references are each merchant's own");
+    assert_eq!(
+        other.secret("POST", "/v1/payment-intents", order("ORDER-17")).await.status,
+        201,
+        "references are each merchant's own"
+    );
     one.tenant.clock().advance(1_000).await.unwrap();
     assert!(one.tenant.now().unix() >= other.tenant.now().unix() + 1_000);
 }
@@ -328,7 +386,10 @@ async fn a_field_nobody_knows_is_ignored_unless_the_sandbox_is_strict() {
     let strict = Sandbox::start_with(Config { strict: true, ..Config::default() }).await.unwrap();
     let shop = Shop::of(strict.merchant().await.unwrap());
     let refused = shop.secret("POST", "/v1/payment-intents", odd).await;
-    assert_eq!((refused.status, refused.code(), &refused.body["error"]["param"]), (422, "parameter_unknown", &json!("colour")));
+    assert_eq!(
+        (refused.status, refused.code(), &refused.body["error"]["param"]),
+        (422, "parameter_unknown", &json!("colour"))
+    );
 }
 
 async fn shop() -> (Sandbox, Shop) {

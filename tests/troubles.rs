@@ -308,7 +308,8 @@ async fn a_charge_whose_answer_is_lost_with_the_network_is_followed_and_not_sent
     market.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "succeeded").await;
     assert_eq!(market.merchant.faults().len(), 0, "every fault has struck");
-    let charges = market.merchant.requests().iter().filter(|request| request.operation == "attach_payment_method").count();
+    let charges =
+        market.merchant.requests().iter().filter(|request| request.operation == "attach_payment_method").count();
     assert_eq!((charges, market.only_intent().await.attempts), (1, Some(1)));
     browser.close().await;
 }
@@ -353,7 +354,8 @@ async fn a_charge_that_never_arrived_is_said_to_be_none() {
 
 #[tokio::test]
 async fn markup_in_a_text_of_the_shops_is_shown_as_it_is_written() {
-    const MARKUP: &str = "<script>document.title = 'struck'</script><img src=x onerror=\"document.title='struck'\">\"'>";
+    const MARKUP: &str =
+        "<script>document.title = 'struck'</script><img src=x onerror=\"document.title='struck'\">\"'>";
     let market = Market::of(&format!("Shop {MARKUP}")).await;
     let browser = Browser::start("markup").await;
     let mut order = order(&market, "MARKUP-1").items(vec![Item::new(MARKUP, 5000, Currency::xaf(), 1)]);
@@ -362,7 +364,11 @@ async fn markup_in_a_text_of_the_shops_is_shown_as_it_is_written() {
     open(&browser, &intent).await;
     browser.see("[data-test='method-mobile_money']").await;
     browser.run("document.querySelector('#items').open = true").await;
-    for (place, css) in [("the name", "[data-test='merchant']"), ("the description", "[data-test='description']"), ("an item", "[data-test='items'] li")] {
+    for (place, css) in [
+        ("the name", "[data-test='merchant']"),
+        ("the description", "[data-test='description']"),
+        ("an item", "[data-test='items'] li"),
+    ] {
         let said = browser.see(css).await;
         assert!(said.contains("<script>") && said.contains("onerror"), "{place}: {said}");
     }
@@ -381,7 +387,10 @@ async fn only_the_methods_that_the_order_allows_are_offered() {
     let intent = market.intent(order(&market, "TYPES-1").payment_method_types(vec!["card".into()])).await;
     open(&browser, &intent).await;
     browser.see("[data-test^='method-card']").await;
-    assert_eq!(browser.run("return document.querySelector(\"[data-test='method-mobile_money']\")").await, serde_json::Value::Null);
+    assert_eq!(
+        browser.run("return document.querySelector(\"[data-test='method-mobile_money']\")").await,
+        serde_json::Value::Null
+    );
     browser.close().await;
 }
 

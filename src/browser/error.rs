@@ -52,8 +52,8 @@ impl Stop {
     /// A reply whose status is no success.
     pub(super) fn refused(spec: &Spec, status: u16, answer: &JsValue, secret: Option<&str>) -> Self {
         let kind = Kind::of_refusal(status, text(answer, "body.error.code").as_deref());
-        let retryable = said_retryable(answer)
-            .unwrap_or(status == 429 || (status >= 500 && spec.repeat == Repeat::Always));
+        let retryable =
+            said_retryable(answer).unwrap_or(status == 429 || (status >= 500 && spec.repeat == Repeat::Always));
         Self(refusal(
             kind.as_str(),
             "The request was refused, and no reason was given.",

@@ -9,7 +9,8 @@ use crate::flow::Base;
 #[cfg(feature = "hosted")]
 use crate::protocol::Repeat;
 use crate::protocol::{
-    Anyone, Call, Credential, Fulfils, Kind, NoCredential, Operation, Patience, Request, Seen, Spec, Step, Unwritable, assemble,
+    Anyone, Call, Credential, Fulfils, Kind, NoCredential, Operation, Patience, Request, Seen, Spec, Step, Unwritable,
+    assemble,
 };
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -72,7 +73,13 @@ pub(super) fn send<C: Credential>(wire: &Rc<Wire>, ready: &Ready<C>, credential:
     send_request(wire, ready.spec, &ready.request, credential.bearer(), how)
 }
 
-fn send_request(wire: &Rc<Wire>, spec: &'static Spec, request: &Request, bearer: Option<&str>, how: How) -> Result<Work, Stop> {
+fn send_request(
+    wire: &Rc<Wire>,
+    spec: &'static Spec,
+    request: &Request,
+    bearer: Option<&str>,
+    how: How,
+) -> Result<Work, Stop> {
     refuse_secret_key(bearer.unwrap_or_default())?;
     let init = doors::to_service(spec.method.as_str(), bearer, request.body.as_deref());
     let url = wire.base.with(&request.target);

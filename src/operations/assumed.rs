@@ -193,7 +193,8 @@ setters! { ListPaymentIntents {
 impl Operation for ListPaymentIntents {
     type Role = Merchant;
     type Output = Vec<PaymentIntent>;
-    const SPEC: Spec = Spec::get("list_payment_intents", "/v1/payment-intents").asking(&["limit", "starting_after"]).assumed();
+    const SPEC: Spec =
+        Spec::get("list_payment_intents", "/v1/payment-intents").asking(&["limit", "starting_after"]).assumed();
 }
 
 impl Served for ListPaymentIntents {
@@ -255,7 +256,9 @@ impl FromField for Instrument {
         match kind {
             Some("mobile_money") => match value.get("phone") {
                 Some(phone) => Ok(Self::MobileMoney { phone: Phone::from_field(phone)? }),
-                None => Err(Invalid::because("Mobile money needs a phone: {\"type\":\"mobile_money\",\"phone\":\"237670000000\"}.")),
+                None => Err(Invalid::because(
+                    "Mobile money needs a phone: {\"type\":\"mobile_money\",\"phone\":\"237670000000\"}.",
+                )),
             },
             Some("card") => Ok(Self::Card { card: Card::from_field(value.get("card").unwrap_or(&Value::Null))? }),
             _ => Err(Invalid::because("A payment method is an object whose type is mobile_money or card.")),

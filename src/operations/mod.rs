@@ -12,8 +12,8 @@ mod methods;
 mod sessions;
 
 pub use assumed::{
-    AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, Card, ConfirmPaymentIntent, Instrument, ListPaymentIntents,
-    ReadPaymentIntent,
+    AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, Card, ConfirmPaymentIntent, Instrument,
+    ListPaymentIntents, ReadPaymentIntent,
 };
 pub use intents::{CreatePaymentIntent, IntentCustomer, Item, LastPaymentError, NextAction, PaymentIntent};
 pub use methods::{CalculateFee, FeeBreakdown, ListPaymentMethods, PaymentMethod};

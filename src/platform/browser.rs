@@ -121,13 +121,23 @@ impl Serializer for Json {
     fn serialize_unit_variant(self, _: &'static str, _: u32, word: &'static str) -> Result<Self::Ok, Unwritable> {
         Ok(Some(quoted(word)))
     }
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<Self::Ok, Unwritable> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<Self::Ok, Unwritable> {
         value.serialize(self)
     }
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Unwritable> {
         Ok(self)
     }
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(self, _: &'static str, _: u32, _: &'static str, _: &T) -> Result<Self::Ok, Unwritable> {
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<Self::Ok, Unwritable> {
         Err(Unwritable)
     }
     refuse! {

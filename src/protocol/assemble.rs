@@ -176,10 +176,20 @@ impl Serializer for Plain {
     fn serialize_unit_variant(self, _: &'static str, _: u32, word: &'static str) -> Result<Option<String>, Unwritable> {
         Ok(Some(word.to_owned()))
     }
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<Option<String>, Unwritable> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<Option<String>, Unwritable> {
         value.serialize(self)
     }
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(self, _: &'static str, _: u32, _: &'static str, _: &T) -> Result<Self::Ok, Unwritable> {
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<Self::Ok, Unwritable> {
         Err(Unwritable)
     }
     refuse! {
@@ -224,7 +234,13 @@ impl Serializer for Assembly {
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, _: &T) -> Result<Request, Unwritable> {
         Err(Unwritable)
     }
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(self, _: &'static str, _: u32, _: &'static str, _: &T) -> Result<Request, Unwritable> {
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<Request, Unwritable> {
         Err(Unwritable)
     }
     refuse! {

@@ -2,8 +2,8 @@
 
 use super::Operation;
 use crate::values::{
-    Amount, CardType, ConfirmationMethod, Country, Currency, Email, FeeBearer, IntentId, Invalid, MerchantReference, MethodCode,
-    PageLimit, Phone, RedirectUrl,
+    Amount, CardType, ConfirmationMethod, Country, Currency, Email, FeeBearer, IntentId, Invalid, MerchantReference,
+    MethodCode, PageLimit, Phone, RedirectUrl,
 };
 use serde_json::{Map, Value};
 

@@ -10,9 +10,9 @@ mod retry;
 mod role;
 
 pub(crate) use assemble::percent_encode;
-pub(crate) use envelope::lenient;
 pub use assemble::{Request, Unwritable, assemble};
 pub use call::{Call, Patience, Seen, Step};
+pub(crate) use envelope::lenient;
 pub use envelope::{Refusal, decode};
 pub use error::{Error, FieldError, Kind};
 pub use fields::{FieldFault, Fields, FromField, Served};

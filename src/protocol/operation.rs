@@ -46,7 +46,15 @@ impl Spec {
     }
 
     const fn new(name: &'static str, method: Method, path: &'static str) -> Self {
-        Self { name, method, path, query: &[], envelope: Envelope::Standard, source: Source::Documented, repeat: Repeat::Never }
+        Self {
+            name,
+            method,
+            path,
+            query: &[],
+            envelope: Envelope::Standard,
+            source: Source::Documented,
+            repeat: Repeat::Never,
+        }
     }
 
     /// These fields travel in the query.
@@ -75,7 +83,8 @@ impl Spec {
 
     /// Where a field of this name travels.
     pub(crate) fn place(&self, field: &str) -> Place {
-        let in_path = crate::values::parts(self.path, b'/').any(|segment| segment.strip_prefix('{').and_then(|s| s.strip_suffix('}')) == Some(field));
+        let in_path = crate::values::parts(self.path, b'/')
+            .any(|segment| segment.strip_prefix('{').and_then(|s| s.strip_suffix('}')) == Some(field));
         if in_path {
             Place::Path
         } else if self.query.contains(&field) {

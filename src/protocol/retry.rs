@@ -36,7 +36,9 @@ pub fn after(repeat: Repeat, seen: &Seen, attempt: Attempt) -> Option<Duration> 
         Seen::Reply { status: 429, retry_after, retryable } => (retryable != Some(false), retry_after),
         // A gateway may say 503 of a request that went through; the service itself says whether it did.
         Seen::Reply { status: 503, retry_after, retryable: Some(true) } => (true, retry_after),
-        Seen::Reply { status, retry_after, retryable } => (safe && status >= 500 && retryable != Some(false), retry_after),
+        Seen::Reply { status, retry_after, retryable } => {
+            (safe && status >= 500 && retryable != Some(false), retry_after)
+        }
     };
     again.then(|| {
         let most = FIRST_PAUSE.saturating_mul(1 << attempt.number.saturating_sub(1).min(16)).min(LONGEST_PAUSE);

@@ -57,7 +57,9 @@ pub(super) async fn identify(desk: &Desk, headers: &HeaderMap) -> Result<Caller,
     match bearer(headers) {
         None => Ok(Caller::Nobody),
         Some(token) if token.starts_with("sk_") => secret_key(desk, headers, token),
-        Some(token) if token.contains("_secret_") => Ok(Caller::ClientSecret(desk.instance_key.intent_of(token).ok_or_else(invalid_key)?)),
+        Some(token) if token.contains("_secret_") => {
+            Ok(Caller::ClientSecret(desk.instance_key.intent_of(token).ok_or_else(invalid_key)?))
+        }
         Some(token) => session(desk, token).await,
     }
 }
@@ -71,9 +73,10 @@ pub(super) fn admit<R: Role>(desk: &Desk, caller: Caller) -> Result<Caller, Prob
             "authentication_required",
             "Send a credential: Authorization: Bearer, and the secret key, a session token or a client secret.",
         )),
-        (_, false) if about_sessions => {
-            Err(Problem::unauthorized("session_token_required", "This is about a customer's session: send its token as the Bearer value."))
-        }
+        (_, false) if about_sessions => Err(Problem::unauthorized(
+            "session_token_required",
+            "This is about a customer's session: send its token as the Bearer value.",
+        )),
         (Caller::UnknownSession, _) if !about_sessions => Err(session_unknown()),
         (Caller::Session(merchant, session), _) if !about_sessions => {
             in_good_standing(session, merchant.now())?;
@@ -120,7 +123,10 @@ fn secret_key(desk: &Desk, headers: &HeaderMap, key: &str) -> Result<Caller, Pro
         return Err(Problem::new(StatusCode::FORBIDDEN, "secret_key_in_browser", message));
     }
     if key.starts_with("sk_live_") {
-        return Err(Problem::unauthorized("live_key_in_sandbox", "This is a live key, and this is a sandbox. Use the key that the sandbox printed."));
+        return Err(Problem::unauthorized(
+            "live_key_in_sandbox",
+            "This is a live key, and this is a sandbox. Use the key that the sandbox printed.",
+        ));
     }
     let known = key.starts_with(SECRET_KEY).then(|| desk.merchants.by_key(&fingerprint(key))).flatten();
     known.map(Caller::Merchant).ok_or_else(invalid_key)

@@ -70,9 +70,11 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Config(sentence) | Self::Database(sentence) | Self::Keys(sentence) | Self::Listen(sentence) | Self::System(sentence) => {
-                f.write_str(sentence)
-            }
+            Self::Config(sentence)
+            | Self::Database(sentence)
+            | Self::Keys(sentence)
+            | Self::Listen(sentence)
+            | Self::System(sentence) => f.write_str(sentence),
         }
     }
 }

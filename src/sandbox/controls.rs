@@ -57,9 +57,17 @@ impl Door {
             return Err(Problem::new(StatusCode::FORBIDDEN, "host_not_allowed", message));
         }
         match bearer(&parts.headers) {
-            None => return Err(Problem::unauthorized("authentication_required", "Send the control token that the sandbox printed.")),
+            None => {
+                return Err(Problem::unauthorized(
+                    "authentication_required",
+                    "Send the control token that the sandbox printed.",
+                ));
+            }
             Some(token) if !same(token, self.token.expose()) => {
-                return Err(Problem::unauthorized("invalid_key", "This is not the control token that the sandbox printed."));
+                return Err(Problem::unauthorized(
+                    "invalid_key",
+                    "This is not the control token that the sandbox printed.",
+                ));
             }
             Some(_) => {}
         }
@@ -84,10 +92,12 @@ impl Door {
                 merchant.faults.clear();
                 Ok(faults_of(&merchant))
             }
-            (_, "/sandbox/requests") => Ok(json!({ "requests": merchant.requests.list().iter().map(Request::written).collect::<Vec<_>>() })),
-            (_, "/sandbox/events") => {
-                Ok(json!({ "events": self.desk.events(&merchant).await?.iter().map(Event::written).collect::<Vec<_>>() }))
+            (_, "/sandbox/requests") => {
+                Ok(json!({ "requests": merchant.requests.list().iter().map(Request::written).collect::<Vec<_>>() }))
             }
+            (_, "/sandbox/events") => Ok(
+                json!({ "events": self.desk.events(&merchant).await?.iter().map(Event::written).collect::<Vec<_>>() }),
+            ),
             _ => {
                 self.desk.merchants.reset(&self.desk.store, &merchant).await?;
                 Ok(json!({ "merchant": merchant.id, "now": merchant.now().unix() }))
@@ -154,22 +164,34 @@ fn read_fault(fields: &Map<String, Value>) -> Result<Fault, Problem> {
     let wrong = |param: &str, message: &str| Problem::field(param, "parameter_invalid", message);
     let whole = |name: &str, range: std::ops::RangeInclusive<u64>, message: &str| match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(value) => value.as_u64().filter(|number| range.contains(number)).map(Some).ok_or_else(|| wrong(name, message)),
+        Some(value) => {
+            value.as_u64().filter(|number| range.contains(number)).map(Some).ok_or_else(|| wrong(name, message))
+        }
     };
-    let required = |name: &'static str| text(fields, name)?.ok_or_else(|| Problem::field(name, "parameter_missing", format!("{name} is required.")));
-    let operation = operation_named(required("operation")?)
-        .ok_or_else(|| wrong("operation", "There is no operation of this name. They are named as create_payment_intent is."))?;
+    let required = |name: &'static str| {
+        text(fields, name)?.ok_or_else(|| Problem::field(name, "parameter_missing", format!("{name} is required.")))
+    };
+    let operation = operation_named(required("operation")?).ok_or_else(|| {
+        wrong("operation", "There is no operation of this name. They are named as create_payment_intent is.")
+    })?;
     let count = whole("count", 1..=10_000, "count is a whole number from 1 to 10,000.")?.unwrap_or(1);
     let kind = match required("kind")? {
         "delay" => {
             let message = "milliseconds is a whole number, 600,000 at most.";
             let milliseconds = whole("milliseconds", 0..=LONGEST_DELAY, message)?;
-            FaultKind::Delay { milliseconds: milliseconds.ok_or_else(|| Problem::field("milliseconds", "parameter_missing", message))? }
+            FaultKind::Delay {
+                milliseconds: milliseconds
+                    .ok_or_else(|| Problem::field("milliseconds", "parameter_missing", message))?,
+            }
         }
         "status" => {
             let status = whole("status", 400..=599, "status is a whole number from 400 to 599.")?.unwrap_or(503);
-            let retry_after = whole("retry_after", 0..=86_400, "retry_after is a whole number of seconds, a day at most.")?;
-            FaultKind::Status { status: u16::try_from(status).unwrap_or(503), retry_after: retry_after.and_then(|seconds| u32::try_from(seconds).ok()) }
+            let retry_after =
+                whole("retry_after", 0..=86_400, "retry_after is a whole number of seconds, a day at most.")?;
+            FaultKind::Status {
+                status: u16::try_from(status).unwrap_or(503),
+                retry_after: retry_after.and_then(|seconds| u32::try_from(seconds).ok()),
+            }
         }
         "drop" => FaultKind::Drop,
         "lost_response" => FaultKind::LostResponse,

@@ -204,4 +204,3 @@ impl Faults {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
-

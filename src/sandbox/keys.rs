@@ -24,7 +24,9 @@ impl Keys {
         let instance = from_environment(INSTANCE_VARIABLE);
         let secret_key = from_environment(SECRET_VARIABLE);
         if secret_key.as_ref().is_some_and(|key| !key.expose().starts_with(SECRET_KEY)) {
-            return Err(StartError::Keys(format!("{SECRET_VARIABLE} must begin with {SECRET_KEY}: the sandbox takes no live key.")));
+            return Err(StartError::Keys(format!(
+                "{SECRET_VARIABLE} must begin with {SECRET_KEY}: the sandbox takes no live key."
+            )));
         }
         let kept = match (&instance, &secret_key, database) {
             (Some(_), Some(_), _) | (_, _, None) => Self::fresh(),
@@ -39,10 +41,16 @@ impl Keys {
 
     /// Reads the keys of a file, or makes it.
     fn kept(path: &Path) -> Result<Self, StartError> {
-        let trouble = |error: io::Error| StartError::Keys(format!("The keys of the sandbox in {} cannot be kept: {error}.", path.display()));
+        let trouble = |error: io::Error| {
+            StartError::Keys(format!("The keys of the sandbox in {} cannot be kept: {error}.", path.display()))
+        };
         match fs::read_to_string(path) {
-            Ok(text) => Self::read(&text)
-                .ok_or_else(|| StartError::Keys(format!("{} does not hold the keys of a sandbox. Move it away to get new ones.", path.display()))),
+            Ok(text) => Self::read(&text).ok_or_else(|| {
+                StartError::Keys(format!(
+                    "{} does not hold the keys of a sandbox. Move it away to get new ones.",
+                    path.display()
+                ))
+            }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let keys = Self::fresh();
                 write_privately(path, &keys.written()).map_err(trouble)?;

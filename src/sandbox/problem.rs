@@ -71,7 +71,8 @@ impl Problem {
 
     /// A method that a path does not take, and those that it does.
     pub(super) fn method_not_allowed(allow: String) -> Self {
-        let mut problem = Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", format!("This path takes {allow}."));
+        let mut problem =
+            Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", format!("This path takes {allow}."));
         problem.more.allow = Some(allow);
         problem
     }
@@ -141,7 +142,12 @@ impl Problem {
             code: &'a str,
             message: &'a str,
         }
-        let errors = self.more.faults.iter().map(|fault| Fault { param: &fault.param, code: fault.code, message: &fault.message }).collect();
+        let errors = self
+            .more
+            .faults
+            .iter()
+            .map(|fault| Fault { param: &fault.param, code: fault.code, message: &fault.message })
+            .collect();
         let body = Body {
             success: session.then_some(false),
             status_code: self.status.as_u16(),
@@ -179,6 +185,10 @@ impl Problem {
 impl From<Unavailable> for Problem {
     fn from(cause: Unavailable) -> Self {
         tracing::error!(%cause, "the store did not answer");
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "The sandbox cannot store or read anything now. Try again.")
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "unavailable",
+            "The sandbox cannot store or read anything now. Try again.",
+        )
     }
 }

@@ -37,7 +37,9 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
             r#type: action.as_str(),
             url: (action == NextAction::Redirect).then(|| challenge_url(intent, key, public_origin)),
         }),
-        last_payment_error: life.declined.map(|decline| DeclineReply { code: decline.code(), message: decline.message() }),
+        last_payment_error: life
+            .declined
+            .map(|decline| DeclineReply { code: decline.code(), message: decline.message() }),
         attempts: life.attempts,
         created_at: intent.created_at.unix(),
         expires_at: intent.expires_at,
@@ -129,7 +131,9 @@ struct DeclineReply {
 fn payment_method(with: &PayingWith) -> PaymentMethodReply<'_> {
     match with {
         PayingWith::Card { brand, last4, .. } => PaymentMethodReply::Card { brand, last4 },
-        PayingWith::MobileMoney { phone, .. } => PaymentMethodReply::MobileMoney { phone: PayingWith::masked_phone(phone) },
+        PayingWith::MobileMoney { phone, .. } => {
+            PaymentMethodReply::MobileMoney { phone: PayingWith::masked_phone(phone) }
+        }
     }
 }
 
@@ -188,7 +192,13 @@ pub(super) fn methods(methods: &[ListedMethod<'_>]) -> String {
     }
     let list: Vec<_> = methods
         .iter()
-        .map(|method| Reply { id: method.id, name: method.name, active: true, fee_type: "percentage", supported_countries: &method.countries })
+        .map(|method| Reply {
+            id: method.id,
+            name: method.name,
+            active: true,
+            fee_type: "percentage",
+            supported_countries: &method.countries,
+        })
         .collect();
     written(&list)
 }

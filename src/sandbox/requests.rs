@@ -44,8 +44,17 @@ pub struct Request {
 
 impl Request {
     /// As it arrives. What is taken from its path is shaped like an intent's id, and so is no secret.
-    pub(super) fn arriving(at: Moment, spec: &Spec, id: Option<&str>, credential: Option<CredentialKind>, request_id: &str) -> Self {
-        let is_an_id = |id: &&str| id.strip_prefix("pi_").is_some_and(|rest| rest.len() == 22 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+    pub(super) fn arriving(
+        at: Moment,
+        spec: &Spec,
+        id: Option<&str>,
+        credential: Option<CredentialKind>,
+        request_id: &str,
+    ) -> Self {
+        let is_an_id = |id: &&str| {
+            id.strip_prefix("pi_")
+                .is_some_and(|rest| rest.len() == 22 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+        };
         Self {
             at,
             operation: spec.name,
@@ -115,7 +124,13 @@ mod tests {
         let requests = Requests::default();
         let spec = ReadPaymentIntent::SPEC;
         for number in 0..KEPT + 5 {
-            requests.add(Request::arriving(Moment::from_unix(1), &spec, Some("pi_x_secret_y"), None, &format!("req_{number}")));
+            requests.add(Request::arriving(
+                Moment::from_unix(1),
+                &spec,
+                Some("pi_x_secret_y"),
+                None,
+                &format!("req_{number}"),
+            ));
         }
         let kept = requests.list();
         assert_eq!((kept.len(), kept[0].request_id.as_str(), kept[0].intent.as_deref()), (KEPT, "req_5", None));

@@ -69,15 +69,18 @@ impl Sandbox {
     /// A sentence that says what is in the way: the port, the database, the keys.
     pub async fn start_with(config: Config) -> Result<Self, StartError> {
         let runtime = Builder::new_multi_thread().worker_threads(2).thread_name("guichet-sandbox").enable_all().build();
-        let runtime = runtime.map_err(|error| StartError::System(format!("The sandbox cannot have a thread: {error}.")))?;
+        let runtime =
+            runtime.map_err(|error| StartError::System(format!("The sandbox cannot have a thread: {error}.")))?;
         let handle = runtime.handle().clone();
         let (ready, started) = oneshot::channel();
         let (stop, stopped) = oneshot::channel();
         let (end, ended) = oneshot::channel();
         let run = move || run(&runtime, config, ready, stopped, end);
         let thread = std::thread::Builder::new().name("guichet-sandbox".into()).spawn(run);
-        let thread = thread.map_err(|error| StartError::System(format!("The sandbox cannot have a thread: {error}.")))?;
-        let house = started.await.map_err(|_| StartError::System("The sandbox ended before it had started.".into()))??;
+        let thread =
+            thread.map_err(|error| StartError::System(format!("The sandbox cannot have a thread: {error}.")))?;
+        let house =
+            started.await.map_err(|_| StartError::System("The sandbox ended before it had started.".into()))??;
         Ok(Self {
             desk: house.desk,
             runtime: handle,
@@ -206,14 +209,17 @@ fn run(
 /// Opens everything a sandbox needs, and listens.
 async fn open(config: Config) -> Result<(House, Claim, TcpListener, Router), StartError> {
     let mut probe = [0; 1];
-    getrandom::fill(&mut probe).map_err(|error| StartError::System(format!("The system gives no randomness: {error}.")))?;
+    getrandom::fill(&mut probe)
+        .map_err(|error| StartError::System(format!("The system gives no randomness: {error}.")))?;
     let location = Location::read(&config.database)?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| cannot_listen(config.listen, &error))?;
     let address = listener.local_addr().map_err(|error| cannot_listen(config.listen, &error))?;
     let claim = location.prepare()?;
     let store = Store::open(&location).await?;
     let keys = Keys::find(location.file())?;
-    let merchants = Merchants::load(&store, &keys.secret_key, &config.merchant_name).await.map_err(|error| StartError::Database(error.to_string()))?;
+    let merchants = Merchants::load(&store, &keys.secret_key, &config.merchant_name)
+        .await
+        .map_err(|error| StartError::Database(error.to_string()))?;
 
     let base_url = format!("http://{address}");
     let public_origin = match &config.public_url {
@@ -243,18 +249,26 @@ async fn open(config: Config) -> Result<(House, Claim, TcpListener, Router), Sta
 
 fn cannot_listen(address: SocketAddr, error: &io::Error) -> StartError {
     StartError::Listen(match error.kind() {
-        io::ErrorKind::AddrInUse => format!("Another program listens on {address} already. Stop it, or give another port with --listen."),
+        io::ErrorKind::AddrInUse => {
+            format!("Another program listens on {address} already. Stop it, or give another port with --listen.")
+        }
         io::ErrorKind::AddrNotAvailable => format!("{address} is no address of this machine."),
-        io::ErrorKind::PermissionDenied => format!("This user may not listen on {address}. Give a port above 1023 with --listen."),
+        io::ErrorKind::PermissionDenied => {
+            format!("This user may not listen on {address}. Give a port above 1023 with --listen.")
+        }
         _ => format!("The sandbox cannot listen on {address}: {error}."),
     })
 }
 
 /// The origin of a public address: it may have no path, since the hosted page's own is `/checkout`.
 fn origin(url: &str) -> Result<String, StartError> {
-    let parsed = url::Url::parse(url).ok().filter(|parsed| matches!(parsed.scheme(), "http" | "https") && parsed.path() == "/");
-    let plain = parsed.filter(|parsed| parsed.query().is_none() && parsed.fragment().is_none() && parsed.username().is_empty());
-    plain
-        .map(|parsed| parsed.origin().ascii_serialization())
-        .ok_or_else(|| StartError::Config(format!("{url} is no public address of the sandbox: give an origin, https://pay.example.com.")))
+    let parsed =
+        url::Url::parse(url).ok().filter(|parsed| matches!(parsed.scheme(), "http" | "https") && parsed.path() == "/");
+    let plain =
+        parsed.filter(|parsed| parsed.query().is_none() && parsed.fragment().is_none() && parsed.username().is_empty());
+    plain.map(|parsed| parsed.origin().ascii_serialization()).ok_or_else(|| {
+        StartError::Config(format!(
+            "{url} is no public address of the sandbox: give an origin, https://pay.example.com."
+        ))
+    })
 }

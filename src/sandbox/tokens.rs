@@ -71,7 +71,8 @@ impl InstanceKey {
 /// Big-endian bytes as a number of so many base-62 digits: one length, and nothing that an address must encode.
 fn base62(bytes: &[u8], digits: usize) -> String {
     const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let mut limbs: Vec<u32> = bytes.chunks_exact(4).map(|four| four.iter().fold(0, |limb, byte| limb << 8 | u32::from(*byte))).collect();
+    let mut limbs: Vec<u32> =
+        bytes.chunks_exact(4).map(|four| four.iter().fold(0, |limb, byte| limb << 8 | u32::from(*byte))).collect();
     let mut text = vec![b'0'; digits];
     for place in text.iter_mut().rev() {
         let mut rest = 0_u64;

@@ -14,9 +14,9 @@ mod secrets;
 mod words;
 
 pub(crate) use address::Parts;
+pub use address::{Address, RedirectUrl};
 #[cfg(feature = "native")]
 pub(crate) use address::{is_loopback, service_root};
-pub use address::{Address, RedirectUrl};
 pub use contact::{Country, Email, Phone};
 pub use figure::Figure;
 pub use ids::{IntentId, MerchantReference, MethodCode, MethodId, PaymentRef};

@@ -20,7 +20,8 @@ impl Amount {
     /// # Errors
     /// [`Invalid`] for anything but `^[1-9][0-9]{0,14}$`.
     pub fn new(text: &str) -> Result<Self, Invalid> {
-        let shaped = (1..=15).contains(&text.len()) && !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
+        let shaped =
+            (1..=15).contains(&text.len()) && !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
         match text.parse() {
             Ok(units) if shaped => Ok(Self(units)),
             _ => Err(Invalid::because(

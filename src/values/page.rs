@@ -11,7 +11,11 @@ impl PageLimit {
     /// # Errors
     /// [`Invalid`] for anything but 1 to 100.
     pub fn new(entries: u8) -> Result<Self, Invalid> {
-        if (1..=100).contains(&entries) { Ok(Self(entries)) } else { Err(Invalid::because("A limit is a number from 1 to 100.")) }
+        if (1..=100).contains(&entries) {
+            Ok(Self(entries))
+        } else {
+            Err(Invalid::because("A limit is a number from 1 to 100."))
+        }
     }
 
     /// The number.

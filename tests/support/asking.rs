@@ -59,7 +59,14 @@ impl Shop {
     }
 
     /// Sends these very bytes.
-    pub async fn send(&self, method: &str, path: &str, bearer: Option<&str>, body: Option<String>, headers: &[(&str, &str)]) -> Reply {
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        bearer: Option<&str>,
+        body: Option<String>,
+        headers: &[(&str, &str)],
+    ) -> Reply {
         send(&self.client, method, &format!("{}{path}", self.base_url), bearer, body, headers).await
     }
 

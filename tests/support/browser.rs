@@ -201,7 +201,8 @@ impl Browser {
     /// Cuts the page off from the network, or lets it back.
     pub async fn network(&self, is_there: bool) {
         self.cdp("Network.enable", json!({})).await;
-        let conditions = json!({ "offline": !is_there, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
+        let conditions =
+            json!({ "offline": !is_there, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
         self.cdp("Network.emulateNetworkConditions", conditions).await;
     }
 

@@ -35,7 +35,8 @@ impl Folder {
 
     /// The names of what is in it.
     pub fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(&self.path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> =
+            fs::read_dir(&self.path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort_unstable();
         names
     }

@@ -76,7 +76,9 @@ impl Market {
     }
 
     pub fn client(&self) -> Client {
-        Client::builder(self.merchant.base_url(), key(&self.merchant)).build().expect("a loopback address may be sent to")
+        Client::builder(self.merchant.base_url(), key(&self.merchant))
+            .build()
+            .expect("a loopback address may be sent to")
     }
 }
 

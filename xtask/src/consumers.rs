@@ -55,8 +55,15 @@ fn publint(tarball: &Path, newest: &Tools) -> Result<()> {
 /// Whether the types that are found are those of what is loaded. The `.wasm` file has an entry for who loads it
 /// otherwise, and is no module.
 fn attw(tarball: &Path, newest: &Tools) -> Result<()> {
-    let how =
-        ["--profile", "esm-only", "--no-emoji", "--no-color", "--exclude-entrypoints", "./core/guichet_core_bg.wasm", "./core/guichet_hosted_bg.wasm"];
+    let how = [
+        "--profile",
+        "esm-only",
+        "--no-emoji",
+        "--no-color",
+        "--exclude-entrypoints",
+        "./core/guichet_core_bg.wasm",
+        "./core/guichet_hosted_bg.wasm",
+    ];
     quietly(newest.node("@arethetypeswrong/cli", "attw")?.arg(tarball).args(how)).map(drop)
 }
 

@@ -10,11 +10,8 @@ use wasm_bindgen::prelude::*;
 /// Reads the option `intent`: an address, an object with `id` and `client_secret`, or a function from the page's address
 /// to one of these.
 pub(super) fn read(given: &JsValue) -> Result<(IntentId, ClientSecret), Stop> {
-    let given = if is(given, "", Sort::Function) {
-        doors::made_by(given, &doors::href().into())?
-    } else {
-        given.clone()
-    };
+    let given =
+        if is(given, "", Sort::Function) { doors::made_by(given, &doors::href().into())? } else { given.clone() };
     let (id, secret) = match (text(&given, "id"), text(&given, "client_secret")) {
         (Some(id), Some(secret)) => (Some(id), Some(secret)),
         _ => of_address(&any_text(&given))?,

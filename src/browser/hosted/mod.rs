@@ -108,7 +108,8 @@ impl Open {
         let under_way = joined(&self.flights, name, &at(how, "signal"), || -> Work {
             let moving = Moving::new(self, ready, asked);
             // Who pays what is paid already, or on its way, is told how it stands.
-            let is_open = name != "pay" || self.is_stale.get() || self.standing().status == IntentStatus::RequiresAction;
+            let is_open =
+                name != "pay" || self.is_stale.get() || self.standing().status == IntentStatus::RequiresAction;
             let first = if is_open { Asked::Move(Box::new(moving)) } else { Asked::Nothing };
             Box::new(Following::new(self, first, how, budget, asked))
         });

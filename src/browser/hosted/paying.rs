@@ -52,7 +52,16 @@ impl Following {
             Asked::Move(work) => (Some(work), State::Moved),
         };
         let on_status = at(given, "onStatus");
-        Self { open: Rc::clone(open), first, on_status, how, until: now().saturating_add(budget), looks: 1, told: None, state }
+        Self {
+            open: Rc::clone(open),
+            first,
+            on_status,
+            how,
+            until: now().saturating_add(budget),
+            looks: 1,
+            told: None,
+            state,
+        }
     }
 }
 

@@ -52,9 +52,15 @@ impl Handle<ListPaymentIntents> for Desk {
         let merchant = caller.merchant()?;
         let after = match &operation.starting_after {
             None => None,
-            Some(id) => Some(self.store.intent(id).await?.filter(|intent| intent.merchant == merchant.id).ok_or_else(|| {
-                Problem::field("starting_after", "parameter_invalid", "It is the id of the last payment intent of the page before.")
-            })?),
+            Some(id) => {
+                Some(self.store.intent(id).await?.filter(|intent| intent.merchant == merchant.id).ok_or_else(|| {
+                    Problem::field(
+                        "starting_after",
+                        "parameter_invalid",
+                        "It is the id of the last payment intent of the page before.",
+                    )
+                })?)
+            }
         };
         let limit = operation.limit.unwrap_or_default();
         let mut intents = self.store.intents(&merchant.id, after.as_ref(), i64::from(limit.entries()) + 1).await?;
@@ -99,7 +105,8 @@ impl Desk {
 /// The rules of an intent that its fields alone do not say; what breaks them is told together.
 fn check(operation: &CreatePaymentIntent) -> Result<(), Problem> {
     let mut faults = Vec::new();
-    let mut fault = |param: &str, code, message: String| faults.push(FieldFault { param: param.to_owned(), code, message });
+    let mut fault =
+        |param: &str, code, message: String| faults.push(FieldFault { param: param.to_owned(), code, message });
     let unsupported = |currency: &Currency| format!("{currency} is not supported.");
     if operation.currency.exponent().is_none() {
         fault("currency", "currency_unsupported", unsupported(&operation.currency));
@@ -141,7 +148,8 @@ fn new_intent(merchant: &Merchant, operation: CreatePaymentIntent) -> Result<(In
 
 /// The body as it was understood: parsed, defaults applied, keys in one order. Equal requests have equal ones.
 fn canonical(mut operation: CreatePaymentIntent) -> String {
-    operation.metadata = operation.metadata.map(|metadata| metadata.into_iter().map(|(key, value)| (key, sorted(value))).collect());
+    operation.metadata =
+        operation.metadata.map(|metadata| metadata.into_iter().map(|(key, value)| (key, sorted(value))).collect());
     serde_json::to_string(&operation).expect("an operation that was read from JSON is written as JSON")
 }
 

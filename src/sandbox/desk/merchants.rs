@@ -59,12 +59,22 @@ impl Table {
 
 impl Merchants {
     /// Those of the store; the first one is made where there is none, and its key is the one given.
-    pub(in crate::sandbox) async fn load(store: &Store, first_key: &Secret, first_name: &str) -> Result<Self, Unavailable> {
+    pub(in crate::sandbox) async fn load(
+        store: &Store,
+        first_key: &Secret,
+        first_name: &str,
+    ) -> Result<Self, Unavailable> {
         let mut rows = store.merchants().await?;
         let key_fingerprint = fingerprint(first_key.expose());
         match rows.first_mut() {
             None => {
-                let row = MerchantRow { id: tokens::id("mch_"), name: first_name.to_owned(), key_fingerprint, clock_offset: 0, place: 0 };
+                let row = MerchantRow {
+                    id: tokens::id("mch_"),
+                    name: first_name.to_owned(),
+                    key_fingerprint,
+                    clock_offset: 0,
+                    place: 0,
+                };
                 store.add_merchant(row.clone()).await?;
                 rows.push(row);
             }
@@ -81,7 +91,11 @@ impl Merchants {
     }
 
     /// Makes a merchant. Its secret key is shown this once.
-    pub(in crate::sandbox) async fn make(&self, store: &Store, name: &str) -> Result<(Arc<Merchant>, Secret), Unavailable> {
+    pub(in crate::sandbox) async fn make(
+        &self,
+        store: &Store,
+        name: &str,
+    ) -> Result<(Arc<Merchant>, Secret), Unavailable> {
         let secret_key = tokens::secret(SECRET_KEY);
         let row = MerchantRow {
             id: tokens::id("mch_"),
@@ -96,7 +110,12 @@ impl Merchants {
     }
 
     /// Moves a merchant's clock forward, and says what it shows then.
-    pub(in crate::sandbox) async fn advance(&self, store: &Store, merchant: &Merchant, seconds: u32) -> Result<Moment, Unavailable> {
+    pub(in crate::sandbox) async fn advance(
+        &self,
+        store: &Store,
+        merchant: &Merchant,
+        seconds: u32,
+    ) -> Result<Moment, Unavailable> {
         let seconds = i64::from(seconds);
         store.advance_clock(merchant.id.clone(), seconds).await?;
         merchant.clock_offset.fetch_add(seconds, Ordering::AcqRel);

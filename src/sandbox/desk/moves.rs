@@ -26,7 +26,10 @@ impl Handle<AttachPaymentMethod> for Desk {
                 let message = format!("This payment does not take {}.", with.kind());
                 return Err(Problem::field("payment_method.type", "payment_method_unavailable", message));
             }
-            intent.life.attach(&intent.terms, with.clone(), now).map_err(|conflict| Problem::state(NOT_CONFIRMABLE, conflict))
+            intent
+                .life
+                .attach(&intent.terms, with.clone(), now)
+                .map_err(|conflict| Problem::state(NOT_CONFIRMABLE, conflict))
         })
         .await
     }
@@ -35,7 +38,8 @@ impl Handle<AttachPaymentMethod> for Desk {
 impl Handle<ConfirmPaymentIntent> for Desk {
     async fn handle(&self, caller: Caller, operation: ConfirmPaymentIntent) -> Result<Done, Problem> {
         self.change(&caller, &operation.id, |intent, now| {
-            if intent.terms.confirmation_method == ConfirmationMethod::Manual && !matches!(caller, Caller::Merchant(_)) {
+            if intent.terms.confirmation_method == ConfirmationMethod::Manual && !matches!(caller, Caller::Merchant(_))
+            {
                 return Err(role_required(MerchantRole::NAME));
             }
             intent.life.confirm(now).map(Some).map_err(|conflict| Problem::state(NOT_CONFIRMABLE, conflict))
@@ -47,7 +51,11 @@ impl Handle<ConfirmPaymentIntent> for Desk {
 impl Handle<AnswerPaymentIntent> for Desk {
     async fn handle(&self, caller: Caller, operation: AnswerPaymentIntent) -> Result<Done, Problem> {
         self.change(&caller, &operation.id, |intent, now| {
-            intent.life.answer(&operation.otp, now).map(Some).map_err(|conflict| Problem::state(NOT_CONFIRMABLE, conflict))
+            intent
+                .life
+                .answer(&operation.otp, now)
+                .map(Some)
+                .map_err(|conflict| Problem::state(NOT_CONFIRMABLE, conflict))
         })
         .await
     }
@@ -69,12 +77,18 @@ impl Handle<CancelPaymentIntent> for Desk {
 impl Desk {
     /// The customer's word at the card's issuer, and the address where the checkout goes on. A page that is opened again,
     /// or whose answer was lost, is led on without effect; a token of no round of this intent is told nothing.
-    pub(in crate::sandbox) async fn challenged(&self, id: &IntentId, token: &str, approved: bool) -> Result<String, Problem> {
+    pub(in crate::sandbox) async fn challenged(
+        &self,
+        id: &IntentId,
+        token: &str,
+        approved: bool,
+    ) -> Result<String, Problem> {
         let caller = Caller::ClientSecret(id.clone());
         loop {
             let (mut intent, now) = self.intent_of(&caller, id).await?;
             // Every round is compared, so that the time says nothing of which.
-            let rounds = (0..=intent.life.attempts).filter(|round| same(self.instance_key.challenge(id, *round).expose(), token));
+            let rounds = (0..=intent.life.attempts)
+                .filter(|round| same(self.instance_key.challenge(id, *round).expose(), token));
             let round = rounds.last().ok_or_else(|| Problem::missing("payment intent"))?;
             let onward = replies::checkout_url(&intent, &self.instance_key, &self.public_origin);
             match intent.life.challenged(approved, now).filter(|_| round == intent.life.attempts) {

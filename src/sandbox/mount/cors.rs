@@ -8,8 +8,11 @@ use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 
 /// The answer to a preflight of an operation that is open to browsers; of any other there is none.
 pub(super) fn preflight(desk: &Desk, routes: &[Route], parts: &Parts, request_id: &str) -> Option<Response<Body>> {
-    let wanted = parts.headers.get(header::ACCESS_CONTROL_REQUEST_METHOD).filter(|_| parts.method == Method::OPTIONS)?;
-    let open = routes.iter().find(|route| route.open_to_browsers && route.spec.method.as_str().as_bytes() == wanted.as_bytes())?;
+    let wanted =
+        parts.headers.get(header::ACCESS_CONTROL_REQUEST_METHOD).filter(|_| parts.method == Method::OPTIONS)?;
+    let open = routes
+        .iter()
+        .find(|route| route.open_to_browsers && route.spec.method.as_str().as_bytes() == wanted.as_bytes())?;
     let mut response = respond::plain(StatusCode::NO_CONTENT, String::new(), request_id);
     let headers = response.headers_mut();
     headers.remove(header::CONTENT_TYPE);
@@ -26,7 +29,9 @@ pub(super) fn allow(desk: &Desk, origin: Option<&HeaderValue>, headers: &mut Hea
         Some(HeaderValue::from_static("*"))
     } else {
         headers.append(header::VARY, HeaderValue::from_static("origin"));
-        origin.filter(|origin| desk.allow_origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes())).cloned()
+        origin
+            .filter(|origin| desk.allow_origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()))
+            .cloned()
     };
     if let Some(allowed) = allowed {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, allowed);

@@ -37,7 +37,9 @@ pub(super) fn routes() -> Router<Arc<Desk>> {
     crate::every_operation!(mount);
     paths.into_iter().fold(Router::new(), |router, (path, routes)| {
         let routes: Arc<[Route]> = routes.into();
-        let answer = move |State(desk): State<Arc<Desk>>, path: PathFields, request: Request| dispatch(desk, Arc::clone(&routes), path, request);
+        let answer = move |State(desk): State<Arc<Desk>>, path: PathFields, request: Request| {
+            dispatch(desk, Arc::clone(&routes), path, request)
+        };
         router.route(path, any(answer))
     })
 }
@@ -71,12 +73,17 @@ impl Route {
         O::Role: Send,
         Desk: Handle<O>,
     {
-        Self { spec: O::SPEC, open_to_browsers: is_open::<O::Role>(), serve: |desk, caller, asked| Box::pin(serve::<O>(desk, caller, asked)) }
+        Self {
+            spec: O::SPEC,
+            open_to_browsers: is_open::<O::Role>(),
+            serve: |desk, caller, asked| Box::pin(serve::<O>(desk, caller, asked)),
+        }
     }
 
     fn answers(&self, method: &axum::http::Method) -> bool {
         // HEAD is GET without its body, which the server leaves out.
-        self.spec.method.as_str() == method.as_str() || (*method == axum::http::Method::HEAD && self.spec.method == Method::Get)
+        self.spec.method.as_str() == method.as_str()
+            || (*method == axum::http::Method::HEAD && self.spec.method == Method::Get)
     }
 }
 
@@ -103,7 +110,13 @@ async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, reque
     };
     let merchant = known.unwrap_or_else(|| desk.merchants.first());
     let fault = merchant.faults.strike(route.spec.name);
-    let received = Received::arriving(merchant.now(), &route.spec, id_of(&path), caller.as_ref().ok().map(Caller::kind), &request_id);
+    let received = Received::arriving(
+        merchant.now(),
+        &route.spec,
+        id_of(&path),
+        caller.as_ref().ok().map(Caller::kind),
+        &request_id,
+    );
     merchant.requests.add(Received { fault: fault.map(super::FaultKind::as_str), ..received });
 
     let mut response = match strike::before(fault, &request_id, route.spec.envelope).await {

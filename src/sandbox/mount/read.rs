@@ -28,7 +28,11 @@ pub(super) async fn fields(spec: &Spec, asked: Asked) -> Result<Map<String, Valu
     for (name, value) in path.chain(query.map(|(name, value)| (name.into_owned(), value.into_owned()))) {
         // A body that names what the path or the query has named would say two things at once.
         if fields.contains_key(&name) {
-            return Err(Problem::field(&name, "parameter_invalid", format!("{name} is given twice. It belongs in the address alone.")));
+            return Err(Problem::field(
+                &name,
+                "parameter_invalid",
+                format!("{name} is given twice. It belongs in the address alone."),
+            ));
         }
         fields.insert(name, Value::String(value));
     }

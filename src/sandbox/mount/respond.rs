@@ -30,7 +30,10 @@ pub(super) fn answer(done: Done, request_id: &str, spec: &Spec) -> Response<Body
         Envelope::Standard => {
             let message = message.map(|message| format!(r#","message":"{message}""#)).unwrap_or_default();
             let pagination = page.as_ref().map(pagination).unwrap_or_default();
-            format!(r#"{{"status_code":{},"response_type":"success","data":{data}{message}{pagination}}}"#, status.as_u16())
+            format!(
+                r#"{{"status_code":{},"response_type":"success","data":{data}{message}{pagination}}}"#,
+                status.as_u16()
+            )
         }
     };
     let mut response = plain(status, body, request_id);

@@ -37,7 +37,8 @@ pub(super) async fn after(fault: Option<FaultKind>, mut response: Response<Body>
         Some(FaultKind::LostResponse) => cut(),
         Some(FaultKind::Malformed) => {
             response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
-            *response.body_mut() = Body::from("<!doctype html><html><title>Bad gateway</title><h1>Bad gateway</h1></html>");
+            *response.body_mut() =
+                Body::from("<!doctype html><html><title>Bad gateway</title><h1>Bad gateway</h1></html>");
             response
         }
         Some(FaultKind::Truncate) => truncated(response).await,
@@ -64,7 +65,10 @@ impl axum::body::HttpBody for Half {
     type Data = Bytes;
     type Error = io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(Frame::data(first))));
         }

@@ -18,11 +18,16 @@ pub(super) async fn page() -> Response<Body> {
 }
 
 /// The customer's word. The token in the body is the page's own; no cookie and no credential is read.
-pub(super) async fn decide(State(pages): State<Arc<Pages>>, Path(id): Path<String>, request: Request) -> Response<Body> {
+pub(super) async fn decide(
+    State(pages): State<Arc<Pages>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Response<Body> {
     let request_id = tokens::id("req_");
     match decided(&pages, id, request).await {
         Ok(checkout_url) => {
-            let said = json!({ "status_code": 200, "response_type": "success", "data": { "checkout_url": checkout_url } });
+            let said =
+                json!({ "status_code": 200, "response_type": "success", "data": { "checkout_url": checkout_url } });
             plain(StatusCode::OK, said.to_string(), &request_id)
         }
         Err(problem) => refuse(problem, &request_id, Envelope::Standard),

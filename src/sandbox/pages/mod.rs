@@ -54,7 +54,14 @@ async fn checkout(State(pages): State<Arc<Pages>>, Path(id): Path<String>) -> Re
         return page(StatusCode::SERVICE_UNAVAILABLE, package_is_missing(&pages.package.display().to_string()));
     }
     let merchant = match IntentId::new(id) {
-        Ok(id) => pages.desk.store.intent(&id).await.ok().flatten().and_then(|intent| pages.desk.merchants.by_id(&intent.merchant)),
+        Ok(id) => pages
+            .desk
+            .store
+            .intent(&id)
+            .await
+            .ok()
+            .flatten()
+            .and_then(|intent| pages.desk.merchants.by_id(&intent.merchant)),
         Err(_) => None,
     };
     let merchant = merchant.as_ref().map_or("", |merchant| merchant.name.as_str());

@@ -56,7 +56,11 @@ impl Fees {
             name: &self.mobile_money.name,
             countries: self.mobile_money.countries.keys().map(String::as_str).collect(),
         };
-        let card = Method { id: "svc_card", name: &self.card.name, countries: self.card.countries.iter().map(String::as_str).collect() };
+        let card = Method {
+            id: "svc_card",
+            name: &self.card.name,
+            countries: self.card.countries.iter().map(String::as_str).collect(),
+        };
         [phone, card].into_iter().filter(|method| method.countries.contains(&country.as_str())).collect()
     }
 
@@ -114,7 +118,11 @@ mod tests {
         ];
         for (method, country, card_type, amount, fee) in table {
             let country = Country::new(country).unwrap();
-            assert_eq!(fees.fee(method, &Currency::xaf(), &country, card_type, amount), fee, "{method} {country} {amount}");
+            assert_eq!(
+                fees.fee(method, &Currency::xaf(), &country, card_type, amount),
+                fee,
+                "{method} {country} {amount}"
+            );
         }
         let unknown = fees.fee("card", &Currency::new("JPY").unwrap(), &Country::cm(), CardType::Local, 1);
         assert_eq!(unknown, Err(FeeProblem::Currency));

@@ -195,7 +195,9 @@ mod tests {
 
     #[test]
     fn the_last_seven_digits_of_a_phone_decide_in_every_country() {
-        let reads = |phone: &str| read_instrument(&Instrument::MobileMoney { phone: Phone::new(phone).unwrap() }).unwrap().behaviour();
+        let reads = |phone: &str| {
+            read_instrument(&Instrument::MobileMoney { phone: Phone::new(phone).unwrap() }).unwrap().behaviour()
+        };
         let declines = |after, decline| Behaviour::Declines { after, decline };
         for prefix in ["23767", "22507", "1", ""] {
             let table = [

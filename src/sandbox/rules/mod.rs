@@ -5,7 +5,7 @@ mod instruments;
 mod intent;
 mod session;
 
-pub(super) use fees::{Fees, FeeProblem, Method as ListedMethod};
+pub(super) use fees::{FeeProblem, Fees, Method as ListedMethod};
 pub(super) use instruments::{Behaviour, Decline, PayingWith, read_instrument};
 pub(super) use intent::{Cancellation, Conflict, Intent, Life, NextAction, Status, Terms};
 pub(super) use session::{LIFETIME, Session, Standing};

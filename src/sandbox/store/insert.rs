@@ -32,7 +32,8 @@ impl Insert {
                 format!("({})", places.join(", "))
             };
             let rows: Vec<String> = (0..1_usize << size).map(|_| row()).collect();
-            format!("INSERT INTO {table} ({}) VALUES {} ON CONFLICT DO NOTHING", columns.join(", "), rows.join(", ")).into()
+            format!("INSERT INTO {table} ({}) VALUES {} ON CONFLICT DO NOTHING", columns.join(", "), rows.join(", "))
+                .into()
         });
         Self { texts }
     }

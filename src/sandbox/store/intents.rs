@@ -1,7 +1,7 @@
 //! Intents and the customers they make.
 
-use super::insert::Insert;
 use super::Unavailable;
+use super::insert::Insert;
 use crate::sandbox::rules::{Intent, Terms};
 use crate::values::{IntentId, Moment};
 use sqlx::sqlite::SqliteRow;
@@ -23,7 +23,18 @@ pub(super) struct IntentWrites {
 
 impl IntentWrites {
     pub(super) fn new() -> Self {
-        let intents = ["id", "merchant", "merchant_reference", "payment_ref", "digest", "body", "life", "created_at", "expires_at", "version"];
+        let intents = [
+            "id",
+            "merchant",
+            "merchant_reference",
+            "payment_ref",
+            "digest",
+            "body",
+            "life",
+            "created_at",
+            "expires_at",
+            "version",
+        ];
         let customers = ["id", "merchant", "contact", "firstname", "lastname", "email", "phone", "created_at"];
         Self { intents: Insert::new("intents", &intents), customers: Insert::new("customers", &customers) }
     }
@@ -51,7 +62,8 @@ impl IntentWrites {
             })
             .await?;
         let refused = if made == rows.len() as u64 { Vec::new() } else { absent(connection, rows).await? };
-        let kept: Vec<&(Intent, Customer)> = rows.iter().filter(|(place, _)| !refused.contains(place)).map(|(_, row)| row).collect();
+        let kept: Vec<&(Intent, Customer)> =
+            rows.iter().filter(|(place, _)| !refused.contains(place)).map(|(_, row)| row).collect();
         self.customers
             .run(connection, &kept, |statement, (intent, customer)| {
                 statement
@@ -70,10 +82,16 @@ impl IntentWrites {
 }
 
 /// The places of the intents that are not there: their reference was taken.
-async fn absent(connection: &mut SqliteConnection, rows: &[(usize, (Intent, Customer))]) -> Result<Vec<usize>, sqlx::Error> {
+async fn absent(
+    connection: &mut SqliteConnection,
+    rows: &[(usize, (Intent, Customer))],
+) -> Result<Vec<usize>, sqlx::Error> {
     let mut places = Vec::new();
     for (place, (intent, _)) in rows {
-        let there = sqlx::query("SELECT 1 FROM intents WHERE id = $1").bind(intent.id.as_str()).fetch_optional(&mut *connection).await?;
+        let there = sqlx::query("SELECT 1 FROM intents WHERE id = $1")
+            .bind(intent.id.as_str())
+            .fetch_optional(&mut *connection)
+            .await?;
         if there.is_none() {
             places.push(*place);
         }
@@ -102,7 +120,11 @@ pub(super) async fn by_id(readers: &SqlitePool, id: &IntentId) -> Result<Option<
     row.as_ref().map(read).transpose()
 }
 
-pub(super) async fn by_reference(readers: &SqlitePool, merchant: &str, reference: &str) -> Result<Option<Intent>, Unavailable> {
+pub(super) async fn by_reference(
+    readers: &SqlitePool,
+    merchant: &str,
+    reference: &str,
+) -> Result<Option<Intent>, Unavailable> {
     let row = sqlx::query(
         "SELECT id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents \
          WHERE merchant = $1 AND merchant_reference = $2",

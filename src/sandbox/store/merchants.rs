@@ -28,7 +28,11 @@ pub(super) async fn add(connection: &mut SqliteConnection, merchant: &MerchantRo
     Ok(added.rows_affected() == 1)
 }
 
-pub(super) async fn change_key(connection: &mut SqliteConnection, merchant: &str, key_fingerprint: &str) -> Result<bool, sqlx::Error> {
+pub(super) async fn change_key(
+    connection: &mut SqliteConnection,
+    merchant: &str,
+    key_fingerprint: &str,
+) -> Result<bool, sqlx::Error> {
     let changed = sqlx::query("UPDATE merchants SET key_fingerprint = $1 WHERE id = $2")
         .bind(key_fingerprint)
         .bind(merchant)
@@ -37,7 +41,11 @@ pub(super) async fn change_key(connection: &mut SqliteConnection, merchant: &str
     Ok(changed.rows_affected() == 1)
 }
 
-pub(super) async fn advance_clock(connection: &mut SqliteConnection, merchant: &str, seconds: i64) -> Result<bool, sqlx::Error> {
+pub(super) async fn advance_clock(
+    connection: &mut SqliteConnection,
+    merchant: &str,
+    seconds: i64,
+) -> Result<bool, sqlx::Error> {
     let advanced = sqlx::query("UPDATE merchants SET clock_offset = clock_offset + $1 WHERE id = $2")
         .bind(seconds)
         .bind(merchant)
@@ -61,7 +69,9 @@ pub(super) async fn reset(connection: &mut SqliteConnection, merchant: &str) -> 
 }
 
 pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<MerchantRow>, Unavailable> {
-    let rows = sqlx::query("SELECT id, name, key_fingerprint, clock_offset, place FROM merchants ORDER BY place, id").fetch_all(readers).await?;
+    let rows = sqlx::query("SELECT id, name, key_fingerprint, clock_offset, place FROM merchants ORDER BY place, id")
+        .fetch_all(readers)
+        .await?;
     rows.iter()
         .map(|row| {
             Ok(MerchantRow {

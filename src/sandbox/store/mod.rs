@@ -98,12 +98,21 @@ impl Store {
     }
 
     /// A merchant's intents, the newest first, after this one.
-    pub(super) async fn intents(&self, merchant: &str, after: Option<&Intent>, limit: i64) -> Result<Vec<Intent>, Unavailable> {
+    pub(super) async fn intents(
+        &self,
+        merchant: &str,
+        after: Option<&Intent>,
+        limit: i64,
+    ) -> Result<Vec<Intent>, Unavailable> {
         intents::of_merchant(&self.readers, merchant, after, limit).await
     }
 
     /// An intent by its merchant's reference.
-    pub(super) async fn intent_by_reference(&self, merchant: &str, reference: &str) -> Result<Option<Intent>, Unavailable> {
+    pub(super) async fn intent_by_reference(
+        &self,
+        merchant: &str,
+        reference: &str,
+    ) -> Result<Option<Intent>, Unavailable> {
         intents::by_reference(&self.readers, merchant, reference).await
     }
 

@@ -46,7 +46,9 @@ impl Location {
     /// share one database would each rule by what they hold in memory.
     pub(in crate::sandbox) fn prepare(&self) -> Result<Claim, StartError> {
         let Self::File(path) = self else { return Ok(Claim(None)) };
-        let trouble = |error: io::Error| StartError::Database(format!("The database {} cannot be opened for writing: {error}.", path.display()));
+        let trouble = |error: io::Error| {
+            StartError::Database(format!("The database {} cannot be opened for writing: {error}.", path.display()))
+        };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(trouble)?;
         }
@@ -80,7 +82,11 @@ impl Store {
         let options = SqliteConnectOptions::new().busy_timeout(Duration::from_secs(5)).foreign_keys(false);
         let pool = |connections| {
             // In memory a connection *is* the database, and in a file it costs nothing to keep it.
-            SqlitePoolOptions::new().max_connections(connections).idle_timeout(None).max_lifetime(None).test_before_acquire(false)
+            SqlitePoolOptions::new()
+                .max_connections(connections)
+                .idle_timeout(None)
+                .max_lifetime(None)
+                .test_before_acquire(false)
         };
         let told = |error: sqlx::Error| StartError::Database(sentence(location, &error));
         let (writing, readers) = match location {
@@ -103,18 +109,26 @@ impl Store {
 /// Makes the schema, or brings an older one to this version.
 async fn bring_up(pool: &SqlitePool, location: &Location) -> Result<(), StartError> {
     let told = |error: sqlx::Error| StartError::Database(sentence(location, &error));
-    let tables: Vec<String> = sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'").fetch_all(pool).await.map_err(told)?;
+    let tables: Vec<String> = sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'")
+        .fetch_all(pool)
+        .await
+        .map_err(told)?;
     let name = location.file().map_or_else(String::new, |path| path.display().to_string());
     let version = if tables.is_empty() {
         0
     } else if tables.iter().any(|table| table == "guichet_schema") {
-        let version: i64 = sqlx::query_scalar("SELECT version FROM guichet_schema").fetch_one(pool).await.map_err(told)?;
+        let version: i64 =
+            sqlx::query_scalar("SELECT version FROM guichet_schema").fetch_one(pool).await.map_err(told)?;
         usize::try_from(version).unwrap_or(usize::MAX)
     } else {
-        return Err(StartError::Database(format!("{name} is not a database of the guichet sandbox, and is left as it is. Give another file.")));
+        return Err(StartError::Database(format!(
+            "{name} is not a database of the guichet sandbox, and is left as it is. Give another file."
+        )));
     };
     if version > STEPS.len() {
-        return Err(StartError::Database(format!("{name} was written by a newer guichet. Give another file, or use that version.")));
+        return Err(StartError::Database(format!(
+            "{name} was written by a newer guichet. Give another file, or use that version."
+        )));
     }
     if location.file().is_some() {
         // Only now: the journal's mode is written into the file, and another program's is left as it is.
@@ -122,7 +136,11 @@ async fn bring_up(pool: &SqlitePool, location: &Location) -> Result<(), StartErr
     }
     if version == STEPS.len() {
         // Said now, and not at the first payment: whether it may be written at all.
-        return sqlx::raw_sql("UPDATE guichet_schema SET version = version").execute(pool).await.map(drop).map_err(told);
+        return sqlx::raw_sql("UPDATE guichet_schema SET version = version")
+            .execute(pool)
+            .await
+            .map(drop)
+            .map_err(told);
     }
     let mut transaction = pool.begin().await.map_err(told)?;
     for step in &STEPS[version..] {
@@ -141,7 +159,9 @@ fn sentence(location: &Location, error: &sqlx::Error) -> String {
     match code.parse::<u32>().map(|code| code & 0xff) {
         Ok(5 | 6) => format!("The database {name} is in use by another program. Stop it, or give another file."),
         Ok(8) => format!("The database {name} may only be read: the sandbox writes to it."),
-        Ok(11 | 26) => format!("{name} is not a database of the guichet sandbox, and is left as it is. Give another file."),
+        Ok(11 | 26) => {
+            format!("{name} is not a database of the guichet sandbox, and is left as it is. Give another file.")
+        }
         Ok(13) => format!("The disk of the database {name} is full."),
         _ => format!("The database {name} cannot be opened: {}.", Unavailable::from_text(error)),
     }

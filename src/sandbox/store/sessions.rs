@@ -1,7 +1,7 @@
 //! Sessions, under the fingerprints of their tokens.
 
-use super::insert::Insert;
 use super::Unavailable;
+use super::insert::Insert;
 use crate::sandbox::rules::Session;
 use crate::values::Moment;
 use sqlx::{Row, SqliteConnection, SqlitePool};
@@ -28,7 +28,11 @@ impl SessionWrites {
 }
 
 /// Ends a session; one that has ended keeps the moment it did.
-pub(super) async fn revoke(connection: &mut SqliteConnection, fingerprint: &str, at: Moment) -> Result<bool, sqlx::Error> {
+pub(super) async fn revoke(
+    connection: &mut SqliteConnection,
+    fingerprint: &str,
+    at: Moment,
+) -> Result<bool, sqlx::Error> {
     let revoked = sqlx::query("UPDATE sessions SET revoked_at = $1 WHERE fingerprint = $2 AND revoked_at IS NULL")
         .bind(at.unix())
         .bind(fingerprint)
@@ -38,10 +42,11 @@ pub(super) async fn revoke(connection: &mut SqliteConnection, fingerprint: &str,
 }
 
 pub(super) async fn by_fingerprint(readers: &SqlitePool, fingerprint: &str) -> Result<Option<Session>, Unavailable> {
-    let row = sqlx::query("SELECT merchant, email, created_at, expires_at, revoked_at FROM sessions WHERE fingerprint = $1")
-        .bind(fingerprint)
-        .fetch_optional(readers)
-        .await?;
+    let row =
+        sqlx::query("SELECT merchant, email, created_at, expires_at, revoked_at FROM sessions WHERE fingerprint = $1")
+            .bind(fingerprint)
+            .fetch_optional(readers)
+            .await?;
     let Some(row) = row else { return Ok(None) };
     Ok(Some(Session {
         fingerprint: fingerprint.to_owned(),

@@ -4,10 +4,10 @@
 //! one refused row does not undo the rows beside it. A statement that does fail undoes the whole group, and nobody in it
 //! is told that anything was stored.
 
+use super::Unavailable;
 use super::intents::{self, Customer, IntentWrites};
 use super::merchants::{self, MerchantRow};
 use super::sessions::{self, SessionWrites};
-use super::Unavailable;
 use crate::sandbox::rules::{Intent, Session};
 use crate::values::Moment;
 use sqlx::{SqliteConnection, SqlitePool};
@@ -120,7 +120,11 @@ async fn commit(pool: &SqlitePool, writes: &Writes, group: Vec<Write>) -> Result
     }
 }
 
-async fn write_all(connection: &mut SqliteConnection, writes: &Writes, group: Vec<Write>) -> Result<Vec<bool>, sqlx::Error> {
+async fn write_all(
+    connection: &mut SqliteConnection,
+    writes: &Writes,
+    group: Vec<Write>,
+) -> Result<Vec<bool>, sqlx::Error> {
     let mut effects = vec![true; group.len()];
     let mut new_intents = Vec::new();
     let mut new_sessions = Vec::new();
@@ -129,7 +133,9 @@ async fn write_all(connection: &mut SqliteConnection, writes: &Writes, group: Ve
             Write::AddIntent(row) => new_intents.push((place, *row)),
             Write::AddSession(session) => new_sessions.push(session),
             Write::SaveIntent(intent) => effects[place] = intents::save(connection, &intent).await?,
-            Write::RevokeSession { fingerprint, at } => effects[place] = sessions::revoke(connection, &fingerprint, at).await?,
+            Write::RevokeSession { fingerprint, at } => {
+                effects[place] = sessions::revoke(connection, &fingerprint, at).await?
+            }
             Write::Reset { merchant } => merchants::reset(connection, &merchant).await?,
             Write::AddMerchant(merchant) => effects[place] = merchants::add(connection, &merchant).await?,
             Write::ChangeKey { merchant, key_fingerprint } => {
@@ -195,7 +201,8 @@ mod tests {
     async fn more_rows_than_one_statement_holds_are_all_written() {
         let store = Store::open(&Location::Memory).await.unwrap();
         let writes = Writes { intents: IntentWrites::new(), sessions: SessionWrites::new() };
-        let group = (0..203).map(|n| Write::AddIntent(Box::new(new(&format!("pi_{n}"), &format!("ORDER-{n}"))))).collect();
+        let group =
+            (0..203).map(|n| Write::AddIntent(Box::new(new(&format!("pi_{n}"), &format!("ORDER-{n}"))))).collect();
         assert!(commit(&store.readers, &writes, group).await.unwrap().into_iter().all(|made| made));
         assert!(there(&store, "pi_0").await && there(&store, "pi_202").await);
     }

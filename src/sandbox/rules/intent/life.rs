@@ -90,7 +90,12 @@ impl Life {
     ///
     /// # Errors
     /// [`Conflict`] where another method is attached to an intent that no longer takes one.
-    pub(in crate::sandbox) fn attach(&self, terms: &Terms, with: PayingWith, now: Moment) -> Result<Option<Self>, Conflict> {
+    pub(in crate::sandbox) fn attach(
+        &self,
+        terms: &Terms,
+        with: PayingWith,
+        now: Moment,
+    ) -> Result<Option<Self>, Conflict> {
         if self.status != Status::RequiresAction {
             // Attach is the charge, so a repeat of it must be harmless: someone has lost the answer.
             let repeated = self.paying_with.as_ref() == Some(&with);
@@ -117,7 +122,9 @@ impl Life {
             (Some(NextAction::Otp), _) => Err(self.conflict("and waits for the customer's one-time code.")),
             (Some(NextAction::Redirect), _) => Err(self.conflict("and waits for the customer at the card's issuer.")),
             (_, None) => Err(self.conflict("and has no payment method: attach one first.")),
-            (Some(NextAction::Confirm) | None, Some(with)) => Ok(Self { next_action: None, ..self.clone() }.begin(with.behaviour(), now)),
+            (Some(NextAction::Confirm) | None, Some(with)) => {
+                Ok(Self { next_action: None, ..self.clone() }.begin(with.behaviour(), now))
+            }
         }
     }
 
@@ -166,7 +173,9 @@ impl Life {
             Behaviour::AsksForRedirect => return Self { next_action: Some(NextAction::Redirect), ..self },
             Behaviour::Declines { after, decline } => ends(after, Some(decline)),
             Behaviour::Hangs => None,
-            Behaviour::RecoversAtTheThird { decline } => ends(0, (self.attempts + 1 < MOST_ATTEMPTS).then_some(decline)),
+            Behaviour::RecoversAtTheThird { decline } => {
+                ends(0, (self.attempts + 1 < MOST_ATTEMPTS).then_some(decline))
+            }
             Behaviour::Succeeds { after } => ends(after, None),
         };
         self.attempt(settlement, now)
@@ -211,7 +220,10 @@ pub(super) mod tests {
             ("0000001", vec![(29, Processing), (30, Succeeded)]),
             ("0000002", vec![(0, RequiresAction), (0, RequiresAction), (0, Failed)]),
             ("0000003", vec![(0, RequiresAction), (0, RequiresAction), (0, Failed)]),
-            ("0000004", vec![(299, Processing), (300, RequiresAction), (299, Processing), (300, RequiresAction), (300, Failed)]),
+            (
+                "0000004",
+                vec![(299, Processing), (300, RequiresAction), (299, Processing), (300, RequiresAction), (300, Failed)],
+            ),
             ("0000005", vec![(0, Processing), (90_000, Processing)]),
             ("0000006", vec![(0, Failed)]),
             ("0000007", vec![(0, RequiresAction), (0, RequiresAction), (0, Succeeded)]),
@@ -240,7 +252,11 @@ pub(super) mod tests {
     #[test]
     fn a_decline_is_told_and_forgotten_with_the_next_attempt() {
         let now = START;
-        let declined = Life::new().attach(&terms("automatic", false), phone("0000002"), now).unwrap().unwrap().at(now, Intent::expiry(now));
+        let declined = Life::new()
+            .attach(&terms("automatic", false), phone("0000002"), now)
+            .unwrap()
+            .unwrap()
+            .at(now, Intent::expiry(now));
         assert_eq!((declined.declined, declined.attempts), (Some(Decline::InsufficientFunds), 1));
         let again = declined.attach(&terms("automatic", false), phone("0000001"), now).unwrap().unwrap();
         assert_eq!((again.status, again.declined, again.attempts), (Processing, None, 2));
@@ -260,7 +276,10 @@ pub(super) mod tests {
     #[test]
     fn a_manual_intent_is_charged_by_no_customer_unless_it_says_confirm() {
         let attached = Life::new().attach(&terms("manual", false), phone("0000000"), START).unwrap().unwrap();
-        assert_eq!((attached.status, attached.next_action, attached.attempts), (RequiresAction, Some(NextAction::Confirm), 0));
+        assert_eq!(
+            (attached.status, attached.next_action, attached.attempts),
+            (RequiresAction, Some(NextAction::Confirm), 0)
+        );
         let replaced = attached.attach(&terms("manual", false), phone("0000001"), START).unwrap().unwrap();
         assert_eq!(replaced.paying_with, Some(phone("0000001")));
         let charged = Life::new().attach(&terms("manual", true), phone("0000001"), START).unwrap().unwrap();
@@ -303,8 +322,11 @@ pub(super) mod tests {
 
     #[test]
     fn the_issuers_page_decides_once() {
-        for (approved, status, declined) in [(true, Succeeded, None), (false, RequiresAction, Some(Decline::RejectedByPayer))] {
-            let sent = Life::new().attach(&terms("automatic", false), card("4000000000003220"), START).unwrap().unwrap();
+        for (approved, status, declined) in
+            [(true, Succeeded, None), (false, RequiresAction, Some(Decline::RejectedByPayer))]
+        {
+            let sent =
+                Life::new().attach(&terms("automatic", false), card("4000000000003220"), START).unwrap().unwrap();
             assert_eq!((sent.status, sent.next_action, sent.attempts), (RequiresAction, Some(NextAction::Redirect), 0));
             let back = sent.challenged(approved, START).unwrap().at(START, Intent::expiry(START));
             assert_eq!((back.status, back.declined, back.attempts), (status, declined, 1));
@@ -320,7 +342,12 @@ pub(super) mod tests {
         let charged = attached.confirm(START).unwrap();
         assert_eq!((charged.status, charged.attempts, charged.next_action), (Processing, 1, None));
         assert_eq!(charged.confirm(START).unwrap_err().status, Processing);
-        let asking = Life::new().attach(&terms("manual", false), phone("0000010"), START).unwrap().unwrap().confirm(START).unwrap();
+        let asking = Life::new()
+            .attach(&terms("manual", false), phone("0000010"), START)
+            .unwrap()
+            .unwrap()
+            .confirm(START)
+            .unwrap();
         assert_eq!((asking.status, asking.attempts, asking.next_action), (RequiresAction, 0, Some(NextAction::Otp)));
         let declined = Life::new().attach(&terms("automatic", false), phone("0000002"), START).unwrap().unwrap();
         let again = declined.at(START, Intent::expiry(START)).confirm(START).unwrap();

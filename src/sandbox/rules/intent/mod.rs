@@ -98,7 +98,8 @@ impl Intent {
             (FeeBearer::Merchant, _) => Some(amount),
             (FeeBearer::Customer, None) => None,
             (FeeBearer::Customer, Some(with)) => {
-                let fee: Result<u64, FeeProblem> = fees.fee(with.kind(), &self.terms.currency, &Country::cm(), with.card_type(), amount);
+                let fee: Result<u64, FeeProblem> =
+                    fees.fee(with.kind(), &self.terms.currency, &Country::cm(), with.card_type(), amount);
                 fee.ok().map(|fee| amount.saturating_add(fee))
             }
         }
