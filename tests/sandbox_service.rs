@@ -338,7 +338,22 @@ async fn a_list_goes_on_where_it_was_cut_and_skips_nothing() {
     let other = Shop::of(sandbox.merchant().await.unwrap());
     assert_eq!(other.secret("GET", "/v1/payment-intents", Value::Null).await.body["data"], json!([]));
     let foreign = other.secret("GET", &format!("/v1/payment-intents?starting_after={}", made[0]), Value::Null).await;
-    assert_eq!((foreign.status, foreign.code()), (422, "parameter_invalid"));
+    assert_eq!((foreign.status, foreign.code()), (404, "resource_missing"));
+}
+
+#[tokio::test]
+async fn what_belongs_in_the_body_is_not_read_from_the_address() {
+    let (_sandbox, shop) = shop().await;
+    let fields = json!({ "firstname": "Awa", "lastname": "Ngo", "email": "awa@example.com", "description": "Shoes", "merchant_reference": "ORDER-1" });
+    let made = shop.secret("POST", "/v1/payment-intents?amount=7", fields).await;
+    assert_eq!((made.status, made.code()), (422, "parameter_missing"));
+}
+
+#[tokio::test]
+async fn a_key_of_another_kind_is_not_taken_for_a_session() {
+    let (_sandbox, shop) = shop().await;
+    let refused = shop.ask("GET", "/v1/payment-methods", Some("rk_test_1"), Value::Null).await;
+    assert_eq!((refused.status, refused.code()), (401, "invalid_key"));
 }
 
 #[tokio::test]

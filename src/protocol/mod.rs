@@ -16,6 +16,8 @@ pub(crate) use envelope::lenient;
 pub use envelope::{Refusal, decode};
 pub use error::{Error, FieldError, Kind};
 pub use fields::{FieldFault, Fields, FromField, Served};
+#[cfg(feature = "sandbox")]
+pub(crate) use operation::Place;
 pub use operation::{Envelope, Method, Operation, Repeat, Source, Spec};
 pub use retry::{Attempt, after};
 pub use role::{Anyone, Credential, CredentialKind, Customer, Fulfils, Merchant, NoCredential, Payer, Role, Session};

@@ -5,7 +5,7 @@ use super::problem::Problem;
 use super::rules::{Session, Standing};
 use super::tokens::{SECRET_KEY, fingerprint};
 use crate::protocol::{CredentialKind, Role};
-use crate::values::{IntentId, Moment};
+use crate::values::{IntentId, Moment, looks_like_a_secret_key};
 use axum::http::{HeaderMap, StatusCode, header};
 use std::sync::Arc;
 
@@ -60,6 +60,8 @@ pub(super) async fn identify(desk: &Desk, headers: &HeaderMap) -> Result<Caller,
         Some(token) if token.contains("_secret_") => {
             Ok(Caller::ClientSecret(desk.instance_key.intent_of(token).ok_or_else(invalid_key)?))
         }
+        // A key of another kind or another service is no session, and is not looked up as one.
+        Some(token) if looks_like_a_secret_key(token) => Err(invalid_key()),
         Some(token) => session(desk, token).await,
     }
 }

@@ -53,13 +53,8 @@ impl Handle<ListPaymentIntents> for Desk {
         let after = match &operation.starting_after {
             None => None,
             Some(id) => {
-                Some(self.store.intent(id).await?.filter(|intent| intent.merchant == merchant.id).ok_or_else(|| {
-                    Problem::field(
-                        "starting_after",
-                        "parameter_invalid",
-                        "It is the id of the last payment intent of the page before.",
-                    )
-                })?)
+                let theirs = self.store.intent(id).await?.filter(|intent| intent.merchant == merchant.id);
+                Some(theirs.ok_or_else(|| Problem::missing("payment intent to start after"))?)
             }
         };
         let limit = operation.limit.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! From a request's bytes to an operation's fields.
 
 use super::Asked;
-use crate::protocol::{Method, Spec};
+use crate::protocol::{Method, Place, Spec};
 use crate::sandbox::problem::Problem;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -24,8 +24,11 @@ pub(super) async fn fields(spec: &Spec, asked: Asked) -> Result<Map<String, Valu
     };
     let path = asked.path.map_err(|_| malformed("invalid_utf8", "The path is not UTF-8."))?;
     let path = path.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let query = form_urlencoded::parse(asked.uri.query().unwrap_or_default().as_bytes());
-    for (name, value) in path.chain(query.map(|(name, value)| (name.into_owned(), value.into_owned()))) {
+    // What belongs in the body is not read from the address, where logs would keep it: a one-time code, an amount.
+    let query = form_urlencoded::parse(asked.uri.query().unwrap_or_default().as_bytes())
+        .map(|(name, value)| (name.into_owned(), value.into_owned()))
+        .filter(|(name, _)| spec.place(name) == Place::Query);
+    for (name, value) in path.chain(query) {
         // A body that names what the path or the query has named would say two things at once.
         if fields.contains_key(&name) {
             return Err(Problem::field(
