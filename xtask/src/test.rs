@@ -67,10 +67,12 @@ impl Run {
         })?;
         let packed = pack::whole(&mut self.steps, &locked)?;
         let tarball = self.steps.step("the tarball", |_| packed.tarball())?;
-        self.check("what a page loads", |_| {
+        // The budget holds back a release (`cargo xtask pack` fails past it), not the day's work: here it is told.
+        self.check("what a page loads", |remark| {
             let sizes = size::measure(&packed, &locked)?;
             println!("{sizes}");
-            sizes.hold()
+            *remark = sizes.hold().map_or_else(|over| over.to_string(), |()| "within the budget".to_owned());
+            Ok(())
         });
 
         // Those who use the package look at it while the tests are built.
