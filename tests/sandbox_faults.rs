@@ -204,7 +204,7 @@ async fn the_tester_sees_what_was_asked_and_no_secret_of_it() {
         [
             ("create_payment_intent", "secret_key", Some(201), None),
             ("attach_payment_method", "client_secret", Some(200), None),
-            ("list_payment_intents", "secret_key", Some(422), None),
+            ("list_payment_intents", "secret_key", Some(404), None),
             ("read_payment_intent", "secret_key", Some(404), None),
             ("list_payment_methods", "secret_key", None, Some("lost_response")),
         ]
