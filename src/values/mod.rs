@@ -21,7 +21,7 @@ pub use contact::{Country, Email, Phone};
 pub use figure::Figure;
 pub use ids::{IntentId, MerchantReference, MethodCode, MethodId, PaymentRef};
 pub use moment::Moment;
-pub(crate) use money::digits;
+pub(crate) use money::{digits, number};
 pub use money::{Amount, Currency};
 pub use page::PageLimit;
 pub use secrets::{CheckoutUrl, ClientSecret, Secret, SessionToken, looks_like_a_secret_key};
