@@ -96,9 +96,7 @@ pub fn open(address: &str) -> Opened {
 /// Whether a part of an address is shaped like a merchant's secret key.
 #[must_use]
 pub fn carries_a_secret_key(address: &str) -> bool {
-    any_part_is_a_secret_key(address, |c| {
-        matches!(c, '=' | '&' | '?' | '#' | '/' | ':' | '@') || c.is_whitespace()
-    })
+    any_part_is_a_secret_key(address, |c| matches!(c, '=' | '&' | '?' | '#' | '/' | ':' | '@') || c.is_whitespace())
 }
 
 #[cfg(test)]

@@ -84,7 +84,8 @@ fn check_text(text: &str) -> Result<(), Invalid> {
     } else {
         // A parser reads `https:host` and `https:///host` as if the slashes were right; an honest address has two.
         let after_the_scheme = cut(text, b':').and_then(|(_, rest)| rest.strip_prefix("//")).unwrap_or_default();
-        let authority = after_the_scheme.as_bytes().split(|b| matches!(b, b'/' | b'?' | b'#')).next().unwrap_or_default();
+        let authority =
+            after_the_scheme.as_bytes().split(|b| matches!(b, b'/' | b'?' | b'#')).next().unwrap_or_default();
         if authority.is_empty() {
             NOT_ABSOLUTE
         } else if authority.contains(&b'@') {

@@ -134,10 +134,7 @@ const REFERENCE: &str = "id payment_ref merchant_reference";
 /// Which purchase, as JavaScript sees it.
 fn reference(purchase: &Purchase) -> JsValue {
     let Purchase { id, payment_ref, merchant_reference } = purchase;
-    make(
-        REFERENCE,
-        [maybe(id.as_deref()), maybe(payment_ref.as_deref()), maybe(merchant_reference.as_deref())],
-    )
+    make(REFERENCE, [maybe(id.as_deref()), maybe(payment_ref.as_deref()), maybe(merchant_reference.as_deref())])
 }
 
 fn purchase(of: &JsValue) -> Purchase {

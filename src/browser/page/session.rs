@@ -69,9 +69,7 @@ impl Session {
     pub(super) fn shown(&self) -> JsValue {
         let state = self.state().as_str().into();
         match &*self.held.borrow() {
-            Some(held) => {
-                make("state expires_at email", [state, held.expires_at.into(), maybe(held.email.as_deref())])
-            }
+            Some(held) => make("state expires_at email", [state, held.expires_at.into(), maybe(held.email.as_deref())]),
             None => make("state", [state]),
         }
     }
