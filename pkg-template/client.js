@@ -24,14 +24,14 @@ export const creator = (core_of, source) => (options) => {
   return {
     session: {
       get state() {
-        return client?.state() ?? "none";
+        return client?.session().state ?? "none";
       },
       get expiresAt() {
-        const at = client?.expires_at();
+        const at = client?.session().expires_at;
         return at >= 0 ? new Date(at) : undefined;
       },
       get email() {
-        return client?.email();
+        return client?.session().email;
       },
       validate: about("validate"),
       renew: about("renew"),

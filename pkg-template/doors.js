@@ -178,6 +178,7 @@ export function object(names, values) {
   });
   return made;
 }
+export const picked = (value, names) => object(names, names.split(" ").map((name) => text(value, name)));
 export const merged = (under, over) => ({ ...under, ...over });
 
 /** What the URL Standard's parser says of an address, a line each. */

@@ -12,6 +12,7 @@ use crate::protocol::{
     Anyone, Call, Credential, Fulfils, Kind, NoCredential, Operation, Patience, Request, Seen, Spec, Step, Unwritable,
     assemble,
 };
+use crate::values::number as seconds;
 use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Duration;
@@ -130,7 +131,7 @@ impl Sending {
             let status = status as u16;
             let seen = Seen::Reply {
                 status,
-                retry_after: text(&answer, "retry_after").and_then(|s| s.parse().ok()).map(Duration::from_secs),
+                retry_after: text(&answer, "retry_after").and_then(|s| seconds(&s)).map(Duration::from_secs),
                 retryable: said_retryable(&answer),
             };
             let refused = !(200..300).contains(&status);

@@ -17,6 +17,9 @@ extern "C" {
     fn object(names: &str, values: JsValue) -> JsValue;
     fn empty() -> JsValue;
     fn push(list: &JsValue, value: JsValue);
+    /// The members of these names (with a space between) that are texts.
+    #[cfg(not(feature = "hosted"))]
+    pub(super) fn picked(value: &JsValue, names: &str) -> JsValue;
     pub(super) fn merged(under: &JsValue, over: &JsValue) -> JsValue;
     /// How many members an array has; 0 where it is none.
     fn count(value: &JsValue) -> u32;

@@ -2,7 +2,7 @@
 
 use super::query::{join, name, pieces, split, value, without};
 use crate::protocol::percent_encode;
-use crate::values::{Address, Invalid, looks_like_a_secret_key};
+use crate::values::{Address, Invalid, any_part_is_a_secret_key};
 
 /// The address of a `checkout_url`, where it may be followed: it passes the rules of [`Address`], and its origin is one
 /// of `allowed`.
@@ -96,7 +96,7 @@ pub fn open(address: &str) -> Opened {
 /// Whether a part of an address is shaped like a merchant's secret key.
 #[must_use]
 pub fn carries_a_secret_key(address: &str) -> bool {
-    address.split(['=', '&', '?', '#', '/', ':', '@']).any(looks_like_a_secret_key)
+    any_part_is_a_secret_key(address, |c| matches!(c, '=' | '&' | '?' | '#' | '/' | ':' | '@') || c.is_whitespace())
 }
 
 #[cfg(test)]

@@ -17,19 +17,20 @@ impl Base {
     /// [`Invalid`] for an address that breaks the rules of [`Address`] (plain http is for loopback), or that has a query
     /// or a fragment, and for a path where there is no page.
     pub fn new(text: &str, page_origin: Option<&str>) -> Result<Self, Invalid> {
-        if text.contains(['?', '#']) {
+        let holds = |wanted: fn(u8) -> bool| text.bytes().any(wanted);
+        if holds(|byte| matches!(byte, b'?' | b'#')) {
             return Err(Invalid::because(
                 "The base address may have no query and no fragment: https://api.example.com.",
             ));
         }
-        let root = text.trim_end_matches('/');
-        let root = root.strip_suffix("/v1").unwrap_or(root).trim_end_matches('/');
+        let root = without_slashes(text);
+        let root = without_slashes(root.strip_suffix("/v1").unwrap_or(root));
         // A page's own path is tried as the address it will be, so that no parser sees more in it than a path.
         if text.starts_with('/') {
             let origin = page_origin.ok_or(Invalid::because(
                 "A path is a base address only where there is a page: give the whole address.",
             ))?;
-            if text.starts_with("//") || text.contains('\\') || text.chars().any(|c| c <= ' ' || c == '\u{7f}') {
+            if text.starts_with("//") || holds(|byte| byte <= b' ' || matches!(byte, b'\\' | 0x7f)) {
                 return Err(Invalid::because(
                     "The base address is neither a path of this origin nor an absolute address.",
                 ));
@@ -53,6 +54,13 @@ impl Base {
     pub fn origin(&self) -> &str {
         &self.origin
     }
+}
+
+fn without_slashes(mut text: &str) -> &str {
+    while let Some(shorter) = text.strip_suffix('/') {
+        text = shorter;
+    }
+    text
 }
 
 #[cfg(test)]

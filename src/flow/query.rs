@@ -77,20 +77,19 @@ pub(super) fn without(pieces: &[&str], names: &[&str]) -> String {
 /// are no UTF-8 are no text, and say nothing.
 pub(super) fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        match (byte, after) {
-            (b'%', [high, low, after @ ..]) => match (digit(*high), digit(*low)) {
-                (Some(high), Some(low)) => {
-                    bytes.push(high << 4 | low);
-                    rest = after;
-                }
-                _ => bytes.push(byte),
-            },
-            (b'+', _) => bytes.push(b' '),
-            _ => bytes.push(byte),
-        }
+    let said = text.as_bytes();
+    let mut at = 0;
+    while let Some(&byte) = said.get(at) {
+        at += 1;
+        let figure = |at| said.get(at).and_then(|figure| digit(*figure));
+        bytes.push(match (byte, figure(at), figure(at + 1)) {
+            (b'%', Some(high), Some(low)) => {
+                at += 2;
+                high << 4 | low
+            }
+            (b'+', ..) => b' ',
+            _ => byte,
+        });
     }
     String::from_utf8(bytes).unwrap_or_default()
 }

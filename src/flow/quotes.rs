@@ -1,6 +1,6 @@
 //! What each way of paying costs, and whom. Figures are text, and integers where they are counted: no float holds money.
 
-use crate::values::{Amount, CardType, FeeBearer, cut, digits};
+use crate::values::{Amount, CardType, FeeBearer, cut, digits, number};
 use std::cmp::Ordering;
 
 /// Who pays and gets what.
@@ -64,9 +64,8 @@ struct Counted<'a> {
 impl<'a> Counted<'a> {
     fn read(text: &'a str) -> Option<Self> {
         let (whole, fraction) = cut(text, b'.').unwrap_or((text, ""));
-        let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-        (digits(whole) && digits(fraction)).then_some(())?;
-        Some(Self { whole: whole.parse().ok()?, fraction: fraction.trim_end_matches('0') })
+        fraction.bytes().all(|b| b.is_ascii_digit()).then_some(())?;
+        Some(Self { whole: number(whole)?, fraction: fraction.trim_end_matches('0') })
     }
 }
 
@@ -77,9 +76,10 @@ fn less(amount: Amount, fee: &str) -> Option<String> {
     if decimals == 0 {
         return amount.units().checked_sub(fee.whole).map(digits);
     }
-    let scale = 10u64.checked_pow(u32::try_from(decimals).ok()?).filter(|_| decimals <= 4)?;
-    let fee = fee.whole.checked_mul(scale)?.checked_add(fee.fraction.parse().ok()?)?;
-    let mut left = digits(amount.units().checked_mul(scale)?.checked_sub(fee)?);
+    let scale = *[1, 10, 100, 1_000, 10_000].get(decimals)?;
+    // An amount has at most 15 digits, and a fee above it is none: neither product is near the largest number.
+    let fee = Some(fee.whole).filter(|whole| *whole <= amount.units())? * scale + number(fee.fraction)?;
+    let mut left = digits((amount.units() * scale).checked_sub(fee)?);
     let mut after_the_point = Vec::with_capacity(decimals);
     for _ in 0..decimals {
         after_the_point.push(left.pop().unwrap_or('0'));

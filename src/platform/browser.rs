@@ -1,10 +1,12 @@
-//! What the browser does, or a few lines of our own: reading an address by the URL Standard, and writing JSON. The
-//! libraries' tables and formatting would weigh more than the whole client.
+//! What the browser does: reading an address by the URL Standard. The library's tables would weigh more than the whole
+//! client.
 
-use crate::protocol::Unwritable;
-use crate::values::{Parts, digits, parts};
-use serde::Serialize;
-use serde::ser::{Impossible, SerializeStruct, Serializer};
+#[cfg(feature = "hosted")]
+mod json;
+#[cfg(feature = "hosted")]
+pub(crate) use json::write_json;
+
+use crate::values::{Parts, parts};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(raw_module = "../doors.js")]
@@ -25,137 +27,8 @@ pub(crate) fn read_address(text: &str) -> Option<Parts> {
     })
 }
 
-/// A value as JSON; `None` where it is absent. It writes what a customer sends: texts, whole numbers, yes and no, and
-/// structs of these.
-pub(crate) fn write_json<T: Serialize + ?Sized>(value: &T) -> Result<Option<String>, Unwritable> {
-    value.serialize(Json(String::new()))
-}
-
-struct Json(String);
-
-/// A text in quotation marks.
-fn quoted(text: &str) -> String {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let mut json = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => {
-                json.push('\\');
-                json.push(c);
-            }
-            '\0'..='\u{1f}' => {
-                json.push_str("\\u00");
-                json.push(char::from(HEX[(c as usize >> 4) & 1]));
-                json.push(char::from(HEX[c as usize & 15]));
-            }
-            _ => json.push(c),
-        }
-    }
-    json.push('"');
-    json
-}
-
-impl SerializeStruct for Json {
-    type Ok = Option<String>;
-    type Error = Unwritable;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Unwritable> {
-        if let Some(json) = write_json(value)? {
-            for part in [if self.0.is_empty() { "{\"" } else { ",\"" }, name, "\":", &json] {
-                self.0.push_str(part);
-            }
-        }
-        Ok(())
-    }
-
-    fn end(mut self) -> Result<Option<String>, Unwritable> {
-        self.0.push_str(if self.0.is_empty() { "{}" } else { "}" });
-        Ok(Some(self.0))
-    }
-}
-
-/// The shapes that nothing a customer sends has.
-macro_rules! refuse {
-    ($($method:ident($($kind:ty),*) -> $ok:ty;)+) => {$(
-        fn $method(self, $(_: $kind),*) -> Result<$ok, Unwritable> {
-            Err(Unwritable)
-        }
-    )+};
-}
-
-impl Serializer for Json {
-    type Ok = Option<String>;
-    type Error = Unwritable;
-    type SerializeSeq = Impossible<Self::Ok, Unwritable>;
-    type SerializeTuple = Impossible<Self::Ok, Unwritable>;
-    type SerializeTupleStruct = Impossible<Self::Ok, Unwritable>;
-    type SerializeTupleVariant = Impossible<Self::Ok, Unwritable>;
-    type SerializeMap = Impossible<Self::Ok, Unwritable>;
-    type SerializeStruct = Self;
-    type SerializeStructVariant = Impossible<Self::Ok, Unwritable>;
-
-    fn serialize_str(self, text: &str) -> Result<Self::Ok, Unwritable> {
-        Ok(Some(quoted(text)))
-    }
-    fn serialize_bool(self, yes: bool) -> Result<Self::Ok, Unwritable> {
-        Ok(Some(String::from(if yes { "true" } else { "false" })))
-    }
-    fn serialize_u8(self, number: u8) -> Result<Self::Ok, Unwritable> {
-        Ok(Some(digits(number.into())))
-    }
-    fn serialize_u16(self, number: u16) -> Result<Self::Ok, Unwritable> {
-        Ok(Some(digits(number.into())))
-    }
-    fn serialize_u32(self, number: u32) -> Result<Self::Ok, Unwritable> {
-        Ok(Some(digits(number.into())))
-    }
-    fn serialize_u64(self, number: u64) -> Result<Self::Ok, Unwritable> {
-        Ok(Some(digits(number)))
-    }
-    fn serialize_none(self) -> Result<Self::Ok, Unwritable> {
-        Ok(None)
-    }
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Self::Ok, Unwritable> {
-        value.serialize(self)
-    }
-    fn serialize_unit_variant(self, _: &'static str, _: u32, word: &'static str) -> Result<Self::Ok, Unwritable> {
-        Ok(Some(quoted(word)))
-    }
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        value: &T,
-    ) -> Result<Self::Ok, Unwritable> {
-        value.serialize(self)
-    }
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Unwritable> {
-        Ok(self)
-    }
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: &T,
-    ) -> Result<Self::Ok, Unwritable> {
-        Err(Unwritable)
-    }
-    refuse! {
-        serialize_i8(i8) -> Self::Ok;
-        serialize_i16(i16) -> Self::Ok;
-        serialize_i32(i32) -> Self::Ok;
-        serialize_i64(i64) -> Self::Ok;
-        serialize_f32(f32) -> Self::Ok;
-        serialize_f64(f64) -> Self::Ok;
-        serialize_char(char) -> Self::Ok;
-        serialize_bytes(&[u8]) -> Self::Ok;
-        serialize_unit() -> Self::Ok;
-        serialize_unit_struct(&'static str) -> Self::Ok;
-        serialize_seq(Option<usize>) -> Self::SerializeSeq;
-        serialize_tuple(usize) -> Self::SerializeTuple;
-        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
-        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
-        serialize_map(Option<usize>) -> Self::SerializeMap;
-        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
-    }
+/// A shop's page sends the service nothing that has a body.
+#[cfg(not(feature = "hosted"))]
+pub(crate) fn write_json<T: ?Sized>(_: &T) -> Result<Option<String>, crate::protocol::Unwritable> {
+    Err(crate::protocol::Unwritable)
 }

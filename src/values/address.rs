@@ -1,6 +1,6 @@
 //! Which addresses a customer may be sent to: one rule, for a `checkout_url`, a `redirect_url` and a next action.
 
-use super::Invalid;
+use super::{Invalid, cut};
 use crate::platform::read_address;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -83,12 +83,12 @@ fn check_text(text: &str) -> Result<(), Invalid> {
         "The address holds a backslash."
     } else {
         // A parser reads `https:host` and `https:///host` as if the slashes were right; an honest address has two.
-        let after_the_scheme = || text.bytes().skip_while(|b| *b != b':').skip(1);
-        let mut authority = after_the_scheme().skip(2).take_while(|b| !b"/?#".contains(b)).peekable();
-        let has_slashes = after_the_scheme().take(2).eq(*b"//");
-        if !has_slashes || authority.peek().is_none() {
+        let after_the_scheme = cut(text, b':').and_then(|(_, rest)| rest.strip_prefix("//")).unwrap_or_default();
+        let authority =
+            after_the_scheme.as_bytes().split(|b| matches!(b, b'/' | b'?' | b'#')).next().unwrap_or_default();
+        if authority.is_empty() {
             NOT_ABSOLUTE
-        } else if authority.any(|b| b == b'@') {
+        } else if authority.contains(&b'@') {
             // Said of the text, since a parser drops an empty user name (`https://@host`).
             NO_USER
         } else {

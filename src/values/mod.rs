@@ -21,9 +21,10 @@ pub use contact::{Country, Email, Phone};
 pub use figure::Figure;
 pub use ids::{IntentId, MerchantReference, MethodCode, MethodId, PaymentRef};
 pub use moment::Moment;
-pub(crate) use money::digits;
 pub use money::{Amount, Currency};
+pub(crate) use money::{digits, number};
 pub use page::PageLimit;
+pub(crate) use secrets::any_part_is_a_secret_key;
 pub use secrets::{CheckoutUrl, ClientSecret, Secret, SessionToken, looks_like_a_secret_key};
 pub use words::{CardType, ConfirmationMethod, FeeBearer, IntentStatus, RETURN_NONCE_LENGTH, RETURN_PARAMETER};
 

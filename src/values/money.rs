@@ -20,10 +20,8 @@ impl Amount {
     /// # Errors
     /// [`Invalid`] for anything but `^[1-9][0-9]{0,14}$`.
     pub fn new(text: &str) -> Result<Self, Invalid> {
-        let shaped =
-            (1..=15).contains(&text.len()) && !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
-        match text.parse() {
-            Ok(units) if shaped => Ok(Self(units)),
+        match number(text) {
+            Some(units) if text.len() <= 15 && !text.starts_with('0') => Ok(Self(units)),
             _ => Err(Invalid::because(
                 "An amount is a string of 1 to 15 digits in the smallest currency unit, not beginning with 0: \"5000\".",
             )),
@@ -41,6 +39,12 @@ impl Amount {
     pub fn digits(self) -> String {
         digits(self.0)
     }
+}
+
+/// The number of 1 to 18 digits, which cannot overflow.
+pub(crate) fn number(digits: &str) -> Option<u64> {
+    let is_one = (1..=18).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+    is_one.then(|| digits.bytes().fold(0, |number: u64, digit| number * 10 + u64::from(digit - b'0')))
 }
 
 /// A number in digits. The library's own formatting would weigh more in wasm than all that is formatted there.

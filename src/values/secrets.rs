@@ -73,5 +73,15 @@ credential! {
 /// The browser refuses such a value before any I/O, whatever it was meant to be.
 #[must_use]
 pub fn looks_like_a_secret_key(text: &str) -> bool {
-    text.split(char::is_whitespace).any(|word| ["sk_", "rk_", "FLWSECK"].iter().any(|prefix| word.starts_with(prefix)))
+    any_part_is_a_secret_key(text, char::is_whitespace)
+}
+
+/// Whether any part of a text is, of the parts between such characters.
+pub(crate) fn any_part_is_a_secret_key(text: &str, separates: fn(char) -> bool) -> bool {
+    let mut begins = true;
+    text.char_indices().any(|(at, c)| {
+        let part = text.get(at..).filter(|_| begins).unwrap_or_default();
+        begins = separates(c);
+        ["sk_", "rk_", "FLWSECK"].iter().any(|prefix| part.starts_with(prefix))
+    })
 }

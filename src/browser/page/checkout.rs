@@ -5,8 +5,8 @@ use super::look::{Look, outcome};
 use super::merchant::{Ask, INTENT};
 use crate::browser::call::How;
 use crate::browser::doors;
-use crate::browser::error::{Stop, not_followed, refuse_secret_key, refuse_secret_key_in};
-use crate::browser::read::{Sort, at, is, make, maybe, merged, text};
+use crate::browser::error::{Stop, not_followed, refuse_secret_key_in};
+use crate::browser::read::{Sort, at, is, make, maybe, merged, picked, text};
 use crate::browser::task::{Answer, Flow, Next, Waiting, Work, joined};
 use crate::flow::{Match, OutcomeState, Purchase, arrival, checkout_address, judge};
 use crate::protocol::Kind;
@@ -55,8 +55,8 @@ impl Flow for Leaving {
         }
         match self.state {
             State::Asking => {
-                let (address, purchase) = self.ticket(&came?)?;
-                self.reference = reference(&purchase);
+                let (address, reference) = self.ticket(&came?)?;
+                self.reference = reference;
                 let shown_again = doors::shown_again();
                 doors::go(&address)?;
                 self.state = State::Away;
@@ -79,29 +79,30 @@ impl Flow for Leaving {
 
 impl Leaving {
     /// Reads what the merchant's server answered: where to go, and for which purchase.
-    fn ticket(&self, answer: &JsValue) -> Result<(String, Purchase), Stop> {
+    fn ticket(&self, answer: &JsValue) -> Result<(String, JsValue), Stop> {
         let intent = if is(answer, "intent", Sort::Object) { at(answer, "intent") } else { answer.clone() };
-        let purchase = purchase(&intent);
+        let said = |name| text(&intent, name).unwrap_or_default();
         let stop = |kind, message: &str| Err(Stop::of(kind, message, INTENT.name, answer));
-        let Some(id) = &purchase.id else {
+        let reference = picked(&intent, REFERENCE);
+        for name in ["id", "client_secret", "checkout_url"] {
+            refuse_secret_key_in(&said(name))?;
+        }
+        if is(&reference, "id", Sort::Nothing) {
             return stop(Kind::Unreadable, "The merchant's server answered no payment intent.");
-        };
-        refuse_secret_key(id)?;
-        refuse_secret_key(&text(&intent, "client_secret").unwrap_or_default())?;
-        let status = IntentStatus::from(text(&intent, "status").unwrap_or_default());
+        }
+        let status = IntentStatus::from(said("status"));
         if status.is_final() {
             let message = String::from("This purchase has come to its end already: ")
                 + status.as_str()
                 + ". A new attempt needs a new merchant_reference.";
             return stop(Kind::Settled, &message);
         }
-        let address = text(&intent, "checkout_url").unwrap_or_default();
-        refuse_secret_key_in(&address)?;
+        let address = said("checkout_url");
         checkout_address(&address, &self.inner.checkout_origins).map_err(not_followed)?;
         if let Some(nonce) = text(answer, "return_nonce") {
-            remember(&nonce, &purchase, false);
+            remember(&nonce, &reference, false);
         }
-        Ok((address, purchase))
+        Ok((address, reference))
     }
 }
 
@@ -119,7 +120,7 @@ pub(super) fn returned() -> JsValue {
     let kept = arrival.nonce.as_deref().and_then(recall);
     let (matched, purchase) = judge(arrival.purchase, kept);
     if let (Match::Matched, Some(nonce)) = (matched, &arrival.nonce) {
-        remember(nonce, &purchase, true);
+        remember(nonce, &reference(&purchase), true);
     }
     let _ = doors::rewrite(&doors::state(), &arrival.clean);
     let answer = make("match reference", [matched.as_str().into(), reference(&purchase)]);
@@ -127,13 +128,13 @@ pub(super) fn returned() -> JsValue {
     answer
 }
 
+/// What says which purchase it is.
+const REFERENCE: &str = "id payment_ref merchant_reference";
+
 /// Which purchase, as JavaScript sees it.
 fn reference(purchase: &Purchase) -> JsValue {
     let Purchase { id, payment_ref, merchant_reference } = purchase;
-    make(
-        "id payment_ref merchant_reference",
-        [maybe(id.as_deref()), maybe(payment_ref.as_deref()), maybe(merchant_reference.as_deref())],
-    )
+    make(REFERENCE, [maybe(id.as_deref()), maybe(payment_ref.as_deref()), maybe(merchant_reference.as_deref())])
 }
 
 fn purchase(of: &JsValue) -> Purchase {
@@ -145,8 +146,8 @@ fn purchase(of: &JsValue) -> Purchase {
 }
 
 /// Keeps a purchase under its nonce, in this tab. No secret is kept.
-fn remember(nonce: &str, purchase: &Purchase, taken: bool) {
-    doors::keep(&key(nonce), &merged(&reference(purchase), &make("taken", [taken.into()])));
+fn remember(nonce: &str, reference: &JsValue, taken: bool) {
+    doors::keep(&key(nonce), &merged(reference, &make("taken", [taken.into()])));
 }
 
 fn recall(nonce: &str) -> Option<(Purchase, bool)> {

@@ -81,19 +81,9 @@ impl Client {
         checkout::returned()
     }
 
-    /// Where the session stands.
-    pub fn state(&self) -> String {
-        self.0.session.state().as_str().to_owned()
-    }
-
-    /// When the session ends, in milliseconds since 1970; NaN where it is not known.
-    pub fn expires_at(&self) -> f64 {
-        self.0.session.expires_at()
-    }
-
-    /// Whose session it is.
-    pub fn email(&self) -> Option<String> {
-        self.0.session.email()
+    /// Where the session stands, when it ends in milliseconds since 1970, and whose it is.
+    pub fn session(&self) -> JsValue {
+        self.0.session.shown()
     }
 
     /// The name of the channel that the tabs of this service's clients share.

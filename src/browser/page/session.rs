@@ -6,7 +6,7 @@ use crate::browser::call::How;
 use crate::browser::doors::{self, milliseconds, now, today};
 use crate::browser::error::{Stop, refuse_secret_key};
 use crate::browser::fetch::{Ready, data, send};
-use crate::browser::read::{Promise, Sort, is, make, merged, text};
+use crate::browser::read::{Promise, Sort, is, make, maybe, merged, text};
 use crate::browser::task::{Answer, Flow, Next, Work, forget, joined};
 use crate::flow::{Lifetime, State};
 use crate::operations::{RevokeSession, ValidateSession};
@@ -56,7 +56,7 @@ impl Session {
         }
     }
 
-    pub(super) fn state(&self) -> State {
+    fn state(&self) -> State {
         match &*self.held.borrow() {
             _ if self.ended.get() => State::Revoked,
             None => State::None,
@@ -65,12 +65,13 @@ impl Session {
         }
     }
 
-    pub(super) fn expires_at(&self) -> f64 {
-        self.held.borrow().as_ref().map_or(f64::NAN, |held| held.expires_at)
-    }
-
-    pub(super) fn email(&self) -> Option<String> {
-        self.held.borrow().as_ref().and_then(|held| held.email.clone())
+    /// As JavaScript sees it.
+    pub(super) fn shown(&self) -> JsValue {
+        let state = self.state().as_str().into();
+        match &*self.held.borrow() {
+            Some(held) => make("state expires_at email", [state, held.expires_at.into(), maybe(held.email.as_deref())]),
+            None => make("state", [state]),
+        }
     }
 
     pub(super) fn hear(&self, flights: &JsValue, word: &str) {
