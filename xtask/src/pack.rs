@@ -108,19 +108,20 @@ struct Core {
 }
 
 fn build_wasm() -> Result<Core> {
-    let hosted = build_module(&["--features=hosted"])?.0;
-    let (wasm, version) = build_module(&[])?;
+    let hosted = build_module("wasm-hosted", &["--features=hosted"])?.0;
+    let (wasm, version) = build_module("wasm", &[])?;
     Ok(Core { version, wasm, hosted })
 }
 
 /// One module of the package, and the crate's version.
-fn build_module(features: &[&str]) -> Result<(Vec<u8>, String)> {
+fn build_module(profile: &str, features: &[&str]) -> Result<(Vec<u8>, String)> {
     let built = cargo::build(
         cargo([
             "rustc",
             "--package=guichet",
             "--lib",
-            "--profile=wasm",
+            "--profile",
+            profile,
             "--target=wasm32-unknown-unknown",
             "--crate-type=cdylib",
             "--message-format=json-render-diagnostics",
