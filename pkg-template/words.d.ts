@@ -24,7 +24,7 @@ export type KindKey =
   | "secret_key" | "input" | "signed_out" | "session" | "refused" | "not_found" | "offline"
   | "timeout" | "unreadable" | "address" | "settled" | "unsupported" | "wasm_blocked" | "panic";
 
-/** The service's error codes. */
+/** The error codes of the service, and those of the merchant's own routes (`uncertain` and what follows). */
 export type CodeKey =
   | "invalid_json" | "invalid_utf8" | "body_not_object" | "authentication_required"
   | "invalid_key" | "live_key_in_sandbox" | "session_unknown" | "session_expired"
@@ -35,7 +35,8 @@ export type CodeKey =
   | "parameter_invalid" | "amount_out_of_range" | "currency_unsupported"
   | "payment_method_unavailable" | "quantity_out_of_range" | "plan_inactive"
   | "test_card_required" | "idempotency_key_reused" | "parameter_unknown" | "rate_limited"
-  | "internal_error" | "unavailable";
+  | "internal_error" | "unavailable"
+  | "uncertain" | "payment_mismatch" | "service_failed" | "cross_site";
 
 /** Why a payment was declined: the codes of `last_payment_error`. */
 export type DeclineKey =
