@@ -411,6 +411,25 @@ async fn a_manual_payment_is_left_to_the_shop() {
 }
 
 #[tokio::test]
+async fn what_is_said_in_english_is_said_in_french() {
+    let market = Market::open().await;
+    let browser = Browser::start("words").await;
+    browser.open(market.shop.url()).await;
+    let keys = |locale: &str| {
+        format!(
+            "const {{ words }} = await import('/package/words.js');
+             const keys = (of, at) => Object.entries(of).flatMap(([key, said]) =>
+               typeof said === 'object' ? keys(said, at + key + '.') : said.trim() ? [at + key] : []);
+             return keys(words('{locale}'), '');"
+        )
+    };
+    let english = browser.run_async(&keys("en")).await;
+    assert_eq!(browser.run_async(&keys("fr")).await, english);
+    assert!(english.as_array().is_some_and(|keys| keys.len() > 100), "{english}");
+    browser.close().await;
+}
+
+#[tokio::test]
 async fn a_french_customer_reads_french_from_the_basket_to_the_end() {
     let market = Market::open().await;
     let browser = Browser::start_in("fr", "fr-CM").await;
