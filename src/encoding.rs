@@ -21,13 +21,14 @@ pub(crate) fn base62(bytes: &[u8], digits: usize) -> String {
 }
 
 /// Bytes as hexadecimal digits, in small letters.
-#[cfg(feature = "cli")]
+#[cfg(feature = "sandbox")]
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(HEX[usize::from(digit)])).collect()
 }
 
 /// The media type of a page's file, by its ending.
-#[cfg(feature = "cli")]
+#[cfg(feature = "sandbox")]
 pub(crate) fn media_type(path: &str) -> &'static str {
     match path.rsplit_once('.').map(|(_, ending)| ending) {
         Some("css") => "text/css; charset=utf-8",
@@ -46,6 +47,7 @@ mod tests {
     fn base62_counts_in_digits_letters_and_small_letters() {
         assert_eq!(base62(&[0; 16], 22), "0".repeat(22));
         assert_eq!(base62(&[62], 2), "10");
+        assert_eq!(base62(&[0, 0, 0, 62], 4), "0010");
         assert_eq!(base62(&[1, 0, 0, 0, 0], 6), "4gfFC4", "the first limb may be short");
         assert_eq!(base62(&[0xff; 16], 22), "7n42DGM5Tflk9n8mt7Fhc7");
         assert_eq!(base62(&[0xff; 32], 43).len(), 43);

@@ -29,7 +29,7 @@ compile_error!(
 #[cfg(all(target_arch = "wasm32", feature = "sandbox"))]
 compile_error!("feature `sandbox` is a server and does not exist in a browser: build wasm32 without it");
 
-#[cfg(feature = "native")]
+#[cfg(any(feature = "native", feature = "sandbox"))]
 mod encoding;
 pub mod flow;
 pub mod operations;

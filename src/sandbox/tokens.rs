@@ -1,5 +1,6 @@
 //! Everything that is drawn, digested or derived: ids, tokens, fingerprints, client secrets.
 
+use crate::encoding::{base62, hex};
 use crate::values::{ClientSecret, IntentId, Secret};
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
@@ -68,29 +69,6 @@ impl InstanceKey {
     }
 }
 
-/// Big-endian bytes as a number of so many base-62 digits: one length, and nothing that an address must encode.
-fn base62(bytes: &[u8], digits: usize) -> String {
-    const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let mut limbs: Vec<u32> =
-        bytes.chunks_exact(4).map(|four| four.iter().fold(0, |limb, byte| limb << 8 | u32::from(*byte))).collect();
-    let mut text = vec![b'0'; digits];
-    for place in text.iter_mut().rev() {
-        let mut rest = 0_u64;
-        for limb in &mut limbs {
-            let dividend = rest << 32 | u64::from(*limb);
-            *limb = (dividend / 62) as u32;
-            rest = dividend % 62;
-        }
-        *place = ALPHABET[rest as usize];
-    }
-    text.into_iter().map(char::from).collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(HEX[usize::from(digit)])).collect()
-}
-
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the system's random generator answers: it did when the sandbox started");
@@ -100,14 +78,6 @@ fn random<const N: usize>() -> [u8; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base_62_keeps_every_bit_and_its_length() {
-        assert_eq!(base62(&[0; 16], 22), "0".repeat(22));
-        assert_eq!(base62(&[0, 0, 0, 62], 4), "0010");
-        assert_eq!(base62(&[0xff; 16], 22), "7n42DGM5Tflk9n8mt7Fhc7");
-        assert_eq!(base62(&[0xff; 32], 43).len(), 43);
-    }
 
     #[test]
     fn a_client_secret_names_its_intent_and_no_other() {

@@ -1,5 +1,6 @@
 //! The page's own files, from the binary.
 
+use crate::encoding::media_type;
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use include_dir::{Dir, include_dir};
@@ -18,22 +19,11 @@ pub(super) fn page(name: &str) -> Response<Body> {
 
 fn file(path: &str) -> Response<Body> {
     let (status, kind, body) = match PAGE.get_file(path) {
-        Some(file) => (StatusCode::OK, kind(path), Body::from(file.contents())),
+        Some(file) => (StatusCode::OK, media_type(path), Body::from(file.contents())),
         None => (StatusCode::NOT_FOUND, "text/plain; charset=utf-8", Body::from("There is no such file.")),
     };
     let mut response = Response::new(body);
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     response
-}
-
-/// The media type of a file, by its ending.
-fn kind(path: &str) -> &'static str {
-    match path.rsplit('.').next() {
-        Some("css") => "text/css; charset=utf-8",
-        Some("html") => "text/html; charset=utf-8",
-        Some("js") => "text/javascript; charset=utf-8",
-        Some("svg") => "image/svg+xml",
-        _ => "application/octet-stream",
-    }
 }
