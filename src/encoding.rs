@@ -34,7 +34,9 @@ pub(crate) fn media_type(path: &str) -> &'static str {
         Some("css") => "text/css; charset=utf-8",
         Some("html") => "text/html; charset=utf-8",
         Some("js") => "text/javascript; charset=utf-8",
+        Some("json") => "application/json",
         Some("svg") => "image/svg+xml",
+        Some("wasm") => "application/wasm",
         _ => "application/octet-stream",
     }
 }

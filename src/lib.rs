@@ -33,6 +33,8 @@ compile_error!("feature `sandbox` is a server and does not exist in a browser: b
 mod encoding;
 pub mod flow;
 pub mod operations;
+#[cfg(feature = "sandbox")]
+mod package;
 pub mod protocol;
 pub mod values;
 

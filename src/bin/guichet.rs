@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 use guichet::SecretKey;
-use guichet::demo::{Shop, ShopConfig, package_folder};
+use guichet::demo::{Shop, ShopConfig};
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::json;
 use std::error::Error;
@@ -115,7 +115,7 @@ async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
     let sandbox = Sandbox::start_with(Config {
         listen: args.listen,
         database: args.database,
-        package: Some(package_folder(args.package)),
+        package: args.package,
         public_url: args.public_url,
         allow_hosts: args.allow_hosts,
         allow_origins: args.allow_origins,
@@ -146,7 +146,6 @@ async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
 
 async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
     let stop = stop_asked()?;
-    let package = package_folder(args.package);
     let (sandbox, base_url, secret_key) = match args.base_url {
         Some(base_url) => (None, base_url, SecretKey::from_env("GUICHET_SECRET_KEY")?),
         None => {
@@ -158,7 +157,7 @@ async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
                 )
                 .into());
             }
-            let package = Some(package.clone());
+            let package = args.package.clone();
             let merchant_name = guichet::demo::SHOP_NAME.to_owned();
             let config = Config { listen: args.sandbox_listen, database, package, merchant_name, ..Config::default() };
             let sandbox = Sandbox::start_with(config).await?;
@@ -169,7 +168,7 @@ async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
     let mut config = ShopConfig::new(&base_url, secret_key);
     config.listen = args.listen;
     config.database = args.database;
-    config.package = package;
+    config.package = args.package;
     let shop = Shop::start(config).await?;
     let shop_url = shop.url();
     if args.json {

@@ -21,5 +21,4 @@ mod server;
 mod settler;
 
 pub use catalogue::SHOP_NAME;
-pub use pages::package_folder;
 pub use server::{Shop, ShopConfig, StartError};

@@ -5,6 +5,7 @@ use super::pages;
 use super::seller::Seller;
 use super::settler::keep_settling;
 use crate::native::{Client, Routes, SecretKey, same_origin};
+use crate::package::Package;
 use crate::sandbox::Sandbox;
 use crate::values::service_root;
 use axum::Router;
@@ -31,8 +32,9 @@ pub struct ShopConfig {
     pub secret_key: SecretKey,
     /// Where orders and logins are kept: `sqlite::memory:` or `sqlite:` and a file, which is made with its folder.
     pub database: String,
-    /// The folder of the npm package, as `cargo xtask pack --quick` writes it.
-    pub package: PathBuf,
+    /// The folder of the npm package, as `cargo xtask pack --quick` writes it. Without one: what is in this binary, where
+    /// it was built with `GUICHET_PACKAGE`; else `target/npm/package`.
+    pub package: Option<PathBuf>,
     /// How often it asks about payments that are not settled yet, for customers who paid and closed the page.
     pub settle_every: Duration,
 }
@@ -46,7 +48,7 @@ impl ShopConfig {
             base_url: base_url.into(),
             secret_key,
             database: "sqlite::memory:".into(),
-            package: pages::package_folder(None),
+            package: None,
             settle_every: Duration::from_secs(5),
         }
     }
@@ -102,7 +104,7 @@ impl Shop {
         let router = Router::new()
             .nest("/api", api::router(api).layer(own_pages_only))
             .nest("/guichet", Routes::new(client.clone(), seller.clone()).router())
-            .merge(pages::router(package, &origin));
+            .merge(pages::router(&Package::find(package), &origin));
 
         let settling = tokio::spawn(keep_settling(client, seller, settle_every));
         let (close, closing) = oneshot::channel();

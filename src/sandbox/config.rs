@@ -21,7 +21,8 @@ pub struct Config {
     pub database: String,
     /// What the first merchant is called, on the hosted page too. One that a database knows already keeps its name.
     pub merchant_name: String,
-    /// The folder of the npm package, as `cargo xtask pack --quick` writes it. Without one: `target/npm/package`.
+    /// The folder of the npm package, as `cargo xtask pack --quick` writes it. Without one: what is in this binary, where
+    /// it was built with `GUICHET_PACKAGE`; else `target/npm/package`.
     pub package: Option<PathBuf>,
     /// The origin under which customers reach it, where that is not the address it listens on: `https://pay.example.com`.
     pub public_url: Option<String>,

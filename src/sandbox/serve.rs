@@ -12,20 +12,17 @@ use super::rules::Fees;
 use super::store::{Claim, Location, Store, Unavailable};
 use super::tenant::{Clock, Tenant, on};
 use super::tokens::{self, InstanceKey};
+use crate::package::Package;
 use crate::protocol::Envelope;
 use crate::values::Secret;
 use axum::Router;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
-
-/// Where the npm package is, where nobody says otherwise.
-const PACKAGE: &str = "target/npm/package";
 
 /// A whole payment service on this machine. It runs until it is stopped or dropped.
 ///
@@ -238,7 +235,7 @@ async fn open(config: Config) -> Result<(House, Claim, TcpListener, Router), Sta
     });
     let control_token = tokens::secret("ctl_");
     let door = Door { desk: Arc::clone(&desk), token: control_token.clone(), hosts: config.allow_hosts };
-    let package = config.package.unwrap_or_else(|| PathBuf::from(PACKAGE));
+    let package = Package::find(config.package);
     let router = mount::routes()
         .with_state(Arc::clone(&desk))
         .merge(controls::routes(Arc::new(door)))

@@ -169,7 +169,7 @@ async fn the_shops_pages_may_speak_to_the_shop_and_the_service_alone() {
     let package = Folder::new();
     std::fs::write(package.0.join("guichet.js"), "export {};").expect("a file");
     let mut config = ShopConfig::for_tests(&sandbox);
-    config.package = package.0.clone();
+    config.package = Some(package.0.clone());
     let shop = Shop::start(config).await.expect("a shop");
     for path in ["/", "/return", "/assets/shop.js", "/assets/pictures/boots.svg", "/package/guichet.js"] {
         let page = get(&format!("{}{path}", shop.url()), &[]).await;
@@ -194,7 +194,7 @@ async fn the_shops_pages_may_speak_to_the_shop_and_the_service_alone() {
 async fn a_missing_package_and_a_taken_port_are_told_in_words() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let mut config = ShopConfig::for_tests(&sandbox);
-    config.package = PathBuf::from("there/is/no/package/here");
+    config.package = Some("there/is/no/package/here".into());
     let shop = Shop::start(config).await.expect("a shop");
     let page = get(&format!("{}/", shop.url()), &[]).await;
     assert_eq!(page.status, 503);

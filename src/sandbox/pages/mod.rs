@@ -4,6 +4,7 @@ mod challenge;
 mod files;
 
 use super::desk::Desk;
+use crate::package::Package;
 use crate::values::IntentId;
 use askama::Template;
 use axum::Router;
@@ -12,21 +13,18 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::middleware::map_response;
 use axum::routing::get;
-use std::path::PathBuf;
 use std::sync::Arc;
-use tower_http::services::ServeDir;
 
 /// What the page may do: `decisions.md` 10.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; style-src 'self'; \
                       img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
-/// The entry of the package that the page imports: where it is missing, the package is.
+/// The entry of the package that the page imports.
 const ENTRY: &str = "hosted.js";
 
 /// What the pages need to know.
 pub(super) struct Pages {
     pub(super) desk: Arc<Desk>,
-    /// The folder of the npm package.
-    pub(super) package: PathBuf,
+    pub(super) package: Package,
 }
 
 #[derive(Template)]
@@ -41,8 +39,7 @@ pub(super) fn routes(pages: Arc<Pages>) -> Router {
         .route("/checkout/{id}", get(checkout))
         .route("/checkout/{id}/challenge", get(challenge::page).post(challenge::decide))
         .route("/checkout/assets/{*path}", get(asset))
-        // Read anew each time: whoever builds the package reloads the page.
-        .nest_service("/checkout/package", ServeDir::new(&pages.package))
+        .nest("/checkout/package", pages.package.files())
         .layer(map_response(guarded))
         .with_state(pages)
 }
@@ -50,8 +47,8 @@ pub(super) fn routes(pages: Arc<Pages>) -> Router {
 /// The page of one payment. Whose it is, it says; whether it exists, it does not: the client secret in the address's
 /// fragment reaches no server.
 async fn checkout(State(pages): State<Arc<Pages>>, Path(id): Path<String>) -> Response<Body> {
-    if !pages.package.join(ENTRY).is_file() {
-        return page(StatusCode::SERVICE_UNAVAILABLE, package_is_missing(&pages.package.display().to_string()));
+    if let Some(missing) = pages.package.missing(ENTRY) {
+        return page(StatusCode::SERVICE_UNAVAILABLE, missing);
     }
     let merchant = match IntentId::new(id) {
         Ok(id) => pages
@@ -76,20 +73,6 @@ async fn checkout(State(pages): State<Arc<Pages>>, Path(id): Path<String>) -> Re
 
 async fn asset(Path(path): Path<String>) -> Response<Body> {
     files::embedded(&path)
-}
-
-fn package_is_missing(folder: &str) -> String {
-    #[derive(Template)]
-    #[template(
-        source = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>The package is missing</title>\
-                  <h1>The npm package is missing</h1><p>This page uses it, and it is not in <code>{{ folder }}</code>. Build it:</p>\
-                  <pre>cargo xtask pack --quick</pre><p>or say where it is with <code>--package</code>. Then reload this page.</p></html>",
-        ext = "html"
-    )]
-    struct Missing<'a> {
-        folder: &'a str,
-    }
-    Missing { folder }.render().unwrap_or_else(|_| "Build the npm package: cargo xtask pack --quick".into())
 }
 
 fn page(status: StatusCode, text: String) -> Response<Body> {
