@@ -4,6 +4,9 @@
 #[path = "native/service.rs"]
 mod service;
 
+#[path = "native/lists.rs"]
+mod lists;
+
 #[cfg(feature = "sandbox")]
 #[path = "native/sandbox.rs"]
 mod sandbox;

@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 /// One customer's session, asked about from the merchant's server: [`Client::customer`].
 #[derive(Clone, Debug)]
 pub struct CustomerClient {
-    client: Client,
-    token: SessionToken,
+    pub(super) client: Client,
+    pub(super) token: SessionToken,
 }
 
 impl CustomerClient {

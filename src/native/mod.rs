@@ -21,7 +21,33 @@
 //!   [`settle`] marks an order paid whose customer never came back.
 //! - [`Client::quotes`] says what each way of paying costs, and whom.
 
+/// Opens an example of the documentation: `client` is that of a sandbox, and `order(number)` an order. It ends with
+/// `# Ok(()) }` and its closing fence. Without a sandbox to run against, it is only shown.
+#[cfg(feature = "sandbox")]
+macro_rules! example {
+    () => {
+        "```
+# use guichet::{operations::CreatePaymentIntent as AnOrder, values as of, Client, SecretKey};
+# fn order(number: u32) -> Result<AnOrder, of::Invalid> {
+#     let reference = of::MerchantReference::new(format!(\"ORDER-{number}\"))?;
+#     Ok(AnOrder::new(reference, of::Amount::new(\"45000\")?, \"Shoes\", \"Awa\", \"Ngono\").email(of::Email::new(\"awa@example.com\")?))
+# }
+# #[tokio::main(flavor = \"current_thread\")]
+# async fn main() -> Result<(), Box<dyn std::error::Error>> {
+# let sandbox = guichet::sandbox::Sandbox::start().await?;
+# let client = Client::builder(sandbox.base_url(), SecretKey::new(sandbox.secret_key().expose())?).build()?;"
+    };
+}
+#[cfg(not(feature = "sandbox"))]
+macro_rules! example {
+    () => {
+        "```ignore"
+    };
+}
+
+mod all;
 mod builder;
+mod calls;
 mod client;
 mod customer;
 mod fetch;
@@ -32,6 +58,7 @@ mod routes;
 pub(crate) mod same_origin;
 mod shop;
 
+pub use all::All;
 pub use builder::ClientBuilder;
 pub use client::Client;
 pub use customer::CustomerClient;

@@ -20,6 +20,22 @@ pub struct Request {
     pub body: Option<String>,
 }
 
+impl Request {
+    /// The same request for the next page of a list, which starts after this cursor.
+    #[cfg(feature = "native")]
+    pub(crate) fn starting_after(&self, cursor: &str) -> Self {
+        const CURSOR: &str = "starting_after=";
+        let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
+        let mut target = [path, "?"].concat();
+        for field in query.split('&').filter(|field| !field.is_empty() && !field.starts_with(CURSOR)) {
+            target.extend([field, "&"]);
+        }
+        target.push_str(CURSOR);
+        percent_encode(&mut target, cursor);
+        Self { target, ..self.clone() }
+    }
+}
+
 /// Makes the request of an operation.
 ///
 /// # Errors
@@ -280,5 +296,18 @@ mod tests {
         let mut out = String::new();
         percent_encode(&mut out, "mobile money/é");
         assert_eq!(out, "mobile%20money%2F%C3%A9");
+    }
+
+    #[cfg(feature = "native")]
+    #[test]
+    fn the_next_page_starts_after_the_cursor_and_after_nothing_else() {
+        let list = |target: &str| Request { method: Method::Get, target: target.into(), body: None };
+        for (target, next) in [
+            ("/v1/customers", "/v1/customers?starting_after=cus_1%2F2"),
+            ("/v1/customers?limit=20", "/v1/customers?limit=20&starting_after=cus_1%2F2"),
+            ("/v1/customers?starting_after=cus_0&limit=20", "/v1/customers?limit=20&starting_after=cus_1%2F2"),
+        ] {
+            assert_eq!(list(target).starting_after("cus_1/2").target, next);
+        }
     }
 }

@@ -15,10 +15,47 @@ pub fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> 
         #[serde(borrow, default)]
         data: Option<&'a RawValue>,
     }
+    // A bare array has no `data`: read as a struct, its first entry would be taken for it.
+    let is_object = body.trim_ascii_start().starts_with(b"{");
     match serde_json::from_slice::<Open<'_>>(body) {
-        Ok(Open { data: Some(data) }) => serde_json::from_str(data.get()),
+        Ok(Open { data: Some(data) }) if is_object => serde_json::from_str(data.get()),
         _ => serde_json::from_slice(body),
     }
+}
+
+/// One page of a list: its entries, and where the next page begins.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Page<T> {
+    /// The entries.
+    pub entries: Vec<T>,
+    /// What the next page starts after; `None` on the last page, and from a service that sends a plain array.
+    pub next: Option<String>,
+}
+
+/// Reads one page of a list: the array as [`decode`] finds it, and `pagination.next_cursor` beside it (a decision).
+///
+/// # Errors
+/// Where the bytes are not JSON, or hold no array of `T`.
+pub fn decode_page<T: DeserializeOwned>(body: &[u8]) -> Result<Page<T>, serde_json::Error> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Beside {
+        #[serde(deserialize_with = "lenient")]
+        pagination: Pagination,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Pagination {
+        #[serde(deserialize_with = "lenient")]
+        has_more: Option<bool>,
+        #[serde(deserialize_with = "lenient")]
+        next_cursor: Option<String>,
+    }
+    let entries = decode(body)?;
+    // A body that is the array itself has nothing beside it.
+    let Beside { pagination } = serde_json::from_slice(body).unwrap_or_default();
+    let next = pagination.next_cursor.filter(|cursor| !cursor.is_empty() && pagination.has_more != Some(false));
+    Ok(Page { entries, next })
 }
 
 /// Reads a field that nothing depends on: `null`, and what has another shape, count as absent. One odd field (PHP writes

@@ -13,7 +13,7 @@ pub(crate) use assemble::percent_encode;
 pub use assemble::{Request, Unwritable, assemble};
 pub use call::{Call, Patience, Seen, Step};
 pub(crate) use envelope::lenient;
-pub use envelope::{Refusal, decode};
+pub use envelope::{Page, Refusal, decode, decode_page};
 pub use error::{Error, FieldError, Kind};
 pub use fields::{FieldFault, Fields, FromField, Served};
 #[cfg(feature = "sandbox")]

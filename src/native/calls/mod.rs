@@ -1,0 +1,7 @@
+//! A method of the client for each operation: one file a family, as in [`operations`](crate::operations).
+//!
+//! `tests/native/operations.rs` sends each of them to a sandbox.
+
+mod intents;
+mod methods;
+mod sessions;
