@@ -1,5 +1,6 @@
-//! The whole purchase, as a customer makes it: shop, hosted checkout page and back, in a real Chromium, against the real
-//! shop and the real sandbox over sockets. `cargo xtask demo --check` runs this and leaves pictures of each page.
+//! The whole purchase, as a customer makes it: shop, hosted checkout page and back, in real browsers, against the real
+//! shop and the real sandbox over sockets. `cargo xtask demo --check` runs this in Chromium and leaves pictures of each
+//! page.
 #![cfg(feature = "cli")]
 
 #[path = "support/market.rs"]
@@ -8,16 +9,25 @@ mod support;
 
 use guichet::values::IntentStatus;
 use market::Market;
-use support::browser::Browser;
+use support::engine::{Engine, in_every_browser};
 
 const SUCCEEDS: &str = "237670000000";
 const FRAUD_BLOCKED: &str = "237670000009";
 const INSUFFICIENT_FUNDS: &str = "237670000002";
 
-#[tokio::test]
-async fn a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid() {
+in_every_browser!(
+    a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid,
+    a_customer_pays_with_a_test_card,
+    a_decline_that_can_be_mended_lets_the_customer_try_again_on_the_same_page,
+    a_final_decline_is_told_and_paying_again_makes_the_next_reference,
+    a_double_click_on_pay_charges_once,
+    signing_out_revokes_the_session,
+    no_secret_is_kept_where_a_page_could_leak_it,
+);
+
+async fn a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid(engine: Engine) {
     let market = Market::open().await;
-    let browser = Browser::start("paid").await;
+    let browser = engine.start("paid").await;
 
     browser.open(market.shop.url()).await;
     browser.see("[data-test^='add-']").await;
@@ -53,10 +63,9 @@ async fn a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid() {
     browser.close().await;
 }
 
-#[tokio::test]
-async fn a_customer_pays_with_a_test_card() {
+async fn a_customer_pays_with_a_test_card(engine: Engine) {
     let market = Market::open().await;
-    let browser = Browser::start("card").await;
+    let browser = engine.start("card").await;
     market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
 
     browser.click("[data-test^='method-card']").await;
@@ -73,10 +82,9 @@ async fn a_customer_pays_with_a_test_card() {
     browser.close().await;
 }
 
-#[tokio::test]
-async fn a_decline_that_can_be_mended_lets_the_customer_try_again_on_the_same_page() {
+async fn a_decline_that_can_be_mended_lets_the_customer_try_again_on_the_same_page(engine: Engine) {
     let market = Market::open().await;
-    let browser = Browser::start("mended").await;
+    let browser = engine.start("mended").await;
     market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
 
     market.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
@@ -90,10 +98,9 @@ async fn a_decline_that_can_be_mended_lets_the_customer_try_again_on_the_same_pa
     browser.close().await;
 }
 
-#[tokio::test]
-async fn a_final_decline_is_told_and_paying_again_makes_the_next_reference() {
+async fn a_final_decline_is_told_and_paying_again_makes_the_next_reference(engine: Engine) {
     let market = Market::open().await;
-    let browser = Browser::start("declined").await;
+    let browser = engine.start("declined").await;
     market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
 
     market.pay_by_phone(&browser, FRAUD_BLOCKED).await;
@@ -117,10 +124,9 @@ async fn a_final_decline_is_told_and_paying_again_makes_the_next_reference() {
     browser.close().await;
 }
 
-#[tokio::test]
-async fn a_double_click_on_pay_charges_once() {
+async fn a_double_click_on_pay_charges_once(engine: Engine) {
     let market = Market::open().await;
-    let browser = Browser::start("double-click").await;
+    let browser = engine.start("double-click").await;
     browser.open(market.shop.url()).await;
     browser.click("[data-test^='add-']").await;
     browser.click("[data-test^='sign-in-']").await;
@@ -138,10 +144,9 @@ async fn a_double_click_on_pay_charges_once() {
     browser.close().await;
 }
 
-#[tokio::test]
-async fn signing_out_revokes_the_session() {
+async fn signing_out_revokes_the_session(engine: Engine) {
     let market = Market::open().await;
-    let browser = Browser::start("sign-out").await;
+    let browser = engine.start("sign-out").await;
     browser.open(market.shop.url()).await;
     browser.click("[data-test^='add-']").await;
     browser.click("[data-test^='sign-in-']").await;
@@ -176,10 +181,9 @@ async fn signing_out_revokes_the_session() {
     browser.close().await;
 }
 
-#[tokio::test]
-async fn no_secret_is_kept_where_a_page_could_leak_it() {
+async fn no_secret_is_kept_where_a_page_could_leak_it(engine: Engine) {
     let market = Market::open().await;
-    let browser = Browser::start("secrets").await;
+    let browser = engine.start("secrets").await;
     browser.open(market.shop.url()).await;
     browser.click("[data-test^='add-']").await;
     browser.click("[data-test^='sign-in-']").await;

@@ -1,15 +1,14 @@
-//! A real Chromium, driven by WebDriver, as a customer would use it.
+//! A real browser, driven by WebDriver, as a customer would use it.
 //!
 //! `GUICHET_PICTURES=<folder>` leaves a picture of each page at phone and desktop width and prints each step with its
 //! time: `cargo xtask demo --check` sets it.
 
+use super::engine::{Engine, Session};
+use fantoccini::Locator;
 use fantoccini::key::Key;
-use fantoccini::{Client, ClientBuilder, Locator};
-use hyper_util::client::legacy::connect::HttpConnector;
+use fantoccini::wd::WindowHandle;
 use serde_json::{Value, json};
-use std::net::TcpListener;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A phone's width in CSS pixels, the narrowest that the pages promise to serve.
@@ -19,76 +18,52 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One browser, gone with its profile when it is dropped.
 pub struct Browser {
-    /// What the pictures' names begin with.
-    journey: &'static str,
-    client: Client,
-    driver: Driver,
+    session: Session,
     step: std::cell::Cell<u32>,
     begun: std::cell::Cell<Instant>,
 }
 
-struct Driver(Child);
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+/// A tab of it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Tab(WindowHandle);
 
 impl Browser {
-    /// Starts chromedriver on a free port, and a headless Chromium under it, for one journey of a customer.
+    /// Starts a Chromium for one journey of a customer.
     pub async fn start(journey: &'static str) -> Self {
-        Self::start_in(journey, "en").await
+        Engine::Chromium.start(journey).await
     }
 
     /// The same for a customer whose browser speaks this language.
     pub async fn start_in(journey: &'static str, language: &str) -> Self {
-        let port = free_port();
-        let driver = Command::new(std::env::var_os("CHROMEDRIVER").unwrap_or_else(|| "chromedriver".into()))
-            .arg(format!("--port={port}"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("chromedriver is not there: `cargo xtask test` installs it, or `apt-get install chromium-driver`");
-        let driver = Driver(driver);
-        let capabilities = json!({ "goog:chromeOptions": { "args": [
-            "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync", format!("--lang={language}"),
-            format!("--accept-lang={language}"), "--force-prefers-reduced-motion",
-        ] } });
-        let Value::Object(capabilities) = capabilities else { unreachable!("written as an object above") };
-        let address = format!("http://127.0.0.1:{port}");
-        let begun = Instant::now();
-        let client = loop {
-            let mut builder = ClientBuilder::new(HttpConnector::new());
-            match builder.capabilities(capabilities.clone()).connect(&address).await {
-                Ok(client) => break client,
-                Err(error) if begun.elapsed() > PATIENCE => panic!("chromedriver does not answer: {error}"),
-                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-            }
-        };
-        let browser = Self { journey, client, driver, step: 0.into(), begun: Instant::now().into() };
+        Engine::Chromium.start_in(journey, language).await
+    }
+
+    pub(super) async fn under(session: Session) -> Self {
+        let browser = Self { session, step: 0.into(), begun: Instant::now().into() };
         browser.resize(PHONE).await;
         browser
     }
 
+    /// What it is made of.
+    pub fn engine(&self) -> Engine {
+        self.session.engine
+    }
+
     /// Opens an address.
     pub async fn open(&self, url: &str) {
-        self.client.goto(url).await.unwrap();
+        self.session.client.goto(url).await.unwrap();
     }
 
     /// The address shown.
     pub async fn url(&self) -> url::Url {
-        self.client.current_url().await.unwrap()
+        self.session.client.current_url().await.unwrap()
     }
 
     /// Clicks what this selector finds, once it is there and can be clicked.
     pub async fn click(&self, css: &str) {
         let begun = Instant::now();
         loop {
-            let clicked = match self.client.find(Locator::Css(css)).await {
+            let clicked = match self.session.client.find(Locator::Css(css)).await {
                 Ok(element) => element.click().await,
                 Err(error) => Err(error),
             };
@@ -105,7 +80,7 @@ impl Browser {
     /// Types into a field, in place of what is there.
     pub async fn fill(&self, css: &str, text: &str) {
         self.see(css).await;
-        let element = self.client.find(Locator::Css(css)).await.unwrap();
+        let element = self.session.client.find(Locator::Css(css)).await.unwrap();
         element.clear().await.unwrap();
         element.send_keys(text).await.unwrap();
     }
@@ -114,7 +89,7 @@ impl Browser {
     pub async fn see(&self, css: &str) -> String {
         let begun = Instant::now();
         loop {
-            if let Ok(element) = self.client.find(Locator::Css(css)).await
+            if let Ok(element) = self.session.client.find(Locator::Css(css)).await
                 && element.is_displayed().await.unwrap_or(false)
                 && let Ok(text) = element.text().await
             {
@@ -130,7 +105,7 @@ impl Browser {
         let begun = Instant::now();
         loop {
             // The page may be drawn anew, or another page come, while it is read.
-            let shown = match self.client.find(Locator::Css(css)).await {
+            let shown = match self.session.client.find(Locator::Css(css)).await {
                 Ok(element) => element.text().await.unwrap_or_default(),
                 Err(_) => String::new(),
             };
@@ -157,7 +132,7 @@ impl Browser {
 
     /// Runs a script on the page: `return …`.
     pub async fn run(&self, script: &str) -> Value {
-        self.client.execute(script, vec![]).await.unwrap()
+        self.session.client.execute(script, vec![]).await.unwrap()
     }
 
     /// Runs an async function's body on the page and returns what it resolves to, or `{rejected: {kind, message}}`.
@@ -168,22 +143,22 @@ impl Browser {
                  rejected: {{ name: error?.name, kind: error?.kind, code: error?.code, message: String(error?.message ?? error) }},
              }}));"
         );
-        self.client.execute_async(&script, vec![]).await.unwrap()
+        self.session.client.execute_async(&script, vec![]).await.unwrap()
     }
 
     /// Goes back in history.
     pub async fn back(&self) {
-        self.client.back().await.unwrap();
+        self.session.client.back().await.unwrap();
     }
 
     /// Loads the page again.
     pub async fn reload(&self) {
-        self.client.refresh().await.unwrap();
+        self.session.client.refresh().await.unwrap();
     }
 
     /// Presses keys where the focus is: [`Key`](fantoccini::key::Key), or a text.
     pub async fn press(&self, keys: &str) {
-        self.client.active_element().await.unwrap().send_keys(keys).await.unwrap();
+        self.session.client.active_element().await.unwrap().send_keys(keys).await.unwrap();
     }
 
     /// Presses Tab until the focus is on what this selector finds.
@@ -208,13 +183,39 @@ impl Browser {
 
     /// Does something in another tab, and comes back to this one.
     pub async fn in_another_tab(&self, work: impl AsyncFnOnce()) {
-        let here = self.client.window().await.unwrap();
-        let other = self.client.new_window(true).await.unwrap();
-        self.client.switch_to_window(other.handle).await.unwrap();
-        self.resize(PHONE).await;
+        let here = self.tab().await;
+        self.open_tab().await;
         work().await;
-        self.client.close_window().await.unwrap();
-        self.client.switch_to_window(here).await.unwrap();
+        self.close_tab(&here).await;
+    }
+
+    /// The tab that is used.
+    pub async fn tab(&self) -> Tab {
+        Tab(self.session.client.window().await.unwrap())
+    }
+
+    /// Opens another tab, and uses that.
+    pub async fn open_tab(&self) -> Tab {
+        let tab = Tab(self.session.client.new_window(true).await.unwrap().handle);
+        self.turn_to(&tab).await;
+        self.resize(PHONE).await;
+        tab
+    }
+
+    /// Uses another tab.
+    pub async fn turn_to(&self, tab: &Tab) {
+        self.session.client.switch_to_window(tab.0.clone()).await.unwrap();
+    }
+
+    /// Closes the tab that is used, and uses this one.
+    pub async fn close_tab(&self, then: &Tab) {
+        self.session.client.close_window().await.unwrap();
+        self.turn_to(then).await;
+    }
+
+    /// Every tab and popup that is open.
+    pub async fn tabs(&self) -> Vec<Tab> {
+        self.session.client.windows().await.unwrap().into_iter().map(Tab).collect()
     }
 
     /// A step of the purchase is done: it is printed with its time, and the page pictured at both widths, when asked
@@ -224,7 +225,7 @@ impl Browser {
         self.step.set(number);
         let took = self.begun.get().elapsed();
         if let Some(folder) = std::env::var_os("GUICHET_PICTURES") {
-            println!("  {}: {number:>2}. {name:<44} {:>6.2} s", self.journey, took.as_secs_f64());
+            println!("  {}: {number:>2}. {name:<44} {:>6.2} s", self.session.journey, took.as_secs_f64());
             let folder = PathBuf::from(folder);
             std::fs::create_dir_all(&folder).unwrap();
             let file = name.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
@@ -235,9 +236,12 @@ impl Browser {
                     json!(about)
                 );
                 self.run(&scroll).await;
-                let picture = self.client.screenshot().await.unwrap();
-                std::fs::write(folder.join(format!("{}-{number:02}-{file}-{width}.png", self.journey)), picture)
-                    .unwrap();
+                let picture = self.session.client.screenshot().await.unwrap();
+                std::fs::write(
+                    folder.join(format!("{}-{number:02}-{file}-{width}.png", self.session.journey)),
+                    picture,
+                )
+                .unwrap();
             }
         }
         self.begun.set(Instant::now());
@@ -245,24 +249,31 @@ impl Browser {
 
     /// Ends the session.
     pub async fn close(self) {
-        self.client.close().await.unwrap();
-        drop(self.driver);
+        self.session.client.clone().close().await.unwrap();
     }
 
-    /// Sets the size of the page itself: a headless window is never narrower than 500 pixels.
+    /// Sets the size of the page itself where the engine lets it: a headless window is never narrower than 500 pixels.
     async fn resize(&self, (width, height): (u32, u32)) {
-        let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
-        self.cdp("Emulation.setDeviceMetricsOverride", metrics).await;
+        match self.engine() {
+            Engine::Chromium => {
+                let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+                self.cdp("Emulation.setDeviceMetricsOverride", metrics).await;
+            }
+            Engine::Firefox | Engine::WebKit => {
+                self.session.client.set_window_size(width, height).await.unwrap();
+            }
+        }
     }
 
     /// A command of Chromium's own, where WebDriver has none.
     async fn cdp(&self, command: &'static str, parameters: Value) {
-        let done = self.client.issue_cmd(Cdp { command, parameters }).await;
+        let done = self.session.client.issue_cmd(Cdp { command, parameters }).await;
         done.unwrap_or_else(|error| panic!("Chromium does not take {command}: {error}"));
     }
 
     async fn page(&self) -> String {
         let url = self
+            .session
             .client
             .current_url()
             .await
@@ -287,9 +298,4 @@ impl fantoccini::wd::WebDriverCompatibleCommand for Cdp {
     fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
         (http::Method::POST, Some(json!({ "cmd": self.command, "params": self.parameters }).to_string()))
     }
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }

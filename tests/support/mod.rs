@@ -3,3 +3,5 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub mod browser;
+pub mod engine;
+pub mod line;

@@ -62,13 +62,15 @@ fn check_purchase() -> Result<()> {
 
     let mut steps = Steps::begin();
     steps.step("the wasm32 target", setup::wasm_target)?;
-    steps.step("the browser", setup::browser)?;
+    steps.step("the browser", setup::chromium)?;
     pack::quick(&mut steps)?;
     steps.step("the shop, the sandbox and the customer", |_| run(cargo(PURCHASE).arg("--no-run")))?;
     let pictures = root().join("target/demo");
     let bought = steps.step("the purchase", |_| {
         clear(&pictures)?;
-        run(cargo(PURCHASE).args(["--", "--nocapture", "--test-threads=1"]).env("GUICHET_PICTURES", &pictures))
+        run(cargo(PURCHASE)
+            .args(["--", "chromium::", "--nocapture", "--test-threads=1"])
+            .env("GUICHET_PICTURES", &pictures))
     });
     println!("\n{}", steps.table());
     let left = fs::read_dir(&pictures).map_or(0, Iterator::count);

@@ -1,16 +1,18 @@
 //! What a run needs beside cargo, and how it gets there.
 //!
 //! Each of these looks first, adds what is missing where that can be done without
-//! asking anyone (a target by rustup; a Debian package as root), and otherwise says
-//! plainly what is missing and how to get it.
+//! asking anyone (a target by rustup; a Debian package as root; a program by cargo,
+//! under `target/`), and otherwise says plainly what is missing and how to get it.
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::cargo::{at_root, run};
+use crate::cargo::{at_root, cargo, root, run};
+use crate::npm::quietly;
 
 const WASM: &str = "wasm32-unknown-unknown";
 
@@ -44,27 +46,89 @@ fn has_wasm_target() -> Result<bool> {
     Ok(output.status.success() && Path::new(folder.trim()).exists())
 }
 
-/// Chromium and its WebDriver, for the checks that a browser makes.
-pub fn browser(remark: &mut String) -> Result<()> {
-    require(
-        &[
-            Tool {
-                what: "the browser Chromium",
-                names: &["chromium", "chromium-browser", "google-chrome"],
-                named_by: None,
-                packages: &["chromium", "fonts-liberation"],
-            },
-            Tool {
-                what: "its WebDriver",
-                names: &["chromedriver"],
-                named_by: Some("CHROMEDRIVER"),
-                packages: &["chromium-driver"],
-            },
-        ],
-        "macOS: brew install --cask chromium chromedriver. Elsewhere: Chrome and the chromedriver\n\
-         of the same version, from https://googlechromelabs.github.io/chrome-for-testing/, on PATH.",
-        remark,
+/// Chromium and its WebDriver, for the purchase that `cargo xtask demo --check` makes.
+pub fn chromium(remark: &mut String) -> Result<()> {
+    require(&CHROMIUM, ELSEWHERE, remark)
+}
+
+/// A browser of each engine with its WebDriver: Chromium, Firefox and WebKit.
+pub fn browsers(remark: &mut String) -> Result<()> {
+    let [chromium, chromedriver] = CHROMIUM;
+    let [firefox, webkit, screen] = MORE_BROWSERS;
+    let mut geckodriver_is = String::new();
+    // Both are tried: who is told what is missing is told it once.
+    let packages = require(&[chromium, chromedriver, firefox, webkit, screen], ELSEWHERE, remark);
+    let program = geckodriver(&mut geckodriver_is);
+    if *remark != geckodriver_is {
+        *remark = format!("packages {remark}, geckodriver {geckodriver_is}");
+    }
+    packages.and(program)
+}
+
+const CHROMIUM: [Tool; 2] = [
+    Tool {
+        what: "the browser Chromium",
+        names: &["chromium", "chromium-browser", "google-chrome"],
+        named_by: None,
+        packages: &["chromium", "fonts-liberation"],
+    },
+    Tool {
+        what: "its WebDriver",
+        names: &["chromedriver"],
+        named_by: Some("CHROMEDRIVER"),
+        packages: &["chromium-driver"],
+    },
+];
+
+const MORE_BROWSERS: [Tool; 3] = [
+    Tool {
+        what: "the browser Firefox",
+        names: &["firefox-esr", "firefox"],
+        named_by: None,
+        packages: &["firefox-esr"],
+    },
+    Tool {
+        what: "the WebDriver of WebKitGTK",
+        names: &["WebKitWebDriver"],
+        named_by: Some("WEBKITWEBDRIVER"),
+        packages: &["webkit2gtk-driver"],
+    },
+    Tool { what: "a screen for it that nobody looks at", names: &["Xvfb"], named_by: None, packages: &["xvfb"] },
+];
+
+const ELSEWHERE: &str = "macOS: brew install --cask chromium chromedriver firefox. Elsewhere: Chrome and the chromedriver\n\
+     of the same version, from https://googlechromelabs.github.io/chrome-for-testing/, on PATH; Firefox;\n\
+     on Linux WebKitGTK with its WebDriver. Where an engine cannot be had: cargo test --all-features -- --skip webkit::";
+
+/// Firefox's WebDriver, which Debian does not have. Built without optimizing: it waits for Firefox all day.
+fn geckodriver(remark: &mut String) -> Result<()> {
+    const VERSION: &str = "0.37.1";
+    let place = root().join("target/tools");
+    if env::var_os("GECKODRIVER").is_some()
+        || find("geckodriver").is_some()
+        || place.join("bin").join(format!("geckodriver{}", env::consts::EXE_SUFFIX)).is_file()
+    {
+        *remark = "already installed".to_owned();
+        return Ok(());
+    }
+    println!("   missing: building geckodriver {VERSION} by `cargo install`, into target/tools/");
+    let built = place.join("build");
+    quietly(
+        cargo(["install", "geckodriver", "--version", VERSION, "--locked", "--debug", "--quiet", "--root"])
+            .arg(&place)
+            .arg("--target-dir")
+            .arg(&built)
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env("CARGO_INCREMENTAL", "0"),
     )
+    .with_context(|| {
+        format!(
+            "geckodriver {VERSION} could not be built; https://github.com/mozilla/geckodriver/releases has it, for PATH"
+        )
+    })?;
+    std::fs::remove_dir_all(&built)?;
+    *remark = "installed".to_owned();
+    Ok(())
 }
 
 /// Node.js and npm, which make the package small and try it as people use it.
@@ -125,8 +189,11 @@ fn require(tools: &[Tool], elsewhere: &str, remark: &mut String) -> Result<()> {
 }
 
 fn apt_get(packages: &[&str]) -> Result<()> {
+    // It serves one at a time, and sends the others away.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let apt_get = |args: &[&str]| {
-        run(at_root("apt-get").env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null()).arg("-q").args(args))
+        quietly(at_root("apt-get").env("DEBIAN_FRONTEND", "noninteractive").arg("-q").args(args)).map(drop)
     };
     apt_get(&["update"])?;
     apt_get(&[&["install", "-y", "--no-install-recommends"], packages].concat())

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -11,6 +12,26 @@ use anyhow::Result;
 pub struct Steps {
     begun: Instant,
     taken: Vec<Taken>,
+}
+
+/// A step that is taken while others are.
+pub struct Meanwhile<T> {
+    name: &'static str,
+    work: JoinHandle<(Duration, String, Result<T>)>,
+}
+
+/// Begins `work` as the step `name`, to be [joined](Steps::joined) later.
+pub fn meanwhile<T: Send + 'static>(
+    name: &'static str,
+    work: impl FnOnce(&mut String) -> Result<T> + Send + 'static,
+) -> Meanwhile<T> {
+    let work = thread::spawn(move || {
+        let begun = now();
+        let mut remark = String::new();
+        let result = work(&mut remark);
+        (begun.elapsed(), remark, result)
+    });
+    Meanwhile { name, work }
 }
 
 struct Taken {
@@ -42,6 +63,16 @@ impl Steps {
             eprintln!("{error:#}");
         }
         self.took(name, took, remark, result.is_err());
+        result
+    }
+
+    /// Waits for what was done meanwhile, and tells of it.
+    pub fn joined<T>(&mut self, meanwhile: Meanwhile<T>) -> Result<T> {
+        let (took, remark, result) = meanwhile.work.join().unwrap_or_else(|_| {
+            (Duration::ZERO, String::new(), Err(anyhow::anyhow!("{}: this part of xtask has panicked", meanwhile.name)))
+        });
+        println!("{}", bold(&format!("── {}", meanwhile.name)));
+        self.took(meanwhile.name, took, remark, result.is_err());
         result
     }
 

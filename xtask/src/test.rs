@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use crate::cargo::{cargo, run, run_reading};
 use crate::consumers::{self, Found};
 use crate::npm::Tools;
-use crate::steps::{Steps, bold};
+use crate::steps::{Steps, bold, meanwhile};
 use crate::{pack, setup, size};
 
 pub fn verb(args: &[String]) -> Result<()> {
@@ -44,10 +44,14 @@ impl Run {
     /// Stops only at what nothing can go on without.
     fn everything(&mut self) -> Result<()> {
         self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
-        self.steps.step("set-up: the browser", setup::browser)?;
-        self.steps.step("set-up: Node.js", setup::node)?;
-        // It waits for the network, and cargo does not: both at once.
-        let tools = thread::spawn(|| Ok((Tools::locked()?, Tools::newest()?)));
+        // They wait for the network, and cargo does not: all at once.
+        let tools = meanwhile("set-up: Node.js and the tools from npm", |remark| {
+            setup::node(remark)?;
+            let (locked, newest) = (Tools::locked()?, Tools::newest()?);
+            *remark = newest.versions()?;
+            Ok((locked, newest))
+        });
+        let browsers = meanwhile("set-up: the browsers", setup::browsers);
 
         self.check("format", |remark| match has_component("fmt", remark) {
             true => run(&mut cargo(["fmt", "--all", "--check"])),
@@ -60,11 +64,7 @@ impl Run {
             });
         }
 
-        let (locked, newest) = self.steps.step("set-up: the tools from npm", |remark| {
-            let (locked, newest) = joined(tools)?;
-            *remark = newest.versions()?;
-            Ok((locked, newest))
-        })?;
+        let (locked, newest) = self.steps.joined(tools)?;
         let packed = pack::whole(&mut self.steps, &locked)?;
         let tarball = self.steps.step("the tarball", |_| packed.tarball())?;
         // The budget holds back a release (`cargo xtask pack` fails past it), not the day's work: here it is told.
@@ -83,6 +83,12 @@ impl Run {
             let failed = self.steps.done(what, took, remark, result);
             self.tally.check(&failed);
         }
+
+        let browsers = self.steps.joined(browsers);
+        if let Err(error) = &browsers {
+            eprintln!("{error:#}");
+        }
+        self.tally.check(&browsers);
 
         let tests = ["--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];
         self.tests("tests", cargo(GUICHET).args(tests));

@@ -1,0 +1,252 @@
+//! The engines that customers' browsers are made of, each headless under its WebDriver.
+//!
+//! `cargo xtask test` installs what they need; where a driver is missing, a test fails with how to get it.
+
+use super::browser::Browser;
+use super::line::Line;
+use fantoccini::{Client, ClientBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// How long a driver may take to listen.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a browser is made of.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Engine {
+    Chromium,
+    Firefox,
+    WebKit,
+}
+
+/// One test of each function an engine, `chromium::…`, `firefox::…` and `webkit::…`: the functions take the [`Engine`].
+#[allow(unused_macros, reason = "each test binary uses a part of it")]
+macro_rules! in_every_browser {
+    ($($test:ident),+ $(,)?) => {
+        $crate::support::engine::in_one_browser!(chromium Chromium $($test)+);
+        $crate::support::engine::in_one_browser!(firefox Firefox $($test)+);
+        $crate::support::engine::in_one_browser!(webkit WebKit $($test)+);
+    };
+}
+
+#[allow(unused_macros, reason = "each test binary uses a part of it")]
+macro_rules! in_one_browser {
+    ($module:ident $engine:ident $($test:ident)+) => {
+        mod $module {
+            $(
+                #[tokio::test]
+                async fn $test() {
+                    super::$test($crate::support::engine::Engine::$engine).await;
+                }
+            )+
+        }
+    };
+}
+
+#[allow(unused_imports, reason = "each test binary uses a part of it")]
+pub(crate) use {in_every_browser, in_one_browser};
+
+impl Engine {
+    /// Starts a browser for one journey of a customer.
+    pub async fn start(self, journey: &'static str) -> Browser {
+        Browser::under(self.session(journey, "en", None).await).await
+    }
+
+    /// The same for a customer whose browser speaks this language.
+    pub async fn start_in(self, journey: &'static str, language: &str) -> Browser {
+        Browser::under(self.session(journey, language, None).await).await
+    }
+
+    /// The same for a customer whose network the test holds in its hand.
+    pub async fn start_on(self, line: &Line, journey: &'static str) -> Browser {
+        Browser::under(self.session(journey, "en", Some(line.address())).await).await
+    }
+
+    async fn session(self, journey: &'static str, language: &str, proxy: Option<SocketAddr>) -> Session {
+        /// A browser is several processes and some hundreds of megabytes.
+        static PLACES: LazyLock<Semaphore> = LazyLock::new(|| {
+            Semaphore::new(std::thread::available_parallelism().map_or(1, |cores| cores.get().min(4)))
+        });
+        let place = PLACES.acquire().await.unwrap();
+        let mut driver = Driver::start(self, language);
+        let Value::Object(capabilities) = self.capabilities(language, proxy) else { unreachable!("it is an object") };
+        let mut builder = ClientBuilder::new(HttpConnector::new());
+        let client = builder.capabilities(capabilities).connect(&format!("http://{}", driver.address)).await;
+        let client = client.unwrap_or_else(|error| panic!("{self:?} does not start: {error}"));
+        driver.session = client.session_id().await.unwrap();
+        Session { engine: self, journey, client, _driver: driver, _place: place }
+    }
+
+    fn capabilities(self, language: &str, proxy: Option<SocketAddr>) -> Value {
+        let mut capabilities = match self {
+            Self::Chromium => {
+                let mut args = vec![
+                    "--headless".to_owned(),
+                    "--no-sandbox".to_owned(),
+                    "--disable-gpu".to_owned(),
+                    "--disable-dev-shm-usage".to_owned(),
+                    "--disable-quic".to_owned(),
+                    "--no-first-run".to_owned(),
+                    "--disable-background-networking".to_owned(),
+                    "--disable-component-update".to_owned(),
+                    "--disable-sync".to_owned(),
+                    format!("--lang={language}"),
+                    format!("--accept-lang={language}"),
+                    "--force-prefers-reduced-motion".to_owned(),
+                ];
+                if proxy.is_some() {
+                    args.push("--proxy-bypass-list=<-loopback>".to_owned());
+                }
+                json!({ "goog:chromeOptions": { "args": args } })
+            }
+            Self::Firefox => json!({ "moz:firefoxOptions": {
+                "binary": installed(&["firefox-esr", "firefox"]).unwrap_or_else(|| panic!(
+                    "Firefox is not there: `cargo xtask test` installs it, or `apt-get install firefox-esr`"
+                )),
+                "args": ["-headless"],
+                "prefs": {
+                    "intl.accept_languages": language,
+                    "ui.prefersReducedMotion": 1,
+                    "network.proxy.allow_hijacking_localhost": true,
+                    "network.captive-portal-service.enabled": false,
+                    "network.connectivity-service.enabled": false,
+                },
+            } }),
+            Self::WebKit => json!({ "webkitgtk:browserOptions": {
+                "binary": MINI_BROWSERS.iter().find(|binary| Path::new(binary).exists()).unwrap_or_else(|| panic!(
+                    "WebKit's browser is not there: `cargo xtask test` installs it, or `apt-get install webkit2gtk-driver`"
+                )),
+                "args": ["--automation"],
+            } }),
+        };
+        capabilities["timeouts"] = json!({ "script": 60_000 });
+        if let Some(proxy) = proxy {
+            capabilities["proxy"] = json!({ "proxyType": "manual", "httpProxy": proxy.to_string() });
+        }
+        capabilities
+    }
+}
+
+/// Where Debian has it, for each of its machines.
+const MINI_BROWSERS: [&str; 3] = [
+    "/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser",
+    "/usr/lib/aarch64-linux-gnu/webkit2gtk-4.1/MiniBrowser",
+    "/usr/libexec/webkit2gtk-4.1/MiniBrowser",
+];
+
+/// A browser under its driver; both are gone when it is dropped.
+pub struct Session {
+    pub engine: Engine,
+    pub journey: &'static str,
+    pub client: Client,
+    _driver: Driver,
+    _place: SemaphorePermit<'static>,
+}
+
+/// A WebDriver that listens, and the screen of a browser that needs one.
+struct Driver {
+    address: SocketAddr,
+    process: Child,
+    session: Option<String>,
+    screen: Option<Child>,
+}
+
+impl Driver {
+    fn start(engine: Engine, language: &str) -> Self {
+        let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+        let port = address.port();
+        let (name, variable, package) = match engine {
+            Engine::Chromium => ("chromedriver", "CHROMEDRIVER", "apt-get install chromium-driver"),
+            Engine::Firefox => (
+                "geckodriver",
+                "GECKODRIVER",
+                "cargo install geckodriver --version 0.37.1 --locked --debug --root target/tools",
+            ),
+            Engine::WebKit => ("WebKitWebDriver", "WEBKITWEBDRIVER", "apt-get install webkit2gtk-driver"),
+        };
+        let program = std::env::var_os(variable).or_else(|| installed(&[name]).map(OsString::from));
+        let program = program
+            .unwrap_or_else(|| panic!("{name} is not there: `cargo xtask test` installs it, or by hand: `{package}`"));
+        let mut command = Command::new(program);
+        command.arg(format!("--port={port}"));
+        let mut screen = None;
+        match engine {
+            Engine::Chromium => {}
+            // Each Firefox finds a port of its own for what speaks to it.
+            Engine::Firefox => drop(command.arg("--websocket-port=0")),
+            Engine::WebKit => {
+                let (process, display) = start_screen();
+                screen = Some(process);
+                command.env("DISPLAY", display).env("LANGUAGE", language).env("LIBGL_ALWAYS_SOFTWARE", "1");
+                command.env("GDK_BACKEND", "x11").env("NO_AT_BRIDGE", "1");
+            }
+        }
+        let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let process = process.unwrap_or_else(|error| panic!("{name} cannot be started: {error}"));
+        let driver = Self { address, process, session: None, screen };
+        let begun = Instant::now();
+        while TcpStream::connect(address).is_err() {
+            assert!(begun.elapsed() < PATIENCE, "{name} does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        driver
+    }
+}
+
+impl Drop for Driver {
+    /// The driver ends its browser; one that is killed leaves it behind.
+    fn drop(&mut self) {
+        if let Some(session) = &self.session
+            && let Ok(mut stream) = TcpStream::connect(self.address)
+        {
+            let _ = stream.set_read_timeout(Some(Duration::from_secs(10)));
+            let _ = write!(
+                stream,
+                "DELETE /session/{session} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n",
+                self.address
+            );
+            let _ = stream.read(&mut [0; 64]);
+        }
+        for process in [Some(&mut self.process), self.screen.as_mut()].into_iter().flatten() {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+/// A screen that nobody looks at, and its name.
+fn start_screen() -> (Child, String) {
+    let process = Command::new("Xvfb")
+        .args(["-displayfd", "1", "-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-noreset"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut process =
+        process.expect("Xvfb is not there: `cargo xtask test` installs it, or by hand: `apt-get install xvfb`");
+    let mut number = String::new();
+    let said = process.stdout.as_mut().map(|stdout| BufReader::new(stdout).read_line(&mut number));
+    assert!(matches!(said, Some(Ok(2..))), "Xvfb opens no screen");
+    (process, format!(":{}", number.trim()))
+}
+
+/// Where the first of these programs is: among the project's own tools, or on PATH.
+fn installed(names: &[&str]) -> Option<PathBuf> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/bin");
+    let folders: Vec<PathBuf> =
+        std::iter::once(own).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())).collect();
+    names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|file| file.is_file())
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
