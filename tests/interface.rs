@@ -53,6 +53,14 @@ fn what_the_document_does_not_show_is_marked_a_decision() {
         "list_payment_methods",
         "calculate_fee",
         "create_payment_intent",
+        "create_plan",
+        "list_plans",
+        "deactivate_plan",
+        "pause_subscription",
+        "resume_subscription",
+        "change_subscription_payment_method",
+        "cancel_subscription",
+        "configure_fallback",
     ];
     macro_rules! check {
         ($($operation:ident)*) => {$(
@@ -219,7 +227,131 @@ fn rows() -> Vec<Row> {
             Some(json!({ "otp": "012345" })),
         ),
         row(CancelPaymentIntent::new(intent()), "POST", "/v1/payment-intents/pi_1%2F2/cancel", None),
+        row(
+            gold(),
+            "POST",
+            "/v1/subscriptions/plans",
+            Some(json!({
+                "name": "Gold", "code": "gold-monthly", "amount": 5000, "currency": "XAF", "billing_cycle": "monthly",
+                "trial_days": 0,
+            })),
+        ),
+        row(
+            gold().currency(Currency::new("USD").unwrap()).trial_days(14),
+            "POST",
+            "/v1/subscriptions/plans",
+            Some(json!({
+                "name": "Gold", "code": "gold-monthly", "amount": 5000, "currency": "USD", "billing_cycle": "monthly",
+                "trial_days": 14,
+            })),
+        ),
+        row(ListPlans::new(), "GET", "/v1/subscriptions/plans", None),
+        row(
+            ListPlans::new()
+                .limit(PageLimit::new(20).unwrap())
+                .starting_after(PlanId::new("plan_1").unwrap())
+                .include_inactive(true),
+            "GET",
+            "/v1/subscriptions/plans?limit=20&starting_after=plan_1&include_inactive=true",
+            None,
+        ),
+        row(
+            DeactivatePlan::new(PlanId::new("plan_1/2").unwrap()),
+            "DELETE",
+            "/v1/subscriptions/plans/plan_1%2F2",
+            None,
+        ),
+        row(
+            subscribe(PlanCode::new("gold-monthly").unwrap().into()),
+            "POST",
+            "/v1/subscriptions",
+            Some(json!({
+                "plan": "gold-monthly", "customer_email": "awa@example.com", "firstname": "Awa", "lastname": "Ngo",
+                "payment_method": { "type": "mobile_money", "phone": "237670000000" },
+            })),
+        ),
+        row(
+            subscribe(PlanId::new("plan_1").unwrap().into()).metadata([("seat".to_owned(), json!(4))].into()),
+            "POST",
+            "/v1/subscriptions",
+            Some(json!({
+                "plan": "plan_1", "customer_email": "awa@example.com", "firstname": "Awa", "lastname": "Ngo",
+                "payment_method": { "type": "mobile_money", "phone": "237670000000" }, "metadata": { "seat": 4 },
+            })),
+        ),
+        row(ListSubscriptions::new(), "GET", "/v1/subscriptions", None),
+        row(
+            ListSubscriptions::new().limit(PageLimit::new(1).unwrap()).starting_after(subscription()),
+            "GET",
+            "/v1/subscriptions?limit=1&starting_after=sub_1%2F2",
+            None,
+        ),
+        row(ReadSubscription::new(subscription()), "GET", "/v1/subscriptions/sub_1%2F2", None),
+        row(
+            PauseSubscription::new(subscription()),
+            "POST",
+            "/v1/subscriptions/sub_1%2F2/pause",
+            Some(json!({ "immediately": true })),
+        ),
+        row(
+            PauseSubscription::new(subscription()).immediately(false).trigger_after_failures(2_u32),
+            "POST",
+            "/v1/subscriptions/sub_1%2F2/pause",
+            Some(json!({ "immediately": false, "trigger_after_failures": 2 })),
+        ),
+        row(ResumeSubscription::new(subscription()), "POST", "/v1/subscriptions/sub_1%2F2/resume", None),
+        row(
+            CancelSubscription::new(subscription()),
+            "POST",
+            "/v1/subscriptions/sub_1%2F2/cancel",
+            Some(json!({ "immediately": false })),
+        ),
+        row(
+            CancelSubscription::new(subscription()).immediately(true),
+            "POST",
+            "/v1/subscriptions/sub_1%2F2/cancel",
+            Some(json!({ "immediately": true })),
+        ),
+        row(
+            ChangeSubscriptionPaymentMethod::new(subscription(), mobile_money()),
+            "PUT",
+            "/v1/subscriptions/sub_1%2F2/payment-method",
+            Some(json!({ "payment_method": { "type": "mobile_money", "phone": "237670000000" } })),
+        ),
+        row(
+            ConfigureFallback::new(subscription(), mobile_money()),
+            "PUT",
+            "/v1/subscriptions/sub_1%2F2/fallback",
+            Some(json!({
+                "payment_method": { "type": "mobile_money", "phone": "237670000000" }, "trigger_after_failures": 3,
+            })),
+        ),
+        row(
+            ConfigureFallback::new(subscription(), mobile_money()).trigger_after_failures(1_u32),
+            "PUT",
+            "/v1/subscriptions/sub_1%2F2/fallback",
+            Some(json!({
+                "payment_method": { "type": "mobile_money", "phone": "237670000000" }, "trigger_after_failures": 1,
+            })),
+        ),
     ]
+}
+
+fn gold() -> CreatePlan {
+    let code = PlanCode::new("gold-monthly").unwrap();
+    CreatePlan::new("Gold", code, Amount::new("5000").unwrap(), BillingCycle::Monthly)
+}
+
+fn subscribe(plan: PlanKey) -> CreateSubscription {
+    CreateSubscription::new(plan, Email::new("awa@example.com").unwrap(), "Awa", "Ngo", mobile_money())
+}
+
+fn subscription() -> SubscriptionId {
+    SubscriptionId::new("sub_1/2").unwrap()
+}
+
+fn mobile_money() -> Instrument {
+    Instrument::MobileMoney { phone: Phone::new("237670000000").unwrap() }
 }
 
 /// The fields of a request, as a server that knows nothing but the spec finds them.

@@ -383,7 +383,7 @@ impl World {
             let id = intent.told["id"].as_str().unwrap();
             let passed: Vec<&str> = events
                 .iter()
-                .filter(|event| event.intent.as_str() == id)
+                .filter(|event| event.subject == id)
                 .map(|event| event.kind.trim_start_matches("payment_intent."))
                 .collect();
             let count = |word: &str| passed.iter().filter(|passed| **passed == word).count();

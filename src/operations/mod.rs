@@ -9,15 +9,22 @@
 mod assumed;
 mod intents;
 mod methods;
+mod plans;
 mod sessions;
+mod subscriptions;
 
 pub use assumed::{
-    AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, Card, ConfirmPaymentIntent, Instrument,
-    ListPaymentIntents, ReadPaymentIntent,
+    AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, Card, ConfirmPaymentIntent, CreateSubscription,
+    Instrument, ListPaymentIntents, ListSubscriptions, ReadPaymentIntent, ReadSubscription,
 };
 pub use intents::{CreatePaymentIntent, IntentCustomer, Item, LastPaymentError, NextAction, PaymentIntent};
 pub use methods::{CalculateFee, FeeBreakdown, ListPaymentMethods, PaymentMethod};
+pub use plans::{CreatePlan, DeactivatePlan, ListPlans, Plan};
 pub use sessions::{CreateSession, CustomerSession, RevokeSession, RevokedSession, SessionState, ValidateSession};
+pub use subscriptions::{
+    CancelSubscription, ChangeSubscriptionPaymentMethod, ConfigureFallback, PauseSubscription, ResumeSubscription,
+    SubscribedPlan, Subscription,
+};
 
 /// Calls a macro with the name of every operation. What walks the interface walks this list, so that an operation
 /// without a route, a row or a reader does not compile.
@@ -29,6 +36,10 @@ macro_rules! every_operation {
             ListPaymentMethods CalculateFee
             CreatePaymentIntent ReadPaymentIntent AttachPaymentMethod ListPaymentIntents
             ConfirmPaymentIntent AnswerPaymentIntent CancelPaymentIntent
+            CreatePlan ListPlans DeactivatePlan
+            CreateSubscription ListSubscriptions ReadSubscription
+            PauseSubscription ResumeSubscription CancelSubscription
+            ChangeSubscriptionPaymentMethod ConfigureFallback
         }
     };
 }

@@ -168,6 +168,9 @@ impl Serializer for Plain {
     type SerializeStruct = Impossible<Self::Ok, Unwritable>;
     type SerializeStructVariant = Impossible<Self::Ok, Unwritable>;
 
+    fn serialize_bool(self, truth: bool) -> Result<Option<String>, Unwritable> {
+        Ok(Some(if truth { "true" } else { "false" }.to_owned()))
+    }
     fn serialize_u8(self, number: u8) -> Result<Option<String>, Unwritable> {
         Ok(Some(digits(number.into())))
     }
@@ -209,7 +212,6 @@ impl Serializer for Plain {
         Err(Unwritable)
     }
     refuse! {
-        serialize_bool(bool) -> Self::Ok;
         serialize_i8(i8) -> Self::Ok;
         serialize_i16(i16) -> Self::Ok;
         serialize_i32(i32) -> Self::Ok;

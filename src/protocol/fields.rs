@@ -2,8 +2,8 @@
 
 use super::Operation;
 use crate::values::{
-    Amount, CardType, ConfirmationMethod, Country, Currency, Email, FeeBearer, IntentId, Invalid, MerchantReference,
-    MethodCode, PageLimit, Phone, RedirectUrl,
+    Amount, BillingCycle, CardType, ConfirmationMethod, Country, Currency, Email, FeeBearer, IntentId, Invalid,
+    MerchantReference, MethodCode, PageLimit, Phone, PlanCode, PlanId, PlanKey, RedirectUrl, SubscriptionId,
 };
 use serde_json::{Map, Value};
 
@@ -137,6 +137,7 @@ macro_rules! from_text {
 
 from_text!(
     Amount,
+    BillingCycle,
     CardType,
     ConfirmationMethod,
     Country,
@@ -148,7 +149,11 @@ from_text!(
     MethodCode,
     PageLimit,
     Phone,
+    PlanCode,
+    PlanId,
+    PlanKey,
     RedirectUrl,
+    SubscriptionId,
 );
 
 impl FromField for String {
@@ -164,6 +169,21 @@ impl FromField for String {
 impl FromField for bool {
     fn from_field(value: &Value) -> Result<Self, Invalid> {
         value.as_bool().ok_or(Invalid::because("It must be true or false."))
+    }
+}
+
+/// A whole JSON number between two others, both of them good.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Whole<const LEAST: u32, const MOST: u32>(
+    /// The number.
+    pub u32,
+);
+
+impl<const LEAST: u32, const MOST: u32> FromField for Whole<LEAST, MOST> {
+    fn from_field(value: &Value) -> Result<Self, Invalid> {
+        let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+        let inside = number.filter(|number| (LEAST..=MOST).contains(number));
+        inside.map(Self).ok_or_else(|| Invalid::because(format!("It must be a whole number from {LEAST} to {MOST}.")))
     }
 }
 

@@ -15,7 +15,7 @@ pub use call::{Call, Patience, Seen, Step};
 pub(crate) use envelope::lenient;
 pub use envelope::{Page, Refusal, decode, decode_page};
 pub use error::{Error, FieldError, Kind};
-pub use fields::{FieldFault, Fields, FromField, Served};
+pub use fields::{FieldFault, Fields, FromField, Served, Whole};
 #[cfg(feature = "sandbox")]
 pub(crate) use operation::Place;
 pub use operation::{Envelope, Method, Operation, Repeat, Source, Spec};

@@ -45,6 +45,18 @@ impl Spec {
         Self::new(name, Method::Post, path)
     }
 
+    /// An operation that puts something in place of what is there.
+    #[must_use]
+    pub const fn put(name: &'static str, path: &'static str) -> Self {
+        Self::new(name, Method::Put, path)
+    }
+
+    /// An operation that takes something away: it is gone however often this is sent.
+    #[must_use]
+    pub const fn delete(name: &'static str, path: &'static str) -> Self {
+        Self { repeat: Repeat::Always, ..Self::new(name, Method::Delete, path) }
+    }
+
     const fn new(name: &'static str, method: Method, path: &'static str) -> Self {
         Self {
             name,

@@ -24,6 +24,14 @@ pub(super) enum Caller {
 }
 
 impl Caller {
+    /// The merchant whose shop it is, of an operation that asks for the role `Customer`.
+    pub(super) fn shop(&self) -> Result<&Arc<Merchant>, Problem> {
+        match self {
+            Self::Merchant(merchant) | Self::Session(merchant, _) => Ok(merchant),
+            _ => Err(Problem::internal(&"an operation of a customer was reached by someone else")),
+        }
+    }
+
     /// The merchant, of an operation that asks for the role `Merchant`.
     pub(super) fn merchant(&self) -> Result<&Arc<Merchant>, Problem> {
         match self {

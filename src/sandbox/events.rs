@@ -1,7 +1,8 @@
-//! What has happened to a merchant's payments: every status that one came to, and when.
+//! What has happened to a merchant's payments and subscriptions: every status that one came to, and when.
 
 use super::rules::{Intent, Status};
-use crate::values::{IntentId, Moment};
+use super::store::Happening;
+use crate::values::Moment;
 use serde_json::{Value, json};
 
 /// One thing that happened. [`Tenant::events`](super::Tenant::events) lists them.
@@ -19,41 +20,56 @@ use serde_json::{Value, json};
 pub struct Event {
     /// Its identifier, the same at each look.
     pub id: String,
-    /// What: `payment_intent.created`, or `payment_intent.` and the status it came to.
+    /// What: `payment_intent.created`, or `payment_intent.` and the status it came to; of a subscription also
+    /// `subscription.renewed`, with each period after its first, and `subscription.updated`.
     pub kind: String,
     /// When, by the merchant's clock.
     pub at: Moment,
-    /// To which payment intent.
-    pub intent: IntentId,
-    /// The merchant's name of it.
-    pub merchant_reference: String,
+    /// To what: the identifier of a payment intent or a subscription.
+    pub subject: String,
+    /// The merchant's name of it, where it is a payment intent.
+    pub merchant_reference: Option<String>,
 }
 
 impl Event {
-    /// Everything that happened to these intents, in the order it did. They come with the newest first.
-    pub(super) fn of(intents: &[Intent]) -> Vec<Self> {
-        let mut events: Vec<Self> = intents.iter().rev().flat_map(Self::of_one).collect();
+    /// Everything that happened to these intents, and to subscriptions, in the order it did. They come with the newest
+    /// first.
+    pub(super) fn of(intents: &[Intent], happened: &[Happening]) -> Vec<Self> {
+        let subscriptions = happened.iter().rev().map(Self::of_subscription);
+        let mut events: Vec<Self> = subscriptions.chain(intents.iter().rev().flat_map(Self::of_intent)).collect();
         events.sort_by_key(|event| event.at);
         events
     }
 
-    fn of_one(intent: &Intent) -> impl Iterator<Item = Self> {
+    fn of_subscription(happened: &Happening) -> Self {
+        let subject = happened.subscription.to_string();
+        Self {
+            id: format!("evt_{}_{}", subject.trim_start_matches("sub_"), happened.number),
+            kind: format!("subscription.{}", happened.kind),
+            at: happened.at,
+            subject,
+            merchant_reference: None,
+        }
+    }
+
+    fn of_intent(intent: &Intent) -> impl Iterator<Item = Self> {
         let created = (intent.created_at.unix(), None);
         let passages = intent.life.passages.iter().map(|(at, status)| (*at, Some(*status)));
         std::iter::once(created).chain(passages).enumerate().map(|(number, (at, status))| Self {
             id: format!("evt_{}_{number}", intent.id.as_str().trim_start_matches("pi_")),
             kind: format!("payment_intent.{}", status.map_or("created", Status::as_str)),
             at: Moment::from_unix(at),
-            intent: intent.id.clone(),
-            merchant_reference: intent.terms.merchant_reference.clone(),
+            subject: intent.id.to_string(),
+            merchant_reference: Some(intent.terms.merchant_reference.clone()),
         })
     }
 
     /// As the side door writes it.
     pub(super) fn written(&self) -> Value {
-        json!({
-            "id": self.id, "type": self.kind, "created_at": self.at.unix(),
-            "data": { "id": self.intent.as_str(), "merchant_reference": self.merchant_reference },
-        })
+        let mut data = json!({ "id": self.subject });
+        if let Some(reference) = &self.merchant_reference {
+            data["merchant_reference"] = json!(reference);
+        }
+        json!({ "id": self.id, "type": self.kind, "created_at": self.at.unix(), "data": data })
     }
 }

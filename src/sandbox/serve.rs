@@ -193,7 +193,10 @@ fn run(
             Ok((house, claim, listener, router)) => {
                 let desk = Arc::clone(&house.desk);
                 if ready.send(Ok(house)).is_ok() {
-                    serve(listener, router, Limits::default(), stopped).await;
+                    tokio::select! {
+                        () = serve(listener, router, Limits::default(), stopped) => {}
+                        () = desk.keep_billing() => {}
+                    }
                 }
                 desk.store.close().await;
                 drop(claim);

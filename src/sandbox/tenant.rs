@@ -85,7 +85,8 @@ impl Tenant {
         self.clock.merchant.requests.list()
     }
 
-    /// What has happened to its newest 1,000 payments, in the order it did.
+    /// What has happened to its newest 1,000 payments, and the newest 1,000 things that have happened to its
+    /// subscriptions, in the order they did.
     ///
     /// # Errors
     /// Where the database cannot be read.
@@ -124,13 +125,14 @@ impl Clock {
         Self { merchant, desk, runtime }
     }
 
-    /// Moves it forward by so many seconds, for ever, and says what it shows then.
+    /// Moves it forward by so many seconds, for ever, and says what it shows then. What has come due of subscriptions by
+    /// then was done, each at its own moment.
     ///
     /// # Errors
     /// Where the database cannot be written.
     pub async fn advance(&self, seconds: u32) -> Result<Moment, Unavailable> {
         let (desk, merchant) = (Arc::clone(&self.desk), Arc::clone(&self.merchant));
-        on(&self.runtime, async move { desk.merchants.advance(&desk.store, &merchant, seconds).await }).await
+        on(&self.runtime, async move { desk.advance(&merchant, seconds).await }).await
     }
 }
 

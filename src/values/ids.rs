@@ -14,6 +14,38 @@ text_value! {
     PaymentRef, present
 }
 text_value! {
+    /// The identifier of a plan.
+    PlanId, present
+}
+text_value! {
+    /// A plan by its identifier or its code.
+    PlanKey, present
+}
+text_value! {
+    /// The identifier of a subscription.
+    SubscriptionId, present
+}
+text_value! {
+    /// The merchant's own, unique slug of a plan: 1 to 64 letters, digits, `-`, `_` and `.`, the first a letter or a digit
+    /// (a decision).
+    ///
+    /// ```
+    /// use guichet::values::PlanCode;
+    /// assert!(PlanCode::new("gold-monthly").is_ok());
+    /// assert!(PlanCode::new("gold monthly").is_err());
+    /// ```
+    PlanCode, |text| {
+        let shaped = (1..=64).contains(&text.len())
+            && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+        if shaped {
+            Ok(())
+        } else {
+            Err(Invalid::because("A plan's code is a slug: 1 to 64 letters, digits, -, _ and ., and begins with a letter or a digit: gold-monthly."))
+        }
+    }
+}
+text_value! {
     /// The identifier of a payment method in the list: `svc_mobile_money`.
     MethodId, present
 }
@@ -41,5 +73,17 @@ impl MethodId {
     #[must_use]
     pub fn code(&self) -> MethodCode {
         MethodCode(self.0.strip_prefix("svc_").unwrap_or(&self.0).to_owned())
+    }
+}
+
+impl From<PlanId> for PlanKey {
+    fn from(id: PlanId) -> Self {
+        Self(id.0)
+    }
+}
+
+impl From<PlanCode> for PlanKey {
+    fn from(code: PlanCode) -> Self {
+        Self(code.0)
     }
 }

@@ -8,11 +8,11 @@ pub const RETURN_PARAMETER: &str = "guichet_return";
 /// How many characters its value has.
 pub const RETURN_NONCE_LENGTH: usize = 22;
 
-/// A choice that is sent: closed, with the document's own words and default.
+/// A choice that is sent: closed, with the document's own words.
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident { $($(#[$case_doc:meta])* $case:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
+        #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
         #[non_exhaustive]
         pub enum $name { $($(#[$case_doc])* #[serde(rename = $word)] $case),+ }
 
@@ -44,6 +44,7 @@ macro_rules! choice {
 
 choice! {
     /// Where a card is from, for its fee.
+    #[derive(Default)]
     CardType {
         /// The document's default.
         #[default]
@@ -55,6 +56,7 @@ choice! {
 
 choice! {
     /// Who bears the fee.
+    #[derive(Default)]
     FeeBearer {
         /// Fees are deducted from the payout; the customer pays exactly the amount. The document's default.
         #[default]
@@ -66,12 +68,29 @@ choice! {
 
 choice! {
     /// How an intent is confirmed.
+    #[derive(Default)]
     ConfirmationMethod {
         /// By the hosted flow. The document's default.
         #[default]
         Automatic = "automatic",
         /// By a call of the merchant's server.
         Manual = "manual",
+    }
+}
+
+choice! {
+    /// How long a period of a plan is.
+    BillingCycle {
+        /// A day.
+        Daily = "daily",
+        /// Seven days.
+        Weekly = "weekly",
+        /// A calendar month.
+        Monthly = "monthly",
+        /// Three calendar months.
+        Quarterly = "quarterly",
+        /// A calendar year.
+        Yearly = "yearly",
     }
 }
 
@@ -129,6 +148,59 @@ impl From<String> for IntentStatus {
 }
 
 impl fmt::Display for IntentStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Where a subscription stands (decisions). A word of the service that is not known here is kept as it is.
+#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq)]
+#[serde(from = "String")]
+#[non_exhaustive]
+pub enum SubscriptionStatus {
+    /// The free days before the first charge.
+    Trialing,
+    /// Paid, or being paid.
+    Active,
+    /// A charge has failed, and is tried again.
+    PastDue,
+    /// Nothing is charged until it is resumed.
+    Paused,
+    /// Ended. Final.
+    Canceled,
+    /// A word of the service that this version does not know.
+    Unknown(String),
+}
+
+impl SubscriptionStatus {
+    /// The word of the decisions.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Trialing => "trialing",
+            Self::Active => "active",
+            Self::PastDue => "past_due",
+            Self::Paused => "paused",
+            Self::Canceled => "canceled",
+            Self::Unknown(word) => word,
+        }
+    }
+}
+
+impl From<String> for SubscriptionStatus {
+    fn from(word: String) -> Self {
+        match word.as_str() {
+            "trialing" => Self::Trialing,
+            "active" => Self::Active,
+            "past_due" => Self::PastDue,
+            "paused" => Self::Paused,
+            "canceled" => Self::Canceled,
+            _ => Self::Unknown(word),
+        }
+    }
+}
+
+impl fmt::Display for SubscriptionStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

@@ -1,6 +1,6 @@
 //! Payment intents: made, read, listed.
 
-use super::{Desk, Done, Handle, Merchant, Page};
+use super::{Desk, Done, Handle, Merchant, billing, to_read};
 use crate::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
 use crate::protocol::FieldFault;
 use crate::sandbox::admit::Caller;
@@ -13,10 +13,11 @@ use crate::sandbox::tokens;
 use crate::values::{Currency, IntentId, Moment};
 use axum::http::StatusCode;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// The types of method there are.
 const METHOD_TYPES: [&str; 2] = ["card", "mobile_money"];
-/// Of how many payments the events are told: the newest.
+/// Of how many payments the events are told, and how many events of subscriptions: the newest.
 const TOLD: i64 = 1000;
 
 impl Handle<CreatePaymentIntent> for Desk {
@@ -24,7 +25,8 @@ impl Handle<CreatePaymentIntent> for Desk {
     async fn handle(&self, caller: Caller, operation: CreatePaymentIntent) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         check(&operation)?;
-        let (intent, customer) = new_intent(merchant, operation)?;
+        let intent = new_intent(&merchant.id, operation, Life::new(), merchant.now())?;
+        let customer = customer_of(&intent);
         if self.store.add_intent(intent.clone(), customer).await? {
             return Ok(Done::created(self.reply(&intent)));
         }
@@ -50,6 +52,7 @@ impl Handle<ReadPaymentIntent> for Desk {
 impl Handle<ListPaymentIntents> for Desk {
     async fn handle(&self, caller: Caller, operation: ListPaymentIntents) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
+        self.bill(merchant).await?;
         let after = match &operation.starting_after {
             None => None,
             Some(id) => {
@@ -57,12 +60,11 @@ impl Handle<ListPaymentIntents> for Desk {
                 Some(theirs.ok_or_else(|| Problem::missing("payment intent to start after"))?)
             }
         };
+        let after = after.as_ref().map(|intent| (intent.created_at, intent.id.as_str()));
         let limit = operation.limit.unwrap_or_default();
-        let mut intents = self.store.intents(&merchant.id, after.as_ref(), i64::from(limit.entries()) + 1).await?;
-        let page = Page::cut(&mut intents, limit, |intent| intent.id.to_string());
+        let intents = self.store.intents(&merchant.id, after, to_read(limit)).await?;
         let now = merchant.now();
-        let replies: Vec<String> = intents.into_iter().map(|intent| self.reply(&intent.at(now))).collect();
-        Ok(Done { page: Some(page), ..Done::ok(format!("[{}]", replies.join(","))) })
+        Ok(Done::list(intents, limit, |intent| intent.id.to_string(), |intent| self.reply(&intent.at(now))))
     }
 }
 
@@ -85,11 +87,13 @@ impl Desk {
         Ok((intent.at(now), now))
     }
 
-    /// What has happened to the newest payments of a merchant.
+    /// What has happened to the newest payments and the subscriptions of a merchant.
     pub(in crate::sandbox) async fn events(&self, merchant: &Merchant) -> Result<Vec<Event>, Unavailable> {
+        self.bill(merchant).await?;
         let now = merchant.now();
         let intents = self.store.intents(&merchant.id, None, TOLD).await?;
-        Ok(Event::of(&intents.into_iter().map(|intent| intent.at(now)).collect::<Vec<_>>()))
+        let happened = self.store.subscription_events(&merchant.id, TOLD).await?;
+        Ok(Event::of(&intents.into_iter().map(|intent| intent.at(now)).collect::<Vec<_>>(), &happened))
     }
 
     pub(super) fn reply(&self, intent: &Intent) -> String {
@@ -109,6 +113,10 @@ fn check(operation: &CreatePaymentIntent) -> Result<(), Problem> {
     if let Some(item) = operation.items.iter().flatten().find(|item| item.currency.exponent().is_none()) {
         fault("items", "currency_unsupported", unsupported(&item.currency));
     }
+    if billing::is_reference(operation.merchant_reference.as_str()) {
+        let message = "A merchant_reference like this names a charge of a subscription. Give the payment another.";
+        fault("merchant_reference", "parameter_invalid", message.to_owned());
+    }
     if let Some(types) = &operation.payment_method_types
         && !types.iter().any(|kind| METHOD_TYPES.contains(&kind.as_str()))
     {
@@ -118,34 +126,53 @@ fn check(operation: &CreatePaymentIntent) -> Result<(), Problem> {
     if faults.is_empty() { Ok(()) } else { Err(Problem::fields(faults)) }
 }
 
-fn new_intent(merchant: &Merchant, operation: CreatePaymentIntent) -> Result<(Intent, Customer), Problem> {
+/// An intent of these terms.
+pub(super) fn new_intent(
+    merchant: &str,
+    operation: CreatePaymentIntent,
+    life: Life,
+    now: Moment,
+) -> Result<Intent, Problem> {
     let body = canonical(operation);
     let terms = Terms::read(&body).map_err(|error| Problem::internal(&error))?;
-    let contact = match (&terms.email, &terms.phone) {
-        (Some(email), _) => email.to_ascii_lowercase(),
-        (None, phone) => phone.clone().unwrap_or_default(),
-    };
-    let now = merchant.now();
-    let intent = Intent {
+    Ok(Intent {
         id: IntentId::new(tokens::id("pi_")).map_err(|error| Problem::internal(&error))?,
-        merchant: merchant.id.clone(),
+        merchant: merchant.to_owned(),
         payment_ref: tokens::id("gch_"),
         digest: tokens::digest(&body),
         body,
         terms,
-        life: Life::new(),
+        life,
         created_at: now,
         expires_at: Intent::expiry(now),
         version: 1,
-    };
-    Ok((intent, Customer { id: tokens::id("cus_"), contact }))
+    })
+}
+
+/// The customer whom an intent makes, where they are not known yet.
+fn customer_of(intent: &Intent) -> Customer {
+    let terms = &intent.terms;
+    Customer {
+        id: tokens::id("cus_"),
+        merchant: intent.merchant.clone(),
+        contact: Customer::contact(terms.email.as_deref(), terms.phone.as_deref()),
+        firstname: terms.firstname.clone(),
+        lastname: terms.lastname.clone(),
+        email: terms.email.clone().unwrap_or_default(),
+        phone: terms.phone.clone().unwrap_or_default(),
+        created_at: intent.created_at,
+    }
 }
 
 /// The body as it was understood: parsed, defaults applied, keys in one order. Equal requests have equal ones.
 fn canonical(mut operation: CreatePaymentIntent) -> String {
-    operation.metadata =
-        operation.metadata.map(|metadata| metadata.into_iter().map(|(key, value)| (key, sorted(value))).collect());
+    operation.metadata = operation.metadata.map(in_one_order);
     serde_json::to_string(&operation).expect("an operation that was read from JSON is written as JSON")
+}
+
+/// The same metadata, its keys sorted at every depth.
+pub(super) fn in_one_order(metadata: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+    metadata.into_iter().map(|(key, value)| (key, sorted(value))).collect()
 }
 
 /// The same value, its keys sorted whatever order a map keeps.

@@ -9,6 +9,7 @@ use crate::values::{Moment, Secret};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use tokio::sync::Mutex;
 
 /// One merchant.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(in crate::sandbox) struct Merchant {
     pub(in crate::sandbox) id: String,
     pub(in crate::sandbox) name: String,
     clock_offset: AtomicI64,
+    /// Held by whoever does what has come due.
+    pub(super) billing: Mutex<()>,
     /// What is to go wrong.
     pub(in crate::sandbox) faults: Faults,
     /// What was asked.
@@ -48,6 +51,7 @@ impl Table {
             id: row.id,
             name: row.name,
             clock_offset: AtomicI64::new(row.clock_offset),
+            billing: Mutex::default(),
             faults: Faults::default(),
             requests: Requests::default(),
         });

@@ -1,10 +1,13 @@
 //! What the service does with an operation: load, rule, save; and rule again where someone was faster.
 
+mod billing;
 mod intents;
 mod merchants;
 mod methods;
 mod moves;
+mod plans;
 mod sessions;
+mod subscriptions;
 
 pub(super) use merchants::{Merchant, Merchants};
 
@@ -55,6 +58,11 @@ pub(super) struct Page {
     pub(super) next: Option<String>,
 }
 
+/// How many entries are read for a page: one more than it holds tells whether more come.
+fn to_read(limit: PageLimit) -> i64 {
+    i64::from(limit.entries()) + 1
+}
+
 impl Page {
     /// Cuts the entry off that was read to know whether more come.
     fn cut<T>(entries: &mut Vec<T>, limit: PageLimit, id: impl Fn(&T) -> String) -> Self {
@@ -74,6 +82,18 @@ impl Done {
     /// Something new was made.
     fn created(data: String) -> Self {
         Self { status: StatusCode::CREATED, ..Self::ok(data) }
+    }
+
+    /// One page of a list, of which one entry more was read than it holds.
+    fn list<T>(
+        mut entries: Vec<T>,
+        limit: PageLimit,
+        id: impl Fn(&T) -> String,
+        reply: impl FnMut(T) -> String,
+    ) -> Self {
+        let page = Page::cut(&mut entries, limit, id);
+        let replies: Vec<String> = entries.into_iter().map(reply).collect();
+        Self { page: Some(page), ..Self::ok(format!("[{}]", replies.join(","))) }
     }
 
     /// With a sentence.

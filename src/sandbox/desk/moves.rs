@@ -1,12 +1,14 @@
 //! What moves a payment intent: a method, a confirmation, a code, the issuer's word, a cancellation.
 
 use super::{Desk, Done, Handle};
-use crate::operations::{AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent};
-use crate::protocol::{Merchant as MerchantRole, Role};
+use crate::operations::{
+    AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent, Instrument,
+};
+use crate::protocol::{FieldFault, Merchant as MerchantRole, Role};
 use crate::sandbox::admit::{Caller, role_required};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
-use crate::sandbox::rules::{Cancellation, Intent, Life, read_instrument};
+use crate::sandbox::rules::{Cancellation, Intent, Life, PayingWith, read_instrument};
 use crate::sandbox::tokens::same;
 use crate::values::{ConfirmationMethod, IntentId, Moment};
 
@@ -14,13 +16,7 @@ const NOT_CONFIRMABLE: &str = "intent_not_confirmable";
 
 impl Handle<AttachPaymentMethod> for Desk {
     async fn handle(&self, caller: Caller, operation: AttachPaymentMethod) -> Result<Done, Problem> {
-        let with = read_instrument(&operation.payment_method).ok_or_else(|| {
-            Problem::field(
-                "payment_method.card.number",
-                "test_card_required",
-                "The sandbox takes test cards alone, such as 4242424242424242. The number was neither kept nor logged.",
-            )
-        })?;
+        let with = paying_with(&operation.payment_method)?;
         self.change(&caller, &operation.id, |intent, now| {
             if !intent.terms.takes(with.kind()) {
                 let message = format!("This payment does not take {}.", with.kind());
@@ -118,5 +114,21 @@ impl Desk {
                 return Ok(Done::ok(self.reply(&intent.at(now))));
             }
         }
+    }
+}
+
+/// What the sandbox lets a customer pay with.
+pub(super) fn paying_with(instrument: &Instrument) -> Result<PayingWith, Problem> {
+    read_instrument(instrument).ok_or_else(|| Problem::fields(vec![no_test_card()]))
+}
+
+/// The fault of a card that is no test card.
+pub(super) fn no_test_card() -> FieldFault {
+    FieldFault {
+        param: "payment_method.card.number".into(),
+        code: "test_card_required",
+        message:
+            "The sandbox takes test cards alone, such as 4242424242424242. The number was neither kept nor logged."
+                .into(),
     }
 }

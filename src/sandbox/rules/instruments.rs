@@ -34,6 +34,8 @@ pub(in crate::sandbox) enum Behaviour {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::sandbox) enum Decline {
+    /// The customer would have to approve it, and is not there.
+    AuthenticationRequired,
     ExpiredCard,
     FraudBlocked,
     Generic,
@@ -139,6 +141,7 @@ impl Decline {
     /// Its stable word.
     pub(in crate::sandbox) fn code(self) -> &'static str {
         match self {
+            Self::AuthenticationRequired => "authentication_required",
             Self::ExpiredCard => "expired_card",
             Self::FraudBlocked => "fraud_blocked",
             Self::Generic => "generic_decline",
@@ -157,6 +160,7 @@ impl Decline {
     /// A sentence for people.
     pub(in crate::sandbox) fn message(self) -> &'static str {
         match self {
+            Self::AuthenticationRequired => "The customer has to approve this payment.",
             Self::ExpiredCard => "The card has expired.",
             Self::FraudBlocked => "The payment was blocked.",
             Self::Generic => "The card was declined.",
@@ -175,7 +179,8 @@ impl Decline {
     /// Whether the customer can do something about it: try again, or pay another way.
     pub(in crate::sandbox) fn can_be_mended(self) -> bool {
         match self {
-            Self::ExpiredCard
+            Self::AuthenticationRequired
+            | Self::ExpiredCard
             | Self::IncorrectCvc
             | Self::IncorrectOtp
             | Self::InsufficientFunds

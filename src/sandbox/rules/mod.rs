@@ -1,5 +1,6 @@
 //! What happens: pure functions of a state, an event and now. No clock, no store, no socket.
 
+pub(super) mod billing;
 mod fees;
 mod instruments;
 mod intent;

@@ -1,29 +1,19 @@
-//! Intents and the customers they make.
+//! Payment intents.
 
 use super::Unavailable;
-use super::insert::Insert;
+use super::insert::{Insert, Statement};
+use super::lists::{After, newest_first, rows_after};
 use crate::sandbox::rules::{Intent, Terms};
 use crate::values::{IntentId, Moment};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
-/// A customer, made with the first intent that names their e-mail or phone.
-#[derive(Clone, Debug)]
-pub(in crate::sandbox) struct Customer {
-    pub(in crate::sandbox) id: String,
-    /// What they are known by: their e-mail where there is one, else their phone.
-    pub(in crate::sandbox) contact: String,
-}
-
-/// The inserts of new intents.
-pub(super) struct IntentWrites {
-    intents: Insert,
-    customers: Insert,
-}
+/// The insert of new intents.
+pub(super) struct IntentWrites(Insert);
 
 impl IntentWrites {
     pub(super) fn new() -> Self {
-        let intents = [
+        let columns = [
             "id",
             "merchant",
             "merchant_reference",
@@ -35,59 +25,37 @@ impl IntentWrites {
             "expires_at",
             "version",
         ];
-        let customers = ["id", "merchant", "contact", "firstname", "lastname", "email", "phone", "created_at"];
-        Self { intents: Insert::new("intents", &intents), customers: Insert::new("customers", &customers) }
+        Self(Insert::new("intents", &columns))
     }
 
-    /// Adds the intents whose reference is free, with their customers. The places of the others come back.
+    /// Adds the intents whose reference is free. The places of the others come back.
     pub(super) async fn add(
         &self,
         connection: &mut SqliteConnection,
-        rows: &[(usize, (Intent, Customer))],
+        rows: &[(usize, &Intent)],
     ) -> Result<Vec<usize>, sqlx::Error> {
-        let made = self
-            .intents
-            .run(connection, rows, |statement, (_, (intent, _))| {
-                statement
-                    .bind(intent.id.as_str().to_owned())
-                    .bind(intent.merchant.clone())
-                    .bind(intent.terms.merchant_reference.clone())
-                    .bind(intent.payment_ref.clone())
-                    .bind(intent.digest.clone())
-                    .bind(intent.body.clone())
-                    .bind(life(intent))
-                    .bind(intent.created_at.unix())
-                    .bind(intent.expires_at.unix())
-                    .bind(intent.version)
-            })
-            .await?;
-        let refused = if made == rows.len() as u64 { Vec::new() } else { absent(connection, rows).await? };
-        let kept: Vec<&(Intent, Customer)> =
-            rows.iter().filter(|(place, _)| !refused.contains(place)).map(|(_, row)| row).collect();
-        self.customers
-            .run(connection, &kept, |statement, (intent, customer)| {
-                statement
-                    .bind(customer.id.clone())
-                    .bind(intent.merchant.clone())
-                    .bind(customer.contact.clone())
-                    .bind(intent.terms.firstname.clone())
-                    .bind(intent.terms.lastname.clone())
-                    .bind(intent.terms.email.clone().unwrap_or_default())
-                    .bind(intent.terms.phone.clone().unwrap_or_default())
-                    .bind(intent.created_at.unix())
-            })
-            .await?;
-        Ok(refused)
+        let bind = |statement: Statement, (_, intent): &(usize, &Intent)| {
+            statement
+                .bind(intent.id.as_str().to_owned())
+                .bind(intent.merchant.clone())
+                .bind(intent.terms.merchant_reference.clone())
+                .bind(intent.payment_ref.clone())
+                .bind(intent.digest.clone())
+                .bind(intent.body.clone())
+                .bind(life(intent))
+                .bind(intent.created_at.unix())
+                .bind(intent.expires_at.unix())
+                .bind(intent.version)
+        };
+        let made = self.0.run(connection, rows, bind).await?;
+        if made == rows.len() as u64 { Ok(Vec::new()) } else { absent(connection, rows).await }
     }
 }
 
 /// The places of the intents that are not there: their reference was taken.
-async fn absent(
-    connection: &mut SqliteConnection,
-    rows: &[(usize, (Intent, Customer))],
-) -> Result<Vec<usize>, sqlx::Error> {
+async fn absent(connection: &mut SqliteConnection, rows: &[(usize, &Intent)]) -> Result<Vec<usize>, sqlx::Error> {
     let mut places = Vec::new();
-    for (place, (intent, _)) in rows {
+    for (place, intent) in rows {
         let there = sqlx::query("SELECT 1 FROM intents WHERE id = $1")
             .bind(intent.id.as_str())
             .fetch_optional(&mut *connection)
@@ -139,22 +107,13 @@ pub(super) async fn by_reference(
 pub(super) async fn of_merchant(
     readers: &SqlitePool,
     merchant: &str,
-    after: Option<&Intent>,
+    after: After<'_>,
     limit: i64,
 ) -> Result<Vec<Intent>, Unavailable> {
-    // A keyset, so that what is made meanwhile neither skips nor repeats an entry.
-    let (before, id) = after.map_or((i64::MAX, ""), |intent| (intent.created_at.unix(), intent.id.as_str()));
-    let rows = sqlx::query(
-        "SELECT id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents \
-         WHERE merchant = $1 AND (created_at, id) < ($2, $3) ORDER BY created_at DESC, id DESC LIMIT $4",
-    )
-    .bind(merchant)
-    .bind(before)
-    .bind(id)
-    .bind(limit)
-    .fetch_all(readers)
-    .await?;
-    rows.iter().map(read).collect()
+    let text = newest_first!(
+        "id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents WHERE merchant = $1"
+    );
+    rows_after(readers, text, merchant, after, limit).await?.iter().map(read).collect()
 }
 
 fn read(row: &SqliteRow) -> Result<Intent, Unavailable> {

@@ -3,19 +3,26 @@
 //! **An answer means stored.** A write is handed to one writer, which commits what has gathered together and only then
 //! says so (`synchronous=FULL`). Readers have connections of their own.
 
+mod customers;
 mod insert;
 mod intents;
+mod lists;
 mod merchants;
 mod open;
+mod plans;
 mod sessions;
+mod subscriptions;
 mod writer;
 
-pub(super) use intents::Customer;
+pub(super) use customers::Customer;
+pub(super) use lists::After;
 pub(super) use merchants::MerchantRow;
 pub(super) use open::{Claim, Location};
+pub(super) use subscriptions::{Billed, Happening};
 
+use super::rules::billing::{Plan, Subscription};
 use super::rules::{Intent, Session};
-use crate::values::{IntentId, Moment};
+use crate::values::{IntentId, Moment, PlanId, PlanKey, SubscriptionId};
 use sqlx::SqlitePool;
 use writer::{Write, Writer};
 
@@ -31,6 +38,11 @@ pub(super) struct Store {
 pub struct Unavailable(String);
 
 impl Unavailable {
+    /// What is stored is not as it should be.
+    pub(super) fn because(what: &str) -> Self {
+        Self(what.to_owned())
+    }
+
     /// The sandbox was stopped before this was asked.
     pub(super) fn stopped() -> Self {
         Self("the sandbox was stopped".into())
@@ -60,6 +72,22 @@ impl Store {
     /// Stores an intent's next state; `false` when someone else has stored one since this was read.
     pub(super) async fn save_intent(&self, intent: Intent) -> Result<bool, Unavailable> {
         self.writer.write(Write::SaveIntent(Box::new(intent))).await
+    }
+
+    /// Stores a plan; `false` when the merchant's code is taken.
+    pub(super) async fn add_plan(&self, plan: Plan) -> Result<bool, Unavailable> {
+        self.writer.write(Write::AddPlan(Box::new(plan))).await
+    }
+
+    /// Nobody subscribes to a plan any more.
+    pub(super) async fn deactivate_plan(&self, id: PlanId) -> Result<(), Unavailable> {
+        self.writer.write(Write::DeactivatePlan { id }).await.map(drop)
+    }
+
+    /// Stores new subscriptions, or the next states of some, each with the charges that began; `false` when someone else
+    /// has stored another of one since this was read, which is left out.
+    pub(super) async fn save_billed(&self, billed: Vec<Billed>) -> Result<bool, Unavailable> {
+        self.writer.write(Write::SaveBilled(billed)).await
     }
 
     /// Stores a session.
@@ -101,7 +129,7 @@ impl Store {
     pub(super) async fn intents(
         &self,
         merchant: &str,
-        after: Option<&Intent>,
+        after: After<'_>,
         limit: i64,
     ) -> Result<Vec<Intent>, Unavailable> {
         intents::of_merchant(&self.readers, merchant, after, limit).await
@@ -114,6 +142,66 @@ impl Store {
         reference: &str,
     ) -> Result<Option<Intent>, Unavailable> {
         intents::by_reference(&self.readers, merchant, reference).await
+    }
+
+    /// A merchant's plan by its id.
+    pub(super) async fn plan(&self, merchant: &str, id: &PlanId) -> Result<Option<Plan>, Unavailable> {
+        plans::by_id(&self.readers, merchant, id).await
+    }
+
+    /// A merchant's plan by its id or its code.
+    pub(super) async fn plan_by_key(&self, merchant: &str, key: &PlanKey) -> Result<Option<Plan>, Unavailable> {
+        plans::by_key(&self.readers, merchant, key).await
+    }
+
+    /// A merchant's plans, the newest first, after this place.
+    pub(super) async fn plans(
+        &self,
+        merchant: &str,
+        include_inactive: bool,
+        after: After<'_>,
+        limit: i64,
+    ) -> Result<Vec<Plan>, Unavailable> {
+        plans::of_merchant(&self.readers, merchant, include_inactive, after, limit).await
+    }
+
+    /// A merchant's subscription by its id.
+    pub(super) async fn subscription(
+        &self,
+        merchant: &str,
+        id: &SubscriptionId,
+    ) -> Result<Option<Subscription>, Unavailable> {
+        subscriptions::by_id(&self.readers, merchant, id).await
+    }
+
+    /// A merchant's subscriptions, the newest first, after this place.
+    pub(super) async fn subscriptions(
+        &self,
+        merchant: &str,
+        after: After<'_>,
+        limit: i64,
+    ) -> Result<Vec<Subscription>, Unavailable> {
+        subscriptions::of_merchant(&self.readers, merchant, after, limit).await
+    }
+
+    /// A merchant's subscriptions to which something happens of itself until then, in the order it does.
+    pub(super) async fn due(
+        &self,
+        merchant: &str,
+        until: Moment,
+        limit: i64,
+    ) -> Result<Vec<Subscription>, Unavailable> {
+        subscriptions::due(&self.readers, merchant, until, limit).await
+    }
+
+    /// The merchants to whose subscriptions something happens of itself, and when first.
+    pub(super) async fn first_due(&self) -> Result<Vec<(String, Moment)>, Unavailable> {
+        subscriptions::first_due(&self.readers).await
+    }
+
+    /// What has happened to a merchant's subscriptions, the newest first.
+    pub(super) async fn subscription_events(&self, merchant: &str, limit: i64) -> Result<Vec<Happening>, Unavailable> {
+        subscriptions::events(&self.readers, merchant, limit).await
     }
 
     /// A session by its token's fingerprint.

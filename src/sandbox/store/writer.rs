@@ -5,11 +5,15 @@
 //! is told that anything was stored.
 
 use super::Unavailable;
-use super::intents::{self, Customer, IntentWrites};
+use super::customers::{Customer, CustomerWrites};
+use super::intents::{self, IntentWrites};
 use super::merchants::{self, MerchantRow};
+use super::plans;
 use super::sessions::{self, SessionWrites};
+use super::subscriptions::{self, Billed};
+use crate::sandbox::rules::billing::Plan;
 use crate::sandbox::rules::{Intent, Session};
-use crate::values::Moment;
+use crate::values::{Moment, PlanId};
 use sqlx::{SqliteConnection, SqlitePool};
 use std::sync::Mutex;
 use tokio::sync::{mpsc, oneshot};
@@ -22,11 +26,14 @@ const GROUP: usize = 256;
 pub(super) enum Write {
     AddIntent(Box<(Intent, Customer)>),
     AddMerchant(MerchantRow),
+    AddPlan(Box<Plan>),
     AddSession(Session),
     AdvanceClock { merchant: String, seconds: i64 },
     ChangeKey { merchant: String, key_fingerprint: String },
+    DeactivatePlan { id: PlanId },
     Reset { merchant: String },
     RevokeSession { fingerprint: String, at: Moment },
+    SaveBilled(Vec<Billed>),
     SaveIntent(Box<Intent>),
 }
 
@@ -74,7 +81,7 @@ impl Writer {
 }
 
 async fn write_groups(pool: SqlitePool, mut gathered: mpsc::Receiver<Job>) {
-    let writes = Writes { intents: IntentWrites::new(), sessions: SessionWrites::new() };
+    let writes = Writes::new();
     let mut jobs = Vec::with_capacity(GROUP);
     while gathered.recv_many(&mut jobs, GROUP).await > 0 {
         let (group, waiting): (Vec<Write>, Vec<_>) = jobs.drain(..).map(|job| (job.write, job.done)).unzip();
@@ -98,8 +105,15 @@ async fn write_groups(pool: SqlitePool, mut gathered: mpsc::Receiver<Job>) {
 
 /// The prepared statements of the tables that many rows go to.
 struct Writes {
+    customers: CustomerWrites,
     intents: IntentWrites,
     sessions: SessionWrites,
+}
+
+impl Writes {
+    fn new() -> Self {
+        Self { customers: CustomerWrites::new(), intents: IntentWrites::new(), sessions: SessionWrites::new() }
+    }
 }
 
 /// Writes a group in one transaction, and says of each write whether it took effect.
@@ -128,15 +142,29 @@ async fn write_all(
     let mut effects = vec![true; group.len()];
     let mut new_intents = Vec::new();
     let mut new_sessions = Vec::new();
+    let mut new_charges = Vec::new();
+    let mut new_customers = Vec::new();
     for (place, write) in group.into_iter().enumerate() {
         match write {
             Write::AddIntent(row) => new_intents.push((place, *row)),
             Write::AddSession(session) => new_sessions.push(session),
+            Write::SaveBilled(billed) => {
+                for billed in billed {
+                    if subscriptions::write(connection, &billed).await? {
+                        new_charges.extend(billed.charges);
+                        new_customers.extend(billed.customer);
+                    } else {
+                        effects[place] = false;
+                    }
+                }
+            }
             Write::SaveIntent(intent) => effects[place] = intents::save(connection, &intent).await?,
             Write::RevokeSession { fingerprint, at } => {
                 effects[place] = sessions::revoke(connection, &fingerprint, at).await?
             }
             Write::Reset { merchant } => merchants::reset(connection, &merchant).await?,
+            Write::AddPlan(plan) => effects[place] = plans::add(connection, &plan).await?,
+            Write::DeactivatePlan { id } => effects[place] = plans::deactivate(connection, &id).await?,
             Write::AddMerchant(merchant) => effects[place] = merchants::add(connection, &merchant).await?,
             Write::ChangeKey { merchant, key_fingerprint } => {
                 effects[place] = merchants::change_key(connection, &merchant, &key_fingerprint).await?;
@@ -147,9 +175,16 @@ async fn write_all(
         }
     }
     writes.sessions.add(connection, &new_sessions).await?;
-    for place in writes.intents.add(connection, &new_intents).await? {
-        effects[place] = false;
+    let asked = new_intents.iter().map(|(place, (intent, _)): &(usize, (Intent, Customer))| (*place, intent));
+    let intents: Vec<_> = asked.chain(new_charges.iter().map(|charge| (usize::MAX, charge))).collect();
+    for place in writes.intents.add(connection, &intents).await? {
+        if let Some(effect) = effects.get_mut(place) {
+            *effect = false;
+        }
     }
+    let kept = new_intents.iter().filter(|(place, _)| effects[*place]).map(|(_, (_, customer))| customer);
+    let customers: Vec<&Customer> = kept.chain(&new_customers).collect();
+    writes.customers.add(connection, &customers).await?;
     Ok(effects)
 }
 
@@ -170,7 +205,7 @@ mod tests {
             let free = Write::AddIntent(Box::new(new("pi_3", "ORDER-3")));
             vec![Write::AddIntent(Box::new(new("pi_1", "ORDER-1"))), taken, stale, ended, free]
         };
-        let writes = Writes { intents: IntentWrites::new(), sessions: SessionWrites::new() };
+        let writes = Writes::new();
         assert_eq!(commit(&store.readers, &writes, group()).await.unwrap(), [true, false, false, false, true]);
         assert!(there(&store, "pi_1").await && there(&store, "pi_3").await && !there(&store, "pi_2").await);
     }
@@ -200,7 +235,7 @@ mod tests {
     #[tokio::test]
     async fn more_rows_than_one_statement_holds_are_all_written() {
         let store = Store::open(&Location::Memory).await.unwrap();
-        let writes = Writes { intents: IntentWrites::new(), sessions: SessionWrites::new() };
+        let writes = Writes::new();
         let group =
             (0..203).map(|n| Write::AddIntent(Box::new(new(&format!("pi_{n}"), &format!("ORDER-{n}"))))).collect();
         assert!(commit(&store.readers, &writes, group).await.unwrap().into_iter().all(|made| made));
@@ -228,6 +263,16 @@ mod tests {
             expires_at: Moment::from_unix(2),
             version: 1,
         };
-        (intent, Customer { id: format!("cus_{id}"), contact: "awa@example.com".into() })
+        let customer = Customer {
+            id: format!("cus_{id}"),
+            merchant: "mch_1".into(),
+            contact: "awa@example.com".into(),
+            firstname: "Awa".into(),
+            lastname: "Ngo".into(),
+            email: "awa@example.com".into(),
+            phone: String::new(),
+            created_at: Moment::from_unix(1),
+        };
+        (intent, customer)
     }
 }

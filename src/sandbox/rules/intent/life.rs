@@ -7,7 +7,7 @@ use crate::sandbox::rules::{Behaviour, Decline, PayingWith};
 use crate::values::Moment;
 use serde::{Deserialize, Serialize};
 
-/// How many attempts an intent has.
+/// How many attempts an intent has that a customer pays.
 const MOST_ATTEMPTS: u32 = 3;
 /// The one-time code that is right.
 const RIGHT_CODE: &str = "123456";
@@ -28,6 +28,13 @@ pub(in crate::sandbox) struct Life {
     /// The statuses it came to after its making, and when (Unix seconds).
     #[serde(default)]
     pub(in crate::sandbox) passages: Vec<(i64, Status)>,
+    /// How many attempts it has.
+    #[serde(default = "usual_attempts")]
+    pub(in crate::sandbox) most_attempts: u32,
+}
+
+fn usual_attempts() -> u32 {
+    MOST_ATTEMPTS
 }
 
 /// When an attempt ends, and how.
@@ -59,7 +66,25 @@ impl Life {
             declined: None,
             cancellation: None,
             passages: Vec::new(),
+            most_attempts: MOST_ATTEMPTS,
         }
+    }
+
+    /// The life of a charge that nobody is asked about, the n-th for one thing: its one attempt has begun. What a customer
+    /// would have to do first declines it.
+    pub(in crate::sandbox) fn off_session(with: PayingWith, nth: u32, now: Moment) -> Self {
+        let settlement = match with.behaviour() {
+            Behaviour::AsksForCode | Behaviour::AsksForRedirect => {
+                Some(Settlement { settles_at: now.unix(), decline: Some(Decline::AuthenticationRequired) })
+            }
+            behaviour => settlement(behaviour, nth, now),
+        };
+        Self { paying_with: Some(with), most_attempts: 1, ..Self::new() }.attempt(settlement, now)
+    }
+
+    /// When the attempt under way ends; `None` where there is none, or it hangs.
+    pub(in crate::sandbox) fn settles_at(&self) -> Option<Moment> {
+        self.settlement.map(|settlement| Moment::from_unix(settlement.settles_at))
     }
 
     /// Where it stands at a moment: an attempt whose end has come has ended, and a customer who was not heard of for
@@ -73,7 +98,9 @@ impl Life {
             self.declined = settlement.decline;
             let ended = match settlement.decline {
                 None => Status::Succeeded,
-                Some(decline) if decline.can_be_mended() && self.attempts < MOST_ATTEMPTS => Status::RequiresAction,
+                Some(decline) if decline.can_be_mended() && self.attempts < self.most_attempts => {
+                    Status::RequiresAction
+                }
                 Some(_) => Status::Failed,
             };
             self.comes_to(ended, settlement.settles_at);
@@ -167,18 +194,14 @@ impl Life {
 
     /// Begins an attempt, or asks the customer for what it needs first.
     fn begin(self, behaviour: Behaviour, now: Moment) -> Self {
-        let ends = |after: u32, decline| Some(Settlement { settles_at: now.plus(i64::from(after)).unix(), decline });
-        let settlement = match behaviour {
-            Behaviour::AsksForCode => return Self { next_action: Some(NextAction::Otp), ..self },
-            Behaviour::AsksForRedirect => return Self { next_action: Some(NextAction::Redirect), ..self },
-            Behaviour::Declines { after, decline } => ends(after, Some(decline)),
-            Behaviour::Hangs => None,
-            Behaviour::RecoversAtTheThird { decline } => {
-                ends(0, (self.attempts + 1 < MOST_ATTEMPTS).then_some(decline))
+        match behaviour {
+            Behaviour::AsksForCode => Self { next_action: Some(NextAction::Otp), ..self },
+            Behaviour::AsksForRedirect => Self { next_action: Some(NextAction::Redirect), ..self },
+            behaviour => {
+                let settlement = settlement(behaviour, self.attempts + 1, now);
+                self.attempt(settlement, now)
             }
-            Behaviour::Succeeds { after } => ends(after, None),
-        };
-        self.attempt(settlement, now)
+        }
     }
 
     /// An attempt that begins now and ends like this; one that nothing ends hangs.
@@ -201,6 +224,18 @@ impl Life {
 
     fn conflict(&self, why: &'static str) -> Conflict {
         Conflict { status: self.status, why }
+    }
+}
+
+/// How the n-th attempt ends that begins now; one that nothing ends hangs.
+fn settlement(behaviour: Behaviour, nth: u32, now: Moment) -> Option<Settlement> {
+    let ends = |after: u32, decline| Some(Settlement { settles_at: now.plus(i64::from(after)).unix(), decline });
+    match behaviour {
+        // The customer does what it asks for, and that ends it.
+        Behaviour::AsksForCode | Behaviour::AsksForRedirect | Behaviour::Hangs => None,
+        Behaviour::Declines { after, decline } => ends(after, Some(decline)),
+        Behaviour::RecoversAtTheThird { decline } => ends(0, (nth < MOST_ATTEMPTS).then_some(decline)),
+        Behaviour::Succeeds { after } => ends(after, None),
     }
 }
 

@@ -2,6 +2,10 @@
 //!
 //! Secrets are `Serialize` nowhere: what a reply carries of them is exposed here, and only here.
 
+mod billing;
+
+pub(super) use billing::{plan, subscription};
+
 use super::rules::{Fees, Intent, ListedMethod, NextAction, PayingWith, Session};
 use super::tokens::InstanceKey;
 use crate::values::{Currency, Moment, SessionToken};

@@ -1,0 +1,13 @@
+//! What the document does not show and a whole service needs. Every operation here is a decision: a real service may
+//! have other paths, or none, and the clients say `unsupported` then.
+
+mod instrument;
+mod intents;
+mod subscriptions;
+
+pub use instrument::{Card, Instrument};
+pub use intents::{
+    AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent, ListPaymentIntents,
+    ReadPaymentIntent,
+};
+pub use subscriptions::{CreateSubscription, ListSubscriptions, ReadSubscription};

@@ -1,0 +1,170 @@
+//! Billing that runs: what comes of itself, each at its own moment, whenever it is done.
+
+use super::intents::new_intent;
+use super::{Desk, Merchant};
+use crate::operations::CreatePaymentIntent;
+use crate::sandbox::problem::Problem;
+use crate::sandbox::rules::billing::{Charge, Due, Life, Subscription};
+use crate::sandbox::rules::{Intent, Life as IntentLife, Status};
+use crate::sandbox::store::{Billed, Customer, Unavailable};
+use crate::values::{Email, MerchantReference, Moment};
+use serde_json::Value;
+use std::time::Duration;
+use tokio::time::MissedTickBehavior;
+
+/// How many subscriptions are written together.
+const TOGETHER: i64 = 64;
+/// How often it is looked for what has come due. Whoever asks for a subscription has it looked for at once.
+const TICK: Duration = Duration::from_secs(1);
+/// How many turns of one subscription are written together.
+const TURNS: usize = 64;
+
+impl Desk {
+    /// Does what has come due for a merchant by now.
+    ///
+    /// Each subscription goes through its own time in order. Subscriptions do not know of each other, so that several are
+    /// written together.
+    pub(in crate::sandbox) async fn bill(&self, merchant: &Merchant) -> Result<(), Unavailable> {
+        // One at a time, so that nobody rules about what another is writing.
+        let _turn = merchant.billing.lock().await;
+        loop {
+            let until = merchant.now();
+            let due = self.store.due(&merchant.id, until, TOGETHER).await?;
+            if due.is_empty() {
+                return Ok(());
+            }
+            let mut billed = Vec::with_capacity(due.len());
+            for subscription in due {
+                let mut billing = Billing::of(subscription);
+                if let Some((_, Due::Settlement(id))) = billing.subscription.life.due() {
+                    billing.known = self.store.intent(&id).await?;
+                }
+                billing.run(until)?;
+                billed.push(billing.into_billed());
+            }
+            // What was not stored, since someone else was faster, is due again.
+            self.store.save_billed(billed).await?;
+        }
+    }
+
+    /// Moves a merchant's clock forward, does what has come due by then, and says what the clock shows.
+    pub(in crate::sandbox) async fn advance(&self, merchant: &Merchant, seconds: u32) -> Result<Moment, Unavailable> {
+        let now = self.merchants.advance(&self.store, merchant, seconds).await?;
+        self.bill(merchant).await?;
+        Ok(now)
+    }
+
+    /// Does what comes due, for as long as this is polled.
+    pub(in crate::sandbox) async fn keep_billing(&self) {
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            if let Err(error) = self.bill_all().await {
+                tracing::error!(%error, "what has come due was not billed");
+            }
+        }
+    }
+
+    /// Does what has come due for every merchant by now.
+    async fn bill_all(&self) -> Result<(), Unavailable> {
+        for (id, first) in self.store.first_due().await? {
+            if let Some(merchant) = self.merchants.by_id(&id).filter(|merchant| first <= merchant.now()) {
+                self.bill(&merchant).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a reference names a charge of a subscription: `{subscription}:{period}:{attempt}`.
+pub(super) fn is_reference(reference: &str) -> bool {
+    let mut parts = reference.split(':');
+    let number =
+        |part: Option<&str>| part.is_some_and(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+    parts.next().is_some_and(|id| id.starts_with("sub_"))
+        && number(parts.next())
+        && number(parts.next())
+        && parts.next().is_none()
+}
+
+/// A subscription on its way through time, with what begins and happens on the way.
+pub(super) struct Billing {
+    subscription: Subscription,
+    customer: Option<Customer>,
+    /// The intent of the charge under way, as far as it was read.
+    known: Option<Intent>,
+    charges: Vec<Intent>,
+    events: Vec<(Moment, &'static str)>,
+}
+
+impl Billing {
+    /// Of a subscription that is there.
+    pub(super) fn of(subscription: Subscription) -> Self {
+        Self { subscription, customer: None, known: None, charges: Vec::new(), events: Vec::new() }
+    }
+
+    /// Of a subscription that this customer makes now.
+    pub(super) fn begin(subscription: Subscription, customer: Customer, now: Moment) -> Self {
+        Self { customer: Some(customer), events: vec![(now, "created")], ..Self::of(subscription) }
+    }
+
+    /// It comes to this, with the charge that begins.
+    pub(super) fn turn(&mut self, (life, charge): (Life, Option<Charge>), at: Moment) -> Result<(), Unavailable> {
+        let life = match charge {
+            None => life,
+            Some(charge) => {
+                let intent = self.charged(&charge, at)?;
+                let life = life.charging(&charge, intent.id.clone(), at, intent.life.settles_at());
+                self.charges.push(intent);
+                life
+            }
+        };
+        self.events.extend(life.told_since(&self.subscription.life).map(|word| (at, word)));
+        self.subscription.life = life;
+        Ok(())
+    }
+
+    /// Goes on with what comes of itself until then.
+    pub(super) fn run(&mut self, until: Moment) -> Result<(), Unavailable> {
+        for _ in 0..TURNS {
+            let Some((at, due)) = self.subscription.life.due().filter(|(at, _)| *at <= until) else { break };
+            let life = self.subscription.life.clone();
+            let turn = match &due {
+                Due::Settlement(id) => {
+                    let of_charge = |intent: &&Intent| intent.id == *id;
+                    let intent = self.charges.iter().chain(&self.known).find(of_charge);
+                    let intent = intent.ok_or_else(|| Unavailable::because("a charge is not there"))?.clone();
+                    life.settled(intent.at(at).life.status == Status::Succeeded, at)
+                }
+                due => life.passes(due),
+            };
+            self.turn(turn, at)?;
+        }
+        Ok(())
+    }
+
+    /// What is to be stored.
+    pub(super) fn into_billed(self) -> Billed {
+        let Self { subscription, customer, charges, events, .. } = self;
+        Billed { subscription, customer, charges, events }
+    }
+
+    /// The intent of a charge. Its one attempt has begun.
+    fn charged(&self, charge: &Charge, at: Moment) -> Result<Intent, Unavailable> {
+        let Subscription { id, terms, .. } = &self.subscription;
+        let reference = MerchantReference::new(format!("{id}:{}:{}", charge.period, charge.attempt));
+        let reference = reference.map_err(|error| Unavailable::because(error.reason()))?;
+        let email = Email::new(terms.email.as_str()).map_err(|error| Unavailable::because(error.reason()))?;
+        let offer = &terms.offer;
+        let metadata = [("subscription_id".to_owned(), Value::from(id.as_str()))];
+        let operation =
+            CreatePaymentIntent::new(reference, offer.amount, &offer.name, &terms.firstname, &terms.lastname)
+                .email(email)
+                .currency(offer.currency.clone())
+                .metadata(metadata.into());
+        let life = IntentLife::off_session(charge.with.clone(), charge.attempt, at);
+        new_intent(&self.subscription.merchant, operation, life, at)
+            .map_err(|problem: Problem| Unavailable::because(&problem.message))
+    }
+}

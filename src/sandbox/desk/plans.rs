@@ -1,0 +1,64 @@
+//! Plans: made, listed, deactivated.
+
+use super::{Desk, Done, Handle, to_read};
+use crate::operations::{CreatePlan, DeactivatePlan, ListPlans};
+use crate::sandbox::admit::Caller;
+use crate::sandbox::problem::Problem;
+use crate::sandbox::replies;
+use crate::sandbox::rules::billing::{Offer, Plan};
+use crate::sandbox::tokens;
+use crate::values::PlanId;
+use axum::http::StatusCode;
+
+impl Handle<CreatePlan> for Desk {
+    async fn handle(&self, caller: Caller, operation: CreatePlan) -> Result<Done, Problem> {
+        let merchant = caller.merchant()?;
+        let CreatePlan { name, code, amount, currency, billing_cycle, trial_days } = operation;
+        if currency.exponent().is_none() {
+            return Err(Problem::field("currency", "currency_unsupported", format!("{currency} is not supported.")));
+        }
+        let plan = Plan {
+            id: PlanId::new(tokens::id("plan_")).map_err(|error| Problem::internal(&error))?,
+            merchant: merchant.id.clone(),
+            offer: Offer { name, code, amount, currency, billing_cycle, trial_days },
+            active: true,
+            created_at: merchant.now(),
+        };
+        let reply = replies::plan(&plan);
+        if self.store.add_plan(plan).await? {
+            return Ok(Done::created(reply));
+        }
+        let message = "Another plan has this code, which stays taken even where that plan is no longer active. Give this one its own.";
+        Err(Problem::new(StatusCode::CONFLICT, "plan_code_taken", message))
+    }
+}
+
+impl Handle<ListPlans> for Desk {
+    async fn handle(&self, caller: Caller, operation: ListPlans) -> Result<Done, Problem> {
+        let merchant = caller.shop()?;
+        let after = match &operation.starting_after {
+            None => None,
+            Some(id) => {
+                let theirs = self.store.plan(&merchant.id, id).await?;
+                Some(theirs.ok_or_else(|| Problem::missing("plan to start after"))?)
+            }
+        };
+        let after = after.as_ref().map(|plan| (plan.created_at, plan.id.as_str()));
+        let limit = operation.limit.unwrap_or_default();
+        let include_inactive = operation.include_inactive.unwrap_or_default();
+        let plans = self.store.plans(&merchant.id, include_inactive, after, to_read(limit)).await?;
+        Ok(Done::list(plans, limit, |plan| plan.id.to_string(), |plan| replies::plan(&plan)))
+    }
+}
+
+impl Handle<DeactivatePlan> for Desk {
+    /// A plan that is not active is deactivated again.
+    async fn handle(&self, caller: Caller, operation: DeactivatePlan) -> Result<Done, Problem> {
+        let merchant = caller.merchant()?;
+        let plan = self.store.plan(&merchant.id, &operation.id).await?.ok_or_else(|| Problem::missing("plan"))?;
+        if plan.active {
+            self.store.deactivate_plan(plan.id.clone()).await?;
+        }
+        Ok(Done::ok(replies::plan(&Plan { active: false, ..plan })))
+    }
+}

@@ -1,0 +1,190 @@
+//! Subscriptions: made, read, listed, and moved by the merchant.
+
+use super::billing::Billing;
+use super::intents::in_one_order;
+use super::moves::paying_with;
+use super::{Desk, Done, Handle, Merchant, to_read};
+use crate::operations::{
+    CancelSubscription, ChangeSubscriptionPaymentMethod, ConfigureFallback, CreateSubscription, ListSubscriptions,
+    PauseSubscription, ReadSubscription, ResumeSubscription,
+};
+use crate::protocol::FieldFault;
+use crate::sandbox::admit::Caller;
+use crate::sandbox::problem::Problem;
+use crate::sandbox::replies;
+use crate::sandbox::rules::billing::{Charge, Conflict, Life, Subscription, Terms};
+use crate::sandbox::rules::read_instrument;
+use crate::sandbox::store::Customer;
+use crate::sandbox::tokens;
+use crate::values::{Moment, SubscriptionId};
+use axum::http::StatusCode;
+
+impl Handle<CreateSubscription> for Desk {
+    async fn handle(&self, caller: Caller, operation: CreateSubscription) -> Result<Done, Problem> {
+        let merchant = caller.merchant()?;
+        let id = self.subscribe(merchant, operation).await?;
+        let made = self.subscription_of(merchant, &id).await?;
+        Ok(Done::created(replies::subscription(&made, None)))
+    }
+}
+
+impl Handle<ReadSubscription> for Desk {
+    async fn handle(&self, caller: Caller, operation: ReadSubscription) -> Result<Done, Problem> {
+        let subscription = self.subscription_of(caller.merchant()?, &operation.id).await?;
+        Ok(Done::ok(replies::subscription(&subscription, None)))
+    }
+}
+
+impl Handle<ListSubscriptions> for Desk {
+    async fn handle(&self, caller: Caller, operation: ListSubscriptions) -> Result<Done, Problem> {
+        let merchant = caller.merchant()?;
+        self.bill(merchant).await?;
+        let after = match &operation.starting_after {
+            None => None,
+            Some(id) => {
+                let theirs = self.store.subscription(&merchant.id, id).await?;
+                Some(theirs.ok_or_else(|| Problem::missing("subscription to start after"))?)
+            }
+        };
+        let after = after.as_ref().map(|subscription| (subscription.created_at, subscription.id.as_str()));
+        let limit = operation.limit.unwrap_or_default();
+        let all = self.store.subscriptions(&merchant.id, after, to_read(limit)).await?;
+        Ok(Done::list(all, limit, |one| one.id.to_string(), |one| replies::subscription(&one, None)))
+    }
+}
+
+impl Handle<PauseSubscription> for Desk {
+    async fn handle(&self, caller: Caller, operation: PauseSubscription) -> Result<Done, Problem> {
+        let PauseSubscription { id, immediately, trigger_after_failures } = operation;
+        let paused = self.move_on(&caller, &id, |life, now| life.pause(immediately, now)).await?;
+        Ok(Done::ok(replies::subscription(&paused, trigger_after_failures)))
+    }
+}
+
+impl Handle<ResumeSubscription> for Desk {
+    async fn handle(&self, caller: Caller, operation: ResumeSubscription) -> Result<Done, Problem> {
+        let resumed = self.move_on(&caller, &operation.id, Life::resume).await?;
+        Ok(Done::ok(replies::subscription(&resumed, None)))
+    }
+}
+
+impl Handle<CancelSubscription> for Desk {
+    async fn handle(&self, caller: Caller, operation: CancelSubscription) -> Result<Done, Problem> {
+        let CancelSubscription { id, immediately } = operation;
+        let canceled =
+            self.move_on(&caller, &id, |life, now| Ok(life.cancel(immediately, now).map(|life| (life, None)))).await?;
+        Ok(Done::ok(replies::subscription(&canceled, None)))
+    }
+}
+
+impl Handle<ChangeSubscriptionPaymentMethod> for Desk {
+    async fn handle(&self, caller: Caller, operation: ChangeSubscriptionPaymentMethod) -> Result<Done, Problem> {
+        let with = paying_with(&operation.payment_method)?;
+        let changed = self.move_on(&caller, &operation.id, |life, _| life.pay_with(with.clone())).await?;
+        Ok(Done::ok(replies::subscription(&changed, None)))
+    }
+}
+
+impl Handle<ConfigureFallback> for Desk {
+    async fn handle(&self, caller: Caller, operation: ConfigureFallback) -> Result<Done, Problem> {
+        let ConfigureFallback { id, payment_method, trigger_after_failures } = operation;
+        let with = paying_with(&payment_method)?;
+        let changed =
+            self.move_on(&caller, &id, |life, _| life.fall_back_on(with.clone(), trigger_after_failures)).await?;
+        Ok(Done::ok(replies::subscription(&changed, None)))
+    }
+}
+
+impl Desk {
+    /// Makes a subscription, with the charge that it may begin with, and says its id.
+    pub(super) async fn subscribe(
+        &self,
+        merchant: &Merchant,
+        operation: CreateSubscription,
+    ) -> Result<SubscriptionId, Problem> {
+        let CreateSubscription { plan, customer_email, firstname, lastname, payment_method, metadata } = operation;
+        let plan = self.store.plan_by_key(&merchant.id, &plan).await?.ok_or_else(|| Problem::missing("plan"))?;
+        let mut faults = Vec::new();
+        if !plan.active {
+            let message = "This plan is no longer active: nobody can subscribe to it any more.".to_owned();
+            faults.push(FieldFault { param: "plan".into(), code: "plan_inactive", message });
+        }
+        let with = read_instrument(&payment_method);
+        if with.is_none() {
+            faults.push(super::moves::no_test_card());
+        }
+        let (Some(with), true) = (with, faults.is_empty()) else { return Err(Problem::fields(faults)) };
+
+        let now = merchant.now();
+        let email = customer_email.to_string();
+        let customer = Customer {
+            id: tokens::id("cus_"),
+            merchant: merchant.id.clone(),
+            contact: Customer::contact(Some(&email), None),
+            firstname: firstname.clone(),
+            lastname: lastname.clone(),
+            email: email.clone(),
+            phone: String::new(),
+            created_at: now,
+        };
+        let metadata = metadata.map(|metadata| serde_json::value::to_raw_value(&in_one_order(metadata)));
+        let first = Life::begin(&plan.offer, with, now);
+        let subscription = Subscription {
+            id: SubscriptionId::new(tokens::id("sub_")).map_err(|error| Problem::internal(&error))?,
+            merchant: merchant.id.clone(),
+            customer_id: customer.id.clone(),
+            terms: Terms {
+                email,
+                firstname,
+                lastname,
+                plan: plan.id,
+                offer: plan.offer,
+                metadata: metadata.transpose().map_err(|error| Problem::internal(&error))?,
+            },
+            life: first.0.clone(),
+            created_at: now,
+            version: 1,
+        };
+        let id = subscription.id.clone();
+        let mut billing = Billing::begin(subscription, customer, now);
+        billing.turn(first, now)?;
+        billing.run(now)?;
+        self.store.save_billed(vec![billing.into_billed()]).await?;
+        Ok(id)
+    }
+
+    /// A merchant's subscription, as it stands now.
+    async fn subscription_of(&self, merchant: &Merchant, id: &SubscriptionId) -> Result<Subscription, Problem> {
+        self.bill(merchant).await?;
+        self.store.subscription(&merchant.id, id).await?.ok_or_else(|| Problem::missing("subscription"))
+    }
+
+    /// Loads, rules, saves; and rules again where someone was faster. A rule that gives nothing has no effect.
+    async fn move_on(
+        &self,
+        caller: &Caller,
+        id: &SubscriptionId,
+        rule: impl Fn(&Life, Moment) -> Result<Option<(Life, Option<Charge>)>, Conflict>,
+    ) -> Result<Subscription, Problem> {
+        let merchant = caller.merchant()?;
+        loop {
+            let subscription = self.subscription_of(merchant, id).await?;
+            let now = merchant.now();
+            let Some(turn) = rule(&subscription.life, now).map_err(refused)? else { return Ok(subscription) };
+            let mut billing = Billing::of(subscription);
+            billing.turn(turn, now)?;
+            billing.run(now)?;
+            let billed = billing.into_billed();
+            let moved = billed.subscription.clone();
+            if self.store.save_billed(vec![billed]).await? {
+                return Ok(moved);
+            }
+        }
+    }
+}
+
+/// The refusal of a move; the sentence names the state.
+fn refused(conflict: Conflict) -> Problem {
+    let message = format!("The subscription is {} {}", conflict.status.as_str(), conflict.why);
+    Problem::new(StatusCode::CONFLICT, "subscription_state", message)
+}

@@ -1,0 +1,323 @@
+//! A subscription's life: what time, and the end of a charge, make of it.
+
+use super::Offer;
+use super::calendar::Calendar;
+use crate::sandbox::rules::PayingWith;
+use crate::values::{IntentId, Moment};
+use serde::{Deserialize, Serialize};
+
+/// How many charges of one period are attempted.
+const MOST_ATTEMPTS: u32 = 4;
+/// How many failures in a row a fallback waits for where nobody says so.
+const USUAL_TRIGGER: u32 = 3;
+/// The longest wait for the next attempt, in seconds.
+const LONGEST_WAIT: i64 = 86_400;
+
+/// What changes.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(in crate::sandbox) struct Life {
+    pub(in crate::sandbox) status: Status,
+    pub(in crate::sandbox) paying_with: PayingWith,
+    pub(in crate::sandbox) fallback: Option<PayingWith>,
+    pub(in crate::sandbox) trigger_after_failures: u32,
+    /// How many charges have failed since the last that succeeded.
+    pub(in crate::sandbox) consecutive_failures: u32,
+    pub(super) calendar: Calendar,
+    /// The number of the period that begins next.
+    pub(super) next_period: u32,
+    pub(in crate::sandbox) period_start: Moment,
+    pub(in crate::sandbox) period_end: Moment,
+    pub(in crate::sandbox) trial_end: Option<Moment>,
+    /// Whether nothing more is to be paid for the period: it is paid, or it is the trial.
+    pub(super) paid: bool,
+    /// How many charges of the period have begun.
+    pub(super) attempts: u32,
+    /// Whether one of them was the fallback's.
+    pub(super) fallback_tried: bool,
+    /// The charge that has begun and not ended.
+    pub(super) under_way: Option<UnderWay>,
+    /// When the next attempt to charge the period begins.
+    pub(super) next_attempt: Option<Moment>,
+    pub(in crate::sandbox) latest_intent: Option<IntentId>,
+    pub(in crate::sandbox) cancel_at_period_end: bool,
+    pub(in crate::sandbox) pause_at_period_end: bool,
+    pub(in crate::sandbox) paused_at: Option<Moment>,
+    pub(in crate::sandbox) canceled_at: Option<Moment>,
+    pub(in crate::sandbox) cancellation: Option<Cancellation>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::sandbox) enum Status {
+    Active,
+    Canceled,
+    PastDue,
+    Paused,
+    Trialing,
+}
+
+/// Why a subscription ended.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::sandbox) enum Cancellation {
+    PaymentFailed,
+    RequestedByMerchant,
+}
+
+/// A charge that has begun and not ended.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(super) struct UnderWay {
+    intent: IntentId,
+    by_fallback: bool,
+    begun_at: Moment,
+    /// When it ends; one that has no end hangs.
+    settles_at: Option<Moment>,
+}
+
+/// A charge that is to begin.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(in crate::sandbox) struct Charge {
+    /// The number of the period it pays for.
+    pub(in crate::sandbox) period: u32,
+    /// Which attempt of that period it is, from 1.
+    pub(in crate::sandbox) attempt: u32,
+    pub(in crate::sandbox) with: PayingWith,
+    by_fallback: bool,
+}
+
+/// What comes of itself next.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(in crate::sandbox) enum Due {
+    /// The next attempt to charge the period.
+    Attempt,
+    /// A charge has been under way for so long that the period counts as not paid.
+    Overdue,
+    /// The period ends.
+    PeriodEnd,
+    /// The charge under way has ended: this intent knows how.
+    Settlement(IntentId),
+}
+
+impl Life {
+    /// The life of a subscription that begins now: with its trial, or with a charge.
+    pub(in crate::sandbox) fn begin(offer: &Offer, paying_with: PayingWith, now: Moment) -> (Self, Option<Charge>) {
+        let trial_end = (offer.trial_days > 0).then(|| now.plus(i64::from(offer.trial_days) * 86_400));
+        let anchor = trial_end.unwrap_or(now);
+        let life = Self {
+            status: Status::Trialing,
+            paying_with,
+            fallback: None,
+            trigger_after_failures: USUAL_TRIGGER,
+            consecutive_failures: 0,
+            calendar: Calendar { cycle: offer.billing_cycle, anchor, first: 0 },
+            next_period: 0,
+            period_start: now,
+            period_end: anchor,
+            trial_end,
+            paid: true,
+            attempts: 0,
+            fallback_tried: false,
+            under_way: None,
+            next_attempt: None,
+            latest_intent: None,
+            cancel_at_period_end: false,
+            pause_at_period_end: false,
+            paused_at: None,
+            canceled_at: None,
+            cancellation: None,
+        };
+        match trial_end {
+            Some(_) => (life, None),
+            None => life.next_period(),
+        }
+    }
+
+    /// What comes of itself next, and when.
+    pub(in crate::sandbox) fn due(&self) -> Option<(Moment, Due)> {
+        if self.status == Status::Canceled {
+            return None;
+        }
+        let settles = self.under_way.as_ref().and_then(|charge| Some((charge.settles_at?, charge.intent.clone())));
+        let overdue = self.under_way.as_ref().filter(|_| self.status == Status::Active);
+        let ends = self.cancel_at_period_end
+            || self.status != Status::Paused && (self.pause_at_period_end || self.paid && self.under_way.is_none());
+        // Of two at one moment the first of these: what was paid counts before the period ends.
+        let all = [
+            settles.map(|(at, intent)| (at, Due::Settlement(intent))),
+            ends.then_some((self.period_end, Due::PeriodEnd)),
+            self.next_attempt.map(|at| (at, Due::Attempt)),
+            overdue.map(|charge| (charge.begun_at.plus(self.wait()), Due::Overdue)),
+        ];
+        all.into_iter().flatten().min_by_key(|(at, _)| *at)
+    }
+
+    /// What time makes of it. The end of a charge is told with [`Life::settled`].
+    pub(in crate::sandbox) fn passes(mut self, due: &Due) -> (Self, Option<Charge>) {
+        match due {
+            Due::Settlement(_) => (self, None),
+            Due::Overdue => {
+                self.status = Status::PastDue;
+                (self, None)
+            }
+            Due::Attempt => self.attempt(false),
+            Due::PeriodEnd if self.cancel_at_period_end => {
+                let at = self.period_end;
+                (self.ended(Cancellation::RequestedByMerchant, at), None)
+            }
+            Due::PeriodEnd if self.pause_at_period_end => {
+                let at = self.period_end;
+                (self.paused(at), None)
+            }
+            Due::PeriodEnd => self.next_period(),
+        }
+    }
+
+    /// The charge under way has ended: paid, or not.
+    pub(in crate::sandbox) fn settled(mut self, paid: bool, at: Moment) -> (Self, Option<Charge>) {
+        let by_fallback = self.under_way.take().is_some_and(|charge| charge.by_fallback);
+        if paid {
+            self.paid = true;
+            self.consecutive_failures = 0;
+            if self.status != Status::Paused {
+                self.status = Status::Active;
+            }
+            return (self, None);
+        }
+        self.consecutive_failures = self.consecutive_failures.saturating_add(1);
+        if self.status == Status::Paused {
+            return (self, None);
+        }
+        self.status = Status::PastDue;
+        if !by_fallback && self.falls_back() {
+            self.attempt(true)
+        } else if self.attempts < MOST_ATTEMPTS {
+            self.next_attempt = Some(at.plus(self.wait()));
+            (self, None)
+        } else {
+            (self.ended(Cancellation::PaymentFailed, at), None)
+        }
+    }
+
+    /// A charge has begun, as this intent.
+    #[must_use]
+    pub(in crate::sandbox) fn charging(
+        mut self,
+        charge: &Charge,
+        intent: IntentId,
+        begun_at: Moment,
+        settles_at: Option<Moment>,
+    ) -> Self {
+        self.latest_intent = Some(intent.clone());
+        self.under_way = Some(UnderWay { intent, by_fallback: charge.by_fallback, begun_at, settles_at });
+        self
+    }
+
+    /// The word for what has become of it since it was like this: the status it came to, or else that it was renewed or
+    /// changed. `None` where nobody needs to know.
+    pub(in crate::sandbox) fn told_since(&self, before: &Self) -> Option<&'static str> {
+        let wishes = |life: &Self| (life.cancel_at_period_end, life.pause_at_period_end, life.trigger_after_failures);
+        if self.status != before.status {
+            Some(self.status.as_str())
+        } else if self.next_period != before.next_period {
+            Some("renewed")
+        } else if wishes(self) != wishes(before)
+            || self.paying_with != before.paying_with
+            || self.fallback != before.fallback
+        {
+            Some("updated")
+        } else {
+            None
+        }
+    }
+
+    /// When it is charged next, as far as that is known.
+    pub(in crate::sandbox) fn next_charge_at(&self) -> Option<Moment> {
+        match self.status {
+            Status::Canceled | Status::Paused => None,
+            Status::PastDue => self.next_attempt,
+            Status::Active | Status::Trialing => {
+                Some(self.period_end).filter(|_| !self.cancel_at_period_end && !self.pause_at_period_end)
+            }
+        }
+    }
+
+    /// Begins the next period of the calendar, with its charge.
+    pub(super) fn next_period(mut self) -> (Self, Option<Charge>) {
+        self.period_start = self.calendar.begins(self.next_period);
+        self.next_period = self.next_period.saturating_add(1);
+        self.period_end = self.calendar.begins(self.next_period);
+        self.paid = false;
+        self.attempts = 0;
+        self.fallback_tried = false;
+        self.status = Status::Active;
+        self.attempt(false)
+    }
+
+    pub(super) fn attempt(mut self, by_fallback: bool) -> (Self, Option<Charge>) {
+        self.attempts += 1;
+        self.fallback_tried |= by_fallback;
+        self.next_attempt = None;
+        let fallback = self.fallback.as_ref().filter(|_| by_fallback);
+        let charge = Charge {
+            period: self.next_period.saturating_sub(1),
+            attempt: self.attempts,
+            with: fallback.unwrap_or(&self.paying_with).clone(),
+            by_fallback,
+        };
+        (self, Some(charge))
+    }
+
+    /// Whether it is the fallback's turn. It has one, even where the last attempt of the period has failed.
+    pub(super) fn falls_back(&self) -> bool {
+        self.fallback.is_some()
+            && self.consecutive_failures >= self.trigger_after_failures
+            && (self.attempts < MOST_ATTEMPTS || !self.fallback_tried)
+    }
+
+    pub(super) fn ended(mut self, cancellation: Cancellation, at: Moment) -> Self {
+        self.status = Status::Canceled;
+        self.canceled_at = Some(at);
+        self.cancellation = Some(cancellation);
+        self.paused_at = None;
+        self.next_attempt = None;
+        self.cancel_at_period_end = false;
+        self.pause_at_period_end = false;
+        self
+    }
+
+    pub(super) fn paused(mut self, at: Moment) -> Self {
+        self.status = Status::Paused;
+        self.paused_at = Some(at);
+        self.next_attempt = None;
+        self.pause_at_period_end = false;
+        self
+    }
+
+    /// How long after a failure the next attempt begins, in seconds.
+    fn wait(&self) -> i64 {
+        LONGEST_WAIT.min((self.period_end.unix() - self.period_start.unix()) / 4)
+    }
+}
+
+impl Status {
+    /// Its word.
+    pub(in crate::sandbox) fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Canceled => "canceled",
+            Self::PastDue => "past_due",
+            Self::Paused => "paused",
+            Self::Trialing => "trialing",
+        }
+    }
+}
+
+impl Cancellation {
+    /// Its word.
+    pub(in crate::sandbox) fn as_str(self) -> &'static str {
+        match self {
+            Self::PaymentFailed => "payment_failed",
+            Self::RequestedByMerchant => "requested_by_merchant",
+        }
+    }
+}

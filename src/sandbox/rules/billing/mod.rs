@@ -1,0 +1,60 @@
+//! Billing, `decisions.md` 6: a subscription's terms, which never change, and its life, which does.
+//!
+//! `calendar` says when periods begin, `life` what time and charges make of a subscription, `moves` what the merchant
+//! makes of it. **A period is charged once, and nothing is charged while another charge is under way.**
+
+mod calendar;
+mod life;
+mod moves;
+
+pub(in crate::sandbox) use life::{Charge, Due, Life};
+pub(in crate::sandbox) use moves::Conflict;
+
+use crate::values::{Amount, BillingCycle, Currency, Moment, PlanCode, PlanId, SubscriptionId};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// A plan, as it is stored.
+#[derive(Clone, Debug)]
+pub(in crate::sandbox) struct Plan {
+    pub(in crate::sandbox) id: PlanId,
+    pub(in crate::sandbox) merchant: String,
+    pub(in crate::sandbox) offer: Offer,
+    pub(in crate::sandbox) active: bool,
+    pub(in crate::sandbox) created_at: Moment,
+}
+
+/// What a plan offers. None of it ever changes, and whoever has subscribed keeps a copy.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(in crate::sandbox) struct Offer {
+    pub(in crate::sandbox) name: String,
+    pub(in crate::sandbox) code: PlanCode,
+    pub(in crate::sandbox) amount: Amount,
+    pub(in crate::sandbox) currency: Currency,
+    pub(in crate::sandbox) billing_cycle: BillingCycle,
+    pub(in crate::sandbox) trial_days: u32,
+}
+
+/// A subscription, as it is stored.
+#[derive(Clone, Debug)]
+pub(in crate::sandbox) struct Subscription {
+    pub(in crate::sandbox) id: SubscriptionId,
+    pub(in crate::sandbox) merchant: String,
+    /// The customer who has the e-mail address, as the store knows them.
+    pub(in crate::sandbox) customer_id: String,
+    pub(in crate::sandbox) terms: Terms,
+    pub(in crate::sandbox) life: Life,
+    pub(in crate::sandbox) created_at: Moment,
+    pub(in crate::sandbox) version: i64,
+}
+
+/// What was agreed when the customer subscribed. None of it ever changes.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(in crate::sandbox) struct Terms {
+    pub(in crate::sandbox) email: String,
+    pub(in crate::sandbox) firstname: String,
+    pub(in crate::sandbox) lastname: String,
+    pub(in crate::sandbox) plan: PlanId,
+    pub(in crate::sandbox) offer: Offer,
+    pub(in crate::sandbox) metadata: Option<Box<RawValue>>,
+}

@@ -1,0 +1,56 @@
+//! Customers: made by paying, or by subscribing.
+
+use super::insert::{Insert, Statement};
+use crate::values::Moment;
+use sqlx::SqliteConnection;
+
+/// A customer, made with the first intent or subscription that names their e-mail or phone.
+#[derive(Clone, Debug)]
+pub(in crate::sandbox) struct Customer {
+    pub(in crate::sandbox) id: String,
+    pub(in crate::sandbox) merchant: String,
+    /// What they are known by: their e-mail where there is one, else their phone.
+    pub(in crate::sandbox) contact: String,
+    pub(in crate::sandbox) firstname: String,
+    pub(in crate::sandbox) lastname: String,
+    pub(in crate::sandbox) email: String,
+    pub(in crate::sandbox) phone: String,
+    pub(in crate::sandbox) created_at: Moment,
+}
+
+impl Customer {
+    /// What a customer is known by.
+    pub(in crate::sandbox) fn contact(email: Option<&str>, phone: Option<&str>) -> String {
+        email.map_or_else(|| phone.unwrap_or_default().to_owned(), str::to_ascii_lowercase)
+    }
+}
+
+/// The insert of new customers.
+pub(super) struct CustomerWrites(Insert);
+
+impl CustomerWrites {
+    pub(super) fn new() -> Self {
+        let columns = ["id", "merchant", "contact", "firstname", "lastname", "email", "phone", "created_at"];
+        Self(Insert::new("customers", &columns))
+    }
+
+    /// Adds those who are not there yet.
+    pub(super) async fn add(
+        &self,
+        connection: &mut SqliteConnection,
+        customers: &[&Customer],
+    ) -> Result<(), sqlx::Error> {
+        let bind = |statement: Statement, customer: &&Customer| {
+            statement
+                .bind(customer.id.clone())
+                .bind(customer.merchant.clone())
+                .bind(customer.contact.clone())
+                .bind(customer.firstname.clone())
+                .bind(customer.lastname.clone())
+                .bind(customer.email.clone())
+                .bind(customer.phone.clone())
+                .bind(customer.created_at.unix())
+        };
+        self.0.run(connection, customers, bind).await.map(drop)
+    }
+}

@@ -1,0 +1,162 @@
+//! Subscriptions, and what has happened to them.
+
+use super::lists::{After, newest_first, rows_after};
+use super::{Customer, Unavailable};
+use crate::sandbox::rules::Intent;
+use crate::sandbox::rules::billing::Subscription;
+use crate::values::{Moment, SubscriptionId};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row, SqliteConnection, SqlitePool};
+
+/// A subscription's next state, with the charges that began on the way there and what is told of it. All of it is stored,
+/// or none: that is why a period is charged once, whenever the process ends.
+#[derive(Clone, Debug)]
+pub(in crate::sandbox) struct Billed {
+    pub(in crate::sandbox) subscription: Subscription,
+    /// Of a subscription that is new.
+    pub(in crate::sandbox) customer: Option<Customer>,
+    pub(in crate::sandbox) charges: Vec<Intent>,
+    pub(in crate::sandbox) events: Vec<(Moment, &'static str)>,
+}
+
+/// One thing that happened to a subscription.
+#[derive(Clone, Debug)]
+pub(in crate::sandbox) struct Happening {
+    pub(in crate::sandbox) subscription: SubscriptionId,
+    /// Which one of this subscription, from 0.
+    pub(in crate::sandbox) number: i64,
+    pub(in crate::sandbox) at: Moment,
+    pub(in crate::sandbox) kind: String,
+}
+
+/// How many things can happen to a subscription in one write.
+const MOST_AT_ONCE: i64 = 1000;
+
+/// Stores a subscription's row: a new one, or its next state where its version is still the one that was read.
+pub(super) async fn write(connection: &mut SqliteConnection, billed: &Billed) -> Result<bool, sqlx::Error> {
+    let Billed { subscription, customer, events, .. } = billed;
+    let Subscription { id, merchant, terms, life, created_at, version, .. } = subscription;
+    let due = life.due().map(|(at, _)| at.unix());
+    let life = serde_json::to_string(life).expect("a life is plain words and numbers");
+    let query = match customer {
+        Some(customer) => sqlx::query(
+            "INSERT INTO subscriptions (life, due_at, id, version, merchant, contact, terms, created_at) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        )
+        .bind(life)
+        .bind(due)
+        .bind(id.as_str())
+        .bind(version)
+        .bind(merchant)
+        .bind(&customer.contact)
+        .bind(serde_json::to_string(terms).expect("terms are plain words and numbers"))
+        .bind(created_at.unix()),
+        None => sqlx::query(
+            "UPDATE subscriptions SET life = $1, due_at = $2, version = version + 1 WHERE id = $3 AND version = $4",
+        )
+        .bind(life)
+        .bind(due)
+        .bind(id.as_str())
+        .bind(version),
+    };
+    if query.execute(&mut *connection).await?.rows_affected() != 1 {
+        return Ok(false);
+    }
+    let text = "INSERT INTO subscription_events (subscription, number, merchant, kind, at) VALUES ($1, $2, $3, $4, $5)";
+    for (place, (at, kind)) in (0..MOST_AT_ONCE).zip(events) {
+        let number = version * MOST_AT_ONCE + place;
+        sqlx::query(text)
+            .bind(id.as_str())
+            .bind(number)
+            .bind(merchant)
+            .bind(*kind)
+            .bind(at.unix())
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(true)
+}
+
+/// The columns of a subscription. Its customer is whoever has the contact, by whatever they became one.
+macro_rules! columns {
+    ($rest:literal) => {
+        concat!(
+            "id, merchant, terms, life, created_at, version, (SELECT customers.id FROM customers \
+             WHERE customers.merchant = subscriptions.merchant AND customers.contact = subscriptions.contact) AS customer \
+             FROM subscriptions WHERE merchant = $1",
+            $rest
+        )
+    };
+}
+
+pub(super) async fn by_id(
+    readers: &SqlitePool,
+    merchant: &str,
+    id: &SubscriptionId,
+) -> Result<Option<Subscription>, Unavailable> {
+    let text = concat!("SELECT ", columns!(" AND id = $2"));
+    let row = sqlx::query(text).bind(merchant).bind(id.as_str()).fetch_optional(readers).await?;
+    row.as_ref().map(read).transpose()
+}
+
+pub(super) async fn of_merchant(
+    readers: &SqlitePool,
+    merchant: &str,
+    after: After<'_>,
+    limit: i64,
+) -> Result<Vec<Subscription>, Unavailable> {
+    let text = newest_first!(columns!(""));
+    rows_after(readers, text, merchant, after, limit).await?.iter().map(read).collect()
+}
+
+/// Those to whom something happens of itself until then, in the order it does.
+pub(super) async fn due(
+    readers: &SqlitePool,
+    merchant: &str,
+    until: Moment,
+    limit: i64,
+) -> Result<Vec<Subscription>, Unavailable> {
+    let text = concat!("SELECT ", columns!(" AND due_at <= $2 ORDER BY due_at, id LIMIT $3"));
+    let rows = sqlx::query(text).bind(merchant).bind(until.unix()).bind(limit).fetch_all(readers).await?;
+    rows.iter().map(read).collect()
+}
+
+/// The merchants to whose subscriptions something happens of itself, and when first.
+pub(super) async fn first_due(readers: &SqlitePool) -> Result<Vec<(String, Moment)>, Unavailable> {
+    let text = "SELECT merchant, MIN(due_at) AS due FROM subscriptions WHERE due_at IS NOT NULL GROUP BY merchant";
+    let rows = sqlx::query(text).fetch_all(readers).await?;
+    rows.iter().map(|row| Ok((row.try_get("merchant")?, Moment::from_unix(row.try_get("due")?)))).collect()
+}
+
+/// What has happened to a merchant's subscriptions, the newest first.
+pub(super) async fn events(readers: &SqlitePool, merchant: &str, limit: i64) -> Result<Vec<Happening>, Unavailable> {
+    let text = "SELECT subscription, number, kind, at FROM subscription_events WHERE merchant = $1 \
+                ORDER BY at DESC, number DESC, subscription DESC LIMIT $2";
+    let rows = sqlx::query(text).bind(merchant).bind(limit).fetch_all(readers).await?;
+    let read = |row: &SqliteRow| {
+        let subscription: String = row.try_get("subscription")?;
+        Ok(Happening {
+            subscription: SubscriptionId::new(subscription)
+                .map_err(|_| Unavailable("an event cannot be read".into()))?,
+            number: row.try_get("number")?,
+            at: Moment::from_unix(row.try_get("at")?),
+            kind: row.try_get("kind")?,
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
+fn read(row: &SqliteRow) -> Result<Subscription, Unavailable> {
+    let unreadable = |what: &str| Unavailable(format!("a subscription's {what} cannot be read"));
+    let terms: &str = row.try_get("terms")?;
+    let life: &str = row.try_get("life")?;
+    Ok(Subscription {
+        id: SubscriptionId::new(row.try_get::<String, _>("id")?).map_err(|_| unreadable("id"))?,
+        merchant: row.try_get("merchant")?,
+        customer_id: row.try_get::<Option<String>, _>("customer")?.unwrap_or_default(),
+        terms: serde_json::from_str(terms).map_err(|_| unreadable("terms"))?,
+        life: serde_json::from_str(life).map_err(|_| unreadable("life"))?,
+        created_at: Moment::from_unix(row.try_get("created_at")?),
+        version: row.try_get("version")?,
+    })
+}
