@@ -1,4 +1,4 @@
-import { run, tabs, tell as told } from "./doors.js";
+import { json, popup, run, tabs, tell as told } from "./doors.js";
 import { guarded, load } from "./load.js";
 
 /** Makes `createGuichet` for one way of getting the wasm. Every method hands its arguments to the wasm. */
@@ -16,10 +16,12 @@ export const creator = (core_of, source) => (options) => {
   };
   const call = async (name, first, how) => {
     await ready();
+    how?.signal?.throwIfAborted();
     return run(client.call(name, first, how), how?.signal);
   };
   const about = (name) => (how) => guarded(() => call(name, undefined, how));
   const of = (name) => (first, how) => guarded(() => call(name, first, how));
+  const popups = new Map();
 
   return {
     session: {
@@ -45,7 +47,20 @@ export const creator = (core_of, source) => (options) => {
     paymentMethods: of("payment_methods"),
     fee: of("fee"),
     quotes: of("quotes"),
-    checkout: of("checkout"),
+    checkout: (what, how) => guarded(async () => {
+      // Opened in the click itself: later it would be blocked. A second click for an order finds the first one's window.
+      const order = how?.mode === "popup" ? json(what?.order) : undefined;
+      let window = popups.get(order);
+      if (window?.closed === false) return window.focus(), call("checkout", what, how);
+      window = order && popup(given.locale);
+      if (window) popups.set(order, window);
+      try {
+        return await call("checkout", { ...what, popup: window }, how);
+      } finally {
+        window?.close();
+        if (popups.get(order) === window) popups.delete(order);
+      }
+    }),
     returned: () => guarded(async () => (await ready(), client.returned())),
     waitForOutcome: of("wait_for_outcome"),
   };

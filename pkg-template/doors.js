@@ -35,16 +35,23 @@ export async function run(task, signal) {
   }
 }
 
-/** Starts a task that others may join by its name, while it is under way. */
+/** Starts a task that others may join by its name, while it is under way. It ends early when all have called it off. */
 export function start(flights, name, task, signal) {
-  const flight = run(task, signal);
-  flights.set(name, flight);
+  const end = new AbortController();
   const landed = () => flights.get(name) === flight && flights.delete(name);
-  flight.then(landed, landed);
-  return flight;
+  const flight = { came: run(task, end.signal), waiting: 0, end: () => (landed(), end.abort()) };
+  flights.set(name, flight);
+  flight.came.then(landed, landed);
+  return under_way(flights, name, signal);
+}
+export function under_way(flights, name, signal) {
+  const flight = flights.get(name);
+  if (!flight) return;
+  flight.waiting++;
+  signal?.addEventListener("abort", () => --flight.waiting || flight.end());
+  return flight.came;
 }
 export const flights = () => new Map();
-export const under_way = (flights, name) => flights.get(name);
 export const forget = (flights, name) => void flights.delete(name);
 
 /** Runs tasks side by side, each in its place; they end with the task that asked for them. */
@@ -119,17 +126,60 @@ export function pause(ms, wakes) {
     const timer = setTimeout(over, ms);
     signal.addEventListener("abort", () => clearTimeout(timer));
     if (!wakes || typeof document === "undefined") return;
-    addEventListener("online", over, { signal });
+    for (const news of ["online", "pageshow"]) addEventListener(news, over, { signal });
     document.addEventListener("visibilitychange", () => document.hidden || over(), { signal });
   });
 }
 
-/** Resolves when the page that was left is shown again as it was. */
-export function shown_again() {
+/** Opens a window in the middle of a click, before it is known what for. Its pages do not reach the one it came from. */
+export function popup(locale) {
+  const window = open("", "", "popup,width=480,height=760");
+  if (!window || window.closed) return;
+  window.opener = null;
+  const { body } = window.document;
+  body.textContent = /^fr/i.test(locale || document.documentElement.lang || navigator.language) ? "Un instant…" : "One moment…";
+  body.style = "font:1.5em system-ui;margin:2em";
+  return window;
+}
+
+/**
+ * Follows an address, in the window where there is one. Resolves when the customer is back: with true where the return
+ * page says so; otherwise this page is shown again, or is used again and the window is gone, as far as one can see.
+ */
+export function leave(address, window, key) {
   const signal = here;
-  return new Promise((again) => {
-    addEventListener("pageshow", ({ persisted }) => persisted && again(), { signal });
+  return new Promise((back) => {
+    if (!window) {
+      addEventListener("pageshow", ({ persisted }) => persisted && back(), { signal });
+      return location.assign(address);
+    }
+    const channel = new BroadcastChannel(key);
+    channel.onmessage = () => {
+      channel.postMessage("");
+      back(true);
+    };
+    const watch = setInterval(() => window.closed && document.hasFocus() && back(), 300);
+    signal.addEventListener("abort", () => {
+      clearInterval(watch);
+      channel.close();
+    });
+    window.location.replace(address);
   });
+}
+
+/** Tells the page that waits for this return; where there is one it goes on there, and this window closes. */
+export async function come_back(key, answer) {
+  try {
+    const channel = new BroadcastChannel(key);
+    const is_heard = await new Promise((heard) => {
+      channel.onmessage = () => heard(true);
+      setTimeout(heard, 1000);
+      channel.postMessage("");
+    });
+    channel.close();
+    if (is_heard) close();
+  } catch {}
+  return answer;
 }
 
 /** A member of a member: `at(reply, "error.code")`; of no name, the value itself. */
@@ -162,7 +212,11 @@ const sorts = [
 export const is = (value, path, sort) => sorts[sort](at(value, path));
 
 export const any_text = (value) => `${value}`;
-export const json = (value) => JSON.stringify(value);
+export const json = (value) => {
+  try {
+    return JSON.stringify(value);
+  } catch {}
+};
 export const milliseconds = (date) => Date.parse(date);
 export const empty = () => [];
 export const push = (list, value) => void list.push(value);
@@ -215,9 +269,9 @@ export const state = () => history.state;
 export const rewrite = (state, address) => history.replaceState(state, "", address);
 
 // A browser may forbid its storage: then nothing is kept.
-export const keep = (key, value) => {
+export const keep = (key, value, window) => {
   try {
-    sessionStorage.setItem(key, JSON.stringify(value));
+    (window ?? globalThis).sessionStorage.setItem(key, json(value));
   } catch {}
 };
 export const kept = (key) => {

@@ -72,15 +72,21 @@ export interface Guichet {
   quotes(of: QuoteRequest, how?: How): Promise<Quote[]>;
   /**
    * Has the merchant's server make a payment intent for an order, and leaves for its `checkout_url`. A second call for the
-   * same order joins the first. It resolves only if the customer comes back to this very page by the back button.
+   * same order joins the first, and may be called off alone.
+   *
+   * By `redirect` it resolves only if the customer comes back to this very page by the back button, with what is true
+   * then. By `popup` (call it in the click itself) it resolves with what became of the payment: the return page tells, if
+   * it calls `returned()`, and what it tells is looked up as `waitForOutcome` does. Who closes the window or turns back
+   * without paying has `dismissed` it. Where the browser opens no window the customer is redirected.
    *
    * Rejects with kind `settled` for a payment that has come to its end, `address` for a `checkout_url` that may not be
    * followed, `signed_out` where nobody is signed in.
    */
   checkout(what: { order: unknown }, how?: CheckoutHow): Promise<Outcome>;
   /**
-   * Who has come back, on the page of the `redirect_url`; `null` elsewhere. Takes its parameters out of the address bar.
-   * Gives the same answer when it is called again.
+   * Who has come back, on the page of the `redirect_url`; `null` elsewhere. Takes its parameters out of the address bar,
+   * and keeps `history.state`. Gives the same answer when it is called again. In a popup it tells the page that opened it,
+   * and closes the window; where that page is gone the window stays, and is a return page like any other.
    */
   returned(): Promise<Return | null>;
   /**
@@ -187,9 +193,10 @@ export interface Quote {
   error?: GuichetError;
 }
 
-export interface CheckoutHow extends How {
-  /** Default, and so far the only one: `redirect`. */
-  mode?: "redirect";
+/** `budgetMs` and `onStatus` are for what follows when the customer is back. */
+export interface CheckoutHow extends WaitHow {
+  /** Default: `redirect`, on this page. */
+  mode?: "redirect" | "popup";
 }
 
 /** What the merchant's server answers to an order. */
@@ -221,7 +228,7 @@ export interface WaitHow extends How {
 
 /** What a purchase has come to, as far as the page knows. */
 export interface Outcome {
-  /** `pending`: not known yet. `dismissed`: the customer turned back. `unknown`: it could not be found out. */
+  /** `pending`: not known yet. `dismissed`: the customer turned back unpaid. `unknown`: it could not be found out. */
   state: "succeeded" | "failed" | "canceled" | "pending" | "dismissed" | "unknown";
   /** The last status that was seen. */
   status?: string;

@@ -11,7 +11,10 @@ const inside = async () => unpacked(await import("./core/inline_hosted.js"));
 export async function openHostedCheckout(options, how) {
   const core = await load(core_of, options?.wasm === undefined ? inside : () => options.wasm);
   const page = new core.HostedPage({ ...options });
-  const call = (name, first, how) => guarded(async () => run(page.call(name, first, how), how?.signal));
+  const call = (name, first, how) => guarded(async () => {
+    how?.signal?.throwIfAborted();
+    return run(page.call(name, first, how), how?.signal);
+  });
   await call("open", undefined, how);
   return {
     get intent() {

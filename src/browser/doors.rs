@@ -18,8 +18,6 @@ extern "C" {
     pub(super) fn luck() -> u32;
     pub(super) fn origin() -> Option<String>;
     pub(super) fn href() -> Option<String>;
-    #[wasm_bindgen(catch)]
-    pub(super) fn go(address: &str) -> Result<(), JsValue>;
     pub(super) fn state() -> JsValue;
     #[wasm_bindgen(catch)]
     pub(super) fn rewrite(state: &JsValue, address: &str) -> Result<(), JsValue>;
@@ -28,6 +26,8 @@ extern "C" {
 #[cfg(feature = "hosted")]
 #[wasm_bindgen(raw_module = "../doors.js")]
 extern "C" {
+    #[wasm_bindgen(catch)]
+    pub(super) fn go(address: &str) -> Result<(), JsValue>;
     #[wasm_bindgen(catch)]
     pub(super) fn replace(address: &str) -> Result<(), JsValue>;
     /// What a function of the page's makes of a value.
@@ -49,12 +49,16 @@ extern "C" {
     /// The values of its headers, a line each.
     pub(super) fn said(init: &JsValue) -> String;
     pub(super) fn ask(functions: &JsValue, name: &str, given: &JsValue, ms: f64) -> Promise;
-    pub(super) fn shown_again() -> Promise;
+    /// Follows an address, in the window where there is one, and waits for the customer to be back: with `true` where the
+    /// return page tells so by this key.
+    pub(super) fn leave(address: &str, window: &JsValue, key: &str) -> Promise;
+    /// Tells the page that waits for this return, and comes to the answer; where that page heard it this window closes.
+    pub(super) fn come_back(key: &str, answer: &JsValue) -> Promise;
     /// `None` for what JSON has no word for.
-    #[wasm_bindgen(catch)]
-    pub(super) fn json(value: &JsValue) -> Result<Option<String>, JsValue>;
+    pub(super) fn json(value: &JsValue) -> Option<String>;
     pub(super) fn milliseconds(date: &str) -> f64;
-    pub(super) fn keep(key: &str, value: &JsValue);
+    /// Keeps a value in this tab, or in that of a window.
+    pub(super) fn keep(key: &str, value: &JsValue, window: &JsValue);
     pub(super) fn kept(key: &str) -> JsValue;
     /// The device's own clock, in milliseconds since 1970.
     pub(super) fn today() -> f64;

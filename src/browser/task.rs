@@ -32,7 +32,7 @@ pub(super) enum Next {
 extern "C" {
     #[wasm_bindgen(js_name = start)]
     fn start_task(flights: &JsValue, name: &str, task: Task, signal: &JsValue) -> Promise;
-    fn under_way(flights: &JsValue, name: &str) -> Option<Promise>;
+    fn under_way(flights: &JsValue, name: &str, signal: &JsValue) -> Option<Promise>;
     fn run_all(tasks: JsValue) -> Promise;
     /// The calls under way that others may join, by name.
     pub(super) fn flights() -> JsValue;
@@ -100,10 +100,10 @@ impl Flow for Waiting {
     }
 }
 
-/// Joins what is under way by this name, or begins it: who asks twice is answered once. It ends with the signal of who
-/// began it.
+/// Joins what is under way by this name, or begins it: who asks twice is answered once. It ends early when all who asked
+/// have called it off, each with a signal of their own.
 pub(super) fn joined(flights: &JsValue, name: &str, signal: &JsValue, begin: impl FnOnce() -> Work) -> Promise {
-    match under_way(flights, name) {
+    match under_way(flights, name, signal) {
         Some(promise) => promise,
         None => start_task(flights, name, Task::new(begin()), signal),
     }

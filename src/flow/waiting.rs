@@ -34,24 +34,16 @@ impl OutcomeState {
         }
     }
 
-    /// What a status means while waiting. A status that is not final, or not known, is pending.
+    /// What a status means while waiting. A status that is not final, or not known, is pending; but who has
+    /// `turned_back`, by the back button or by closing the window, is waited for no longer.
     #[must_use]
-    pub fn of(status: &IntentStatus) -> Self {
+    pub fn of(status: &IntentStatus, turned_back: bool) -> Self {
         match status {
             IntentStatus::Succeeded => Self::Succeeded,
             IntentStatus::Failed => Self::Failed,
             IntentStatus::Canceled => Self::Canceled,
+            IntentStatus::RequiresAction if turned_back => Self::Dismissed,
             _ => Self::Pending,
-        }
-    }
-
-    /// What a status means when a customer has come back by the back button.
-    #[must_use]
-    pub fn of_one_who_turned_back(status: Option<&IntentStatus>) -> Self {
-        match status {
-            Some(IntentStatus::RequiresAction) => Self::Dismissed,
-            Some(status) => Self::of(status),
-            None => Self::Unknown,
         }
     }
 }
@@ -108,7 +100,10 @@ mod tests {
             ("requires_action", OutcomeState::Pending),
             ("on_hold", OutcomeState::Pending),
         ] {
-            assert_eq!(OutcomeState::of(&IntentStatus::from(word.to_owned())), state, "{word}");
+            let status = IntentStatus::from(word.to_owned());
+            assert_eq!(OutcomeState::of(&status, false), state, "{word}");
+            let after = if word == "requires_action" { OutcomeState::Dismissed } else { state };
+            assert_eq!(OutcomeState::of(&status, true), after, "{word}, turned back");
         }
     }
 }

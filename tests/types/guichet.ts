@@ -73,7 +73,10 @@ export async function prices(): Promise<string[]> {
 export async function pay(): Promise<Outcome["state"]> {
   const how: CheckoutHow = { mode: "redirect", timeoutMs: 10_000 };
   const outcome: Outcome = await guichet.checkout({ order: { id: "17" } }, how);
-  return outcome.state;
+  const popup: CheckoutHow = { mode: "popup", budgetMs: 60_000, onStatus: (status) => console.info(status) };
+  // @ts-expect-error: a window or the page itself
+  await guichet.checkout({ order: 17 }, { mode: "iframe" });
+  return outcome.state === "dismissed" ? (await guichet.checkout({ order: { id: "17" } }, popup)).state : outcome.state;
 }
 
 export async function returnPage(signal: AbortSignal): Promise<Outcome | null> {

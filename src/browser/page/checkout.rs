@@ -1,85 +1,86 @@
 //! Leaving for the hosted page, and coming back.
 
 use super::client::Inner;
-use super::look::{Look, outcome};
 use super::merchant::{Ask, INTENT};
+use super::wait::Wait;
 use crate::browser::call::How;
 use crate::browser::doors;
 use crate::browser::error::{Stop, not_followed, refuse_secret_key_in};
 use crate::browser::read::{Sort, at, is, make, maybe, merged, picked, text};
-use crate::browser::task::{Answer, Flow, Next, Waiting, Work, joined};
-use crate::flow::{Match, OutcomeState, Purchase, arrival, checkout_address, judge};
+use crate::browser::task::{Answer, Flow, Next, Waiting, Work, forget, joined};
+use crate::flow::{Match, Purchase, arrival, checkout_address, judge};
 use crate::protocol::Kind;
 use crate::values::IntentStatus;
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-/// `checkout({order}, {mode: "redirect"})`; a double click joins the same flight.
+/// `checkout({order}, {mode})`; a double click joins the same flight. With the mode `popup` there is a window, where the
+/// browser has opened one.
 pub(super) fn checkout(inner: Rc<Inner>, first: JsValue, given: &JsValue, how: How) -> Result<Work, Stop> {
-    if !is(given, "mode", Sort::Nothing) && text(given, "mode").as_deref() != Some("redirect") {
-        return Err(Stop::field("mode", "This version leaves by \"redirect\" alone."));
+    if !is(given, "mode", Sort::Nothing) && !matches!(text(given, "mode").as_deref(), Some("popup" | "redirect")) {
+        return Err(Stop::field("mode", "It is \"redirect\" or \"popup\"."));
     }
-    let order = at(&first, "order");
-    let Ok(Some(json)) = doors::json(&order) else {
+    let (order, window) = (at(&first, "order"), at(&first, "popup"));
+    let Some(json) = doors::json(&order) else {
         return Err(Stop::field("order", "It is required, and is sent to your server as JSON."));
     };
     let flight = String::from("checkout ") + &json;
+    // Of a window that was opened now nothing is under way yet: what is waits for another one.
+    if !is(&window, "", Sort::Nothing) {
+        forget(&inner.flights, &flight);
+    }
+    let wait = Wait::new(&inner, given, how, true)?;
     let under_way = joined(&inner.flights, &flight, &at(given, "signal"), || -> Work {
-        let ask = Some(Ask::intent(&inner, order, json, how));
-        Box::new(Leaving { inner: Rc::clone(&inner), how, state: State::Asking, ask, reference: JsValue::UNDEFINED })
+        let ask = Ask::intent(&inner, order, json, how);
+        let state = State::Begun(ask, wait);
+        Box::new(Leaving { inner: Rc::clone(&inner), flight: flight.clone(), window, state })
     });
     Ok(Box::new(Waiting(Some(under_way))))
 }
 
-/// Asks the merchant's server for an intent and leaves for its address. It comes to an end only if the customer comes
-/// back to this very page, by the back button.
+/// Asks the merchant's server for an intent and leaves for its address. It comes to an end when the customer is back on
+/// this very page: by the back button, or from the window.
 struct Leaving {
     inner: Rc<Inner>,
-    how: How,
+    flight: String,
+    window: JsValue,
     state: State,
-    ask: Option<Ask>,
-    reference: JsValue,
 }
 
 enum State {
-    Asking,
-    Away,
-    Looking,
+    Begun(Ask, Wait),
+    Asked(Wait),
+    Away(Wait),
+    Back,
 }
 
 impl Flow for Leaving {
     fn step(&mut self, came: Answer) -> Result<Next, Stop> {
-        if let Some(ask) = self.ask.take() {
-            return Ok(Next::Call(Box::new(ask)));
-        }
-        match self.state {
-            State::Asking => {
-                let (address, reference) = self.ticket(&came?)?;
-                self.reference = reference;
-                let shown_again = doors::shown_again();
-                doors::go(&address)?;
-                self.state = State::Away;
-                Ok(Next::Wait(shown_again))
+        match std::mem::replace(&mut self.state, State::Back) {
+            State::Begun(ask, wait) => {
+                self.state = State::Asked(wait);
+                Ok(Next::Call(Box::new(ask)))
             }
-            State::Away => {
-                came?;
-                self.state = State::Looking;
-                Ok(Next::Call(Box::new(Look::new(&self.inner, &self.reference, self.how.again()))))
+            State::Asked(mut wait) => {
+                let left = self.leave(&came?, &mut wait)?;
+                self.state = State::Away(wait);
+                Ok(Next::Wait(left))
             }
-            State::Looking => {
-                let found = came.unwrap_or_default();
-                let status = text(&found, "status");
-                let state = OutcomeState::of_one_who_turned_back(status.clone().map(IntentStatus::from).as_ref());
-                Ok(Next::Done(outcome(state, status.as_deref(), &self.reference, &found)))
+            State::Away(mut wait) => {
+                if !is(&came?, "", Sort::True) {
+                    wait.look_once();
+                }
+                Ok(Next::Call(Box::new(wait)))
             }
+            State::Back => came.map(Next::Done),
         }
     }
 }
 
 impl Leaving {
-    /// Reads what the merchant's server answered: where to go, and for which purchase.
-    fn ticket(&self, answer: &JsValue) -> Result<(String, JsValue), Stop> {
+    /// Follows the address that the merchant's server answered.
+    fn leave(&self, answer: &JsValue, wait: &mut Wait) -> Result<JsValue, Stop> {
         let intent = if is(answer, "intent", Sort::Object) { at(answer, "intent") } else { answer.clone() };
         let said = |name| text(&intent, name).unwrap_or_default();
         let stop = |kind, message: &str| Err(Stop::of(kind, message, INTENT.name, answer));
@@ -94,15 +95,23 @@ impl Leaving {
         if status.is_final() {
             let message = String::from("This purchase has come to its end already: ")
                 + status.as_str()
-                + ". A new attempt needs a new merchant_reference.";
+                + ". Ask your server how it stands; a new attempt needs a new merchant_reference.";
             return stop(Kind::Settled, &message);
         }
         let address = said("checkout_url");
         checkout_address(&address, &self.inner.checkout_origins).map_err(not_followed)?;
-        if let Some(nonce) = text(answer, "return_nonce") {
-            remember(&nonce, &reference, false);
+        let nonce = text(answer, "return_nonce").unwrap_or_default();
+        let in_a_window = !is(&self.window, "", Sort::Nothing);
+        if !nonce.is_empty() {
+            let kept = merged(&reference, &make("popup", [in_a_window.into()]));
+            doors::keep(&key(&nonce), &kept, &self.window);
         }
-        Ok((address, reference))
+        // A navigation may be stopped, and nobody is told: who asks again leaves again.
+        if !in_a_window {
+            forget(&self.inner.flights, &self.flight);
+        }
+        wait.reference = reference;
+        Ok(doors::leave(&address, &self.window, &key(&nonce)))
     }
 }
 
@@ -114,18 +123,28 @@ thread_local! {
 /// `returned()`: who has come back, or `null`; the same answer when asked again.
 pub(super) fn returned() -> JsValue {
     let address = doors::href();
-    let Some(arrival) = address.as_deref().and_then(arrival) else {
-        return RETURNED.with_borrow(|(clean, answer)| if *clean == address { answer.clone() } else { JsValue::NULL });
+    let known = RETURNED.with_borrow(|(clean, answer)| (*clean == address).then(|| answer.clone()));
+    let arrival = match (known, address.as_deref().and_then(arrival)) {
+        (Some(answer), _) => return answer,
+        (None, None) => return JsValue::NULL,
+        (None, Some(arrival)) => arrival,
     };
-    let kept = arrival.nonce.as_deref().and_then(recall);
-    let (matched, purchase) = judge(arrival.purchase, kept);
-    if let (Match::Matched, Some(nonce)) = (matched, &arrival.nonce) {
-        remember(nonce, &reference(&purchase), true);
+    let key = arrival.nonce.as_deref().map(key);
+    let kept = key.as_deref().map(doors::kept).unwrap_or_default();
+    let known = is(&kept, "", Sort::Object).then(|| (purchase(&kept), is(&kept, "taken", Sort::True)));
+    let (matched, purchase) = judge(arrival.purchase, known);
+    let reference = reference(&purchase);
+    if let (Match::Matched, Some(key)) = (matched, &key) {
+        doors::keep(key, &merged(&reference, &make("taken", [true.into()])), &JsValue::UNDEFINED);
     }
     let _ = doors::rewrite(&doors::state(), &arrival.clean);
-    let answer = make("match reference", [matched.as_str().into(), reference(&purchase)]);
+    let answer = make("match reference", [matched.as_str().into(), reference]);
     RETURNED.set((doors::href(), answer.clone()));
-    answer
+    match key {
+        // Another page may wait for it: one that opened this window, or whose customer came back in a new tab.
+        Some(key) if matched == Match::Unmatched || is(&kept, "popup", Sort::True) => doors::come_back(&key, &answer),
+        _ => answer,
+    }
 }
 
 /// What says which purchase it is.
@@ -145,16 +164,7 @@ fn purchase(of: &JsValue) -> Purchase {
     }
 }
 
-/// Keeps a purchase under its nonce, in this tab. No secret is kept.
-fn remember(nonce: &str, reference: &JsValue, taken: bool) {
-    doors::keep(&key(nonce), &merged(reference, &make("taken", [taken.into()])));
-}
-
-fn recall(nonce: &str) -> Option<(Purchase, bool)> {
-    let kept = doors::kept(&key(nonce));
-    is(&kept, "", Sort::Object).then(|| (purchase(&kept), is(&kept, "taken", Sort::True)))
-}
-
+/// The name under which a tab keeps a purchase (and no secret), and by which its return is told to other tabs.
 fn key(nonce: &str) -> String {
     String::from("guichet.return.") + nonce
 }

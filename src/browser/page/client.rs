@@ -71,12 +71,12 @@ impl Client {
             "fee" => fee(inner, &first, asked)?,
             "quotes" => quotes(Rc::new(inner), &first, asked)?,
             "checkout" => checkout::checkout(inner, first, &how, asked)?,
-            _ => Box::new(wait::Wait::new(inner, first, &how, asked)?),
+            _ => Box::new(wait::Wait::new(&inner, &how, asked, false)?.of(first)),
         };
         Ok(Task::new(work))
     }
 
-    /// Who has come back to this page, or `null`.
+    /// Who has come back to this page, or `null`; or a promise of it.
     pub fn returned(&self) -> JsValue {
         checkout::returned()
     }

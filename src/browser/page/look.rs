@@ -6,9 +6,8 @@ use super::session::WithSession;
 use crate::browser::call::How;
 use crate::browser::error::Stop;
 use crate::browser::fetch::{Ready, data};
-use crate::browser::read::{Sort, at, is, make, maybe, text};
+use crate::browser::read::{Sort, is, text};
 use crate::browser::task::{Answer, Flow, Next};
-use crate::flow::OutcomeState;
 use crate::operations::ReadPaymentIntent;
 use crate::protocol::Kind;
 use crate::values::IntentId;
@@ -69,16 +68,6 @@ impl Flow for Look {
             Err(Stop::new(Kind::Unreadable, "The reply says no status."))
         }
     }
-}
-
-/// What a purchase has come to, as JavaScript sees it.
-pub(super) fn outcome(state: OutcomeState, status: Option<&str>, reference: &JsValue, found: &JsValue) -> JsValue {
-    let problem = at(found, "last_payment_error");
-    let problem = if is(&problem, "", Sort::Object) { problem } else { JsValue::UNDEFINED };
-    make(
-        "state status reference last_payment_error",
-        [state.as_str().into(), maybe(status), reference.clone(), problem],
-    )
 }
 
 fn nobody_to_ask() -> Stop {

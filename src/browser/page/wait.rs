@@ -1,11 +1,11 @@
 //! `waitForOutcome`: looking until a purchase has come to its end, or the caller's patience has.
 
 use super::client::Inner;
-use super::look::{Look, outcome};
+use super::look::Look;
 use crate::browser::call::{How, duration};
 use crate::browser::doors::{self, sleep, today};
 use crate::browser::error::Stop;
-use crate::browser::read::{Sort, at, is, maybe, text};
+use crate::browser::read::{Sort, at, is, make, maybe, text};
 use crate::browser::task::{Answer, Flow, Next};
 use crate::flow::{OutcomeState, pause_within};
 use crate::values::IntentStatus;
@@ -15,13 +15,19 @@ use wasm_bindgen::prelude::*;
 
 /// How long to look where the caller does not say: a customer has a phone to pick up.
 const BUDGET: Duration = Duration::from_secs(120);
+/// How long the last look may take, though the budget is over.
+const LAST_LOOK: Duration = Duration::from_secs(5);
 
 /// `waitForOutcome(back, {budgetMs, onStatus})`
 pub(super) struct Wait {
     inner: Rc<Inner>,
-    reference: JsValue,
+    /// Which purchase.
+    pub(super) reference: JsValue,
     on_status: JsValue,
     how: How,
+    budget: Duration,
+    /// The customer is back from the hosted page: what they have not paid they do not pay now.
+    turned_back: bool,
     /// By the wall clock, since a page's own may stand still while the device sleeps.
     until: f64,
     looks: u32,
@@ -32,13 +38,31 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    pub(super) fn new(inner: Rc<Inner>, back: JsValue, given: &JsValue, how: How) -> Result<Self, Stop> {
-        let until = today() + doors::ms(duration(given, "budgetMs", BUDGET)?);
-        // A return, or a reference itself.
+    pub(super) fn new(inner: &Rc<Inner>, given: &JsValue, how: How, turned_back: bool) -> Result<Self, Stop> {
+        Ok(Self {
+            inner: Rc::clone(inner),
+            reference: JsValue::UNDEFINED,
+            on_status: at(given, "onStatus"),
+            how,
+            budget: duration(given, "budgetMs", BUDGET)?,
+            turned_back,
+            until: 0.0,
+            looks: 0,
+            looking: false,
+            found: JsValue::UNDEFINED,
+            status: None,
+        })
+    }
+
+    /// Of a return, or of a reference itself.
+    pub(super) fn of(self, back: JsValue) -> Self {
         let reference = if is(&back, "reference", Sort::Object) { at(&back, "reference") } else { back };
-        let on_status = at(given, "onStatus");
-        let found = JsValue::UNDEFINED;
-        Ok(Self { inner, reference, on_status, how, until, looks: 0, looking: false, found, status: None })
+        Self { reference, ..self }
+    }
+
+    /// Looks, and does not wait.
+    pub(super) fn look_once(&mut self) {
+        self.budget = Duration::ZERO;
     }
 
     fn left(&self) -> Duration {
@@ -53,27 +77,56 @@ impl Wait {
         self.status = status;
         self.found = found;
     }
+
+    /// What the purchase has come to, as far as it was seen.
+    fn state(&self) -> Option<OutcomeState> {
+        let status = IntentStatus::from(self.status.clone()?);
+        // What its merchant has yet to confirm the customer has done their part of.
+        let is_done = text(&self.found, "next_action.type").as_deref() == Some("confirm");
+        Some(OutcomeState::of(&status, self.turned_back && !is_done))
+    }
+
+    /// As JavaScript sees it.
+    fn outcome(&self) -> JsValue {
+        let otherwise = if self.turned_back { OutcomeState::Unknown } else { OutcomeState::Pending };
+        let problem = at(&self.found, "last_payment_error");
+        let problem = if is(&problem, "", Sort::Object) { problem } else { JsValue::UNDEFINED };
+        make(
+            "state status reference last_payment_error",
+            [
+                self.state().unwrap_or(otherwise).as_str().into(),
+                maybe(self.status.as_deref()),
+                self.reference.clone(),
+                problem,
+            ],
+        )
+    }
 }
 
 impl Flow for Wait {
     fn step(&mut self, came: Answer) -> Result<Next, Stop> {
         self.looking = !self.looking;
         if self.looking {
-            came?;
+            if self.looks == 0 {
+                self.until = today() + doors::ms(self.budget);
+            }
             self.looks += 1;
-            let how = self.how.again().at_most(self.left());
+            let how = self.how.again().at_most(self.left().max(LAST_LOOK));
             return Ok(Next::Call(Box::new(Look::new(&self.inner, &self.reference, how))));
         }
         match came {
             Ok(found) => self.saw(found),
             // What no further look can mend.
-            Err(stop) if stop.is_one_of("unsupported signed_out secret_key") => return Err(stop),
+            Err(stop) if stop.is_one_of("unsupported signed_out secret_key") => {
+                return if self.turned_back { Ok(Next::Done(self.outcome())) } else { Err(stop) };
+            }
             Err(_) => {}
         }
-        let state = OutcomeState::of(&IntentStatus::from(self.status.clone().unwrap_or_default()));
         match pause_within(self.looks, self.left()) {
-            Some(pause) if state == OutcomeState::Pending => Ok(Next::Wait(sleep(pause, true))),
-            _ => Ok(Next::Done(outcome(state, self.status.as_deref(), &self.reference, &self.found))),
+            Some(pause) if matches!(self.state(), None | Some(OutcomeState::Pending)) => {
+                Ok(Next::Wait(sleep(pause, true)))
+            }
+            _ => Ok(Next::Done(self.outcome())),
         }
     }
 }
