@@ -7,6 +7,13 @@ mod service;
 #[path = "native/lists.rs"]
 mod lists;
 
+#[path = "native/http.rs"]
+mod http;
+
+#[cfg(feature = "sandbox")]
+#[path = "native/sessions.rs"]
+mod sessions;
+
 #[cfg(feature = "sandbox")]
 #[path = "native/sandbox.rs"]
 mod sandbox;

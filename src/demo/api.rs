@@ -1,9 +1,10 @@
 //! The shop's own JSON, which its pages read.
 
 use super::catalogue::{COUNTRY, CURRENCY, CUSTOMERS, Customer, PRODUCTS};
+use super::logins::Logins;
 use super::orders::lines_of;
 use super::seller::Seller;
-use crate::native::Refused;
+use crate::native::{Refused, Sessions};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -19,6 +20,8 @@ const MOST_OF_ONE: u32 = 99;
 #[derive(Clone)]
 pub(super) struct Api {
     pub seller: Seller,
+    /// The session tokens of who is signed in.
+    pub sessions: Sessions,
     /// The payment service, as a page reaches it.
     pub base_url: String,
     /// Where a page may be sent to pay.
@@ -70,6 +73,12 @@ async fn sign_in(State(api): State<Api>, Json(sign_in): Json<SignIn>) -> Result<
 
 async fn sign_out(State(api): State<Api>, headers: HeaderMap) -> Result<Response, Refused> {
     let cookie = api.seller.logins.end(&headers).await.map_err(Refused::broken)?;
+    if let Some(login) = Logins::name(&headers)
+        && let Err(refused) = api.sessions.sign_out(&login).await
+    {
+        // Signed out here they are all the same, and the token runs out by itself.
+        tracing::warn!(code = refused.code(), "a session was not ended at the payment service");
+    }
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
 }
 

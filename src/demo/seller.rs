@@ -22,6 +22,10 @@ impl Shop for Seller {
         customer.map(|customer| Email::new(customer.email)).transpose().map_err(Refused::broken)
     }
 
+    async fn login(&self, headers: &HeaderMap) -> Result<Option<String>, Refused> {
+        Ok(Logins::name(headers))
+    }
+
     async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
         let missing = || Refused::new(404, "order_missing", "There is no such order.");
         let customer = customer.and_then(Customer::with_email).ok_or_else(missing)?;

@@ -4,7 +4,7 @@ use super::orders::Orders;
 use super::pages;
 use super::seller::Seller;
 use super::settler::keep_settling;
-use crate::native::{Client, Routes, SecretKey, same_origin};
+use crate::native::{Client, Routes, SecretKey, Sessions, same_origin};
 use crate::package::Package;
 use crate::sandbox::Sandbox;
 use crate::values::service_root;
@@ -94,8 +94,10 @@ impl Shop {
         let url = format!("http://{address}");
 
         let seller = Seller { logins: Logins::new(pool.clone()), orders: Orders::new(pool.clone()) };
+        let sessions = Sessions::new(client.clone());
         let api = Api {
             seller: seller.clone(),
+            sessions: sessions.clone(),
             base_url: service_root(&base_url).to_owned(),
             checkout_origins: vec![origin.clone()],
             return_url: format!("{url}/return"),
@@ -103,7 +105,7 @@ impl Shop {
         let own_pages_only = axum::middleware::from_fn_with_state(Arc::<[String]>::from([]), same_origin::guard);
         let router = Router::new()
             .nest("/api", api::router(api).layer(own_pages_only))
-            .nest("/guichet", Routes::new(client.clone(), seller.clone()).router())
+            .nest("/guichet", Routes::new(client.clone(), seller.clone()).sessions(sessions).router())
             .merge(pages::router(&Package::find(package), &origin));
 
         let settling = tokio::spawn(keep_settling(client, seller, settle_every));

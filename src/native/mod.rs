@@ -19,6 +19,9 @@
 //! - [`Client`] sends operations; [`Client::customer`] speaks for one customer's session.
 //! - [`Routes`] is the axum router of the merchant's three routes, over what the merchant says of its own [`Shop`];
 //!   [`settle`] marks an order paid whose customer never came back.
+//! - [`Sessions`] keeps one live session token a login, and [`SessionGuard`] lets in who brings one: a customer acts in the
+//!   merchant's own API as [`CustomerSession`].
+//! - [`Client::all`] follows a list through its pages.
 //! - [`Client::quotes`] says what each way of paying costs, and whom.
 
 /// Opens an example of the documentation: `client` is that of a sandbox, and `order(number)` an order. It ends with
@@ -49,6 +52,7 @@ mod all;
 mod builder;
 mod calls;
 mod client;
+mod clock;
 mod customer;
 mod fetch;
 mod key;
@@ -56,6 +60,7 @@ mod quotes;
 mod return_key;
 mod routes;
 pub(crate) mod same_origin;
+mod sessions;
 mod shop;
 
 pub use all::All;
@@ -66,4 +71,5 @@ pub use key::SecretKey;
 pub use quotes::{Quote, Sale};
 pub use return_key::ReturnKey;
 pub use routes::{Routes, settle};
+pub use sessions::{CustomerSession, Guarded, KeptSession, MemoryStore, SessionGuard, SessionStore, Sessions};
 pub use shop::{Refused, Shop, Sold};

@@ -1,4 +1,4 @@
-use super::{Client, Refused, ReturnKey, Shop, Sold, same_origin};
+use super::{Client, Refused, ReturnKey, Sessions, Shop, Sold, same_origin};
 use crate::operations::PaymentIntent;
 use crate::values::{Address, CheckoutUrl, Email, Invalid, PaymentRef};
 use axum::Router;
@@ -32,6 +32,7 @@ pub struct Routes<S> {
     client: Client,
     shop: S,
     return_key: ReturnKey,
+    sessions: Sessions,
     origins: Vec<String>,
 }
 
@@ -39,7 +40,15 @@ impl<S: Shop> Routes<S> {
     /// The routes of this shop, which sells through this client.
     pub fn new(client: Client, shop: S) -> Self {
         let return_key = client.return_key();
-        Self { client, shop, return_key, origins: Vec::new() }
+        let sessions = Sessions::new(client.clone());
+        Self { client, shop, return_key, sessions, origins: Vec::new() }
+    }
+
+    /// Hands out the tokens that are kept here, so that the shop can end them when a customer signs out. It takes
+    /// [`Shop::login`].
+    pub fn sessions(mut self, sessions: Sessions) -> Self {
+        self.sessions = sessions;
+        self
     }
 
     /// A return key of its own, for where secret keys rotate.
@@ -59,12 +68,12 @@ impl<S: Shop> Routes<S> {
 
     /// The router, to be nested where `createGuichet({merchant})` says.
     pub fn router(self) -> Router {
-        let Self { client, shop, return_key, origins } = self;
+        let Self { client, shop, return_key, sessions, origins } = self;
         Router::new()
             .route("/session", post(session::<S>))
             .route("/intents", post(begin::<S>))
             .route("/intents/{payment_ref}", get(status::<S>))
-            .with_state(Arc::new(Desk { client, shop, return_key }))
+            .with_state(Arc::new(Desk { client, shop, return_key, sessions }))
             .layer(DefaultBodyLimit::max(64 * 1024))
             .layer(axum::middleware::from_fn_with_state(Arc::<[String]>::from(origins), same_origin::guard))
     }
@@ -74,6 +83,7 @@ struct Desk<S> {
     client: Client,
     shop: S,
     return_key: ReturnKey,
+    sessions: Sessions,
 }
 
 impl<S: Shop> Desk<S> {
@@ -129,11 +139,19 @@ async fn tell<S: Shop>(shop: &S, sold: &Sold, intent: &PaymentIntent) -> Result<
 
 async fn session<S: Shop>(State(desk): State<Arc<Desk<S>>>, headers: HeaderMap) -> Result<Response, Refused> {
     let customer = desk.shop.customer(&headers).await?.ok_or_else(Refused::nobody)?;
+    if let Some(login) = desk.shop.login(&headers).await? {
+        let kept = desk.sessions.of(&login, &customer).await?;
+        let expires_at = kept.ends_at.map(|end| end.to_string());
+        return Ok(granted(kept.token.expose(), kept.customer_email.as_str(), expires_at));
+    }
     let session = desk.client.create_session(&customer).await?;
-    let token = session.session_token.expose();
     // In one form where it can be read, so that no page takes a moment without an offset for its own time.
     let expires_at = session.ends().map(|end| end.to_string()).or(session.expires_at);
-    Ok(fresh(json!({"session_token": token, "customer_email": session.customer_email, "expires_at": expires_at})))
+    Ok(granted(session.session_token.expose(), &session.customer_email, expires_at))
+}
+
+fn granted(token: &str, customer_email: &str, expires_at: Option<String>) -> Response {
+    fresh(json!({"session_token": token, "customer_email": customer_email, "expires_at": expires_at}))
 }
 
 async fn begin<S: Shop>(

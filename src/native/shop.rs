@@ -1,7 +1,7 @@
 use crate::operations::{CreatePaymentIntent, PaymentIntent};
 use crate::protocol::{Error, FieldError, Kind};
 use crate::values::{Amount, Currency, Email, IntentId, MerchantReference, PaymentRef};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -13,6 +13,14 @@ use std::fmt;
 pub trait Shop: Send + Sync + 'static {
     /// Who is signed in, by the request's cookies; `None` for nobody.
     fn customer(&self, headers: &HeaderMap) -> impl Future<Output = Result<Option<Email>, Refused>> + Send;
+
+    /// Which login a request is of: a text that names this signing-in of this customer and never another, such as the hash of
+    /// a cookie. With it, [`Routes`](super::Routes) hands out one session token a login, and
+    /// [`Sessions::sign_out`](super::Sessions::sign_out) ends them all. Default: none, and each ask makes a session.
+    fn login(&self, headers: &HeaderMap) -> impl Future<Output = Result<Option<String>, Refused>> + Send {
+        let _ = headers;
+        std::future::ready(Ok(None))
+    }
 
     /// The purchase of an order: the JSON value that the page gave to `checkout`, or the fields of its form.
     ///
@@ -49,6 +57,9 @@ pub trait Shop: Send + Sync + 'static {
 impl<S: Shop> Shop for std::sync::Arc<S> {
     async fn customer(&self, headers: &HeaderMap) -> Result<Option<Email>, Refused> {
         S::customer(self, headers).await
+    }
+    async fn login(&self, headers: &HeaderMap) -> Result<Option<String>, Refused> {
+        S::login(self, headers).await
     }
     async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
         S::purchase(self, customer, order).await
@@ -125,6 +136,8 @@ pub struct Refused {
     fields: Vec<FieldError>,
     request_id: Option<String>,
     retryable: bool,
+    /// What `WWW-Authenticate` says.
+    challenge: Option<&'static str>,
 }
 
 impl Refused {
@@ -132,7 +145,8 @@ impl Refused {
     #[must_use]
     pub fn new(status: u16, code: impl Into<String>, message: impl Into<String>) -> Self {
         let (code, message) = (code.into(), message.into());
-        Self { status, code, message, fields: Vec::new(), request_id: None, retryable: matches!(status, 429 | 503) }
+        let retryable = matches!(status, 429 | 503);
+        Self { status, code, message, fields: Vec::new(), request_id: None, retryable, challenge: None }
     }
 
     /// The shop's own failure: its cause goes to the log, and the customer reads that something went wrong.
@@ -145,6 +159,17 @@ impl Refused {
 
     pub(super) fn nobody() -> Self {
         Self::new(401, "authentication_required", "Nobody is signed in.")
+    }
+
+    /// With what a client is to bring, in the words of `WWW-Authenticate`.
+    pub(super) fn challenged(self, challenge: &'static str) -> Self {
+        Self { challenge: Some(challenge), ..self }
+    }
+
+    /// The HTTP status.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        self.status
     }
 
     /// The stable word.
@@ -206,6 +231,18 @@ impl IntoResponse for Refused {
             "status_code": status.as_u16(), "response_type": "error", "message": self.message, "data": null,
             "error": {"type": kind, "code": self.code, "errors": errors, "request_id": self.request_id, "retryable": self.retryable},
         });
-        (status, [(header::CACHE_CONTROL, "no-store")], axum::Json(body)).into_response()
+        let mut response = (status, [(header::CACHE_CONTROL, "no-store")], axum::Json(body)).into_response();
+        if let Some(challenge) = self.challenge {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        }
+        response
     }
 }
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Refused {}

@@ -2,7 +2,7 @@
 
 use super::service::{Answer, Service, reply};
 use super::{client, order};
-use guichet::operations::{CreatePaymentIntent, ListPaymentIntents, ListPaymentMethods};
+use guichet::operations::{ListPaymentIntents, ListPaymentMethods};
 use guichet::protocol::Kind;
 use guichet::values::{IntentId, MerchantReference, PageLimit};
 

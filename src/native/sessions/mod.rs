@@ -1,0 +1,219 @@
+//! The tokens of the merchant's customers: one live token a login, made one at a time, and all of them ended when the
+//! customer signs out.
+
+mod flights;
+mod guard;
+mod store;
+
+pub use guard::{CustomerSession, Guarded, SessionGuard};
+pub use store::{KeptSession, MemoryStore, SessionStore};
+
+use super::{Client, Refused, clock};
+use crate::protocol::Kind;
+use crate::values::{Email, Moment, SessionToken};
+use flights::Flights;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// A token that ends within two minutes is not handed out any more: the page that gets it would have to come back at once.
+const MARGIN: i64 = 120;
+
+/// The session tokens of the merchant's customers, by their login in the shop. Cheap to clone; one is enough for a server.
+///
+/// - One live token a login: a second tab gets the same, after the service has said that it is still good.
+/// - One at a time: whoever asks meanwhile waits for the same answer.
+/// - Signing out ends all of a login's tokens, also one that is made at that very moment and arrives late.
+///
+/// [`Routes`](super::Routes) hands them out, for a shop that says which login a request is of ([`Shop::login`](super::Shop::login)).
+///
+#[doc = example!()]
+/// use guichet::native::Sessions;
+/// use guichet::values::Email;
+/// let sessions = Sessions::new(client.clone());
+/// let awa = Email::new("awa@example.com")?;
+/// let first = sessions.of("login-17", &awa).await?;
+/// assert_eq!(sessions.of("login-17", &awa).await?.token, first.token);
+///
+/// sessions.sign_out("login-17").await?;
+/// assert!(!client.customer(&first.token).validate().await?.valid);
+/// assert_eq!(sessions.of("login-17", &awa).await.unwrap_err().code(), "authentication_required");
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Sessions {
+    desk: Arc<Desk>,
+    flights: Arc<Flights<(String, Email), Result<KeptSession, Refused>>>,
+    guard: Option<SessionGuard>,
+}
+
+impl Sessions {
+    /// Kept in memory, for a shop of one server.
+    #[must_use]
+    pub fn new(client: Client) -> Self {
+        Self::with_store(client, MemoryStore::default())
+    }
+
+    /// Kept in this store.
+    pub fn with_store(client: Client, store: impl SessionStore) -> Self {
+        Self { desk: Arc::new(Desk { client, store: Box::new(store) }), flights: Arc::default(), guard: None }
+    }
+
+    /// Tells this guard of every token that is ended by signing out, so that it refuses it at once.
+    #[must_use]
+    pub fn guarded_by(self, guard: SessionGuard) -> Self {
+        Self { guard: Some(guard), ..self }
+    }
+
+    /// The live token of a login, of this customer. It is made where there is none, where the last one ends soon, and where
+    /// the service does not take it any more.
+    ///
+    /// # Errors
+    /// [`Refused`] with 401 `authentication_required` where the login has ended; where the service makes no session; and
+    /// what the store says.
+    pub async fn of(&self, login: &str, customer: &Email) -> Result<KeptSession, Refused> {
+        let (desk, login, customer) = (Arc::clone(&self.desk), login.to_owned(), customer.clone());
+        let work = {
+            let (login, customer) = (login.clone(), customer.clone());
+            async move { desk.live(&login, customer).await }
+        };
+        let broken_off = || Refused::broken("a session was not made: the work has broken off");
+        self.flights.join((login, customer), work).await.ok_or_else(broken_off)?
+    }
+
+    /// Ends a login: all its tokens are revoked, and no other is ever made for it. It can be repeated, and should be after
+    /// an error: what could not be revoked ends by itself within 30 minutes.
+    ///
+    /// # Errors
+    /// [`Refused`] where the service did not revoke a token, and what the store says.
+    pub async fn sign_out(&self, login: &str) -> Result<(), Refused> {
+        let mut failed = None;
+        for kept in self.desk.store.end(login, clock::now()).await? {
+            if let Some(guard) = &self.guard {
+                guard.refuse(&kept.token);
+            }
+            match self.desk.revoke(&kept.token).await {
+                Ok(()) => self.desk.store.forget(login, &kept.token).await?,
+                Err(refused) => failed = Some(refused),
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+impl fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sessions").field("client", &self.desk.client).finish_non_exhaustive()
+    }
+}
+
+struct Desk {
+    client: Client,
+    store: Box<dyn Store>,
+}
+
+impl Desk {
+    async fn live(&self, login: &str, customer: Email) -> Result<KeptSession, Refused> {
+        if let Some(kept) = self.store.newest(login).await?
+            && kept.customer_email == customer
+            && !kept.is_ending(clock::now())
+            && self.is_good(&kept.token).await
+        {
+            return Ok(kept);
+        }
+        let session = self.client.create_session(&customer).await?;
+        let ends_at = session.ends();
+        let kept =
+            KeptSession { token: session.session_token, customer_email: customer, made_at: clock::now(), ends_at };
+        match self.store.keep(login, &kept).await {
+            Ok(true) => Ok(kept),
+            not_kept => {
+                // Nobody will ever end it but this.
+                if let Err(refused) = self.revoke(&kept.token).await {
+                    tracing::warn!(code = refused.code(), "a session that came too late was not revoked");
+                }
+                Err(not_kept.err().unwrap_or_else(Refused::nobody))
+            }
+        }
+    }
+
+    /// Whether the service still takes a token. One that it cannot be asked about is handed out: its bearer will hear.
+    async fn is_good(&self, token: &SessionToken) -> bool {
+        match self.client.customer(token).validate().await {
+            Ok(state) => state.valid,
+            Err(error) => error.kind() != Kind::Session,
+        }
+    }
+
+    async fn revoke(&self, token: &SessionToken) -> Result<(), Refused> {
+        match self.client.customer(token).revoke().await {
+            // What the service does not know is no session of anybody.
+            Err(error) if error.kind() != Kind::Session => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl KeptSession {
+    /// Whether it ends too soon to be handed out. Where its end is not known, or is nonsense by this server's clock, the
+    /// service alone can say.
+    fn is_ending(&self, now: Moment) -> bool {
+        let lifetime = self.ends_at.map(|end| (end.unix() - self.made_at.unix()).min(store::LIFETIME));
+        let used = now.unix() - self.made_at.unix();
+        lifetime.is_some_and(|lifetime| lifetime > MARGIN && lifetime - used < MARGIN)
+    }
+}
+
+type Waiting<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refused>> + Send + 'a>>;
+
+/// A [`SessionStore`] of any kind, so that what holds one has no parameter for it.
+trait Store: Send + Sync {
+    fn newest<'a>(&'a self, login: &'a str) -> Waiting<'a, Option<KeptSession>>;
+    fn keep<'a>(&'a self, login: &'a str, session: &'a KeptSession) -> Waiting<'a, bool>;
+    fn end<'a>(&'a self, login: &'a str, now: Moment) -> Waiting<'a, Vec<KeptSession>>;
+    fn forget<'a>(&'a self, login: &'a str, token: &'a SessionToken) -> Waiting<'a, ()>;
+}
+
+impl<S: SessionStore> Store for S {
+    fn newest<'a>(&'a self, login: &'a str) -> Waiting<'a, Option<KeptSession>> {
+        Box::pin(SessionStore::newest(self, login))
+    }
+    fn keep<'a>(&'a self, login: &'a str, session: &'a KeptSession) -> Waiting<'a, bool> {
+        Box::pin(SessionStore::keep(self, login, session))
+    }
+    fn end<'a>(&'a self, login: &'a str, now: Moment) -> Waiting<'a, Vec<KeptSession>> {
+        Box::pin(SessionStore::end(self, login, now))
+    }
+    fn forget<'a>(&'a self, login: &'a str, token: &'a SessionToken) -> Waiting<'a, ()> {
+        Box::pin(SessionStore::forget(self, login, token))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_that_ends_soon_is_not_handed_out_and_a_wrong_clock_decides_nothing() {
+        for (ends_at, now, ending) in [
+            (Some(1800), 0, false),
+            (Some(1800), 1680, false),
+            (Some(1800), 1681, true),
+            (Some(1800), 5000, true),
+            // By a service whose clock was moved: it lives no longer than the document says.
+            (Some(1_000_000), 1680, false),
+            (Some(1_000_000), 1681, true),
+            // By a service whose clock is behind: the service is asked.
+            (Some(-5000), 10, false),
+            (None, 5000, false),
+        ] {
+            let kept = KeptSession {
+                token: SessionToken::new("cst_test_1"),
+                customer_email: Email::new("awa@example.com").expect("an e-mail"),
+                made_at: Moment::from_unix(0),
+                ends_at: ends_at.map(Moment::from_unix),
+            };
+            assert_eq!(kept.is_ending(Moment::from_unix(now)), ending, "{ends_at:?} {now}");
+        }
+    }
+}
