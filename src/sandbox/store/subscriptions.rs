@@ -41,7 +41,7 @@ pub(super) async fn write(connection: &mut SqliteConnection, billed: &Billed) ->
     let query = match customer {
         Some(customer) => sqlx::query(
             "INSERT INTO subscriptions (life, due_at, id, version, merchant, contact, terms, created_at) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
         )
         .bind(life)
         .bind(due)
@@ -62,9 +62,10 @@ pub(super) async fn write(connection: &mut SqliteConnection, billed: &Billed) ->
     if query.execute(&mut *connection).await?.rows_affected() != 1 {
         return Ok(false);
     }
-    let text = "INSERT INTO subscription_events (subscription, number, merchant, kind, at) VALUES ($1, $2, $3, $4, $5)";
-    for (place, (at, kind)) in (0..MOST_AT_ONCE).zip(events) {
-        let number = version * MOST_AT_ONCE + place;
+    let text = "INSERT INTO subscription_events (subscription, number, merchant, kind, at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
+    // A new subscription is version 1, and so is the one that its first change replaces.
+    let first = if customer.is_some() { 0 } else { version * MOST_AT_ONCE };
+    for (number, (at, kind)) in (first..first + MOST_AT_ONCE).zip(events) {
         sqlx::query(text)
             .bind(id.as_str())
             .bind(number)
