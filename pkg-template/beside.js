@@ -1,8 +1,6 @@
 import { creator } from "./client.js";
+import core from "./core/guichet_core.js";
 
 export { GuichetError } from "./error.js";
-export const createGuichet = creator(
-  () => import("./core/guichet_core.js"),
-  // Written so that bundlers see the file and put it beside what they make.
-  async () => new URL("./core/guichet_core_bg.wasm", import.meta.url),
-);
+// Written so that bundlers see the file and put it beside what they make.
+export const createGuichet = creator(core, () => new URL("./core/guichet_core_bg.wasm", import.meta.url));

@@ -1,26 +1,31 @@
 import { json, popup, run, tabs, tell as told } from "./doors.js";
-import { guarded, load } from "./load.js";
+import { load } from "./load.js";
 
 /** Makes `createGuichet` for one way of getting the wasm. Every method hands its arguments to the wasm. */
-export const creator = (core_of, source) => (options) => {
+export const creator = (core, wasm) => (options) => {
   const given = { ...options };
   const listeners = new Set();
   const tell = (state) => listeners.forEach((listener) => told(listener, state));
   let client;
+  let opening;
 
-  const ready = async () => {
-    const core = await load(core_of, given.wasm === undefined ? source : () => given.wasm);
-    if (client) return;
-    client = new core.Client(given, tell, (word) => say(word));
+  const open = async () => {
+    const { Client } = await load(core, given.wasm, wasm);
+    client = new Client(given, tell, (word) => say(word));
     const say = tabs(client.channel(), (word) => client.hear(word));
   };
+  const ready = () =>
+    (opening ??= open().catch((e) => {
+      opening = undefined;
+      throw e;
+    }));
   const call = async (name, first, how) => {
     await ready();
     how?.signal?.throwIfAborted();
     return run(client.call(name, first, how), how?.signal);
   };
-  const about = (name) => (how) => guarded(() => call(name, undefined, how));
-  const of = (name) => (first, how) => guarded(() => call(name, first, how));
+  const of = (name) => (first, how) => call(name, first, how);
+  const about = (name) => (how) => call(name, undefined, how);
   const popups = new Map();
 
   return {
@@ -47,7 +52,7 @@ export const creator = (core_of, source) => (options) => {
     paymentMethods: of("payment_methods"),
     fee: of("fee"),
     quotes: of("quotes"),
-    checkout: (what, how) => guarded(async () => {
+    checkout: async (what, how) => {
       // Opened in the click itself: later it would be blocked. A second click for an order finds the first one's window.
       const order = how?.mode === "popup" ? json(what?.order) : undefined;
       let window = popups.get(order);
@@ -60,8 +65,8 @@ export const creator = (core_of, source) => (options) => {
         window?.close();
         if (popups.get(order) === window) popups.delete(order);
       }
-    }),
-    returned: () => guarded(async () => (await ready(), client.returned())),
+    },
+    returned: async () => (await ready(), client.returned()),
     waitForOutcome: of("wait_for_outcome"),
   };
 };

@@ -1,20 +1,20 @@
+import core from "./core/guichet_hosted.js";
 import { run } from "./doors.js";
 import { unpacked } from "./inside.js";
-import { guarded, load } from "./load.js";
+import { load } from "./load.js";
 
 export { GuichetError } from "./error.js";
 
-const core_of = () => import("./core/guichet_hosted.js");
 const inside = async () => unpacked(await import("./core/inline_hosted.js"));
 
 /** Opens the checkout of one payment intent. Every method hands its arguments to the wasm. */
 export async function openHostedCheckout(options, how) {
-  const core = await load(core_of, options?.wasm === undefined ? inside : () => options.wasm);
-  const page = new core.HostedPage({ ...options });
-  const call = (name, first, how) => guarded(async () => {
+  const { HostedPage } = await load(core, options?.wasm, inside);
+  const page = new HostedPage({ ...options });
+  const call = async (name, first, how) => {
     how?.signal?.throwIfAborted();
     return run(page.call(name, first, how), how?.signal);
-  });
+  };
   await call("open", undefined, how);
   return {
     get intent() {

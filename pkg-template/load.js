@@ -1,40 +1,59 @@
 import { GuichetError } from "./error.js";
 
-const loading = new Map();
+// What was compiled for the page, by what it was compiled from.
+const modules = new Map();
 
-/** Loads one core, once for the page; after a failure the next call tries again. */
-export function load(core_of, source) {
-  if (!loading.has(core_of)) {
-    loading.set(core_of, start(core_of, source).catch((cause) => {
-      loading.delete(core_of);
-      throw explained(cause);
-    }));
+/**
+ * An instance of a core, from what the page gave or else from the package's own wasm. Each client has one of its own.
+ * After a failure the next call tries again.
+ */
+export async function load(core, given, own) {
+  const source = given ?? own;
+  try {
+    if (!modules.has(source)) modules.set(source, compiled(source));
+    const module = await modules.get(source);
+    return await core(async (imports) => guarded((await WebAssembly.instantiate(module, imports)).exports));
+  } catch (cause) {
+    modules.delete(source);
+    throw await explained(cause);
   }
-  return loading.get(core_of);
 }
 
-async function start(core_of, source) {
-  const [core, module_or_path] = await Promise.all([core_of(), source()]);
-  await core.default({ module_or_path });
-  return core;
+async function compiled(source) {
+  let wasm = await (typeof source === "function" ? source() : source);
+  if (typeof wasm === "string" || wasm instanceof URL) wasm = await fetch(wasm);
+  if (wasm instanceof Response) {
+    if (!wasm.ok) throw new Error(`status ${wasm.status}`);
+    wasm = await wasm.arrayBuffer();
+  }
+  return wasm instanceof WebAssembly.Module ? wasm : WebAssembly.compile(wasm);
 }
 
-function explained(cause) {
+/** What a wasm exports, and after a defect of its own nothing of it is entered again. */
+function guarded(exports) {
+  let broken;
+  const guard = (work) => (...given) => {
+    try {
+      if (!broken) return work(...given);
+    } catch (e) {
+      if (!(e instanceof WebAssembly.RuntimeError)) throw e;
+      broken = true;
+    }
+    throw new GuichetError("panic", "guichet met a defect of its own. Make a new client, or reload the page.");
+  };
+  const entries = Object.entries(exports);
+  return Object.fromEntries(entries.map(([name, it]) => [name, typeof it === "function" ? guard(it) : it]));
+}
+
+async function explained(cause) {
   if (GuichetError.is(cause)) return cause;
-  const blocked = typeof WebAssembly === "undefined" || cause instanceof WebAssembly.CompileError;
-  const error = blocked
-    ? new GuichetError("wasm_blocked", "WebAssembly is not allowed here: the page's Content-Security-Policy needs script-src 'wasm-unsafe-eval'.")
-    : new GuichetError("offline", "A part of guichet could not be loaded.", { retryable: true });
+  let error = new GuichetError("offline", "guichet's wasm could not be loaded.", { retryable: true });
+  try {
+    // The smallest module there is: where even this one is refused, all are.
+    await WebAssembly.compile(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0));
+  } catch {
+    error = new GuichetError("wasm_blocked", "WebAssembly is not allowed here: the page's Content-Security-Policy needs script-src 'wasm-unsafe-eval'.");
+  }
   error.cause = cause;
   return error;
-}
-
-/** Works as the wasm works; a defect of the wasm itself becomes an error of its own kind. */
-export async function guarded(work) {
-  try {
-    return await work();
-  } catch (e) {
-    if (e instanceof WebAssembly.RuntimeError) throw new GuichetError("panic", "guichet met a defect of its own. Reload the page.");
-    throw e;
-  }
 }

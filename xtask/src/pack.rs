@@ -219,8 +219,9 @@ fn bind(name: &str, wasm: &[u8], core: &Path) -> Result<()> {
         .generate(core)
         .context("the glue could not be generated")?;
     let (wasm, glue) = (core.join(format!("{name}_bg.wasm")), core.join(format!("{name}.js")));
-    let (short_wasm, short_glue) =
-        shrink::shorten_names(&read(&wasm)?, &shrink::without_waiting_load(&fs::read_to_string(&glue)?))?;
+    let bytes = read(&wasm)?;
+    let function = shrink::as_function(&bytes, &fs::read_to_string(&glue)?)?;
+    let (short_wasm, short_glue) = shrink::shorten_names(&bytes, &function)?;
     fs::write(wasm, short_wasm)?;
     Ok(fs::write(glue, short_glue)?)
 }
