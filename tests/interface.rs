@@ -61,6 +61,9 @@ fn what_the_document_does_not_show_is_marked_a_decision() {
         "change_subscription_payment_method",
         "cancel_subscription",
         "configure_fallback",
+        "list_customers",
+        "list_esim_packages",
+        "create_esim_order",
     ];
     macro_rules! check {
         ($($operation:ident)*) => {$(
@@ -122,6 +125,7 @@ fn row<O: Served>(operation: O, method: &'static str, target: &'static str, body
 
 fn rows() -> Vec<Row> {
     let intent = || IntentId::new("pi_1/2").unwrap();
+    let package = || EsimPackageId::new("esp_1").unwrap();
     let plain = || {
         CreatePaymentIntent::new(
             MerchantReference::new("ORDER-17").unwrap(),
@@ -226,6 +230,33 @@ fn rows() -> Vec<Row> {
             "/v1/payment-intents/pi_1%2F2/answer",
             Some(json!({ "otp": "012345" })),
         ),
+        row(ListCustomers::new(), "GET", "/v1/customers", None),
+        row(
+            ListCustomers::new().limit(PageLimit::new(20).unwrap()).starting_after(CustomerId::new("cus_1/2").unwrap()),
+            "GET",
+            "/v1/customers?limit=20&starting_after=cus_1%2F2",
+            None,
+        ),
+        row(ListEsimPackages::new(), "GET", "/v1/esim/packages", None),
+        row(
+            ListEsimPackages::new().limit(PageLimit::new(2).unwrap()).starting_after(package()),
+            "GET",
+            "/v1/esim/packages?limit=2&starting_after=esp_1",
+            None,
+        ),
+        row(
+            CreateEsimOrder::new(package()),
+            "POST",
+            "/v1/esim/orders",
+            Some(json!({ "package_id": "esp_1", "quantity": 1 })),
+        ),
+        row(
+            CreateEsimOrder::new(package()).quantity(EsimQuantity::new(5).unwrap()),
+            "POST",
+            "/v1/esim/orders",
+            Some(json!({ "package_id": "esp_1", "quantity": 5 })),
+        ),
+        row(ReadEsimOrder::new(EsimOrderId::new("eso_1/2").unwrap()), "GET", "/v1/esim/orders/eso_1%2F2", None),
         row(CancelPaymentIntent::new(intent()), "POST", "/v1/payment-intents/pi_1%2F2/cancel", None),
         row(
             gold(),

@@ -7,6 +7,8 @@
 //! `tests/interface.rs`, and a browser method if a customer may send it.
 
 mod assumed;
+mod customers;
+mod esim;
 mod intents;
 mod methods;
 mod plans;
@@ -15,8 +17,10 @@ mod subscriptions;
 
 pub use assumed::{
     AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, Card, ConfirmPaymentIntent, CreateSubscription,
-    Instrument, ListPaymentIntents, ListSubscriptions, ReadPaymentIntent, ReadSubscription,
+    Instrument, ListPaymentIntents, ListSubscriptions, ReadEsimOrder, ReadPaymentIntent, ReadSubscription,
 };
+pub use customers::{Customer, ListCustomers};
+pub use esim::{CreateEsimOrder, Esim, EsimOrder, EsimPackage, ListEsimPackages};
 pub use intents::{CreatePaymentIntent, IntentCustomer, Item, LastPaymentError, NextAction, PaymentIntent};
 pub use methods::{CalculateFee, FeeBreakdown, ListPaymentMethods, PaymentMethod};
 pub use plans::{CreatePlan, DeactivatePlan, ListPlans, Plan};
@@ -36,6 +40,8 @@ macro_rules! every_operation {
             ListPaymentMethods CalculateFee
             CreatePaymentIntent ReadPaymentIntent AttachPaymentMethod ListPaymentIntents
             ConfirmPaymentIntent AnswerPaymentIntent CancelPaymentIntent
+            ListCustomers
+            ListEsimPackages CreateEsimOrder ReadEsimOrder
             CreatePlan ListPlans DeactivatePlan
             CreateSubscription ListSubscriptions ReadSubscription
             PauseSubscription ResumeSubscription CancelSubscription
@@ -60,3 +66,8 @@ macro_rules! setters {
     };
 }
 use setters;
+
+/// The default of a field whose absence means yes.
+fn yes() -> bool {
+    true
+}

@@ -121,7 +121,7 @@ impl CustomerSession {
 #[non_exhaustive]
 pub struct SessionState {
     /// Whether the token is still valid; a service that answers with a success and says nothing means that it is.
-    #[serde(default = "yes")]
+    #[serde(default = "super::yes")]
     pub valid: bool,
     /// Whose session it is.
     #[serde(default, deserialize_with = "lenient")]
@@ -139,7 +139,7 @@ pub struct SessionState {
 #[non_exhaustive]
 pub struct RevokedSession {
     /// That it has ended.
-    #[serde(default = "yes")]
+    #[serde(default = "super::yes")]
     pub revoked: bool,
     /// Whose session it was.
     #[serde(default, deserialize_with = "lenient")]
@@ -147,8 +147,4 @@ pub struct RevokedSession {
     /// When it was ended.
     #[serde(default, deserialize_with = "lenient")]
     pub revoked_at: Option<Moment>,
-}
-
-fn yes() -> bool {
-    true
 }

@@ -2,8 +2,9 @@
 
 use super::Operation;
 use crate::values::{
-    Amount, BillingCycle, CardType, ConfirmationMethod, Country, Currency, Email, FeeBearer, IntentId, Invalid,
-    MerchantReference, MethodCode, PageLimit, Phone, PlanCode, PlanId, PlanKey, RedirectUrl, SubscriptionId,
+    Amount, BillingCycle, CardType, ConfirmationMethod, Country, Currency, CustomerId, Email, EsimOrderId,
+    EsimPackageId, FeeBearer, IntentId, Invalid, MerchantReference, MethodCode, PageLimit, Phone, PlanCode, PlanId,
+    PlanKey, RedirectUrl, SubscriptionId,
 };
 use serde_json::{Map, Value};
 
@@ -41,6 +42,11 @@ pub trait FromField: Sized {
     /// # Errors
     /// [`Invalid`] says what the field should be.
     fn from_field(value: &Value) -> Result<Self, Invalid>;
+
+    /// The stable word for a value that [`FromField::from_field`] has refused.
+    fn refusal(_: &Value) -> &'static str {
+        "parameter_invalid"
+    }
 }
 
 impl Fields {
@@ -94,7 +100,7 @@ impl Fields {
             Some(value) => match T::from_field(value) {
                 Ok(value) => Some(Some(value)),
                 Err(invalid) => {
-                    self.fault(param, "parameter_invalid", invalid.reason().to_owned());
+                    self.fault(param, T::refusal(value), invalid.reason().to_owned());
                     None
                 }
             },
@@ -142,7 +148,10 @@ from_text!(
     ConfirmationMethod,
     Country,
     Currency,
+    CustomerId,
     Email,
+    EsimOrderId,
+    EsimPackageId,
     FeeBearer,
     IntentId,
     MerchantReference,

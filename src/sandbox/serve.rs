@@ -8,7 +8,7 @@ use super::keys::Keys;
 use super::mount::{self, refuse};
 use super::pages::{self, Pages};
 use super::problem::Problem;
-use super::rules::Fees;
+use super::rules::{EsimPackages, Fees};
 use super::store::{Claim, Location, Store, Unavailable};
 use super::tenant::{Clock, Tenant, on};
 use super::tokens::{self, InstanceKey};
@@ -230,6 +230,7 @@ async fn open(config: Config) -> Result<(House, Claim, TcpListener, Router), Sta
         store,
         merchants,
         fees: Fees::standard(),
+        esim_packages: EsimPackages::standard(),
         instance_key: InstanceKey::new(&keys.instance),
         public_origin,
         public_methods: config.public_methods,

@@ -1,7 +1,7 @@
 //! Everything that is drawn, digested or derived: ids, tokens, fingerprints, client secrets.
 
 use crate::encoding::{base62, hex};
-use crate::values::{ClientSecret, IntentId, Secret};
+use crate::values::{ClientSecret, EsimOrderId, IntentId, Secret};
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -62,11 +62,32 @@ impl InstanceKey {
         Secret::new(base62(&code, 43))
     }
 
+    /// The n-th eSIM of an order: its card number, and what a phone installs it with. Both are made up, and are the same
+    /// whenever they are asked for.
+    pub(super) fn esim(&self, order: &EsimOrderId, number: u8) -> (String, Secret) {
+        let mut mac = self.0.clone();
+        mac.update(format!("esim:{number}:{order}").as_bytes());
+        let code: [u8; 32] = mac.finalize().into_bytes().into();
+        let (card, matching) = code.split_at(16);
+        let digits = card.iter().fold(0_u64, |sum, byte| (sum * 256 + u64::from(*byte)) % 10_u64.pow(13));
+        // 89 is telecommunication, and 999 the code of no country.
+        let iccid = with_check_digit(format!("89999{digits:013}"));
+        (iccid, Secret::new(format!("LPA:1$esim.guichet.invalid${}", hex(matching).to_uppercase())))
+    }
+
     /// The intent that a text is the client secret of.
     pub(super) fn intent_of(&self, text: &str) -> Option<IntentId> {
         let id = IntentId::new(text.split_once("_secret_")?.0).ok()?;
         same(self.client_secret(&id).expose(), text).then_some(id)
     }
+}
+
+/// A card's number with its last digit, by which a mistyped one is found (Luhn's, as ISO/IEC 7812-1 has it).
+fn with_check_digit(number: String) -> String {
+    let doubled = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
+    let digits = number.bytes().rev().map(|byte| u32::from(byte - b'0')).enumerate();
+    let sum: u32 = digits.map(|(place, digit)| if place % 2 == 0 { doubled(digit) } else { digit }).sum();
+    format!("{number}{}", (10 - sum % 10) % 10)
 }
 
 fn random<const N: usize>() -> [u8; N] {
@@ -90,5 +111,17 @@ mod tests {
         assert_eq!(key.intent_of(&forged), None);
         assert_eq!(InstanceKey::new(&Secret::new("l")).intent_of(secret.expose()), None);
         assert_eq!(secret.expose().len(), id.as_str().len() + "_secret_".len() + 43);
+    }
+
+    #[test]
+    fn an_esim_is_the_same_whenever_it_is_asked_for_and_no_other_is() {
+        let key = InstanceKey::new(&Secret::new("k"));
+        let order = EsimOrderId::new("eso_1").unwrap();
+        let (iccid, code) = key.esim(&order, 1);
+        assert_eq!(key.esim(&order, 1), (iccid.clone(), code.clone()));
+        assert_ne!(key.esim(&order, 2).0, iccid);
+        assert!(iccid.starts_with("89999") && iccid.len() == 19, "{iccid}");
+        assert!(code.expose().starts_with("LPA:1$esim.guichet.invalid$") && code.expose().len() == 27 + 32);
+        assert_eq!(with_check_digit("7992739871".into()), "79927398713");
     }
 }

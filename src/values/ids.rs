@@ -14,6 +14,18 @@ text_value! {
     PaymentRef, present
 }
 text_value! {
+    /// The identifier of a customer.
+    CustomerId, present
+}
+text_value! {
+    /// The identifier of an eSIM data package.
+    EsimPackageId, present
+}
+text_value! {
+    /// The identifier of an eSIM order.
+    EsimOrderId, present
+}
+text_value! {
     /// The identifier of a plan.
     PlanId, present
 }

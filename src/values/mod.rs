@@ -10,6 +10,7 @@ mod ids;
 mod moment;
 mod money;
 mod page;
+mod quantity;
 mod secrets;
 mod words;
 
@@ -20,17 +21,19 @@ pub(crate) use address::{is_loopback, service_root};
 pub use contact::{Country, Email, Phone};
 pub use figure::Figure;
 pub use ids::{
-    IntentId, MerchantReference, MethodCode, MethodId, PaymentRef, PlanCode, PlanId, PlanKey, SubscriptionId,
+    CustomerId, EsimOrderId, EsimPackageId, IntentId, MerchantReference, MethodCode, MethodId, PaymentRef, PlanCode,
+    PlanId, PlanKey, SubscriptionId,
 };
 pub use moment::Moment;
 pub use money::{Amount, Currency};
 pub(crate) use money::{digits, number};
 pub use page::PageLimit;
+pub use quantity::EsimQuantity;
 pub(crate) use secrets::any_part_is_a_secret_key;
 pub use secrets::{CheckoutUrl, ClientSecret, Secret, SessionToken, looks_like_a_secret_key};
 pub use words::{
-    BillingCycle, CardType, ConfirmationMethod, FeeBearer, IntentStatus, RETURN_NONCE_LENGTH, RETURN_PARAMETER,
-    SubscriptionStatus,
+    BillingCycle, CardType, ConfirmationMethod, EsimOrderStatus, FeeBearer, IntentStatus, RETURN_NONCE_LENGTH,
+    RETURN_PARAMETER, SubscriptionStatus,
 };
 
 use std::fmt;

@@ -205,3 +205,44 @@ impl fmt::Display for SubscriptionStatus {
         f.write_str(self.as_str())
     }
 }
+
+/// Where an eSIM order stands (decisions). A word of the service that is not known here is kept as it is.
+#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq)]
+#[serde(from = "String")]
+#[non_exhaustive]
+pub enum EsimOrderStatus {
+    /// Nobody has paid it yet.
+    PendingPayment,
+    /// Paid, and its eSIMs are there. Final.
+    Fulfilled,
+    /// A word of the service that this version does not know.
+    Unknown(String),
+}
+
+impl EsimOrderStatus {
+    /// The word of the decisions.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::PendingPayment => "pending_payment",
+            Self::Fulfilled => "fulfilled",
+            Self::Unknown(word) => word,
+        }
+    }
+}
+
+impl From<String> for EsimOrderStatus {
+    fn from(word: String) -> Self {
+        match word.as_str() {
+            "pending_payment" => Self::PendingPayment,
+            "fulfilled" => Self::Fulfilled,
+            _ => Self::Unknown(word),
+        }
+    }
+}
+
+impl fmt::Display for EsimOrderStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

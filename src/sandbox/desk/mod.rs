@@ -1,6 +1,8 @@
 //! What the service does with an operation: load, rule, save; and rule again where someone was faster.
 
 mod billing;
+mod customers;
+mod esim;
 mod intents;
 mod merchants;
 mod methods;
@@ -13,7 +15,7 @@ pub(super) use merchants::{Merchant, Merchants};
 
 use super::admit::Caller;
 use super::problem::Problem;
-use super::rules::Fees;
+use super::rules::{EsimPackages, Fees};
 use super::store::Store;
 use super::tokens::InstanceKey;
 use crate::protocol::Operation;
@@ -25,6 +27,7 @@ pub(super) struct Desk {
     pub(super) store: Store,
     pub(super) merchants: Merchants,
     pub(super) fees: Fees,
+    pub(super) esim_packages: EsimPackages,
     pub(super) instance_key: InstanceKey,
     /// The origin under which customers reach the hosted page.
     pub(super) public_origin: String,
@@ -64,7 +67,7 @@ fn to_read(limit: PageLimit) -> i64 {
 }
 
 impl Page {
-    /// Cuts the entry off that was read to know whether more come.
+    /// Cuts off the entry that was read to know whether more come.
     fn cut<T>(entries: &mut Vec<T>, limit: PageLimit, id: impl Fn(&T) -> String) -> Self {
         let most = usize::from(limit.entries());
         let more = entries.len() > most;

@@ -3,8 +3,12 @@
 //! Secrets are `Serialize` nowhere: what a reply carries of them is exposed here, and only here.
 
 mod billing;
+mod customers;
+mod esim;
 
 pub(super) use billing::{plan, subscription};
+pub(super) use customers::customer;
+pub(super) use esim::{esim_order, esim_package};
 
 use super::rules::{Fees, Intent, ListedMethod, NextAction, PayingWith, Session};
 use super::tokens::InstanceKey;

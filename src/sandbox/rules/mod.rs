@@ -1,11 +1,13 @@
 //! What happens: pure functions of a state, an event and now. No clock, no store, no socket.
 
 pub(super) mod billing;
+mod esim;
 mod fees;
 mod instruments;
 mod intent;
 mod session;
 
+pub(super) use esim::{EsimOrder, EsimPackage, EsimPackages, Fulfilment};
 pub(super) use fees::{FeeProblem, Fees, Method as ListedMethod};
 pub(super) use instruments::{Behaviour, Decline, PayingWith, read_instrument};
 pub(super) use intent::{Cancellation, Conflict, Intent, Life, NextAction, Status, Terms};

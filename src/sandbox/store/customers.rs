@@ -1,8 +1,11 @@
 //! Customers: made by paying, or by subscribing.
 
+use super::Unavailable;
 use super::insert::{Insert, Statement};
-use crate::values::Moment;
-use sqlx::SqliteConnection;
+use super::lists::{After, newest_first, rows_after};
+use crate::values::{CustomerId, Moment};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row, SqliteConnection, SqlitePool};
 
 /// A customer, made with the first intent or subscription that names their e-mail or phone.
 #[derive(Clone, Debug)]
@@ -53,4 +56,45 @@ impl CustomerWrites {
         };
         self.0.run(connection, customers, bind).await.map(drop)
     }
+}
+
+pub(super) async fn by_id(
+    readers: &SqlitePool,
+    merchant: &str,
+    id: &CustomerId,
+) -> Result<Option<Customer>, Unavailable> {
+    let row = sqlx::query(
+        "SELECT id, merchant, contact, firstname, lastname, email, phone, created_at FROM customers \
+         WHERE merchant = $1 AND id = $2",
+    )
+    .bind(merchant)
+    .bind(id.as_str())
+    .fetch_optional(readers)
+    .await?;
+    row.as_ref().map(read).transpose()
+}
+
+pub(super) async fn of_merchant(
+    readers: &SqlitePool,
+    merchant: &str,
+    after: After<'_>,
+    limit: i64,
+) -> Result<Vec<Customer>, Unavailable> {
+    let text = newest_first!(
+        "id, merchant, contact, firstname, lastname, email, phone, created_at FROM customers WHERE merchant = $1"
+    );
+    rows_after(readers, text, merchant, after, limit).await?.iter().map(read).collect()
+}
+
+fn read(row: &SqliteRow) -> Result<Customer, Unavailable> {
+    Ok(Customer {
+        id: row.try_get("id")?,
+        merchant: row.try_get("merchant")?,
+        contact: row.try_get("contact")?,
+        firstname: row.try_get("firstname")?,
+        lastname: row.try_get("lastname")?,
+        email: row.try_get("email")?,
+        phone: row.try_get("phone")?,
+        created_at: Moment::from_unix(row.try_get("created_at")?),
+    })
 }

@@ -4,7 +4,7 @@ use super::Unavailable;
 use super::insert::{Insert, Statement};
 use super::lists::{After, newest_first, rows_after};
 use crate::sandbox::rules::{Intent, Terms};
-use crate::values::{IntentId, Moment};
+use crate::values::{EsimOrderId, IntentId, Moment};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
@@ -24,6 +24,7 @@ impl IntentWrites {
             "created_at",
             "expires_at",
             "version",
+            "esim_order",
         ];
         Self(Insert::new("intents", &columns))
     }
@@ -46,6 +47,7 @@ impl IntentWrites {
                 .bind(intent.created_at.unix())
                 .bind(intent.expires_at.unix())
                 .bind(intent.version)
+                .bind(intent.terms.esim_order())
         };
         let made = self.0.run(connection, rows, bind).await?;
         if made == rows.len() as u64 { Ok(Vec::new()) } else { absent(connection, rows).await }
@@ -114,6 +116,23 @@ pub(super) async fn of_merchant(
         "id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents WHERE merchant = $1"
     );
     rows_after(readers, text, merchant, after, limit).await?.iter().map(read).collect()
+}
+
+/// A merchant's intents that name this eSIM order as what they pay, the first made first.
+pub(super) async fn of_esim_order(
+    readers: &SqlitePool,
+    merchant: &str,
+    order: &EsimOrderId,
+) -> Result<Vec<Intent>, Unavailable> {
+    let rows = sqlx::query(
+        "SELECT id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents \
+         WHERE merchant = $1 AND esim_order = $2 ORDER BY created_at, id",
+    )
+    .bind(merchant)
+    .bind(order.as_str())
+    .fetch_all(readers)
+    .await?;
+    rows.iter().map(read).collect()
 }
 
 fn read(row: &SqliteRow) -> Result<Intent, Unavailable> {

@@ -4,6 +4,7 @@
 //! says so (`synchronous=FULL`). Readers have connections of their own.
 
 mod customers;
+mod esim;
 mod insert;
 mod intents;
 mod lists;
@@ -21,8 +22,8 @@ pub(super) use open::{Claim, Location};
 pub(super) use subscriptions::{Billed, Happening};
 
 use super::rules::billing::{Plan, Subscription};
-use super::rules::{Intent, Session};
-use crate::values::{IntentId, Moment, PlanId, PlanKey, SubscriptionId};
+use super::rules::{EsimOrder, Fulfilment, Intent, Session};
+use crate::values::{CustomerId, EsimOrderId, IntentId, Moment, PlanId, PlanKey, SubscriptionId};
 use sqlx::SqlitePool;
 use writer::{Write, Writer};
 
@@ -88,6 +89,16 @@ impl Store {
     /// has stored another of one since this was read, which is left out.
     pub(super) async fn save_billed(&self, billed: Vec<Billed>) -> Result<bool, Unavailable> {
         self.writer.write(Write::SaveBilled(billed)).await
+    }
+
+    /// Stores an eSIM order.
+    pub(super) async fn add_esim_order(&self, order: EsimOrder) -> Result<bool, Unavailable> {
+        self.writer.write(Write::AddEsimOrder(Box::new(order))).await
+    }
+
+    /// Stores by which payment an eSIM order was fulfilled; `false` when that is known already.
+    pub(super) async fn fulfil(&self, order: EsimOrderId, fulfilment: Fulfilment) -> Result<bool, Unavailable> {
+        self.writer.write(Write::Fulfil { order, fulfilment }).await
     }
 
     /// Stores a session.
@@ -172,6 +183,35 @@ impl Store {
         id: &SubscriptionId,
     ) -> Result<Option<Subscription>, Unavailable> {
         subscriptions::by_id(&self.readers, merchant, id).await
+    }
+
+    /// A merchant's intents that name this eSIM order as what they pay, the first made first.
+    pub(super) async fn intents_of_esim_order(
+        &self,
+        merchant: &str,
+        order: &EsimOrderId,
+    ) -> Result<Vec<Intent>, Unavailable> {
+        intents::of_esim_order(&self.readers, merchant, order).await
+    }
+
+    /// A merchant's eSIM order by its id.
+    pub(super) async fn esim_order(&self, merchant: &str, id: &EsimOrderId) -> Result<Option<EsimOrder>, Unavailable> {
+        esim::by_id(&self.readers, merchant, id).await
+    }
+
+    /// A merchant's customer by their id.
+    pub(super) async fn customer(&self, merchant: &str, id: &CustomerId) -> Result<Option<Customer>, Unavailable> {
+        customers::by_id(&self.readers, merchant, id).await
+    }
+
+    /// A merchant's customers, the newest first, after this place.
+    pub(super) async fn customers(
+        &self,
+        merchant: &str,
+        after: After<'_>,
+        limit: i64,
+    ) -> Result<Vec<Customer>, Unavailable> {
+        customers::of_merchant(&self.readers, merchant, after, limit).await
     }
 
     /// A merchant's subscriptions, the newest first, after this place.

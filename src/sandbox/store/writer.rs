@@ -6,14 +6,15 @@
 
 use super::Unavailable;
 use super::customers::{Customer, CustomerWrites};
+use super::esim;
 use super::intents::{self, IntentWrites};
 use super::merchants::{self, MerchantRow};
 use super::plans;
 use super::sessions::{self, SessionWrites};
 use super::subscriptions::{self, Billed};
 use crate::sandbox::rules::billing::Plan;
-use crate::sandbox::rules::{Intent, Session};
-use crate::values::{Moment, PlanId};
+use crate::sandbox::rules::{EsimOrder, Fulfilment, Intent, Session};
+use crate::values::{EsimOrderId, Moment, PlanId};
 use sqlx::{SqliteConnection, SqlitePool};
 use std::sync::Mutex;
 use tokio::sync::{mpsc, oneshot};
@@ -24,6 +25,7 @@ const GROUP: usize = 256;
 
 /// One write.
 pub(super) enum Write {
+    AddEsimOrder(Box<EsimOrder>),
     AddIntent(Box<(Intent, Customer)>),
     AddMerchant(MerchantRow),
     AddPlan(Box<Plan>),
@@ -31,6 +33,7 @@ pub(super) enum Write {
     AdvanceClock { merchant: String, seconds: i64 },
     ChangeKey { merchant: String, key_fingerprint: String },
     DeactivatePlan { id: PlanId },
+    Fulfil { order: EsimOrderId, fulfilment: Fulfilment },
     Reset { merchant: String },
     RevokeSession { fingerprint: String, at: Moment },
     SaveBilled(Vec<Billed>),
@@ -157,6 +160,10 @@ async fn write_all(
                         effects[place] = false;
                     }
                 }
+            }
+            Write::AddEsimOrder(order) => effects[place] = esim::add(connection, &order).await?,
+            Write::Fulfil { order, fulfilment } => {
+                effects[place] = esim::fulfil(connection, &order, &fulfilment).await?;
             }
             Write::SaveIntent(intent) => effects[place] = intents::save(connection, &intent).await?,
             Write::RevokeSession { fingerprint, at } => {

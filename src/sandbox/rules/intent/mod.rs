@@ -112,6 +112,16 @@ impl Terms {
         serde_json::from_str(body)
     }
 
+    /// The eSIM order that its metadata says it pays.
+    pub(in crate::sandbox) fn esim_order(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Metadata {
+            esim_order_id: String,
+        }
+        let metadata = self.metadata.as_deref()?;
+        serde_json::from_str(metadata.get()).ok().map(|Metadata { esim_order_id }| esim_order_id)
+    }
+
     /// Whether attaching a method is the charge.
     fn charges_on_attach(&self) -> bool {
         self.confirmation_method == ConfirmationMethod::Automatic || self.confirm

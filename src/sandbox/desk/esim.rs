@@ -1,0 +1,82 @@
+//! eSIM packages, and the orders of them that payments fulfil.
+
+use super::{Desk, Done, Handle, Merchant};
+use crate::operations::{CreateEsimOrder, ListEsimPackages, ReadEsimOrder};
+use crate::sandbox::admit::Caller;
+use crate::sandbox::problem::Problem;
+use crate::sandbox::replies;
+use crate::sandbox::rules::EsimOrder;
+use crate::sandbox::tokens;
+use crate::values::EsimOrderId;
+
+impl Handle<ListEsimPackages> for Desk {
+    async fn handle(&self, _: Caller, operation: ListEsimPackages) -> Result<Done, Problem> {
+        let packages = self.esim_packages.all();
+        let begin = match &operation.starting_after {
+            None => 0,
+            Some(id) => {
+                let place = packages.iter().position(|package| package.id == *id);
+                place.ok_or_else(|| Problem::missing("eSIM package to start after"))? + 1
+            }
+        };
+        let limit = operation.limit.unwrap_or_default();
+        let packages = packages[begin..].iter().take(usize::from(limit.entries()) + 1).collect();
+        Ok(Done::list(packages, limit, |package| package.id.to_string(), replies::esim_package))
+    }
+}
+
+impl Handle<CreateEsimOrder> for Desk {
+    async fn handle(&self, caller: Caller, operation: CreateEsimOrder) -> Result<Done, Problem> {
+        let merchant = caller.merchant()?;
+        let order = self.new_esim_order(merchant, &operation)?;
+        self.store.add_esim_order(order.clone()).await?;
+        Ok(Done::created(replies::esim_order(&order, &self.instance_key)))
+    }
+}
+
+impl Handle<ReadEsimOrder> for Desk {
+    async fn handle(&self, caller: Caller, operation: ReadEsimOrder) -> Result<Done, Problem> {
+        let order = self.esim_order_of(caller.merchant()?, &operation.id).await?;
+        Ok(Done::ok(replies::esim_order(&order, &self.instance_key)))
+    }
+}
+
+impl Desk {
+    fn new_esim_order(&self, merchant: &Merchant, operation: &CreateEsimOrder) -> Result<EsimOrder, Problem> {
+        let package = self.esim_packages.by_id(&operation.package_id);
+        let package = package.ok_or_else(|| Problem::missing("eSIM package"))?;
+        if !package.active {
+            let message = "This eSIM package is no longer sold. List the packages, and take one that is active.";
+            return Err(Problem::field("package_id", "parameter_invalid", message));
+        }
+        let quantity = operation.quantity.number();
+        Ok(EsimOrder {
+            id: EsimOrderId::new(tokens::id("eso_")).map_err(|error| Problem::internal(&error))?,
+            merchant: merchant.id.clone(),
+            package: package.id.clone(),
+            quantity,
+            amount: package.amount.saturating_mul(quantity.into()),
+            currency: package.currency.clone(),
+            created_at: merchant.now(),
+            fulfilment: None,
+        })
+    }
+
+    /// A merchant's order as it stands now. Once it was seen to be paid, by which payment is stored before anyone hears
+    /// of it: it never changes, whoever pays it again.
+    async fn esim_order_of(&self, merchant: &Merchant, id: &EsimOrderId) -> Result<EsimOrder, Problem> {
+        loop {
+            let order = self.store.esim_order(&merchant.id, id).await?;
+            let order = order.ok_or_else(|| Problem::missing("eSIM order"))?;
+            if order.fulfilment.is_some() {
+                return Ok(order);
+            }
+            let now = merchant.now();
+            let intents = self.store.intents_of_esim_order(&merchant.id, id).await?;
+            let intents: Vec<_> = intents.into_iter().map(|intent| intent.at(now)).collect();
+            let Some(fulfilment) = order.fulfilled_by(&intents) else { return Ok(order) };
+            // Where someone else was faster, theirs stands: either way it is read again.
+            self.store.fulfil(order.id, fulfilment).await?;
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! eSIM packages, from a table, and orders: each is fulfilled by the first payment that is made for it, and once.
+
+use super::{Intent, Status};
+use crate::values::{Currency, EsimOrderId, EsimPackageId, IntentId, Moment};
+use serde::Deserialize;
+
+/// The table of packages.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::sandbox) struct EsimPackages {
+    packages: Vec<EsimPackage>,
+}
+
+/// One package.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::sandbox) struct EsimPackage {
+    pub(in crate::sandbox) id: EsimPackageId,
+    pub(in crate::sandbox) name: String,
+    /// None where its data is unlimited.
+    pub(in crate::sandbox) data_mb: Option<u64>,
+    pub(in crate::sandbox) validity_days: u32,
+    pub(in crate::sandbox) amount: u64,
+    pub(in crate::sandbox) currency: Currency,
+    pub(in crate::sandbox) supported_countries: Vec<String>,
+    pub(in crate::sandbox) network: String,
+    pub(in crate::sandbox) active: bool,
+}
+
+/// An eSIM order, as it is stored.
+#[derive(Clone, Debug)]
+pub(in crate::sandbox) struct EsimOrder {
+    pub(in crate::sandbox) id: EsimOrderId,
+    pub(in crate::sandbox) merchant: String,
+    pub(in crate::sandbox) package: EsimPackageId,
+    pub(in crate::sandbox) quantity: u8,
+    /// What all of it costs, as it was when it was ordered.
+    pub(in crate::sandbox) amount: u64,
+    pub(in crate::sandbox) currency: Currency,
+    pub(in crate::sandbox) created_at: Moment,
+    pub(in crate::sandbox) fulfilment: Option<Fulfilment>,
+}
+
+/// How an order was fulfilled. Final.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(in crate::sandbox) struct Fulfilment {
+    pub(in crate::sandbox) paid_by: IntentId,
+    /// When that payment succeeded.
+    pub(in crate::sandbox) at: Moment,
+}
+
+impl EsimPackages {
+    /// The table that comes with the sandbox.
+    pub(in crate::sandbox) fn standard() -> Self {
+        toml::from_str(include_str!("../esim.toml")).expect("the table that comes with the sandbox is read by a test")
+    }
+
+    /// All of them, in the table's order.
+    pub(in crate::sandbox) fn all(&self) -> &[EsimPackage] {
+        &self.packages
+    }
+
+    /// A package by its id.
+    pub(in crate::sandbox) fn by_id(&self, id: &EsimPackageId) -> Option<&EsimPackage> {
+        self.packages.iter().find(|package| package.id == *id)
+    }
+}
+
+impl EsimOrder {
+    /// How an order that waits for its payment is fulfilled: by the first of its merchant's intents that name it which
+    /// has succeeded, of exactly its amount and currency. A payment of anything else pays for something else.
+    pub(in crate::sandbox) fn fulfilled_by(&self, intents: &[Intent]) -> Option<Fulfilment> {
+        let pays = |intent: &&Intent| {
+            let terms = &intent.terms;
+            intent.merchant == self.merchant
+                && terms.esim_order().as_deref() == Some(self.id.as_str())
+                && (terms.amount.units(), &terms.currency) == (self.amount, &self.currency)
+        };
+        let paid = |intent: &Intent| {
+            let (at, _) = intent.life.passages.iter().find(|(_, status)| *status == Status::Succeeded)?;
+            Some(Fulfilment { paid_by: intent.id.clone(), at: Moment::from_unix(*at) })
+        };
+        intents.iter().filter(pays).filter_map(paid).min_by_key(|fulfilment| fulfilment.at)
+    }
+}

@@ -1,0 +1,78 @@
+//! eSIM orders.
+
+use super::Unavailable;
+use crate::sandbox::rules::{EsimOrder, Fulfilment};
+use crate::values::{Currency, EsimOrderId, EsimPackageId, IntentId, Moment};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row, SqliteConnection, SqlitePool};
+
+pub(super) async fn add(connection: &mut SqliteConnection, order: &EsimOrder) -> Result<bool, sqlx::Error> {
+    let text = "INSERT INTO esim_orders (id, merchant, package, quantity, amount, currency, created_at) \
+                VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING";
+    let added = sqlx::query(text)
+        .bind(order.id.as_str())
+        .bind(&order.merchant)
+        .bind(order.package.as_str())
+        .bind(i64::from(order.quantity))
+        .bind(i64::try_from(order.amount).unwrap_or(i64::MAX))
+        .bind(order.currency.as_str())
+        .bind(order.created_at.unix())
+        .execute(connection)
+        .await?;
+    Ok(added.rows_affected() == 1)
+}
+
+/// Stores by which payment an order was fulfilled; one that was keeps what it has.
+pub(super) async fn fulfil(
+    connection: &mut SqliteConnection,
+    order: &EsimOrderId,
+    fulfilment: &Fulfilment,
+) -> Result<bool, sqlx::Error> {
+    let text = "UPDATE esim_orders SET paid_by = $1, fulfilled_at = $2 WHERE id = $3 AND paid_by IS NULL";
+    let fulfilled = sqlx::query(text)
+        .bind(fulfilment.paid_by.as_str())
+        .bind(fulfilment.at.unix())
+        .bind(order.as_str())
+        .execute(connection)
+        .await?;
+    Ok(fulfilled.rows_affected() == 1)
+}
+
+pub(super) async fn by_id(
+    readers: &SqlitePool,
+    merchant: &str,
+    id: &EsimOrderId,
+) -> Result<Option<EsimOrder>, Unavailable> {
+    let row = sqlx::query(
+        "SELECT id, merchant, package, quantity, amount, currency, created_at, paid_by, fulfilled_at FROM esim_orders \
+         WHERE merchant = $1 AND id = $2",
+    )
+    .bind(merchant)
+    .bind(id.as_str())
+    .fetch_optional(readers)
+    .await?;
+    row.as_ref().map(read).transpose()
+}
+
+fn read(row: &SqliteRow) -> Result<EsimOrder, Unavailable> {
+    let unreadable = |what: &str| Unavailable(format!("an eSIM order's {what} cannot be read"));
+    let paid_by: Option<String> = row.try_get("paid_by")?;
+    let at: Option<i64> = row.try_get("fulfilled_at")?;
+    let fulfilment = match paid_by.zip(at) {
+        None => None,
+        Some((paid_by, at)) => Some(Fulfilment {
+            paid_by: IntentId::new(paid_by).map_err(|_| unreadable("payment"))?,
+            at: Moment::from_unix(at),
+        }),
+    };
+    Ok(EsimOrder {
+        id: EsimOrderId::new(row.try_get::<String, _>("id")?).map_err(|_| unreadable("id"))?,
+        merchant: row.try_get("merchant")?,
+        package: EsimPackageId::new(row.try_get::<String, _>("package")?).map_err(|_| unreadable("package"))?,
+        quantity: u8::try_from(row.try_get::<i64, _>("quantity")?).map_err(|_| unreadable("quantity"))?,
+        amount: u64::try_from(row.try_get::<i64, _>("amount")?).map_err(|_| unreadable("amount"))?,
+        currency: Currency::new(row.try_get::<String, _>("currency")?).map_err(|_| unreadable("currency"))?,
+        created_at: Moment::from_unix(row.try_get("created_at")?),
+        fulfilment,
+    })
+}
