@@ -11,6 +11,10 @@ mod lists;
 mod http;
 
 #[cfg(feature = "sandbox")]
+#[path = "native/operations.rs"]
+mod operations;
+
+#[cfg(feature = "sandbox")]
 #[path = "native/sessions.rs"]
 mod sessions;
 

@@ -1,6 +1,6 @@
 //! What the shop sells, and to whom. Nobody here is real.
 
-use crate::values::Email;
+use crate::values::{BillingCycle, Email};
 use serde::Serialize;
 
 /// A pair of shoes.
@@ -25,6 +25,21 @@ pub(super) struct Customer {
     pub firstname: &'static str,
     #[serde(skip)]
     pub lastname: &'static str,
+    /// What a subscription is paid with: a phone of the sandbox that pays at once.
+    #[serde(skip)]
+    pub phone: &'static str,
+}
+
+/// What a customer may subscribe to.
+#[derive(Serialize)]
+pub(super) struct Plan {
+    pub code: &'static str,
+    pub name: &'static str,
+    #[serde(serialize_with = "as_text")]
+    pub amount: u64,
+    pub currency: &'static str,
+    pub billing_cycle: BillingCycle,
+    pub trial_days: u32,
 }
 
 /// What the shop is called: it is also the merchant's name in a sandbox that the shop brings.
@@ -65,6 +80,25 @@ pub(super) const CUSTOMERS: [Customer; 3] = [
     customer("fatou", "Fatou Sali", "fatou@example.com", "Fatou", "Sali"),
 ];
 
+pub(super) const PLANS: [Plan; 2] = [
+    Plan {
+        code: "care-monthly",
+        name: "Shoe care",
+        amount: 3_500,
+        currency: CURRENCY,
+        billing_cycle: BillingCycle::Monthly,
+        trial_days: 0,
+    },
+    Plan {
+        code: "club-yearly",
+        name: "Pas à Pas club",
+        amount: 30_000,
+        currency: CURRENCY,
+        billing_cycle: BillingCycle::Yearly,
+        trial_days: 14,
+    },
+];
+
 impl Product {
     pub fn of(sku: &str) -> Option<&'static Self> {
         const ALL: &[Product] = &PRODUCTS;
@@ -101,7 +135,7 @@ const fn customer(
     firstname: &'static str,
     lastname: &'static str,
 ) -> Customer {
-    Customer { id, name, email, firstname, lastname }
+    Customer { id, name, email, firstname, lastname, phone: "237670000000" }
 }
 
 /// Amounts travel as text, in the smallest unit.

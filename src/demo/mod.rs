@@ -19,6 +19,7 @@ mod pages;
 mod seller;
 mod server;
 mod settler;
+mod subscriptions;
 
 pub use catalogue::SHOP_NAME;
 pub use server::{Shop, ShopConfig, StartError};

@@ -4,7 +4,8 @@ use super::orders::Orders;
 use super::pages;
 use super::seller::Seller;
 use super::settler::keep_settling;
-use crate::native::{Client, Routes, SecretKey, Sessions, same_origin};
+use super::subscriptions::Subscriptions;
+use crate::native::{Client, Routes, SecretKey, SessionGuard, Sessions, same_origin};
 use crate::package::Package;
 use crate::sandbox::Sandbox;
 use crate::values::service_root;
@@ -94,7 +95,8 @@ impl Shop {
         let url = format!("http://{address}");
 
         let seller = Seller { logins: Logins::new(pool.clone()), orders: Orders::new(pool.clone()) };
-        let sessions = Sessions::new(client.clone());
+        let guard = SessionGuard::new(client.clone());
+        let sessions = Sessions::new(client.clone()).guarded_by(guard.clone());
         let api = Api {
             seller: seller.clone(),
             sessions: sessions.clone(),
@@ -104,7 +106,10 @@ impl Shop {
         };
         let own_pages_only = axum::middleware::from_fn_with_state(Arc::<[String]>::from([]), same_origin::guard);
         let router = Router::new()
-            .nest("/api", api::router(api).layer(own_pages_only))
+            .nest(
+                "/api",
+                api::router(api).merge(Subscriptions::new(client.clone(), guard).router()).layer(own_pages_only),
+            )
             .nest("/guichet", Routes::new(client.clone(), seller.clone()).sessions(sessions).router())
             .merge(pages::router(&Package::find(package), &origin));
 

@@ -31,6 +31,14 @@ macro_rules! example {
     () => {
         "```
 # use guichet::{operations::CreatePaymentIntent as AnOrder, values as of, Client, SecretKey};
+# use guichet::operations::{CreatePlan as APlan, CreateSubscription as ASubscription, Instrument as AnInstrument};
+# fn gold() -> Result<APlan, of::Invalid> {
+#     Ok(APlan::new(\"Gold\", of::PlanCode::new(\"gold\")?, of::Amount::new(\"5000\")?, of::BillingCycle::Monthly))
+# }
+# fn of_awa() -> Result<ASubscription, of::Invalid> {
+#     let phone = AnInstrument::MobileMoney { phone: of::Phone::new(\"237670000000\")? };
+#     Ok(ASubscription::new(of::PlanCode::new(\"gold\")?, of::Email::new(\"awa@example.com\")?, \"Awa\", \"Ngono\", phone))
+# }
 # fn order(number: u32) -> Result<AnOrder, of::Invalid> {
 #     let reference = of::MerchantReference::new(format!(\"ORDER-{number}\"))?;
 #     Ok(AnOrder::new(reference, of::Amount::new(\"45000\")?, \"Shoes\", \"Awa\", \"Ngono\").email(of::Email::new(\"awa@example.com\")?))

@@ -191,6 +191,68 @@ async fn the_shops_pages_may_speak_to_the_shop_and_the_service_alone() {
 }
 
 #[tokio::test]
+async fn a_customer_pauses_resumes_and_ends_their_own_subscription_and_nobody_elses() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let (awa, paul) = (token(&shop, "awa").await, token(&shop, "paul").await);
+    let at = |path: &str| format!("{}/api/subscriptions{path}", shop.url());
+    let wish = r#"{"plan":"care-monthly"}"#;
+    assert_eq!(post(&at(""), &[], wish).await.json()["error"]["code"], "authentication_required");
+    let made = post(&at(""), &[&awa], wish).await;
+    assert_eq!((made.status, &made.json()["status"]), (201, &json!("active")), "{}", made.body);
+    let subscription = made.json();
+    let plan = json!({"code": "care-monthly", "name": "Shoe care", "amount": "3500", "currency": "XAF", "billing_cycle": "monthly"});
+    assert_eq!(subscription["plan"], plan);
+    assert_eq!(subscription["next_charge_at"], subscription["current_period_end"]);
+    let again = post(&at(""), &[&awa], wish).await;
+    assert_eq!((again.status, again.json()), (200, subscription.clone()), "a second click subscribes to nothing more");
+    assert_eq!(get(&at(""), &[&awa]).await.json(), json!({"subscriptions": [subscription]}));
+    assert_eq!(get(&at(""), &[&paul]).await.json(), json!({"subscriptions": []}));
+
+    let id = subscription["id"].as_str().expect("an identifier");
+    for verb in ["pause", "resume", "cancel"] {
+        let path = at(&format!("/{id}/{verb}"));
+        assert_eq!(post(&path, &[], "").await.status, 401, "{verb}");
+        let of_paul = post(&path, &[&paul], "").await;
+        assert_eq!((of_paul.status, &of_paul.json()["error"]["code"]), (404, &json!("resource_missing")), "{verb}");
+        let unknown = post(&at(&format!("/sub_nobody/{verb}")), &[&awa], "").await;
+        assert_eq!((unknown.status, unknown.json()["message"].clone()), (404, of_paul.json()["message"].clone()));
+    }
+    let later = post(&at(&format!("/{id}/pause")), &[&awa], r#"{"immediately":false}"#).await.json();
+    assert_eq!((&later["status"], &later["pause_at_period_end"]), (&json!("active"), &json!(true)));
+    let paused = post(&at(&format!("/{id}/pause")), &[&awa], "").await.json();
+    assert_eq!((&paused["status"], &paused["next_charge_at"]), (&json!("paused"), &Value::Null));
+    assert_eq!(post(&at(&format!("/{id}/resume")), &[&awa], "").await.json()["status"], "active");
+    let ending = post(&at(&format!("/{id}/cancel")), &[&awa], "").await.json();
+    assert_eq!((&ending["status"], &ending["cancel_at_period_end"]), (&json!("active"), &json!(true)));
+    let ended = post(&at(&format!("/{id}/cancel")), &[&awa], r#"{"immediately":true}"#).await.json();
+    assert_eq!(ended["status"], "canceled");
+    let too_late = post(&at(&format!("/{id}/resume")), &[&awa], "").await;
+    assert_eq!((too_late.status, &too_late.json()["error"]["code"]), (409, &json!("subscription_state")));
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_login_of_the_shop_has_one_session_token_which_ends_with_it() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let cookie = sign_in(&shop, "awa").await;
+    let session = format!("{}/guichet/session", shop.url());
+    let first = post(&session, &[&cookie], "").await.json();
+    assert_eq!(post(&session, &[&cookie], "").await.json(), first, "another tab gets the same");
+    let token = format!("Authorization: Bearer {}", first["session_token"].as_str().expect("a token"));
+    let subscriptions = format!("{}/api/subscriptions", shop.url());
+    assert_eq!(get(&subscriptions, &[&token]).await.status, 200);
+    post(&format!("{}/api/sign-out", shop.url()), &[&cookie], "{}").await;
+    let refused = get(&subscriptions, &[&token]).await;
+    assert_eq!((refused.status, &refused.json()["error"]["code"]), (401, &json!("session_revoked")));
+    assert_eq!(post(&session, &[&cookie], "").await.status, 401);
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
 async fn a_missing_package_and_a_taken_port_are_told_in_words() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let mut config = ShopConfig::for_tests(&sandbox);
@@ -226,6 +288,13 @@ async fn sign_in(shop: &Shop, customer: &str) -> String {
     let set = reply.header("set-cookie").expect("a cookie").to_owned();
     assert!(set.contains("HttpOnly") && set.contains("SameSite=Lax"), "{set}");
     reply.cookie().expect("a cookie")
+}
+
+/// The header with which a customer who has signed in comes to the shop's own API.
+async fn token(shop: &Shop, customer: &str) -> String {
+    let cookie = sign_in(shop, customer).await;
+    let session = post(&format!("{}/guichet/session", shop.url()), &[&cookie], "").await.json();
+    format!("Authorization: Bearer {}", session["session_token"].as_str().expect("a token"))
 }
 
 async fn place(shop: &Shop, cookie: &str) -> String {

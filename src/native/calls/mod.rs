@@ -2,6 +2,10 @@
 //!
 //! `tests/native/operations.rs` sends each of them to a sandbox.
 
+mod customers;
+mod esim;
 mod intents;
 mod methods;
+mod plans;
 mod sessions;
+mod subscriptions;

@@ -1,0 +1,202 @@
+//! The customers' own subscriptions: they come with their session token, and see and change what is theirs.
+//!
+//! This is how a merchant's own API is guarded: [`CustomerSession`] says who has come, the subscription says whose it is,
+//! and the secret key is used only where the two agree.
+
+use super::catalogue::{Customer, PLANS, Plan};
+use crate::native::{Client, CustomerSession, Refused, SessionGuard};
+use crate::operations::{
+    CancelSubscription, CreatePlan, CreateSubscription, Instrument, ListSubscriptions, PauseSubscription, Subscription,
+};
+use crate::values::{Amount, Invalid, Moment, Phone, PlanCode, SubscriptionId};
+use axum::body::Bytes;
+use axum::extract::{FromRef, Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+/// What the routes of subscriptions need.
+#[derive(Clone)]
+pub(super) struct Subscriptions {
+    client: Client,
+    guard: SessionGuard,
+    /// One customer subscribes at a time: a second click finds what the first has made.
+    subscribing: Arc<Mutex<()>>,
+}
+
+impl Subscriptions {
+    pub fn new(client: Client, guard: SessionGuard) -> Self {
+        Self { client, guard, subscribing: Arc::default() }
+    }
+
+    pub fn router(self) -> Router {
+        Router::new()
+            .route("/plans", get(plans))
+            .route("/subscriptions", get(list).post(subscribe))
+            .route("/subscriptions/{id}/pause", post(pause))
+            .route("/subscriptions/{id}/resume", post(resume))
+            .route("/subscriptions/{id}/cancel", post(cancel))
+            .with_state(self)
+    }
+
+    /// Every subscription of who has come, the newest first.
+    async fn of(&self, customer: &CustomerSession) -> Result<Vec<Subscription>, Refused> {
+        let mut all = self.client.all(ListSubscriptions::new());
+        let mut own = Vec::new();
+        while let Some(subscription) = all.next().await {
+            own.extend(Some(subscription?).filter(|subscription| is_of(subscription, customer)));
+        }
+        Ok(own)
+    }
+
+    /// The subscription of this identifier, where it is theirs. Another's does not exist for them.
+    async fn own(&self, id: String, customer: &CustomerSession) -> Result<SubscriptionId, Refused> {
+        let missing = || Refused::new(404, "resource_missing", "There is no such subscription.");
+        let id = SubscriptionId::new(id).map_err(|_| missing())?;
+        match self.client.read_subscription(&id).await {
+            Ok(subscription) if is_of(&subscription, customer) => Ok(id),
+            Ok(_) => Err(missing()),
+            Err(error) if error.status() == Some(404) => Err(missing()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// What the guard is found by, for the extractor of [`CustomerSession`].
+impl FromRef<Subscriptions> for SessionGuard {
+    fn from_ref(subscriptions: &Subscriptions) -> Self {
+        subscriptions.guard.clone()
+    }
+}
+
+fn is_of(subscription: &Subscription, customer: &CustomerSession) -> bool {
+    let owner = subscription.customer_email.as_deref();
+    owner.is_some_and(|owner| owner.eq_ignore_ascii_case(customer.customer_email.as_str()))
+}
+
+async fn plans() -> Response {
+    Json(json!({ "plans": PLANS })).into_response()
+}
+
+async fn list(State(shop): State<Subscriptions>, customer: CustomerSession) -> Result<Response, Refused> {
+    let own: Vec<Value> = shop.of(&customer).await?.iter().map(shown).collect();
+    Ok(fresh(json!({ "subscriptions": own })))
+}
+
+#[derive(Deserialize)]
+struct Wish {
+    plan: String,
+}
+
+/// Subscribes with the phone that the shop has on file: none is typed in a page of the shop.
+async fn subscribe(
+    State(shop): State<Subscriptions>,
+    customer: CustomerSession,
+    body: Bytes,
+) -> Result<Response, Refused> {
+    let wish: Wish = read(&body)?;
+    let unknown = || Refused::new(422, "plan_unknown", "The shop has no such plan.");
+    let plan = PLANS.iter().find(|plan| plan.code == wish.plan).ok_or_else(unknown)?;
+    let known = || Refused::new(422, "customer_unknown", "The shop does not know this customer.");
+    let buyer = Customer::with_email(&customer.customer_email).ok_or_else(known)?;
+
+    let _one_at_a_time = shop.subscribing.lock().await;
+    let runs = |subscription: &&Subscription| {
+        let code = subscription.plan.as_ref().and_then(|plan| plan.code.as_deref());
+        code == Some(plan.code) && subscription.status.as_str() != "canceled"
+    };
+    if let Some(running) = shop.of(&customer).await?.iter().find(runs) {
+        return Ok(fresh(shown(running)));
+    }
+    let (create_plan, create) = (create_plan(plan), create(plan, buyer, &customer));
+    match shop.client.create_plan(create_plan.map_err(Refused::broken)?).await {
+        Err(error) if error.code() != Some("plan_code_taken") => return Err(error.into()),
+        _ => {}
+    }
+    let made = shop.client.create_subscription(create.map_err(Refused::broken)?).await?;
+    Ok((StatusCode::CREATED, fresh(shown(&made))).into_response())
+}
+
+fn create_plan(plan: &Plan) -> Result<CreatePlan, Invalid> {
+    let (code, amount) = (PlanCode::new(plan.code)?, Amount::new(&plan.amount.to_string())?);
+    Ok(CreatePlan::new(plan.name, code, amount, plan.billing_cycle).trial_days(plan.trial_days))
+}
+
+fn create(plan: &Plan, buyer: &Customer, customer: &CustomerSession) -> Result<CreateSubscription, Invalid> {
+    let (code, email) = (PlanCode::new(plan.code)?, customer.customer_email.clone());
+    let phone = Instrument::MobileMoney { phone: Phone::new(buyer.phone)? };
+    Ok(CreateSubscription::new(code, email, buyer.firstname, buyer.lastname, phone))
+}
+
+/// When a change takes effect; where the page says nothing, the document's default.
+#[derive(Default, Deserialize)]
+struct When {
+    immediately: Option<bool>,
+}
+
+async fn pause(
+    State(shop): State<Subscriptions>,
+    customer: CustomerSession,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Result<Response, Refused> {
+    let mut pause = PauseSubscription::new(shop.own(id, &customer).await?);
+    if let Some(immediately) = read::<When>(&body)?.immediately {
+        pause = pause.immediately(immediately);
+    }
+    Ok(fresh(shown(&shop.client.pause_subscription(pause).await?)))
+}
+
+async fn resume(
+    State(shop): State<Subscriptions>,
+    customer: CustomerSession,
+    Path(id): Path<String>,
+) -> Result<Response, Refused> {
+    let id = shop.own(id, &customer).await?;
+    Ok(fresh(shown(&shop.client.resume_subscription(&id).await?)))
+}
+
+async fn cancel(
+    State(shop): State<Subscriptions>,
+    customer: CustomerSession,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Result<Response, Refused> {
+    let mut cancel = CancelSubscription::new(shop.own(id, &customer).await?);
+    if let Some(immediately) = read::<When>(&body)?.immediately {
+        cancel = cancel.immediately(immediately);
+    }
+    Ok(fresh(shown(&shop.client.cancel_subscription(cancel).await?)))
+}
+
+/// The body of a request; none counts as an empty object, as at the service.
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
+    let body = if body.is_empty() { b"{}" } else { body };
+    serde_json::from_slice(body)
+        .map_err(|_| Refused::new(400, "invalid_json", "The request's body is not what it should be."))
+}
+
+/// What a page is told of a subscription.
+fn shown(subscription: &Subscription) -> Value {
+    let moment = |moment: Option<Moment>| moment.map(|moment| moment.to_string());
+    let plan = subscription.plan.as_ref();
+    let amount = plan.and_then(|plan| plan.amount.as_ref()).map(|amount| amount.as_str());
+    json!({
+        "id": subscription.id, "status": subscription.status.as_str(),
+        "plan": plan.map(|plan| json!({
+            "code": plan.code, "name": plan.name, "amount": amount, "currency": plan.currency, "billing_cycle": plan.billing_cycle,
+        })),
+        "current_period_end": moment(subscription.current_period_end), "next_charge_at": moment(subscription.next_charge_at),
+        "pause_at_period_end": subscription.pause_at_period_end, "cancel_at_period_end": subscription.cancel_at_period_end,
+    })
+}
+
+fn fresh(body: Value) -> Response {
+    ([(header::CACHE_CONTROL, "no-store")], Json(body)).into_response()
+}
