@@ -2,9 +2,11 @@
 
 use super::setters;
 use crate::protocol::{Fields, FromField, Merchant, Operation, Served, Spec, lenient};
+#[cfg(feature = "sandbox")]
+use crate::values::Moment;
 use crate::values::{
     Amount, CheckoutUrl, ClientSecret, ConfirmationMethod, Currency, Email, FeeBearer, IntentId, IntentStatus, Invalid,
-    MerchantReference, PaymentRef, Phone, RedirectUrl, Secret,
+    MerchantReference, PaymentRef, Phone, RedirectUrl, Secret, number,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,6 +21,14 @@ use std::collections::BTreeMap;
 /// conflict (a decision). That is why this operation may be sent again when its answer was lost.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(
+    feature = "sandbox",
+    derive(schemars::JsonSchema),
+    schemars(extend("anyOf" = [
+        { "required": ["email"], "properties": { "email": { "type": "string" } } },
+        { "required": ["phone"], "properties": { "phone": { "type": "string" } } },
+    ]))
+)]
 pub struct CreatePaymentIntent {
     /// The customer's first name.
     pub firstname: String,
@@ -31,16 +41,20 @@ pub struct CreatePaymentIntent {
     /// How much, in the smallest unit.
     pub amount: Amount,
     /// In which currency.
+    #[cfg_attr(feature = "sandbox", schemars(default))]
     pub currency: Currency,
     /// What for, briefly: it shows on a statement or receipt.
     pub description: String,
     /// The merchant's unique name of this payment.
     pub merchant_reference: MerchantReference,
     /// Who bears the fee.
+    #[cfg_attr(feature = "sandbox", schemars(default))]
     pub fee_bearer: FeeBearer,
     /// Who confirms the payment.
+    #[cfg_attr(feature = "sandbox", schemars(default))]
     pub confirmation_method: ConfirmationMethod,
     /// Whether to confirm as soon as a method is attached.
+    #[cfg_attr(feature = "sandbox", schemars(default))]
     pub confirm: bool,
     /// What is bought.
     pub items: Option<Vec<Item>>,
@@ -49,8 +63,10 @@ pub struct CreatePaymentIntent {
     /// Free key-value pairs.
     pub metadata: Option<BTreeMap<String, Value>>,
     /// Whether to ask for a shipping address at checkout.
+    #[cfg_attr(feature = "sandbox", schemars(default))]
     pub collect_shipping_address: bool,
     /// The types of method that may pay, such as `card` and `mobile_money`; all when absent.
+    #[cfg_attr(feature = "sandbox", schemars(extend("contains" = { "enum": ["card", "mobile_money"] })))]
     pub payment_method_types: Option<Vec<String>>,
 }
 
@@ -162,14 +178,18 @@ impl Served for CreatePaymentIntent {
 /// One line of what is bought.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["name", "price", "currency", "quantity"])))]
 pub struct Item {
     /// Its name.
+    #[cfg_attr(feature = "sandbox", schemars(length(min = 1)))]
     pub name: String,
     /// The price of one, in the smallest unit.
+    #[cfg_attr(feature = "sandbox", schemars(with = "Price"))]
     pub price: u64,
     /// The currency of the price.
     pub currency: Currency,
     /// How many, at least 1.
+    #[cfg_attr(feature = "sandbox", schemars(range(min = 1, max = u64::MAX)))]
     pub quantity: u64,
 }
 
@@ -190,7 +210,7 @@ impl FromField for Item {
         let object = value.as_object().ok_or_else(shape)?;
         let name = object.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()).ok_or_else(shape)?;
         let price = match object.get("price") {
-            Some(Value::String(digits)) if digits.bytes().all(|b| b.is_ascii_digit()) => digits.parse().ok(),
+            Some(Value::String(digits)) => number(digits),
             Some(number) => number.as_u64(),
             None => None,
         };
@@ -207,14 +227,57 @@ impl FromField for Item {
     }
 }
 
+/// What a customer pays with, as far as it is shown.
+#[cfg(feature = "sandbox")]
+pub(super) struct PaidWith;
+
+#[cfg(feature = "sandbox")]
+crate::values::described! { PaidWith: schemars::json_schema!({
+    "oneOf": [
+        {
+            "type": "object",
+            "required": ["type", "brand", "last4"],
+            "properties": {
+                "type": { "const": "card" },
+                "brand": { "enum": ["visa", "mastercard"] },
+                "last4": { "type": "string", "pattern": "^[0-9]{4}$" },
+            },
+        },
+        {
+            "type": "object",
+            "required": ["type", "phone"],
+            "properties": {
+                "type": { "const": "mobile_money" },
+                "phone": { "type": "string", "description": "Its middle is hidden.", "pattern": r"^[0-9]{3}[0-9*]{4,12}$" },
+            },
+        },
+    ],
+}) }
+
+/// How the price of an item is written.
+#[cfg(feature = "sandbox")]
+struct Price;
+
+#[cfg(feature = "sandbox")]
+crate::values::described! { Price: schemars::json_schema!({
+    "anyOf": [
+        { "type": "integer", "minimum": 0, "maximum": u64::MAX },
+        { "type": "string", "pattern": "^[0-9]{1,18}$" },
+    ],
+}) }
+
 /// A payment intent, as the service sees it now.
 ///
 /// The fields below `metadata` are decisions: a real service may not send them.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["id", "object", "amount", "currency", "status", "client_secret", "payment_ref", "merchant_reference", "checkout_url", "customer", "metadata"])))]
 pub struct PaymentIntent {
     /// Its identifier.
     pub id: IntentId,
+    /// Always `payment_intent`.
+    #[serde(default, deserialize_with = "lenient")]
+    pub object: Option<String>,
     /// How much, in the smallest unit. A string, for precision.
     pub amount: String,
     /// In which currency.
@@ -251,6 +314,7 @@ pub struct PaymentIntent {
     pub confirmation_method: Option<String>,
     /// What the customer pays with: type and a masked phone, or brand and last four digits.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "Option<PaidWith>"))]
     pub payment_method: Option<Value>,
     /// What the customer has to do.
     #[serde(default, deserialize_with = "lenient")]
@@ -266,6 +330,7 @@ pub struct PaymentIntent {
     pub created_at: Option<i64>,
     /// When it expires.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "Moment"))]
     pub expires_at: Option<String>,
     /// Where the customer goes after paying.
     #[serde(default, deserialize_with = "lenient")]
@@ -273,11 +338,22 @@ pub struct PaymentIntent {
     /// What for.
     #[serde(default, deserialize_with = "lenient")]
     pub description: Option<String>,
+    /// What is bought.
+    #[serde(default, deserialize_with = "lenient")]
+    pub items: Option<Vec<Item>>,
+    /// The types of method that may pay; all when absent.
+    #[serde(default, deserialize_with = "lenient")]
+    pub payment_method_types: Option<Vec<String>>,
+    /// Why it was canceled: `requested_by_customer`, `requested_by_merchant`, `expired`, or a word that this version does
+    /// not know.
+    #[serde(default, deserialize_with = "lenient")]
+    pub cancellation_reason: Option<String>,
 }
 
 /// What the customer has to do before the payment goes on.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct NextAction {
     /// What it is: `otp`, `redirect`, `confirm`, or a word that this version does not know.
     #[serde(rename = "type")]
@@ -285,6 +361,7 @@ pub struct NextAction {
     /// Where a `redirect` leads: the page of the card's issuer. It carries a token, belongs to the customer's browser and
     /// no log, and prints as `***`.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(skip_serializing_if = "Option::is_none"))]
     pub url: Option<Secret>,
 }
 
@@ -292,6 +369,7 @@ pub struct NextAction {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["firstname", "lastname", "email"])))]
 pub struct IntentCustomer {
     /// First name.
     #[serde(deserialize_with = "lenient")]
@@ -307,6 +385,7 @@ pub struct IntentCustomer {
 /// Why an attempt was declined.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct LastPaymentError {
     /// The stable word: `insufficient_funds`.
     pub code: String,

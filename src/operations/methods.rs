@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 /// Who may ask: any credential, and nobody at all where the service allows it (a decision).
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct ListPaymentMethods {
     /// The country; the service's default is CM.
+    #[cfg_attr(feature = "sandbox", schemars(extend("default" = "CM")))]
     pub country_code: Option<Country>,
 }
 
@@ -47,16 +49,20 @@ impl Served for ListPaymentMethods {
 /// Who may ask (as for the methods), and the country of a fee asked without one: CM (a decision).
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct CalculateFee {
     /// The method's code, such as `mobile_money` or `card`.
+    #[cfg_attr(feature = "sandbox", schemars(extend("x-guichet-known" = "method_codes")))]
     pub payment_method: MethodCode,
     /// The currency of the amount.
     pub currency: Currency,
     /// The amount, in the smallest unit.
     pub amount: Amount,
     /// The customer's country; it may decide between local and international fees.
+    #[cfg_attr(feature = "sandbox", schemars(extend("x-guichet-known" = "countries")))]
     pub country_code: Option<Country>,
     /// Where the card is from.
+    #[cfg_attr(feature = "sandbox", schemars(default))]
     pub card_type: CardType,
 }
 
@@ -102,6 +108,7 @@ impl Served for CalculateFee {
 /// One payment method of a country.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["id", "name", "active", "fee_type", "supported_countries"])))]
 pub struct PaymentMethod {
     /// Its identifier, such as `svc_mobile_money`; [`MethodId::code`] is what a fee is asked by.
     pub id: MethodId,
@@ -120,6 +127,7 @@ pub struct PaymentMethod {
 /// What an amount costs. Figures keep the text they were sent in.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["amount", "currency", "fee", "total_payable"])))]
 pub struct FeeBreakdown {
     /// The amount, in the smallest unit.
     pub amount: Figure,

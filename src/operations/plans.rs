@@ -16,6 +16,7 @@ const LONGEST_TRIAL: u32 = 730;
 /// trial: 730 days (decisions).
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct CreatePlan {
     /// The name that customers see.
     pub name: String,
@@ -23,12 +24,15 @@ pub struct CreatePlan {
     pub code: PlanCode,
     /// The price of each period, in the smallest unit. Written as a JSON number.
     #[serde(serialize_with = "as_number")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "Price"))]
     pub amount: Amount,
     /// In which currency.
+    #[cfg_attr(feature = "sandbox", schemars(default))]
     pub currency: Currency,
     /// How long a period is.
     pub billing_cycle: BillingCycle,
     /// How many days are free before the first charge.
+    #[cfg_attr(feature = "sandbox", schemars(range(max = LONGEST_TRIAL), extend("default" = 0)))]
     pub trial_days: u32,
 }
 
@@ -75,6 +79,11 @@ impl Served for CreatePlan {
 /// An amount as the document writes a plan's: a JSON number.
 struct Price(Amount);
 
+#[cfg(feature = "sandbox")]
+crate::values::described! {
+    Price: schemars::json_schema!({ "type": "integer", "minimum": 1, "maximum": 999_999_999_999_999_u64 })
+}
+
 impl FromField for Price {
     fn from_field(value: &Value) -> Result<Self, Invalid> {
         let amount = value.as_u64().and_then(|units| Amount::new(&units.to_string()).ok());
@@ -95,13 +104,16 @@ fn as_number<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::
 /// listed: only when asked for (decisions).
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = [])))]
 pub struct ListPlans {
     /// How many; the service's default is 100, and the most.
+    #[cfg_attr(feature = "sandbox", schemars(extend("default" = 100)))]
     pub limit: Option<PageLimit>,
     /// Those after this one.
     pub starting_after: Option<PlanId>,
     /// Whether to list the plans that were deactivated too.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "sandbox", schemars(extend("default" = false)))]
     pub include_inactive: Option<bool>,
 }
 
@@ -162,6 +174,7 @@ impl FromField for Switch {
 /// at their price, and the code stays taken.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct DeactivatePlan {
     /// The plan.
     pub id: PlanId,
@@ -192,6 +205,7 @@ impl Served for DeactivatePlan {
 /// The fields below `billing_cycle` are decisions: the document's reply to a create has none of them.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["id", "name", "code", "amount", "currency", "billing_cycle"])))]
 pub struct Plan {
     /// Its identifier.
     pub id: PlanId,

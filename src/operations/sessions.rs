@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 /// sent again when its answer was lost: the session that nobody has seen ends by itself.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct CreateSession {
     /// The customer's e-mail address.
     pub customer_email: Email,
@@ -42,6 +43,7 @@ impl Served for CreateSession {
 /// The reply. Chosen: 200 `{valid: true, customer_email, expires_at}`, or 401 with `{valid: false, reason}`.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct ValidateSession {}
 
 impl ValidateSession {
@@ -72,6 +74,7 @@ impl Served for ValidateSession {
 /// logout can be repeated.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct RevokeSession {}
 
 impl RevokeSession {
@@ -97,6 +100,7 @@ impl Served for RevokeSession {
 /// A session that was made.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["session_token", "customer_email", "expires_at"])))]
 pub struct CustomerSession {
     /// Give it to the customer's browser, and to nobody else.
     pub session_token: SessionToken,
@@ -105,6 +109,7 @@ pub struct CustomerSession {
     pub customer_email: String,
     /// When it ends, as the service writes it. A session is good whether or not this can be read.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "Moment"))]
     pub expires_at: Option<String>,
 }
 
@@ -119,6 +124,7 @@ impl CustomerSession {
 /// What a service says of a session. Its fields are a decision: all may be absent.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct SessionState {
     /// Whether the token is still valid; a service that answers with a success and says nothing means that it is.
     #[serde(default = "super::yes")]
@@ -131,12 +137,14 @@ pub struct SessionState {
     pub expires_at: Option<Moment>,
     /// Why it is not valid: `expired`, `revoked`, `unknown`.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(skip_serializing_if = "Option::is_none"))]
     pub reason: Option<String>,
 }
 
 /// What a service says of a session it has ended. Its fields are a decision: all may be absent.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct RevokedSession {
     /// That it has ended.
     #[serde(default = "super::yes")]

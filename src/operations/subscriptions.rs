@@ -2,6 +2,8 @@
 //!
 //! Every call answers with the subscription as it stands then.
 
+#[cfg(feature = "sandbox")]
+use super::intents::PaidWith;
 use super::{Instrument, setters};
 use crate::protocol::{Fields, Merchant, Operation, Served, Spec, Whole, lenient};
 use crate::values::{Figure, IntentId, Moment, PlanId, SubscriptionId, SubscriptionStatus};
@@ -21,12 +23,15 @@ const USUAL_FAILURES: u32 = 3;
 /// the period; `trigger_after_failures` is checked and echoed, and has no effect. Pausing what is paused changes nothing.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct PauseSubscription {
     /// The subscription.
     pub id: SubscriptionId,
     /// Now, or at the end of the period.
+    #[cfg_attr(feature = "sandbox", schemars(extend("default" = true)))]
     pub immediately: bool,
     /// 1 to 10; no effect.
+    #[cfg_attr(feature = "sandbox", schemars(range(min = 1, max = MOST_FAILURES)))]
     pub trigger_after_failures: Option<u32>,
 }
 
@@ -67,6 +72,7 @@ impl Served for PauseSubscription {
 /// one charge, and nothing of the time between is charged.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct ResumeSubscription {
     /// The subscription.
     pub id: SubscriptionId,
@@ -99,6 +105,7 @@ impl Served for ResumeSubscription {
 /// method is charged at once. The same method again changes nothing.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["id"])))]
 pub struct ChangeSubscriptionPaymentMethod {
     /// The subscription.
     pub id: SubscriptionId,
@@ -135,10 +142,12 @@ impl Served for ChangeSubscriptionPaymentMethod {
 /// The reply. Nothing is paid back (a decision).
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct CancelSubscription {
     /// The subscription.
     pub id: SubscriptionId,
     /// Now, or at the end of the period, which is the document's default.
+    #[cfg_attr(feature = "sandbox", schemars(extend("default" = false)))]
     pub immediately: bool,
 }
 
@@ -176,12 +185,14 @@ impl Served for CancelSubscription {
 /// it; 10; the subscription.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["id", "trigger_after_failures"])))]
 pub struct ConfigureFallback {
     /// The subscription.
     pub id: SubscriptionId,
     /// What to charge then.
     pub payment_method: Instrument,
     /// After how many failures in a row: 1 to 10. The document's default is 3.
+    #[cfg_attr(feature = "sandbox", schemars(range(min = 1, max = MOST_FAILURES), extend("default" = USUAL_FAILURES)))]
     pub trigger_after_failures: u32,
 }
 
@@ -217,6 +228,7 @@ impl Served for ConfigureFallback {
 /// absent.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct Subscription {
     /// Its identifier.
     pub id: SubscriptionId,
@@ -233,9 +245,11 @@ pub struct Subscription {
     pub plan: Option<SubscribedPlan>,
     /// What it is paid with: type and a masked phone, or brand and last four digits.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "PaidWith"))]
     pub payment_method: Option<Value>,
     /// What is charged when that fails again and again.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "Option<PaidWith>"))]
     pub fallback_payment_method: Option<Value>,
     /// After how many failures in a row.
     #[serde(default, deserialize_with = "lenient")]
@@ -284,6 +298,7 @@ pub struct Subscription {
 /// The plan of a subscription, as it was when the customer subscribed.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct SubscribedPlan {
     /// Its identifier.
     pub id: PlanId,

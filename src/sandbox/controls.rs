@@ -6,6 +6,7 @@ use super::desk::{Desk, Merchant};
 use super::events::Event;
 use super::faults::{Fault, FaultKind, LONGEST_DELAY, operation_named};
 use super::mount::{plain, read_body, read_object, refuse};
+use super::openapi::openapi;
 use super::problem::Problem;
 use super::requests::Request;
 use super::tokens::{id, same};
@@ -14,7 +15,7 @@ use crate::values::Secret;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request as Incoming, State};
-use axum::http::{Response, StatusCode, header};
+use axum::http::{Method, Response, StatusCode, header};
 use axum::routing::any;
 use serde_json::{Map, Value, json};
 use std::net::IpAddr;
@@ -28,6 +29,8 @@ pub(super) struct Door {
     pub(super) hosts: Vec<String>,
 }
 
+/// Where the description of the service is, which anybody may read.
+const OPENAPI: &str = "/sandbox/openapi.json";
 /// The longest a clock is moved at once: a hundred years.
 const FARTHEST: u64 = 100 * 366 * 86_400;
 
@@ -55,6 +58,9 @@ impl Door {
         if !self.knows(host) {
             let message = "The side door is asked under a loopback name, or one given with --allow-host.";
             return Err(Problem::new(StatusCode::FORBIDDEN, "host_not_allowed", message));
+        }
+        if parts.uri.path() == OPENAPI && parts.method == Method::GET {
+            return Ok(openapi());
         }
         match bearer(&parts.headers) {
             None => {
@@ -149,7 +155,7 @@ fn verbs(path: &str) -> Option<&'static [&'static str]> {
     Some(match path {
         "/sandbox/clock" => &["GET", "POST"],
         "/sandbox/faults" => &["GET", "POST", "DELETE"],
-        "/sandbox/events" | "/sandbox/requests" => &["GET"],
+        OPENAPI | "/sandbox/events" | "/sandbox/requests" => &["GET"],
         "/sandbox/merchants" | "/sandbox/reset" => &["POST"],
         _ => return None,
     })

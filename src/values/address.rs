@@ -138,6 +138,14 @@ impl RedirectUrl {
     }
 }
 
+#[cfg(feature = "sandbox")]
+super::described! { RedirectUrl: schemars::json_schema!({
+    "type": "string",
+    "format": "uri",
+    "maxLength": 2048,
+    "pattern": r"^[hH][tT][tT][pP][sS]?://[^/?#@\\u0000-\u0020\u007f]",
+}) }
+
 impl std::str::FromStr for RedirectUrl {
     type Err = Invalid;
     fn from_str(text: &str) -> Result<Self, Invalid> {

@@ -9,7 +9,7 @@ text_value! {
     /// assert!(Email::new("awa@").is_err());
     /// ```
     Email, |text| {
-        let shaped = text.len() <= 254
+        let shaped = text.chars().count() <= 254
             && !text.chars().any(|c| c.is_whitespace() || c.is_control())
             && text.split_once('@').is_some_and(|(name, domain)| {
                 !name.is_empty()
@@ -18,7 +18,7 @@ text_value! {
                     && domain.split('.').all(|label| !label.is_empty() && !label.starts_with('-') && !label.ends_with('-'))
             });
         if shaped { Ok(()) } else { Err(Invalid::because("An e-mail address looks like name@example.com.")) }
-    }
+    }, described { "pattern": pattern_of_an_email(), "maxLength": 254 }
 }
 
 text_value! {
@@ -35,7 +35,7 @@ text_value! {
         } else {
             Err(Invalid::because("A phone number is its country prefix and number, 7 to 15 digits and nothing else: 237670000000."))
         }
-    }
+    }, described { "pattern": "^[0-9]{7,15}$" }
 }
 
 text_value! {
@@ -46,7 +46,7 @@ text_value! {
         } else {
             Err(Invalid::because("A country is its two-letter ISO code in capitals: CM."))
         }
-    }
+    }, described { "pattern": "^[A-Z]{2}$" }
 }
 
 impl Country {
@@ -55,4 +55,12 @@ impl Country {
     pub fn cm() -> Self {
         Self("CM".into())
     }
+}
+
+#[cfg(feature = "sandbox")]
+fn pattern_of_an_email() -> String {
+    // No white space and no control character: as a pattern's classes differ in what they hold, one by one.
+    let not = r"@\u0000-\u0020\u007f-\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000";
+    let label = format!(r"[^{not}.\-]([^{not}.]*[^{not}.\-])?");
+    format!(r"^[^{not}]+@{label}(\.{label})+$")
 }

@@ -33,6 +33,9 @@ impl From<u64> for Figure {
     }
 }
 
+#[cfg(feature = "sandbox")]
+super::described! { Figure: schemars::json_schema!({ "type": "number" }) }
+
 impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

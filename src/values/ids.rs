@@ -55,7 +55,7 @@ text_value! {
         } else {
             Err(Invalid::because("A plan's code is a slug: 1 to 64 letters, digits, -, _ and ., and begins with a letter or a digit: gold-monthly."))
         }
-    }
+    }, described { "pattern": r"^[0-9A-Za-z][0-9A-Za-z._-]{0,63}$" }
 }
 text_value! {
     /// The identifier of a payment method in the list: `svc_mobile_money`.
@@ -70,7 +70,7 @@ text_value! {
         } else {
             Err(Invalid::because("A merchant_reference is 1 to 255 characters without control characters, unique to the transaction: ORDER-17."))
         }
-    }
+    }, described { "pattern": r"^[^\u0000-\u001f\u007f-\u009f]{1,255}$" }
 }
 
 text_value! {

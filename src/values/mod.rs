@@ -5,6 +5,8 @@
 
 mod address;
 mod contact;
+#[cfg(feature = "sandbox")]
+mod described;
 mod figure;
 mod ids;
 mod moment;
@@ -19,6 +21,8 @@ pub use address::{Address, RedirectUrl};
 #[cfg(feature = "native")]
 pub(crate) use address::{is_loopback, service_root};
 pub use contact::{Country, Email, Phone};
+#[cfg(feature = "sandbox")]
+pub(crate) use described::{NOT_BLANK, described, text_schema};
 pub use figure::Figure;
 pub use ids::{
     CustomerId, EsimOrderId, EsimPackageId, IntentId, MerchantReference, MethodCode, MethodId, PaymentRef, PlanCode,
@@ -86,7 +90,7 @@ pub(crate) fn parts(text: &str, at: u8) -> impl Iterator<Item = &str> {
 /// Reading (`Deserialize`) is from a reply and takes what the service says without checking: a real service may
 /// have decided otherwise, and a client hands on what it was given.
 macro_rules! text_value {
-    ($(#[$doc:meta])* $name:ident, $check:expr) => {
+    ($(#[$doc:meta])* $name:ident, $check:expr $(, described $schema:tt)?) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, serde::Deserialize, serde::Serialize)]
         #[serde(transparent)]
@@ -110,6 +114,9 @@ macro_rules! text_value {
                 &self.0
             }
         }
+
+        #[cfg(feature = "sandbox")]
+        $crate::values::described! { $name: $crate::values::text_schema([$(schemars::json_schema!($schema))?]) }
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -38,6 +38,9 @@ impl Moment {
     }
 }
 
+#[cfg(feature = "sandbox")]
+super::described! { Moment: schemars::json_schema!({ "type": "string", "format": "date-time", "pattern": "Z$" }) }
+
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_second(self.0) {

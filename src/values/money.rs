@@ -60,6 +60,9 @@ pub(crate) fn digits(mut number: u64) -> String {
     reversed.into_iter().rev().map(char::from).collect()
 }
 
+#[cfg(feature = "sandbox")]
+super::described! { Amount: schemars::json_schema!({ "type": "string", "pattern": "^[1-9][0-9]{0,14}$" }) }
+
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
@@ -86,6 +89,10 @@ impl<'de> Deserialize<'de> for Amount {
     }
 }
 
+/// The currencies whose smallest unit is known, and how many decimals it stands for.
+const KNOWN: [(&str, u8); 9] =
+    [("XAF", 0), ("XOF", 0), ("RWF", 0), ("UGX", 0), ("NGN", 2), ("GHS", 2), ("KES", 2), ("USD", 2), ("EUR", 2)];
+
 text_value! {
     /// A currency by its three-letter ISO 4217 code, in capitals: `XAF`.
     Currency, |text| {
@@ -94,7 +101,7 @@ text_value! {
         } else {
             Err(Invalid::because("A currency is its three-letter ISO code in capitals: XAF."))
         }
-    }
+    }, described { "enum": KNOWN.map(|(code, _)| code) }
 }
 
 impl Currency {
@@ -107,11 +114,7 @@ impl Currency {
     /// How many decimals the smallest unit stands for, where it is known (a decision of ours): XAF 0, USD 2.
     #[must_use]
     pub fn exponent(&self) -> Option<u8> {
-        match self.as_str() {
-            "XAF" | "XOF" | "RWF" | "UGX" => Some(0),
-            "NGN" | "GHS" | "KES" | "USD" | "EUR" => Some(2),
-            _ => None,
-        }
+        KNOWN.iter().find(|(code, _)| *code == self.as_str()).map(|(_, exponent)| *exponent)
     }
 }
 

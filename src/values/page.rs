@@ -25,6 +25,9 @@ impl PageLimit {
     }
 }
 
+#[cfg(feature = "sandbox")]
+super::described! { PageLimit: schemars::json_schema!({ "type": "integer", "minimum": 1, "maximum": 100 }) }
+
 impl Default for PageLimit {
     fn default() -> Self {
         Self(100)

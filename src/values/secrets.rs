@@ -31,12 +31,18 @@ impl<'de> Deserialize<'de> for Secret {
     }
 }
 
+#[cfg(feature = "sandbox")]
+super::described! { Secret: schemars::json_schema!({ "type": "string", "minLength": 1 }) }
+
 macro_rules! credential {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
         #[serde(transparent)]
         pub struct $name(Secret);
+
+        #[cfg(feature = "sandbox")]
+        super::described! { $name: Secret::json_schema(&mut schemars::SchemaGenerator::default()) }
 
         impl $name {
             /// Takes the text as it is: its shape is the service's own affair.

@@ -24,6 +24,9 @@ macro_rules! choice {
             }
         }
 
+        #[cfg(feature = "sandbox")]
+        super::described! { $name: schemars::json_schema!({ "type": "string", "enum": [$($word),+] }) }
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(self.as_str())
@@ -134,6 +137,12 @@ impl IntentStatus {
     }
 }
 
+#[cfg(feature = "sandbox")]
+super::described! { IntentStatus: schemars::json_schema!({
+    "type": "string",
+    "enum": ["requires_action", "processing", "succeeded", "failed", "canceled"],
+}) }
+
 impl From<String> for IntentStatus {
     fn from(word: String) -> Self {
         match word.as_str() {
@@ -186,6 +195,12 @@ impl SubscriptionStatus {
         }
     }
 }
+
+#[cfg(feature = "sandbox")]
+super::described! { SubscriptionStatus: schemars::json_schema!({
+    "type": "string",
+    "enum": ["trialing", "active", "past_due", "paused", "canceled"],
+}) }
 
 impl From<String> for SubscriptionStatus {
     fn from(word: String) -> Self {

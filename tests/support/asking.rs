@@ -2,6 +2,9 @@
 #![allow(dead_code, reason = "each test file asks for what it needs")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot ask has failed")]
 
+#[path = "described.rs"]
+mod described;
+
 use guichet::sandbox::Tenant;
 use serde_json::{Value, json};
 use std::sync::{Arc, Once};
@@ -156,7 +159,11 @@ pub async fn try_send(
     let response = request.send().await?;
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     let text = response.text().await?;
-    Ok(Reply { status, body: serde_json::from_str(&text).unwrap_or_default(), text, headers })
+    let body = serde_json::from_str(&text).unwrap_or_default();
+    if let Ok(url) = url::Url::parse(url) {
+        described::check(method, url.path(), status, &headers, &body, &text);
+    }
+    Ok(Reply { status, body, text, headers })
 }
 
 /// What an order needs, and nothing more.

@@ -10,6 +10,7 @@ use std::fmt;
 #[derive(Clone, Eq, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub enum Instrument {
     /// A card.
     Card {
@@ -25,14 +26,19 @@ pub enum Instrument {
 
 /// What is on a card. Its `Debug` shows nothing of it.
 #[derive(Clone, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct Card {
     /// The number, digits only.
+    #[cfg_attr(feature = "sandbox", schemars(extend("x-guichet-known" = "test_cards")))]
     pub number: String,
     /// The month it expires in, 1 to 12.
+    #[cfg_attr(feature = "sandbox", schemars(range(min = 1, max = 12)))]
     pub exp_month: u8,
     /// The year it expires in, four digits.
+    #[cfg_attr(feature = "sandbox", schemars(range(min = 2000, max = 2999)))]
     pub exp_year: u16,
     /// The three or four digits on its back.
+    #[cfg_attr(feature = "sandbox", schemars(regex(pattern = "^[0-9]{3,4}$")))]
     pub cvc: String,
 }
 

@@ -10,6 +10,7 @@ use std::fmt;
 /// `GET /v1/payment-intents/{id}`: how a payment stands.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct ReadPaymentIntent {
     /// The intent.
     pub id: IntentId,
@@ -41,6 +42,7 @@ impl Served for ReadPaymentIntent {
 /// effect; a client that lost the answer reads the intent before it sends again.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct AttachPaymentMethod {
     /// The intent.
     pub id: IntentId,
@@ -73,6 +75,7 @@ impl Served for AttachPaymentMethod {
 /// `POST /v1/payment-intents/{id}/confirm`: charge what was attached. Of a `manual` intent, the merchant's server alone.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct ConfirmPaymentIntent {
     /// The intent.
     pub id: IntentId,
@@ -101,6 +104,7 @@ impl Served for ConfirmPaymentIntent {
 /// `POST /v1/payment-intents/{id}/cancel`: call a payment off, while nothing is under way. Again, it changes nothing.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct CancelPaymentIntent {
     /// The intent.
     pub id: IntentId,
@@ -129,6 +133,7 @@ impl Served for CancelPaymentIntent {
 /// `POST /v1/payment-intents/{id}/answer`: the one-time code that the customer was sent.
 #[derive(Clone, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct AnswerPaymentIntent {
     /// The intent.
     pub id: IntentId,
@@ -167,8 +172,10 @@ impl Served for AnswerPaymentIntent {
 /// `GET /v1/payment-intents`: the merchant's payments, the newest first.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct ListPaymentIntents {
     /// How many; the service's default is 100, and the most.
+    #[cfg_attr(feature = "sandbox", schemars(extend("default" = 100)))]
     pub limit: Option<PageLimit>,
     /// Those after this one.
     pub starting_after: Option<IntentId>,

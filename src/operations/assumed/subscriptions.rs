@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 /// A first charge that is declined is no refusal: the subscription is made, and is `past_due`.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct CreateSubscription {
     /// The plan, by its id or its code.
     pub plan: PlanKey,
@@ -82,8 +83,10 @@ impl Served for CreateSubscription {
 /// `GET /v1/subscriptions`: the merchant's subscriptions, the newest first.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct ListSubscriptions {
     /// How many; the service's default is 100, and the most.
+    #[cfg_attr(feature = "sandbox", schemars(extend("default" = 100)))]
     pub limit: Option<PageLimit>,
     /// Those after this one.
     pub starting_after: Option<SubscriptionId>,
@@ -122,6 +125,7 @@ impl Served for ListSubscriptions {
 /// `GET /v1/subscriptions/{id}`: how a subscription stands.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct ReadSubscription {
     /// The subscription.
     pub id: SubscriptionId,

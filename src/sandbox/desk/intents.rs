@@ -1,6 +1,6 @@
 //! Payment intents: made, read, listed.
 
-use super::{Desk, Done, Handle, Merchant, billing, to_read};
+use super::{Desk, Done, Handle, Merchant, Outcomes, billing, to_read};
 use crate::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
 use crate::protocol::FieldFault;
 use crate::sandbox::admit::Caller;
@@ -21,6 +21,12 @@ const METHOD_TYPES: [&str; 2] = ["card", "mobile_money"];
 const TOLD: i64 = 1000;
 
 impl Handle<CreatePaymentIntent> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
+        "merchant_reference_conflict",
+        "currency_unsupported",
+        "payment_method_unavailable",
+    ]);
+
     /// `merchant_reference` makes it safe to repeat: the row is there once, whoever comes first.
     async fn handle(&self, caller: Caller, operation: CreatePaymentIntent) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
@@ -43,6 +49,8 @@ impl Handle<CreatePaymentIntent> for Desk {
 }
 
 impl Handle<ReadPaymentIntent> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
     async fn handle(&self, caller: Caller, operation: ReadPaymentIntent) -> Result<Done, Problem> {
         let (intent, _) = self.intent_of(&caller, &operation.id).await?;
         Ok(Done::ok(self.reply(&intent)))
@@ -50,6 +58,8 @@ impl Handle<ReadPaymentIntent> for Desk {
 }
 
 impl Handle<ListPaymentIntents> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
     async fn handle(&self, caller: Caller, operation: ListPaymentIntents) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         self.bill(merchant).await?;

@@ -1,6 +1,6 @@
 //! Payment methods and what they cost.
 
-use super::{Desk, Done, Handle};
+use super::{Desk, Done, Handle, Outcomes};
 use crate::operations::{CalculateFee, ListPaymentMethods};
 use crate::sandbox::admit::Caller;
 use crate::sandbox::problem::Problem;
@@ -9,6 +9,8 @@ use crate::sandbox::rules::FeeProblem;
 use crate::values::Country;
 
 impl Handle<ListPaymentMethods> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
     async fn handle(&self, _: Caller, operation: ListPaymentMethods) -> Result<Done, Problem> {
         let country = operation.country_code.unwrap_or_else(Country::cm);
         Ok(Done::ok(replies::methods(&self.fees.methods(&country))).saying("The payment methods of the country."))
@@ -16,6 +18,8 @@ impl Handle<ListPaymentMethods> for Desk {
 }
 
 impl Handle<CalculateFee> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&["payment_method_unavailable", "currency_unsupported"]);
+
     async fn handle(&self, _: Caller, operation: CalculateFee) -> Result<Done, Problem> {
         let CalculateFee { payment_method, currency, amount, country_code, card_type } = operation;
         let country = country_code.unwrap_or_else(Country::cm);

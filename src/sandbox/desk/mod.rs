@@ -38,8 +38,35 @@ pub(super) struct Desk {
 
 /// What the service does with one operation. An operation of the interface without this does not compile.
 pub(super) trait Handle<O: Operation> {
+    /// What it may come to: the description of the service says it.
+    const OUTCOMES: Outcomes;
+
     /// Does it, for a caller whom the operation's role admits.
     fn handle(&self, caller: Caller, operation: O) -> impl Future<Output = Result<Done, Problem>> + Send;
+}
+
+/// What an operation may come to, beside what every operation of its kind may.
+#[derive(Clone, Copy)]
+pub(super) struct Outcomes {
+    /// The statuses of its success.
+    pub(super) statuses: &'static [u16],
+    /// The codes of the rules that may refuse it. Of those of its credentials, its path and its fields' shapes nothing is
+    /// said here: they follow from the operation itself.
+    pub(super) codes: &'static [&'static str],
+}
+
+impl Outcomes {
+    /// 200.
+    const OK: Self = Self { statuses: &[200], codes: &[] };
+    /// 201: something new was made.
+    const CREATED: Self = Self { statuses: &[201], codes: &[] };
+    /// 201, and 200 where it was made before.
+    const CREATED_ONCE: Self = Self { statuses: &[200, 201], codes: &[] };
+
+    /// Or it is refused by a rule, with one of these codes.
+    const fn or(self, codes: &'static [&'static str]) -> Self {
+        Self { codes, ..self }
+    }
 }
 
 /// An operation that was done.

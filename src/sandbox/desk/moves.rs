@@ -1,6 +1,6 @@
 //! What moves a payment intent: a method, a confirmation, a code, the issuer's word, a cancellation.
 
-use super::{Desk, Done, Handle};
+use super::{Desk, Done, Handle, Outcomes};
 use crate::operations::{
     AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent, Instrument,
 };
@@ -15,6 +15,8 @@ use crate::values::{ConfirmationMethod, IntentId, Moment};
 const NOT_CONFIRMABLE: &str = "intent_not_confirmable";
 
 impl Handle<AttachPaymentMethod> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[NOT_CONFIRMABLE, "payment_method_unavailable", "test_card_required"]);
+
     async fn handle(&self, caller: Caller, operation: AttachPaymentMethod) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
         self.change(&caller, &operation.id, |intent, now| {
@@ -32,6 +34,8 @@ impl Handle<AttachPaymentMethod> for Desk {
 }
 
 impl Handle<ConfirmPaymentIntent> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[NOT_CONFIRMABLE, "role_required"]);
+
     async fn handle(&self, caller: Caller, operation: ConfirmPaymentIntent) -> Result<Done, Problem> {
         self.change(&caller, &operation.id, |intent, now| {
             if intent.terms.confirmation_method == ConfirmationMethod::Manual && !matches!(caller, Caller::Merchant(_))
@@ -45,6 +49,8 @@ impl Handle<ConfirmPaymentIntent> for Desk {
 }
 
 impl Handle<AnswerPaymentIntent> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[NOT_CONFIRMABLE]);
+
     async fn handle(&self, caller: Caller, operation: AnswerPaymentIntent) -> Result<Done, Problem> {
         self.change(&caller, &operation.id, |intent, now| {
             intent
@@ -58,6 +64,8 @@ impl Handle<AnswerPaymentIntent> for Desk {
 }
 
 impl Handle<CancelPaymentIntent> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&["intent_not_cancelable"]);
+
     async fn handle(&self, caller: Caller, operation: CancelPaymentIntent) -> Result<Done, Problem> {
         let by = match caller {
             Caller::Merchant(_) => Cancellation::RequestedByMerchant,

@@ -1,6 +1,6 @@
 //! Plans: made, listed, deactivated.
 
-use super::{Desk, Done, Handle, to_read};
+use super::{Desk, Done, Handle, Outcomes, to_read};
 use crate::operations::{CreatePlan, DeactivatePlan, ListPlans};
 use crate::sandbox::admit::Caller;
 use crate::sandbox::problem::Problem;
@@ -11,6 +11,8 @@ use crate::values::PlanId;
 use axum::http::StatusCode;
 
 impl Handle<CreatePlan> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::CREATED.or(&["plan_code_taken", "currency_unsupported"]);
+
     async fn handle(&self, caller: Caller, operation: CreatePlan) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let CreatePlan { name, code, amount, currency, billing_cycle, trial_days } = operation;
@@ -34,6 +36,8 @@ impl Handle<CreatePlan> for Desk {
 }
 
 impl Handle<ListPlans> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
     async fn handle(&self, caller: Caller, operation: ListPlans) -> Result<Done, Problem> {
         let merchant = caller.shop()?;
         let after = match &operation.starting_after {
@@ -52,6 +56,8 @@ impl Handle<ListPlans> for Desk {
 }
 
 impl Handle<DeactivatePlan> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
     /// A plan that is not active is deactivated again.
     async fn handle(&self, caller: Caller, operation: DeactivatePlan) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;

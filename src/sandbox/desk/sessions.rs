@@ -1,6 +1,6 @@
 //! Customer sessions.
 
-use super::{Desk, Done, Handle};
+use super::{Desk, Done, Handle, Outcomes};
 use crate::operations::{CreateSession, RevokeSession, ValidateSession};
 use crate::sandbox::admit::{Caller, in_good_standing, session_unknown};
 use crate::sandbox::problem::Problem;
@@ -10,6 +10,8 @@ use crate::sandbox::tokens::{self, SESSION_TOKEN, fingerprint};
 use crate::values::SessionToken;
 
 impl Handle<CreateSession> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::CREATED;
+
     async fn handle(&self, caller: Caller, operation: CreateSession) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let token = SessionToken::new(tokens::secret(SESSION_TOKEN).expose());
@@ -29,6 +31,8 @@ impl Handle<CreateSession> for Desk {
 }
 
 impl Handle<ValidateSession> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
     async fn handle(&self, caller: Caller, _: ValidateSession) -> Result<Done, Problem> {
         let about = |problem: Problem, reason| problem.with_data(replies::invalid_session(reason));
         let Caller::Session(merchant, session) = caller else { return Err(about(session_unknown(), "unknown")) };
@@ -40,6 +44,8 @@ impl Handle<ValidateSession> for Desk {
 }
 
 impl Handle<RevokeSession> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
     /// A logout can be repeated: a session already revoked is revoked again, with the moment it was first.
     async fn handle(&self, caller: Caller, _: RevokeSession) -> Result<Done, Problem> {
         let Caller::Session(merchant, session) = caller else { return Err(session_unknown()) };

@@ -3,7 +3,7 @@
 use super::billing::Billing;
 use super::intents::in_one_order;
 use super::moves::paying_with;
-use super::{Desk, Done, Handle, Merchant, to_read};
+use super::{Desk, Done, Handle, Merchant, Outcomes, to_read};
 use crate::operations::{
     CancelSubscription, ChangeSubscriptionPaymentMethod, ConfigureFallback, CreateSubscription, ListSubscriptions,
     PauseSubscription, ReadSubscription, ResumeSubscription,
@@ -20,6 +20,8 @@ use crate::values::{Moment, SubscriptionId};
 use axum::http::StatusCode;
 
 impl Handle<CreateSubscription> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::CREATED.or(&["resource_missing", "plan_inactive", "test_card_required"]);
+
     async fn handle(&self, caller: Caller, operation: CreateSubscription) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let id = self.subscribe(merchant, operation).await?;
@@ -29,6 +31,8 @@ impl Handle<CreateSubscription> for Desk {
 }
 
 impl Handle<ReadSubscription> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
     async fn handle(&self, caller: Caller, operation: ReadSubscription) -> Result<Done, Problem> {
         let subscription = self.subscription_of(caller.merchant()?, &operation.id).await?;
         Ok(Done::ok(replies::subscription(&subscription, None)))
@@ -36,6 +40,8 @@ impl Handle<ReadSubscription> for Desk {
 }
 
 impl Handle<ListSubscriptions> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
     async fn handle(&self, caller: Caller, operation: ListSubscriptions) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         self.bill(merchant).await?;
@@ -54,6 +60,8 @@ impl Handle<ListSubscriptions> for Desk {
 }
 
 impl Handle<PauseSubscription> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&["subscription_state"]);
+
     async fn handle(&self, caller: Caller, operation: PauseSubscription) -> Result<Done, Problem> {
         let PauseSubscription { id, immediately, trigger_after_failures } = operation;
         let paused = self.move_on(&caller, &id, |life, now| life.pause(immediately, now)).await?;
@@ -62,6 +70,8 @@ impl Handle<PauseSubscription> for Desk {
 }
 
 impl Handle<ResumeSubscription> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&["subscription_state"]);
+
     async fn handle(&self, caller: Caller, operation: ResumeSubscription) -> Result<Done, Problem> {
         let resumed = self.move_on(&caller, &operation.id, Life::resume).await?;
         Ok(Done::ok(replies::subscription(&resumed, None)))
@@ -69,6 +79,8 @@ impl Handle<ResumeSubscription> for Desk {
 }
 
 impl Handle<CancelSubscription> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
     async fn handle(&self, caller: Caller, operation: CancelSubscription) -> Result<Done, Problem> {
         let CancelSubscription { id, immediately } = operation;
         let canceled =
@@ -78,6 +90,8 @@ impl Handle<CancelSubscription> for Desk {
 }
 
 impl Handle<ChangeSubscriptionPaymentMethod> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&["subscription_state", "test_card_required"]);
+
     async fn handle(&self, caller: Caller, operation: ChangeSubscriptionPaymentMethod) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
         let changed = self.move_on(&caller, &operation.id, |life, _| life.pay_with(with.clone())).await?;
@@ -86,6 +100,8 @@ impl Handle<ChangeSubscriptionPaymentMethod> for Desk {
 }
 
 impl Handle<ConfigureFallback> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&["subscription_state", "test_card_required"]);
+
     async fn handle(&self, caller: Caller, operation: ConfigureFallback) -> Result<Done, Problem> {
         let ConfigureFallback { id, payment_method, trigger_after_failures } = operation;
         let with = paying_with(&payment_method)?;

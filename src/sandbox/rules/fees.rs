@@ -64,6 +64,11 @@ impl Fees {
         [phone, card].into_iter().filter(|method| method.countries.contains(&country.as_str())).collect()
     }
 
+    /// The countries that mobile money serves; cards are taken in the same ones.
+    pub(in crate::sandbox) fn countries(&self) -> Vec<String> {
+        self.mobile_money.countries.keys().cloned().collect()
+    }
+
     /// The fee of an amount in the smallest unit.
     pub(in crate::sandbox) fn fee(
         &self,

@@ -81,20 +81,33 @@ fn test_phone(last_seven: &str) -> Behaviour {
     }
 }
 
+/// The test cards, where each is from, and what a charge of it comes to.
+const CARDS: [(&str, CardType, Behaviour); 10] = {
+    const SUCCEEDS: Behaviour = Behaviour::Succeeds { after: 0 };
+    const fn declines(decline: Decline) -> Behaviour {
+        Behaviour::Declines { after: 0, decline }
+    }
+    [
+        ("4242424242424242", CardType::Local, SUCCEEDS),
+        ("5555555555554444", CardType::Local, SUCCEEDS),
+        ("4000008260000000", CardType::International, SUCCEEDS),
+        ("4000000000000002", CardType::Local, declines(Decline::Generic)),
+        ("4000000000000341", CardType::Local, declines(Decline::Generic)),
+        ("4000000000009995", CardType::Local, declines(Decline::InsufficientFunds)),
+        ("4000000000000069", CardType::Local, declines(Decline::ExpiredCard)),
+        ("4000000000000127", CardType::Local, declines(Decline::IncorrectCvc)),
+        ("4000000000000119", CardType::Local, declines(Decline::ProcessingError)),
+        ("4000000000003220", CardType::Local, Behaviour::AsksForRedirect),
+    ]
+};
+
+/// The numbers of the test cards.
+pub(in crate::sandbox) fn test_cards() -> Vec<String> {
+    CARDS.iter().map(|(number, ..)| (*number).to_owned()).collect()
+}
+
 fn test_card(card: &Card) -> Option<PayingWith> {
-    let declines = |decline| (CardType::Local, Behaviour::Declines { after: 0, decline });
-    let succeeds = Behaviour::Succeeds { after: 0 };
-    let (card_type, behaviour) = match card.number.as_str() {
-        "4242424242424242" | "5555555555554444" => (CardType::Local, succeeds),
-        "4000008260000000" => (CardType::International, succeeds),
-        "4000000000000002" | "4000000000000341" => declines(Decline::Generic),
-        "4000000000009995" => declines(Decline::InsufficientFunds),
-        "4000000000000069" => declines(Decline::ExpiredCard),
-        "4000000000000127" => declines(Decline::IncorrectCvc),
-        "4000000000000119" => declines(Decline::ProcessingError),
-        "4000000000003220" => (CardType::Local, Behaviour::AsksForRedirect),
-        _ => return None,
-    };
+    let (_, card_type, behaviour) = CARDS.into_iter().find(|(number, ..)| *number == card.number)?;
     let brand = if card.number.starts_with('5') { "mastercard" } else { "visa" };
     Some(PayingWith::Card {
         brand: brand.into(),

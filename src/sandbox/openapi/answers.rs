@@ -1,0 +1,205 @@
+//! What an operation answers: the two envelopes, what they hold, and the headers.
+
+use super::fields::{label, mark, without_bits, without_null};
+use super::refusals::{self, request_id};
+use super::word;
+use crate::protocol::{CredentialKind, Envelope, Operation, Role, Source};
+use crate::sandbox::desk::{Desk, Handle};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+/// The answers described so far, and the schemas and refusals that they share.
+pub(super) struct Answers {
+    outputs: SchemaGenerator,
+    shared: Map<String, Value>,
+}
+
+impl Answers {
+    pub(super) fn new() -> Self {
+        let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
+            settings.definitions_path = "/components/schemas".into();
+            settings.meta_schema = None;
+        });
+        Self { outputs: settings.into_generator(), shared: Map::new() }
+    }
+
+    /// What an operation answers, by status.
+    pub(super) fn of<O>(&mut self, has_body: bool) -> Value
+    where
+        O: Operation,
+        O::Output: JsonSchema,
+        Desk: Handle<O>,
+    {
+        let spec = O::SPEC;
+        let outcomes = <Desk as Handle<O>>::OUTCOMES;
+        let data = self.outputs.subschema_for::<O::Output>().to_value();
+        let is_page = spec.query.contains(&"starting_after");
+        let mut answers = Map::new();
+        for status in outcomes.statuses {
+            let mut headers = common_headers();
+            if outcomes.statuses == [200, 201] && *status == 200 {
+                headers["Idempotent-Replayed"] = header(true, json!({ "const": "true" }), "It was made before.");
+            }
+            if is_page {
+                headers["Link"] = header(false, json!({ "type": "string" }), "Where the list goes on, `rel=\"next\"`.");
+            }
+            let body = envelope(*status, spec.envelope, data.clone(), is_page);
+            answers.insert(status.to_string(), response("Done.", spec.source, headers, body));
+        }
+        let has_fields = has_body || spec.path.contains('{') || !spec.query.is_empty();
+        for (status, codes) in refusals::codes::<O::Role>(&spec, has_fields, has_body, outcomes.codes) {
+            let about_sessions = !O::Role::admits(CredentialKind::SecretKey);
+            let data = if status == 401 && spec.name == "validate_session" { ended_session() } else { nothing() };
+            let body = refusals::body(status, &codes, spec.envelope, data);
+            let refusal = response(why(status), Source::Decision, refusal_headers(status), body);
+            let of_sessions = if about_sessions || spec.envelope == Envelope::Session { "Session" } else { "" };
+            answers.insert(status.to_string(), self.share(&format!("{of_sessions}Refused{status}"), refusal));
+        }
+        Value::Object(answers)
+    }
+
+    /// One of the refusals that several operations have in common.
+    fn share(&mut self, name: &str, refusal: Value) -> Value {
+        let name = (1..)
+            .map(|number| if number == 1 { name.to_owned() } else { format!("{name}_{number}") })
+            .find(|name| self.shared.get(name).is_none_or(|known| *known == refusal))
+            .unwrap_or_default();
+        let reference = json!({ "$ref": format!("#/components/responses/{name}") });
+        self.shared.insert(name, refusal);
+        reference
+    }
+
+    /// The schemas, and the refusals.
+    pub(super) fn components(mut self) -> (Value, Value) {
+        let mut schemas = Value::Object(self.outputs.take_definitions(false));
+        for schema in schemas.as_object_mut().into_iter().flat_map(|schemas| schemas.values_mut()) {
+            label(schema, Source::Decision, &|field, source| {
+                mark(field, source);
+                // What the document shows is always there: it says nowhere that a field may be null.
+                if source == Source::Documented {
+                    without_null(field);
+                }
+            });
+            without_bits(schema);
+        }
+        (schemas, Value::Object(self.shared))
+    }
+}
+
+/// The envelope of a success.
+fn envelope(status: u16, envelope: Envelope, mut data: Value, is_page: bool) -> Value {
+    let documented = |schema: Value| {
+        let mut schema = schema;
+        mark(&mut schema, Source::Documented);
+        schema
+    };
+    mark(&mut data, Source::Documented);
+    let message = documented(json!({ "type": "string", "minLength": 1 }));
+    match envelope {
+        Envelope::Session => json!({
+            "type": "object",
+            "required": ["success", "message", "data"],
+            "properties": { "success": documented(json!({ "const": true })), "message": message, "data": data },
+        }),
+        Envelope::Standard => {
+            let mut body = json!({
+                "type": "object",
+                "required": ["status_code", "response_type", "data"],
+                "properties": {
+                    "status_code": documented(json!({ "const": status })),
+                    "response_type": documented(json!({ "const": "success" })),
+                    "data": data,
+                    "message": message,
+                },
+            });
+            if is_page {
+                body["properties"]["pagination"] = pagination();
+                body["required"] = json!(["status_code", "response_type", "data", "pagination"]);
+            }
+            body
+        }
+    }
+}
+
+/// The sibling of a list's `data`, `decisions.md` 5.
+fn pagination() -> Value {
+    let mut fields = json!({
+        "has_more": { "type": "boolean" },
+        "next_cursor": { "type": ["string", "null"], "description": "Give it as `starting_after`." },
+        "limit": { "type": "integer", "minimum": 1, "maximum": 100 },
+    });
+    fields
+        .as_object_mut()
+        .into_iter()
+        .flat_map(|fields| fields.values_mut())
+        .for_each(|field| mark(field, Source::Decision));
+    json!({
+        "type": "object", "required": ["has_more", "next_cursor", "limit"], "properties": fields, "x-guichet-source": "decision",
+    })
+}
+
+/// What the 401 of a session that is asked about holds.
+fn ended_session() -> Value {
+    let state = json!({
+        "type": "object",
+        "required": ["valid", "reason"],
+        "properties": {
+            "valid": { "const": false, "x-guichet-source": "decision" },
+            "reason": { "enum": ["expired", "revoked", "unknown"], "x-guichet-source": "decision" },
+        },
+    });
+    json!({ "anyOf": [state, { "type": "null" }], "x-guichet-source": "decision" })
+}
+
+fn nothing() -> Value {
+    json!({ "type": "null", "x-guichet-source": "decision" })
+}
+
+fn response(description: &str, source: Source, headers: Value, body: Value) -> Value {
+    json!({
+        "description": description, "headers": headers, "content": { "application/json": { "schema": body } },
+        "x-guichet-source": word(source),
+    })
+}
+
+fn common_headers() -> Value {
+    json!({
+        "Request-Id": header(true, request_id(), "The name of the request."),
+        "Cache-Control": header(true, json!({ "const": "no-store" }), "An answer is kept nowhere."),
+    })
+}
+
+fn refusal_headers(status: u16) -> Value {
+    let mut headers = common_headers();
+    if status == 401 {
+        let challenge =
+            json!({ "type": "string", "pattern": "^Bearer realm=\"guichet\"(, error=\"invalid_token\")?$" });
+        headers["WWW-Authenticate"] = header(true, challenge, "No `error` where no credential was sent.");
+    }
+    if matches!(status, 429 | 503) {
+        let seconds = json!({ "type": "integer", "minimum": 0 });
+        headers["Retry-After"] = header(true, seconds, "How many seconds to wait.");
+    }
+    headers
+}
+
+fn header(required: bool, schema: Value, description: &str) -> Value {
+    json!({ "required": required, "schema": schema, "description": description, "x-guichet-source": "decision" })
+}
+
+fn why(status: u16) -> &'static str {
+    match status {
+        400 => "The request is malformed.",
+        401 => "The credential is missing, unknown or no longer good.",
+        403 => "This credential may not do this.",
+        404 => "It does not exist, or is not the caller's: there is no hint which.",
+        409 => "What is there does not allow it. The message names the state.",
+        413 => "The body is larger than 64 KiB.",
+        415 => "The body is not JSON.",
+        422 => "Fields were refused, all that were together.",
+        429 => "Too many requests. The sandbox says so only where a fault asks for it.",
+        503 => "It cannot be stored or read now.",
+        _ => "A defect of the service.",
+    }
+}

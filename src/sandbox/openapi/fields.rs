@@ -1,0 +1,232 @@
+//! What an operation takes: the parameters of its path and query, and its body, from the type that reads them.
+
+use super::word;
+use crate::protocol::{Method, Place, Served, Source, Spec};
+use crate::sandbox::rules::{Fees, test_cards};
+use crate::values::NOT_BLANK;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+/// What an operation takes, and what it says of itself.
+pub(super) struct Taken {
+    pub(super) summary: String,
+    pub(super) description: String,
+    pub(super) parameters: Vec<Value>,
+    pub(super) body: Option<Value>,
+}
+
+impl Taken {
+    pub(super) fn has_body(&self) -> bool {
+        self.body.is_some()
+    }
+}
+
+/// What the operation `O` takes.
+pub(super) fn of<O: Served + JsonSchema>() -> Taken {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<O>().to_value();
+    label(&mut schema, O::SPEC.source, &mark);
+    without_bits(&mut schema);
+    complete(&mut schema);
+    let (summary, description) = said(schema["description"].as_str().unwrap_or_default());
+    let mut required: Vec<String> = serde_json::from_value(schema["required"].take()).unwrap_or_default();
+    let Value::Object(properties) = schema["properties"].take() else {
+        return Taken { summary, description, parameters: Vec::new(), body: None };
+    };
+    required.retain(|name| properties.get(name).is_some_and(|property| property.get("default").is_none()));
+    let (mut parameters, mut body) = (Vec::new(), Map::new());
+    for (name, property) in properties {
+        match O::SPEC.place(&name) {
+            Place::Path => parameters.push(parameter("path", &name, property, true)),
+            Place::Query => parameters.push(parameter("query", &name, property, required.contains(&name))),
+            Place::Body if required.contains(&name) => drop(body.insert(name, property)),
+            Place::Body => drop(body.insert(name, or_null(property))),
+        }
+    }
+    let order = |parameter: &Value| place_in(&O::SPEC, parameter["name"].as_str().unwrap_or_default());
+    parameters.sort_by_key(order);
+    let body = (O::SPEC.method != Method::Get && !body.is_empty()).then(|| {
+        let required: Vec<&String> = required.iter().filter(|name| body.contains_key(*name)).collect();
+        let mut whole = json!({ "type": "object", "properties": body });
+        if !required.is_empty() {
+            whole["required"] = json!(required);
+        }
+        if let Some(either) = schema.get("anyOf") {
+            whole["anyOf"] = either.clone();
+        }
+        whole
+    });
+    Taken { summary, description, parameters, body }
+}
+
+/// Labels every field of a schema, at any depth. A type that names its documented fields has decided the others; of one
+/// that names none, all are from where it is from.
+pub(super) fn label(schema: &mut Value, source: Source, field: &dyn Fn(&mut Value, Source)) {
+    match schema {
+        Value::Object(object) => {
+            let documented: Option<Vec<String>> =
+                object.remove("x-guichet-documented").and_then(|names| serde_json::from_value(names).ok());
+            let is_object = object.get("type").is_some_and(|kind| kind == "object");
+            for (key, inner) in object.iter_mut() {
+                match inner {
+                    Value::Object(properties) if key == "properties" => {
+                        for (name, property) in properties.iter_mut() {
+                            let source = match &documented {
+                                Some(names) if names.contains(name) => Source::Documented,
+                                Some(_) => Source::Decision,
+                                None => source,
+                            };
+                            label(property, source, field);
+                            if is_object {
+                                field(property, source);
+                            }
+                        }
+                    }
+                    Value::Array(_) if matches!(key.as_str(), "anyOf" | "oneOf" | "allOf") => {
+                        label(inner, source, field)
+                    }
+                    Value::Object(_) if key == "items" => label(inner, source, field),
+                    _ => {}
+                }
+            }
+        }
+        Value::Array(several) => several.iter_mut().for_each(|one| label(one, source, field)),
+        _ => {}
+    }
+}
+
+/// Writes where a field is from.
+pub(super) fn mark(field: &mut Value, source: Source) {
+    if let Value::Object(field) = field {
+        field.insert("x-guichet-source".into(), word(source).into());
+    }
+}
+
+/// Takes out how many bits a number has: its range says more.
+pub(super) fn without_bits(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            object.retain(|key, value| key != "format" || !value.as_str().is_some_and(|format| format.contains("int")));
+            object.values_mut().for_each(without_bits);
+        }
+        Value::Array(several) => several.iter_mut().for_each(without_bits),
+        _ => {}
+    }
+}
+
+/// Puts in what a type cannot say of itself: the tables of the sandbox, and how a plain text is read.
+fn complete(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            if let Some(known) = object.remove("x-guichet-known") {
+                object.remove("minLength");
+                object.remove("pattern");
+                object.insert("enum".into(), json!(known_values(known.as_str().unwrap_or_default())));
+            }
+            let says_more =
+                ["const", "enum", "format", "minLength", "pattern"].iter().any(|key| object.contains_key(*key));
+            if !says_more
+                && object.get("type").is_some_and(|kind| *kind == json!("string") || *kind == json!(["string", "null"]))
+            {
+                object.insert("pattern".into(), NOT_BLANK.into());
+            }
+            object.iter_mut().filter(|(key, _)| *key != "default").for_each(|(_, inner)| complete(inner));
+        }
+        Value::Array(several) => several.iter_mut().for_each(complete),
+        _ => {}
+    }
+}
+
+/// The words of one of the sandbox's tables.
+fn known_values(table: &str) -> Vec<String> {
+    match table {
+        "countries" => Fees::standard().countries(),
+        "method_codes" => vec!["card".to_owned(), "mobile_money".to_owned()],
+        "test_cards" => test_cards(),
+        _ => Vec::new(),
+    }
+}
+
+fn parameter(place: &str, name: &str, mut schema: Value, required: bool) -> Value {
+    without_null(&mut schema);
+    let source = schema["x-guichet-source"].take();
+    let description = schema["description"].take();
+    if let Value::Object(schema) = &mut schema {
+        schema.remove("x-guichet-source");
+        schema.remove("description");
+    }
+    json!({
+        "name": name, "in": place, "required": required, "description": description, "schema": schema,
+        "x-guichet-source": source,
+    })
+}
+
+/// Where a parameter stands: as the path and then the query name them.
+fn place_in(spec: &Spec, name: &str) -> usize {
+    let in_path = spec.path.find(&format!("{{{name}}}"));
+    in_path.unwrap_or_else(|| spec.path.len() + spec.query.iter().position(|asked| *asked == name).unwrap_or_default())
+}
+
+/// A field that may be absent may be null: it counts as absent then.
+fn or_null(mut schema: Value) -> Value {
+    let null = json!("null");
+    match schema.get_mut("type") {
+        Some(Value::Array(_)) => {}
+        Some(kind) => {
+            *kind = json!([kind.take(), null]);
+            if let Some(Value::Array(words)) = schema.get_mut("enum")
+                && !words.contains(&Value::Null)
+            {
+                words.push(Value::Null);
+            }
+        }
+        None => {
+            let shapes = ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)).and_then(Value::as_array);
+            let has_null = shapes.is_some_and(|shapes| shapes.iter().any(|shape| shape["type"] == null));
+            if !has_null {
+                let source = schema["x-guichet-source"].clone();
+                schema = json!({ "anyOf": [schema, { "type": null }], "x-guichet-source": source });
+            }
+        }
+    }
+    schema
+}
+
+/// A parameter is there or it is not: it is never null.
+pub(super) fn without_null(schema: &mut Value) {
+    let Value::Object(object) = schema else { return };
+    if let Some(Value::Array(kinds)) = object.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [kind] = kinds.as_slice() {
+            let kind = kind.clone();
+            object.insert("type".into(), kind);
+        }
+    }
+    if let Some(Value::Array(words)) = object.get_mut("enum") {
+        words.retain(|word| !word.is_null());
+    }
+    if let Some(Value::Array(shapes)) = object.get_mut("anyOf") {
+        shapes.retain(|shape| shape["type"] != "null");
+        if let [Value::Object(shape)] = shapes.as_slice() {
+            let shape = shape.clone();
+            object.remove("anyOf");
+            for (key, value) in shape {
+                object.entry(key).or_insert(value);
+            }
+        }
+    }
+}
+
+/// The sentence of an operation's documentation, and the whole of it. It begins with the method and the path, which are
+/// said already: `` `POST /v1/sessions/create`: make a token that… ``.
+fn said(documentation: &str) -> (String, String) {
+    let text = documentation.split_once("`: ").map_or(documentation, |(_, rest)| rest);
+    let sentence = text.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+    let mut letters = sentence.chars();
+    let summary = letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default();
+    (summary, text.replace("[`", "`").replace("`]", "`"))
+}

@@ -1,0 +1,124 @@
+//! Every answer of the service is held against its description, with nothing in it that the description does not name.
+
+use guichet::sandbox::openapi;
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// Holds an answer against the description of its operation.
+///
+/// # Panics
+/// Where the description does not say that the operation may answer this.
+pub fn check(method: &str, target: &str, status: u16, headers: &reqwest::header::HeaderMap, body: &Value, text: &str) {
+    let path = target.split('?').next().unwrap_or_default();
+    if !path.starts_with("/v1/") || method == "OPTIONS" || is_a_fault(text, body) {
+        return;
+    }
+    let Some(operation) = operation(if method == "HEAD" { "GET" } else { method }, path) else {
+        assert!(matches!(status, 404 | 405), "{method} {path} is not described and was answered {status}: {text}");
+        return;
+    };
+    let answer = operation.answers.get(&status);
+    let answer =
+        answer.unwrap_or_else(|| panic!("{} was answered {status}, which is not described: {text}", operation.name));
+    for (name, schema) in &answer.headers {
+        let value = headers.get(name).and_then(|value| value.to_str().ok());
+        let value =
+            value.unwrap_or_else(|| panic!("{} was answered {status} without the header {name}", operation.name));
+        let value = value.parse().map_or_else(|_| json!(value), |number: u64| json!(number));
+        assert!(schema.is_valid(&value), "{name}: {value} of {} {status} is not as it is described", operation.name);
+    }
+    if method == "HEAD" {
+        return;
+    }
+    let wrong: Vec<String> = answer.body.iter_errors(body).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(wrong.is_empty(), "{} {status} is not as it is described: {wrong:#?}\n{text}", operation.name);
+}
+
+/// Answers that a tester asked to be wrong.
+fn is_a_fault(text: &str, body: &Value) -> bool {
+    body["message"] == "The tester asked for this fault. Nothing was done." || text.contains("<h1>Bad gateway</h1>")
+}
+
+/// The operation of a method and a path.
+fn operation(method: &str, path: &str) -> Option<&'static Operation> {
+    let fits = |template: &[String], path: &[&str]| {
+        template.len() == path.len()
+            && template.iter().zip(path).all(|(one, other)| one.starts_with('{') && !other.is_empty() || one == other)
+    };
+    let path: Vec<&str> = path.split('/').collect();
+    // A path without fields goes before one with: `/subscriptions/plans` is no subscription.
+    let mut found: Vec<_> = OPERATIONS.iter().filter(|one| fits(&one.path, &path)).collect();
+    let fields = |one: &&Operation| one.path.iter().filter(|segment| segment.starts_with('{')).count();
+    let fewest = found.iter().map(fields).min()?;
+    found.retain(|one| fields(one) == fewest);
+    found.into_iter().find(|one| one.method == method)
+}
+
+static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
+    let mut described = openapi();
+    close(&mut described["components"]);
+    close(&mut described["paths"]);
+    let mut operations = Vec::new();
+    for (path, methods) in described["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let answers = operation["responses"].as_object().unwrap().iter();
+            operations.push(Operation {
+                name: operation["operationId"].as_str().unwrap().to_owned(),
+                method: method.to_ascii_uppercase(),
+                path: path.split('/').map(str::to_owned).collect(),
+                answers: answers
+                    .map(|(status, answer)| (status.parse().unwrap(), Answer::of(answer, &described)))
+                    .collect(),
+            });
+        }
+    }
+    operations
+});
+
+struct Operation {
+    name: String,
+    method: String,
+    path: Vec<String>,
+    answers: HashMap<u16, Answer>,
+}
+
+struct Answer {
+    headers: Vec<(String, Validator)>,
+    body: Validator,
+}
+
+impl Answer {
+    fn of(answer: &Value, described: &Value) -> Self {
+        let answer = match answer["$ref"].as_str() {
+            Some(reference) => described.pointer(reference.trim_start_matches('#')).unwrap(),
+            None => answer,
+        };
+        let headers = answer["headers"].as_object().unwrap().iter().filter(|(_, header)| header["required"] == true);
+        let mut body = answer["content"]["application/json"]["schema"].clone();
+        body["components"] = described["components"].clone();
+        Self {
+            headers: headers.map(|(name, header)| (name.clone(), validator(&header["schema"]))).collect(),
+            body: validator(&body),
+        }
+    }
+}
+
+fn validator(schema: &Value) -> Validator {
+    jsonschema::draft202012::options().should_validate_formats(true).build(schema).unwrap()
+}
+
+/// Lets no object have a field that is not described.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            if object.get("type").is_some_and(|kind| kind == "object") && object.contains_key("properties") {
+                object.entry("additionalProperties").or_insert(json!(false));
+            }
+            object.values_mut().for_each(close);
+        }
+        Value::Array(several) => several.iter_mut().for_each(close),
+        _ => {}
+    }
+}
