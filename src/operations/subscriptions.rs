@@ -232,6 +232,9 @@ impl Served for ConfigureFallback {
 pub struct Subscription {
     /// Its identifier.
     pub id: SubscriptionId,
+    /// Always `subscription`.
+    #[serde(default, deserialize_with = "lenient")]
+    pub object: Option<String>,
     /// Where it stands.
     pub status: SubscriptionStatus,
     /// Whose it is.
