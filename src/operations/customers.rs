@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 /// e-mail or else their phone, when a payment intent is created (a decision).
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = [])))]
 pub struct ListCustomers {
     /// How many; the service's default is 100, and the most.
+    #[cfg_attr(feature = "sandbox", schemars(extend("default" = 100)))]
     pub limit: Option<PageLimit>,
     /// Those after this one.
     pub starting_after: Option<CustomerId>,
@@ -51,6 +53,7 @@ impl Served for ListCustomers {
 /// One customer of the merchant.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["id", "firstname", "lastname", "email", "phone", "balance", "active", "created_at"])))]
 pub struct Customer {
     /// Their identifier.
     pub id: CustomerId,

@@ -15,8 +15,10 @@ use serde_json::Value;
 /// (decisions).
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = [])))]
 pub struct ListEsimPackages {
     /// How many; the service's default is 100, and the most.
+    #[cfg_attr(feature = "sandbox", schemars(extend("default" = 100)))]
     pub limit: Option<PageLimit>,
     /// Those after this one.
     pub starting_after: Option<EsimPackageId>,
@@ -58,10 +60,12 @@ impl Served for ListEsimPackages {
 /// decision).
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct CreateEsimOrder {
     /// The package.
     pub package_id: EsimPackageId,
     /// How many eSIMs.
+    #[cfg_attr(feature = "sandbox", schemars(extend("default" = 1)))]
     pub quantity: EsimQuantity,
 }
 
@@ -106,6 +110,7 @@ impl FromField for EsimQuantity {
 /// One data package. All but its identifier is a decision: a real service may send other fields.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["id"])))]
 pub struct EsimPackage {
     /// Its identifier: what an order names.
     pub id: EsimPackageId,
@@ -143,6 +148,7 @@ pub struct EsimPackage {
 /// The fields below `currency` are decisions: the document's reply has none of them.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["order_id", "amount", "currency"])))]
 pub struct EsimOrder {
     /// Its identifier.
     pub order_id: EsimOrderId,
@@ -151,6 +157,9 @@ pub struct EsimOrder {
     /// In which currency.
     pub currency: String,
 
+    /// Always `esim_order`.
+    #[serde(default, deserialize_with = "lenient")]
+    pub object: Option<String>,
     /// Where it stands.
     #[serde(default, deserialize_with = "lenient")]
     pub status: Option<EsimOrderStatus>,
@@ -177,6 +186,7 @@ pub struct EsimOrder {
 /// One eSIM that was paid for.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct Esim {
     /// The number of the card that it stands for.
     pub iccid: String,

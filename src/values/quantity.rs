@@ -31,6 +31,9 @@ impl EsimQuantity {
     }
 }
 
+#[cfg(feature = "sandbox")]
+super::described! { EsimQuantity: schemars::json_schema!({ "type": "integer", "minimum": 1, "maximum": 5 }) }
+
 impl Default for EsimQuantity {
     fn default() -> Self {
         Self(1)

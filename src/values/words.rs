@@ -246,6 +246,12 @@ impl EsimOrderStatus {
     }
 }
 
+#[cfg(feature = "sandbox")]
+super::described! { EsimOrderStatus: schemars::json_schema!({
+    "type": "string",
+    "enum": ["pending_payment", "fulfilled"],
+}) }
+
 impl From<String> for EsimOrderStatus {
     fn from(word: String) -> Self {
         match word.as_str() {

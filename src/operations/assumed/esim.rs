@@ -8,6 +8,7 @@ use serde::Serialize;
 /// `GET /v1/esim/orders/{id}`: how an eSIM order stands, and its eSIMs once it is paid.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct ReadEsimOrder {
     /// The order.
     pub id: EsimOrderId,

@@ -1,12 +1,14 @@
 //! Customers: listed here, and made where someone pays.
 
-use super::{Desk, Done, Handle, to_read};
+use super::{Desk, Done, Handle, Outcomes, to_read};
 use crate::operations::ListCustomers;
 use crate::sandbox::admit::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 
 impl Handle<ListCustomers> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
     async fn handle(&self, caller: Caller, operation: ListCustomers) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let last = match &operation.starting_after {

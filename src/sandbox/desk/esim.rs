@@ -1,6 +1,6 @@
 //! eSIM packages, and the orders of them that payments fulfil.
 
-use super::{Desk, Done, Handle, Merchant};
+use super::{Desk, Done, Handle, Merchant, Outcomes};
 use crate::operations::{CreateEsimOrder, ListEsimPackages, ReadEsimOrder};
 use crate::sandbox::admit::Caller;
 use crate::sandbox::problem::Problem;
@@ -10,6 +10,8 @@ use crate::sandbox::tokens;
 use crate::values::EsimOrderId;
 
 impl Handle<ListEsimPackages> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
     async fn handle(&self, _: Caller, operation: ListEsimPackages) -> Result<Done, Problem> {
         let packages = self.esim_packages.all();
         let begin = match &operation.starting_after {
@@ -26,6 +28,8 @@ impl Handle<ListEsimPackages> for Desk {
 }
 
 impl Handle<CreateEsimOrder> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::CREATED.or(&["resource_missing", "quantity_out_of_range"]);
+
     async fn handle(&self, caller: Caller, operation: CreateEsimOrder) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let order = self.new_esim_order(merchant, &operation)?;
@@ -35,6 +39,8 @@ impl Handle<CreateEsimOrder> for Desk {
 }
 
 impl Handle<ReadEsimOrder> for Desk {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
     async fn handle(&self, caller: Caller, operation: ReadEsimOrder) -> Result<Done, Problem> {
         let order = self.esim_order_of(caller.merchant()?, &operation.id).await?;
         Ok(Done::ok(replies::esim_order(&order, &self.instance_key)))
