@@ -138,7 +138,7 @@ impl Life {
             return None;
         }
         let settles = self.under_way.as_ref().and_then(|charge| Some((charge.settles_at?, charge.intent.clone())));
-        let overdue = self.under_way.as_ref().filter(|_| self.status == Status::Active);
+        let overdue = self.overdue_at().filter(|_| self.status == Status::Active);
         let ends = self.cancel_at_period_end
             || self.status != Status::Paused && (self.pause_at_period_end || self.paid && self.under_way.is_none());
         // Of two at one moment the first of these: what was paid counts before the period ends.
@@ -146,7 +146,7 @@ impl Life {
             settles.map(|(at, intent)| (at, Due::Settlement(intent))),
             ends.then_some((self.period_end, Due::PeriodEnd)),
             self.next_attempt.map(|at| (at, Due::Attempt)),
-            overdue.map(|charge| (charge.begun_at.plus(self.wait()), Due::Overdue)),
+            overdue.map(|at| (at, Due::Overdue)),
         ];
         all.into_iter().flatten().min_by_key(|(at, _)| *at)
     }
@@ -272,6 +272,11 @@ impl Life {
         self.fallback.is_some()
             && self.consecutive_failures >= self.trigger_after_failures
             && (self.attempts < MOST_ATTEMPTS || !self.fallback_tried)
+    }
+
+    /// When the charge under way will have taken too long.
+    pub(super) fn overdue_at(&self) -> Option<Moment> {
+        self.under_way.as_ref().map(|charge| charge.begun_at.plus(self.wait()))
     }
 
     pub(super) fn ended(mut self, cancellation: Cancellation, at: Moment) -> Self {

@@ -6,6 +6,8 @@
 mod calendar;
 mod life;
 mod moves;
+#[cfg(test)]
+mod walks;
 
 pub(in crate::sandbox) use life::{Charge, Due, Life};
 pub(in crate::sandbox) use moves::Conflict;

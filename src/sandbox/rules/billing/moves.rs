@@ -43,7 +43,8 @@ impl Life {
             Status::Canceled => Err(self.conflict("and can no longer be resumed.")),
             Status::Paused if self.under_way.is_some() => {
                 // A charge that began before the pause may still be paid: it decides, and no other is begun beside it.
-                life.status = if self.consecutive_failures == 0 { Status::Active } else { Status::PastDue };
+                let owed = self.consecutive_failures > 0 || self.overdue_at().is_some_and(|at| at <= now);
+                life.status = if owed { Status::PastDue } else { Status::Active };
                 Ok(Some((life, None)))
             }
             Status::Paused if self.paid && now < self.period_end => {

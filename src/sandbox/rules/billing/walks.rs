@@ -1,0 +1,256 @@
+//! Subscriptions on random walks: whatever a merchant does and however long they wait, money is taken once and for what
+//! was agreed.
+
+use super::life::{Charge, Due, Life, Status};
+use super::{Conflict, Offer};
+use crate::operations::{Card, Instrument};
+use crate::sandbox::rules::{Life as IntentLife, PayingWith, Status as IntentStatus, read_instrument};
+use crate::values::{Amount, BillingCycle, Currency, IntentId, Moment, Phone, PlanCode};
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn money_is_taken_once_for_each_period_and_never_while_paused_or_after_the_end(walk in walk()) {
+        let mut world = World::begin(&walk);
+        for step in &walk.steps {
+            world.take(step);
+        }
+        world.keeps_its_promises();
+    }
+
+    #[test]
+    fn a_long_wait_is_as_many_short_ones(walk in walk()) {
+        let (mut once, mut often) = (World::begin(&walk), World::begin(&walk));
+        for step in &walk.steps {
+            once.take(step);
+            match step {
+                Step::Wait { hours } => (0..*hours).for_each(|_| often.take(&Step::Wait { hours: 1 })),
+                step => often.take(step),
+            }
+            prop_assert_eq!(&once.life, &often.life);
+        }
+        prop_assert_eq!(&once.charges, &often.charges);
+        prop_assert_eq!(once.told, often.told);
+    }
+}
+
+const HOUR: i64 = 3_600;
+
+#[derive(Clone, Debug)]
+struct Walk {
+    cycle: BillingCycle,
+    trial_days: u32,
+    with: PayingWith,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Cancel { immediately: bool },
+    FallBackOn { with: PayingWith, after: u32 },
+    Pause { immediately: bool },
+    PayWith(PayingWith),
+    Resume,
+    Wait { hours: u32 },
+}
+
+fn walk() -> impl Strategy<Value = Walk> {
+    let cycle = prop::sample::select(vec![BillingCycle::Daily, BillingCycle::Weekly, BillingCycle::Monthly]);
+    let step = prop_oneof![
+        8 => prop_oneof![1_u32..30, 30_u32..900].prop_map(|hours| Step::Wait { hours }),
+        1 => prop::bool::weighted(0.3).prop_map(|immediately| Step::Cancel { immediately }),
+        2 => (method(), 1_u32..=5).prop_map(|(with, after)| Step::FallBackOn { with, after }),
+        2 => any::<bool>().prop_map(|immediately| Step::Pause { immediately }),
+        2 => method().prop_map(Step::PayWith),
+        3 => Just(Step::Resume),
+    ];
+    let trial_days = prop_oneof![2 => Just(0_u32), 1 => 1_u32..40];
+    (cycle, trial_days, method(), prop::collection::vec(step, 1..25))
+        .prop_map(|(cycle, trial_days, with, steps)| Walk { cycle, trial_days, with, steps })
+}
+
+fn method() -> impl Strategy<Value = PayingWith> {
+    let phones = ["0000000", "0000001", "0000002", "0000004", "0000005", "0000007", "0000009", "0000010", "1234567"];
+    prop_oneof![
+        4 => prop::sample::select(phones.to_vec()).prop_map(|digits| {
+            Instrument::MobileMoney { phone: Phone::new(format!("23767{digits}")).unwrap() }
+        }),
+        2 => prop::sample::select(vec!["4242424242424242", "4000000000009995"]).prop_map(|number| {
+            Instrument::Card { card: Card { number: number.into(), exp_month: 12, exp_year: 2034, cvc: "123".into() } }
+        }),
+    ]
+    .prop_map(|instrument| read_instrument(&instrument).unwrap())
+}
+
+/// A charge that was made.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Charged {
+    period: u32,
+    attempt: u32,
+    at: Moment,
+    /// The period it pays for.
+    from: Moment,
+    to: Moment,
+    intent: IntentLife,
+}
+
+/// One subscription, its charges, and a clock.
+struct World {
+    now: Moment,
+    life: Life,
+    charges: Vec<Charged>,
+    /// What it came to, and when.
+    told: Vec<(Moment, &'static str)>,
+    /// Since when nothing may be charged, and until when.
+    closed: Vec<(Moment, Option<Moment>)>,
+    /// When its periods were counted anew.
+    anchored: Vec<Moment>,
+}
+
+impl World {
+    fn begin(walk: &Walk) -> Self {
+        let now = Moment::new("2027-01-31T10:30:00Z").unwrap();
+        let offer = Offer {
+            name: "Gold".into(),
+            code: PlanCode::new("gold").unwrap(),
+            amount: Amount::new("5000").unwrap(),
+            currency: Currency::xaf(),
+            billing_cycle: walk.cycle,
+            trial_days: walk.trial_days,
+        };
+        let first = Life::begin(&offer, walk.with.clone(), now);
+        let mut world = Self {
+            now,
+            life: first.0.clone(),
+            charges: Vec::new(),
+            told: Vec::new(),
+            closed: Vec::new(),
+            anchored: Vec::new(),
+        };
+        world.turn(first, now);
+        world.run();
+        world
+    }
+
+    fn take(&mut self, step: &Step) {
+        if !matches!(step, Step::Wait { .. }) {
+            // Nothing is asked at the very moment of something else, so that moments tell what came first.
+            self.now = self.now.plus(1);
+            self.run();
+        }
+        let now = self.now;
+        let moved = match step {
+            Step::Wait { hours } => {
+                self.now = now.plus(i64::from(*hours) * HOUR);
+                Ok(None)
+            }
+            Step::Cancel { immediately } => Ok(self.life.cancel(*immediately, now).map(|life| (life, None))),
+            Step::FallBackOn { with, after } => self.life.fall_back_on(with.clone(), *after),
+            Step::Pause { immediately } => self.life.pause(*immediately, now),
+            Step::PayWith(with) => self.life.pay_with(with.clone()),
+            Step::Resume => self.life.resume(now),
+        };
+        match moved {
+            Err(Conflict { status, .. }) => assert_eq!(status, self.life.status, "a refusal names the state"),
+            Ok(None) => {}
+            Ok(Some(turn)) => {
+                if turn.0.calendar != self.life.calendar {
+                    self.anchored.push(now);
+                }
+                self.turn(turn, now);
+            }
+        }
+        self.run();
+    }
+
+    /// All that comes of itself by now, each at its own moment.
+    fn run(&mut self) {
+        let mut last = None;
+        while let Some((at, due)) = self.life.due().filter(|(at, _)| *at <= self.now) {
+            assert!(last.is_none_or(|last| last <= at), "time goes forward");
+            last = Some(at);
+            let life = self.life.clone();
+            let turn = match &due {
+                Due::Settlement(_) => {
+                    let charge = self.charges.last_mut().unwrap();
+                    charge.intent = charge.intent.clone().at(at, charge.at.plus(86_400));
+                    life.settled(charge.intent.status == IntentStatus::Succeeded, at)
+                }
+                due => life.passes(due),
+            };
+            self.turn(turn, at);
+        }
+    }
+
+    fn turn(&mut self, (life, charge): (Life, Option<Charge>), at: Moment) {
+        let life = match charge {
+            None => life,
+            Some(charge) => {
+                if let Some(before) = self.charges.last() {
+                    let ended = matches!(before.intent.status, IntentStatus::Succeeded | IntentStatus::Failed);
+                    assert!(ended, "no charge begins while another is under way");
+                }
+                let intent = IntentLife::off_session(charge.with.clone(), charge.attempt, at);
+                let id = IntentId::new(format!("pi_{}", self.charges.len())).unwrap();
+                let life = life.charging(&charge, id, at, intent.settles_at());
+                let Charge { period, attempt, .. } = charge;
+                self.charges.push(Charged {
+                    period,
+                    attempt,
+                    at,
+                    from: life.period_start,
+                    to: life.period_end,
+                    intent,
+                });
+                life
+            }
+        };
+        self.told.extend(life.told_since(&self.life).map(|word| (at, word)));
+        let shut = |status| matches!(status, Status::Canceled | Status::Paused);
+        match (shut(self.life.status), shut(life.status)) {
+            (false, true) => self.closed.push((at, None)),
+            (true, false) => self.closed.last_mut().unwrap().1 = Some(at),
+            _ => {}
+        }
+        assert!(life.status != Status::Paused || life.paused_at.is_some());
+        assert!(life.next_charge_at().is_none_or(|next| next >= at), "what comes next is not over");
+        self.life = life;
+    }
+
+    fn keeps_its_promises(&self) {
+        let mut paid: Vec<&Charged> = Vec::new();
+        for (place, charge) in self.charges.iter().enumerate() {
+            let before = place.checked_sub(1).and_then(|before| self.charges.get(before));
+            let expected = match before {
+                Some(before) if before.period == charge.period => (before.period, before.attempt + 1),
+                Some(before) => (before.period + 1, 1),
+                None => (0, 1),
+            };
+            assert_eq!((charge.period, charge.attempt), expected, "charges are numbered one by one");
+            assert!(charge.attempt <= 5, "four attempts, and the fallback's turn");
+            assert!(before.is_none_or(|before| before.at <= charge.at), "and made in the order of time");
+            let open =
+                |(from, to): &(Moment, Option<Moment>)| charge.at <= *from || to.is_some_and(|to| charge.at >= to);
+            assert!(
+                self.closed.iter().all(open),
+                "no charge while paused or after the end: {charge:?}, {:?}",
+                self.closed
+            );
+            if charge.intent.status == IntentStatus::Succeeded {
+                paid.push(charge);
+            }
+        }
+        for pair in paid.windows(2) {
+            let [one, next] = pair else { continue };
+            assert!(one.period < next.period, "one charge a period");
+            assert!(
+                one.to <= next.from || self.anchored.iter().any(|at| one.from < *at && *at <= next.from),
+                "no overlap"
+            );
+            let counted_anew = self.anchored.iter().any(|at| one.from < *at && *at <= next.from);
+            assert!(counted_anew || one.to == next.from, "paid periods follow each other: {one:?}, {next:?}");
+        }
+    }
+}
