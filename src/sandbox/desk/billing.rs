@@ -13,11 +13,11 @@ use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 
 /// How many subscriptions are written together.
-const TOGETHER: i64 = 64;
+const TOGETHER: i64 = 32;
 /// How often it is looked for what has come due. Whoever asks for a subscription has it looked for at once.
 const TICK: Duration = Duration::from_secs(1);
 /// How many turns of one subscription are written together.
-const TURNS: usize = 64;
+const TURNS: usize = 16;
 
 impl Desk {
     /// Does what has come due for a merchant by now.
