@@ -10,9 +10,10 @@ export const creator = (core, wasm) => (options) => {
   let opening;
 
   const open = async () => {
-    const { Client } = await load(core, given.wasm, wasm);
-    client = new Client(given, tell, (word) => say(word));
-    const say = tabs(client.channel(), (word) => client.hear(word));
+    const opened = await load(core, given.wasm, wasm);
+    const channel = opened.open(given, tell, (word) => say(word));
+    const say = tabs(channel, opened.hear);
+    client = opened;
   };
   const ready = () =>
     (opening ??= open().catch((e) => {
@@ -66,7 +67,7 @@ export const creator = (core, wasm) => (options) => {
         if (popups.get(order) === window) popups.delete(order);
       }
     },
-    returned: async () => (await ready(), client.returned()),
+    returned: () => call("returned"),
     waitForOutcome: of("wait_for_outcome"),
   };
 };

@@ -18,7 +18,7 @@ export async function run(task, signal) {
       if (signal?.aborted) throw signal.reason;
       here = end.signal;
       const asked = task.step(answer, failed);
-      if (!asked) return task.value();
+      if (asked === undefined) return task.value();
       try {
         answer = await Promise.race([asked, called_off]);
         failed = false;

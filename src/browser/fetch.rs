@@ -14,7 +14,6 @@ use crate::protocol::{
 };
 use crate::values::number as seconds;
 use std::marker::PhantomData;
-use std::rc::Rc;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
 
@@ -70,12 +69,17 @@ impl Ready<NoCredential> {
 }
 
 /// Sends what was made ready for this credential.
-pub(super) fn send<C: Credential>(wire: &Rc<Wire>, ready: &Ready<C>, credential: &C, how: How) -> Result<Work, Stop> {
+pub(super) fn send<C: Credential>(
+    wire: &'static Wire,
+    ready: &Ready<C>,
+    credential: &C,
+    how: How,
+) -> Result<Work, Stop> {
     send_request(wire, ready.spec, &ready.request, credential.bearer(), how)
 }
 
 fn send_request(
-    wire: &Rc<Wire>,
+    wire: &'static Wire,
     spec: &'static Spec,
     request: &Request,
     bearer: Option<&str>,
@@ -90,7 +94,7 @@ fn send_request(
 /// One request, whomever it goes to, until it is answered. It comes to the whole answer, where that is no refusal:
 /// `{status, body, text, …}`.
 pub(super) struct Sending {
-    wire: Rc<Wire>,
+    wire: &'static Wire,
     spec: &'static Spec,
     url: String,
     init: JsValue,
@@ -105,7 +109,7 @@ pub(super) struct Sending {
 impl Sending {
     #[inline(never)]
     pub(super) fn new(
-        wire: &Rc<Wire>,
+        wire: &'static Wire,
         spec: &'static Spec,
         url: String,
         init: JsValue,
@@ -114,7 +118,7 @@ impl Sending {
     ) -> Self {
         Self {
             call: Call::new(spec.repeat, Patience { deadline: how.left() }),
-            wire: Rc::clone(wire),
+            wire,
             spec,
             url,
             init,

@@ -22,6 +22,8 @@ mod hosted;
 #[cfg(not(feature = "hosted"))]
 mod page;
 
-/// Small, and safe to make where there is one thread.
+use lol_alloc::{FreeListAllocator, LockedAllocator};
+
+/// The smallest that gives memory back. A spin lock costs nothing where there is one thread.
 #[global_allocator]
-static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
+static ALLOCATOR: LockedAllocator<FreeListAllocator> = LockedAllocator::new(FreeListAllocator::new());

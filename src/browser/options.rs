@@ -6,18 +6,19 @@ use super::fetch::Wire;
 use super::read::{Sort, any_text, at, is, list};
 use crate::flow::Base;
 use crate::values::Address;
-use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-/// The way to the service.
-pub(super) fn wire(options: &JsValue) -> Result<Rc<Wire>, Stop> {
+/// The way to the service. It is there for as long as the instance, and has no other end.
+pub(super) fn wire(options: &JsValue) -> Result<&'static Wire, Stop> {
     if is(options, "baseUrl", Sort::Nothing) {
         return Err(Stop::field("baseUrl", "baseUrl is required: https://api.example.com, or a path of this origin."));
     }
     let base = any_text(&at(options, "baseUrl"));
     refuse_secret_key_in(&base)?;
     match Base::new(&base, doors::origin().as_deref()) {
-        Ok(base) => Ok(Rc::new(Wire { base, fetcher: at(options, "fetch"), on_call: at(options, "onCall") })),
+        Ok(base) => {
+            Ok(Box::leak(Box::new(Wire { base, fetcher: at(options, "fetch"), on_call: at(options, "onCall") })))
+        }
         Err(invalid) => Err(Stop::field("baseUrl", invalid.reason())),
     }
 }

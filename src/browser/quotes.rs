@@ -16,11 +16,11 @@ use wasm_bindgen::prelude::*;
 
 /// Who asks what anyone may ask, with whatever credential there is.
 pub(super) trait Asks {
-    fn ask(&self, ready: Ready<NoCredential>, how: How) -> Result<Work, Stop>;
+    fn ask(&'static self, ready: Ready<NoCredential>, how: How) -> Result<Work, Stop>;
 }
 
 /// The quotes of a sale, what costs the customer least first. A method whose fee cannot be had is listed with its error.
-pub(super) fn quotes(asks: Rc<dyn Asks>, given: &JsValue, how: How) -> Result<Work, Stop> {
+pub(super) fn quotes(asks: &'static dyn Asks, given: &JsValue, how: How) -> Result<Work, Stop> {
     let (sale, _, _) = Sale::read(asks, given, how, false)?;
     let (allowed, codes) = (at(given, "payment_method_types"), at(given, "codes"));
     Ok(Box::new(Quoting { sale: Rc::new(sale), allowed, codes, state: State::Begun }))
@@ -28,7 +28,7 @@ pub(super) fn quotes(asks: Rc<dyn Asks>, given: &JsValue, how: How) -> Result<Wo
 
 /// What an amount is sold for, and how that is asked.
 pub(super) struct Sale {
-    asks: Rc<dyn Asks>,
+    asks: &'static dyn Asks,
     how: How,
     amount: Amount,
     currency: Currency,
@@ -40,7 +40,7 @@ impl Sale {
     /// Reads the argument of `quotes`, or that of `fee`, which names a method and its currency.
     #[inline(never)]
     pub(super) fn read(
-        asks: Rc<dyn Asks>,
+        asks: &'static dyn Asks,
         given: &JsValue,
         how: How,
         of_a_method: bool,

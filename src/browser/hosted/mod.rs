@@ -18,19 +18,18 @@ use crate::operations::{AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentI
 use crate::protocol::NoCredential;
 use crate::values::{Address, ClientSecret, IntentId, IntentStatus};
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
 
 /// How long a payment is followed where the caller does not say.
 const BUDGET: Duration = Duration::from_secs(600);
 
-/// The open checkout of one intent.
+/// The open checkout of one intent: it is there for as long as the instance of the wasm, and has no other end.
 #[wasm_bindgen]
-pub struct HostedPage(Rc<Open>);
+pub struct HostedPage(&'static Open);
 
 struct Open {
-    wire: Rc<Wire>,
+    wire: &'static Wire,
     id: IntentId,
     secret: ClientSecret,
     intent: RefCell<JsValue>,
@@ -50,16 +49,17 @@ impl HostedPage {
         let (wire, redirect_origins) = (options::wire(given)?, options::origins(given, "redirectOrigins")?);
         let intent = RefCell::new(JsValue::UNDEFINED);
         let is_stale = Cell::new(false);
-        Ok(Self(Rc::new(Open { wire, id, secret, intent, is_stale, redirect_origins, flights: flights() })))
+        let flights = flights();
+        Ok(Self(Box::leak(Box::new(Open { wire, id, secret, intent, is_stale, redirect_origins, flights }))))
     }
 
     /// One call by its name, with its first argument and how it is to go.
     pub fn call(&self, name: &str, first: JsValue, how: JsValue) -> Result<Task, JsValue> {
-        let open = &self.0;
+        let open = self.0;
         let asked = How::read(&how)?;
         let work: Work = match name {
             "open" => Box::new(Look::new(open, asked)),
-            "quotes" => quotes(Rc::new(Rc::clone(open)), &merged(&how, &open.intent.borrow()), asked)?,
+            "quotes" => quotes(open, &merged(&how, &open.intent.borrow()), asked)?,
             "wait" => {
                 let budget = duration(&how, "budgetMs", BUDGET)?;
                 Box::new(Following::new(open, Asked::Look, &how, budget, asked))
@@ -97,7 +97,7 @@ impl HostedPage {
 
 impl Open {
     /// `pay`, `answer`, `cancel`: what moves the intent. A second one joins the first.
-    fn moved(self: &Rc<Self>, name: &str, first: &JsValue, how: &JsValue, asked: How) -> Result<Work, Stop> {
+    fn moved(&'static self, name: &str, first: &JsValue, how: &JsValue, asked: How) -> Result<Work, Stop> {
         let budget = duration(how, "budgetMs", BUDGET)?;
         let id = self.id.clone();
         let ready: Ready<ClientSecret> = match name {
@@ -138,8 +138,8 @@ impl Open {
 }
 
 /// Methods and fees are asked for with the intent's own secret.
-impl Asks for Rc<Open> {
-    fn ask(&self, ready: Ready<NoCredential>, how: How) -> Result<Work, Stop> {
-        send(&self.wire, &ready.with(), &self.secret, how)
+impl Asks for Open {
+    fn ask(&'static self, ready: Ready<NoCredential>, how: How) -> Result<Work, Stop> {
+        send(self.wire, &ready.with(), &self.secret, how)
     }
 }

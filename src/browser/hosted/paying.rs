@@ -11,7 +11,6 @@ use crate::flow::{AfterLost, Standing, after_lost, pause, pause_within};
 use crate::operations::ReadPaymentIntent;
 use crate::protocol::Kind;
 use crate::values::{ClientSecret, IntentStatus};
-use std::rc::Rc;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
 
@@ -27,7 +26,7 @@ pub(super) enum Asked {
 
 /// Looks until the intent is settled or needs the customer, and comes to the intent.
 pub(super) struct Following {
-    open: Rc<Open>,
+    open: &'static Open,
     first: Option<Work>,
     on_status: JsValue,
     how: How,
@@ -45,23 +44,14 @@ enum State {
 }
 
 impl Following {
-    pub(super) fn new(open: &Rc<Open>, first: Asked, given: &JsValue, budget: Duration, how: How) -> Self {
+    pub(super) fn new(open: &'static Open, first: Asked, given: &JsValue, budget: Duration, how: How) -> Self {
         let (first, state): (Option<Work>, State) = match first {
             Asked::Nothing => (None, State::Moved),
             Asked::Look => (Some(Box::new(Look::new(open, how))), State::Looked),
             Asked::Move(work) => (Some(work), State::Moved),
         };
         let on_status = at(given, "onStatus");
-        Self {
-            open: Rc::clone(open),
-            first,
-            on_status,
-            how,
-            until: now().saturating_add(budget),
-            looks: 1,
-            told: None,
-            state,
-        }
+        Self { open, first, on_status, how, until: now().saturating_add(budget), looks: 1, told: None, state }
     }
 }
 
@@ -79,7 +69,7 @@ impl Flow for Following {
             (State::Looked, _) => self.looks += 1,
             (State::Paused, _) => {
                 self.state = State::Looked;
-                return Ok(Next::Call(Box::new(Look::new(&self.open, self.how.again()))));
+                return Ok(Next::Call(Box::new(Look::new(self.open, self.how.again()))));
             }
         }
         let standing = self.open.standing();
@@ -101,24 +91,24 @@ impl Flow for Following {
 
 /// Reads the intent and keeps it.
 pub(super) struct Look {
-    open: Rc<Open>,
+    open: &'static Open,
     how: How,
     asked: Option<&'static str>,
 }
 
 impl Look {
-    pub(super) fn new(open: &Rc<Open>, how: How) -> Self {
-        Self { open: Rc::clone(open), how, asked: None }
+    pub(super) fn new(open: &'static Open, how: How) -> Self {
+        Self { open, how, asked: None }
     }
 }
 
 impl Flow for Look {
     fn step(&mut self, came: Answer) -> Result<Next, Stop> {
-        let open = &self.open;
+        let open = self.open;
         let Some(name) = self.asked else {
             let ready = Ready::new(&ReadPaymentIntent::new(open.id.clone()))?;
             self.asked = Some(ready.name());
-            return send(&open.wire, &ready, &open.secret, self.how).map(Next::Call);
+            return send(open.wire, &ready, &open.secret, self.how).map(Next::Call);
         };
         open.keep(&came?, name)?;
         Ok(Next::Done(JsValue::UNDEFINED))
@@ -128,7 +118,7 @@ impl Flow for Look {
 /// Sends what moves the intent. Where its answer is lost the intent is looked at, and it is sent again only if it is
 /// known never to have arrived.
 pub(super) struct Moving {
-    open: Rc<Open>,
+    open: &'static Open,
     ready: Ready<ClientSecret>,
     how: How,
     before: Standing,
@@ -147,20 +137,20 @@ enum Doing {
 }
 
 impl Moving {
-    pub(super) fn new(open: &Rc<Open>, ready: Ready<ClientSecret>, how: How) -> Self {
-        Self { open: Rc::clone(open), ready, how, before: open.standing(), sendings: 0, doing: Doing::Begun }
+    pub(super) fn new(open: &'static Open, ready: Ready<ClientSecret>, how: How) -> Self {
+        Self { open, ready, how, before: open.standing(), sendings: 0, doing: Doing::Begun }
     }
 
     fn send(&mut self) -> Result<Next, Stop> {
         self.sendings += 1;
         self.open.is_stale.set(true);
         self.doing = Doing::Sent;
-        send(&self.open.wire, &self.ready, &self.open.secret, self.how.again()).map(Next::Call)
+        send(self.open.wire, &self.ready, &self.open.secret, self.how.again()).map(Next::Call)
     }
 
     fn look(&mut self, stop: Stop, how: How, looks: u32) -> Result<Next, Stop> {
         self.doing = Doing::Looking(stop, how, looks);
-        Ok(Next::Call(Box::new(Look::new(&self.open, how))))
+        Ok(Next::Call(Box::new(Look::new(self.open, how))))
     }
 
     /// What to do now that it is known where the intent stands.
@@ -187,7 +177,7 @@ impl Flow for Moving {
         match (std::mem::replace(&mut self.doing, Doing::Begun), came) {
             (Doing::Begun, _) if self.open.is_stale.get() => {
                 self.doing = Doing::Checking;
-                Ok(Next::Call(Box::new(Look::new(&self.open, self.how.again()))))
+                Ok(Next::Call(Box::new(Look::new(self.open, self.how.again()))))
             }
             (Doing::Begun, _) => self.send(),
             (Doing::Checking, came) => {

@@ -12,12 +12,11 @@ use crate::flow::{Match, Purchase, arrival, checkout_address, judge};
 use crate::protocol::Kind;
 use crate::values::IntentStatus;
 use std::cell::RefCell;
-use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 /// `checkout({order}, {mode})`; a double click joins the same flight. With the mode `popup` there is a window, where the
 /// browser has opened one.
-pub(super) fn checkout(inner: Rc<Inner>, first: JsValue, given: &JsValue, how: How) -> Result<Work, Stop> {
+pub(super) fn checkout(inner: &'static Inner, first: JsValue, given: &JsValue, how: How) -> Result<Work, Stop> {
     if !is(given, "mode", Sort::Nothing) && !matches!(text(given, "mode").as_deref(), Some("popup" | "redirect")) {
         return Err(Stop::field("mode", "It is \"redirect\" or \"popup\"."));
     }
@@ -34,7 +33,7 @@ pub(super) fn checkout(inner: Rc<Inner>, first: JsValue, given: &JsValue, how: H
     let under_way = joined(&inner.flights, &flight, &at(given, "signal"), || -> Work {
         let ask = Ask::intent(&inner, order, json, how);
         let state = State::Begun(ask, wait);
-        Box::new(Leaving { inner: Rc::clone(&inner), flight: flight.clone(), window, state })
+        Box::new(Leaving { inner, flight: flight.clone(), window, state })
     });
     Ok(Box::new(Waiting(Some(under_way))))
 }
@@ -42,7 +41,7 @@ pub(super) fn checkout(inner: Rc<Inner>, first: JsValue, given: &JsValue, how: H
 /// Asks the merchant's server for an intent and leaves for its address. It comes to an end when the customer is back on
 /// this very page: by the back button, or from the window.
 struct Leaving {
-    inner: Rc<Inner>,
+    inner: &'static Inner,
     flight: String,
     window: JsValue,
     state: State,

@@ -10,20 +10,16 @@ use crate::browser::inputs::Inputs;
 use crate::browser::options;
 use crate::browser::quotes::{Asks, Sale, quotes};
 use crate::browser::read::{Sort, text};
-use crate::browser::task::{Answer, Flow, Next, Task, Work, flights};
+use crate::browser::task::{Answer, Flow, Next, Task, Waiting, Work, flights};
 use crate::operations::ListPaymentMethods;
-use crate::protocol::NoCredential;
+use crate::protocol::{Kind, NoCredential};
 use crate::values::Country;
-use std::rc::Rc;
+use std::cell::Cell;
 use wasm_bindgen::prelude::*;
-
-/// The client of one page.
-#[wasm_bindgen]
-pub struct Client(Rc<Inner>);
 
 /// All that a call needs.
 pub(super) struct Inner {
-    pub(super) wire: Rc<Wire>,
+    pub(super) wire: &'static Wire,
     pub(super) merchant: Merchant,
     pub(super) session: Session,
     pub(super) checkout_origins: Vec<String>,
@@ -33,82 +29,81 @@ pub(super) struct Inner {
     reads_with_session: bool,
 }
 
+thread_local! {
+    /// The one client of this instance of the wasm: it is there for as long as the instance, and has no other end.
+    static CLIENT: Cell<Option<&'static Inner>> = const { Cell::new(None) };
+}
+
+/// Reads the options; nothing is sent. `tell` hears each change of the session, `say` tells the other tabs. It comes to the
+/// name of the channel that the tabs of this service's clients share.
 #[wasm_bindgen]
-impl Client {
-    /// Reads the options; nothing is sent. `tell` hears each change of the session's state, `say` tells the other tabs.
-    #[wasm_bindgen(constructor)]
-    pub fn new(given: &JsValue, tell: JsValue, say: JsValue) -> Result<Client, JsValue> {
-        let wire = options::wire(given)?;
-        let merchant = Merchant::read(given)?;
-        let mut checkout_origins = options::origins(given, "checkoutOrigins")?;
-        if checkout_origins.is_empty() {
-            checkout_origins.push(wire.base.origin().to_owned());
-        }
-        let reads_with_session = match text(given, "publicReads").as_deref() {
-            Some("none") => false,
-            None | Some("session") => merchant.has("session"),
-            _ => return Err(Stop::field("publicReads", "It is \"session\" or \"none\".").into()),
-        };
-        Ok(Self(Rc::new(Inner {
-            wire,
-            merchant,
-            session: Session::new(tell, say),
-            checkout_origins,
-            flights: flights(),
-            reads_with_session,
-        })))
+pub fn open(given: &JsValue, tell: JsValue, say: JsValue) -> Result<JsValue, JsValue> {
+    let wire = options::wire(given)?;
+    let merchant = Merchant::read(given)?;
+    let mut checkout_origins = options::origins(given, "checkoutOrigins")?;
+    if checkout_origins.is_empty() {
+        checkout_origins.push(wire.base.origin().to_owned());
     }
+    let reads_with_session = match text(given, "publicReads").as_deref() {
+        Some("none") => false,
+        None | Some("session") => merchant.has("session"),
+        _ => return Err(Stop::field("publicReads", "It is \"session\" or \"none\".").into()),
+    };
+    let (session, flights) = (Session::new(tell, say), flights());
+    let inner = Inner { wire, merchant, session, checkout_origins, flights, reads_with_session };
+    CLIENT.set(Some(Box::leak(Box::new(inner))));
+    Ok(wire.base.with("#guichet").into())
+}
 
-    /// One call by its name, with its first argument and how it is to go.
-    pub fn call(&self, name: &str, first: JsValue, how: JsValue) -> Result<Task, JsValue> {
-        let inner = Rc::clone(&self.0);
-        let asked = How::read(&how)?;
-        let work: Work = match name {
-            "validate" => Box::new(Validate::new(inner, asked)),
-            "renew" => Box::new(Renew::new(inner)),
-            "revoke" => Box::new(Revoke::new(inner, asked)),
-            "payment_methods" => payment_methods(inner, &first, asked)?,
-            "fee" => fee(inner, &first, asked)?,
-            "quotes" => quotes(Rc::new(inner), &first, asked)?,
-            "checkout" => checkout::checkout(inner, first, &how, asked)?,
-            _ => Box::new(wait::Wait::new(&inner, &how, asked, false)?.of(first)),
-        };
-        Ok(Task::new(work))
-    }
+fn client() -> &'static Inner {
+    CLIENT.get().expect("a client is opened before it is used")
+}
 
-    /// Who has come back to this page, or `null`; or a promise of it.
-    pub fn returned(&self) -> JsValue {
-        checkout::returned()
-    }
+/// One call by its name, with its first argument and how it is to go.
+#[wasm_bindgen]
+pub fn call(name: &str, first: JsValue, how: JsValue) -> Result<Task, JsValue> {
+    let inner = client();
+    let asked = How::read(&how)?;
+    let work: Work = match name {
+        "validate" => Box::new(Validate::new(inner, asked)),
+        "renew" => Box::new(Renew::new(inner)),
+        "revoke" => Box::new(Revoke::new(inner, asked)),
+        "payment_methods" => payment_methods(inner, &first, asked)?,
+        "fee" => fee(inner, &first, asked)?,
+        "quotes" => quotes(inner, &first, asked)?,
+        "checkout" => checkout::checkout(inner, first, &how, asked)?,
+        "returned" => Box::new(Waiting(Some(checkout::returned()))),
+        "wait_for_outcome" => Box::new(wait::Wait::new(inner, &how, asked, false)?.of(first)),
+        _ => return Err(Stop::new(Kind::Unsupported, "There is no such call.").into()),
+    };
+    Ok(Task::new(work))
+}
 
-    /// Where the session stands, when it ends in milliseconds since 1970, and whose it is.
-    pub fn session(&self) -> JsValue {
-        self.0.session.shown()
-    }
+/// Where the session stands, when it ends in milliseconds since 1970, and whose it is.
+#[wasm_bindgen]
+pub fn session() -> JsValue {
+    client().session.shown()
+}
 
-    /// The name of the channel that the tabs of this service's clients share.
-    pub fn channel(&self) -> String {
-        self.0.wire.base.with("#guichet")
-    }
-
-    /// Hears a word of another tab.
-    pub fn hear(&self, word: &str) {
-        self.0.session.hear(&self.0.flights, word);
-    }
+/// Hears a word of another tab.
+#[wasm_bindgen]
+pub fn hear(word: &str) {
+    let inner = client();
+    inner.session.hear(&inner.flights, word);
 }
 
 /// Methods and fees may be asked for by anyone; the client asks with what it has.
-impl Asks for Rc<Inner> {
-    fn ask(&self, ready: Ready<NoCredential>, how: How) -> Result<Work, Stop> {
+impl Asks for Inner {
+    fn ask(&'static self, ready: Ready<NoCredential>, how: How) -> Result<Work, Stop> {
         if self.reads_with_session {
             Ok(Box::new(WithSession::new(self, ready.with(), how)))
         } else {
-            send(&self.wire, &ready, &NoCredential, how)
+            send(self.wire, &ready, &NoCredential, how)
         }
     }
 }
 
-fn payment_methods(inner: Rc<Inner>, given: &JsValue, how: How) -> Result<Work, Stop> {
+fn payment_methods(inner: &'static Inner, given: &JsValue, how: How) -> Result<Work, Stop> {
     let mut inputs = Inputs::of(given);
     let mut operation = ListPaymentMethods::new();
     operation.country_code = inputs.optional("country_code", |text| Country::new(text));
@@ -118,8 +113,8 @@ fn payment_methods(inner: Rc<Inner>, given: &JsValue, how: How) -> Result<Work, 
     Reading::of(inner, Ready::new(&operation)?, Sort::List, how)
 }
 
-fn fee(inner: Rc<Inner>, given: &JsValue, how: How) -> Result<Work, Stop> {
-    match Sale::read(Rc::new(Rc::clone(&inner)), given, how, true)? {
+fn fee(inner: &'static Inner, given: &JsValue, how: How) -> Result<Work, Stop> {
+    match Sale::read(inner, given, how, true)? {
         (sale, Some(method), card_type) => Reading::of(inner, sale.fee(&method, card_type)?, Sort::Object, how),
         _ => Err(Stop::field("payment_method", "It is required.")),
     }
@@ -133,7 +128,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn of(inner: Rc<Inner>, ready: Ready<NoCredential>, sort: Sort, how: How) -> Result<Work, Stop> {
+    fn of(inner: &'static Inner, ready: Ready<NoCredential>, sort: Sort, how: How) -> Result<Work, Stop> {
         let name = ready.name();
         Ok(Box::new(Self { ask: Some(inner.ask(ready, how)?), name, sort }))
     }

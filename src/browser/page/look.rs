@@ -11,12 +11,11 @@ use crate::browser::task::{Answer, Flow, Next};
 use crate::operations::ReadPaymentIntent;
 use crate::protocol::Kind;
 use crate::values::IntentId;
-use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 /// One look. It comes to an object with a `status`.
 pub(super) struct Look {
-    inner: Rc<Inner>,
+    inner: &'static Inner,
     reference: JsValue,
     how: How,
     asked: Asked,
@@ -29,8 +28,8 @@ enum Asked {
 }
 
 impl Look {
-    pub(super) fn new(inner: &Rc<Inner>, reference: &JsValue, how: How) -> Self {
-        Self { inner: Rc::clone(inner), reference: reference.clone(), how, asked: Asked::Nobody }
+    pub(super) fn new(inner: &'static Inner, reference: &JsValue, how: How) -> Self {
+        Self { inner, reference: reference.clone(), how, asked: Asked::Nobody }
     }
 
     fn ask_the_service(&mut self) -> Result<Next, Stop> {
@@ -38,7 +37,7 @@ impl Look {
         match text(&self.reference, "id").map(IntentId::new) {
             Some(Ok(id)) if self.inner.merchant.has("session") => {
                 let ready = Ready::new(&ReadPaymentIntent::new(id))?;
-                Ok(Next::Call(Box::new(WithSession::new(&self.inner, ready, self.how))))
+                Ok(Next::Call(Box::new(WithSession::new(self.inner, ready, self.how))))
             }
             _ => Err(nobody_to_ask()),
         }
@@ -55,7 +54,7 @@ impl Flow for Look {
                     return self.ask_the_service();
                 }
                 self.asked = Asked::Merchant;
-                return Ok(Next::Call(Box::new(Ask::status(&self.inner, &self.reference, self.how))));
+                return Ok(Next::Call(Box::new(Ask::status(self.inner, &self.reference, self.how))));
             }
             (Asked::Merchant, Err(stop)) if stop.is(Kind::Unsupported) => return self.ask_the_service(),
             (Asked::Service, Err(stop)) if stop.is(Kind::Unsupported) => return Err(nobody_to_ask()),

@@ -9,7 +9,6 @@ use crate::browser::read::{Sort, at, is, text};
 use crate::browser::task::{Answer, Flow, Next};
 use crate::protocol::{Kind, Spec, percent_encode};
 use crate::values::parts;
-use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 /// The three routes, as errors and `onCall` name them. They are no operations of the interface, and have no path here.
@@ -40,7 +39,7 @@ impl Merchant {
 
 /// Asks the merchant's server, and comes to what it said.
 pub(super) struct Ask {
-    inner: Rc<Inner>,
+    inner: &'static Inner,
     spec: &'static Spec,
     /// The function in the route's place, and its argument.
     name: &'static str,
@@ -53,25 +52,25 @@ pub(super) struct Ask {
 
 impl Ask {
     /// For a token: a text, an object, or `null` where nobody is signed in.
-    pub(super) fn session(inner: &Rc<Inner>, how: How) -> Self {
+    pub(super) fn session(inner: &'static Inner, how: How) -> Self {
         let body = Some(String::from("{}"));
         Self::new(inner, &SESSION, "session", JsValue::UNDEFINED, String::from("/session"), body, how)
     }
 
     /// For the intent of an order.
-    pub(super) fn intent(inner: &Rc<Inner>, order: JsValue, json: String, how: How) -> Self {
+    pub(super) fn intent(inner: &'static Inner, order: JsValue, json: String, how: How) -> Self {
         Self::new(inner, &INTENT, "intent", order, String::from("/intents"), Some(json), how)
     }
 
     /// How a payment stands.
-    pub(super) fn status(inner: &Rc<Inner>, reference: &JsValue, how: How) -> Self {
+    pub(super) fn status(inner: &'static Inner, reference: &JsValue, how: How) -> Self {
         let mut path = String::from("/intents/");
         percent_encode(&mut path, &text(reference, "payment_ref").unwrap_or_default());
         Self::new(inner, &STATUS, "status", reference.clone(), path, None, how)
     }
 
     fn new(
-        inner: &Rc<Inner>,
+        inner: &'static Inner,
         spec: &'static Spec,
         name: &'static str,
         first: JsValue,
@@ -79,7 +78,7 @@ impl Ask {
         body: Option<String>,
         how: How,
     ) -> Self {
-        Self { inner: Rc::clone(inner), spec, name, first, path, body, how, begun: false }
+        Self { inner, spec, name, first, path, body, how, begun: false }
     }
 
     fn begin(&mut self) -> Result<Next, Stop> {
@@ -99,7 +98,7 @@ impl Ask {
         for value in parts(&doors::said(&init), b'\n') {
             refuse_secret_key(value)?;
         }
-        Ok(Next::Call(Box::new(Sending::new(&self.inner.wire, self.spec, url, init, None, self.how))))
+        Ok(Next::Call(Box::new(Sending::new(self.inner.wire, self.spec, url, init, None, self.how))))
     }
 }
 

@@ -13,7 +13,6 @@ use crate::operations::{RevokeSession, ValidateSession};
 use crate::protocol::Kind;
 use crate::values::SessionToken;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 /// The word that the page's other tabs hear when one of them signs out.
@@ -146,7 +145,7 @@ impl Held {
 /// Sends with the session's token, and comes to the answer. A 401 was not executed: one renewal, and it is sent once
 /// more.
 pub(super) struct WithSession {
-    inner: Rc<Inner>,
+    inner: &'static Inner,
     ready: Ready<SessionToken>,
     how: How,
     /// Whether a token is renewed that has ended, or that the service does not take.
@@ -163,8 +162,8 @@ enum Sent {
 }
 
 impl WithSession {
-    pub(super) fn new(inner: &Rc<Inner>, ready: Ready<SessionToken>, how: How) -> Self {
-        Self { inner: Rc::clone(inner), ready, how, renews: true, renewed: false, state: Sent::NotYet }
+    pub(super) fn new(inner: &'static Inner, ready: Ready<SessionToken>, how: How) -> Self {
+        Self { inner, ready, how, renews: true, renewed: false, state: Sent::NotYet }
     }
 
     fn begin(&mut self) -> Result<Next, Stop> {
@@ -175,13 +174,13 @@ impl WithSession {
             Some(held) if !self.renews || !(held.spent || held.life.is_ending(now())) => self.send(held.token),
             _ => {
                 self.state = Sent::Asking;
-                Ok(Next::Wait(renewal(&self.inner)))
+                Ok(Next::Wait(renewal(self.inner)))
             }
         }
     }
 
     fn send(&mut self, token: SessionToken) -> Result<Next, Stop> {
-        let work = send(&self.inner.wire, &self.ready, &token, self.how)?;
+        let work = send(self.inner.wire, &self.ready, &token, self.how)?;
         self.state = Sent::With(token);
         Ok(Next::Call(work))
     }
@@ -227,10 +226,10 @@ impl Flow for WithSession {
 }
 
 /// Whether the token at hand is good. It never renews; with no token yet it asks for the first one.
-pub(super) struct Validate(Rc<Inner>, How, bool);
+pub(super) struct Validate(&'static Inner, How, bool);
 
 impl Validate {
-    pub(super) fn new(inner: Rc<Inner>, how: How) -> Self {
+    pub(super) fn new(inner: &'static Inner, how: How) -> Self {
         Self(inner, how, false)
     }
 }
@@ -257,10 +256,10 @@ impl Flow for Validate {
 }
 
 /// Asks the merchant's server for a token, whatever is at hand, and signs in again where it gives one.
-pub(super) struct Renew(Rc<Inner>, bool);
+pub(super) struct Renew(&'static Inner, bool);
 
 impl Renew {
-    pub(super) fn new(inner: Rc<Inner>) -> Self {
+    pub(super) fn new(inner: &'static Inner) -> Self {
         Self(inner, false)
     }
 }
@@ -279,10 +278,10 @@ impl Flow for Renew {
 }
 
 /// Ends the session with the service, and with it every call of every tab until `renew`.
-pub(super) struct Revoke(Rc<Inner>, How, bool);
+pub(super) struct Revoke(&'static Inner, How, bool);
 
 impl Revoke {
-    pub(super) fn new(inner: Rc<Inner>, how: How) -> Self {
+    pub(super) fn new(inner: &'static Inner, how: How) -> Self {
         Self(inner, how, false)
     }
 }
@@ -294,7 +293,7 @@ impl Flow for Revoke {
         match (token, came) {
             (Some(token), _) if !*begun => {
                 *begun = true;
-                return Ok(Next::Call(send(&inner.wire, &Ready::new(&RevokeSession::new())?, &token, *how)?));
+                return Ok(Next::Call(send(inner.wire, &Ready::new(&RevokeSession::new())?, &token, *how)?));
             }
             (_, Err(stop)) if !stop.is(Kind::Session) => return Err(stop),
             _ => {}
@@ -306,15 +305,15 @@ impl Flow for Revoke {
 }
 
 /// Asks for a token; who asks meanwhile waits for the same answer, each for as long as they care to.
-fn renewal(inner: &Rc<Inner>) -> Promise {
+fn renewal(inner: &'static Inner) -> Promise {
     joined(&inner.flights, RENEWAL, &JsValue::UNDEFINED, || -> Work {
         let ask: Work = Box::new(Ask::session(inner, How::usual()));
-        Box::new(Renewing { inner: Rc::clone(inner), ask: Some(ask), age: inner.session.age.get() })
+        Box::new(Renewing { inner, ask: Some(ask), age: inner.session.age.get() })
     })
 }
 
 struct Renewing {
-    inner: Rc<Inner>,
+    inner: &'static Inner,
     ask: Option<Work>,
     age: u32,
 }

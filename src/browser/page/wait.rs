@@ -9,7 +9,6 @@ use crate::browser::read::{Sort, at, is, make, maybe, text};
 use crate::browser::task::{Answer, Flow, Next};
 use crate::flow::{OutcomeState, pause_within};
 use crate::values::IntentStatus;
-use std::rc::Rc;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
 
@@ -20,7 +19,7 @@ const LAST_LOOK: Duration = Duration::from_secs(5);
 
 /// `waitForOutcome(back, {budgetMs, onStatus})`
 pub(super) struct Wait {
-    inner: Rc<Inner>,
+    inner: &'static Inner,
     /// Which purchase.
     pub(super) reference: JsValue,
     on_status: JsValue,
@@ -38,9 +37,9 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    pub(super) fn new(inner: &Rc<Inner>, given: &JsValue, how: How, turned_back: bool) -> Result<Self, Stop> {
+    pub(super) fn new(inner: &'static Inner, given: &JsValue, how: How, turned_back: bool) -> Result<Self, Stop> {
         Ok(Self {
-            inner: Rc::clone(inner),
+            inner,
             reference: JsValue::UNDEFINED,
             on_status: at(given, "onStatus"),
             how,
@@ -112,7 +111,7 @@ impl Flow for Wait {
             }
             self.looks += 1;
             let how = self.how.again().at_most(self.left().max(LAST_LOOK));
-            return Ok(Next::Call(Box::new(Look::new(&self.inner, &self.reference, how))));
+            return Ok(Next::Call(Box::new(Look::new(self.inner, &self.reference, how))));
         }
         match came {
             Ok(found) => self.saw(found),
