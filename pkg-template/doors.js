@@ -144,7 +144,8 @@ export function popup(locale) {
 
 /**
  * Follows an address, in the window where there is one. Resolves when the customer is back: with true where the return
- * page says so; otherwise this page is shown again, or is used again and the window is gone, as far as one can see.
+ * page says so; otherwise when this page is shown again, or is used again and the window is gone. That alone says
+ * nothing: a page can cut itself off from its opener, to which it then looks closed.
  */
 export function leave(address, window, key) {
   const signal = here;
@@ -158,7 +159,9 @@ export function leave(address, window, key) {
       channel.postMessage("");
       back(true);
     };
-    const watch = setInterval(() => window.closed && document.hasFocus() && back(), 300);
+    const look = (touched) => window.closed && (touched || document.hasFocus()) && back();
+    const watch = setInterval(look, 300);
+    addEventListener("pointerdown", look, { signal });
     signal.addEventListener("abort", () => {
       clearInterval(watch);
       channel.close();

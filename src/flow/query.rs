@@ -42,8 +42,9 @@ pub(super) fn pieces<'a>(query: &'a str, names: &[&str]) -> Vec<&'a str> {
     found
 }
 
-fn second_query<'a>(piece: &'a str, names: &[&str]) -> Option<(&'a str, &'a str)> {
-    piece.bytes().enumerate().filter(|(_, byte)| *byte == b'?').find_map(|(at, _)| {
+/// What stands before the first of these names that a `?` or a `&` precedes, and the rest from that name on.
+pub(super) fn second_query<'a>(piece: &'a str, names: &[&str]) -> Option<(&'a str, &'a str)> {
+    piece.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'?' | b'&')).find_map(|(at, _)| {
         let (before, after) = (piece.get(..at)?, piece.get(at + 1..)?);
         names.contains(&name(after)).then_some((before, after))
     })

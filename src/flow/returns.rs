@@ -1,6 +1,6 @@
 //! What it means that a customer came back: by the address of the return page, and by what this tab remembers.
 
-use super::query::{join, pieces, split, value, without};
+use super::query::{join, pieces, second_query, split, value, without};
 
 const NONCE: &str = "guichet_return";
 const NAMES: [&str; 5] = [NONCE, "payment_intent", "payment_ref", "merchant_reference", "status"];
@@ -54,9 +54,15 @@ impl Match {
 #[must_use]
 pub fn arrival(address: &str) -> Option<Arrival> {
     let (before, query, fragment) = split(address);
-    let pieces = pieces(query?, &NAMES);
-    let nonce = value(&pieces, NONCE);
-    let id = value(&pieces, "payment_intent");
+    // A page may have its route in the fragment, and what was appended to the very end stands there.
+    let (fragment, end) = match fragment.and_then(|fragment| second_query(fragment, &NAMES)) {
+        Some((route, end)) => (Some(route), end),
+        None => (fragment, ""),
+    };
+    let mut said = pieces(query.unwrap_or_default(), &NAMES);
+    said.extend(pieces(end, &NAMES));
+    let nonce = value(&said, NONCE);
+    let id = value(&said, "payment_intent");
     if nonce.is_none() && id.is_none() {
         return None;
     }
@@ -64,10 +70,10 @@ pub fn arrival(address: &str) -> Option<Arrival> {
         nonce: nonce.filter(|nonce| nonce.len() == 22 && nonce.bytes().all(|b| b.is_ascii_alphanumeric())),
         purchase: Purchase {
             id,
-            payment_ref: value(&pieces, "payment_ref"),
-            merchant_reference: value(&pieces, "merchant_reference"),
+            payment_ref: value(&said, "payment_ref"),
+            merchant_reference: value(&said, "merchant_reference"),
         },
-        clean: join(before, &without(&pieces, &NAMES), fragment),
+        clean: join(before, &without(&said, &NAMES), fragment),
     })
 }
 
@@ -116,6 +122,22 @@ mod tests {
         assert_eq!(back.nonce.as_deref(), Some(N));
         assert_eq!(back.purchase, purchase("pi_1"));
         assert_eq!(back.clean, "https://shop.example/r?q=who?");
+    }
+
+    #[test]
+    fn a_route_in_the_fragment_is_kept_and_what_was_appended_to_it_is_read() {
+        for (said, clean) in [
+            ("?guichet_return={N}&payment_intent=pi_1&payment_ref=gch_1#/return", "#/return"),
+            ("?guichet_return={N}#/return?payment_intent=pi_1&payment_ref=gch_1", "#/return"),
+            ("?a=1#/return?b=2&guichet_return={N}?payment_intent=pi_1&payment_ref=gch_1", "?a=1#/return?b=2"),
+            ("?guichet_return={N}&payment_intent=pi_1&payment_ref=gch_1#/return?&b=2&", "#/return?&b=2&"),
+        ] {
+            let address = format!("https://shop.example/{}", said.replace("{N}", N));
+            let back = arrival(&address).unwrap();
+            assert_eq!(back.nonce.as_deref(), Some(N), "{address}");
+            assert_eq!(back.purchase, purchase("pi_1"), "{address}");
+            assert_eq!(back.clean, format!("https://shop.example/{clean}"), "{address}");
+        }
     }
 
     #[test]
