@@ -5,8 +5,8 @@
 import { describe, fill, formatMoney, words } from "/checkout/package/words.js";
 
 const ui = (id) => document.getElementById(id);
-const merchant = document.querySelector('meta[name="merchant"]').content;
-const ATTEMPTS = 3; // the sandbox's own rule: a payment may be tried three times on one page
+const told = (name) => document.querySelector(`meta[name="${name}"]`).content; // by the server
+const merchant = told("merchant");
 
 const TONES = {
   loading: "wait", ready: "info", sending: "wait", waiting: "wait", succeeded: "good", settled: "good",
@@ -27,7 +27,7 @@ export function draw({ view, intent, choices, chosen, choose }, locale) {
   const key = name !== "waiting" || type === "mobile_money" ? name : type === "card" ? "waiting_card" : "waiting_unknown";
   const values = intent ? { amount: money(intent.amount_payable ?? intent.amount), status: String(intent.status) } : {};
   const text = [fill(say[`${key}_text`] ?? "", values)];
-  const left = ATTEMPTS - intent?.attempts;
+  const left = told("attempts") - intent?.attempts;
   if (name === "declined") text.push(say[`attempts_left_${left}`]);
   if (name === "trouble" && form) text.push(say.declined_text); // the payment is still to be made
   if (view.leaving && intent.redirect_url) text.push(say.leave_soon);

@@ -1,5 +1,6 @@
 //! The project's own commands. Each verb is one file.
 
+mod bench;
 mod bytes;
 mod cargo;
 mod consumers;
@@ -27,12 +28,15 @@ usage: cargo xtask <verb>
   pack            the npm package, its wasm as small as can be, as a tarball in
                   target/npm/; fails where a page would load too much
   pack --quick    the npm package, by Rust alone, into target/npm/package/
-  size            what the package weighs, and what a page loads of it";
+  size            what the package weighs, and what a page loads of it
+  bench [NAME…]   the bars of the project, measured side by side: a release
+                  build (minutes, the first time), then one table";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let result = match args.split_first() {
         Some((verb, rest)) => match verb.as_str() {
+            "bench" => bench::verb(rest),
             "demo" => demo::verb(rest),
             "test" => test::verb(rest),
             "pack" => pack::verb(rest),

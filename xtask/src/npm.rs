@@ -44,8 +44,17 @@ impl Tools {
     /// The newest of those that `tests/package/newest.json` names, asked for once a day. npm itself takes the newest
     /// that runs on the installed Node.js for `*`.
     pub fn newest() -> Result<Self> {
-        let wanted = fs::read_to_string(root().join("tests/package/newest.json"))?;
-        let folder = root().join("target/npm-newest");
+        Self::newest_of("tests/package/newest.json", "npm-newest")
+    }
+
+    /// What the package and the sandbox are measured against: the newest of those that `benches/bars/peers.json` names.
+    pub fn peers() -> Result<Self> {
+        Self::newest_of("benches/bars/peers.json", "npm-peers")
+    }
+
+    fn newest_of(wanted: &str, place: &str) -> Result<Self> {
+        let wanted = fs::read_to_string(root().join(wanted))?;
+        let folder = root().join("target").join(place);
         let stamp = folder.join("installed");
         let (today, node) = (today(), node_version()?);
         let key = format!("{today} {node}\n{wanted}");
@@ -53,7 +62,7 @@ impl Tools {
             return Ok(Self { folder });
         }
         // Beside its place: an install that fails, as on a train, leaves the one of another day.
-        let fresh = root().join(format!("target/npm-newest.new-{}", std::process::id()));
+        let fresh = folder.with_extension(format!("new-{}", std::process::id()));
         let installed = install_newest(&fresh, &wanted);
         match installed {
             Ok(()) => {
@@ -66,7 +75,7 @@ impl Tools {
                 if !stamp.exists() {
                     return Err(error);
                 }
-                println!("   the newest tools could not be asked for; those of another day are used\n   ({error:#})");
+                println!("   the newest could not be asked for; those of another day are used\n   ({error:#})");
             }
         }
         Ok(Self { folder })
@@ -74,13 +83,18 @@ impl Tools {
 
     /// `node <the command of a package>`.
     pub fn node(&self, package: &str, command: &str) -> Result<Command> {
+        let mut node = at_root("node");
+        node.arg(self.script(package, command)?);
+        Ok(node)
+    }
+
+    /// The script that is the command of a package.
+    pub fn script(&self, package: &str, command: &str) -> Result<PathBuf> {
         let folder = self.folder.join("node_modules").join(package);
         let manifest = manifest(&folder)?;
         let bin = manifest["bin"].as_str().or_else(|| manifest["bin"][command].as_str());
         let bin = bin.with_context(|| format!("the npm package {package} has no command `{command}`"))?;
-        let mut node = at_root("node");
-        node.arg(folder.join(bin));
-        Ok(node)
+        Ok(folder.join(bin))
     }
 
     pub fn version(&self, package: &str) -> Result<String> {

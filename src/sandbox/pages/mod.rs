@@ -4,6 +4,7 @@ mod challenge;
 mod files;
 
 use super::desk::Desk;
+use super::rules::MOST_ATTEMPTS;
 use crate::package::Package;
 use crate::values::IntentId;
 use askama::Template;
@@ -31,6 +32,8 @@ pub(super) struct Pages {
 #[template(path = "checkout/index.html")]
 struct Checkout<'a> {
     merchant: &'a str,
+    /// How many attempts a payment has: the service's rule, which the page only counts by.
+    attempts: u32,
 }
 
 /// The routes of the hosted page.
@@ -62,7 +65,7 @@ async fn checkout(State(pages): State<Arc<Pages>>, Path(id): Path<String>) -> Re
         Err(_) => None,
     };
     let merchant = merchant.as_ref().map_or("", |merchant| merchant.name.as_str());
-    match (Checkout { merchant }).render() {
+    match (Checkout { merchant, attempts: MOST_ATTEMPTS }).render() {
         Ok(text) => page(StatusCode::OK, text),
         Err(error) => {
             tracing::error!(%error, "the checkout page cannot be rendered");

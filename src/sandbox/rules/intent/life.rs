@@ -8,7 +8,7 @@ use crate::values::Moment;
 use serde::{Deserialize, Serialize};
 
 /// How many attempts an intent has that a customer pays.
-const MOST_ATTEMPTS: u32 = 3;
+pub(in crate::sandbox) const MOST_ATTEMPTS: u32 = 3;
 /// The one-time code that is right.
 const RIGHT_CODE: &str = "123456";
 

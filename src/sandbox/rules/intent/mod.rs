@@ -2,7 +2,7 @@
 
 mod life;
 
-pub(in crate::sandbox) use life::{Conflict, Life};
+pub(in crate::sandbox) use life::{Conflict, Life, MOST_ATTEMPTS};
 
 use super::{FeeProblem, Fees};
 use crate::values::{ConfirmationMethod, Country, Currency, FeeBearer, IntentId, Moment};

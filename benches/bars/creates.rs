@@ -1,0 +1,89 @@
+//! Durable intent creations a second: over the floor, and beside what people use today.
+
+use crate::load::{Make, Until, rate};
+use crate::measure::{Pairs, Row, per_second};
+use crate::rows::{Template, create};
+use crate::servers::{Running, folder};
+use crate::{floor, peers};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+const ROUNDS: usize = 5;
+const ROUND: Until = Until::Passed(Duration::from_secs(3));
+
+pub async fn rows() -> Vec<Row> {
+    let folder = folder("creates");
+    let template = Template::learn(&folder.join("learned.sqlite")).await;
+    let sandbox = Side::of(Running::sandbox(&folder.join("sandbox.sqlite")));
+    let floor = Side::of(floor::start(&folder, &template));
+    let prism = peers::prism().await.map(Side::of);
+
+    let mut rows = Vec::new();
+    let mut beside_prism = Pairs::default();
+    for connections in [16, 64] {
+        let mut over_the_floor = Pairs::default();
+        for round in 0..=ROUNDS {
+            let ours = sandbox.rate(connections).await;
+            let bare = floor.rate(connections).await;
+            let prisms = match &prism {
+                Ok(prism) if connections == 16 => Some(prism.rate(connections).await),
+                _ => None,
+            };
+            // The first round is for warming up.
+            if round > 0 {
+                over_the_floor.ours.push(ours);
+                over_the_floor.other.push(bare);
+                if let Some(prisms) = prisms {
+                    beside_prism.ours.push(ours);
+                    beside_prism.other.push(prisms);
+                }
+            }
+        }
+        let what = format!("sandbox: durable creations at {connections} connections, over the floor");
+        rows.push(Row::at_least(&what, 0.5, &over_the_floor, per_second));
+    }
+    let what = "sandbox: durable creations at 16 connections, over Prism's static answers";
+    rows.push(match prism {
+        Ok(_) => Row::at_least(what, 1.0, &beside_prism, per_second),
+        Err(why) => Row::left_out(what, &why),
+    });
+    let what = "sandbox: 500 durable creations at 16 connections, over localstripe's first 500";
+    rows.push(match peers::localstripe().await {
+        Ok(localstripe) => {
+            let localstripe = Side { make: peers::localstripe_create(), ..Side::of(localstripe) };
+            let mut pairs = Pairs::default();
+            pairs.other.push(localstripe.first_500().await);
+            pairs.ours.push(sandbox.first_500().await);
+            Row::at_least(what, 30.0, &pairs, per_second)
+        }
+        Err(why) => Row::left_out(what, &why),
+    });
+    rows
+}
+
+/// A server, and how payments are made there.
+struct Side {
+    server: Running,
+    numbers: Arc<AtomicU64>,
+    make: Make,
+}
+
+impl Side {
+    fn of(server: Running) -> Self {
+        let (base_url, key) = (server.base_url.clone(), server.secret_key.clone());
+        Self {
+            server,
+            numbers: Arc::new(AtomicU64::new(2)),
+            make: Arc::new(move |number| create(&base_url, &key, number)),
+        }
+    }
+
+    async fn rate(&self, connections: usize) -> f64 {
+        rate(&self.server.base_url, connections, ROUND, &self.numbers, &self.make).await
+    }
+
+    async fn first_500(&self) -> f64 {
+        rate(&self.server.base_url, 16, Until::Answered(500), &self.numbers, &self.make).await
+    }
+}

@@ -1,0 +1,61 @@
+//! From the import to the first fee on the page, over the same page in hand-written TypeScript: a cheap phone on a slow
+//! network, with nothing in its cache. Both ask the merchant's server for a session, and then the service for the fee.
+
+use crate::chromium::Chromium;
+use crate::measure::{Pairs, Row, milliseconds};
+use crate::pages::Shop;
+use serde_json::json;
+use std::time::Duration;
+
+const TIMES: usize = 20;
+
+pub async fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (ours, which) in [("/ours.js", "inside"), ("/beside.js", "beside")] {
+        let what = format!("browser: import to first fee, wasm {which}, over hand-written TypeScript");
+        let pairs = measured(ours).await;
+        rows.push(
+            pairs
+                .map_or_else(|why| Row::left_out(&what, &why), |pairs| Row::at_most(&what, 1.35, &pairs, milliseconds)),
+        );
+    }
+    rows
+}
+
+async fn measured(ours: &str) -> Result<Pairs, String> {
+    let shop = Shop::open("first-fee").await?;
+    let browser = Chromium::start().await?;
+    browser.patience(Duration::from_secs(60)).await;
+    browser.cdp("Network.enable", json!({})).await;
+    browser.cdp("Network.setCacheDisabled", json!({ "cacheDisabled": true })).await;
+    let mut pairs = Pairs::default();
+    // The first of each is for warming up.
+    for turn in 0..=TIMES {
+        let one = first(&browser, &shop, ours, 2 * turn).await;
+        let two = first(&browser, &shop, "/hand.js", 2 * turn + 1).await;
+        if turn > 0 {
+            pairs.ours.push(one);
+            pairs.other.push(two);
+        }
+    }
+    browser.close().await;
+    Ok(pairs)
+}
+
+async fn first(browser: &Chromium, shop: &Shop, made: &str, number: usize) -> f64 {
+    slow(browser, false).await;
+    browser.open(&shop.url).await;
+    slow(browser, true).await;
+    // An address that was not asked for yet: a browser asks each once whether it may be called from here.
+    let amount = (45_000 + number).to_string();
+    let first = format!("first({}, {}, {})", json!(made), json!(shop.sandbox.base_url), json!(amount));
+    browser.resolve(&first).await.as_f64().unwrap()
+}
+
+/// Makes the machine a cheap phone on a slow network, or what it is.
+async fn slow(browser: &Chromium, slow: bool) {
+    let (latency, down, up, rate) = if slow { (150, 1_600_000 / 8, 750_000 / 8, 6) } else { (0, -1, -1, 1) };
+    let network = json!({ "offline": false, "latency": latency, "downloadThroughput": down, "uploadThroughput": up });
+    browser.cdp("Network.emulateNetworkConditions", network).await;
+    browser.cdp("Emulation.setCPUThrottlingRate", json!({ "rate": rate })).await;
+}

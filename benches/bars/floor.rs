@@ -1,0 +1,88 @@
+//! The floor under durable creations: a handler that does nothing but store the rows that the sandbox stores, durably and
+//! in the groups that the sandbox commits. It reads no field, checks nothing and makes up nothing.
+
+use crate::rows::{self, Template};
+use crate::servers::Running;
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::routing::post;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::{mpsc, oneshot};
+
+/// What this program is asked for when it is the floor.
+pub const VERB: &str = "floor";
+/// How many payments share a commit at most, as in the sandbox.
+const GROUP: usize = 256;
+
+/// Starts the floor in a process of its own, over a new database in this folder.
+pub fn start(folder: &Path, template: &Template) -> Running {
+    fs::write(folder.join("template.json"), serde_json::to_vec(template).unwrap()).unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.arg(VERB).arg(folder);
+    Running::of(command)
+}
+
+/// Serves it: what the process does.
+pub fn serve(folder: &str) {
+    let folder = Path::new(folder);
+    let template: Template = serde_json::from_slice(&fs::read(folder.join("template.json")).unwrap()).unwrap();
+    // As many threads as the sandbox has.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let reply: Arc<str> = template.reply.as_str().into();
+        let (jobs, gathered) = mpsc::channel(4 * GROUP);
+        tokio::spawn(write_groups(folder.join("floor.sqlite"), template, gathered));
+        let state = Floor { jobs, reply, next: Arc::new(AtomicU64::new(2)) };
+        let router = Router::new().route("/v1/payment-intents", post(store)).with_state(state);
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        println!("http://{}", listener.local_addr().unwrap());
+        axum::serve(listener, router).await.unwrap();
+    });
+}
+
+#[derive(Clone)]
+struct Floor {
+    jobs: mpsc::Sender<(u64, oneshot::Sender<()>)>,
+    reply: Arc<str>,
+    next: Arc<AtomicU64>,
+}
+
+async fn store(
+    State(floor): State<Floor>,
+    _: Bytes,
+) -> (StatusCode, [(axum::http::HeaderName, &'static str); 1], String) {
+    let (done, stored) = oneshot::channel();
+    floor.jobs.send((floor.next.fetch_add(1, Ordering::Relaxed), done)).await.unwrap();
+    stored.await.unwrap();
+    (StatusCode::CREATED, [(CONTENT_TYPE, "application/json")], floor.reply.to_string())
+}
+
+async fn write_groups(
+    database: std::path::PathBuf,
+    template: Template,
+    mut gathered: mpsc::Receiver<(u64, oneshot::Sender<()>)>,
+) {
+    let pool = rows::open(&database, true).await;
+    for table in &template.schema {
+        sqlx::raw_sql(sqlx::AssertSqlSafe(table.clone())).execute(&pool).await.unwrap();
+    }
+    let inserts = template.inserts();
+    let mut jobs = Vec::with_capacity(GROUP);
+    while gathered.recv_many(&mut jobs, GROUP).await > 0 {
+        let (numbers, waiting): (Vec<u64>, Vec<_>) = jobs.drain(..).unzip();
+        let mut connection = pool.acquire().await.unwrap();
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await.unwrap();
+        template.write(&inserts, &mut connection, &numbers).await;
+        sqlx::query("COMMIT").execute(&mut *connection).await.unwrap();
+        for done in waiting {
+            let _ = done.send(());
+        }
+    }
+}

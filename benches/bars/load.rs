@@ -1,0 +1,83 @@
+//! Requests over connections that are kept, and nothing else: the cheaper the load, the more of a server is seen.
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+/// One connection to a server.
+pub struct Connection {
+    send: SendRequest<Body>,
+}
+
+impl Connection {
+    pub async fn open(base_url: &str) -> Self {
+        let address = base_url.strip_prefix("http://").unwrap();
+        let socket = TcpStream::connect(address).await.unwrap();
+        socket.set_nodelay(true).unwrap();
+        let (send, connection) = handshake(TokioIo::new(socket)).await.unwrap();
+        tokio::spawn(connection);
+        Self { send }
+    }
+
+    /// Sends a request and reads its reply to the end.
+    pub async fn ask(&mut self, request: Request<Body>) -> (StatusCode, Vec<u8>) {
+        self.send.ready().await.unwrap();
+        let reply = self.send.send_request(request).await.unwrap();
+        let status = reply.status();
+        let body = axum::body::to_bytes(Body::new(reply.into_body()), usize::MAX).await.unwrap();
+        (status, body.into())
+    }
+}
+
+/// How a request of this number is made.
+pub type Make = Arc<dyn Fn(u64) -> Request<Body> + Send + Sync>;
+
+/// How many requests a server answers with success in a second, over so many connections at once.
+pub async fn rate(base_url: &str, connections: usize, until: Until, numbers: &Arc<AtomicU64>, make: &Make) -> f64 {
+    let mut open = Vec::new();
+    for _ in 0..connections {
+        open.push(Connection::open(base_url).await);
+    }
+    let begun = Instant::now();
+    let first = numbers.load(Ordering::Relaxed);
+    let mut work = JoinSet::new();
+    for mut connection in open {
+        let (numbers, make) = (Arc::clone(numbers), Arc::clone(make));
+        work.spawn(async move {
+            let mut answered = 0_u64;
+            loop {
+                let number = numbers.fetch_add(1, Ordering::Relaxed);
+                if until.is_over(begun, number - first) {
+                    return answered;
+                }
+                let (status, body) = connection.ask(make(number)).await;
+                assert!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&body));
+                answered += 1;
+            }
+        });
+    }
+    let answered: u64 = work.join_all().await.into_iter().sum();
+    answered as f64 / begun.elapsed().as_secs_f64()
+}
+
+/// When there is enough.
+#[derive(Clone, Copy)]
+pub enum Until {
+    Passed(Duration),
+    Answered(u64),
+}
+
+impl Until {
+    fn is_over(self, begun: Instant, sent: u64) -> bool {
+        match self {
+            Self::Passed(time) => begun.elapsed() >= time,
+            Self::Answered(count) => sent >= count,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The two pages that are compared, and the shop that serves them: the same page with the package, and written by hand.
+//! `cargo xtask bench` has bundled and compressed both, as a shop would.
+
+use crate::servers::{self, Running};
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+use guichet::operations::CustomerSession;
+use guichet::values::Email;
+use guichet::{Client, SecretKey};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where the bundles are.
+const MADE: &str = "GUICHET_BENCH_PAGES";
+
+/// A shop's origin with the pages and the merchant's session route.
+pub struct Shop {
+    pub url: String,
+    pub sandbox: Running,
+}
+
+impl Shop {
+    /// Opens it, with a sandbox that it buys from.
+    pub async fn open(name: &str) -> Result<Self, String> {
+        let made = std::env::var_os(MADE).ok_or_else(|| format!("not bundled ({MADE} says where the pages are)"))?;
+        let sandbox = Running::sandbox(&servers::folder(name).join("sandbox.sqlite"));
+        let client = Client::builder(&sandbox.base_url, SecretKey::new(&sandbox.secret_key).unwrap()).build().unwrap();
+        let session = client.create_session(&Email::new("awa@example.com").unwrap()).await.unwrap();
+        let shop = Arc::new(Counter { made: made.into(), session: answer(&session) });
+        let url = servers::in_a_thread(move || {
+            Router::new()
+                .route("/", get(async || page()))
+                .route(
+                    "/merchant/session",
+                    post(async |State(shop): State<Arc<Counter>>| shop.session.clone().into_response()),
+                )
+                .route("/{*file}", get(file))
+                .with_state(shop)
+        });
+        Ok(Self { url, sandbox })
+    }
+}
+
+struct Counter {
+    made: PathBuf,
+    session: ([(header::HeaderName, &'static str); 1], String),
+}
+
+fn answer(session: &CustomerSession) -> ([(header::HeaderName, &'static str); 1], String) {
+    let body = serde_json::json!({ "session_token": session.session_token.expose(), "expires_at": session.expires_at });
+    ([(header::CONTENT_TYPE, "application/json")], body.to_string())
+}
+
+/// The page, isolated from other origins: a browser tells such a page the time by the microsecond.
+fn page() -> Response {
+    let isolated = [
+        (header::HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (header::HeaderName::from_static("cross-origin-embedder-policy"), "require-corp"),
+    ];
+    (isolated, Html(include_str!("pages/page.html"))).into_response()
+}
+
+/// A bundle, as a server sends it that has compressed it once.
+async fn file(State(shop): State<Arc<Counter>>, Path(path): Path<String>) -> Response {
+    let kind = if path.ends_with(".wasm") { "application/wasm" } else { "text/javascript" };
+    match std::fs::read(shop.made.join(format!("{path}.br"))) {
+        Ok(bytes) => ([(header::CONTENT_TYPE, kind), (header::CONTENT_ENCODING, "br")], bytes).into_response(),
+        Err(_) => StatusCode::NOT_FOUND.into_response(),
+    }
+}

@@ -1,0 +1,194 @@
+//! What the sandbox stores for one new payment: learned from what it has stored, so that nothing here knows its tables.
+
+use crate::insert::{Insert, Statement};
+use crate::load::Connection;
+use crate::servers::Running;
+use axum::body::Body;
+use axum::http::Request;
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{AssertSqlSafe, SqliteConnection};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The rows of one payment, and how they differ from those of another.
+#[derive(Serialize, Deserialize)]
+pub struct Template {
+    /// What makes the tables.
+    pub schema: Vec<String>,
+    pub tables: Vec<Table>,
+    /// What the sandbox answered.
+    pub reply: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub struct Table {
+    pub name: String,
+    columns: Vec<String>,
+    row: Vec<Value>,
+    /// Which texts are another payment's own.
+    varies: Vec<bool>,
+}
+
+/// The request that makes the payment of this number.
+pub fn create(base_url: &str, key: &str, number: u64) -> Request<Body> {
+    let unique = unique(number);
+    let order = json!({
+        "firstname": "Awa", "lastname": "Ngono", "email": format!("awa-{unique}@example.com"), "amount": "45000",
+        "description": "A pair of shoes", "merchant_reference": format!("ORDER-{unique}"),
+        "items": [{ "name": "Boots", "price": 45000, "currency": "XAF", "quantity": 1 }],
+        "redirect_url": "https://shop.example.com/return", "metadata": { "basket": "17" },
+    });
+    Request::post("/v1/payment-intents")
+        .header(HOST, base_url.strip_prefix("http://").unwrap())
+        .header(AUTHORIZATION, format!("Bearer {key}"))
+        .header(CONTENT_TYPE, "application/json")
+        .body(order.to_string().into())
+        .unwrap()
+}
+
+/// Ten digits that no other number has. They come in no order, as identifiers do: an index is not filled from its end.
+pub fn unique(number: u64) -> String {
+    // The factor has no divisor in common with ten, so that no two numbers meet.
+    format!("{:010}", number.wrapping_mul(7_368_787_561) % 10_000_000_000)
+}
+
+/// The number of the payment that the template is of. Those of others count from 2.
+const LEARNED: u64 = 0;
+
+impl Template {
+    /// Makes two payments in a new sandbox over this database, and looks at what they have left there.
+    pub async fn learn(database: &Path) -> Self {
+        let sandbox = Running::sandbox(database);
+        let mut connection = Connection::open(&sandbox.base_url).await;
+        let pool = open(database, false).await;
+        let empty = dump(&pool).await;
+        let (_, reply) = connection.ask(create(&sandbox.base_url, &sandbox.secret_key, LEARNED)).await;
+        let one = dump(&pool).await;
+        connection.ask(create(&sandbox.base_url, &sandbox.secret_key, LEARNED + 1)).await;
+        let two = dump(&pool).await;
+        let schema = sqlx::query_scalar("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetch_all(&pool).await;
+        pool.close().await;
+        sandbox.stop();
+
+        let mut tables = Vec::new();
+        for (name, (columns, rows)) in &one {
+            let new = |now: &Vec<Vec<Value>>, then: &Vec<Vec<Value>>| -> Vec<Vec<Value>> {
+                now.iter().filter(|row| !then.contains(row)).cloned().collect()
+            };
+            let (first, second) = (new(rows, &empty[name].1), new(&two[name].1, rows));
+            assert_eq!(first.len(), second.len(), "two payments leave as many rows in {name}");
+            for (row, other) in first.into_iter().zip(second) {
+                let varies = row.iter().zip(&other).map(|(one, other)| one.is_string() && one != other).collect();
+                tables.push(Table { name: name.clone(), columns: columns.clone(), row, varies });
+            }
+        }
+        Self { schema: schema.unwrap(), tables, reply: String::from_utf8(reply).unwrap() }
+    }
+
+    /// The inserts of its tables, in their order.
+    pub fn inserts(&self) -> Vec<Insert> {
+        let columns = |table: &Table| table.columns.clone();
+        let of =
+            |table: &Table| Insert::new(&table.name, &columns(table).iter().map(String::as_str).collect::<Vec<_>>());
+        self.tables.iter().map(of).collect()
+    }
+
+    /// Writes the rows of these payments.
+    pub async fn write(&self, inserts: &[Insert], connection: &mut SqliteConnection, numbers: &[u64]) {
+        for (table, insert) in self.tables.iter().zip(inserts) {
+            let rows: Vec<Vec<Value>> = numbers.iter().map(|number| table.of(*number)).collect();
+            let written =
+                insert.run(connection, &rows, |statement, row| row.iter().fold(statement, bind)).await.unwrap();
+            assert_eq!(written, numbers.len() as u64, "every row of {} is new", table.name);
+        }
+    }
+
+    /// Writes this many payments more, as fast as it goes: in large groups, durable only at the end.
+    pub async fn fill(&self, database: &Path, count: u64) {
+        let pool = open(database, true).await;
+        let inserts = self.inserts();
+        let mut connection = pool.acquire().await.unwrap();
+        sqlx::raw_sql("PRAGMA synchronous = OFF").execute(&mut *connection).await.unwrap();
+        let numbers: Vec<u64> = (2..2 + count).collect();
+        for group in numbers.chunks(20_000) {
+            sqlx::query("BEGIN").execute(&mut *connection).await.unwrap();
+            self.write(&inserts, &mut connection, group).await;
+            sqlx::query("COMMIT").execute(&mut *connection).await.unwrap();
+        }
+        sqlx::raw_sql("PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)")
+            .execute(&mut *connection)
+            .await
+            .unwrap();
+        drop(connection);
+        pool.close().await;
+    }
+
+    /// The identifier of the payment of this number.
+    pub fn id(&self, number: u64) -> String {
+        let reply: Value = serde_json::from_str(&self.reply).unwrap();
+        varied(reply["data"]["id"].as_str().unwrap(), number)
+    }
+}
+
+impl Table {
+    fn of(&self, number: u64) -> Vec<Value> {
+        let cells = self.row.iter().zip(&self.varies);
+        let cell = |(cell, varies): (&Value, &bool)| match cell {
+            Value::String(text) if *varies => Value::String(varied(text, number)),
+            same => same.clone(),
+        };
+        cells.map(cell).collect()
+    }
+}
+
+/// The text that another payment has in place of this one, of the same length.
+fn varied(text: &str, number: u64) -> String {
+    if number == LEARNED {
+        return text.to_owned();
+    }
+    let (mark, other) = (unique(LEARNED), unique(number));
+    if text.contains(&mark) {
+        return text.replace(&mark, &other);
+    }
+    let kept = text.len().saturating_sub(other.len());
+    text[..kept].chars().chain(other.chars()).take(text.len()).collect()
+}
+
+fn bind(statement: Statement, cell: &Value) -> Statement {
+    match cell {
+        Value::String(text) => statement.bind(text.clone()),
+        Value::Number(number) => statement.bind(number.as_i64().unwrap()),
+        Value::Bool(is) => statement.bind(*is),
+        _ => statement.bind(None::<String>),
+    }
+}
+
+/// Opens a database as the sandbox's writer does.
+pub async fn open(database: &Path, create: bool) -> SqlitePool {
+    let options = SqliteConnectOptions::new()
+        .filename(database)
+        .create_if_missing(create)
+        .foreign_keys(false)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full);
+    SqlitePoolOptions::new().max_connections(1).test_before_acquire(false).connect_with(options).await.unwrap()
+}
+
+/// Every table: its columns and its rows.
+async fn dump(pool: &SqlitePool) -> BTreeMap<String, (Vec<String>, Vec<Vec<Value>>)> {
+    let mut tables = BTreeMap::new();
+    let names: Vec<String> =
+        sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'").fetch_all(pool).await.unwrap();
+    for name in names {
+        let columns: Vec<String> =
+            sqlx::query_scalar("SELECT name FROM pragma_table_info($1)").bind(&name).fetch_all(pool).await.unwrap();
+        let rows = format!("SELECT json_array({}) FROM {name}", columns.join(", "));
+        let rows: Vec<String> = sqlx::query_scalar(AssertSqlSafe(rows)).fetch_all(pool).await.unwrap();
+        let rows = rows.iter().map(|row| serde_json::from_str(row).unwrap()).collect();
+        tables.insert(name, (columns, rows));
+    }
+    tables
+}

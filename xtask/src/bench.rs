@@ -1,0 +1,166 @@
+//! `cargo xtask bench`: the bars of the project, measured side by side and shown as one table.
+//!
+//! What is measured is built as a release is, which takes minutes the first time; and a figure of a busy machine is a
+//! figure of a busy machine. So it is no part of `cargo xtask test`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+use crate::cargo::{at_root, cargo, root, run, run_reading};
+use crate::npm::{Tools, quietly};
+use crate::pack::Packed;
+use crate::steps::Steps;
+use crate::{pack, setup};
+
+const BENCH: [&str; 5] = ["bench", "--package=guichet", "--features=cli", "--bench=bars", "--quiet"];
+
+pub fn verb(names: &[String]) -> Result<()> {
+    if let Some(option) = names.iter().find(|name| name.starts_with('-')) {
+        bail!("usage: cargo xtask bench [NAME…]: there is no {option}");
+    }
+    let mut steps = Steps::begin();
+    steps.step("set-up: the wasm32 target", setup::wasm_target)?;
+    steps.step("set-up: the browser", setup::browser)?;
+    steps.step("set-up: Node.js", setup::node)?;
+    let tools = steps.step("set-up: the tools of xtask/npm", |_| Tools::locked())?;
+    // Who cannot have them still learns the rest: a row says what was left out.
+    let prism = optional(&mut steps, "set-up: Prism", |remark| {
+        let peers = Tools::peers()?;
+        *remark = peers.versions()?;
+        peers.script("@stoplight/prism-cli", "prism")
+    });
+    let localstripe = optional(&mut steps, "set-up: localstripe", localstripe);
+    let packed = pack::whole(&mut steps, &tools)?;
+    let pages = steps.step("the pages that are compared", |_| pages(&packed, &tools))?;
+    steps.step("what is measured, as a release", |_| run(cargo(BENCH).arg("--no-run")))?;
+    let rows = steps.step("the bars", |_| {
+        let mut command = cargo(BENCH);
+        command.arg("--").args(names).env("GUICHET_BENCH_PAGES", pages);
+        for (variable, place) in [("GUICHET_BENCH_PRISM", prism), ("GUICHET_BENCH_LOCALSTRIPE", localstripe)] {
+            if let Some(place) = place {
+                command.env(variable, place);
+            }
+        }
+        measured(&mut command)
+    })?;
+    println!("\n{}", table(&rows));
+    println!("\nMedians; in brackets the lowest and the highest of ten parts of the run. {}", machine());
+    let missed = rows.iter().filter(|row| row["met"] == false).count();
+    println!("{} of {} bars met.", rows.iter().filter(|row| row["met"] == true).count(), rows.len());
+    if missed > 0 {
+        bail!("{missed} not met, on this machine as busy as it was");
+    }
+    Ok(())
+}
+
+/// A step whose failure is told and does not end the run.
+fn optional<T>(steps: &mut Steps, name: &str, work: impl FnOnce(&mut String) -> Result<T>) -> Option<T> {
+    let done = steps.step(name, |remark| {
+        let result = work(remark);
+        if let Err(error) = &result {
+            *remark = format!("LEFT OUT: {error:#}");
+        }
+        Ok(result.ok())
+    });
+    done.ok().flatten()
+}
+
+/// localstripe, in a virtual environment of its own.
+fn localstripe(remark: &mut String) -> Result<PathBuf> {
+    let place = root().join("target/pypi-peers");
+    let bin = place.join(if cfg!(windows) { "Scripts" } else { "bin" });
+    let program = bin.join("localstripe");
+    if !program.exists() {
+        quietly(at_root("python3").args(["-m", "venv"]).arg(&place)).context("Python 3 with its venv is missing")?;
+        quietly(at_root(bin.join("pip")).args(["install", "--quiet", "--disable-pip-version-check", "localstripe"]))?;
+    }
+    let shown = quietly(at_root(bin.join("pip")).args(["--disable-pip-version-check", "freeze"]))?;
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    *remark = shown.lines().find(|line| line.starts_with("localstripe")).unwrap_or_default().to_owned();
+    Ok(program)
+}
+
+/// The pages with the package and the one without, bundled and compressed as a shop would serve them.
+fn pages(packed: &Packed, tools: &Tools) -> Result<PathBuf> {
+    const COMPRESS: &str = "const { brotliCompressSync } = require('node:zlib'), fs = require('node:fs');
+        for (const file of process.argv.slice(1)) fs.writeFileSync(`${file}.br`, brotliCompressSync(fs.readFileSync(file)))";
+    let sources = root().join("benches/bars/pages");
+    let made = root().join("target/bench-pages");
+    let alias = |name: &str, entry: &str| format!("--alias:{name}={}", packed.place.join(entry).display());
+    quietly(
+        tools
+            .node("esbuild", "esbuild")?
+            .args(["hand.ts", "ours.ts", "beside.ts"].map(|page| sources.join(page)))
+            .args(["--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=error"])
+            .args([alias("guichet", "guichet.js"), alias("guichet/beside", "beside.js")])
+            .arg(format!("--outdir={}", made.display())),
+    )?;
+    fs::create_dir_all(made.join("core"))?;
+    let wasm = made.join("core/guichet_core_bg.wasm");
+    fs::copy(packed.wasm(), &wasm)?;
+    let bundles = ["hand.js", "ours.js", "beside.js"].map(|page| made.join(page));
+    quietly(at_root("node").args(["--eval", COMPRESS]).args(bundles).arg(wasm))?;
+    Ok(made)
+}
+
+/// Runs the bench; each line of its standard output is one row.
+fn measured(command: &mut Command) -> Result<Vec<Value>> {
+    let mut rows = Vec::new();
+    run_reading(command, |line| {
+        if let Ok(row @ Value::Object(_)) = serde_json::from_str(line) {
+            rows.push(row);
+        }
+    })?;
+    Ok(rows)
+}
+
+const COLUMNS: [&str; 6] = ["what", "ours", "other", "ratio", "bar", "met"];
+
+/// The rows under their titles, each column as wide as it must be.
+fn table(rows: &[Value]) -> String {
+    let cell = |row: &Value, column: &str| match &row[column] {
+        Value::Bool(met) => (if *met { "yes" } else { "NO" }).to_owned(),
+        Value::Null => "left out".to_owned(),
+        value => value.as_str().unwrap_or_default().to_owned(),
+    };
+    let titles = COLUMNS.map(|column| if column == "other" { "the other" } else { column }.to_owned());
+    let lines: Vec<[String; 6]> =
+        std::iter::once(titles).chain(rows.iter().map(|row| COLUMNS.map(|column| cell(row, column)))).collect();
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
+    let line = |line: &[String; 6]| {
+        let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    lines.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// What a reader must know of the machine.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().unwrap_or_default();
+    match load {
+        "" => format!("{cores} cores."),
+        load => format!("{cores} cores, load {load} at the end, the bench's own included."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_bar_that_is_not_met_and_one_that_was_left_out_are_seen_in_the_table() {
+        let row = |what, met: Value| json!({ "what": what, "ours": "1 ms", "other": "2 ms", "ratio": "0.50", "bar": "≤ 1.05 ×", "met": met });
+        let table = table(&[row("one", json!(true)), row("another", json!(false)), row("a third", Value::Null)]);
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines[0], "what     ours  the other  ratio  bar       met");
+        assert!(lines[1].ends_with("≤ 1.05 ×  yes") && lines[2].ends_with("NO") && lines[3].ends_with("left out"));
+    }
+}
