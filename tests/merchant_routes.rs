@@ -1,6 +1,9 @@
 //! The merchant's three routes: who may ask, what a page is told, and when an order is paid.
 #![cfg(feature = "native")]
 
+#[cfg(feature = "cli")]
+#[path = "support/folder.rs"]
+mod folder;
 #[path = "native/http.rs"]
 mod http;
 #[path = "native/service.rs"]

@@ -1,9 +1,11 @@
-//! The JavaScript that the READMEs show, run as it stands there: in a page of a shop, through a purchase and back, in a
-//! real Chromium against a real sandbox. (Their Rust is run as tests of the documentation.)
+//! The JavaScript that the READMEs show and the shop of `examples/`, run as they stand there: through a purchase and back,
+//! in a real Chromium against a real sandbox. (Their Rust is run as tests of the documentation.)
 //!
 //! `cargo xtask test` makes the package and then asks for these tests.
 #![cfg(feature = "cli")]
 
+#[path = "support/folder.rs"]
+mod folder;
 mod support;
 
 use axum::Router;
@@ -11,13 +13,17 @@ use axum::extract::Path as InPath;
 use axum::http::HeaderMap;
 use axum::response::Html;
 use axum::routing::get;
+use folder::Folder;
 use guichet::native::{Refused, Routes, Shop, Sold};
 use guichet::operations::{CreatePaymentIntent, PaymentIntent};
 use guichet::sandbox::Sandbox;
 use guichet::values::{Amount, Email, MerchantReference, PaymentRef, RedirectUrl};
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use support::browser::Browser;
 use tower_http::services::ServeDir;
@@ -33,6 +39,73 @@ async fn the_javascript_of_the_readme_runs() {
 #[ignore = "cargo xtask test makes what it looks at"]
 async fn the_javascript_of_the_packages_readme_runs() {
     through_a_purchase("pkg-template/README.md").await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn the_shop_of_the_examples_sells_in_node_and_serves_no_key() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let shop = NodeShop::open(&sandbox);
+    let browser = Browser::start("example").await;
+    browser.open(&shop.url).await;
+    browser.arrive_at_text("#costs", "45").await;
+    browser.click("#pay").await;
+    pay(&browser).await;
+    browser.arrive("back in the shop", |url| url.as_str().starts_with(&shop.url)).await;
+    browser.arrive_at_text("#said", "succeeded").await;
+    let statuses = "return Promise.all(['/server.mjs', '/package/../server.mjs', '/package/%2e%2e/server.mjs', '/package/package.json']
+        .map(async (path) => (await fetch(path)).status))";
+    assert_eq!(browser.run_async(statuses).await, json!([404, 404, 404, 404]), "nothing but the page and the package");
+    browser.close().await;
+    sandbox.stop().await;
+}
+
+/// The server of `examples/shop`, with the addresses of this test in place of those written there.
+struct NodeShop {
+    url: String,
+    server: Child,
+    _folder: Folder,
+}
+
+impl NodeShop {
+    fn open(sandbox: &Sandbox) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
+        let url = format!("http://127.0.0.1:{port}");
+        let folder = Folder::new("example");
+        for file in ["index.html", "server.mjs"] {
+            let text = std::fs::read_to_string(root().join("examples/shop").join(file)).expect("it is there");
+            let text = text.replace("http://127.0.0.1:4243", sandbox.base_url()).replace("http://127.0.0.1:8000", &url);
+            std::fs::write(folder.path.join(file), text).expect("it is written");
+        }
+        std::os::unix::fs::symlink(root().join("target/npm/package"), folder.path.join("package")).expect("a link");
+        let mut server = Command::new("node")
+            .arg("server.mjs")
+            .current_dir(&folder.path)
+            .env("GUICHET_SECRET_KEY", sandbox.secret_key().expose())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("Node.js starts");
+        let mut line = String::new();
+        BufReader::new(server.stdout.take().expect("it was piped")).read_line(&mut line).expect("it says something");
+        assert_eq!(line.trim(), format!("Open {url}"));
+        Self { url, server, _folder: folder }
+    }
+}
+
+impl Drop for NodeShop {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+/// Pays on the hosted page, by phone, and leaves it.
+async fn pay(browser: &Browser) {
+    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.click("[data-test='method-mobile_money']").await;
+    browser.fill("[data-test='phone']", "237670000000").await;
+    browser.click("[data-test='pay']").await;
+    browser.click("[data-test='leave']").await;
 }
 
 /// Runs each script of a document to its end. Where it can pay, its customer does, and it runs again where they come
@@ -53,11 +126,7 @@ async fn through_a_purchase(document: &str) -> Vec<String> {
         ran(&browser, document).await;
         if script.contains("guichet.checkout(") {
             browser.click("button").await;
-            browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
-            browser.click("[data-test='method-mobile_money']").await;
-            browser.fill("[data-test='phone']", "237670000000").await;
-            browser.click("[data-test='pay']").await;
-            browser.click("[data-test='leave']").await;
+            pay(&browser).await;
             browser.arrive("back in the shop", |url| url.as_str().starts_with(&shop)).await;
             ran(&browser, document).await;
         }

@@ -36,7 +36,7 @@ pub fn localstripe_create() -> Make {
             .header(HOST, "127.0.0.1")
             .header(AUTHORIZATION, "Bearer sk_test_12345")
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .body(Body::from("amount=45000&currency=xaf&description=A+pair+of+shoes"))
+            .body(Body::from("amount=45000&currency=xaf"))
             .unwrap()
     })
 }

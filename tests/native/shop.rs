@@ -1,5 +1,6 @@
 //! The shop of `guichet demo`, which uses the routes as a merchant would, against the whole service.
 
+use super::folder::Folder;
 use super::http::{get, post};
 use guichet::demo::{Shop, ShopConfig};
 use guichet::operations::Instrument;
@@ -7,14 +8,13 @@ use guichet::sandbox::Sandbox;
 use guichet::values::{IntentId, Phone};
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use std::time::Duration;
 
 #[tokio::test]
 async fn the_merchants_route_called_twice_and_after_a_restart_gives_the_same_intent() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let folder = Folder::new();
-    let database = format!("sqlite:{}", folder.0.join("shop.sqlite").display());
+    let folder = Folder::new("shop");
+    let database = folder.database();
     let shop = open(&sandbox, &database, None).await;
     let awa = sign_in(&shop, "awa").await;
     let id = place(&shop, &awa).await;
@@ -166,10 +166,10 @@ async fn signing_out_ends_the_cookie() {
 #[tokio::test]
 async fn the_shops_pages_may_speak_to_the_shop_and_the_service_alone() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let package = Folder::new();
-    std::fs::write(package.0.join("guichet.js"), "export {};").expect("a file");
+    let package = Folder::new("shop-package");
+    std::fs::write(package.path.join("guichet.js"), "export {};").expect("a file");
     let mut config = ShopConfig::for_tests(&sandbox);
-    config.package = Some(package.0.clone());
+    config.package = Some(package.path.clone());
     let shop = Shop::start(config).await.expect("a shop");
     for path in ["/", "/return", "/assets/shop.js", "/assets/pictures/boots.svg", "/package/guichet.js"] {
         let page = get(&format!("{}{path}", shop.url()), &[]).await;
@@ -326,24 +326,4 @@ async fn pay(sandbox: &Sandbox, ticket: &Value, phone: &str) {
     let phone = Phone::new(phone).expect("a phone");
     client.attach_payment_method(&id, Instrument::MobileMoney { phone }).await.expect("it is tried");
     assert!(client.read_payment_intent(&id).await.expect("the intent").status.is_final());
-}
-
-/// A folder of a test's own, gone with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("guichet-shop-{}-{count}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What cannot be removed is the system's to clear.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

@@ -24,7 +24,7 @@ pub fn verb(names: &[String]) -> Result<()> {
     }
     let mut steps = Steps::begin();
     steps.step("set-up: the wasm32 target", setup::wasm_target)?;
-    steps.step("set-up: the browser", setup::browser)?;
+    steps.step("set-up: the browser", setup::chromium)?;
     steps.step("set-up: Node.js", setup::node)?;
     let tools = steps.step("set-up: the tools of xtask/npm", |_| Tools::locked())?;
     // Who cannot have them still learns the rest: a row says what was left out.
