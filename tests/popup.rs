@@ -293,14 +293,7 @@ impl Shop {
     }
 
     async fn popup(&self) -> Tab {
-        let begun = Instant::now();
-        loop {
-            if let Some(popup) = self.browser.tabs().await.into_iter().find(|tab| *tab != self.tab) {
-                return popup;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(10), "no popup opens");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        self.browser.tab_beside(&self.tab).await
     }
 
     async fn pay(&self, phone: &str) {

@@ -9,6 +9,7 @@ mod support;
 
 use guichet::values::IntentStatus;
 use market::Market;
+use support::browser::Browser;
 use support::engine::{Engine, in_every_browser};
 
 const SUCCEEDS: &str = "237670000000";
@@ -18,6 +19,8 @@ const INSUFFICIENT_FUNDS: &str = "237670000002";
 in_every_browser!(
     a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid,
     a_customer_pays_with_a_test_card,
+    a_customer_pays_in_a_window_of_its_own_and_the_shop_shows_it_paid,
+    a_window_that_is_closed_unpaid_keeps_the_order_and_says_so,
     a_decline_that_can_be_mended_lets_the_customer_try_again_on_the_same_page,
     a_final_decline_is_told_and_paying_again_makes_the_next_reference,
     a_double_click_on_pay_charges_once,
@@ -80,6 +83,54 @@ async fn a_customer_pays_with_a_test_card(engine: Engine) {
     browser.click("[data-test='leave']").await;
     browser.see("[data-test='outcome'][data-state='paid']").await;
     browser.close().await;
+}
+
+async fn a_customer_pays_in_a_window_of_its_own_and_the_shop_shows_it_paid(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("window").await;
+    let shop = browser.tab().await;
+    open_a_window(&market, &browser).await;
+    browser.step("The hosted page, in a window of its own", "body").await;
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    browser.see("[data-status='succeeded']").await;
+    browser.click("[data-test='leave']").await;
+
+    browser.turn_to(&shop).await;
+    browser.see("[data-test='outcome'][data-state='paid']").await;
+    assert_eq!(market.only_intent().await.status, IntentStatus::Succeeded);
+    assert_eq!(browser.tabs().await, [shop], "the window is closed");
+    browser.close().await;
+}
+
+async fn a_window_that_is_closed_unpaid_keeps_the_order_and_says_so(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("closed").await;
+    let shop = browser.tab().await;
+    open_a_window(&market, &browser).await;
+    browser.close_tab(&shop).await;
+    // A driver's WebKit gives no page the focus until the customer does something there.
+    browser.click("#basket-title").await;
+    browser.arrive_at_text("[data-test='dismissed']", "nothing was charged").await;
+    browser.step("The window was closed unpaid", "[data-test='dismissed']").await;
+
+    browser.click("[data-test='pay-in-window']").await;
+    market.leave_for_the_hosted_page(&browser).await;
+    assert_eq!(market.intents().await.len(), 1, "it is the same order, and the same payment");
+    browser.close().await;
+}
+
+/// Fills a basket, and pays in a window, which is the tab that is used then.
+async fn open_a_window(market: &Market, browser: &Browser) {
+    let shop = browser.tab().await;
+    browser.open(market.shop.url()).await;
+    browser.click("[data-test^='add-']").await;
+    browser.click("[data-test^='sign-in-']").await;
+    browser.see("[data-test='quote-mobile_money']").await;
+    browser.click("[data-test='pay-in-window']").await;
+    browser.click("[data-test='pay']").await;
+    let window = browser.tab_beside(&shop).await;
+    browser.turn_to(&window).await;
+    browser.see("[data-test='method-mobile_money']").await;
 }
 
 async fn a_decline_that_can_be_mended_lets_the_customer_try_again_on_the_same_page(engine: Engine) {

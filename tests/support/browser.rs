@@ -213,6 +213,18 @@ impl Browser {
         self.turn_to(then).await;
     }
 
+    /// Waits until a tab or popup is open beside this one.
+    pub async fn tab_beside(&self, tab: &Tab) -> Tab {
+        let begun = Instant::now();
+        loop {
+            if let Some(other) = self.tabs().await.into_iter().find(|other| other != tab) {
+                return other;
+            }
+            assert!(begun.elapsed() < PATIENCE, "nothing opens\n{}", self.page().await);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
     /// Every tab and popup that is open.
     pub async fn tabs(&self) -> Vec<Tab> {
         self.session.client.windows().await.unwrap().into_iter().map(Tab).collect()

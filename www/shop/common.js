@@ -2,15 +2,19 @@
 
 import { createGuichet } from "/package/guichet.js";
 
-/** Asks the shop's server; its cookie says who is signed in. */
-export async function api(path, body) {
-  const reply = await fetch(path, body === undefined ? {} : {
+/** Asks the shop's server; its cookie says who is signed in, or a token among the headers. */
+export async function api(path, body, headers) {
+  const reply = await fetch(path, body === undefined ? { headers } : {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
   });
-  if (!reply.ok) throw new Error(`${path}: ${reply.status}`);
-  return reply.status === 204 ? null : reply.json();
+  const answer = await reply.json().catch(() => null); // signing out answers nothing
+  if (reply.ok) return answer;
+  const { status } = reply;
+  const code = answer?.error?.code;
+  // A refusal with a code is told as the package tells it; without one, the server is not answering.
+  throw Object.assign(new Error(`${path}: ${status}`), { status, code, kind: code && (status === 401 ? "signed_out" : "refused") });
 }
 
 /**

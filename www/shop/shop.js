@@ -1,7 +1,8 @@
 // The shop's page: shoes, a basket, who is buying, what each way of paying costs, and "pay".
 //
 // For tests, by data-test: add-<sku>, less-<sku>, more-<sku>, quantity-<sku>, total,
-// sign-in-<customer id>, customer, sign-out, quotes, quote-<method>[-<card type>], pay, problem.
+// sign-in-<customer id>, customer, sign-out, quotes, quote-<method>[-<card type>], pay, pay-in-window,
+// dismissed, problem.
 
 import { describe, fill, formatMoney } from "/package/words.js";
 import { api, basket, element, guichetFor, keptOrder, signOut, ui } from "./common.js";
@@ -24,20 +25,26 @@ function open() {
   ui("sign-out").hidden = !shop.customer;
   ui("sign-out").addEventListener("click", () => signOut(guichet).catch(problem));
   ui("pay").addEventListener("click", pay);
+  // A window must be opened in the click: by then the order should have been placed.
+  ui("window").addEventListener("change", () => ui("window").checked && placeOrder().catch(console.warn));
   // The back button may bring back the very page that was left, with "pay" still off.
   addEventListener("pageshow", ({ persisted }) => persisted && canPay(true));
   drawBasket();
 }
 
-/** Places the order and leaves for the payment page. */
+/** Places the order, and leaves for the payment page or opens it in a window of its own. */
 async function pay() {
   if (leaving) return; // a second click
-  canPay(false);
-  ui("problem").textContent = "";
+  const mode = ui("window").checked ? "popup" : "redirect"; // where no window may be opened it is a redirect, too
+  canPay(mode === "popup"); // a second click brings the window to the front
+  ui("problem").textContent = ui("dismissed").textContent = "";
   try {
     const { id } = await placeOrder();
     // Only the order's number goes to the shop's server: price and customer are the server's own.
-    await guichet.checkout({ order: { id } }, { mode: "redirect" });
+    const { state } = await guichet.checkout({ order: { id } }, { mode });
+    // Back again. How the order stands is the server's word, which the return page asks for.
+    if (state !== "dismissed") return location.assign("/return");
+    ui("dismissed").textContent = say.dismissed;
   } catch (error) {
     // Already paid, perhaps in another tab: the return page shows how the order stands.
     if (error.kind === "settled") return location.assign("/return");
