@@ -572,6 +572,57 @@ async fn a_plan_is_told_as_the_document_shows_it_and_found_by_id_or_code() {
 }
 
 #[tokio::test]
+async fn a_clock_bills_its_own_merchant_alone_and_a_reset_forgets_what_was_due() {
+    let (sandbox, shop) = shop().await;
+    let other = Shop::of(sandbox.merchant().await.unwrap());
+    let (plan, _) = (shop.plan("daily", 0).await, other.plan("daily", 0).await);
+    let (mine, theirs) = (shop.subscribe(&plan, phone(PAYS)).await, other.subscribe(&plan, phone(PAYS)).await);
+    shop.advance(3 * DAY).await;
+    assert_eq!((shop.charges(&mine).await.len(), other.charges(&theirs).await.len()), (4, 1));
+    shop.tenant.reset().await.unwrap();
+    shop.advance(30 * DAY).await;
+    assert_eq!((shop.intents().await, shop.told(&mine).await), (vec![], vec![]));
+    for list in ["/v1/subscriptions", "/v1/subscriptions/plans?include_inactive=true"] {
+        assert_eq!(shop.secret("GET", list, Value::Null).await.body["data"], json!([]), "{list}");
+    }
+    assert_eq!(shop.subscribe(&shop.plan("daily", 0).await, phone(PAYS)).await["status"], "active", "the code is free");
+    assert_eq!(other.subscribed(&theirs).await["status"], "active");
+}
+
+#[tokio::test]
+async fn what_is_asked_at_once_is_charged_once() {
+    let (_sandbox, shop) = shop().await;
+    let plan = shop.plan("monthly", 0).await;
+    let made = shop.subscribe(&plan, phone(TOO_POOR)).await;
+    let paused = shop.subscribe(&plan, phone(PAYS)).await;
+    shop.billed(&paused, "pause", Value::Null).await;
+    shop.advance(62 * DAY).await;
+    let again = shop.subscribe(&plan, phone(TOO_POOR)).await;
+    let at_once = |subscription: &Value, verb: &'static str, fields: Value| {
+        let asked: Vec<_> = (0..24)
+            .map(|_| {
+                let (shop, subscription, fields) = (shop.clone(), subscription.clone(), fields.clone());
+                tokio::spawn(async move { shop.bill(&subscription, verb, fields).await.status })
+            })
+            .collect();
+        async move {
+            let mut answers = Vec::new();
+            for answer in asked {
+                answers.push(answer.await.unwrap());
+            }
+            answers.sort_unstable();
+            answers
+        }
+    };
+    assert_eq!(at_once(&again, "payment-method", phone(PAYS)).await, [200; 24]);
+    assert_eq!(shop.charges(&again).await.len(), 2, "one new attempt");
+    let resumed = at_once(&paused, "resume", Value::Null).await;
+    assert_eq!((resumed[0], &resumed[1..]), (200, &[409; 23][..]), "one has resumed it");
+    assert_eq!(shop.charges(&paused).await.len(), 2, "with one charge");
+    assert_eq!(shop.subscribed(&made).await["status"], "canceled");
+}
+
+#[tokio::test]
 async fn one_customer_is_one_however_they_came() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 0).await;

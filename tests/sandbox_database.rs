@@ -139,6 +139,21 @@ async fn no_card_number_is_stored_or_logged_whatever_becomes_of_it() {
     assert_eq!(address.status, 404);
     let paid = sandbox.ask("POST", &path, asking::card("5555555555554444")).await;
     assert_eq!(paid.body["data"]["status"], "succeeded");
+    let plan = serde_json::json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "daily" });
+    assert_eq!(sandbox.ask("POST", "/v1/subscriptions/plans", plan).await.status, 201);
+    let mut fields = serde_json::json!({ "plan": "gold", "customer_email": "awa@example.com", "firstname": "Awa", "lastname": "Ngo" });
+    fields["payment_method"] = asking::card("5555555555554444")["payment_method"].clone();
+    let subscribed = sandbox.ask("POST", "/v1/subscriptions", fields.clone()).await;
+    assert_eq!(subscribed.body["data"]["payment_method"]["last4"], "4444", "{}", subscribed.text);
+    let subscription = format!("/v1/subscriptions/{}", subscribed.body["data"]["id"].as_str().unwrap());
+    fields["payment_method"]["card"]["number"] = "4111111111111111".into();
+    assert_eq!(sandbox.ask("POST", "/v1/subscriptions", fields).await.code(), "test_card_required");
+    for verb in ["payment-method", "fallback"] {
+        let path = format!("{subscription}/{verb}");
+        let refused = sandbox.ask("PUT", &path, asking::card("4111111111111111")).await;
+        assert_eq!((refused.status, refused.code()), (422, "test_card_required"));
+        assert_eq!(sandbox.ask("PUT", &path, asking::card("5555555555554444")).await.status, 200);
+    }
 
     assert!(Command::new("kill").arg("-TERM").arg(sandbox.child.id().to_string()).status().unwrap().success());
     sandbox.child.wait().unwrap();

@@ -188,4 +188,22 @@ mod tests {
         assert!(Location::read("postgres://host/db").is_err());
         assert!(Location::read("sqlite:").is_err());
     }
+
+    #[tokio::test]
+    async fn a_database_of_an_older_version_is_brought_to_this_one_with_what_is_in_it() {
+        let pool = SqlitePool::connect("sqlite::memory:").await.unwrap();
+        sqlx::raw_sql(STEPS[0]).execute(&pool).await.unwrap();
+        let life = r#"{"status":"requires_action","attempts":1,"paying_with":null,"next_action":null,"settlement":null,"declined":null,"cancellation":null}"#;
+        let body = r#"{"firstname":"Awa","lastname":"Ngo","email":"awa@example.com","amount":"5000","currency":"XAF","description":"Shoes","merchant_reference":"ORDER-17","fee_bearer":"merchant","confirmation_method":"automatic","confirm":false}"#;
+        let rows = format!(
+            "INSERT INTO guichet_schema (version) VALUES (1); \
+             INSERT INTO intents VALUES ('pi_1', 'mch_1', 'ORDER-17', 'gch_1', 'd', '{body}', '{life}', 1, 2, 1)"
+        );
+        sqlx::raw_sql(AssertSqlSafe(rows)).execute(&pool).await.unwrap();
+        bring_up(&pool, &Location::Memory).await.unwrap();
+        let store = Store { readers: pool.clone(), writer: Writer::start(pool) };
+        let intent = store.intent_by_reference("mch_1", "ORDER-17").await.unwrap().unwrap();
+        assert_eq!((intent.life.attempts, intent.life.most_attempts), (1, 3));
+        assert!(store.subscriptions("mch_1", None, 1).await.unwrap().is_empty());
+    }
 }

@@ -147,6 +147,7 @@ async fn write_all(
     let mut new_sessions = Vec::new();
     let mut new_charges = Vec::new();
     let mut new_customers = Vec::new();
+    let mut forgotten = Vec::new();
     for (place, write) in group.into_iter().enumerate() {
         match write {
             Write::AddIntent(row) => new_intents.push((place, *row)),
@@ -169,7 +170,7 @@ async fn write_all(
             Write::RevokeSession { fingerprint, at } => {
                 effects[place] = sessions::revoke(connection, &fingerprint, at).await?
             }
-            Write::Reset { merchant } => merchants::reset(connection, &merchant).await?,
+            Write::Reset { merchant } => forgotten.push(merchant),
             Write::AddPlan(plan) => effects[place] = plans::add(connection, &plan).await?,
             Write::DeactivatePlan { id } => effects[place] = plans::deactivate(connection, &id).await?,
             Write::AddMerchant(merchant) => effects[place] = merchants::add(connection, &merchant).await?,
@@ -192,6 +193,10 @@ async fn write_all(
     let kept = new_intents.iter().filter(|(place, _)| effects[*place]).map(|(_, (_, customer))| customer);
     let customers: Vec<&Customer> = kept.chain(&new_customers).collect();
     writes.customers.add(connection, &customers).await?;
+    // Last, so that what was made beside it is forgotten as a whole.
+    for merchant in forgotten {
+        merchants::reset(connection, &merchant).await?;
+    }
     Ok(effects)
 }
 
