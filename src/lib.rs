@@ -20,7 +20,7 @@
 //! - [`operations`]: the interface, written once.
 //! - [`flow`]: what a paying page must decide, as pure functions.
 //! - `browser` (wasm32), `native`, `sandbox`: the three faces, never sideways.
-//! - `demo`: the shop of `guichet demo`.
+//! - `demo`: the shop of `guichet demo`; `terminal`: the `guichet` command.
 
 #[cfg(all(target_arch = "wasm32", feature = "native"))]
 compile_error!(
@@ -58,6 +58,8 @@ pub mod sandbox;
 
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub mod demo;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+pub mod terminal;
 
 /// What the README shows in Rust, run with the tests of the documentation.
 #[cfg(all(doctest, feature = "native"))]

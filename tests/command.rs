@@ -4,6 +4,9 @@
 #[path = "native/http.rs"]
 mod http;
 
+#[path = "command/operations.rs"]
+mod operations;
+
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -160,6 +163,9 @@ impl Drop for Running {
 
 fn guichet(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
-    command.args(arguments).env_remove("GUICHET_SECRET_KEY").env_remove("GUICHET_LOG");
+    command.args(arguments).stdin(Stdio::null());
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("GUICHET_")) {
+        command.env_remove(name);
+    }
     command
 }

@@ -68,7 +68,7 @@ impl Client {
     }
 
     /// The request of an operation.
-    pub(super) fn request<O: Operation>(operation: &O) -> Result<Request, Error> {
+    pub(crate) fn request<O: Operation>(operation: &O) -> Result<Request, Error> {
         assemble(operation).map_err(|_| {
             Error::new(Kind::Input, "A value of the request cannot travel in a path: it is empty, \".\" or \"..\".")
                 .of(O::SPEC.name)
@@ -88,7 +88,18 @@ impl Client {
         fetch.call(spec, address, request, credential.bearer(), *patience).await
     }
 
-    pub(super) fn key(&self) -> &SecretKey {
+    /// The bytes of the service's reply to a request, for who shows them as they are.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn reply(
+        &self,
+        spec: &'static Spec,
+        request: &Request,
+        credential: &(dyn Credential + Sync),
+    ) -> Result<Vec<u8>, Error> {
+        Ok(self.fetch(spec, request, credential).await?.body)
+    }
+
+    pub(crate) fn key(&self) -> &SecretKey {
         &self.0.key
     }
 }

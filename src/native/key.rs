@@ -52,6 +52,12 @@ impl SecretKey {
         ["sk_test_", "rk_test_", "FLWSECK_TEST"].iter().any(|prefix| self.0.starts_with(prefix))
     }
 
+    /// No key, for a client that sends with other credentials alone. It counts as one of a test environment.
+    #[cfg(feature = "cli")]
+    pub(crate) fn none() -> Self {
+        Self(Zeroizing::new("sk_test_none".to_owned()))
+    }
+
     /// The bytes, for what is derived from the key.
     pub(super) fn bytes(&self) -> &[u8] {
         self.0.as_bytes()

@@ -1,0 +1,109 @@
+//! The `guichet` command: the whole interface at a terminal.
+//!
+//! Each operation is a command whose name is in `operations::words`; its arguments, their help and their checks are the
+//! operation's own description, and what it sends is read by the same door as in the service. `tests/command.rs` runs
+//! each of them.
+//!
+//! | exit code | what happened |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | the service refused it, or this machine could not do it |
+//! | 2 | the command is not one: nothing was sent |
+//! | 3 | the service was not reached, or did not answer in time |
+//! | 4 | uncertain: it may have been done. Read what is there before it is sent again |
+//! | 5 | the service's reply cannot be read |
+
+mod connection;
+mod door;
+mod failure;
+mod operations;
+mod serve;
+mod show;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use failure::Failure;
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use tracing_subscriber::filter::LevelFilter;
+
+/// A payments client for mobile money and cards, and the whole service to try it against.
+#[derive(Parser)]
+#[command(name = "guichet", version, after_long_help = AFTER)]
+struct Guichet {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const AFTER: &str = "\
+The secret key comes from GUICHET_SECRET_KEY or --key-file, the address of the service from GUICHET_BASE_URL or --base-url
+(default: the sandbox of this machine). A session token comes from GUICHET_SESSION_TOKEN or the standard input.
+
+Exit codes: 0 done; 1 refused by the service, or not possible here; 2 not a command, nothing was sent; 3 the service was not
+reached in time; 4 uncertain: it may have been done, read what is there first; 5 the reply cannot be read.
+
+GUICHET_LOG=debug says more on stderr.";
+
+/// What is no operation of the interface.
+#[derive(Subcommand)]
+enum Verb {
+    /// Run the whole service on this machine. No real money moves.
+    Sandbox(serve::SandboxArgs),
+    /// Open a shop, and the service it buys from, and say where.
+    Demo(serve::DemoArgs),
+    /// What a sandbox's clock shows, and moving it forward.
+    Clock(door::ClockArgs),
+    /// Make the next calls of a sandbox go wrong.
+    Faults(door::FaultsArgs),
+    /// Print the completions of a shell: `guichet completions bash > ~/.local/share/bash-completion/completions/guichet`.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Runs the command with these arguments, the first of them its own name.
+pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let level = std::env::var("GUICHET_LOG").ok().and_then(|level| level.parse().ok()).unwrap_or(LevelFilter::WARN);
+    let stderr = std::io::stderr;
+    tracing_subscriber::fmt().with_max_level(level).with_ansi(stderr().is_terminal()).with_writer(stderr).init();
+    match obey(arguments).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.tell(),
+    }
+}
+
+async fn obey(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Failure> {
+    let matches = command().try_get_matches_from(arguments)?;
+    if let Some((group, asked)) = matches.subcommand()
+        && let Some((verb, matches)) = asked.subcommand()
+        && let Some(operation) = operations::find(group, verb)
+    {
+        return operation.run(matches).await;
+    }
+    match Guichet::from_arg_matches(&matches)?.verb {
+        Verb::Sandbox(args) => Ok(serve::sandbox(args).await?),
+        Verb::Demo(args) => Ok(serve::demo(args).await?),
+        Verb::Clock(args) => door::clock(args).await,
+        Verb::Faults(args) => door::faults(args).await,
+        Verb::Completions { shell } => {
+            clap_complete::generate(shell, &mut command(), "guichet", &mut std::io::stdout());
+            Ok(())
+        }
+    }
+}
+
+/// The command, with a command for each operation.
+fn command() -> clap::Command {
+    Guichet::command().subcommands(operations::commands())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_is_well_formed() {
+        command().debug_assert();
+    }
+}

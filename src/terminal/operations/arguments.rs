@@ -1,0 +1,211 @@
+//! The arguments of an operation, from its own description: what travels in the path stands by itself, all else has the
+//! name of its field.
+
+use crate::protocol::{Place, Spec};
+use crate::terminal::failure::Failure;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+use std::io::Read;
+
+/// An operation, as its type describes it.
+pub(super) struct Description {
+    /// One sentence: what it does.
+    pub about: String,
+    /// All that its documentation says.
+    pub long_about: String,
+    pub fields: Vec<Field>,
+}
+
+/// One field of an operation.
+pub(super) struct Field {
+    name: String,
+    help: String,
+    kind: Kind,
+    required: bool,
+    place: Place,
+}
+
+/// How a field is written on a command line.
+enum Kind {
+    /// JSON: an object, or an array of objects.
+    Json,
+    Text,
+    /// Several texts: the argument is repeated.
+    Texts,
+    Truth,
+    Whole,
+}
+
+impl Description {
+    pub fn of<O: JsonSchema>(spec: &Spec) -> Self {
+        let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+        let schema = settings.into_generator().into_root_schema_for::<O>().to_value();
+        let documentation = plain(schema["description"].as_str().unwrap_or_default());
+        // "`GET /v1/…`: what it does. More of it."
+        let (_, what) = documentation.split_once(": ").unwrap_or(("", &documentation));
+        let about = what.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+        let required: Vec<&str> =
+            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        let mut fields: Vec<Field> = properties
+            .map(|(name, schema)| {
+                let place = spec.place(name);
+                Field {
+                    help: help(schema),
+                    kind: if place == Place::Body { Kind::of(schema) } else { Kind::Text },
+                    required: place == Place::Path
+                        || (required.contains(&name.as_str()) && schema.get("default").is_none()),
+                    name: name.clone(),
+                    place,
+                }
+            })
+            .collect();
+        // The path's fields in its order, then what is required.
+        fields.sort_by_key(|field| {
+            (field.place != Place::Path, spec.path.find(&format!("{{{}}}", field.name)), !field.required)
+        });
+        Self { about, long_about: documentation, fields }
+    }
+}
+
+/// What is said of a field, the words it may be, and what it is where nothing is given. A service may know other words:
+/// what the operation's own type takes is sent.
+fn help(schema: &Value) -> String {
+    let mut help = plain(schema["description"].as_str().unwrap_or_default()).replace('\n', " ");
+    let words = words(schema);
+    if !words.is_empty() {
+        help.push_str(&format!(" [{}]", words.join(", ")));
+    }
+    match &schema["default"] {
+        Value::Null => {}
+        Value::String(word) => help.push_str(&format!(" [default: {word}]")),
+        other => help.push_str(&format!(" [default: {other}]")),
+    }
+    help
+}
+
+/// Documentation without the marks of its source: links to other items, code.
+fn plain(documentation: &str) -> String {
+    documentation
+        .replace("[`", "")
+        .replace("`]", "")
+        .replace('`', "")
+        .replace("# Not shown\n", "Not shown by the document: ")
+}
+
+impl Kind {
+    fn of(schema: &Value) -> Self {
+        match kind_of(schema) {
+            "boolean" => Self::Truth,
+            "integer" | "number" => Self::Whole,
+            "string" => Self::Text,
+            "array" if kind_of(&schema["items"]) == "string" => Self::Texts,
+            _ => Self::Json,
+        }
+    }
+}
+
+/// The JSON type of a schema, or of the first of its alternatives that is not null.
+fn kind_of(schema: &Value) -> &str {
+    let named = match &schema["type"] {
+        Value::String(name) => Some(name.as_str()),
+        Value::Array(names) => names.iter().filter_map(Value::as_str).find(|name| *name != "null"),
+        _ => None,
+    };
+    let alternatives = ["anyOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten();
+    named.or_else(|| alternatives.map(kind_of).find(|name| !["", "null"].contains(name))).unwrap_or_default()
+}
+
+/// The words of a closed choice.
+fn words(schema: &Value) -> Vec<String> {
+    let alternatives = ["anyOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten();
+    let own = schema["enum"].as_array().into_iter().flatten().chain(schema.get("const"));
+    let own = own.filter_map(Value::as_str).map(str::to_owned);
+    own.chain(alternatives.flat_map(words)).collect()
+}
+
+impl Field {
+    pub fn argument(&self) -> Arg {
+        let shown = self.name.to_uppercase();
+        let argument = Arg::new(self.name.clone()).value_name(shown).required(self.required);
+        let (argument, hint) = match &self.kind {
+            Kind::Text | Kind::Whole => (argument, ""),
+            Kind::Texts => (argument.action(ArgAction::Append), "May be repeated."),
+            Kind::Truth => {
+                let truth = PossibleValuesParser::new(["true", "false"]);
+                let argument = argument.value_parser(truth).num_args(0..=1).require_equals(true);
+                (argument.default_missing_value("true"), "")
+            }
+            Kind::Json if self.is_a_payment_method() => (
+                argument,
+                "A phone, 237670000000; or JSON, which @FILE or - reads from a file or the standard input: a card belongs there.",
+            ),
+            Kind::Json => (argument, "JSON; @FILE or - reads it from a file or the standard input."),
+        };
+        let help = format!("{} {hint}", self.help);
+        let argument = argument.help(help.trim().to_owned()).allow_hyphen_values(false);
+        if self.place == Place::Path { argument } else { argument.long(self.name.replace('_', "-")) }
+    }
+
+    /// What was given for the field, as the service reads it; `None` where nothing was.
+    pub fn value(&self, matches: &ArgMatches) -> Result<Option<Value>, Failure> {
+        let Some(given) = matches.get_many::<String>(&self.name) else { return Ok(None) };
+        let given: Vec<&String> = given.collect();
+        let first = given.first().map(|text| text.as_str()).unwrap_or_default();
+        Ok(Some(match &self.kind {
+            Kind::Texts => given.into_iter().map(|text| Value::String(text.clone())).collect(),
+            Kind::Truth => Value::Bool(first == "true"),
+            // What is no number is refused by the door of the operation, in its words.
+            Kind::Whole => first.parse::<u64>().map_or_else(|_| first.into(), Value::from),
+            Kind::Text => first.into(),
+            Kind::Json => self.json(first)?,
+        }))
+    }
+
+    fn json(&self, given: &str) -> Result<Value, Failure> {
+        let refuse = |why: &str| Failure::usage(format!("{}: {why}", self.name));
+        let inline = !given.starts_with('@') && given != "-";
+        if self.is_a_payment_method() && inline {
+            if !given.starts_with('{') {
+                return Ok(serde_json::json!({"type": "mobile_money", "phone": given}));
+            }
+            if given.contains("\"card\"") {
+                return Err(refuse(
+                    "A card does not belong on a command line, where other users of the machine can read it. Give it in a file (@FILE) or on \
+                     the standard input (-).",
+                ));
+            }
+        }
+        let text = match given.strip_prefix('@') {
+            Some(file) => {
+                std::fs::read_to_string(file).map_err(|error| refuse(&format!("{file} cannot be read: {error}.")))?
+            }
+            None if given == "-" => {
+                let mut text = String::new();
+                std::io::stdin().read_to_string(&mut text).map_err(|_| refuse("The standard input is not text."))?;
+                text
+            }
+            None => given.to_owned(),
+        };
+        serde_json::from_str(&text)
+            .map_err(|_| refuse("It is JSON: write it between single quotes, or read it from @FILE."))
+    }
+
+    fn is_a_payment_method(&self) -> bool {
+        self.name == "payment_method"
+    }
+}
+
+/// The fields that were given, for the operation to read.
+pub(super) fn given(fields: &[Field], matches: &ArgMatches) -> Result<Map<String, Value>, Failure> {
+    let mut given = Map::new();
+    for field in fields {
+        if let Some(value) = field.value(matches)? {
+            given.insert(field.name.clone(), value);
+        }
+    }
+    Ok(given)
+}

@@ -1,0 +1,141 @@
+//! Every operation as a command: `guichet intents create --amount 5000 …`.
+
+mod arguments;
+mod words;
+
+use super::connection::{Connection, session_token};
+use super::failure::Failure;
+use super::show;
+use crate::native::Client;
+use crate::operations::*;
+use crate::protocol::{CredentialKind, Fields, Operation, Request, Role, Spec};
+use arguments::Description;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use words::{GROUPS, Worded};
+
+/// The commands, by their groups.
+pub(super) fn commands() -> Vec<Command> {
+    let all = all();
+    let group = |(name, about): &(&'static str, &'static str)| {
+        let of_it = all.iter().filter(|operation| operation.group == *name).map(Verb::command);
+        Command::new(*name).about(*about).subcommand_required(true).arg_required_else_help(true).subcommands(of_it)
+    };
+    GROUPS.iter().map(group).collect()
+}
+
+/// The operation of these words.
+pub(super) fn find(group: &str, verb: &str) -> Option<Verb> {
+    all().into_iter().find(|operation| operation.group == group && operation.verb == verb)
+}
+
+/// An operation, as the terminal knows it.
+pub(super) struct Verb {
+    group: &'static str,
+    verb: &'static str,
+    columns: &'static [&'static str],
+    spec: &'static Spec,
+    admits: fn(CredentialKind) -> bool,
+    describe: fn() -> Description,
+    read: fn(Fields) -> Result<Request, Failure>,
+}
+
+fn all() -> Vec<Verb> {
+    macro_rules! verbs {
+        ($($operation:ident)*) => {
+            vec![$(Verb::of::<$operation>()),*]
+        };
+    }
+    crate::every_operation!(verbs)
+}
+
+impl Verb {
+    fn of<O: Worded>() -> Self {
+        Self {
+            group: O::GROUP,
+            verb: O::VERB,
+            columns: O::COLUMNS,
+            spec: const { &<O as Operation>::SPEC },
+            admits: <O::Role as Role>::admits,
+            describe: || Description::of::<O>(&O::SPEC),
+            read: read::<O>,
+        }
+    }
+
+    fn command(&self) -> Command {
+        let Description { about, long_about, fields } = (self.describe)();
+        let arguments = fields.iter().map(|field| field.argument());
+        let json = "Print the service's own reply, byte for byte, secrets included.";
+        let secrets = "Show the secrets of the reply in the table, too.";
+        let flag =
+            |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+        let command =
+            Command::new(self.verb).args(arguments).arg(flag("json", json)).arg(flag("show-secrets", secrets));
+        Connection::augment_args(command).about(about).long_about(long_about)
+    }
+
+    /// Sends it, and prints what came back.
+    pub async fn run(&self, matches: &ArgMatches) -> Result<(), Failure> {
+        let connection = Connection::from_arg_matches(matches)?;
+        let description = (self.describe)();
+        let request = (self.read)(Fields::new(arguments::given(&description.fields, matches)?))?;
+        let json = matches.get_flag("json");
+        let answer = if (self.admits)(CredentialKind::SecretKey) {
+            let client = connection.with_key()?;
+            client.reply(self.spec, &request, client.key()).await
+        } else {
+            let (client, token) = (connection.without_key()?, session_token()?);
+            client.reply(self.spec, &request, &token).await
+        };
+        match answer {
+            Ok(reply) if json => show::raw(&reply),
+            Ok(reply) => self.print(&reply, matches.get_flag("show-secrets")),
+            Err(error) => {
+                // A program reads the refusal as it came, too.
+                if let Some(reply) = error.reply().filter(|_| json) {
+                    show::raw(reply)?;
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    fn print(&self, reply: &[u8], secrets: bool) -> Result<(), Failure> {
+        #[derive(Deserialize)]
+        struct Pagination {
+            next_cursor: Option<String>,
+        }
+        #[derive(Deserialize)]
+        struct Envelope<'a> {
+            #[serde(borrow)]
+            data: Option<&'a RawValue>,
+            pagination: Option<Pagination>,
+        }
+        let whole: Option<&RawValue> = serde_json::from_slice(reply).ok();
+        let envelope: Option<Envelope<'_>> = serde_json::from_slice(reply).ok();
+        let (data, pagination) = envelope.map(|envelope| (envelope.data, envelope.pagination)).unwrap_or_default();
+        let data = data.or(whole).unwrap_or(RawValue::NULL);
+        if self.columns.is_empty() {
+            return show::raw(show::object(data, secrets)?.as_bytes());
+        }
+        show::raw(show::list(data, self.columns, secrets)?.as_bytes())?;
+        if let Some(next) = pagination.and_then(|pagination| pagination.next_cursor) {
+            eprintln!("guichet: there are more: --starting-after {}", show::printable(&next));
+        }
+        Ok(())
+    }
+}
+
+/// The request of an operation whose fields were given, read by the door that the service reads them by: all that is
+/// wrong is told at once.
+fn read<O: Worded>(mut fields: Fields) -> Result<Request, Failure> {
+    match O::read(&mut fields) {
+        Some(operation) => Ok(Client::request(&operation)?),
+        None => {
+            let faults = fields.into_faults();
+            let told: Vec<String> = faults.iter().map(|fault| format!("{}: {}", fault.param, fault.message)).collect();
+            Err(Failure::usage(told.join("\n")))
+        }
+    }
+}

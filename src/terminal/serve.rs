@@ -1,0 +1,184 @@
+//! `guichet sandbox` and `guichet demo`: they serve until they are asked to stop.
+
+use crate::demo::{Shop, ShopConfig};
+use crate::native::SecretKey;
+use crate::sandbox::{Config, Sandbox};
+use clap::Args;
+use serde_json::json;
+use std::error::Error;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub(super) struct SandboxArgs {
+    /// Where to listen; port 0 takes a free one.
+    #[arg(long, default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)))]
+    listen: SocketAddr,
+    /// Where everything is kept; `sqlite::memory:` for a throwaway.
+    #[arg(long, value_name = "URL", default_value = "sqlite:.guichet/sandbox.sqlite")]
+    database: String,
+    /// The folder of the npm package, for the hosted checkout page.
+    #[arg(long, value_name = "DIR")]
+    package: Option<PathBuf>,
+    /// The origin under which customers reach it, where that is not where it listens.
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    /// A host name beside loopback under which the tester's side door answers. May be repeated.
+    #[arg(long = "allow-host", value_name = "NAME")]
+    allow_hosts: Vec<String>,
+    /// An origin whose pages may call the service; without one, every origin. May be repeated.
+    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    allow_origins: Vec<String>,
+    /// Let anyone read payment methods and fees.
+    #[arg(long)]
+    public_methods: bool,
+    /// Refuse fields that the interface does not know.
+    #[arg(long)]
+    strict: bool,
+    /// Print one line of JSON when ready, and nothing else on stdout.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(super) struct DemoArgs {
+    /// Where the shop listens; port 0 takes a free one.
+    #[arg(long, default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4242)))]
+    listen: SocketAddr,
+    /// Where the sandbox listens, when the shop brings its own.
+    #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)))]
+    sandbox_listen: SocketAddr,
+    /// Another service to buy from than a sandbox of the shop's own. The key comes from GUICHET_SECRET_KEY.
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// Where orders are kept; the sandbox keeps its own beside it. `sqlite::memory:` for a throwaway of both.
+    #[arg(long, value_name = "URL", default_value = "sqlite:.guichet/shop.sqlite")]
+    database: String,
+    /// The folder of the npm package, for the pages.
+    #[arg(long, value_name = "DIR")]
+    package: Option<PathBuf>,
+    /// Print one line of JSON when ready, and nothing else on stdout.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
+    if args.listen.ip().is_unspecified() && args.public_url.is_none() {
+        return Err(format!(
+            "On {} the sandbox listens on every address of this machine, and does not know under which one its customers reach the page where \
+             they pay. Say it: --public-url http://192.168.1.20:{}.",
+            args.listen,
+            args.listen.port()
+        )
+        .into());
+    }
+    let stop = stop_asked()?;
+    let sandbox = Sandbox::start_with(Config {
+        listen: args.listen,
+        database: args.database,
+        package: args.package,
+        public_url: args.public_url,
+        allow_hosts: args.allow_hosts,
+        allow_origins: args.allow_origins,
+        public_methods: args.public_methods,
+        strict: args.strict,
+        ..Config::default()
+    })
+    .await?;
+    let (base_url, control_url) = (sandbox.base_url(), sandbox.control_url());
+    let (secret_key, control_token) = (sandbox.secret_key().expose(), sandbox.control_token().expose());
+    if args.json {
+        println!(
+            "{}",
+            json!({"base_url": base_url, "secret_key": secret_key, "control_url": control_url, "control_token": control_token})
+        );
+    } else {
+        println!("The sandbox runs: the whole service on this machine. No real money moves.\n");
+        println!("  The service          {base_url}/v1");
+        println!("  The secret key       {secret_key}    (a test key: for your server, never for a page)");
+        println!("  The tester's door    {control_url}");
+        println!("  Its token            {control_token}");
+        println!("\nCtrl-C stops it.");
+    }
+    stop.await;
+    sandbox.stop().await;
+    Ok(())
+}
+
+pub(super) async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
+    let stop = stop_asked()?;
+    let (sandbox, base_url, secret_key) = match args.base_url {
+        Some(base_url) => (None, base_url, SecretKey::from_env("GUICHET_SECRET_KEY")?),
+        None => {
+            let database = beside(&args.database);
+            if !args.sandbox_listen.ip().is_loopback() {
+                return Err(format!(
+                    "The sandbox of the demo listens on this machine alone: {} is no loopback address.",
+                    args.sandbox_listen
+                )
+                .into());
+            }
+            let package = args.package.clone();
+            let merchant_name = crate::demo::SHOP_NAME.to_owned();
+            let config = Config { listen: args.sandbox_listen, database, package, merchant_name, ..Config::default() };
+            let sandbox = Sandbox::start_with(config).await?;
+            let (base_url, key) = (sandbox.base_url().to_owned(), SecretKey::new(sandbox.secret_key().expose())?);
+            (Some(sandbox), base_url, key)
+        }
+    };
+    let mut config = ShopConfig::new(&base_url, secret_key);
+    config.listen = args.listen;
+    config.database = args.database;
+    config.package = args.package;
+    let shop = Shop::start(config).await?;
+    let shop_url = shop.url();
+    if args.json {
+        let control = sandbox.as_ref().map(|sandbox| (sandbox.control_url(), sandbox.control_token().expose()));
+        let (control_url, control_token) = control.unzip();
+        println!(
+            "{}",
+            json!({"shop_url": shop_url, "base_url": base_url, "control_url": control_url, "control_token": control_token})
+        );
+    } else {
+        println!("The shop is open. Put a pair of shoes in the basket and pay; no real money moves.\n");
+        println!("  Open this            {shop_url}");
+        println!("  It buys from         {base_url}\n");
+        println!("  A phone that pays    237670000000");
+        println!("  One that is refused  237670000009");
+        println!("  A card that pays     4242424242424242, any date to come, any three digits");
+        println!("\nCtrl-C closes the shop.");
+    }
+    stop.await;
+    shop.stop().await;
+    if let Some(sandbox) = sandbox {
+        sandbox.stop().await;
+    }
+    Ok(())
+}
+
+/// The sandbox's database of a demo: in the same folder as the shop's, and gone when that is.
+fn beside(shop: &str) -> String {
+    match shop.strip_prefix("sqlite:").filter(|_| !shop.contains(":memory:")) {
+        Some(path) => format!(
+            "sqlite:{}",
+            PathBuf::from(path.trim_start_matches("//")).with_file_name("sandbox.sqlite").display()
+        ),
+        None => "sqlite::memory:".into(),
+    }
+}
+
+/// Ends when somebody asks this process to stop: Ctrl-C, or SIGTERM where there is one.
+fn stop_asked() -> std::io::Result<impl Future<Output = ()>> {
+    #[cfg(unix)]
+    let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    Ok(async move {
+        #[cfg(unix)]
+        let terminate = terminated.recv();
+        #[cfg(not(unix))]
+        let terminate = std::future::pending::<Option<()>>();
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate => {}
+        }
+    })
+}

@@ -1,0 +1,233 @@
+//! Replies as people read them: tables, money with its unit, and no secrets.
+
+use super::failure::{Failure, UNREADABLE};
+use crate::values::{Currency, Moment};
+use comfy_table::{Table, presets};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use std::fmt;
+use std::io::Write;
+
+/// What is shown as `***` unless it is asked for: who has it can pay, act as the customer, or use what was bought.
+const SECRETS: [&str; 4] = ["activation_code", "checkout_url", "client_secret", "session_token"];
+/// Figures in the smallest unit of the currency beside them.
+const MONEY: [&str; 6] = ["amount", "amount_payable", "balance", "fee", "price", "total_payable"];
+
+/// Prints the service's own reply, byte for byte.
+pub(super) fn raw(reply: &[u8]) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    let end: &[u8] = if reply.ends_with(b"\n") { b"" } else { b"\n" };
+    let written = stdout.write_all(reply).and_then(|()| stdout.write_all(end)).and_then(|()| stdout.flush());
+    // Who closes the pipe has read enough.
+    match written {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Box::<dyn std::error::Error>::from(error).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A table of one object: a field a line.
+pub(super) fn object(data: &RawValue, secrets: bool) -> Result<String, Failure> {
+    let fields = flat(data).ok_or_else(unreadable)?;
+    let mut table = plain();
+    for (name, _) in &fields {
+        table.add_row([printable(name), cell(&fields, name, secrets)]);
+    }
+    Ok(table.trim_fmt())
+}
+
+/// A table of a list: an entry a line, with these fields.
+pub(super) fn list(data: &RawValue, columns: &[&str], secrets: bool) -> Result<String, Failure> {
+    let entries: Vec<&RawValue> = serde_json::from_str(data.get()).map_err(|_| unreadable())?;
+    if entries.is_empty() {
+        return Ok("None.".to_owned());
+    }
+    let rows = entries.iter().map(|entry| {
+        let fields = flat(entry).unwrap_or_default();
+        columns.iter().map(|name| cell(&fields, name, secrets)).collect()
+    });
+    Ok(grid(columns, rows))
+}
+
+/// Rows under their headings.
+pub(super) fn grid(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = plain();
+    table.set_header(headings.iter().map(|heading| heading.to_uppercase().replace(['_', '.'], " ")));
+    for row in rows {
+        table.add_row(row.iter().map(|text| printable(text)));
+    }
+    table.trim_fmt()
+}
+
+/// A text of the service as a terminal may print it: without the characters that would steer it.
+pub(super) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+fn plain() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table
+}
+
+fn unreadable() -> Failure {
+    Failure::Said(UNREADABLE, "The service's reply cannot be read. --json prints it as it came.".into())
+}
+
+/// One field of an object, as people read it.
+fn cell(fields: &[(String, &RawValue)], name: &str, secrets: bool) -> String {
+    let find = |name: &str| fields.iter().find(|(found, _)| found == name).map(|(_, value)| text(value));
+    let Some(value) = find(name) else { return String::new() };
+    let (parent, last) = name.rsplit_once('.').map_or(("", name), |(parent, last)| (parent, last));
+    let is_secret = SECRETS.contains(&last) || name == "next_action.url";
+    if is_secret && !secrets && !value.is_empty() {
+        return "*** (--show-secrets)".to_owned();
+    }
+    let beside = |name: &str| if parent.is_empty() { name.to_owned() } else { format!("{parent}.{name}") };
+    if MONEY.contains(&last) && !value.is_empty() {
+        return printable(&money(&value, find(&beside("currency")).as_deref()));
+    }
+    let is_a_moment = last.ends_with("_at") || last.ends_with("_end") || last.ends_with("_start");
+    match value.parse() {
+        Ok(unix) if is_a_moment => Moment::from_unix(unix).to_string(),
+        _ => printable(&value),
+    }
+}
+
+/// An amount with its unit: `45 000 XAF`, `50.00 USD`; of a currency that is not known, in its smallest unit.
+fn money(units: &str, currency: Option<&str>) -> String {
+    let whole = !units.is_empty() && units.bytes().all(|byte| byte.is_ascii_digit());
+    let exponent = currency.and_then(|code| Currency::new(code).ok()).and_then(|currency| currency.exponent());
+    match (currency.filter(|code| !code.is_empty()), exponent) {
+        (Some(code), Some(exponent)) if whole => {
+            let exponent = usize::from(exponent);
+            let padded = format!("{units:0>width$}", width = exponent + 1);
+            let (before, after) = padded.split_at(padded.len() - exponent);
+            let point = if exponent == 0 { "" } else { "." };
+            format!("{}{point}{after} {code}", grouped(before))
+        }
+        (Some(code), _) => format!("{units} {code} (smallest unit)"),
+        (None, _) => format!("{units} (smallest unit)"),
+    }
+}
+
+/// Digits in groups of three.
+fn grouped(digits: &str) -> String {
+    let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
+    groups.into_iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ")
+}
+
+/// The fields of an object in the order they came, those of an object in it with its name before theirs. Figures keep
+/// the text that they were sent in.
+fn flat(data: &RawValue) -> Option<Vec<(String, &RawValue)>> {
+    let pairs = match serde_json::from_str(data.get()) {
+        Ok(Pairs(pairs)) => pairs,
+        // A list of objects: by their numbers.
+        Err(_) => {
+            let entries: Vec<&RawValue> = serde_json::from_str(data.get()).ok()?;
+            let objects = entries.iter().all(|entry| entry.get().starts_with('{'));
+            let numbered = entries.into_iter().enumerate().map(|(number, entry)| (number.to_string(), entry));
+            numbered.take_while(|_| objects).collect()
+        }
+    };
+    let mut fields = Vec::new();
+    for (name, value) in pairs {
+        match flat(value).filter(|inner| !inner.is_empty()) {
+            Some(inner) => fields.extend(inner.into_iter().map(|(below, value)| (format!("{name}.{below}"), value))),
+            None => fields.push((name, value)),
+        }
+    }
+    Some(fields)
+}
+
+/// A value as text: a string without its quotes, nothing for null, and JSON for what has parts.
+fn text(value: &RawValue) -> String {
+    match serde_json::from_str::<Option<String>>(value.get()) {
+        Ok(text) => text.unwrap_or_default(),
+        Err(_) => value.get().to_owned(),
+    }
+}
+
+/// The members of an object, in order.
+struct Pairs<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Vec<(String, &'de RawValue)>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(Members).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_shown_with_its_unit() {
+        for (units, currency, shown) in [
+            ("45000", Some("XAF"), "45 000 XAF"),
+            ("5", Some("XAF"), "5 XAF"),
+            ("1234567", Some("USD"), "12 345.67 USD"),
+            ("5", Some("USD"), "0.05 USD"),
+            ("145.10", Some("XAF"), "145.10 XAF (smallest unit)"),
+            ("5000", Some("ZZZ"), "5000 ZZZ (smallest unit)"),
+            ("-5", Some("XAF"), "-5 XAF (smallest unit)"),
+            ("5000", None, "5000 (smallest unit)"),
+        ] {
+            assert_eq!(money(units, currency), shown);
+        }
+    }
+
+    #[test]
+    fn an_object_is_shown_in_its_order_without_its_secrets() {
+        let json = r#"{"id":"pi_1","client_secret":"pi_1_secret_2","amount":"45000","currency":"XAF","fee":145.10,"created_at":1795257000,
+            "next_action":{"type":"redirect","url":"https://issuer.example/#token=t"},"customer":{"email":"awa@example.com"},"metadata":{},"items":null,
+            "payment_method_types":["card"],"esims":[{"iccid":"8923","activation_code":"LPA:1$x"}]}"#;
+        let data: Box<RawValue> = serde_json::from_str(json).expect("JSON");
+        let shown = object(&data, false).expect("a table");
+        let lines: Vec<String> =
+            shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(
+            lines,
+            [
+                "id pi_1",
+                "client_secret *** (--show-secrets)",
+                "amount 45 000 XAF",
+                "currency XAF",
+                "fee 145.10 XAF (smallest unit)",
+                "created_at 2026-11-21T10:30:00Z",
+                "next_action.type redirect",
+                "next_action.url *** (--show-secrets)",
+                "customer.email awa@example.com",
+                "metadata {}",
+                "items",
+                r#"payment_method_types ["card"]"#,
+                "esims.0.iccid 8923",
+                "esims.0.activation_code *** (--show-secrets)",
+            ]
+        );
+        assert!(object(&data, true).expect("a table").contains("pi_1_secret_2"));
+    }
+
+    #[test]
+    fn what_a_service_sends_does_not_steer_the_terminal() {
+        let data: Box<RawValue> = serde_json::from_str(r#"[{"name":"a\u001b[2Jb\nc"}]"#).expect("JSON");
+        let shown = list(&data, &["name"], false).expect("a table");
+        assert!(!shown.contains('\u{1b}') && shown.lines().count() == 2, "{shown:?}");
+    }
+}
