@@ -246,6 +246,15 @@ export function address_parts(text) {
   } catch {}
 }
 
+/** Reads what is encoded as a form is: a broken escape stays, and bytes that are no UTF-8 say nothing. */
+export function decode(text) {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " ").replace(/%(?![0-9a-f]{2})/gi, "%25"));
+  } catch {
+    return "";
+  }
+}
+
 /** Tells a function of the page's; what it throws is its own affair. */
 export function tell(listener, value) {
   try {

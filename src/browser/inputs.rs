@@ -64,13 +64,14 @@ impl<'a> Inputs<'a> {
     #[inline(never)]
     fn fault(&mut self, param: &str, code: &str, message: &str) {
         self.wrong.push(field(param, code, message));
-        for part in [param, ": ", message, " "] {
+        let before = if self.message.is_empty() { "" } else { " " };
+        for part in [before, param, ": ", message] {
             self.message.push_str(part);
         }
     }
 
     /// All that was wrong, as one error.
     pub(super) fn refused(self) -> Stop {
-        Stop::input(self.message.trim_end(), list_of(self.wrong.into_iter()))
+        Stop::input(&self.message, list_of(self.wrong.into_iter()))
     }
 }

@@ -87,7 +87,7 @@ pub fn open(address: &str) -> Opened {
         fragment => fragment.map(String::from),
     };
     Opened {
-        id: find("payment_intent").or_else(|| segment.map(super::query::decode)),
+        id: find("payment_intent").or_else(|| segment.map(crate::platform::decode)),
         client_secret: SECRETS.iter().find_map(|name| find(name)),
         clean: join(before, &without(&query, &SECRETS), kept.as_deref()),
     }
@@ -96,7 +96,7 @@ pub fn open(address: &str) -> Opened {
 /// Whether a part of an address is shaped like a merchant's secret key.
 #[must_use]
 pub fn carries_a_secret_key(address: &str) -> bool {
-    any_part_is_a_secret_key(address, |c| matches!(c, '=' | '&' | '?' | '#' | '/' | ':' | '@') || c.is_whitespace())
+    any_part_is_a_secret_key(address, |byte| b"=&?#/:@".contains(&byte) || !byte.is_ascii_graphic())
 }
 
 #[cfg(test)]

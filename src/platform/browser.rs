@@ -13,6 +13,8 @@ use wasm_bindgen::prelude::*;
 extern "C" {
     /// Protocol, host name, origin and "user" where there is one, a line each; nothing where it is no address.
     fn address_parts(text: &str) -> Option<String>;
+    #[wasm_bindgen(js_name = decode)]
+    fn decoded(text: &str) -> String;
 }
 
 /// What the parser says of an address; `None` when it is none.
@@ -25,6 +27,11 @@ pub(crate) fn read_address(text: &str) -> Option<Parts> {
         origin: lines.next()?,
         has_userinfo: lines.next().is_some_and(|user| !user.is_empty()),
     })
+}
+
+/// Reads `application/x-www-form-urlencoded`, as [the library's](crate::platform) half does.
+pub(crate) fn decode(text: &str) -> String {
+    decoded(text)
 }
 
 /// A shop's page sends the service nothing that has a body.

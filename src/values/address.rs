@@ -73,11 +73,11 @@ impl fmt::Debug for Address {
 fn check_text(text: &str) -> Result<(), Invalid> {
     let said = if text.is_empty() {
         "The address is empty."
-    } else if text.chars().count() > 2048 {
+    } else if text.bytes().filter(|b| *b & 0xc0 != 0x80).count() > 2048 {
         "The address is longer than 2,048 characters."
     } else if text.bytes().any(|b| b < b' ' || b == 0x7f) {
         "The address holds a control character."
-    } else if text.trim().len() != text.len() {
+    } else if text.starts_with(' ') || text.ends_with(' ') {
         "The address begins or ends with a space."
     } else if text.bytes().any(|b| b == b'\\') {
         "The address holds a backslash."

@@ -79,15 +79,16 @@ credential! {
 /// The browser refuses such a value before any I/O, whatever it was meant to be.
 #[must_use]
 pub fn looks_like_a_secret_key(text: &str) -> bool {
-    any_part_is_a_secret_key(text, char::is_whitespace)
+    any_part_is_a_secret_key(text, |byte| !byte.is_ascii_graphic())
 }
 
-/// Whether any part of a text is, of the parts between such characters.
-pub(crate) fn any_part_is_a_secret_key(text: &str, separates: fn(char) -> bool) -> bool {
+/// Whether any part of a text is, of the parts between such bytes. By bytes, since the library's characters would weigh
+/// more in wasm than the rest of this.
+pub(crate) fn any_part_is_a_secret_key(text: &str, separates: fn(u8) -> bool) -> bool {
     let mut begins = true;
-    text.char_indices().any(|(at, c)| {
-        let part = text.get(at..).filter(|_| begins).unwrap_or_default();
-        begins = separates(c);
-        ["sk_", "rk_", "FLWSECK"].iter().any(|prefix| part.starts_with(prefix))
+    text.bytes().enumerate().any(|(at, byte)| {
+        let part = text.as_bytes().get(at..).filter(|_| begins).unwrap_or_default();
+        begins = separates(byte);
+        ["sk_", "rk_", "FLWSECK"].iter().any(|prefix| part.starts_with(prefix.as_bytes()))
     })
 }
