@@ -5,7 +5,20 @@ import { load } from "./load.js";
 export const creator = (core, wasm) => (options) => {
   const given = { ...options };
   const listeners = new Set();
-  const tell = (state) => listeners.forEach((listener) => told(listener, state));
+  // How the session stood when the wasm told it last: what is read again is the same until it changes.
+  let session = { state: "none" };
+  let timer;
+  const tell = ({ state, expires_at, email, lasts }) => {
+    const said = `${[state, expires_at, email]}`;
+    const is_news = said !== session.said;
+    if (is_news) session = { said, state, email, expiresAt: expires_at >= 0 ? new Date(expires_at) : undefined };
+    clearTimeout(timer);
+    if (lasts > 0) {
+      timer = setTimeout(() => client.hear(""), lasts);
+      timer.unref?.(); // Node.js would wait for it
+    }
+    if (is_news) listeners.forEach((listener) => told(listener, state));
+  };
   let client;
   let opening;
 
@@ -32,14 +45,13 @@ export const creator = (core, wasm) => (options) => {
   return {
     session: {
       get state() {
-        return client?.session().state ?? "none";
+        return session.state;
       },
       get expiresAt() {
-        const at = client?.session().expires_at;
-        return at >= 0 ? new Date(at) : undefined;
+        return session.expiresAt;
       },
       get email() {
-        return client?.session().email;
+        return session.email;
       },
       validate: about("validate"),
       renew: about("renew"),

@@ -1,7 +1,7 @@
 //! The doors that JavaScript opens (`pkg-template/doors.js`).
 
 use super::read::Promise;
-use std::time::Duration;
+use crate::flow::Ms;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(raw_module = "../doors.js")]
@@ -9,12 +9,13 @@ extern "C" {
     /// How a request to the service is sent: no cookie, no referrer, no redirect followed, and no header but these two.
     pub(super) fn to_service(method: &str, bearer: Option<&str>, body: Option<&str>) -> JsValue;
     pub(super) fn exchange(fetcher: &JsValue, url: &str, init: &JsValue, ms: f64) -> Promise;
-    fn pause(ms: f64, wakes: bool) -> Promise;
+    /// Waits this long; with `wakes`, or until the page is back online or back in sight.
+    pub(super) fn pause(time: Ms, wakes: bool) -> Promise;
     pub(super) fn tell(listener: &JsValue, value: &JsValue);
     /// Tells `onCall` of one request that has ended.
     pub(super) fn told(listener: &JsValue, operation: &str, attempt: u32, ms: f64, answer: &JsValue, error: &JsValue);
-    #[wasm_bindgen(js_name = now)]
-    fn now_ms() -> f64;
+    /// Now, on the page's monotonic clock.
+    pub(super) fn now() -> Ms;
     pub(super) fn luck() -> u32;
     pub(super) fn origin() -> Option<String>;
     pub(super) fn href() -> Option<String>;
@@ -62,19 +63,4 @@ extern "C" {
     pub(super) fn kept(key: &str) -> JsValue;
     /// The device's own clock, in milliseconds since 1970.
     pub(super) fn today() -> f64;
-}
-
-/// Now, on the page's monotonic clock.
-pub(super) fn now() -> Duration {
-    Duration::from_millis(now_ms() as u64)
-}
-
-/// Milliseconds, as JavaScript counts them.
-pub(super) fn ms(time: Duration) -> f64 {
-    time.as_secs() as u32 as f64 * 1000.0 + f64::from(time.subsec_millis())
-}
-
-/// Waits this long; with `wakes`, or until the page is back online or back in sight.
-pub(super) fn sleep(time: Duration, wakes: bool) -> Promise {
-    pause(ms(time), wakes)
 }

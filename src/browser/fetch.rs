@@ -1,11 +1,11 @@
 //! One call over the browser's `fetch`: the steps of [`Call`], and reading the envelope from the browser's own JSON.
 
 use super::call::How;
-use super::doors::{self, luck, ms, now, sleep};
+use super::doors::{self, luck, now, pause};
 use super::error::{Stop, refuse_secret_key, said_retryable};
 use super::read::{Sort, at, is, number, text};
 use super::task::{Answer, Flow, Next, Work};
-use crate::flow::Base;
+use crate::flow::{Base, Ms};
 #[cfg(feature = "hosted")]
 use crate::protocol::Repeat;
 use crate::protocol::{
@@ -101,8 +101,8 @@ pub(super) struct Sending {
     /// What no message may show.
     secret: Option<String>,
     call: Call,
-    began: Duration,
-    sent: Option<Duration>,
+    began: Ms,
+    sent: Option<Ms>,
     last: Answer,
 }
 
@@ -117,7 +117,7 @@ impl Sending {
         how: How,
     ) -> Self {
         Self {
-            call: Call::new(spec.repeat, Patience { deadline: how.left() }),
+            call: Call::new(spec.repeat, Patience { deadline: duration(how.left()) }),
             wire,
             spec,
             url,
@@ -129,7 +129,7 @@ impl Sending {
         }
     }
 
-    fn saw(&mut self, answer: JsValue, sent: Duration) {
+    fn saw(&mut self, answer: JsValue, sent: Ms) {
         let status = number(&answer, "status");
         let (seen, error) = if status > 0.0 {
             let status = status as u16;
@@ -144,7 +144,7 @@ impl Sending {
             (Seen::Lost, Some(lost(self.spec, is(&answer, "late", Sort::True))))
         };
         let problem = error.as_ref().map_or(JsValue::UNDEFINED, |stop| stop.at(""));
-        let took = ms(now().saturating_sub(sent));
+        let took = now() - sent;
         doors::told(&self.wire.on_call, self.spec.name, self.call.attempt(), took, &answer, &problem);
         self.last = error.map_or(Ok(answer), Err);
         self.call.saw(&seen, luck());
@@ -158,15 +158,25 @@ impl Flow for Sending {
         if let Some(sent) = self.sent.take() {
             self.saw(came, sent);
         }
-        match self.call.step(now().saturating_sub(self.began)) {
+        match self.call.step(duration(now() - self.began)) {
             Step::Send(left) => {
                 self.sent = Some(now());
                 Ok(Next::Wait(doors::exchange(&self.wire.fetcher, &self.url, &self.init, ms(left))))
             }
-            Step::Wait(pause) => Ok(Next::Wait(sleep(pause, false))),
+            Step::Wait(time) => Ok(Next::Wait(pause(ms(time), false))),
             Step::Done => std::mem::replace(&mut self.last, Ok(JsValue::UNDEFINED)).map(Next::Done),
         }
     }
+}
+
+/// As the protocol counts time.
+fn duration(time: Ms) -> Duration {
+    Duration::from_millis(time as u32 as u64)
+}
+
+/// As a page does.
+fn ms(time: Duration) -> Ms {
+    Ms::from(time.as_secs() as u32) * 1000.0 + Ms::from(time.subsec_millis())
 }
 
 /// That no answer came. What may have been done is not for sending again without a look.

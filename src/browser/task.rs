@@ -105,8 +105,13 @@ impl Flow for Waiting {
 pub(super) fn joined(flights: &JsValue, name: &str, signal: &JsValue, begin: impl FnOnce() -> Work) -> Promise {
     match under_way(flights, name, signal) {
         Some(promise) => promise,
-        None => start_task(flights, name, Task::new(begin()), signal),
+        None => start(flights, name, begin(), signal),
     }
+}
+
+/// Begins what others may join by this name.
+pub(super) fn start(flights: &JsValue, name: &str, work: Work, signal: &JsValue) -> Promise {
+    start_task(flights, name, Task::new(work), signal)
 }
 
 /// Works side by side; the answers come in the order given.

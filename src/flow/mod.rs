@@ -3,6 +3,9 @@
 //!
 //! No clock, no socket, no page: everything that is known is an argument.
 
+/// Milliseconds, as a page counts them: half of what the library's durations weigh in wasm.
+pub type Ms = f64;
+
 mod address;
 mod base;
 mod paying;

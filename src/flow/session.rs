@@ -1,17 +1,17 @@
 //! How long a session token is good for, and when to ask for the next one.
 
-use std::time::Duration;
+use super::Ms;
 
 /// The document's default lifetime: no token is believed to live longer.
-const LONGEST: Duration = Duration::from_secs(30 * 60);
+const LONGEST: Ms = 30.0 * 60.0 * 1000.0;
 /// A token that ends this soon is renewed before it is used.
-const MARGIN: Duration = Duration::from_secs(30);
+const MARGIN: Ms = 30_000.0;
 
 /// The life of one token, on a monotonic clock.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lifetime {
     /// `None` where the two clocks disagree, or no end was said: the service's 401 is relied on then.
-    ends_at: Option<Duration>,
+    ends_at: Option<Ms>,
 }
 
 /// Where a session stands, as the page is told.
@@ -44,21 +44,19 @@ impl State {
 }
 
 impl Lifetime {
-    /// Of a token that arrived at `now` (monotonic) and ends `left` milliseconds later by the device's clock.
+    /// Of a token that arrived at `now` (monotonic) and ends `left` later by the device's clock; NaN where nobody said when.
     ///
     /// Less than 30 seconds for a fresh token means that the device's clock is wrong.
     #[must_use]
-    pub fn new(now: Duration, left: Option<f64>) -> Self {
-        let left =
-            left.filter(|left| left.is_finite()).map(|left| Duration::from_millis(left.max(0.0) as u64).min(LONGEST));
-        Self { ends_at: left.filter(|left| *left >= MARGIN).map(|left| now.saturating_add(left)) }
+    pub fn new(now: Ms, left: Ms) -> Self {
+        Self { ends_at: (left >= MARGIN).then(|| now + left.min(LONGEST)) }
     }
 
     /// Where it stands at `now`.
     #[must_use]
-    pub fn state(self, now: Duration) -> State {
-        match self.ends_at.map(|end| end.saturating_sub(now)) {
-            Some(left) if left.is_zero() => State::Expired,
+    pub fn state(self, now: Ms) -> State {
+        match self.ends_at.map(|end| end - now) {
+            Some(left) if left <= 0.0 => State::Expired,
             Some(left) if left < MARGIN => State::Expiring,
             _ => State::Active,
         }
@@ -66,8 +64,15 @@ impl Lifetime {
 
     /// Whether to renew before the token is used.
     #[must_use]
-    pub fn is_ending(self, now: Duration) -> bool {
+    pub fn is_ending(self, now: Ms) -> bool {
         self.state(now) != State::Active
+    }
+
+    /// How long it stands so; `None` where only a call can change it.
+    #[must_use]
+    pub fn lasts(self, now: Ms) -> Option<Ms> {
+        let left = self.ends_at? - now;
+        (left > 0.0).then_some(if left < MARGIN { left } else { left - MARGIN })
     }
 }
 
@@ -75,30 +80,44 @@ impl Lifetime {
 mod tests {
     use super::*;
 
-    const SECOND: Duration = Duration::from_secs(1);
+    const SECOND: Ms = 1000.0;
 
     #[test]
     fn a_token_is_renewed_in_its_last_half_minute() {
-        let life = Lifetime::new(100 * SECOND, Some(60_000.0));
-        assert_eq!(life.state(100 * SECOND), State::Active);
-        assert_eq!(life.state(130 * SECOND), State::Active);
-        assert_eq!(life.state(131 * SECOND), State::Expiring);
-        assert_eq!(life.state(160 * SECOND), State::Expired);
-        assert!(life.is_ending(131 * SECOND) && !life.is_ending(129 * SECOND));
+        let life = Lifetime::new(100.0 * SECOND, 60.0 * SECOND);
+        assert_eq!(life.state(100.0 * SECOND), State::Active);
+        assert_eq!(life.state(130.0 * SECOND), State::Active);
+        assert_eq!(life.state(131.0 * SECOND), State::Expiring);
+        assert_eq!(life.state(160.0 * SECOND), State::Expired);
+        assert!(life.is_ending(131.0 * SECOND) && !life.is_ending(129.0 * SECOND));
+    }
+
+    #[test]
+    fn whoever_waits_as_long_as_a_state_lasts_sees_the_next_one() {
+        let life = Lifetime::new(0.0, 60.0 * SECOND);
+        let mut now = 0.0;
+        let mut seen = vec![life.state(now)];
+        // A timer may come a little late.
+        while let Some(wait) = life.lasts(now) {
+            now += wait + 1.0;
+            seen.push(life.state(now));
+        }
+        assert_eq!(seen, [State::Active, State::Expiring, State::Expired]);
+        assert_eq!(Lifetime::new(0.0, f64::NAN).lasts(0.0), None);
     }
 
     #[test]
     fn no_token_is_believed_to_live_longer_than_half_an_hour() {
-        let life = Lifetime::new(Duration::ZERO, Some(9e12));
-        assert_eq!(life.state(1799 * SECOND), State::Expiring);
-        assert_eq!(life.state(1800 * SECOND), State::Expired);
+        let life = Lifetime::new(0.0, 9e12);
+        assert_eq!(life.state(1799.0 * SECOND), State::Expiring);
+        assert_eq!(life.state(1800.0 * SECOND), State::Expired);
     }
 
     #[test]
     fn a_wrong_device_clock_renews_nothing_early() {
-        for left in [None, Some(-3_600_000.0), Some(0.0), Some(29_000.0), Some(f64::NAN)] {
-            let life = Lifetime::new(Duration::ZERO, left);
-            assert_eq!(life.state(3600 * SECOND), State::Active, "{left:?}");
+        for left in [f64::NAN, -3_600_000.0, 0.0, 29_000.0] {
+            let life = Lifetime::new(0.0, left);
+            assert_eq!(life.state(3600.0 * SECOND), State::Active, "{left:?}");
         }
     }
 }

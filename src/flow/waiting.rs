@@ -1,7 +1,7 @@
 //! When to look at a payment again, and what its status means to the one who waits.
 
+use super::Ms;
 use crate::values::IntentStatus;
-use std::time::Duration;
 
 /// How a purchase stands, as the page is told. Goods are shipped on the server's word, never on this.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -50,19 +50,19 @@ impl OutcomeState {
 
 /// How long to wait after so many looks (from 1): a second, growing by half each time, ten at most.
 #[must_use]
-pub fn pause(looks: u32) -> Duration {
-    let mut pause = 1_000;
+pub fn pause(looks: u32) -> Ms {
+    let mut pause = 1_000.0;
     for _ in 1..looks.min(10) {
-        pause += pause / 2;
+        pause *= 1.5;
     }
-    Duration::from_millis(pause.min(10_000))
+    if pause < 10_000.0 { pause } else { 10_000.0 }
 }
 
 /// The same where only so much time is left: the last looks come closer together, so that one falls near the end.
 /// `None` when there is no use in another.
 #[must_use]
-pub fn pause_within(looks: u32, left: Duration) -> Option<Duration> {
-    (left > Duration::from_millis(250)).then(|| pause(looks).min(left.saturating_sub(left / 4)))
+pub fn pause_within(looks: u32, left: Ms) -> Option<Ms> {
+    (left > 250.0).then(|| pause(looks).min(left * 0.75))
 }
 
 #[cfg(test)]
@@ -71,23 +71,23 @@ mod tests {
 
     #[test]
     fn pauses_grow_to_ten_seconds() {
-        assert_eq!(pause(0), Duration::from_secs(1));
-        assert_eq!(pause(1), Duration::from_secs(1));
-        assert_eq!(pause(2), Duration::from_millis(1500));
-        assert_eq!(pause(3), Duration::from_millis(2250));
+        assert_eq!(pause(0), 1_000.0);
+        assert_eq!(pause(1), 1_000.0);
+        assert_eq!(pause(2), 1_500.0);
+        assert_eq!(pause(3), 2_250.0);
         assert!((1..100).all(|looks| pause(looks) <= pause(looks + 1)));
-        assert_eq!(pause(u32::MAX), Duration::from_secs(10));
+        assert_eq!(pause(u32::MAX), 10_000.0);
     }
 
     #[test]
     fn the_last_look_falls_near_the_end_of_the_budget() {
-        let mut left = Duration::from_secs(20);
+        let mut left = 20_000.0;
         for looks in 1.. {
             let Some(pause) = pause_within(looks, left) else { break };
             assert!(pause < left);
             left -= pause;
         }
-        assert!(left <= Duration::from_millis(250));
+        assert!(left <= 250.0);
     }
 
     #[test]

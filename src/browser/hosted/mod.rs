@@ -13,16 +13,15 @@ use super::options;
 use super::quotes::{Asks, quotes};
 use super::read::{Sort, at, is, merged, text};
 use super::task::{Task, Waiting, Work, flights, joined};
-use crate::flow::{Standing, redirect_address};
+use crate::flow::{Ms, Standing, redirect_address};
 use crate::operations::{AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent};
 use crate::protocol::NoCredential;
 use crate::values::{Address, ClientSecret, IntentId, IntentStatus};
 use std::cell::{Cell, RefCell};
-use std::time::Duration;
 use wasm_bindgen::prelude::*;
 
 /// How long a payment is followed where the caller does not say.
-const BUDGET: Duration = Duration::from_secs(600);
+const BUDGET: Ms = 600_000.0;
 
 /// The open checkout of one intent: it is there for as long as the instance of the wasm, and has no other end.
 #[wasm_bindgen]

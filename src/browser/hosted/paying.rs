@@ -2,16 +2,15 @@
 
 use super::Open;
 use crate::browser::call::How;
-use crate::browser::doors::{self, now, sleep};
+use crate::browser::doors::{self, now};
 use crate::browser::error::Stop;
 use crate::browser::fetch::{Ready, send};
 use crate::browser::read::at;
 use crate::browser::task::{Answer, Flow, Next, Work};
-use crate::flow::{AfterLost, Standing, after_lost, pause, pause_within};
+use crate::flow::{AfterLost, Ms, Standing, after_lost, pause, pause_within};
 use crate::operations::ReadPaymentIntent;
 use crate::protocol::Kind;
 use crate::values::{ClientSecret, IntentStatus};
-use std::time::Duration;
 use wasm_bindgen::prelude::*;
 
 /// How often one move is sent, where each time it is known that the one before never arrived.
@@ -30,7 +29,7 @@ pub(super) struct Following {
     first: Option<Work>,
     on_status: JsValue,
     how: How,
-    until: Duration,
+    until: Ms,
     looks: u32,
     told: Option<Standing>,
     state: State,
@@ -44,14 +43,14 @@ enum State {
 }
 
 impl Following {
-    pub(super) fn new(open: &'static Open, first: Asked, given: &JsValue, budget: Duration, how: How) -> Self {
+    pub(super) fn new(open: &'static Open, first: Asked, given: &JsValue, budget: Ms, how: How) -> Self {
         let (first, state): (Option<Work>, State) = match first {
             Asked::Nothing => (None, State::Moved),
             Asked::Look => (Some(Box::new(Look::new(open, how))), State::Looked),
             Asked::Move(work) => (Some(work), State::Moved),
         };
         let on_status = at(given, "onStatus");
-        Self { open, first, on_status, how, until: now().saturating_add(budget), looks: 1, told: None, state }
+        Self { open, first, on_status, how, until: now() + budget, looks: 1, told: None, state }
     }
 }
 
@@ -79,10 +78,10 @@ impl Flow for Following {
             doors::tell(&self.on_status, &intent);
             self.told = Some(standing);
         }
-        match pause_within(self.looks, self.until.saturating_sub(now())) {
+        match pause_within(self.looks, self.until - now()) {
             Some(pause) if !(is_known && is_settled) => {
                 self.state = State::Paused;
-                Ok(Next::Wait(sleep(pause, true)))
+                Ok(Next::Wait(doors::pause(pause, true)))
             }
             _ => Ok(Next::Done(intent)),
         }
@@ -207,7 +206,7 @@ impl Flow for Moving {
                     return Err(stop);
                 }
                 self.doing = Doing::Pausing(stop, how, looks);
-                Ok(Next::Wait(sleep(pause, true)))
+                Ok(Next::Wait(doors::pause(pause, true)))
             }
             (Doing::Pausing(stop, how, looks), _) => self.look(stop, how, looks + 1),
         }

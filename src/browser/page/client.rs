@@ -1,7 +1,7 @@
 //! What `createGuichet` makes once the wasm is there.
 
 use super::merchant::Merchant;
-use super::session::{Renew, Revoke, Session, Validate, WithSession};
+use super::session::{self, Renew, Revoke, Session, Validate, WithSession};
 use super::{checkout, wait};
 use crate::browser::call::How;
 use crate::browser::error::Stop;
@@ -34,7 +34,7 @@ thread_local! {
     static CLIENT: Cell<Option<&'static Inner>> = const { Cell::new(None) };
 }
 
-/// Reads the options; nothing is sent. `tell` hears each change of the session, `say` tells the other tabs. It comes to the
+/// Reads the options; nothing is sent. `tell` hears how the session stands, `say` tells the other tabs. It comes to the
 /// name of the channel that the tabs of this service's clients share.
 #[wasm_bindgen]
 pub fn open(given: &JsValue, tell: JsValue, say: JsValue) -> Result<JsValue, JsValue> {
@@ -79,17 +79,10 @@ pub fn call(name: &str, first: JsValue, how: JsValue) -> Result<Task, JsValue> {
     Ok(Task::new(work))
 }
 
-/// Where the session stands, when it ends in milliseconds since 1970, and whose it is.
-#[wasm_bindgen]
-pub fn session() -> JsValue {
-    client().session.shown()
-}
-
-/// Hears a word of another tab.
+/// Hears a word of another tab; or none, when it is time to look how the session stands.
 #[wasm_bindgen]
 pub fn hear(word: &str) {
-    let inner = client();
-    inner.session.hear(&inner.flights, word);
+    session::hear(client(), word);
 }
 
 /// Methods and fees may be asked for by anyone; the client asks with what it has.

@@ -88,7 +88,7 @@ impl Ask {
                 let said = "Nobody was named to ask: pass the option merchant, the address of your server's routes or functions in their place.";
                 return Err(Stop::of(Kind::Unsupported, said, self.spec.name, &JsValue::UNDEFINED));
             }
-            return Ok(Next::Wait(doors::ask(place, self.name, &self.first, doors::ms(self.how.left()))));
+            return Ok(Next::Wait(doors::ask(place, self.name, &self.first, self.how.left())));
         };
         while url.ends_with('/') {
             url.pop();

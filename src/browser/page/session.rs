@@ -7,7 +7,7 @@ use crate::browser::doors::{self, milliseconds, now, today};
 use crate::browser::error::{Stop, refuse_secret_key};
 use crate::browser::fetch::{Ready, data, send};
 use crate::browser::read::{Promise, Sort, is, make, maybe, merged, text};
-use crate::browser::task::{Answer, Flow, Next, Work, forget, joined};
+use crate::browser::task::{Answer, Flow, Next, Work, forget, joined, start};
 use crate::flow::{Lifetime, State};
 use crate::operations::{RevokeSession, ValidateSession};
 use crate::protocol::Kind;
@@ -28,7 +28,6 @@ pub(super) struct Session {
     age: Cell<u32>,
     tell: JsValue,
     say: JsValue,
-    last_told: Cell<State>,
 }
 
 /// The token at hand.
@@ -45,62 +44,14 @@ struct Held {
 
 impl Session {
     pub(super) fn new(tell: JsValue, say: JsValue) -> Self {
-        Self {
-            held: RefCell::default(),
-            ended: Cell::new(false),
-            age: Cell::new(0),
-            tell,
-            say,
-            last_told: Cell::new(State::None),
-        }
-    }
-
-    fn state(&self) -> State {
-        match &*self.held.borrow() {
-            _ if self.ended.get() => State::Revoked,
-            None => State::None,
-            Some(held) if held.spent => State::Expired,
-            Some(held) => held.life.state(now()),
-        }
-    }
-
-    /// As JavaScript sees it.
-    pub(super) fn shown(&self) -> JsValue {
-        let state = self.state().as_str().into();
-        match &*self.held.borrow() {
-            Some(held) => make("state expires_at email", [state, held.expires_at.into(), maybe(held.email.as_deref())]),
-            None => make("state", [state]),
-        }
-    }
-
-    pub(super) fn hear(&self, flights: &JsValue, word: &str) {
-        if word == SIGNED_OUT {
-            self.end(flights);
-        }
-    }
-
-    fn end(&self, flights: &JsValue) {
-        self.held.replace(None);
-        forget(flights, RENEWAL);
-        self.ended.set(true);
-        self.age.set(self.age.get().wrapping_add(1));
-        self.changed();
+        Self { held: RefCell::default(), ended: Cell::new(false), age: Cell::new(0), tell, say }
     }
 
     /// Takes the answer of a session route. The token is checked before anything else is done with it.
     fn take(&self, answer: &JsValue) -> Result<(), Stop> {
-        if is(answer, "", Sort::Nothing) {
-            return Err(signed_out());
-        }
-        let token = text(answer, "").or_else(|| text(answer, "session_token")).unwrap_or_default();
-        refuse_secret_key(&token)?;
-        if token.is_empty() {
-            let said = "The session route answered neither a token nor a session.";
-            return Err(Stop::of(Kind::Unreadable, said, SESSION.name, answer));
-        }
         let mut held = Held {
-            token: SessionToken::new(token),
-            life: Lifetime::new(now(), None),
+            token: token_of(answer)?,
+            life: Lifetime::new(0.0, f64::NAN),
             expires_at: f64::NAN,
             email: None,
             spent: false,
@@ -108,7 +59,7 @@ impl Session {
         held.learn(answer);
         self.held.replace(Some(held));
         self.ended.set(false);
-        self.changed();
+        self.tell();
         Ok(())
     }
 
@@ -120,14 +71,30 @@ impl Session {
                 None => held.spent = true,
             }
         }
-        self.changed();
+        self.tell();
     }
 
-    fn changed(&self) {
-        let state = self.state();
-        if self.last_told.replace(state) != state {
-            doors::tell(&self.tell, &state.as_str().into());
-        }
+    /// Tells the page where the session stands: when it ends in milliseconds since 1970, whose it is, and how long it
+    /// stands so.
+    pub(super) fn tell(&self) {
+        let ended = self.ended.get().then_some(State::Revoked);
+        let shown = match &*self.held.borrow() {
+            Some(held) => {
+                let state = if held.spent { State::Expired } else { held.life.state(now()) };
+                let lasts = held.life.lasts(now()).filter(|_| !held.spent);
+                make(
+                    "state expires_at email lasts",
+                    [
+                        state.as_str().into(),
+                        held.expires_at.into(),
+                        maybe(held.email.as_deref()),
+                        lasts.map_or(JsValue::UNDEFINED, JsValue::from),
+                    ],
+                )
+            }
+            None => make("state", [ended.unwrap_or(State::None).as_str().into()]),
+        };
+        doors::tell(&self.tell, &shown);
     }
 }
 
@@ -137,9 +104,56 @@ impl Held {
         self.email = text(about, "customer_email").or(self.email.take());
         if let Some(end) = text(about, "expires_at") {
             self.expires_at = milliseconds(&end);
-            self.life = Lifetime::new(now(), Some(self.expires_at - today()));
+            self.life = Lifetime::new(now(), self.expires_at - today());
         }
     }
+}
+
+/// The token that a session route answered.
+fn token_of(answer: &JsValue) -> Result<SessionToken, Stop> {
+    if is(answer, "", Sort::Nothing) {
+        return Err(signed_out());
+    }
+    let token = text(answer, "").or_else(|| text(answer, "session_token")).unwrap_or_default();
+    refuse_secret_key(&token)?;
+    if token.is_empty() {
+        let said = "The session route answered neither a token nor a session.";
+        return Err(Stop::of(Kind::Unreadable, said, SESSION.name, answer));
+    }
+    Ok(SessionToken::new(token))
+}
+
+/// A word of another tab, or the time has come that the session stands otherwise.
+pub(super) fn hear(inner: &'static Inner, word: &str) {
+    if word == SIGNED_OUT {
+        sign_out(inner, None);
+    } else {
+        inner.session.tell();
+    }
+}
+
+/// Ends the session of this tab, where the service ended this token of it. A token that it did not end is ended there,
+/// too, as well as that can be: nobody waits for it.
+fn sign_out(inner: &'static Inner, revoked: Option<SessionToken>) {
+    let session = &inner.session;
+    let held = session.held.replace(None);
+    forget(&inner.flights, RENEWAL);
+    session.ended.set(true);
+    session.age.set(session.age.get().wrapping_add(1));
+    session.tell();
+    if let Some(held) = held.filter(|held| Some(&held.token) != revoked.as_ref()) {
+        put_out(inner, &held.token);
+    }
+}
+
+fn put_out(inner: &'static Inner, token: &SessionToken) {
+    if let Ok(work) = revocation(inner, token, How::usual()) {
+        start(&inner.flights, "put out", work, &JsValue::UNDEFINED);
+    }
+}
+
+fn revocation(inner: &'static Inner, token: &SessionToken, how: How) -> Result<Work, Stop> {
+    send(inner.wire, &Ready::new(&RevokeSession::new())?, token, how)
 }
 
 /// Sends with the session's token, and comes to the answer. A 401 was not executed: one renewal, and it is sent once
@@ -278,27 +292,28 @@ impl Flow for Renew {
 }
 
 /// Ends the session with the service, and with it every call of every tab until `renew`.
-pub(super) struct Revoke(&'static Inner, How, bool);
+pub(super) struct Revoke(&'static Inner, How, Option<SessionToken>);
 
 impl Revoke {
     pub(super) fn new(inner: &'static Inner, how: How) -> Self {
-        Self(inner, how, false)
+        Self(inner, how, None)
     }
 }
 
 impl Flow for Revoke {
     fn step(&mut self, came: Answer) -> Result<Next, Stop> {
-        let Self(inner, how, begun) = self;
-        let token = inner.session.held.borrow().as_ref().map(|held| held.token.clone());
-        match (token, came) {
-            (Some(token), _) if !*begun => {
-                *begun = true;
-                return Ok(Next::Call(send(inner.wire, &Ready::new(&RevokeSession::new())?, &token, *how)?));
+        let Self(inner, how, asked) = self;
+        if asked.is_none() {
+            *asked = inner.session.held.borrow().as_ref().map(|held| held.token.clone());
+            if let Some(token) = asked {
+                return revocation(inner, token, *how).map(Next::Call);
             }
-            (_, Err(stop)) if !stop.is(Kind::Session) => return Err(stop),
+        }
+        match came {
+            Err(stop) if !stop.is(Kind::Session) => return Err(stop),
             _ => {}
         }
-        inner.session.end(&inner.flights);
+        sign_out(inner, asked.take());
         doors::tell(&inner.session.say, &SIGNED_OUT.into());
         Ok(Next::Done(JsValue::UNDEFINED))
     }
@@ -323,8 +338,11 @@ impl Flow for Renewing {
         if let Some(ask) = self.ask.take() {
             return Ok(Next::Call(ask));
         }
-        // Signed out while this was under way: what came is not taken.
+        // Signed out while this was under way: what came is not taken, and ends with the service, too.
         if self.inner.session.age.get() != self.age {
+            if let Ok(token) = came.and_then(|answer| token_of(&answer)) {
+                put_out(self.inner, &token);
+            }
             return Err(signed_out());
         }
         match came {

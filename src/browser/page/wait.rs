@@ -3,19 +3,18 @@
 use super::client::Inner;
 use super::look::Look;
 use crate::browser::call::{How, duration};
-use crate::browser::doors::{self, sleep, today};
+use crate::browser::doors::{self, pause, today};
 use crate::browser::error::Stop;
 use crate::browser::read::{Sort, at, is, make, maybe, text};
 use crate::browser::task::{Answer, Flow, Next};
-use crate::flow::{OutcomeState, pause_within};
+use crate::flow::{Ms, OutcomeState, pause_within};
 use crate::values::IntentStatus;
-use std::time::Duration;
 use wasm_bindgen::prelude::*;
 
 /// How long to look where the caller does not say: a customer has a phone to pick up.
-const BUDGET: Duration = Duration::from_secs(120);
+const BUDGET: Ms = 120_000.0;
 /// How long the last look may take, though the budget is over.
-const LAST_LOOK: Duration = Duration::from_secs(5);
+const LAST_LOOK: Ms = 5_000.0;
 
 /// `waitForOutcome(back, {budgetMs, onStatus})`
 pub(super) struct Wait {
@@ -24,7 +23,7 @@ pub(super) struct Wait {
     pub(super) reference: JsValue,
     on_status: JsValue,
     how: How,
-    budget: Duration,
+    budget: Ms,
     /// The customer is back from the hosted page: what they have not paid they do not pay now.
     turned_back: bool,
     /// By the wall clock, since a page's own may stand still while the device sleeps.
@@ -61,11 +60,11 @@ impl Wait {
 
     /// Looks, and does not wait.
     pub(super) fn look_once(&mut self) {
-        self.budget = Duration::ZERO;
+        self.budget = 0.0;
     }
 
-    fn left(&self) -> Duration {
-        Duration::from_millis((self.until - today()) as u64)
+    fn left(&self) -> Ms {
+        self.until - today()
     }
 
     fn saw(&mut self, found: JsValue) {
@@ -107,7 +106,7 @@ impl Flow for Wait {
         self.looking = !self.looking;
         if self.looking {
             if self.looks == 0 {
-                self.until = today() + doors::ms(self.budget);
+                self.until = today() + self.budget;
             }
             self.looks += 1;
             let how = self.how.again().at_most(self.left().max(LAST_LOOK));
@@ -122,8 +121,8 @@ impl Flow for Wait {
             Err(_) => {}
         }
         match pause_within(self.looks, self.left()) {
-            Some(pause) if matches!(self.state(), None | Some(OutcomeState::Pending)) => {
-                Ok(Next::Wait(sleep(pause, true)))
+            Some(time) if matches!(self.state(), None | Some(OutcomeState::Pending)) => {
+                Ok(Next::Wait(pause(time, true)))
             }
             _ => Ok(Next::Done(self.outcome())),
         }
