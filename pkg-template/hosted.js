@@ -1,11 +1,11 @@
 import core from "./core/guichet_hosted.js";
 import { run } from "./doors.js";
-import { unpacked } from "./inside.js";
+import { imported, unpacked } from "./inside.js";
 import { load } from "./load.js";
 
 export { GuichetError } from "./error.js";
 
-const inside = async () => unpacked(await import("./core/inline_hosted.js"));
+const inside = async () => unpacked(await imported(() => import("./core/inline_hosted.js")));
 
 /** Opens the checkout of one payment intent. Every method hands its arguments to the wasm. */
 export async function openHostedCheckout(options, how) {

@@ -14,3 +14,17 @@ export function unpacked({ default: text }) {
   }
   return bytes.subarray(0, length);
 }
+
+/**
+ * What `ask` imports. Firefox holds to an import that has failed, and so does the page's next try: under an address with
+ * another fragment, which no server sees, it is asked for anew. The engines say the address in the error alone.
+ */
+export async function imported(ask) {
+  try {
+    return await ask();
+  } catch (e) {
+    const [address] = /https?:\S+/.exec(e.message) ?? [];
+    if (!address) throw e;
+    return import(/* webpackIgnore: true */ /* @vite-ignore */ `${address}#${Date.now()}`);
+  }
+}

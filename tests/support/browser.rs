@@ -137,13 +137,31 @@ impl Browser {
 
     /// Runs an async function's body on the page and returns what it resolves to, or `{rejected: {kind, message}}`.
     pub async fn run_async(&self, body: &str) -> Value {
+        let work = format!("async () => {{ {body} }}");
+        // Firefox runs a driver's script beside the page, where classes and globals are others; the page's own `eval` runs
+        // it inside, unless the page's policy forbids that.
+        let inside = match self.engine() {
+            Engine::Firefox => format!("try {{ work = window.eval({}); }} catch {{}}", json!(work)),
+            Engine::Chromium | Engine::WebKit => String::new(),
+        };
         let script = format!(
             "const done = arguments[arguments.length - 1];
-             (async () => {{ {body} }})().then((value) => done(value ?? null), (error) => done({{
+             let work = {work};
+             {inside}
+             work().then((value) => done(value ?? null), (error) => done({{
                  rejected: {{ name: error?.name, kind: error?.kind, code: error?.code, message: String(error?.message ?? error) }},
              }}));"
         );
         self.session.client.execute_async(&script, vec![]).await.unwrap()
+    }
+
+    /// Waits until a script returns `true`.
+    pub async fn until(&self, script: &str) {
+        let begun = Instant::now();
+        while self.run(script).await != true {
+            assert!(begun.elapsed() < PATIENCE, "it does not come true: {script}\n{}", self.page().await);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     /// Goes back in history.

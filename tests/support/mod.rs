@@ -5,3 +5,5 @@
 pub mod browser;
 pub mod engine;
 pub mod line;
+pub mod site;
+pub mod storefront;

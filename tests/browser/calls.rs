@@ -1,0 +1,299 @@
+//! Calls that end: at their deadline, when they are called off, and when the page goes; and that say which trouble it was.
+
+use crate::support::engine::{Engine, in_every_browser};
+use crate::support::line::Line;
+use crate::support::storefront::{SESSION, Storefront};
+use guichet::operations::{CalculateFee, ListPaymentMethods};
+use guichet::sandbox::Fault;
+use serde_json::json;
+use std::time::Duration;
+
+in_every_browser!(
+    a_call_ends_at_its_deadline_and_says_so,
+    a_deadline_holds_for_all_the_attempts_of_a_call_together,
+    a_callers_abort_rejects_with_the_signals_own_reason,
+    a_call_that_was_called_off_before_it_began_asks_nothing,
+    a_caller_who_leaves_a_shared_read_leaves_the_others_theirs,
+    a_lost_network_is_told_from_a_slow_one_and_from_a_refusal,
+    a_read_that_was_dropped_truncated_or_lost_is_sent_again,
+    a_429_waits_as_long_as_it_is_told,
+    a_429_that_asks_for_more_time_than_there_is_ends_at_once,
+    html_in_the_place_of_json_is_told_with_the_reply,
+    every_field_of_a_refusal_is_told,
+    monitoring_hears_of_every_request_and_of_no_secret,
+    a_page_that_goes_away_leaves_nothing_running,
+);
+
+const FEE: &str = "guichet.fee({ payment_method: 'mobile_money', currency: 'XAF', amount: '5000' }";
+/// What a promise was rejected with, and how long it took.
+const OUTCOME: &str = "const outcome = async (work) => {
+    const began = performance.now();
+    const told = await work().then(() => ({ kind: 'resolved' }), ({ kind, retryable, status, code, name }) => ({ kind, retryable, status, code, name }));
+    return { ...told, ms: performance.now() - began };
+};";
+
+async fn a_call_ends_at_its_deadline_and_says_so(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("deadline").await;
+    shop.visit(&browser, "{}").await;
+    browser.run_async("await guichet.session.validate()").await;
+    shop.tenant.fault(Fault::delay::<CalculateFee>(Duration::from_secs(30)));
+
+    let told = browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 400 }}))")).await;
+
+    assert_eq!((&told["kind"], &told["retryable"]), (&json!("timeout"), &json!(true)), "{told}");
+    assert!((390.0..5000.0).contains(&told["ms"].as_f64().unwrap()), "{told}");
+    browser.close().await;
+}
+
+async fn a_deadline_holds_for_all_the_attempts_of_a_call_together(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("attempts").await;
+    shop.visit(&browser, "{}").await;
+    browser.run_async("await guichet.session.validate()").await;
+    shop.tenant.fault(Fault::status::<CalculateFee>(503).retry_after(1));
+    shop.tenant.fault(Fault::delay::<CalculateFee>(Duration::from_secs(30)));
+
+    let told = browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 2000 }}))")).await;
+
+    assert_eq!(told["kind"], "timeout", "{told}");
+    assert!((1990.0..8000.0).contains(&told["ms"].as_f64().unwrap()), "{told}");
+    assert_eq!(shop.count("calculate_fee"), 2);
+    browser.close().await;
+}
+
+async fn a_callers_abort_rejects_with_the_signals_own_reason(engine: Engine) {
+    let line = Line::open().await;
+    let shop = Storefront::open().await;
+    let browser = engine.start_on(&line, "abort").await;
+    shop.visit(&browser, "{}").await;
+    browser.run_async("await guichet.session.validate()").await;
+    line.stall();
+
+    let told = browser
+        .run_async(&format!(
+            "const reason = {{ said: 'the customer has left' }};
+             const controller = new AbortController();
+             const call = {FEE}, {{ signal: controller.signal }}).then(() => 'resolved', (told) => told === reason);
+             setTimeout(() => controller.abort(reason), 100);
+             const plain = new AbortController();
+             const other = guichet.paymentMethods({{}}, {{ signal: plain.signal }}).catch(({{ name }}) => name);
+             setTimeout(() => plain.abort(), 100);
+             return [await call, await other]"
+        ))
+        .await;
+
+    assert_eq!(told, json!([true, "AbortError"]));
+    line.mend();
+    assert_eq!(browser.run_async(&format!("return (await {FEE})).currency")).await, "XAF", "the client goes on");
+    browser.close().await;
+}
+
+async fn a_call_that_was_called_off_before_it_began_asks_nothing(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("too-early").await;
+    shop.visit(&browser, "{}").await;
+    let told = browser
+        .run_async(&format!(
+            "const reason = new Error('never mind');
+             return await {FEE}, {{ signal: AbortSignal.abort(reason) }}).then(() => 'resolved', (told) => told === reason)"
+        ))
+        .await;
+    assert_eq!(told, true);
+    assert_eq!((shop.asked(SESSION).len(), shop.tenant.requests().len()), (0, 0));
+    browser.close().await;
+}
+
+async fn a_caller_who_leaves_a_shared_read_leaves_the_others_theirs(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("shared").await;
+    shop.visit(&browser, "{}").await;
+    browser.run_async("await guichet.session.validate()").await;
+    shop.tenant.fault(Fault::delay::<CalculateFee>(Duration::from_millis(700)));
+    let told = browser
+        .run_async(&format!(
+            "const leaving = new AbortController();
+             const first = {FEE}, {{ signal: leaving.signal }}).catch(({{ name }}) => name);
+             const second = {FEE}).then(({{ currency }}) => currency, ({{ name }}) => name);
+             setTimeout(() => leaving.abort(), 100);
+             return [await first, await second]"
+        ))
+        .await;
+    assert_eq!(told, json!(["AbortError", "XAF"]));
+    browser.close().await;
+}
+
+async fn a_lost_network_is_told_from_a_slow_one_and_from_a_refusal(engine: Engine) {
+    let line = Line::open().await;
+    let shop = Storefront::open().await;
+    let browser = engine.start_on(&line, "offline").await;
+    shop.visit(&browser, "{}").await;
+    browser.run_async("await guichet.session.validate()").await;
+    let asks = format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 3000 }}))");
+
+    line.cut();
+    let told = browser.run_async(&asks).await;
+    assert_eq!((&told["kind"], &told["retryable"]), (&json!("offline"), &json!(true)), "{told}");
+
+    line.stall();
+    let told = browser.run_async(&asks).await;
+    assert_eq!((&told["kind"], &told["retryable"]), (&json!("timeout"), &json!(true)), "{told}");
+
+    line.mend();
+    shop.tenant.fault(Fault::status::<CalculateFee>(403));
+    let told = browser.run_async(&asks).await;
+    assert_eq!(
+        (&told["kind"], &told["status"], &told["retryable"]),
+        (&json!("refused"), &json!(403), &json!(false)),
+        "{told}"
+    );
+    assert_eq!(browser.run_async(&asks).await["kind"], "resolved", "and then all is well");
+    browser.close().await;
+}
+
+async fn a_read_that_was_dropped_truncated_or_lost_is_sent_again(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("again").await;
+    shop.visit(&browser, "{}").await;
+    browser.run_async("await guichet.session.validate()").await;
+    for fault in [
+        Fault::drop::<ListPaymentMethods>(),
+        Fault::truncate::<ListPaymentMethods>(),
+        Fault::lost_response::<ListPaymentMethods>(),
+        Fault::status::<ListPaymentMethods>(503),
+    ] {
+        shop.tenant.fault(fault.clone());
+        assert_eq!(browser.run_async("return (await guichet.paymentMethods()).length > 0").await, true, "{fault:?}");
+        assert_eq!(shop.tenant.faults().len(), 0, "{fault:?} has struck");
+    }
+    browser.close().await;
+}
+
+async fn a_429_waits_as_long_as_it_is_told(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("patient").await;
+    shop.visit(&browser, "{}").await;
+    browser.run_async("await guichet.session.validate()").await;
+    shop.tenant.fault(Fault::status::<CalculateFee>(429).retry_after(1));
+    let told = browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}))")).await;
+    assert_eq!(told["kind"], "resolved", "{told}");
+    assert!(told["ms"].as_f64().unwrap() >= 1000.0, "{told}");
+    assert_eq!(shop.count("calculate_fee"), 2);
+    browser.close().await;
+}
+
+async fn a_429_that_asks_for_more_time_than_there_is_ends_at_once(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("impatient").await;
+    shop.visit(&browser, "{}").await;
+    browser.run_async("await guichet.session.validate()").await;
+    shop.tenant.fault(Fault::status::<CalculateFee>(429).retry_after(3600));
+    let told = browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}))")).await;
+    assert_eq!(
+        (&told["kind"], &told["status"], &told["retryable"]),
+        (&json!("refused"), &json!(429), &json!(true)),
+        "{told}"
+    );
+    assert!(told["ms"].as_f64().unwrap() < 10_000.0, "{told}");
+    assert_eq!(shop.count("calculate_fee"), 1);
+    browser.close().await;
+}
+
+async fn html_in_the_place_of_json_is_told_with_the_reply(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("html").await;
+    shop.visit(&browser, "{}").await;
+    browser.run_async("await guichet.session.validate()").await;
+    shop.tenant.fault(Fault::malformed::<CalculateFee>().times(4));
+    let told = browser
+        .run_async(&format!(
+            "return await {FEE}).then(() => 'resolved', ({{ kind, operation, reply }}) => [kind, operation, typeof reply, /<html/i.test(reply)])"
+        ))
+        .await;
+    assert_eq!(told, json!(["unreadable", "calculate_fee", "string", true]));
+    browser.close().await;
+}
+
+async fn every_field_of_a_refusal_is_told(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("refusal").await;
+    shop.visit(&browser, "{}").await;
+    let told = browser
+        .run_async(
+            "return await guichet.fee({ payment_method: 'mobile_money', currency: 'ZZZ', amount: '5000' }).catch((e) => ({
+                is: GuichetError.is(e), error: Object.prototype.toString.call(e) === '[object Error]', kind: e.kind, status: e.status, code: e.code, operation: e.operation,
+                named: typeof e.requestId === 'string', fields: e.fields, written: JSON.stringify(e), reply: e.reply?.status,
+            }))",
+        )
+        .await;
+    assert_eq!(
+        (&told["is"], &told["error"], &told["kind"], &told["status"], &told["operation"], &told["named"]),
+        (&json!(true), &json!(true), &json!("refused"), &json!(422), &json!("calculate_fee"), &json!(true)),
+        "{told}"
+    );
+    assert!(told["code"].is_string() && !told["written"].as_str().unwrap().contains("cst_"), "{told}");
+    assert!(told["fields"].as_array().unwrap().iter().any(|field| field["param"] == "currency"), "{told}");
+    browser.close().await;
+}
+
+async fn monitoring_hears_of_every_request_and_of_no_secret(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("monitoring").await;
+    shop.visit(&browser, "{ onCall: (call) => (window.heard ??= []).push(call) }").await;
+    shop.tenant.fault(Fault::status::<CalculateFee>(503));
+    browser.run_async(&format!("await {FEE})")).await;
+    browser.run_async("await guichet.session.revoke()").await;
+
+    let heard = browser.run("return heard").await;
+    let told: Vec<_> = heard
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| (call["operation"].clone(), call["attempt"].clone(), call["status"].clone(), call["kind"].clone()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (json!("merchant_session"), json!(1), json!(201), json!(null)),
+            (json!("calculate_fee"), json!(1), json!(503), json!("refused")),
+            (json!("calculate_fee"), json!(2), json!(200), json!(null)),
+            (json!("revoke_session"), json!(1), json!(200), json!(null)),
+        ],
+        "{heard}"
+    );
+    let known: Vec<_> = shop
+        .tenant
+        .requests()
+        .iter()
+        .filter(|request| request.credential == "session_token")
+        .map(|request| json!(request.request_id))
+        .collect();
+    for (call, id) in heard.as_array().unwrap()[1..].iter().zip(&known) {
+        assert!(call["ms"].as_f64().unwrap() >= 0.0 && call["requestId"] == *id, "{call}, {id}");
+    }
+    let written = heard.to_string();
+    assert!(!written.contains("cst_") && !written.contains("http"), "{written}");
+    browser.close().await;
+}
+
+async fn a_page_that_goes_away_leaves_nothing_running(engine: Engine) {
+    let line = Line::open().await;
+    let shop = Storefront::open().await;
+    let browser = engine.start_on(&line, "gone").await;
+    shop.visit(&browser, "{}").await;
+    browser.run_async("await guichet.session.validate()").await;
+    shop.tenant.fault(Fault::status::<CalculateFee>(503).retry_after(1).times(9));
+    browser.run(&format!("void {FEE}).catch(() => {{}})")).await;
+    let begun = std::time::Instant::now();
+    while shop.count("calculate_fee") == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "the call has begun");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+
+    browser.open(&format!("{}/elsewhere", shop.url())).await;
+
+    tokio::time::sleep(Duration::from_millis(2500)).await; // in which it would have been sent twice more
+    let asked = shop.count("calculate_fee");
+    assert!(asked <= 2, "{asked} requests, of which one may have been on its way");
+    browser.close().await;
+}

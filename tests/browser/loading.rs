@@ -1,0 +1,220 @@
+//! The wasm, however it comes: a failed load is tried again, two copies get along, and where it may not run the page is
+//! told what to allow.
+
+use crate::support::engine::{Engine, in_every_browser};
+use crate::support::line::Line;
+use crate::support::site::Said;
+use crate::support::storefront::Storefront;
+use serde_json::json;
+
+in_every_browser!(
+    a_load_that_failed_is_tried_again,
+    a_page_that_loses_its_network_while_it_loads_goes_on_when_it_is_back,
+    calls_at_once_load_the_wasm_once,
+    the_wasm_is_taken_as_an_address_a_response_bytes_or_a_module,
+    what_is_no_wasm_is_told_and_does_not_hold_up_the_next_client,
+    two_copies_on_a_page_do_not_fight,
+    a_policy_that_forbids_webassembly_is_told_with_what_to_allow,
+    a_device_without_webassembly_is_told,
+    after_a_panic_a_client_refuses_until_a_new_one_is_made,
+);
+
+const WASM: &str = "/package/core/guichet_core_bg.wasm";
+/// Whether the service is reached and answers.
+const WORKS: &str = "return await guichet.paymentMethods().then((methods) => methods.length > 0, ({ kind, message }) => [kind, message])";
+
+/// Makes a client by the entry whose wasm is a file beside it.
+const BESIDE: &str = "const { createGuichet, GuichetError } = await import('/package/beside.js');
+    Object.assign(window, { createGuichet, GuichetError, guichet: createGuichet(options) });";
+
+async fn a_load_that_failed_is_tried_again(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("tried-again").await;
+    for (what, path, trouble) in [
+        ("the wasm is not found", WASM, Said::html("<h1>Not found</h1>").status(404)),
+        ("the wasm is a page of HTML", WASM, Said::html("<h1>Log in</h1>")),
+    ] {
+        shop.visit(&browser, "{}").await;
+        shop.answers(path, trouble);
+        let told = browser
+            .run_async(&format!(
+                "{BESIDE} return await guichet.paymentMethods().catch(({{ kind, retryable }}) => [kind, retryable])"
+            ))
+            .await;
+        assert_eq!(told, json!(["offline", true]), "{what}");
+        shop.answers_by_itself(path);
+        assert_eq!(browser.run_async(WORKS).await, true, "{what}, and then it is there");
+    }
+    browser.close().await;
+}
+
+async fn a_page_that_loses_its_network_while_it_loads_goes_on_when_it_is_back(engine: Engine) {
+    let line = Line::open().await;
+    let shop = Storefront::open().await;
+    let browser = engine.start_on(&line, "lost-load").await;
+    shop.visit(&browser, "{}").await;
+    line.cut();
+    let told = browser.run_async(WORKS).await;
+    assert_eq!(told[0], "offline", "{told}");
+    line.mend();
+    assert_eq!(browser.run_async(WORKS).await, true);
+    browser.close().await;
+}
+
+async fn calls_at_once_load_the_wasm_once(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("load-once").await;
+    shop.visit(&browser, "{}").await;
+    let told = browser
+        .run_async(&format!(
+            "{BESIDE} const other = createGuichet(options);
+             const [one, two] = await Promise.all([guichet.paymentMethods(), other.paymentMethods(), guichet.session.validate()]);
+             return one.length > 0 && two.length === one.length"
+        ))
+        .await;
+    assert_eq!(told, true);
+    assert_eq!(shop.asked(WASM).len(), 1);
+    browser.close().await;
+}
+
+async fn the_wasm_is_taken_as_an_address_a_response_bytes_or_a_module(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("ways").await;
+    for way in [
+        "'/package/core/guichet_core_bg.wasm'",
+        "new URL('/package/core/guichet_core_bg.wasm', location.href)",
+        "await fetch('/package/core/guichet_core_bg.wasm')",
+        "fetch('/package/core/guichet_core_bg.wasm')",
+        "new Response(await bytes(), { headers: { 'content-type': 'application/wasm' } })",
+        "new Response(await bytes())",
+        "await bytes()",
+        "new Uint8Array(await bytes())",
+        "await WebAssembly.compile(await bytes())",
+    ] {
+        shop.visit(&browser, "{}").await; // a new page: a core is loaded once
+        let told = browser
+            .run_async(&format!(
+                "const bytes = async () => (await fetch('/package/core/guichet_core_bg.wasm')).arrayBuffer();
+                 window.guichet = createGuichet({{ ...options, wasm: {way} }});
+                 {WORKS}"
+            ))
+            .await;
+        assert_eq!(told, true, "{way}");
+    }
+    browser.close().await;
+}
+
+async fn what_is_no_wasm_is_told_and_does_not_hold_up_the_next_client(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("no-wasm").await;
+    shop.visit(&browser, "{}").await;
+    for what in ["'/no-such-file.wasm'", "new Uint8Array([1, 2, 3])", "new Response('<h1>Log in</h1>')"] {
+        let told = browser
+            .run_async(&format!(
+                "return await createGuichet({{ ...options, wasm: {what} }}).paymentMethods().catch((e) => [GuichetError.is(e), e.kind, e.message])"
+            ))
+            .await;
+        assert_eq!(told[0], true, "{what}: {told}");
+        assert_ne!(told[1], "wasm_blocked", "{what} is not forbidden, it is broken: {told}");
+    }
+    assert_eq!(browser.run_async(WORKS).await, true);
+    browser.close().await;
+}
+
+async fn two_copies_on_a_page_do_not_fight(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("copies").await;
+    shop.visit(&browser, "{}").await;
+    let told = browser
+        .run_async(
+            "const copy = await import('/package/guichet.js?another');
+             const beside = await import('/package/beside.js');
+             const others = [copy, beside].map(({ createGuichet }) => createGuichet(options));
+             const lengths = await Promise.all([guichet, ...others].map(async (one) => (await one.paymentMethods()).length > 0));
+             const refused = await others[0].fee({ payment_method: 'no such', currency: 'XAF', amount: '5000' }).catch((e) => e);
+             return [...lengths, GuichetError.is(refused), copy.GuichetError.is(refused)]",
+        )
+        .await;
+    assert_eq!(told, json!([true, true, true, true, true]));
+    browser.close().await;
+}
+
+async fn a_policy_that_forbids_webassembly_is_told_with_what_to_allow(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("policy").await;
+    const PAGE: &str = "<!doctype html><title>A guarded page</title><link rel=icon href='data:,'>
+        <p id=shown></p><script type=module src=/page.js></script>";
+    shop.answers(
+        "/page.js",
+        Said::default().header("content-type", "text/javascript").body(&format!(
+            "import {{ createGuichet }} from '/package/guichet.js';
+             const shown = document.querySelector('#shown');
+             createGuichet({{ baseUrl: '{}', merchant: '/guichet' }}).paymentMethods().then(
+                 (methods) => `${{methods.length}} methods`, ({{ kind, message }}) => `${{kind}}: ${{message}}`,
+             ).then((said) => {{ shown.textContent = said; shown.dataset.done = ''; }});",
+            shop.service()
+        )),
+    );
+    for (policy, allowed) in [
+        ("script-src 'self'", false),
+        ("default-src 'self'; connect-src *", false),
+        ("script-src 'self' 'wasm-unsafe-eval'", true),
+    ] {
+        shop.answers("/guarded", Said::html(PAGE).header("content-security-policy", policy));
+        browser.open(&format!("{}/guarded", shop.url())).await;
+        let said = browser.see("#shown[data-done]").await;
+        match allowed {
+            true => assert!(said.ends_with("methods"), "{policy}: {said}"),
+            false => assert!(
+                said.starts_with("wasm_blocked") && said.contains("script-src") && said.contains("'wasm-unsafe-eval'"),
+                "{policy}: {said}"
+            ),
+        }
+    }
+    browser.close().await;
+}
+
+async fn a_device_without_webassembly_is_told(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("lockdown").await;
+    shop.visit(&browser, "{}").await;
+    let told = browser
+        .run_async("delete window.WebAssembly; return await guichet.paymentMethods().catch(({ kind, message }) => [kind, message])")
+        .await;
+    assert_eq!(told[0], "wasm_blocked", "{told}");
+    browser.close().await;
+}
+
+/// A defect of the wasm is made here by wrapping what it exports: its next step traps.
+async fn after_a_panic_a_client_refuses_until_a_new_one_is_made(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("panic").await;
+    shop.visit(&browser, "{}").await;
+    let told = browser
+        .run_async(
+            "const real = WebAssembly.instantiate;
+             window.WebAssembly.instantiate = async (...given) => {
+                 const made = await real.apply(WebAssembly, given);
+                 const { exports } = made.instance ?? made;
+                 const struck = {};
+                 for (const name of Object.keys(exports)) {
+                     const member = exports[name];
+                     struck[name] = typeof member !== 'function' ? member : (...args) => {
+                         if (window.strike && /step/.test(name)) { window.strike = false; throw new WebAssembly.RuntimeError('unreachable'); }
+                         return member(...args);
+                     };
+                 }
+                 return made.instance ? { ...made, instance: { exports: struck } } : { exports: struck };
+             };
+             const kind = (call) => call.then(() => 'resolved', (e) => e.kind ?? String(e));
+             const before = await kind(guichet.paymentMethods());
+             window.strike = true;
+             const struck = await kind(guichet.paymentMethods());
+             const after = [await kind(guichet.paymentMethods()), await kind(guichet.session.validate())];
+             window.guichet = createGuichet(options);
+             return [before, struck, after, await kind(guichet.paymentMethods())]",
+        )
+        .await;
+    assert_eq!(told, json!(["resolved", "panic", ["panic", "panic"], "resolved"]));
+    browser.close().await;
+}

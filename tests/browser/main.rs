@@ -1,0 +1,11 @@
+//! What the browser's half promises its customers and its developers, looked at from outside: in Chromium, in Firefox and in
+//! WebKit, against a real sandbox with its faults, over a network that can be cut. One file a theme.
+#![cfg(feature = "cli")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot ask has failed")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod calls;
+mod loading;
+mod sessions;

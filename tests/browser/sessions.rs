@@ -1,0 +1,227 @@
+//! Sessions that live as long as the customer does: renewed before they end and where they were ended, one renewal at a
+//! time, and over in every tab once the customer has signed out.
+
+use crate::support::engine::{Engine, in_every_browser};
+use crate::support::site::Said;
+use crate::support::storefront::{CUSTOMER, SESSION, Storefront};
+use guichet::sandbox::Config;
+use serde_json::json;
+use std::time::Duration;
+
+in_every_browser!(
+    a_call_that_meets_401_renews_once_and_is_sent_again,
+    a_second_401_is_told_and_not_renewed_again,
+    twenty_calls_at_once_ask_for_one_session,
+    a_sign_out_is_final_in_every_tab_and_at_the_service,
+    a_session_that_was_asked_for_before_a_sign_out_is_not_taken_after_it,
+    the_page_is_told_where_its_session_stands,
+    every_shape_of_session_that_routes_answer_is_taken,
+    nobody_signed_in_is_told_as_signed_out_and_not_asked_again,
+    the_pages_own_headers_go_to_the_merchant_alone,
+    a_guest_needs_no_session_to_ask_what_is_public,
+);
+
+async fn a_call_that_meets_401_renews_once_and_is_sent_again(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("renewal").await;
+    shop.visit(&browser, "{}").await;
+    assert_eq!(browser.run_async("return (await guichet.paymentMethods()).length > 0").await, true);
+
+    shop.end_sessions().await;
+    assert_eq!(browser.run_async("return (await guichet.paymentMethods()).length > 0").await, true);
+
+    assert_eq!(shop.asked(SESSION).len(), 2, "one session, and one renewal");
+    let requests = shop.tenant.requests();
+    let answers: Vec<_> =
+        requests.iter().filter(|call| call.operation == "list_payment_methods").map(|call| call.status).collect();
+    assert_eq!(answers, [Some(200), Some(401), Some(200)]);
+    browser.close().await;
+}
+
+async fn a_second_401_is_told_and_not_renewed_again(engine: Engine) {
+    let shop = Storefront::open().await;
+    let session = shop.session().await;
+    shop.end_sessions().await;
+    shop.answers(SESSION, Said::json(&session));
+    let browser = engine.start("stale").await;
+    shop.visit(&browser, "{}").await;
+
+    let told = browser.run_async("return await guichet.paymentMethods()").await;
+
+    assert_eq!(told["rejected"]["kind"], "session", "{told}");
+    assert_eq!((shop.asked(SESSION).len(), shop.count("list_payment_methods")), (2, 2));
+    browser.close().await;
+}
+
+async fn twenty_calls_at_once_ask_for_one_session(engine: Engine) {
+    const TWENTY: &str = "const fees = Array.from({ length: 20 }, (_, n) =>
+            guichet.fee({ payment_method: 'mobile_money', currency: 'XAF', amount: String(5000 + n) }));
+        return (await Promise.all(fees)).map(({ amount }) => Number(amount)).reduce((sum, amount) => sum + amount)";
+    const SUM: u32 = 20 * 5000 + 190;
+    let shop = Storefront::open().await;
+    let browser = engine.start("twenty").await;
+    shop.visit(&browser, "{}").await;
+    assert_eq!(browser.run_async(TWENTY).await, SUM);
+    assert_eq!(shop.asked(SESSION).len(), 1);
+
+    shop.end_sessions().await;
+    assert_eq!(browser.run_async(TWENTY).await, SUM);
+    assert_eq!(shop.asked(SESSION).len(), 2, "twenty calls meet a 401, and one asks for the next session");
+    browser.close().await;
+}
+
+async fn a_sign_out_is_final_in_every_tab_and_at_the_service(engine: Engine) {
+    const VALID: &str = "return (await guichet.session.validate()).valid";
+    let shop = Storefront::open().await;
+    let browser = engine.start("sign-out").await;
+    shop.visit(&browser, "{}").await;
+    assert_eq!(browser.run_async(VALID).await, true);
+    let first = browser.tab().await;
+    let second = browser.open_tab().await;
+    shop.visit(&browser, "{}").await;
+    assert_eq!(browser.run_async(VALID).await, true);
+    browser.run("window.told = []; guichet.session.subscribe((state) => told.push(state))").await;
+
+    browser.turn_to(&first).await;
+    assert_eq!(browser.run_async("await guichet.session.revoke(); return guichet.session.state").await, "revoked");
+
+    browser.turn_to(&second).await;
+    browser.until("return guichet.session.state === 'revoked'").await;
+    assert_eq!(browser.run("return told").await, json!(["revoked"]));
+    let asked = (shop.asked(SESSION).len(), shop.tenant.requests().len());
+    let told = browser.run_async("return await guichet.paymentMethods()").await;
+    assert_eq!(told["rejected"]["kind"], "signed_out", "{told}");
+    assert_eq!((shop.asked(SESSION).len(), shop.tenant.requests().len()), asked, "nothing is asked of anyone");
+    assert!(!shop.takes(&shop.tokens()[0]).await, "the token of the tab that signed out");
+
+    // Until somebody signs in again.
+    assert_eq!(browser.run_async("await guichet.session.renew(); return guichet.session.state").await, "active");
+    assert_eq!(browser.run_async(VALID).await, true);
+    browser.close().await;
+}
+
+async fn a_session_that_was_asked_for_before_a_sign_out_is_not_taken_after_it(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("overtaken").await;
+    shop.visit(&browser, "{}").await;
+    browser.run_async("await guichet.session.validate()").await;
+    let session = shop.session().await;
+    shop.answers(SESSION, Said::json(&session).after(Duration::from_millis(500)));
+
+    let told = browser
+        .run_async(
+            "const renewal = guichet.session.renew().then(() => 'renewed', ({ kind }) => kind);
+             await guichet.session.revoke();
+             return [await renewal, guichet.session.state, await guichet.paymentMethods().catch(({ kind }) => kind)]",
+        )
+        .await;
+
+    assert_eq!(told, json!(["signed_out", "revoked", "signed_out"]));
+    browser.close().await;
+}
+
+async fn the_page_is_told_where_its_session_stands(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("stands").await;
+    shop.visit(&browser, "{}").await;
+    browser.run("window.told = []; window.hush = guichet.session.subscribe((state) => told.push(state))").await;
+    let stands = "return [guichet.session.state, guichet.session.email ?? null, typeof guichet.session.expiresAt?.getTime() === 'number']";
+    assert_eq!(browser.run(stands).await, json!(["none", null, false]));
+
+    browser.run_async("await guichet.session.validate()").await;
+    assert_eq!(browser.run(stands).await, json!(["active", CUSTOMER, true]));
+    let left = browser.run("return guichet.session.expiresAt - Date.now()").await.as_f64().unwrap();
+    assert!((29.0 * 60_000.0..=30.0 * 60_000.0).contains(&left), "it ends in half an hour: {left} ms");
+
+    browser.run_async("await guichet.session.revoke()").await;
+    assert_eq!(browser.run(stands).await, json!(["revoked", null, false]));
+    assert_eq!(browser.run("hush(); return told").await, json!(["active", "revoked"]));
+    browser.run_async("await guichet.session.renew()").await;
+    assert_eq!(browser.run("return told").await, json!(["active", "revoked"]), "nobody listens any more");
+    browser.close().await;
+}
+
+async fn every_shape_of_session_that_routes_answer_is_taken(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("shapes").await;
+    shop.visit(&browser, "{}").await;
+    let session = shop.session().await;
+    for (shape, answer) in [
+        ("a token", session["session_token"].clone()),
+        ("the bare object", session.clone()),
+        ("the whole envelope", json!({ "status": "success", "message": "Made.", "data": session })),
+        ("a token in an envelope", json!({ "data": session["session_token"] })),
+    ] {
+        shop.answers(SESSION, Said::json(&answer));
+        let given = format!("{{ merchant: {{ session: async () => ({answer}) }} }}");
+        for options in ["{ merchant: '/guichet' }", &given] {
+            let valid = browser
+                .run_async(&format!(
+                    "return await createGuichet({{ ...options, ...{options} }}).session.validate().then(({{ valid }}) => valid)"
+                ))
+                .await;
+            assert_eq!(valid, true, "{shape}, by {}", &options[..24]);
+        }
+    }
+    browser.close().await;
+}
+
+async fn nobody_signed_in_is_told_as_signed_out_and_not_asked_again(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("nobody").await;
+    shop.visit(&browser, "{}").await;
+    for (answer, said) in [
+        ("null", Said::json(&json!(null))),
+        ("401", Said::json(&json!({ "message": "Nobody." })).status(401)),
+        ("403", Said::json(&json!({ "message": "Nobody." })).status(403)),
+        ("204", Said::default().status(204)),
+    ] {
+        shop.answers(SESSION, said);
+        let before = shop.asked(SESSION).len();
+        let told = browser
+            .run_async(
+                "const guest = createGuichet(options);
+                 return [await guest.session.validate(), await guest.paymentMethods().catch(({ kind }) => kind)]",
+            )
+            .await;
+        assert_eq!(told, json!([{ "valid": false, "reason": "signed_out" }, "signed_out"]), "{answer}");
+        assert_eq!(shop.asked(SESSION).len() - before, 2, "{answer}: each call asks once");
+    }
+    assert_eq!(shop.tenant.requests().len(), 0, "the service is asked nothing");
+    browser.close().await;
+}
+
+async fn the_pages_own_headers_go_to_the_merchant_alone(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("csrf").await;
+    shop.visit(
+        &browser,
+        "{ merchantHeaders: () => ({ 'X-CSRF-TOKEN': window.csrf, 'X-Requested-With': 'XMLHttpRequest' }) }",
+    )
+    .await;
+    browser.run("window.csrf = 'first'").await;
+    // A header of the page's at the service would be refused by its CORS, and the call fail.
+    assert_eq!(browser.run_async("return (await guichet.paymentMethods()).length > 0").await, true);
+    browser.run_async("window.csrf = 'second'; await guichet.session.renew()").await;
+
+    let sent: Vec<_> =
+        shop.asked(SESSION).iter().map(|asked| asked.headers["x-csrf-token"].to_str().unwrap().to_owned()).collect();
+    assert_eq!(sent, ["first", "second"], "it is asked for each time");
+    assert_eq!(shop.asked(SESSION)[0].headers["x-requested-with"], "XMLHttpRequest");
+    browser.close().await;
+}
+
+async fn a_guest_needs_no_session_to_ask_what_is_public(engine: Engine) {
+    let shop = Storefront::with(Config { public_methods: true, ..Config::default() }).await;
+    let browser = engine.start("guest").await;
+    shop.visit(&browser, "{ merchant: { intent: async () => { throw new Error('not asked') } } }").await;
+    let told = browser
+        .run_async(
+            "const fee = await guichet.fee({ payment_method: 'mobile_money', currency: 'XAF', amount: '5000' });
+             return [(await guichet.paymentMethods()).length > 0, fee.currency, await guichet.returned()]",
+        )
+        .await;
+    assert_eq!(told, json!([true, "XAF", null]));
+    assert_eq!(shop.asked(SESSION).len(), 0);
+    browser.close().await;
+}
