@@ -82,7 +82,7 @@ pub(in crate::sandbox) struct Charge {
     /// Which attempt of that period it is, from 1.
     pub(in crate::sandbox) attempt: u32,
     pub(in crate::sandbox) with: PayingWith,
-    by_fallback: bool,
+    pub(super) by_fallback: bool,
 }
 
 /// What comes of itself next.

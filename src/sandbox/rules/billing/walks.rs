@@ -93,6 +93,7 @@ struct Charged {
     /// The period it pays for.
     from: Moment,
     to: Moment,
+    by_fallback: bool,
     intent: IntentLife,
 }
 
@@ -180,6 +181,11 @@ impl World {
                 }
                 due => life.passes(due),
             };
+            let held = self.life.status == Status::Paused;
+            assert!(
+                !held || matches!(turn.0.status, Status::Paused | Status::Canceled),
+                "nothing but a resume ends a pause"
+            );
             self.turn(turn, at);
         }
     }
@@ -195,13 +201,14 @@ impl World {
                 let intent = IntentLife::off_session(charge.with.clone(), charge.attempt, at);
                 let id = IntentId::new(format!("pi_{}", self.charges.len())).unwrap();
                 let life = life.charging(&charge, id, at, intent.settles_at());
-                let Charge { period, attempt, .. } = charge;
+                let Charge { period, attempt, by_fallback, .. } = charge;
                 self.charges.push(Charged {
                     period,
                     attempt,
                     at,
                     from: life.period_start,
                     to: life.period_end,
+                    by_fallback,
                     intent,
                 });
                 life
@@ -229,7 +236,9 @@ impl World {
                 None => (0, 1),
             };
             assert_eq!((charge.period, charge.attempt), expected, "charges are numbered one by one");
-            assert!(charge.attempt <= 5, "four attempts, and the fallback's turn");
+            let fallbacks = self.charges[..=place].iter().filter(|one| one.period == charge.period && one.by_fallback);
+            let its_turn = charge.attempt == 5 && charge.by_fallback && fallbacks.count() == 1;
+            assert!(charge.attempt <= 4 || its_turn, "four attempts, and the fallback's turn: {charge:?}");
             assert!(before.is_none_or(|before| before.at <= charge.at), "and made in the order of time");
             let open =
                 |(from, to): &(Moment, Option<Moment>)| charge.at <= *from || to.is_some_and(|to| charge.at >= to);
@@ -241,6 +250,14 @@ impl World {
             if charge.intent.status == IntentStatus::Succeeded {
                 paid.push(charge);
             }
+        }
+        let ended = self.charges.iter().rev().filter(|charge| charge.intent.status != IntentStatus::Processing);
+        let failures = ended.take_while(|charge| charge.intent.status == IntentStatus::Failed).count();
+        if self.life.status != Status::Canceled {
+            assert_eq!(
+                self.life.consecutive_failures as usize, failures,
+                "failures are counted since the last success"
+            );
         }
         for pair in paid.windows(2) {
             let [one, next] = pair else { continue };
