@@ -124,7 +124,13 @@ async fn through_a_purchase(document: &str) -> Vec<String> {
         books.back.lock().expect("not poisoned").clone_from(&page);
         browser.open(&page).await;
         ran(&browser, document).await;
-        if script.contains("guichet.checkout(") {
+        if script.contains(POPUP) {
+            let opener = browser.tab().await;
+            browser.click("button").await;
+            browser.turn_to(&browser.tab_beside(&opener).await).await;
+            pay(&browser).await;
+            browser.turn_to(&opener).await;
+        } else if script.contains("guichet.checkout(") {
             browser.click("button").await;
             pay(&browser).await;
             browser.arrive("back in the shop", |url| url.as_str().starts_with(&shop)).await;
@@ -143,12 +149,20 @@ async fn ran(browser: &Browser, document: &str) {
     assert_eq!(browser.run("return window.failed").await, json!([]), "{document}");
 }
 
-/// The scripts of a document. A block that imports nothing goes on where the one before it ended.
+/// What a script says that opens a window of its own.
+const POPUP: &str = "mode: \"popup\"";
+
+/// The scripts of a document. A block that imports nothing goes on where the one before it ended; what it pays in a window
+/// of its own it pays in place of what came before, which is a script by itself, too.
 fn scripts(document: &str) -> Vec<String> {
     let mut scripts: Vec<String> = Vec::new();
     for block in document.split("\n```js\n").skip(1) {
         let block = block.split("\n```").next().unwrap_or_default();
         match scripts.last_mut() {
+            Some(script) if block.contains(POPUP) => {
+                let longer = [script, "\n", block].concat();
+                scripts.push(longer);
+            }
             Some(script) if !block.contains("import ") => script.extend(["\n", block]),
             _ => scripts.push(block.to_owned()),
         }
