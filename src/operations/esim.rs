@@ -1,7 +1,7 @@
 //! eSIM data packages, and orders of them.
 
 use super::setters;
-use crate::protocol::{Customer, Fields, FromField, Merchant, Operation, Served, Spec, lenient};
+use crate::protocol::{Customer, Fields, FromField, Merchant, Operation, Served, Spec, lenient, whole};
 use crate::values::{
     EsimOrderId, EsimOrderStatus, EsimPackageId, EsimQuantity, Figure, IntentId, Invalid, PageLimit, Secret,
 };
@@ -99,11 +99,11 @@ impl Served for CreateEsimOrder {
 impl FromField for EsimQuantity {
     fn from_field(value: &Value) -> Result<Self, Invalid> {
         // What no order holds stands for all that is none: 0.
-        Self::new(value.as_u64().and_then(|number| u8::try_from(number).ok()).unwrap_or_default())
+        Self::new(whole(value).and_then(|number| u8::try_from(number).ok()).unwrap_or_default())
     }
 
     fn refusal(value: &Value) -> &'static str {
-        if value.is_i64() || value.is_u64() { "quantity_out_of_range" } else { "parameter_invalid" }
+        if value.is_i64() || whole(value).is_some() { "quantity_out_of_range" } else { "parameter_invalid" }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Payment intents: one intent is one payment, from the basket to its final status.
 
 use super::setters;
-use crate::protocol::{Fields, FromField, Merchant, Operation, Served, Spec, lenient};
+use crate::protocol::{Fields, FromField, Merchant, Operation, Served, Spec, lenient, whole};
 #[cfg(feature = "sandbox")]
 use crate::values::Moment;
 use crate::values::{
@@ -211,11 +211,11 @@ impl FromField for Item {
         let name = object.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()).ok_or_else(shape)?;
         let price = match object.get("price") {
             Some(Value::String(digits)) => number(digits),
-            Some(number) => number.as_u64(),
+            Some(number) => whole(number),
             None => None,
         };
         let currency = object.get("currency").and_then(Value::as_str).ok_or_else(shape)?;
-        let quantity = object.get("quantity").and_then(Value::as_u64).filter(|quantity| *quantity >= 1);
+        let quantity = object.get("quantity").and_then(whole).filter(|quantity| *quantity >= 1);
         Ok(Self {
             name: name.to_owned(),
             price: price.ok_or(Invalid::because(

@@ -1,7 +1,7 @@
 //! Subscription plans: a price, and how often it is paid.
 
 use super::setters;
-use crate::protocol::{Customer, Fields, FromField, Merchant, Operation, Served, Spec, Whole, lenient};
+use crate::protocol::{Customer, Fields, FromField, Merchant, Operation, Served, Spec, Whole, lenient, whole};
 use crate::values::{Amount, BillingCycle, Currency, Figure, Invalid, PageLimit, PlanCode, PlanId};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -86,7 +86,7 @@ crate::values::described! {
 
 impl FromField for Price {
     fn from_field(value: &Value) -> Result<Self, Invalid> {
-        let amount = value.as_u64().and_then(|units| Amount::new(&units.to_string()).ok());
+        let amount = whole(value).and_then(|units| Amount::new(&units.to_string()).ok());
         amount.map(Self).ok_or(Invalid::because(
             "A plan's amount is a whole JSON number in the smallest currency unit, of 1 to 15 digits and not 0: 5000.",
         ))

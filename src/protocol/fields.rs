@@ -188,9 +188,17 @@ pub struct Whole<const LEAST: u32, const MOST: u32>(
     pub u32,
 );
 
+/// The whole number of a JSON number that is not negative. JSON knows one kind of number: `7.0` is 7.
+pub(crate) fn whole(value: &Value) -> Option<u64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let of_a_fraction =
+        |number: f64| ((0.0..=EXACT).contains(&number) && number.fract() == 0.0).then_some(number as u64);
+    value.as_u64().or_else(|| value.as_f64().and_then(of_a_fraction))
+}
+
 impl<const LEAST: u32, const MOST: u32> FromField for Whole<LEAST, MOST> {
     fn from_field(value: &Value) -> Result<Self, Invalid> {
-        let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+        let number = whole(value).and_then(|number| u32::try_from(number).ok());
         let inside = number.filter(|number| (LEAST..=MOST).contains(number));
         inside.map(Self).ok_or_else(|| Invalid::because(format!("It must be a whole number from {LEAST} to {MOST}.")))
     }

@@ -15,6 +15,7 @@ pub use call::{Call, Patience, Seen, Step};
 pub(crate) use envelope::lenient;
 pub use envelope::{Page, Refusal, decode, decode_page};
 pub use error::{Error, FieldError, Kind};
+pub(crate) use fields::whole;
 pub use fields::{FieldFault, Fields, FromField, Served, Whole};
 #[cfg(feature = "sandbox")]
 pub(crate) use operation::Place;

@@ -143,7 +143,7 @@ super::described! { RedirectUrl: schemars::json_schema!({
     "type": "string",
     "format": "uri",
     "maxLength": 2048,
-    "pattern": r"^[hH][tT][tT][pP][sS]?://[^/?#@\\u0000-\u0020\u007f]",
+    "pattern": r"^[hH][tT][tT][pP][sS]?://[^/?#@\u0000-\u0020\u005c\u007f]",
 }) }
 
 impl std::str::FromStr for RedirectUrl {

@@ -153,6 +153,7 @@ pub async fn try_send(
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
+    let sent = body.as_ref().and_then(|body| body.as_bytes()).map(<[u8]>::to_vec);
     if let Some(body) = body {
         request = request.body(body);
     }
@@ -161,7 +162,7 @@ pub async fn try_send(
     let text = response.text().await?;
     let body = serde_json::from_str(&text).unwrap_or_default();
     if let Ok(url) = url::Url::parse(url) {
-        described::check(method, url.path(), status, &headers, &body, &text);
+        described::check(method, url.path(), sent.as_deref(), status, &headers, &body, &text);
     }
     Ok(Reply { status, body, text, headers })
 }

@@ -6,11 +6,19 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Holds an answer against the description of its operation.
+/// Holds an answer against the description of its operation, and what was taken against what it describes as taken.
 ///
 /// # Panics
 /// Where the description does not say that the operation may answer this.
-pub fn check(method: &str, target: &str, status: u16, headers: &reqwest::header::HeaderMap, body: &Value, text: &str) {
+pub fn check(
+    method: &str,
+    target: &str,
+    sent: Option<&[u8]>,
+    status: u16,
+    headers: &reqwest::header::HeaderMap,
+    body: &Value,
+    text: &str,
+) {
     let path = target.split('?').next().unwrap_or_default();
     if !path.starts_with("/v1/") || method == "OPTIONS" || is_a_fault(text, body) {
         return;
@@ -34,6 +42,13 @@ pub fn check(method: &str, target: &str, status: u16, headers: &reqwest::header:
     }
     let wrong: Vec<String> = answer.body.iter_errors(body).map(|e| format!("{}: {e}", e.instance_path())).collect();
     assert!(wrong.is_empty(), "{} {status} is not as it is described: {wrong:#?}\n{text}", operation.name);
+    if let (true, Some(taken), Some(sent)) = ((200..300).contains(&status), &operation.body, sent) {
+        let wrong: Vec<String> = match serde_json::from_slice(sent) {
+            Ok(sent) => taken.iter_errors(&sent).map(|e| format!("{}: {e}", e.instance_path())).collect(),
+            Err(_) => Vec::new(),
+        };
+        assert!(wrong.is_empty(), "{} has taken what is not described: {wrong:#?}", operation.name);
+    }
 }
 
 /// Answers that a tester asked to be wrong.
@@ -59,7 +74,6 @@ fn operation(method: &str, path: &str) -> Option<&'static Operation> {
 static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
     let mut described = openapi();
     close(&mut described["components"]);
-    close(&mut described["paths"]);
     let mut operations = Vec::new();
     for (path, methods) in described["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
@@ -68,6 +82,7 @@ static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
                 name: operation["operationId"].as_str().unwrap().to_owned(),
                 method: method.to_ascii_uppercase(),
                 path: path.split('/').map(str::to_owned).collect(),
+                body: operation.pointer("/requestBody/content/application~1json/schema").map(validator),
                 answers: answers
                     .map(|(status, answer)| (status.parse().unwrap(), Answer::of(answer, &described)))
                     .collect(),
@@ -81,6 +96,7 @@ struct Operation {
     name: String,
     method: String,
     path: Vec<String>,
+    body: Option<Validator>,
     answers: HashMap<u16, Answer>,
 }
 
@@ -97,6 +113,7 @@ impl Answer {
         };
         let headers = answer["headers"].as_object().unwrap().iter().filter(|(_, header)| header["required"] == true);
         let mut body = answer["content"]["application/json"]["schema"].clone();
+        close(&mut body);
         body["components"] = described["components"].clone();
         Self {
             headers: headers.map(|(name, header)| (name.clone(), validator(&header["schema"]))).collect(),

@@ -1,6 +1,6 @@
 //! How a payment method is written in a body.
 
-use crate::protocol::FromField;
+use crate::protocol::{FromField, whole};
 use crate::values::{Invalid, Phone};
 use serde::Serialize;
 use serde_json::Value;
@@ -82,14 +82,14 @@ impl FromField for Card {
                 .filter(|text| (least..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit()))
                 .map(str::to_owned)
         };
-        let whole = |name: &str| value.get(name).and_then(Value::as_u64);
+        let number = |name: &str| value.get(name).and_then(whole);
         Ok(Self {
             number: digits("number", 12, 19).ok_or(Invalid::because("card.number is a string of 12 to 19 digits."))?,
-            exp_month: whole("exp_month")
+            exp_month: number("exp_month")
                 .and_then(|month| u8::try_from(month).ok())
                 .filter(|month| (1..=12).contains(month))
                 .ok_or(Invalid::because("card.exp_month is a number from 1 to 12."))?,
-            exp_year: whole("exp_year")
+            exp_year: number("exp_year")
                 .and_then(|year| u16::try_from(year).ok())
                 .filter(|year| (2000..=2999).contains(year))
                 .ok_or(Invalid::because("card.exp_year is a year of four digits."))?,

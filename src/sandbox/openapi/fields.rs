@@ -173,11 +173,11 @@ fn place_in(spec: &Spec, name: &str) -> usize {
 
 /// A field that may be absent may be null: it counts as absent then.
 fn or_null(mut schema: Value) -> Value {
-    let null = json!("null");
+    const NULL: &str = "null";
     match schema.get_mut("type") {
         Some(Value::Array(_)) => {}
         Some(kind) => {
-            *kind = json!([kind.take(), null]);
+            *kind = json!([kind.take(), NULL]);
             if let Some(Value::Array(words)) = schema.get_mut("enum")
                 && !words.contains(&Value::Null)
             {
@@ -186,10 +186,10 @@ fn or_null(mut schema: Value) -> Value {
         }
         None => {
             let shapes = ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)).and_then(Value::as_array);
-            let has_null = shapes.is_some_and(|shapes| shapes.iter().any(|shape| shape["type"] == null));
+            let has_null = shapes.is_some_and(|shapes| shapes.iter().any(|shape| shape["type"] == NULL));
             if !has_null {
                 let source = schema["x-guichet-source"].clone();
-                schema = json!({ "anyOf": [schema, { "type": null }], "x-guichet-source": source });
+                schema = json!({ "anyOf": [schema, { "type": NULL }], "x-guichet-source": source });
             }
         }
     }

@@ -70,8 +70,9 @@ impl Description {
         path[spec.method.as_str().to_ascii_lowercase()] = operation;
     }
 
-    fn written(self) -> Value {
+    fn written(mut self) -> Value {
         let (schemas, responses) = self.answers.components();
+        link(&mut self.paths, &schemas);
         json!({
             "openapi": "3.1.0",
             "info": {
@@ -85,6 +86,29 @@ impl Description {
             "paths": self.paths,
             "components": { "schemas": schemas, "responses": responses, "securitySchemes": schemes() },
         })
+    }
+}
+
+/// Links what makes something to what reads and moves it: `POST /v1/payment-intents` to `/v1/payment-intents/{id}/cancel`.
+fn link(paths: &mut Map<String, Value>, schemas: &Value) {
+    let about: Vec<(String, Value)> = paths
+        .iter()
+        .filter_map(|(path, methods)| Some((path.split_once("/{id}")?.0.to_owned(), methods)))
+        .flat_map(|(made_at, methods)| {
+            let names = methods.as_object().into_iter().flat_map(|methods| methods.values());
+            names.map(move |operation| (made_at.clone(), operation["operationId"].clone()))
+        })
+        .collect();
+    for (made_at, name) in about {
+        let answers = paths.get_mut(&made_at).and_then(|methods| methods.pointer_mut("/post/responses"));
+        for answer in answers.and_then(Value::as_object_mut).into_iter().flat_map(|answers| answers.values_mut()) {
+            let made = answer.pointer("/content/application~1json/schema/properties/data/$ref").and_then(Value::as_str);
+            let Some(made) = made.and_then(|made| schemas.get(made.rsplit('/').next()?)) else { continue };
+            let id = if made["properties"].get("id").is_some() { "id" } else { "order_id" };
+            let id = format!("$response.body#/data/{id}");
+            answer["links"][name.as_str().unwrap_or_default()] =
+                json!({ "operationId": name, "parameters": { "id": id } });
+        }
     }
 }
 
