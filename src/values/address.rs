@@ -141,9 +141,9 @@ impl RedirectUrl {
 #[cfg(feature = "sandbox")]
 super::described! { RedirectUrl: schemars::json_schema!({
     "type": "string",
-    "format": "uri",
+    "format": "redirect-url",
     "maxLength": 2048,
-    "pattern": r"^[hH][tT][tT][pP][sS]?://[^/?#@\u0000-\u0020\u005c\u007f]",
+    "pattern": r"^[hH][tT][tT][pP][sS]?://[^/?#@\u0000-\u0020\u005c\u007f][^\u0000-\u001f\u005c\u007f]*$",
 }) }
 
 impl std::str::FromStr for RedirectUrl {

@@ -143,6 +143,38 @@ pub fn node(remark: &mut String) -> Result<()> {
     )
 }
 
+/// schemathesis, which makes requests from the description of the service: in a place of its own, `target/schemathesis/`.
+pub fn schemathesis(remark: &mut String) -> Result<()> {
+    let wanted = root().join("xtask/python/requirements.txt");
+    let place = root().join("target/schemathesis");
+    // What was asked for when it was installed lies beside it.
+    let installed = place.join("requirements.txt");
+    if std::fs::read(&installed).is_ok_and(|installed| std::fs::read(&wanted).is_ok_and(|wanted| wanted == installed)) {
+        *remark = "already installed".to_owned();
+        return Ok(());
+    }
+    let python = Tool { what: "Python", names: &["python3"], named_by: None, packages: &["python3", "python3-venv"] };
+    require(&[python], "Python 3.10 or newer, from https://www.python.org.", remark)?;
+    let venv = || quietly(at_root("python3").args(["-m", "venv", "--clear"]).arg(&place)).map(drop);
+    if let Err(error) = venv() {
+        // Debian's Python comes without a part of itself.
+        if !(is_debian() && is_root()) {
+            return Err(
+                error.context("Python cannot make a place for schemathesis; Debian: sudo apt-get install python3-venv")
+            );
+        }
+        println!("   missing: installing python3-venv by apt-get");
+        apt_get(&["python3-venv"])?;
+        venv()?;
+    }
+    let pip = place.join(if cfg!(windows) { "Scripts/pip" } else { "bin/pip" });
+    quietly(at_root(pip).args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]).arg(&wanted))
+        .context("schemathesis could not be installed by pip")?;
+    std::fs::copy(&wanted, &installed)?;
+    *remark = "installed".to_owned();
+    Ok(())
+}
+
 /// A program that must be on PATH under one of its names.
 struct Tool {
     what: &'static str,

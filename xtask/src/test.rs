@@ -52,6 +52,7 @@ impl Run {
             Ok((locked, newest))
         });
         let browsers = meanwhile("set-up: the browsers", setup::browsers);
+        let schemathesis = meanwhile("set-up: schemathesis", setup::schemathesis);
 
         self.check("format", |remark| match has_component("fmt", remark) {
             true => run(&mut cargo(["fmt", "--all", "--check"])),
@@ -90,11 +91,19 @@ impl Run {
         }
         self.tally.check(&browsers);
 
+        let schemathesis = self.steps.joined(schemathesis);
+        if let Err(error) = &schemathesis {
+            eprintln!("{error:#}");
+        }
+        self.tally.check(&schemathesis);
+
         let tests = ["--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];
         self.tests("tests", cargo(GUICHET).args(tests));
         // They look at what was made above, so that they are left out of a plain `cargo test`.
         let of_the_package = ["--no-fail-fast", "--test=package", "--test=readme", "--", "--ignored"];
         self.tests("the package in a real browser", cargo(GUICHET).args(of_the_package));
+        let of_the_description = ["--test=schemathesis", "--", "--ignored", "--nocapture"];
+        self.tests("requests that nobody would think of", cargo(GUICHET).args(of_the_description));
         self.tests("tests of the documentation", cargo(GUICHET).arg("--doc"));
         self.tests("tests of xtask", &mut cargo(["test", "--package=xtask"]));
         Ok(())

@@ -1,0 +1,10 @@
+"""What schemathesis cannot make by itself: an address that a customer may be sent back to."""
+
+import schemathesis
+from hypothesis import strategies as st
+
+host = st.from_regex(r"[a-z]([a-z0-9-]{0,20}[a-z0-9])?(\.[a-z]{2,8}){1,2}(:[1-9][0-9]{0,3})?", fullmatch=True)
+rest = st.from_regex(r"(/[0-9A-Za-z._~%20é-]{0,30}){0,3}(\?[a-z]{1,5}=[0-9A-Za-z]{0,9})?(#[a-z]{0,9})?", fullmatch=True)
+loopback = st.sampled_from(["http://localhost", "http://127.0.0.1:8080", "http://[::1]:3000"])
+
+schemathesis.openapi.format("redirect-url", st.builds(str.__add__, st.builds("https://{}".format, host) | loopback, rest))
