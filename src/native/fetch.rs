@@ -1,6 +1,9 @@
 //! One call over a socket: the loop of [`Call`], and what one attempt sends and reads.
 
-use crate::protocol::{Call, Error, FieldError, Kind, Method, Patience, Refusal, Repeat, Request, Seen, Spec, Step};
+use crate::encoding::base62;
+use crate::protocol::{
+    Call, Error, FieldError, IDEMPOTENCY_KEY, Kind, Method, Patience, Refusal, Repeat, Request, Seen, Spec, Step,
+};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -62,15 +65,17 @@ impl Fetch {
     ) -> Result<Answer, Error> {
         let url = [address, request.target.as_str()].concat();
         let authorization = bearer.map(authorization).transpose().map_err(|error| error.of(spec.name))?;
+        let key = Key::of(spec, request);
         let begun = Instant::now();
-        let mut call = Call::new(spec.repeat, patience);
+        let mut call = Call::new(if key.text.is_some() { Repeat::Always } else { spec.repeat }, patience);
         let mut last = None;
         let mut may_have_been_done = false;
         loop {
             match call.step(begun.elapsed()) {
                 Step::Wait(pause) => sleep(pause).await,
                 Step::Send(left) => {
-                    let outcome = match timeout(left, self.attempt(&url, request, authorization.as_ref())).await {
+                    let attempt = self.attempt(&url, request, authorization.as_ref(), key.text.as_deref());
+                    let outcome = match timeout(left, attempt).await {
                         Ok(outcome) => outcome,
                         Err(_) => Err(Lost::Unanswered(Error::new(
                             Kind::Timeout,
@@ -81,7 +86,7 @@ impl Fetch {
                     tracing::debug!(operation = spec.name, attempt = call.attempt(), ?seen, elapsed = ?begun.elapsed(), "call");
                     call.saw(&seen, getrandom::u32().unwrap_or(u32::MAX));
                     let doubtful = leaves_doubt(spec, &outcome);
-                    last = Some(judge(spec, outcome, may_have_been_done, doubtful, bearer));
+                    last = Some(judge(spec, outcome, may_have_been_done, doubtful, key.outlives_the_call, bearer));
                     may_have_been_done |= doubtful;
                 }
                 Step::Done => {
@@ -94,10 +99,19 @@ impl Fetch {
     }
 
     /// Sends the request once.
-    async fn attempt(&self, url: &str, request: &Request, authorization: Option<&HeaderValue>) -> Result<Answer, Lost> {
+    async fn attempt(
+        &self,
+        url: &str,
+        request: &Request,
+        authorization: Option<&HeaderValue>,
+        key: Option<&str>,
+    ) -> Result<Answer, Lost> {
         let mut sending = self.http.request(http_method(request.method), url).header(ACCEPT, "application/json");
         if let Some(authorization) = authorization {
             sending = sending.header(AUTHORIZATION, authorization.clone());
+        }
+        if let Some(key) = key {
+            sending = sending.header(IDEMPOTENCY_KEY, key);
         }
         if let Some(body) = &request.body {
             sending = sending.header(CONTENT_TYPE, "application/json").body(body.clone());
@@ -115,6 +129,25 @@ impl Fetch {
             body.extend_from_slice(&chunk);
         }
         Ok(Answer { status, request_id, body, retry_after, whole: true })
+    }
+}
+
+/// Under what all attempts of a call are one, where the service knows them by a key.
+struct Key {
+    text: Option<String>,
+    /// Whether whoever calls can send the request again as what it was: it is repeatable, or the key is their own.
+    outlives_the_call: bool,
+}
+
+impl Key {
+    fn of(spec: &Spec, request: &Request) -> Self {
+        let outlives_the_call = spec.repeat == Repeat::Always || request.idempotency_key.is_some();
+        let made_up = || {
+            let mut bits = [0; 16];
+            // Without randomness there is no key, and the request is sent but once.
+            getrandom::fill(&mut bits).ok().filter(|()| spec.repeat == Repeat::Keyed).map(|()| base62(&bits, 22))
+        };
+        Self { text: request.idempotency_key.clone().or_else(made_up), outlives_the_call }
     }
 }
 
@@ -144,22 +177,23 @@ fn leaves_doubt(spec: &Spec, outcome: &Result<Answer, Lost>) -> bool {
     }
 }
 
-/// What an outcome means for the caller: `was_in_doubt` before it, `is_in_doubt` by it. What the service says is handed
-/// on without the credential, which it may repeat.
+/// What an outcome means for the caller: `was_in_doubt` before it, `is_in_doubt` by it, and whether they can send it
+/// again as what it was. What the service says is handed on without the credential, which it may repeat.
 fn judge(
     spec: &Spec,
     outcome: Result<Answer, Lost>,
     was_in_doubt: bool,
     is_in_doubt: bool,
+    can_be_sent_again: bool,
     bearer: Option<&str>,
 ) -> Result<Answer, Error> {
     const LOST: &str = "The answer was lost, and it may have been done all the same. Read what is there before anything is sent again.";
     const CONFLICT: &str = "The answer to a first attempt was lost, and the service now refuses to repeat it. Read what is there (existing_id) \
                             before anything is sent again.";
-    let must_be_read_first = is_in_doubt && spec.repeat == Repeat::Never;
     let answer = match outcome {
         Ok(answer) => answer.without(bearer),
         Err(Lost::NotSent(error) | Lost::Unanswered(error)) => {
+            let must_be_read_first = (was_in_doubt || is_in_doubt) && !can_be_sent_again;
             let error = if must_be_read_first { error.uncertain(LOST) } else { error };
             return Err(error.of(spec.name));
         }
@@ -179,7 +213,7 @@ fn judge(
             let error = Error::refused(spec, status, without(Refusal::read(&answer.body), bearer));
             if status == 409 && was_in_doubt {
                 error.uncertain(CONFLICT)
-            } else if must_be_read_first {
+            } else if (is_in_doubt || was_in_doubt && status == 429) && !can_be_sent_again {
                 error.uncertain(LOST)
             } else {
                 error

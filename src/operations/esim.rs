@@ -1,9 +1,12 @@
 //! eSIM data packages, and orders of them.
 
 use super::setters;
-use crate::protocol::{Customer, Fields, FromField, Merchant, Operation, Served, Spec, lenient, whole};
+use crate::protocol::{
+    Customer, Fields, FromField, IDEMPOTENCY_KEY, Merchant, Operation, Served, Spec, lenient, whole,
+};
 use crate::values::{
-    EsimOrderId, EsimOrderStatus, EsimPackageId, EsimQuantity, Figure, IntentId, Invalid, PageLimit, Secret,
+    EsimOrderId, EsimOrderStatus, EsimPackageId, EsimQuantity, Figure, IdempotencyKey, IntentId, Invalid, PageLimit,
+    Secret,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -56,43 +59,49 @@ impl Served for ListEsimPackages {
 /// `POST /v1/esim/orders`: order eSIMs of one package. The order waits for its payment.
 ///
 /// # Not shown
-/// How an order is paid: by a payment intent of its amount and currency whose `metadata.esim_order_id` names it (a
-/// decision).
+/// How an order is paid: by a payment intent of its amount and currency whose `metadata.esim_order_id` names it. And
+/// what makes it safe to repeat: an `Idempotency-Key` (decisions).
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
-#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["package_id", "quantity"])))]
 pub struct CreateEsimOrder {
     /// The package.
     pub package_id: EsimPackageId,
     /// How many eSIMs.
     #[cfg_attr(feature = "sandbox", schemars(extend("default" = 1)))]
     pub quantity: EsimQuantity,
+    /// Under this key one order is made, however often this is sent. The native client makes one up for its own repeats.
+    #[serde(rename = "Idempotency-Key")]
+    pub idempotency_key: Option<IdempotencyKey>,
 }
 
 impl CreateEsimOrder {
     /// One eSIM of this package.
     #[must_use]
     pub fn new(package_id: EsimPackageId) -> Self {
-        Self { package_id, quantity: EsimQuantity::default() }
+        Self { package_id, quantity: EsimQuantity::default(), idempotency_key: None }
     }
 }
 
 setters! { CreateEsimOrder {
     /// So many eSIMs.
     quantity: EsimQuantity,
+    /// Made once under this key, for a day: give one of your own to be able to send it again later.
+    idempotency_key: IdempotencyKey,
 } }
 
 impl Operation for CreateEsimOrder {
     type Role = Merchant;
     type Output = EsimOrder;
-    const SPEC: Spec = Spec::post("create_esim_order", "/v1/esim/orders");
+    const SPEC: Spec = Spec::post("create_esim_order", "/v1/esim/orders").keyed();
 }
 
 impl Served for CreateEsimOrder {
     fn read(fields: &mut Fields) -> Option<Self> {
         let package_id = fields.required("package_id");
         let quantity = fields.or("quantity", EsimQuantity::default());
-        Some(Self { package_id: package_id?, quantity: quantity? })
+        let idempotency_key = fields.optional(IDEMPOTENCY_KEY);
+        Some(Self { package_id: package_id?, quantity: quantity?, idempotency_key: idempotency_key? })
     }
 }
 

@@ -18,6 +18,8 @@ pub struct Request {
     pub target: String,
     /// The JSON body.
     pub body: Option<String>,
+    /// What it is known by, of an operation that takes a key.
+    pub idempotency_key: Option<String>,
 }
 
 impl Request {
@@ -68,12 +70,13 @@ struct Assembly {
     path: String,
     query: String,
     body: String,
+    idempotency_key: Option<String>,
 }
 
 impl Assembly {
     #[inline(never)]
     fn new(spec: &'static Spec) -> Self {
-        Self { spec, path: spec.path.to_owned(), query: String::new(), body: String::new() }
+        Self { spec, path: spec.path.to_owned(), query: String::new(), body: String::new(), idempotency_key: None }
     }
 
     #[inline(never)]
@@ -94,6 +97,7 @@ impl Assembly {
                 }
                 self.path = path;
             }
+            (Place::Header, key) => self.idempotency_key = key,
             (_, None) => {}
             (Place::Query, Some(text)) => {
                 self.query.push(if self.query.is_empty() { '?' } else { '&' });
@@ -127,7 +131,7 @@ impl SerializeStruct for Assembly {
     fn end(mut self) -> Result<Request, Unwritable> {
         let body = (!self.body.is_empty()).then(|| self.body + "}");
         self.path.push_str(&self.query);
-        Ok(Request { method: self.spec.method, target: self.path, body })
+        Ok(Request { method: self.spec.method, target: self.path, body, idempotency_key: self.idempotency_key })
     }
 }
 
@@ -303,7 +307,8 @@ mod tests {
     #[cfg(feature = "native")]
     #[test]
     fn the_next_page_starts_after_the_cursor_and_after_nothing_else() {
-        let list = |target: &str| Request { method: Method::Get, target: target.into(), body: None };
+        let list =
+            |target: &str| Request { method: Method::Get, target: target.into(), body: None, idempotency_key: None };
         for (target, next) in [
             ("/v1/customers", "/v1/customers?starting_after=cus_1%2F2"),
             ("/v1/customers?limit=20", "/v1/customers?limit=20&starting_after=cus_1%2F2"),

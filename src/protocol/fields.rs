@@ -3,8 +3,8 @@
 use super::Operation;
 use crate::values::{
     Amount, BillingCycle, CardType, ConfirmationMethod, Country, Currency, CustomerId, Email, EsimOrderId,
-    EsimPackageId, FeeBearer, IntentId, Invalid, MerchantReference, MethodCode, PageLimit, Phone, PlanCode, PlanId,
-    PlanKey, RedirectUrl, SubscriptionId,
+    EsimPackageId, FeeBearer, IdempotencyKey, IntentId, Invalid, MerchantReference, MethodCode, PageLimit, Phone,
+    PlanCode, PlanId, PlanKey, RedirectUrl, SubscriptionId,
 };
 use serde_json::{Map, Value};
 
@@ -153,6 +153,7 @@ from_text!(
     EsimOrderId,
     EsimPackageId,
     FeeBearer,
+    IdempotencyKey,
     IntentId,
     MerchantReference,
     MethodCode,

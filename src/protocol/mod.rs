@@ -19,6 +19,6 @@ pub(crate) use fields::whole;
 pub use fields::{FieldFault, Fields, FromField, Served, Whole};
 #[cfg(feature = "sandbox")]
 pub(crate) use operation::Place;
-pub use operation::{Envelope, Method, Operation, Repeat, Source, Spec};
+pub use operation::{Envelope, IDEMPOTENCY_KEY, Method, Operation, Repeat, Source, Spec};
 pub use retry::{Attempt, after};
 pub use role::{Anyone, Credential, CredentialKind, Customer, Fulfils, Merchant, NoCredential, Payer, Role, Session};

@@ -93,6 +93,13 @@ impl Spec {
         Self { repeat: Repeat::Always, ..self }
     }
 
+    /// Sending it again does no harm under one [`IDEMPOTENCY_KEY`], which is a field of the operation: the service keeps
+    /// for a day what it has made under it (a decision).
+    #[must_use]
+    pub const fn keyed(self) -> Self {
+        Self { repeat: Repeat::Keyed, ..self }
+    }
+
     /// Where a field of this name travels.
     pub(crate) fn place(&self, field: &str) -> Place {
         let in_path = crate::values::parts(self.path, b'/')
@@ -101,16 +108,22 @@ impl Spec {
             Place::Path
         } else if self.query.contains(&field) {
             Place::Query
+        } else if self.repeat == Repeat::Keyed && field == IDEMPOTENCY_KEY {
+            Place::Header
         } else {
             Place::Body
         }
     }
 }
 
+/// The header under which a service does once what it is asked to make; see [`Spec::keyed`].
+pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+
 /// Where a field travels.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Place {
     Body,
+    Header,
     Path,
     Query,
 }
@@ -164,6 +177,8 @@ pub enum Source {
 pub enum Repeat {
     /// It does no harm.
     Always,
+    /// It does no harm under one [`IDEMPOTENCY_KEY`]; without one it may do twice what was asked once.
+    Keyed,
     /// It may do twice what was asked once.
     Never,
 }

@@ -3,7 +3,6 @@
 use super::rules::Conflict;
 use super::store::Unavailable;
 use crate::protocol::FieldFault;
-use crate::values::IntentId;
 use axum::http::StatusCode;
 use serde::Serialize;
 
@@ -58,8 +57,8 @@ impl Problem {
     }
 
     /// With the id of what is there already.
-    pub(super) fn existing(mut self, id: &IntentId) -> Self {
-        self.more.existing_id = Some(id.to_string());
+    pub(super) fn existing(mut self, id: &str) -> Self {
+        self.more.existing_id = Some(id.to_owned());
         self
     }
 

@@ -63,6 +63,24 @@ text_value! {
 }
 
 text_value! {
+    /// The merchant's name of one request, under which it is done once however often it is sent (a decision). 1 to 255
+    /// visible ASCII characters.
+    ///
+    /// ```
+    /// use guichet::values::IdempotencyKey;
+    /// assert!(IdempotencyKey::new("order-17").is_ok());
+    /// assert!(IdempotencyKey::new("order 17").is_err());
+    /// ```
+    IdempotencyKey, |text| {
+        if (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            Ok(())
+        } else {
+            Err(Invalid::because("An Idempotency-Key is 1 to 255 visible ASCII characters, unique to what it makes: order-17."))
+        }
+    }, described { "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" }
+}
+
+text_value! {
     /// The merchant's own, unique name of a transaction: what makes a create safe to repeat. 1 to 255 characters.
     MerchantReference, |text| {
         if (1..=255).contains(&text.chars().count()) && !text.chars().any(char::is_control) {

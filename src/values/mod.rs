@@ -25,8 +25,8 @@ pub use contact::{Country, Email, Phone};
 pub(crate) use described::{NOT_BLANK, described, text_schema};
 pub use figure::Figure;
 pub use ids::{
-    CustomerId, EsimOrderId, EsimPackageId, IntentId, MerchantReference, MethodCode, MethodId, PaymentRef, PlanCode,
-    PlanId, PlanKey, SubscriptionId,
+    CustomerId, EsimOrderId, EsimPackageId, IdempotencyKey, IntentId, MerchantReference, MethodCode, MethodId,
+    PaymentRef, PlanCode, PlanId, PlanKey, SubscriptionId,
 };
 pub use moment::Moment;
 pub use money::{Amount, Currency};

@@ -2,8 +2,8 @@
 
 use super::Instrument;
 use crate::operations::{Subscription, setters};
-use crate::protocol::{Fields, Merchant, Operation, Served, Spec};
-use crate::values::{Email, PageLimit, PlanKey, SubscriptionId};
+use crate::protocol::{Fields, IDEMPOTENCY_KEY, Merchant, Operation, Served, Spec};
+use crate::values::{Email, IdempotencyKey, PageLimit, PlanKey, SubscriptionId};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -27,6 +27,10 @@ pub struct CreateSubscription {
     pub payment_method: Instrument,
     /// Free key-value pairs.
     pub metadata: Option<BTreeMap<String, Value>>,
+    /// Under this key one subscription is made, however often this is sent. The native client makes one up for its own
+    /// repeats.
+    #[serde(rename = "Idempotency-Key")]
+    pub idempotency_key: Option<IdempotencyKey>,
 }
 
 impl CreateSubscription {
@@ -46,6 +50,7 @@ impl CreateSubscription {
             lastname: lastname.into(),
             payment_method,
             metadata: None,
+            idempotency_key: None,
         }
     }
 }
@@ -53,12 +58,14 @@ impl CreateSubscription {
 setters! { CreateSubscription {
     /// Free key-value pairs.
     metadata: BTreeMap<String, Value>,
+    /// Made once under this key, for a day: give one of your own to be able to send it again later.
+    idempotency_key: IdempotencyKey,
 } }
 
 impl Operation for CreateSubscription {
     type Role = Merchant;
     type Output = Subscription;
-    const SPEC: Spec = Spec::post("create_subscription", "/v1/subscriptions").assumed();
+    const SPEC: Spec = Spec::post("create_subscription", "/v1/subscriptions").assumed().keyed();
 }
 
 impl Served for CreateSubscription {
@@ -69,6 +76,7 @@ impl Served for CreateSubscription {
         let lastname = fields.required("lastname");
         let payment_method = fields.required("payment_method");
         let metadata = fields.optional("metadata");
+        let idempotency_key = fields.optional(IDEMPOTENCY_KEY);
         Some(Self {
             plan: plan?,
             customer_email: customer_email?,
@@ -76,6 +84,7 @@ impl Served for CreateSubscription {
             lastname: lastname?,
             payment_method: payment_method?,
             metadata: metadata?,
+            idempotency_key: idempotency_key?,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! eSIM packages, and the orders of them that payments fulfil.
 
+use super::once::once;
 use super::{Desk, Done, Handle, Merchant, Outcomes};
 use crate::operations::{CreateEsimOrder, ListEsimPackages, ReadEsimOrder};
 use crate::sandbox::admit::Caller;
@@ -28,13 +29,24 @@ impl Handle<ListEsimPackages> for Desk {
 }
 
 impl Handle<CreateEsimOrder> for Desk {
-    const OUTCOMES: Outcomes = Outcomes::CREATED.or(&["resource_missing", "quantity_out_of_range"]);
+    const OUTCOMES: Outcomes =
+        Outcomes::CREATED_ONCE.or(&["resource_missing", "quantity_out_of_range", "idempotency_key_reused"]);
 
     async fn handle(&self, caller: Caller, operation: CreateEsimOrder) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
-        let order = self.new_esim_order(merchant, &operation)?;
-        self.store.add_esim_order(order.clone()).await?;
-        Ok(Done::created(replies::esim_order(&order, &self.instance_key)))
+        let once = once(merchant, &operation, operation.idempotency_key.as_ref())?;
+        let (id, before) = loop {
+            if let Some(id) = self.made_before(once.as_ref()).await? {
+                break (EsimOrderId::new(id).map_err(|error| Problem::internal(&error))?, true);
+            }
+            let order = self.new_esim_order(merchant, &operation)?;
+            let id = order.id.clone();
+            if self.store.add_esim_order(order, once.clone()).await? {
+                break (id, false);
+            }
+        };
+        let order = self.esim_order_of(merchant, &id).await?;
+        Ok(Done::made(replies::esim_order(&order, &self.instance_key), before))
     }
 }
 

@@ -41,10 +41,10 @@ impl Handle<CreatePaymentIntent> for Desk {
         let existing = existing.ok_or_else(|| Problem::internal(&"a reference was taken and then free"))?;
         if existing.digest == intent.digest {
             let existing = existing.at(merchant.now());
-            return Ok(Done { replayed: true, ..Done::ok(self.reply(&existing)) });
+            return Ok(Done::made(self.reply(&existing), true));
         }
         let message = "This merchant_reference belongs to another payment. Give each payment its own, or send exactly what was sent first.";
-        Err(Problem::new(StatusCode::CONFLICT, "merchant_reference_conflict", message).existing(&existing.id))
+        Err(Problem::new(StatusCode::CONFLICT, "merchant_reference_conflict", message).existing(existing.id.as_str()))
     }
 }
 
@@ -186,7 +186,7 @@ pub(super) fn in_one_order(metadata: BTreeMap<String, Value>) -> BTreeMap<String
 }
 
 /// The same value, its keys sorted whatever order a map keeps.
-fn sorted(value: Value) -> Value {
+pub(super) fn sorted(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(sorted).collect(),
         Value::Object(object) => {

@@ -7,6 +7,7 @@ mod intents;
 mod merchants;
 mod methods;
 mod moves;
+mod once;
 mod plans;
 mod sessions;
 mod subscriptions;

@@ -3,6 +3,7 @@
 use super::billing::Billing;
 use super::intents::in_one_order;
 use super::moves::paying_with;
+use super::once::once;
 use super::{Desk, Done, Handle, Merchant, Outcomes, to_read};
 use crate::operations::{
     CancelSubscription, ChangeSubscriptionPaymentMethod, ConfigureFallback, CreateSubscription, ListSubscriptions,
@@ -13,20 +14,33 @@ use crate::sandbox::admit::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::rules::billing::{Charge, Conflict, Life, Subscription, Terms};
-use crate::sandbox::rules::read_instrument;
+use crate::sandbox::rules::{Once, read_instrument};
 use crate::sandbox::store::Customer;
 use crate::sandbox::tokens;
 use crate::values::{Moment, SubscriptionId};
 use axum::http::StatusCode;
 
 impl Handle<CreateSubscription> for Desk {
-    const OUTCOMES: Outcomes = Outcomes::CREATED.or(&["resource_missing", "plan_inactive", "test_card_required"]);
+    const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
+        "resource_missing",
+        "plan_inactive",
+        "test_card_required",
+        "idempotency_key_reused",
+    ]);
 
     async fn handle(&self, caller: Caller, operation: CreateSubscription) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
-        let id = self.subscribe(merchant, operation).await?;
+        let once = once(merchant, &operation, operation.idempotency_key.as_ref())?;
+        let (id, before) = loop {
+            if let Some(id) = self.made_before(once.as_ref()).await? {
+                break (SubscriptionId::new(id).map_err(|error| Problem::internal(&error))?, true);
+            }
+            if let Some(id) = self.subscribe(merchant, operation.clone(), once.clone()).await? {
+                break (id, false);
+            }
+        };
         let made = self.subscription_of(merchant, &id).await?;
-        Ok(Done::created(replies::subscription(&made, None)))
+        Ok(Done::made(replies::subscription(&made, None), before))
     }
 }
 
@@ -112,13 +126,15 @@ impl Handle<ConfigureFallback> for Desk {
 }
 
 impl Desk {
-    /// Makes a subscription, with the charge that it may begin with, and says its id.
+    /// Makes a subscription, with the charge that it may begin with, and says its id; none where another was made under
+    /// the same key meanwhile.
     pub(super) async fn subscribe(
         &self,
         merchant: &Merchant,
         operation: CreateSubscription,
-    ) -> Result<SubscriptionId, Problem> {
-        let CreateSubscription { plan, customer_email, firstname, lastname, payment_method, metadata } = operation;
+        once: Option<Once>,
+    ) -> Result<Option<SubscriptionId>, Problem> {
+        let CreateSubscription { plan, customer_email, firstname, lastname, payment_method, metadata, .. } = operation;
         let plan = self.store.plan_by_key(&merchant.id, &plan).await?.ok_or_else(|| Problem::missing("plan"))?;
         let mut faults = Vec::new();
         if !plan.active {
@@ -165,8 +181,7 @@ impl Desk {
         let mut billing = Billing::begin(subscription, customer, now);
         billing.turn(first, now)?;
         billing.run(now)?;
-        self.store.save_billed(vec![billing.into_billed()]).await?;
-        Ok(id)
+        Ok(self.store.add_billed(billing.into_billed(), once).await?.then_some(id))
     }
 
     /// A merchant's subscription, as it stands now.

@@ -1,7 +1,7 @@
 //! From a request's bytes to an operation's fields.
 
 use super::Asked;
-use crate::protocol::{Method, Place, Spec};
+use crate::protocol::{IDEMPOTENCY_KEY, Method, Place, Spec};
 use crate::sandbox::problem::Problem;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -22,6 +22,19 @@ pub(super) async fn fields(spec: &Spec, asked: Asked) -> Result<Map<String, Valu
         Method::Get => Map::new(),
         Method::Delete | Method::Post | Method::Put => read_object(&asked.headers, &read_body(asked.body).await?)?,
     };
+    if let Some(name) = fields.keys().find(|name| spec.place(name) != Place::Body) {
+        let message = match spec.place(name) {
+            Place::Header => format!("{name} belongs in a header, and not in the body."),
+            _ => format!("{name} belongs in the address alone, and not in the body."),
+        };
+        return Err(Problem::field(name, "parameter_invalid", message));
+    }
+    if spec.place(IDEMPOTENCY_KEY) == Place::Header
+        && let Some(key) = asked.headers.get(IDEMPOTENCY_KEY)
+    {
+        // What is no text is refused as an empty one is.
+        fields.insert(IDEMPOTENCY_KEY.to_owned(), Value::String(key.to_str().unwrap_or_default().to_owned()));
+    }
     let path = asked.path.map_err(|_| malformed("invalid_utf8", "The path is not UTF-8."))?;
     let path = path.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     // What belongs in the body is not read from the address, where logs would keep it: a one-time code, an amount.
@@ -29,13 +42,8 @@ pub(super) async fn fields(spec: &Spec, asked: Asked) -> Result<Map<String, Valu
         .map(|(name, value)| (name.into_owned(), value.into_owned()))
         .filter(|(name, _)| spec.place(name) == Place::Query);
     for (name, value) in path.chain(query) {
-        // A body that names what the path or the query has named would say two things at once.
         if fields.contains_key(&name) {
-            return Err(Problem::field(
-                &name,
-                "parameter_invalid",
-                format!("{name} is given twice. It belongs in the address alone."),
-            ));
+            return Err(Problem::field(&name, "parameter_invalid", format!("{name} is given twice.")));
         }
         fields.insert(name, Value::String(value));
     }

@@ -43,6 +43,7 @@ pub(super) fn of<O: Served + JsonSchema>() -> Taken {
         match O::SPEC.place(&name) {
             Place::Path => parameters.push(parameter("path", &name, property, true)),
             Place::Query => parameters.push(parameter("query", &name, property, required.contains(&name))),
+            Place::Header => parameters.push(parameter("header", &name, property, required.contains(&name))),
             Place::Body if required.contains(&name) => drop(body.insert(name, property)),
             Place::Body => drop(body.insert(name, or_null(property))),
         }

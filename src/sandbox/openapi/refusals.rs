@@ -123,7 +123,7 @@ fn error(status: u16, codes: &[&str]) -> Value {
         "request_id": request_id(),
         "retryable": { "const": matches!(status, 429 | 503), "description": "Whether the same request can succeed later." },
     });
-    if status == 409 && codes.contains(&"merchant_reference_conflict") {
+    if codes.contains(&"merchant_reference_conflict") || codes.contains(&"idempotency_key_reused") {
         fields["existing_id"] = json!({ "type": "string", "description": "What is there already." });
     }
     let mut required = vec!["type", "code", "request_id", "retryable"];

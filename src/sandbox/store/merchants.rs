@@ -62,6 +62,7 @@ pub(super) async fn reset(connection: &mut SqliteConnection, merchant: &str) -> 
         "DELETE FROM subscriptions WHERE merchant = $1",
         "DELETE FROM subscription_events WHERE merchant = $1",
         "DELETE FROM esim_orders WHERE merchant = $1",
+        "DELETE FROM idempotency_keys WHERE merchant = $1",
         "DELETE FROM customers WHERE merchant = $1",
         "DELETE FROM sessions WHERE merchant = $1",
         "UPDATE merchants SET clock_offset = 0 WHERE id = $1",

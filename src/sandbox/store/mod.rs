@@ -7,6 +7,7 @@ mod customers;
 mod esim;
 mod insert;
 mod intents;
+mod keys;
 mod lists;
 mod merchants;
 mod open;
@@ -16,13 +17,14 @@ mod subscriptions;
 mod writer;
 
 pub(super) use customers::Customer;
+pub(super) use keys::Made;
 pub(super) use lists::After;
 pub(super) use merchants::MerchantRow;
 pub(super) use open::{Claim, Location};
 pub(super) use subscriptions::{Billed, Happening};
 
 use super::rules::billing::{Plan, Subscription};
-use super::rules::{EsimOrder, Fulfilment, Intent, Session};
+use super::rules::{EsimOrder, Fulfilment, Intent, Once, Session};
 use crate::values::{CustomerId, EsimOrderId, IntentId, Moment, PlanId, PlanKey, SubscriptionId};
 use sqlx::SqlitePool;
 use writer::{Write, Writer};
@@ -85,15 +87,27 @@ impl Store {
         self.writer.write(Write::DeactivatePlan { id }).await.map(drop)
     }
 
+    /// Stores a new subscription with the charge that began; `false` where another was made under its key.
+    pub(super) async fn add_billed(&self, billed: Billed, once: Option<Once>) -> Result<bool, Unavailable> {
+        let made = billed.subscription.id.to_string();
+        self.writer.write(Write::SaveBilled(vec![billed]).once(once, made)).await
+    }
+
     /// Stores new subscriptions, or the next states of some, each with the charges that began; `false` when someone else
     /// has stored another of one since this was read, which is left out.
     pub(super) async fn save_billed(&self, billed: Vec<Billed>) -> Result<bool, Unavailable> {
         self.writer.write(Write::SaveBilled(billed)).await
     }
 
-    /// Stores an eSIM order.
-    pub(super) async fn add_esim_order(&self, order: EsimOrder) -> Result<bool, Unavailable> {
-        self.writer.write(Write::AddEsimOrder(Box::new(order))).await
+    /// Stores an eSIM order; `false` where another was made under its key.
+    pub(super) async fn add_esim_order(&self, order: EsimOrder, once: Option<Once>) -> Result<bool, Unavailable> {
+        let made = order.id.to_string();
+        self.writer.write(Write::AddEsimOrder(Box::new(order)).once(once, made)).await
+    }
+
+    /// What was made under the key of a request.
+    pub(super) async fn made(&self, once: &Once) -> Result<Option<Made>, Unavailable> {
+        keys::made(&self.readers, once).await
     }
 
     /// Stores by which payment an eSIM order was fulfilled; `false` when that is known already.

@@ -8,14 +8,16 @@ use super::Unavailable;
 use super::customers::{Customer, CustomerWrites};
 use super::esim;
 use super::intents::{self, IntentWrites};
+use super::keys;
 use super::merchants::{self, MerchantRow};
 use super::plans;
 use super::sessions::{self, SessionWrites};
 use super::subscriptions::{self, Billed};
 use crate::sandbox::rules::billing::Plan;
-use crate::sandbox::rules::{EsimOrder, Fulfilment, Intent, Session};
+use crate::sandbox::rules::{EsimOrder, Fulfilment, Intent, Once, Session};
 use crate::values::{EsimOrderId, Moment, PlanId};
 use sqlx::{SqliteConnection, SqlitePool};
+use std::collections::VecDeque;
 use std::sync::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -30,14 +32,46 @@ pub(super) enum Write {
     AddMerchant(MerchantRow),
     AddPlan(Box<Plan>),
     AddSession(Session),
-    AdvanceClock { merchant: String, seconds: i64 },
-    ChangeKey { merchant: String, key_fingerprint: String },
-    DeactivatePlan { id: PlanId },
-    Fulfil { order: EsimOrderId, fulfilment: Fulfilment },
-    Reset { merchant: String },
-    RevokeSession { fingerprint: String, at: Moment },
+    AdvanceClock {
+        merchant: String,
+        seconds: i64,
+    },
+    ChangeKey {
+        merchant: String,
+        key_fingerprint: String,
+    },
+    DeactivatePlan {
+        id: PlanId,
+    },
+    Fulfil {
+        order: EsimOrderId,
+        fulfilment: Fulfilment,
+    },
+    /// This, where nothing else was made under its key.
+    Once {
+        once: Once,
+        made: String,
+        write: Box<Self>,
+    },
+    Reset {
+        merchant: String,
+    },
+    RevokeSession {
+        fingerprint: String,
+        at: Moment,
+    },
     SaveBilled(Vec<Billed>),
     SaveIntent(Box<Intent>),
+}
+
+impl Write {
+    /// The same, once under the key of a request that has one. What it makes has this id.
+    pub(super) fn once(self, once: Option<Once>, made: String) -> Self {
+        match once {
+            Some(once) => Self::Once { once, made, write: Box::new(self) },
+            None => self,
+        }
+    }
 }
 
 /// A write, and who waits to hear whether it took effect.
@@ -148,8 +182,16 @@ async fn write_all(
     let mut new_charges = Vec::new();
     let mut new_customers = Vec::new();
     let mut forgotten = Vec::new();
-    for (place, write) in group.into_iter().enumerate() {
+    let mut left: VecDeque<(usize, Write)> = group.into_iter().enumerate().collect();
+    while let Some((place, write)) = left.pop_front() {
         match write {
+            // The key is taken in the same transaction: it stands for what is stored, or for nothing.
+            Write::Once { once, made, write } => {
+                effects[place] = keys::take(connection, &once, &made).await?;
+                if effects[place] {
+                    left.push_front((place, *write));
+                }
+            }
             Write::AddIntent(row) => new_intents.push((place, *row)),
             Write::AddSession(session) => new_sessions.push(session),
             Write::SaveBilled(billed) => {

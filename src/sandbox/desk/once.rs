@@ -1,0 +1,53 @@
+//! What is done once under an Idempotency-Key, however often it is asked for.
+
+use super::intents::sorted;
+use super::{Desk, Done, Merchant};
+use crate::protocol::{IDEMPOTENCY_KEY, Operation, assemble};
+use crate::sandbox::problem::Problem;
+use crate::sandbox::rules::Once;
+use crate::sandbox::tokens;
+use crate::values::IdempotencyKey;
+use serde_json::Value;
+
+/// A request of an operation that takes a key, where it was sent with one.
+pub(super) fn once<O: Operation>(
+    merchant: &Merchant,
+    operation: &O,
+    key: Option<&IdempotencyKey>,
+) -> Result<Option<Once>, Problem> {
+    let Some(key) = key else { return Ok(None) };
+    // As it was understood: parsed, defaults applied, keys in one order. Equal requests have equal ones.
+    let body = assemble(operation).map_err(|error| Problem::internal(&error))?.body.unwrap_or_default();
+    let body: Value = serde_json::from_str(&body).map_err(|error| Problem::internal(&error))?;
+    Ok(Some(Once {
+        merchant: merchant.id.clone(),
+        operation: O::SPEC.name,
+        fingerprint: tokens::fingerprint(key.as_str()),
+        digest: tokens::digest(&sorted(body).to_string()),
+        now: merchant.now(),
+    }))
+}
+
+impl Desk {
+    /// The id of what was made under the key of a request.
+    ///
+    /// # Errors
+    /// Where it was made by a request with another body.
+    pub(super) async fn made_before(&self, once: Option<&Once>) -> Result<Option<String>, Problem> {
+        let Some(once) = once else { return Ok(None) };
+        match self.store.made(once).await? {
+            Some(made) if made.digest != once.digest => {
+                let message = "This Idempotency-Key was sent with another body. Give each thing that is made its own, or send exactly what was sent first.";
+                Err(Problem::field(IDEMPOTENCY_KEY, "idempotency_key_reused", message).existing(&made.id))
+            }
+            made => Ok(made.map(|made| made.id)),
+        }
+    }
+}
+
+impl Done {
+    /// Something that was made now, or before under the same key: then this is how it stands.
+    pub(super) fn made(data: String, before: bool) -> Self {
+        if before { Self { replayed: true, ..Self::ok(data) } } else { Self::created(data) }
+    }
+}
