@@ -3,7 +3,7 @@
 //! One row an operation. A name of `every_operation!` without a row fails here.
 
 use guichet::operations::*;
-use guichet::protocol::{Envelope, Fields, Operation, Request, Served, Source, assemble};
+use guichet::protocol::{Envelope, Fields, IDEMPOTENCY_KEY, Operation, Request, Served, Source, assemble};
 use guichet::values::*;
 use serde_json::{Map, Value, json};
 
@@ -256,6 +256,12 @@ fn rows() -> Vec<Row> {
             "/v1/esim/orders",
             Some(json!({ "package_id": "esp_1", "quantity": 5 })),
         ),
+        row(
+            CreateEsimOrder::new(package()).idempotency_key(IdempotencyKey::new("order-17").unwrap()),
+            "POST",
+            "/v1/esim/orders",
+            Some(json!({ "package_id": "esp_1", "quantity": 1 })),
+        ),
         row(ReadEsimOrder::new(EsimOrderId::new("eso_1/2").unwrap()), "GET", "/v1/esim/orders/eso_1%2F2", None),
         row(CancelPaymentIntent::new(intent()), "POST", "/v1/payment-intents/pi_1%2F2/cancel", None),
         row(
@@ -394,6 +400,9 @@ fn fields_of<O: Operation>(request: &Request) -> Map<String, Value> {
         fields.insert(name.into_owned(), Value::String(value.into_owned()));
     }
     let (path, _) = request.target.split_once('?').unwrap_or((&request.target, ""));
+    if let Some(key) = &request.idempotency_key {
+        fields.insert(IDEMPOTENCY_KEY.to_owned(), Value::String(key.clone()));
+    }
     for (template, segment) in O::SPEC.path.split('/').zip(path.split('/')) {
         if let Some(name) = template.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
             let decoded = url::form_urlencoded::parse(format!("x={segment}").as_bytes()).next().unwrap().1.into_owned();
