@@ -143,7 +143,7 @@ impl Door {
             }
             (_, None) => {}
         }
-        let request = Request { method, target, body };
+        let request = Request { method, target, body, idempotency_key: None };
         Ok(client.reply(&SPEC, &request, &ControlToken(Secret::new(token))).await?)
     }
 
