@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot ask has failed")]
 
 #[path = "described.rs"]
-mod described;
+pub mod described;
 
 use guichet::sandbox::Tenant;
 use serde_json::{Value, json};

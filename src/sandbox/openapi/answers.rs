@@ -82,6 +82,10 @@ impl Answers {
                 }
             });
             without_bits(schema);
+            // What a reader puts where a service says nothing is nothing that this one says.
+            for field in schema["properties"].as_object_mut().into_iter().flat_map(|fields| fields.values_mut()) {
+                field.as_object_mut().map(|field| field.remove("default"));
+            }
         }
         (schemas, Value::Object(self.shared))
     }
