@@ -170,6 +170,15 @@ export function leave(address, window, key) {
   });
 }
 
+// What the page's clients are answered, each alike, while its address is as the first answer left it.
+let left;
+let returned;
+export const answered = () => (left === href() ? returned : undefined);
+export const answer = (answer) => {
+  left = href();
+  returned = answer;
+};
+
 /** Tells the page that waits for this return; where there is one it goes on there, and this window closes. */
 export async function come_back(key, answer) {
   try {

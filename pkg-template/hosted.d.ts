@@ -19,7 +19,21 @@ export interface HostedOptions extends Pick<Options, "baseUrl" | "fetch" | "wasm
   intent: string | URL | Payable | ((address: string) => string | Payable);
   /** The origins that a `redirect_url` may lead to. Default: all. */
   redirectOrigins?: readonly string[];
+  /**
+   * Where the service has what its interface does not show, if it is elsewhere: paths after `baseUrl`, in which `{id}`
+   * stands for the intent's identifier. What is sent and answered there is the same.
+   */
+  paths?: Paths;
 }
+
+/** Paths by the name of the operation, as `onCall` tells it. Default: `/v1/payment-intents/{id}` and what follows it. */
+export type Paths = {
+  readonly [operation in
+    | "read_payment_intent"
+    | "attach_payment_method"
+    | "answer_payment_intent"
+    | "cancel_payment_intent"]?: `/${string}{id}${string}`;
+};
 
 export interface Payable {
   id: string;
@@ -48,7 +62,11 @@ export interface HostedCheckout {
   answer(otp: string, how?: PayHow): Promise<PaymentIntent>;
   /** Calls the payment off, while nothing is under way. Rejects with kind `refused` or `settled` where it is too late. */
   cancel(how?: How): Promise<PaymentIntent>;
-  /** Looks until the payment is settled or needs the customer: after a reload, or back from the issuer's page. */
+  /**
+   * Looks until the payment is settled or needs the customer: after a reload, or back from the issuer's page. When
+   * `budgetMs` is over it gives the intent as it was last read; where no look was answered it rejects with why
+   * (`offline`, `timeout`).
+   */
   wait(how?: PayHow): Promise<PaymentIntent>;
   /** Looks once. */
   refresh(how?: How): Promise<PaymentIntent>;
@@ -70,6 +88,8 @@ export type Instrument =
       type: "mobile_money";
       /** With its country prefix: `237670000000` or `+237 670 00 00 00`. */
       phone: string;
+      /** Two-letter ISO code: a mobile number as it is dialled there (`670 00 00 00` in `CM`) is given its prefix. */
+      country_code?: string;
     }
   | {
       type: "card";

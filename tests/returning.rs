@@ -180,7 +180,7 @@ async fn what_a_service_appends_behind_a_second_question_mark_is_read(engine: En
 }
 
 async fn a_return_without_storage_is_unmatched_and_the_checkout_works(engine: Engine) {
-    let forbidden = "Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('no', 'SecurityError'); } });";
+    let forbidden = "Object.defineProperty(window.wrappedJSObject ?? window, 'sessionStorage', { get() { throw new DOMException('no', 'SecurityError'); } });";
     for lost in ["sessionStorage.clear()", forbidden] {
         let page = Page::open(engine, "storage").await;
         if lost == forbidden {
@@ -227,7 +227,7 @@ impl Page {
                      baseUrl: 'https://api.example', checkoutOrigins: ['{silent}', shop].filter(Boolean),
                      merchant: {{
                          intent: async ({{ nonce, id }}, {{ signal }}) => {{
-                             asked++;
+                             window.asked++;
                              signals.push(signal);
                              await hold;
                              return {{ intent: {{ id, payment_ref: 'gch_' + id.slice(3), checkout_url: address }}, return_nonce: nonce }};

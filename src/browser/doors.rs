@@ -53,6 +53,9 @@ extern "C" {
     /// Follows an address, in the window where there is one, and waits for the customer to be back: with `true` where the
     /// return page tells so by this key.
     pub(super) fn leave(address: &str, window: &JsValue, key: &str) -> Promise;
+    /// What this page's clients were answered to `returned`, where its address is still as that left it.
+    pub(super) fn answered() -> JsValue;
+    pub(super) fn answer(answer: &JsValue);
     /// Tells the page that waits for this return, and comes to the answer; where that page heard it this window closes.
     pub(super) fn come_back(key: &str, answer: &JsValue) -> Promise;
     /// `None` for what JSON has no word for.

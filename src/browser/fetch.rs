@@ -75,19 +75,33 @@ pub(super) fn send<C: Credential>(
     credential: &C,
     how: How,
 ) -> Result<Work, Stop> {
-    send_request(wire, ready.spec, &ready.request, credential.bearer(), how)
+    send_request(wire, ready.spec, &ready.request.target, &ready.request, credential.bearer(), how)
+}
+
+/// The same, where the service may have it elsewhere.
+#[cfg(feature = "hosted")]
+pub(super) fn send_to<C: Credential>(
+    wire: &'static Wire,
+    ready: &Ready<C>,
+    target: Option<&str>,
+    credential: &C,
+    how: How,
+) -> Result<Work, Stop> {
+    let request = &ready.request;
+    send_request(wire, ready.spec, target.unwrap_or(&request.target), request, credential.bearer(), how)
 }
 
 fn send_request(
     wire: &'static Wire,
     spec: &'static Spec,
+    target: &str,
     request: &Request,
     bearer: Option<&str>,
     how: How,
 ) -> Result<Work, Stop> {
     refuse_secret_key(bearer.unwrap_or_default())?;
     let init = doors::to_service(spec.method.as_str(), bearer, request.body.as_deref());
-    let url = wire.base.with(&request.target);
+    let url = wire.base.with(target);
     Ok(Box::new(Sending::new(wire, spec, url, init, bearer.map(String::from), how)))
 }
 

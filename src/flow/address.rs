@@ -41,6 +41,27 @@ pub fn redirect_address(text: &str, allowed: &[String], said: &[(&str, &str)]) -
     Ok(join(before, &query, fragment))
 }
 
+/// The path of an operation that a service has elsewhere: `{id}` stands for the intent's identifier.
+///
+/// # Errors
+/// [`Invalid`] says what such a path looks like.
+pub fn path_of(template: &str, id: &str) -> Result<String, Invalid> {
+    let invalid =
+        || Invalid::because("A path begins with one /, and holds {id} once, and no query: /v2/payments/{id}.");
+    let (before, after) = template.split_once("{id}").ok_or_else(invalid)?;
+    let is_plain =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-._~:@!$&'()*+,;=%".contains(&byte));
+    let is_whole =
+        template.starts_with('/') && !template.split('/').skip(1).any(|part| matches!(part, "" | "." | ".."));
+    if !is_whole || !is_plain(before) || !is_plain(after) {
+        return Err(invalid());
+    }
+    let mut path = String::from(before);
+    percent_encode(&mut path, id);
+    path.push_str(after);
+    Ok(path)
+}
+
 fn within(text: &str, allowed: &[String], option: &str) -> Result<Address, Invalid> {
     let address = Address::new(text)?;
     if allowed.iter().any(|origin| origin == address.origin()) {
@@ -211,6 +232,31 @@ mod tests {
         }
         let Err(refused) = checkout_address("https://evil.example/x", &allowed) else { panic!("followed") };
         assert!(refused.reason().contains("https://evil.example,"), "{refused}");
+    }
+
+    #[test]
+    fn an_operation_is_found_where_its_service_has_it() {
+        assert_eq!(path_of("/v2/payments/{id}", "pi_1").unwrap(), "/v2/payments/pi_1");
+        assert_eq!(path_of("/pay/{id}:charge", "a/b c").unwrap(), "/pay/a%2Fb%20c:charge");
+        for other in [
+            "",
+            "/v2/payments",
+            "{id}",
+            "v2/{id}",
+            "//evil.example/{id}",
+            "/v2/{id}/{id}",
+            "/v2/{ref}",
+            "/v2/{id}?a=b",
+            "/v2/{id}#a",
+            "/v2/../{id}",
+            "/v2/./{id}",
+            "/v2//{id}",
+            "/v2\\{id}",
+            "https://evil.example/{id}",
+            "/v2/{id} ",
+        ] {
+            assert!(path_of(other, "pi_1").is_err(), "{other}");
+        }
     }
 
     #[test]

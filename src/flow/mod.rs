@@ -15,7 +15,7 @@ mod returns;
 mod session;
 mod waiting;
 
-pub use address::{Opened, carries_a_secret_key, checkout_address, open, redirect_address};
+pub use address::{Opened, carries_a_secret_key, checkout_address, open, path_of, redirect_address};
 pub use base::Base;
 pub use paying::{AfterLost, Standing, after_lost, tidy_phone};
 pub use quotes::{Price, Unpriced, by_what_the_customer_pays, card_types, price};

@@ -37,16 +37,39 @@ pub fn after_lost(before: &Standing, now: &Standing) -> AfterLost {
     }
 }
 
-/// A phone as people write it, as the service takes it: `+237 670 00 00 00` is `237670000000`. A character that has no
-/// place in a phone number stays, so that the number is refused and not guessed.
+/// A phone as people write it, as the service takes it: `+237 670 00 00 00` is `237670000000`, and so is `670 00 00 00` in
+/// Cameroon. Nothing is guessed: only a number that has the shape of the country's mobile numbers, as it is dialled there,
+/// is given its prefix, and a character that has no place in a phone number stays, so that the number is refused.
 #[must_use]
-pub fn tidy_phone(text: &str) -> String {
+pub fn tidy_phone(text: &str, country: Option<&str>) -> String {
     let tidy: String = text.chars().filter(|c| !c.is_whitespace() && !"()-./".contains(*c)).collect();
-    match tidy.strip_prefix('+').or_else(|| tidy.strip_prefix("00")) {
-        Some(digits) => digits.to_owned(),
-        None => tidy,
+    if let Some(digits) = tidy.strip_prefix('+').or_else(|| tidy.strip_prefix("00")) {
+        return digits.to_owned();
     }
+    let Some((_, prefix, length, begins)) = MOBILES.iter().find(|(known, ..)| Some(*known) == country) else {
+        return tidy;
+    };
+    let is_dialled = |number: &&str| number.len() == *length && number.starts_with(|first| begins.contains(first));
+    let number = Some(&*tidy).filter(is_dialled).or(tidy.strip_prefix('0').filter(is_dialled));
+    number.map_or(tidy.clone(), |number| String::from(*prefix) + number)
 }
+
+/// The mobile numbers of a country, as they are dialled there: the prefix that is left out, how many digits they have
+/// without a 0 that stands for it, and what they begin with.
+const MOBILES: [(&str, &str, usize, &str); 12] = [
+    ("BF", "226", 8, "0567"),
+    ("BJ", "229", 10, "0"),
+    ("CG", "242", 9, "0"),
+    ("CI", "225", 10, "0"),
+    ("CM", "237", 9, "6"),
+    ("GH", "233", 9, "25"),
+    ("KE", "254", 9, "17"),
+    ("RW", "250", 9, "7"),
+    ("SN", "221", 9, "7"),
+    ("TD", "235", 8, "69"),
+    ("TG", "228", 8, "79"),
+    ("UG", "256", 9, "7"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -92,8 +115,34 @@ mod tests {
             "(+237) 670.000.000",
             "+237\u{a0}670\u{a0}000\u{a0}000",
         ] {
-            assert_eq!(tidy_phone(written), "237670000000", "{written}");
+            assert_eq!(tidy_phone(written, None), "237670000000", "{written}");
+            assert_eq!(tidy_phone(written, Some("CM")), "237670000000", "{written}");
         }
-        assert_eq!(tidy_phone("23767000000O"), "23767000000O");
+        assert_eq!(tidy_phone("23767000000O", None), "23767000000O");
+    }
+
+    #[test]
+    fn a_number_as_it_is_dialled_at_home_gets_its_countrys_prefix_and_no_other_does() {
+        for (country, dialled, whole) in [
+            ("CM", "6 70 00 00 00", "237670000000"),
+            ("SN", "77 000 00 00", "221770000000"),
+            ("CI", "07 00 00 00 00", "2250700000000"),
+            ("GH", "024 000 0000", "233240000000"),
+            ("KE", "0712 000 000", "254712000000"),
+            ("KE", "712 000 000", "254712000000"),
+        ] {
+            assert_eq!(tidy_phone(dialled, Some(country)), whole);
+        }
+        for (country, other) in [
+            (None, "670000000"),
+            (Some("FR"), "670000000"),
+            (Some("CM"), "770000000"),
+            (Some("CM"), "67000000"),
+            (Some("CM"), "67000000O0"),
+            (Some("CM"), "233240000000"),
+        ] {
+            assert_eq!(tidy_phone(other, country), other, "{country:?}");
+        }
+        assert_eq!(tidy_phone("+233 24 000 0000", Some("CM")), "233240000000");
     }
 }

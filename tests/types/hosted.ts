@@ -1,6 +1,6 @@
 // Everything that `guichet/hosted` exports, used as the payment company's own page would.
 import { GuichetError, openHostedCheckout } from "guichet/hosted";
-import type { FieldError, HostedCheckout, HostedOptions, Instrument, Kind, Payable, PayHow } from "guichet/hosted";
+import type { FieldError, HostedCheckout, HostedOptions, Instrument, Kind, Paths, Payable, PayHow } from "guichet/hosted";
 import * as entry from "guichet/hosted";
 import type { PaymentIntent, Quote } from "guichet";
 import * as shop from "guichet";
@@ -12,10 +12,16 @@ holds<Equal<typeof GuichetError, typeof shop.GuichetError>>();
 holds<Equal<Kind, shop.Kind>>();
 holds<Equal<FieldError, shop.FieldError>>();
 
+export const elsewhere: Paths = { cancel_payment_intent: "/v2/payments/{id}/void" };
 const payable: Payable = { id: "pi_1", client_secret: "pi_1_secret_1" };
 export const openings: HostedOptions[] = [
   { baseUrl: "", intent: location.href },
   { baseUrl: new URL("https://api.example.com"), intent: payable, redirectOrigins: ["https://shop.example.com"] },
+  { baseUrl: "", intent: payable, paths: { read_payment_intent: "/v2/payments/{id}", attach_payment_method: "/pay/{id}" } },
+  // @ts-expect-error: a path says where the identifier stands
+  { baseUrl: "", intent: payable, paths: { read_payment_intent: "/v2/payments" } },
+  // @ts-expect-error: no such operation is sent from here
+  { baseUrl: "", intent: payable, paths: { create_payment_intent: "/v2/{id}" } },
   { baseUrl: "", intent: (address) => new URL(address).searchParams.get("i") ?? payable, onCall: () => {}, fetch },
 ];
 
@@ -25,7 +31,7 @@ export async function checkout(options: HostedOptions, signal: AbortSignal): Pro
   // @ts-expect-error: a way of paying says its type
   await page.pay({ phone: "237670000000" });
   const how: PayHow = { onStatus: (now) => holds<Equal<typeof now, PaymentIntent>>(), signal, budgetMs: 60_000 };
-  let intent: PaymentIntent = await page.pay({ type: "mobile_money", phone: "237670000000" }, how);
+  let intent: PaymentIntent = await page.pay({ type: "mobile_money", phone: "670000000", country_code: "CM" }, how);
   if (quotes.some((quote) => quote.payment_method === "card")) {
     const card: Instrument = {
       type: "card",

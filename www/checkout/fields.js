@@ -8,7 +8,7 @@ const digits = (text) => text.replace(/[\s().+-]/g, "");
 
 // For each field: does what was typed look like one?
 const looksRight = {
-  phone: (text) => /^\d{8,15}$/.test(phoneDigits(text)),
+  phone: (text) => /^\d{8,15}$/.test(digits(text)),
   number: (text) => /^\d{12,19}$/.test(digits(text)),
   exp_month: (text) => /^(0?[1-9]|1[0-2])$/.test(text.trim()),
   exp_year: (text) => /^(\d{2}|\d{4})$/.test(text.trim()),
@@ -29,7 +29,8 @@ export function readMethod(type, sentences) {
   const group = document.querySelector(`[data-for="${type}"]`);
   const typed = read(inputs.filter((input) => group.contains(input)), sentences);
   if (!typed) return null;
-  if (type === "mobile_money") return { type, phone: phoneDigits(typed.phone) };
+  // The service asks fees for Cameroon where nobody says otherwise; the same goes for a number without its prefix.
+  if (type === "mobile_money") return { type, phone: typed.phone, country_code: "CM" };
   const year = Number(typed.exp_year);
   return {
     type,
@@ -95,12 +96,6 @@ function read(asked, sentences) {
     return null;
   }
   return Object.fromEntries(asked.map(({ dataset, value }) => [dataset.param, value.trim()]));
-}
-
-// In Cameroon people give nine digits, the first a 6; the service wants the country code.
-function phoneDigits(text) {
-  const typed = digits(text).replace(/^00/, "");
-  return /^6\d{8}$/.test(typed) ? `237${typed}` : typed;
 }
 
 function inFours(text) {

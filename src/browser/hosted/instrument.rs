@@ -5,17 +5,19 @@ use crate::browser::inputs::Inputs;
 use crate::browser::read::{at, text};
 use crate::flow::tidy_phone;
 use crate::operations::{Card, Instrument};
-use crate::values::{Invalid, Phone};
+use crate::values::{Country, Invalid, Phone};
 use wasm_bindgen::JsValue;
 
-/// `{type: "mobile_money", phone}` or `{type: "card", card: {number, exp_month, exp_year, cvc}}`
+/// `{type: "mobile_money", phone, country_code?}` or `{type: "card", card: {number, exp_month, exp_year, cvc}}`
 pub(super) fn read(given: &JsValue) -> Result<Instrument, Stop> {
     match text(given, "type").as_deref() {
         Some("mobile_money") => {
             let mut inputs = Inputs::of(given);
-            match inputs.required("phone", |text| Phone::new(tidy_phone(text))) {
-                Some(phone) => Ok(Instrument::MobileMoney { phone }),
-                None => Err(inputs.refused()),
+            let country = inputs.optional("country_code", |text| Country::new(text));
+            let country = country.as_ref().map(Country::as_str);
+            match inputs.required("phone", |text| Phone::new(tidy_phone(text, country))) {
+                Some(phone) if !inputs.is_refused() => Ok(Instrument::MobileMoney { phone }),
+                _ => Err(inputs.refused()),
             }
         }
         Some("card") => {

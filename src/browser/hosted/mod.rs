@@ -8,18 +8,25 @@ use self::paying::{Asked, Following, Look, Moving};
 use super::call::{How, duration};
 use super::doors;
 use super::error::{Stop, not_followed, refuse_secret_key_in};
-use super::fetch::{Ready, Wire, data, send, unreadable};
+use super::fetch::{Ready, Wire, data, send, send_to, unreadable};
 use super::options;
 use super::quotes::{Asks, quotes};
 use super::read::{Sort, at, is, merged, text};
 use super::task::{Task, Waiting, Work, flights, joined};
-use crate::flow::{Ms, Standing, redirect_address};
-use crate::operations::{AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent};
-use crate::protocol::NoCredential;
+use crate::flow::{Ms, Standing, path_of, redirect_address};
+use crate::operations::{AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ReadPaymentIntent};
+use crate::protocol::{NoCredential, Operation};
 use crate::values::{Address, ClientSecret, IntentId, IntentStatus};
 use std::cell::{Cell, RefCell};
 use wasm_bindgen::prelude::*;
 
+/// The operations that the document does not show, and that a service may have elsewhere.
+const MOVABLE: [&str; 4] = [
+    ReadPaymentIntent::SPEC.name,
+    AttachPaymentMethod::SPEC.name,
+    AnswerPaymentIntent::SPEC.name,
+    CancelPaymentIntent::SPEC.name,
+];
 /// How long a payment is followed where the caller does not say.
 const BUDGET: Ms = 600_000.0;
 
@@ -35,6 +42,8 @@ struct Open {
     /// Whether a move was sent and nobody knows yet what came of it.
     is_stale: Cell<bool>,
     redirect_origins: Vec<String>,
+    /// Where the service has an operation elsewhere, by its name.
+    paths: JsValue,
     /// What is under way and is joined by who asks again.
     flights: JsValue,
 }
@@ -46,10 +55,17 @@ impl HostedPage {
     pub fn new(given: &JsValue) -> Result<HostedPage, JsValue> {
         let (id, secret) = intent_address::read(&at(given, "intent"))?;
         let (wire, redirect_origins) = (options::wire(given)?, options::origins(given, "redirectOrigins")?);
+        let paths = at(given, "paths");
+        for name in MOVABLE {
+            if !is(&paths, name, Sort::Nothing) {
+                let path = text(&paths, name).unwrap_or_default();
+                path_of(&path, "").map_err(|invalid| Stop::field("paths", invalid.reason()))?;
+            }
+        }
         let intent = RefCell::new(JsValue::UNDEFINED);
         let is_stale = Cell::new(false);
         let flights = flights();
-        Ok(Self(Box::leak(Box::new(Open { wire, id, secret, intent, is_stale, redirect_origins, flights }))))
+        Ok(Self(Box::leak(Box::new(Open { wire, id, secret, intent, is_stale, redirect_origins, paths, flights }))))
     }
 
     /// One call by its name, with its first argument and how it is to go.
@@ -95,6 +111,12 @@ impl HostedPage {
 }
 
 impl Open {
+    /// Sends with the intent's own secret, to where this service has the operation.
+    fn send(&self, ready: &Ready<ClientSecret>, how: How) -> Result<Work, Stop> {
+        let path = text(&self.paths, ready.name()).and_then(|path| path_of(&path, self.id.as_str()).ok());
+        send_to(self.wire, ready, path.as_deref(), &self.secret, how)
+    }
+
     /// `pay`, `answer`, `cancel`: what moves the intent. A second one joins the first.
     fn moved(&'static self, name: &str, first: &JsValue, how: &JsValue, asked: How) -> Result<Work, Stop> {
         let budget = duration(how, "budgetMs", BUDGET)?;

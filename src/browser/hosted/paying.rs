@@ -4,7 +4,7 @@ use super::Open;
 use crate::browser::call::How;
 use crate::browser::doors::{self, now};
 use crate::browser::error::Stop;
-use crate::browser::fetch::{Ready, send};
+use crate::browser::fetch::Ready;
 use crate::browser::read::at;
 use crate::browser::task::{Answer, Flow, Next, Work};
 use crate::flow::{AfterLost, Ms, Standing, after_lost, pause, pause_within};
@@ -32,6 +32,9 @@ pub(super) struct Following {
     until: Ms,
     looks: u32,
     told: Option<Standing>,
+    /// Whether the intent was read since this began; and why it was not, the last time.
+    is_seen: bool,
+    problem: Option<Stop>,
     state: State,
 }
 
@@ -50,7 +53,8 @@ impl Following {
             Asked::Move(work) => (Some(work), State::Moved),
         };
         let on_status = at(given, "onStatus");
-        Self { open, first, on_status, how, until: now() + budget, looks: 1, told: None, state }
+        let until = now() + budget;
+        Self { open, first, on_status, how, until, looks: 1, told: None, is_seen: false, problem: None, state }
     }
 }
 
@@ -63,9 +67,14 @@ impl Flow for Following {
         match (self.state, came) {
             (State::Moved, came) => {
                 came?;
+                self.is_seen = true;
             }
             (State::Looked, Err(stop)) if stop.is_one_of("session not_found unsupported") => return Err(stop),
-            (State::Looked, _) => self.looks += 1,
+            (State::Looked, came) => {
+                self.looks += 1;
+                self.is_seen |= is_known;
+                self.problem = came.err();
+            }
             (State::Paused, _) => {
                 self.state = State::Looked;
                 return Ok(Next::Call(Box::new(Look::new(self.open, self.how.again()))));
@@ -83,7 +92,11 @@ impl Flow for Following {
                 self.state = State::Paused;
                 Ok(Next::Wait(doors::pause(pause, true)))
             }
-            _ => Ok(Next::Done(intent)),
+            // What was read before this call is no answer to it.
+            _ => match self.problem.take() {
+                Some(stop) if !self.is_seen => Err(stop),
+                _ => Ok(Next::Done(intent)),
+            },
         }
     }
 }
@@ -107,7 +120,7 @@ impl Flow for Look {
         let Some(name) = self.asked else {
             let ready = Ready::new(&ReadPaymentIntent::new(open.id.clone()))?;
             self.asked = Some(ready.name());
-            return send(open.wire, &ready, &open.secret, self.how).map(Next::Call);
+            return open.send(&ready, self.how).map(Next::Call);
         };
         open.keep(&came?, name)?;
         Ok(Next::Done(JsValue::UNDEFINED))
@@ -144,7 +157,7 @@ impl Moving {
         self.sendings += 1;
         self.open.is_stale.set(true);
         self.doing = Doing::Sent;
-        send(self.open.wire, &self.ready, &self.open.secret, self.how.again()).map(Next::Call)
+        self.open.send(&self.ready, self.how.again()).map(Next::Call)
     }
 
     fn look(&mut self, stop: Stop, how: How, looks: u32) -> Result<Next, Stop> {
@@ -157,12 +170,12 @@ impl Moving {
         let now = self.open.standing();
         let was_refused = !stop.may_have_been_done();
         match after_lost(&self.before, &now) {
-            _ if was_refused && now.status.is_final() => Err(Stop::of(
-                Kind::Settled,
-                "This payment has come to its end already.",
-                self.ready.name(),
-                &stop.at("reply"),
-            )),
+            _ if was_refused && now.status.is_final() => {
+                let message = String::from("This payment has come to its end already: ")
+                    + now.status.as_str()
+                    + ". Show the intent as it is, and leave.";
+                Err(Stop::of(Kind::Settled, &message, self.ready.name(), &stop.at("reply")))
+            }
             AfterLost::Follow if !was_refused => Ok(Next::Done(JsValue::UNDEFINED)),
             // What was answered, however badly, or only late, may still be under way: it is not sent again.
             AfterLost::SendAgain if stop.is_one_of("offline") && self.sendings < SENDINGS => self.send(),

@@ -11,7 +11,6 @@ use crate::browser::task::{Answer, Flow, Next, Waiting, Work, forget, joined};
 use crate::flow::{Match, Purchase, arrival, checkout_address, judge};
 use crate::protocol::Kind;
 use crate::values::IntentStatus;
-use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
 
 /// `checkout({order}, {mode})`; a double click joins the same flight. With the mode `popup` there is a window, where the
@@ -114,20 +113,13 @@ impl Leaving {
     }
 }
 
-thread_local! {
-    /// The return that this page was loaded with: the address it left in the address bar, and the answer.
-    static RETURNED: RefCell<(Option<String>, JsValue)> = const { RefCell::new((None, JsValue::NULL)) };
-}
-
 /// `returned()`: who has come back, or `null`; the same answer when asked again.
 pub(super) fn returned() -> JsValue {
-    let address = doors::href();
-    let known = RETURNED.with_borrow(|(clean, answer)| (*clean == address).then(|| answer.clone()));
-    let arrival = match (known, address.as_deref().and_then(arrival)) {
-        (Some(answer), _) => return answer,
-        (None, None) => return JsValue::NULL,
-        (None, Some(arrival)) => arrival,
-    };
+    let known = doors::answered();
+    if is(&known, "", Sort::Object) {
+        return known;
+    }
+    let Some(arrival) = doors::href().as_deref().and_then(arrival) else { return JsValue::NULL };
     let key = arrival.nonce.as_deref().map(key);
     let kept = key.as_deref().map(doors::kept).unwrap_or_default();
     let known = is(&kept, "", Sort::Object).then(|| (purchase(&kept), is(&kept, "taken", Sort::True)));
@@ -138,7 +130,7 @@ pub(super) fn returned() -> JsValue {
     }
     let _ = doors::rewrite(&doors::state(), &arrival.clean);
     let answer = make("match reference", [matched.as_str().into(), reference]);
-    RETURNED.set((doors::href(), answer.clone()));
+    doors::answer(&answer);
     match key {
         // Another page may wait for it: one that opened this window, or whose customer came back in a new tab.
         Some(key) if matched == Match::Unmatched || is(&kept, "popup", Sort::True) => doors::come_back(&key, &answer),
