@@ -6,6 +6,8 @@ mod http;
 
 #[path = "command/operations.rs"]
 mod operations;
+#[path = "command/probe.rs"]
+mod probe;
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};

@@ -82,10 +82,8 @@ impl Client {
         request: &Request,
         credential: &(dyn Credential + Sync),
     ) -> Result<Answer, Error> {
-        let Inner { base, gateway, patience, fetch, .. } = &*self.0;
-        // The document shows creation, and creation alone, at a gateway address of its own.
-        let address = if spec.name == CreatePaymentIntent::SPEC.name { gateway } else { base };
-        fetch.call(spec, address, request, credential.bearer(), *patience).await
+        let Inner { patience, fetch, .. } = &*self.0;
+        fetch.call(spec, self.address(request), request, credential.bearer(), *patience).await
     }
 
     /// The bytes of the service's reply to a request, for who shows them as they are.
@@ -97,6 +95,20 @@ impl Client {
         credential: &(dyn Credential + Sync),
     ) -> Result<Vec<u8>, Error> {
         Ok(self.fetch(spec, request, credential).await?.body)
+    }
+
+    /// The plain HTTP client that it asks by.
+    #[cfg(feature = "cli")]
+    pub(crate) fn http(&self) -> &reqwest::Client {
+        self.0.fetch.http()
+    }
+
+    /// Where a request is sent, without `/v1`. The document shows creation, and creation alone, at a gateway address of its
+    /// own.
+    pub(crate) fn address(&self, request: &Request) -> &str {
+        let creation = CreatePaymentIntent::SPEC;
+        let is_creation = request.method == creation.method && request.target == creation.path;
+        if is_creation { &self.0.gateway } else { &self.0.base }
     }
 
     pub(crate) fn key(&self) -> &SecretKey {

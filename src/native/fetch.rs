@@ -50,6 +50,12 @@ impl Fetch {
         Ok(Self { http })
     }
 
+    /// The client of one request, with neither further attempts nor a credential.
+    #[cfg(feature = "cli")]
+    pub fn http(&self) -> &reqwest::Client {
+        &self.http
+    }
+
     /// Sends a request until it is answered or the patience ends.
     #[expect(
         clippy::disallowed_methods,

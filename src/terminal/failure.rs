@@ -17,6 +17,7 @@ pub(super) const USAGE: u8 = 2;
 pub(super) const NOT_REACHED: u8 = 3;
 pub(super) const UNCERTAIN: u8 = 4;
 pub(super) const UNREADABLE: u8 = 5;
+pub(super) const NOT_ALL_HOLDS: u8 = 6;
 
 impl Failure {
     /// What was given is no command.

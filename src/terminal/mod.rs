@@ -12,11 +12,13 @@
 //! | 3 | the service was not reached, or did not answer in time |
 //! | 4 | uncertain: it may have been done. Read what is there before it is sent again |
 //! | 5 | the service's reply cannot be read |
+//! | 6 | `probe`: not everything holds there |
 
 mod connection;
 mod door;
 mod failure;
 mod operations;
+mod probe;
 mod serve;
 mod show;
 
@@ -40,7 +42,8 @@ The secret key comes from GUICHET_SECRET_KEY or --key-file, the address of the s
 (default: the sandbox of this machine). A session token comes from GUICHET_SESSION_TOKEN or the standard input.
 
 Exit codes: 0 done; 1 refused by the service, or not possible here; 2 not a command, nothing was sent; 3 the service was not
-reached in time; 4 uncertain: it may have been done, read what is there first; 5 the reply cannot be read.
+reached in time; 4 uncertain: it may have been done, read what is there first; 5 the reply cannot be read; 6 probe: not
+everything holds there.
 
 GUICHET_LOG=debug says more on stderr.";
 
@@ -55,6 +58,8 @@ enum Verb {
     Clock(door::ClockArgs),
     /// Make the next calls of a sandbox go wrong.
     Faults(door::FaultsArgs),
+    /// Ask a service's test environment which of the decisions of this project hold there.
+    Probe(probe::ProbeArgs),
     /// Print the completions of a shell: `guichet completions bash > ~/.local/share/bash-completion/completions/guichet`.
     Completions {
         /// The shell.
@@ -86,6 +91,7 @@ async fn obey(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Failu
         Verb::Demo(args) => Ok(serve::demo(args).await?),
         Verb::Clock(args) => door::clock(args).await,
         Verb::Faults(args) => door::faults(args).await,
+        Verb::Probe(args) => probe::probe(args).await,
         Verb::Completions { shell } => {
             clap_complete::generate(shell, &mut command(), "guichet", &mut std::io::stdout());
             Ok(())

@@ -276,22 +276,22 @@ fn every_operation_says_what_it_does_and_every_argument_too() {
 }
 
 /// A sandbox of a test's own, and its keys.
-struct House {
+pub struct House {
     _sandbox: Running,
     base_url: String,
-    key: String,
+    pub key: String,
     control_url: String,
     control_token: String,
 }
 
-struct Ended {
-    code: i32,
-    stdout: String,
-    stderr: String,
+pub struct Ended {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
 }
 
 impl House {
-    fn open() -> Self {
+    pub fn open() -> Self {
         let arguments = ["sandbox", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:", "--json"];
         let mut sandbox = Running::start(&arguments);
         let ready = sandbox.line();
@@ -305,11 +305,11 @@ impl House {
         }
     }
 
-    fn run(&self, arguments: &[&str]) -> Ended {
+    pub fn run(&self, arguments: &[&str]) -> Ended {
         self.run_with(arguments, &[], "")
     }
 
-    fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Ended {
+    pub fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Ended {
         let mut command = guichet(arguments);
         command.env("GUICHET_BASE_URL", &self.base_url).env("GUICHET_SECRET_KEY", &self.key);
         command.envs(environment.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,0 +1,74 @@
+//! `guichet probe`: what holds at a service is told row by row, and nothing is made with a live key.
+
+use super::guichet;
+use super::operations::House;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+#[test]
+fn everything_holds_at_the_sandbox() {
+    let house = House::open();
+    let probed = house.run(&["probe", "--yes", "--json"]);
+    let told: Value = serde_json::from_str(&probed.stdout).expect("one line of JSON");
+    let rows = told["rows"].as_array().expect("rows");
+    let not: Vec<&Value> = rows.iter().filter(|row| row["holds"] != true).collect();
+    assert_eq!((probed.code, not), (0, Vec::new()), "{}", probed.stderr);
+    assert!(rows.len() > 80, "{}", rows.len());
+    // Every operation that the document does not show has a row of its own.
+    for name in assumed() {
+        let named = |row: &&Value| row["what"].as_str().is_some_and(|what| what.starts_with(name));
+        assert!(rows.iter().any(|row| named(&row)), "{name} is not probed");
+    }
+    assert!(probed.stderr.contains("It makes"), "it is said what will be made: {}", probed.stderr);
+    let shown = house.run(&["probe", "--yes"]);
+    assert!(shown.stdout.contains("HOLDS") && !shown.stdout.contains(" no "), "{}", shown.stdout);
+    assert!(!format!("{}{}", shown.stdout, shown.stderr).contains(&house.key), "no key is printed");
+}
+
+#[test]
+fn what_does_not_hold_at_another_service_is_told_and_ends_with_6() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let base_url = format!("http://{}", listener.local_addr().expect("an address"));
+    // A service that likes everything, and says nothing of it.
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = stream;
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>");
+        }
+    });
+    let mut command = guichet(&["probe", "--yes", "--json", "--base-url", &base_url]);
+    let output = command.env("GUICHET_SECRET_KEY", "sk_test_1").output().expect("it runs");
+    assert_eq!(output.status.code(), Some(6));
+    let told: Value = serde_json::from_slice(&output.stdout).expect("one line of JSON");
+    let rows = told["rows"].as_array().expect("rows");
+    let nobody = &rows[0];
+    assert_eq!((nobody["holds"].as_bool(), nobody["seen"].as_str()), (Some(false), Some("200")));
+    assert!(rows.iter().filter(|row| row["holds"] == true).count() <= 5, "{rows:?}");
+}
+
+#[test]
+fn nothing_is_probed_with_a_live_key_or_unasked_or_where_nobody_answers() {
+    let house = House::open();
+    let live = house.run_with(&["probe", "--yes"], &[("GUICHET_SECRET_KEY", "sk_live_hidden")], "");
+    assert_eq!(live.code, 2);
+    assert!(live.stderr.contains("test key") && !live.stderr.contains("hidden"), "{}", live.stderr);
+    let unasked = house.run(&["probe"]);
+    assert_eq!((unasked.code, unasked.stdout.as_str()), (2, ""));
+    assert!(unasked.stderr.contains("It makes") && unasked.stderr.contains("--yes"), "{}", unasked.stderr);
+    let nobody = house.run(&["probe", "--yes", "--base-url", "http://127.0.0.1:1"]);
+    assert_eq!((nobody.code, nobody.stdout.as_str()), (3, ""));
+}
+
+fn assumed() -> Vec<&'static str> {
+    use guichet::operations::*;
+    use guichet::protocol::{Operation, Source};
+    macro_rules! all {
+        ($($operation:ident)*) => {
+            [$(<$operation as Operation>::SPEC),*]
+        };
+    }
+    let all = guichet::every_operation!(all);
+    all.iter().filter(|spec| spec.source == Source::Decision).map(|spec| spec.name).collect()
+}
