@@ -53,6 +53,35 @@ pub struct CustomerSession {
 
 /// Lets in who brings a session token that the service takes. Cheap to clone; one is enough for a server.
 ///
+/// A customer pauses *their own* subscription in the merchant's application, and the merchant's server does it with its key:
+/// ```
+/// use axum::{Router, extract::{FromRef, Path, State}, routing::post};
+/// use guichet::native::{CustomerSession, Refused, SessionGuard};
+/// use guichet::operations::PauseSubscription;
+/// use guichet::values::SubscriptionId;
+///
+/// #[derive(Clone)]
+/// struct App { client: guichet::Client, guard: SessionGuard }
+///
+/// impl FromRef<App> for SessionGuard {
+///     fn from_ref(app: &App) -> Self { app.guard.clone() }
+/// }
+///
+/// async fn pause(State(app): State<App>, customer: CustomerSession, Path(id): Path<String>) -> Result<String, Refused> {
+///     let id = SubscriptionId::new(id).map_err(|_| Refused::new(404, "resource_missing", "There is no such subscription."))?;
+///     let subscription = app.client.read_subscription(&id).await?;
+///     if subscription.customer_email.as_deref() != Some(customer.customer_email.as_str()) {
+///         return Err(Refused::new(404, "resource_missing", "There is no such subscription."));
+///     }
+///     Ok(app.client.pause_subscription(PauseSubscription::new(id)).await?.status.to_string())
+/// }
+///
+/// fn api(client: guichet::Client) -> Router {
+///     let guard = SessionGuard::new(client.clone());
+///     Router::new().route("/subscriptions/{id}/pause", post(pause)).with_state(App { client, guard })
+/// }
+/// ```
+///
 /// It is kept in the state of a router, for [`CustomerSession`] as an extractor, or laid around a router as a layer: then
 /// `Extension<CustomerSession>` says who has come.
 ///
