@@ -36,7 +36,8 @@ async fn every_operation_is_a_command_that_the_service_answers() {
     assert!(done(&["customers", "list"]).contains("awa@example.com"));
 
     assert!(done(&["esim", "packages"]).contains("AMOUNT"));
-    let order = house.json(&["esim", "order", "--package-id", "esp_cm_1gb", "--quantity", "2"]);
+    let order =
+        house.json(&["esim", "order", "--package-id", "esp_cm_1gb", "--quantity", "2", "--idempotency-key", "o-1"]);
     assert!(done(&["esim", "read", order["data"]["order_id"].as_str().expect("an identifier")]).contains("5 000 XAF"));
 
     let gold =

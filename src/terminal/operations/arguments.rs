@@ -129,7 +129,7 @@ fn words(schema: &Value) -> Vec<String> {
 
 impl Field {
     pub fn argument(&self) -> Arg {
-        let shown = self.name.to_uppercase();
+        let shown = self.name.to_uppercase().replace('-', "_");
         let argument = Arg::new(self.name.clone()).value_name(shown).required(self.required);
         let (argument, hint) = match &self.kind {
             Kind::Text | Kind::Whole => (argument, ""),
@@ -147,7 +147,7 @@ impl Field {
         };
         let help = format!("{} {hint}", self.help);
         let argument = argument.help(help.trim().to_owned()).allow_hyphen_values(false);
-        if self.place == Place::Path { argument } else { argument.long(self.name.replace('_', "-")) }
+        if self.place == Place::Path { argument } else { argument.long(self.name.replace('_', "-").to_lowercase()) }
     }
 
     /// What was given for the field, as the service reads it; `None` where nothing was.

@@ -106,13 +106,15 @@ impl Prober {
 
     /// Sends a body that no operation writes, with the secret key.
     pub async fn send_body<O: Operation>(&self, body: impl Into<String>, headers: &[(&str, &str)]) -> Seen {
-        let request = Request { method: O::SPEC.method, target: O::SPEC.path.to_owned(), body: Some(body.into()) };
+        let (method, target) = (O::SPEC.method, O::SPEC.path.to_owned());
+        let request = Request { method, target, body: Some(body.into()), idempotency_key: None };
         self.ask(request, Some(self.key()), headers).await
     }
 
     /// Asks for a target that no operation has, with the secret key.
     pub async fn ask_for(&self, method: Method, target: impl Into<String>) -> Seen {
-        self.ask(Request { method, target: target.into(), body: None }, Some(self.key()), &[]).await
+        let request = Request { method, target: target.into(), body: None, idempotency_key: None };
+        self.ask(request, Some(self.key()), &[]).await
     }
 
     /// Asks the browser's question before an operation of another origin.
@@ -141,6 +143,9 @@ impl Prober {
                 asking = asking.header(CONTENT_TYPE, "application/json");
             }
             asking = asking.body(body);
+        }
+        if let Some(key) = request.idempotency_key {
+            asking = asking.header("idempotency-key", key);
         }
         for (name, value) in headers {
             asking = asking.header(*name, *value);

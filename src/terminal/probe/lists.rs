@@ -3,7 +3,7 @@
 use super::asking::Prober;
 use crate::operations::{CreateEsimOrder, ListCustomers, ListEsimPackages, ListPaymentIntents, ReadEsimOrder};
 use crate::protocol::{Method, Operation};
-use crate::values::{EsimOrderId, EsimPackageId, IntentId, Invalid, PageLimit};
+use crate::values::{EsimOrderId, EsimPackageId, EsimQuantity, IdempotencyKey, IntentId, Invalid, PageLimit};
 
 pub(super) async fn rows(probe: &mut Prober) {
     let customers = probe.send(ListCustomers::new()).await;
@@ -43,16 +43,16 @@ async fn esim(probe: &mut Prober) -> Result<(), Invalid> {
     let whole = fields.iter().all(|name| package.get(*name).is_some());
     probe.row("8", "an eSIM package says what it holds and costs", packages.is_good() && whole, &packages);
     let id = package["id"].as_str().unwrap_or_default().to_owned();
-    let order_of = |quantity: u8| format!(r#"{{"package_id":"{id}","quantity":{quantity}}}"#);
-    let six = probe.send_body::<CreateEsimOrder>(order_of(6), &[]).await;
+    let six = format!(r#"{{"package_id":"{id}","quantity":6}}"#);
+    let six = probe.send_body::<CreateEsimOrder>(six, &[]).await;
     probe.row("document", "six eSIMs in one order: 422", six.status == 422, &six);
     let unknown = probe.send(CreateEsimOrder::new(EsimPackageId::new("esp_guichet_probe_nobody")?)).await;
     probe.row("8", "an unknown package: 404 resource_missing", unknown.is(404, "resource_missing"), &unknown);
 
-    let headers = [("idempotency-key", probe.run.as_str())];
-    let order = probe.send_body::<CreateEsimOrder>(order_of(2), &headers).await;
-    let again = probe.send_body::<CreateEsimOrder>(order_of(2), &headers).await;
-    let other = probe.send_body::<CreateEsimOrder>(order_of(1), &headers).await;
+    let create = CreateEsimOrder::new(EsimPackageId::new(id)?).idempotency_key(IdempotencyKey::new(probe.run.clone())?);
+    let order = probe.send(create.clone().quantity(EsimQuantity::new(2)?)).await;
+    let again = probe.send(create.clone().quantity(EsimQuantity::new(2)?)).await;
+    let other = probe.send(create).await;
     let doubled = package["amount"].as_f64().zip(order.data()["amount"].as_f64());
     let doubled = doubled.is_some_and(|(one, two)| (2.0 * one - two).abs() < 0.005);
     probe.row("8", "an order costs its package as often as it is ordered", order.is_good() && doubled, &order);
