@@ -1,5 +1,5 @@
-//! The whole service on one's own machine: sessions, payment intents, fees, the hosted checkout page, and a side door
-//! for the tester.
+//! The whole service on one's own machine: sessions, payment intents, fees, customers, plans, subscriptions that are
+//! billed, eSIMs, the hosted checkout page, and a side door for the tester.
 //!
 //! ```text
 //! /v1/…        the service, as the document and the decisions have it
