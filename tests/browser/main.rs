@@ -3,9 +3,13 @@
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot ask has failed")]
 
+#[path = "../support/market.rs"]
+mod market;
 #[path = "../support/mod.rs"]
 mod support;
 
 mod calls;
 mod loading;
+mod network;
 mod sessions;
+mod trust;

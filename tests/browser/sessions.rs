@@ -15,6 +15,7 @@ in_every_browser!(
     a_sign_out_is_final_in_every_tab_and_at_the_service,
     a_session_that_was_asked_for_before_a_sign_out_is_not_taken_after_it,
     the_page_is_told_where_its_session_stands,
+    a_session_that_is_ending_is_told_and_renewed_before_it_is_used,
     every_shape_of_session_that_routes_answer_is_taken,
     nobody_signed_in_is_told_as_signed_out_and_not_asked_again,
     the_pages_own_headers_go_to_the_merchant_alone,
@@ -223,5 +224,28 @@ async fn a_guest_needs_no_session_to_ask_what_is_public(engine: Engine) {
         .await;
     assert_eq!(told, json!([true, "XAF", null]));
     assert_eq!(shop.asked(SESSION).len(), 0);
+    browser.close().await;
+}
+
+async fn a_session_that_is_ending_is_told_and_renewed_before_it_is_used(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("ending").await;
+    shop.visit(&browser, "{}").await;
+    browser
+        .run_async(
+            "const session = await (await fetch('/guichet/session', { method: 'POST' })).json();
+             const soon = () => ({ ...session, expires_at: new Date(Date.now() + 32_000).toISOString() });
+             window.told = [];
+             window.asked = 0;
+             options.merchant = { session: async () => (asked++ === 0 ? soon() : session) };
+             window.guichet = createGuichet(options);
+             guichet.session.subscribe((state) => told.push(state));
+             await guichet.paymentMethods();",
+        )
+        .await;
+    browser.until("return told.includes('expiring')").await;
+    assert_eq!(browser.run("return [told, guichet.session.state]").await, json!([["active", "expiring"], "expiring"]));
+    browser.run_async("await guichet.paymentMethods()").await;
+    assert_eq!(browser.run("return [asked, guichet.session.state]").await, json!([2, "active"]));
     browser.close().await;
 }

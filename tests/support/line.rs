@@ -111,9 +111,10 @@ async fn connected(
     });
     let serving = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     tokio::select! {
-        _ = serving => {}
+        biased;
         // Gone with all that is under way on it; the same where the test is over.
         _ = changes.wait_for(|state| *state == State::Cut) => {}
+        _ = serving => {}
     }
 }
 
