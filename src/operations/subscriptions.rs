@@ -182,7 +182,8 @@ impl Served for CancelSubscription {
 ///
 /// # Not shown
 /// The field of the second method, the most failures, and the reply. Chosen: `payment_method`, as a payment intent takes
-/// it; 10; the subscription.
+/// it; 10; the subscription. A period is attempted four times in all, whatever with, and a fifth time where the fallback's
+/// turn comes with the fourth failure. Where there were as many failures already, it is charged at once.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["id", "trigger_after_failures"])))]

@@ -171,7 +171,7 @@ pub enum SubscriptionStatus {
     Trialing,
     /// Paid, or being paid.
     Active,
-    /// A charge has failed, and is tried again.
+    /// A charge has failed, and is tried again; or it has been under way for too long to count on.
     PastDue,
     /// Nothing is charged until it is resumed.
     Paused,

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 
 /// `POST /v1/subscriptions`: bill a customer by a plan, from now on or from the end of the plan's trial.
 ///
-/// A first charge that is declined is no refusal: the subscription is made, and is `past_due`.
+/// A first charge that is declined is no refusal: the subscription is made, and is `past_due`. Nobody is present when it is
+/// charged: what would ask the customer for something is declined with `authentication_required`.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
