@@ -6,13 +6,19 @@
 
 #[path = "support/asking.rs"]
 mod asking;
+#[path = "support/folder.rs"]
+mod folder;
 #[path = "support/subscribing.rs"]
 mod subscribing;
 
 use asking::{Shop, card, phone};
+use folder::Folder;
 use guichet::sandbox::Sandbox;
 use guichet::values::Moment;
 use serde_json::{Value, json};
+use sqlx::ConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
+use std::time::Duration;
 use subscribing::{DAY, HOUR, after, expected, subscription};
 
 const PAYS: &str = "237670000000";
@@ -587,6 +593,30 @@ async fn a_clock_bills_its_own_merchant_alone_and_a_reset_forgets_what_was_due()
     }
     assert_eq!(shop.subscribe(&shop.plan("daily", 0).await, phone(PAYS)).await["status"], "active", "the code is free");
     assert_eq!(other.subscribed(&theirs).await["status"], "active");
+}
+
+#[tokio::test]
+async fn what_comes_due_is_done_though_nobody_asks() {
+    let folder = Folder::new("ticker");
+    let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
+    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    // Paid two seconds after it is charged, by the wall's clock: moving the merchant's would be asking.
+    let made = shop.subscribe(&shop.plan("daily", 0).await, phone("237671234567")).await;
+    let due = made["created_at"].as_i64().unwrap() + 2;
+    let options = SqliteConnectOptions::new().filename(folder.path.join("sandbox.sqlite")).read_only(true);
+    let mut database = options.connect().await.unwrap();
+    let mut looks = 0;
+    loop {
+        let text = "SELECT due_at FROM subscriptions";
+        let next: i64 = sqlx::query_scalar(text).fetch_one(&mut database).await.unwrap();
+        if next != due {
+            assert_eq!(next, due - 2 + D, "the next thing is the next period");
+            break;
+        }
+        looks += 1;
+        assert!(looks < 600, "nobody did what has come due");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 #[tokio::test]
