@@ -6,7 +6,7 @@
 mod asking;
 
 use asking::{Reply, Shop, client, order, phone, try_send};
-use guichet::sandbox::Sandbox;
+use guichet::sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
 
 const CREATE: &str = "/v1/payment-intents";
@@ -44,9 +44,11 @@ async fn an_amount_is_a_string_of_up_to_fifteen_digits_and_nothing_else() {
         fields["amount"] = amount.clone();
         let refused = shop.secret("POST", CREATE, fields).await;
         assert_eq!((refused.status, refused.body["error"]["param"].as_str()), (422, Some("amount")), "{amount}");
-        assert_eq!(refused.code(), "parameter_invalid", "{amount}");
+        let is_a_number = ["-1", "0", "1234567890123456"].iter().any(|text| amount == *text);
+        let code = if is_a_number { "amount_out_of_range" } else { "parameter_invalid" };
+        assert_eq!(refused.code(), code, "{amount}");
+        assert!(refused.message().contains("\"5000\""), "it says what an amount is: {}", refused.message());
         if let Some(text) = amount.as_str().filter(|text| !text.trim().is_empty()) {
-            assert!(refused.message().contains("\"5000\""), "it says what an amount is: {}", refused.message());
             let path = format!("/v1/payment-methods/fee/card/XAF/{}", text.replace(' ', "%20"));
             assert_eq!(params(&shop.secret("GET", &path, Value::Null).await), ["amount"], "{path}");
         }
@@ -146,6 +148,20 @@ async fn all_wrong_fields_are_told_together() {
     ruled["items"] = json!([{ "name": "Shoes", "price": 1, "currency": "JPY", "quantity": 1 }]);
     ruled["payment_method_types"] = json!(["cheque"]);
     assert_eq!(params(&shop.secret("POST", CREATE, ruled).await), ["currency", "items", "payment_method_types"]);
+    let mut both = order("ORDER-17");
+    both["amount"] = json!("5.5");
+    both["currency"] = json!("ZZZ");
+    both["payment_method_types"] = json!(["cheque"]);
+    let told = params(&shop.secret("POST", CREATE, both).await);
+    assert_eq!(told, ["amount", "currency", "payment_method_types"], "a rule's beside a shape's");
+
+    let intent = shop.intent("ORDER-18").await;
+    let card = json!({ "number": "42", "exp_month": 13, "exp_year": "2034" });
+    let refused = shop.attach(&intent, json!({ "payment_method": { "type": "card", "card": card } })).await;
+    let members = ["number", "exp_month", "exp_year", "cvc"].map(|name| format!("payment_method.card.{name}"));
+    assert_eq!((refused.status, params(&refused)), (422, members.to_vec()));
+    assert_eq!(refused.body["error"]["errors"][3]["code"], "parameter_missing");
+
     let mut nobody = order("ORDER-17");
     nobody.as_object_mut().unwrap().remove("email");
     let refused = shop.secret("POST", CREATE, nobody).await;
@@ -154,6 +170,20 @@ async fn all_wrong_fields_are_told_together() {
         (422, "parameter_missing", vec!["email".to_owned()])
     );
     assert_eq!(shop.secret("POST", CREATE, order("ORDER-17")).await.status, 201, "nothing was reserved");
+}
+
+#[tokio::test]
+async fn under_strict_the_strangers_are_told_beside_what_is_wrong() {
+    let sandbox = Sandbox::start_with(Config { strict: true, ..Config::default() }).await.unwrap();
+    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let mut fields = order("ORDER-17");
+    fields["amount"] = json!("5.5");
+    fields["status"] = json!("succeeded");
+    fields["amount_payable"] = json!("1");
+    let refused = shop.secret("POST", CREATE, fields).await;
+    let mut told = params(&refused);
+    told.sort_unstable();
+    assert_eq!((refused.status, told), (422, ["amount", "amount_payable", "status"].map(String::from).to_vec()));
 }
 
 #[tokio::test]

@@ -197,7 +197,14 @@ async fn a_page_may_call_what_is_not_the_merchants_and_nothing_else() {
         ("GET", "/v1/payment-intents/pi_1", true),
         ("POST", "/v1/payment-intents/pi_1/payment-method", true),
         ("DELETE", "/v1/payment-methods", false),
-        ("GET", "/v1/nowhere", false),
+        ("GET", "/v1/customers", false),
+        ("POST", "/v1/esim/orders", false),
+        ("GET", "/v1/esim/orders/eso_1", false),
+        ("GET", "/v1/esim/packages", true),
+        ("GET", "/v1/nowhere", true),
+        ("POST", "/v1/payment-intents/pi_1/refund", true),
+        ("GET", "/sandbox/nowhere", false),
+        ("GET", "/nowhere", false),
     ];
     for (method, path, open) in table {
         let preflight = preflight(&shop, method, path, ELSEWHERE).await;
@@ -231,6 +238,23 @@ async fn only_the_pages_that_were_named_may_call() {
     assert_eq!(other.header("access-control-allow-origin"), None);
     let asked = shop.send("GET", path, None, None, &[("origin", "https://other.example")]).await;
     assert_eq!(asked.header("access-control-allow-origin"), None);
+}
+
+#[tokio::test]
+async fn an_origin_is_read_as_browsers_write_it_and_what_is_none_is_refused_at_the_start() {
+    let allowing = |origin: &str| Config { allow_origins: vec![origin.into()], ..Config::default() };
+    for origin in ["https://shop.example/", "HTTPS://Shop.Example", "https://shop.example:443"] {
+        let sandbox = Sandbox::start_with(allowing(origin)).await.unwrap();
+        let shop = Shop::of(sandbox.merchant().await.unwrap());
+        let named = preflight(&shop, "GET", "/v1/payment-methods", ELSEWHERE).await;
+        assert_eq!(named.header("access-control-allow-origin"), Some("https://shop.example"), "{origin}");
+    }
+    for wrong in
+        ["*", "null", "shop.example", "https://shop.example/path", "https://a@shop.example", "ftp://shop.example"]
+    {
+        let refused = Sandbox::start_with(allowing(wrong)).await.unwrap_err().to_string();
+        assert!(refused.contains(wrong) && refused.contains("https://shop.example"), "{refused}");
+    }
 }
 
 async fn shop() -> (Sandbox, Shop) {

@@ -1,6 +1,6 @@
 //! Payment intents: one intent is one payment, from the basket to its final status.
 
-use super::setters;
+use super::{setters, supported};
 use crate::protocol::{Fields, FromField, Merchant, Operation, Served, Spec, lenient, whole};
 #[cfg(feature = "sandbox")]
 use crate::values::Moment;
@@ -11,6 +11,9 @@ use crate::values::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// The types of method that the sandbox has (a decision).
+const METHOD_TYPES: [&str; 2] = ["card", "mobile_money"];
 
 /// `POST /v1/payment-intents`: begin a payment, and get the address where the customer pays.
 ///
@@ -145,11 +148,20 @@ impl Served for CreatePaymentIntent {
         let fee_bearer = fields.or("fee_bearer", FeeBearer::default());
         let confirmation_method = fields.or("confirmation_method", ConfirmationMethod::default());
         let confirm = fields.or("confirm", false);
-        let items = fields.optional("items");
+        let items = fields.optional::<Vec<Item>>("items");
         let redirect_url = fields.optional("redirect_url");
         let metadata = fields.optional("metadata");
         let collect_shipping_address = fields.or("collect_shipping_address", false);
-        let payment_method_types = fields.optional("payment_method_types");
+        let payment_method_types = fields.optional::<Vec<String>>("payment_method_types");
+        supported(fields, "currency", currency.as_ref());
+        let mut of_items = items.iter().flatten().flatten().map(|item| &item.currency);
+        supported(fields, "items", of_items.find(|currency| currency.exponent().is_none()));
+        if let Some(Some(types)) = &payment_method_types
+            && !types.iter().any(|kind| METHOD_TYPES.contains(&kind.as_str()))
+        {
+            let message = "None of these types can pay. There are mobile_money and card.";
+            fields.fault("payment_method_types", "payment_method_unavailable", message);
+        }
         if !fields.has("email") && !fields.has("phone") {
             fields.fault("email", "parameter_missing", "An e-mail or a phone is required.");
             return None;

@@ -6,6 +6,9 @@
 //! To add one: its type here with how it is read, its name in [`every_operation!`](crate::every_operation), the sandbox's handler, its row in
 //! `tests/interface.rs`, and a browser method if a customer may send it.
 
+use crate::protocol::Fields;
+use crate::values::Currency;
+
 mod assumed;
 mod customers;
 mod esim;
@@ -70,4 +73,11 @@ use setters;
 /// The default of a field whose absence means yes.
 fn yes() -> bool {
     true
+}
+
+/// A service refuses a currency whose unit it does not know, together with all else that is wrong.
+fn supported(fields: &mut Fields, param: &str, currency: Option<&Currency>) {
+    if let Some(currency) = currency.filter(|currency| currency.exponent().is_none()) {
+        fields.fault(param, "currency_unsupported", format!("{currency} is not supported."));
+    }
 }

@@ -1,6 +1,6 @@
 //! Subscription plans: a price, and how often it is paid.
 
-use super::setters;
+use super::{setters, supported};
 use crate::protocol::{Customer, Fields, FromField, Merchant, Operation, Served, Spec, Whole, lenient, whole};
 use crate::values::{Amount, BillingCycle, Currency, Figure, Invalid, PageLimit, PlanCode, PlanId};
 use serde::{Deserialize, Serialize, Serializer};
@@ -64,6 +64,7 @@ impl Served for CreatePlan {
         let amount = fields.required::<Price>("amount");
         let currency = fields.or("currency", Currency::default());
         let billing_cycle = fields.required("billing_cycle");
+        supported(fields, "currency", currency.as_ref());
         let trial_days = fields.or::<Whole<0, LONGEST_TRIAL>>("trial_days", Whole(0));
         Some(Self {
             name: name?,
@@ -90,6 +91,10 @@ impl FromField for Price {
         amount.map(Self).ok_or(Invalid::because(
             "A plan's amount is a whole JSON number in the smallest currency unit, of 1 to 15 digits and not 0: 5000.",
         ))
+    }
+
+    fn refusal(value: &Value) -> &'static str {
+        if value.is_i64() || whole(value).is_some() { "amount_out_of_range" } else { "parameter_invalid" }
     }
 }
 

@@ -35,6 +35,13 @@ pub struct FieldFault {
     pub message: String,
 }
 
+impl FieldFault {
+    /// Of this field.
+    pub fn of(param: &str, code: &'static str, message: impl Into<String>) -> Self {
+        Self { param: param.to_owned(), code, message: message.into() }
+    }
+}
+
 /// A value that reads itself from one JSON field.
 pub trait FromField: Sized {
     /// Reads the value.
@@ -46,6 +53,11 @@ pub trait FromField: Sized {
     /// The stable word for a value that [`FromField::from_field`] has refused.
     fn refusal(_: &Value) -> &'static str {
         "parameter_invalid"
+    }
+
+    /// All that is wrong in a value that [`FromField::from_field`] has refused: several, where it has members.
+    fn refused(param: &str, value: &Value, invalid: &Invalid) -> Vec<FieldFault> {
+        vec![FieldFault::of(param, Self::refusal(value), invalid.reason())]
     }
 }
 
@@ -100,7 +112,7 @@ impl Fields {
             Some(value) => match T::from_field(value) {
                 Ok(value) => Some(Some(value)),
                 Err(invalid) => {
-                    self.fault(param, T::refusal(value), invalid.reason().to_owned());
+                    self.faults.extend(T::refused(param, value, &invalid));
                     None
                 }
             },
@@ -109,7 +121,7 @@ impl Fields {
 
     /// Gathers an error that a rule over several fields found.
     pub fn fault(&mut self, param: &str, code: &'static str, message: impl Into<String>) {
-        self.faults.push(FieldFault { param: param.to_owned(), code, message: message.into() });
+        self.faults.push(FieldFault::of(param, code, message));
     }
 
     /// Whether the request has this field.
@@ -142,7 +154,6 @@ macro_rules! from_text {
 }
 
 from_text!(
-    Amount,
     BillingCycle,
     CardType,
     ConfirmationMethod,
@@ -165,6 +176,24 @@ from_text!(
     RedirectUrl,
     SubscriptionId,
 );
+
+impl FromField for Amount {
+    fn from_field(value: &Value) -> Result<Self, Invalid> {
+        let asked_for = "Send it as a string of digits, in the smallest currency unit: \"5000\".";
+        value.as_str().ok_or(Invalid::because(asked_for))?.parse()
+    }
+
+    /// A number that is written as one, and is too small or too large.
+    fn refusal(value: &Value) -> &'static str {
+        let digits = value.as_str().map(|text| text.strip_prefix('-').unwrap_or(text)).unwrap_or_default();
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number && (digits == "0" || !digits.starts_with('0')) {
+            "amount_out_of_range"
+        } else {
+            "parameter_invalid"
+        }
+    }
+}
 
 impl FromField for String {
     /// A text that is there: not empty, nor spaces alone.

@@ -5,15 +5,14 @@ use super::connections::{Limits, serve};
 use super::controls::{self, Door};
 use super::desk::{Desk, Merchants};
 use super::keys::Keys;
-use super::mount::{self, refuse};
+use super::mount;
 use super::pages::{self, Pages};
-use super::problem::Problem;
 use super::rules::{EsimPackages, Fees};
 use super::store::{Claim, Location, Store, Unavailable};
 use super::tenant::{Clock, Tenant, on};
 use super::tokens::{self, InstanceKey};
 use crate::package::Package;
-use crate::protocol::Envelope;
+use crate::platform::read_origin;
 use crate::values::Secret;
 use axum::Router;
 use std::io;
@@ -235,7 +234,7 @@ async fn open(config: Config) -> Result<(House, Claim, TcpListener, Router), Sta
         public_origin,
         public_methods: config.public_methods,
         strict: config.strict,
-        allow_origins: config.allow_origins,
+        allow_origins: config.allow_origins.iter().map(|text| allowed(text)).collect::<Result<_, _>>()?,
     });
     let control_token = tokens::secret("ctl_");
     let door = Door { desk: Arc::clone(&desk), token: control_token.clone(), hosts: config.allow_hosts };
@@ -243,8 +242,7 @@ async fn open(config: Config) -> Result<(House, Claim, TcpListener, Router), Sta
     let router = mount::routes()
         .with_state(Arc::clone(&desk))
         .merge(controls::routes(Arc::new(door)))
-        .merge(pages::routes(Arc::new(Pages { desk: Arc::clone(&desk), package })))
-        .fallback(|| async { refuse(Problem::route_not_found(), &tokens::id("req_"), Envelope::Standard) });
+        .merge(pages::routes(Arc::new(Pages { desk: Arc::clone(&desk), package })));
     Ok((House { desk, base_url, control_token, secret_key: keys.secret_key }, claim, listener, router))
 }
 
@@ -263,13 +261,16 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> StartError {
 
 /// The origin of a public address: it may have no path, since the hosted page's own is `/checkout`.
 fn origin(url: &str) -> Result<String, StartError> {
-    let parsed =
-        url::Url::parse(url).ok().filter(|parsed| matches!(parsed.scheme(), "http" | "https") && parsed.path() == "/");
-    let plain =
-        parsed.filter(|parsed| parsed.query().is_none() && parsed.fragment().is_none() && parsed.username().is_empty());
-    plain.map(|parsed| parsed.origin().ascii_serialization()).ok_or_else(|| {
-        StartError::Config(format!(
-            "{url} is no public address of the sandbox: give an origin, https://pay.example.com."
-        ))
-    })
+    let refused = || format!("{url} is no public address of the sandbox: give an origin, https://pay.example.com.");
+    read_origin(url).ok_or_else(|| StartError::Config(refused()))
+}
+
+/// An origin whose pages may call the service, as their browsers write it.
+fn allowed(text: &str) -> Result<String, StartError> {
+    let refused = || {
+        format!(
+            "{text} is no origin: give scheme and host, and a port where it needs one, https://shop.example. Without one, every origin may call."
+        )
+    };
+    read_origin(text).ok_or_else(|| StartError::Config(refused()))
 }

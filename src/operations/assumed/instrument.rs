@@ -1,6 +1,6 @@
 //! How a payment method is written in a body.
 
-use crate::protocol::{FromField, whole};
+use crate::protocol::{FieldFault, FromField, whole};
 use crate::values::{Invalid, Phone};
 use serde::Serialize;
 use serde_json::Value;
@@ -71,29 +71,62 @@ impl FromField for Instrument {
             _ => Err(Invalid::because("A payment method is an object whose type is mobile_money or card.")),
         }
     }
+
+    /// All that is wrong with a card is told together, each by its own name.
+    fn refused(param: &str, value: &Value, invalid: &Invalid) -> Vec<FieldFault> {
+        let Some(card) = value.get("card").filter(|card| value["type"] == "card" && card.is_object()) else {
+            return vec![FieldFault::of(param, Self::refusal(value), invalid.reason())];
+        };
+        let members = MEMBERS.iter().filter_map(|(name, is_good, said)| match card.get(name) {
+            None | Some(Value::Null) => Some((name, "parameter_missing", said)),
+            Some(member) => (!is_good(member)).then_some((name, "parameter_invalid", said)),
+        });
+        members.map(|(name, code, said)| FieldFault::of(&format!("{param}.card.{name}"), code, *said)).collect()
+    }
 }
 
 impl FromField for Card {
     fn from_field(value: &Value) -> Result<Self, Invalid> {
-        let digits = |name: &str, least: usize, most: usize| {
-            value
-                .get(name)
-                .and_then(Value::as_str)
-                .filter(|text| (least..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit()))
-                .map(str::to_owned)
+        let member = |name: &str| value.get(name);
+        let wrong = |name: &str| {
+            Invalid::because(
+                MEMBERS.iter().find(|member| member.0 == name).map_or("A card is an object.", |member| member.2),
+            )
         };
-        let number = |name: &str| value.get(name).and_then(whole);
         Ok(Self {
-            number: digits("number", 12, 19).ok_or(Invalid::because("card.number is a string of 12 to 19 digits."))?,
-            exp_month: number("exp_month")
-                .and_then(|month| u8::try_from(month).ok())
-                .filter(|month| (1..=12).contains(month))
-                .ok_or(Invalid::because("card.exp_month is a number from 1 to 12."))?,
-            exp_year: number("exp_year")
-                .and_then(|year| u16::try_from(year).ok())
-                .filter(|year| (2000..=2999).contains(year))
-                .ok_or(Invalid::because("card.exp_year is a year of four digits."))?,
-            cvc: digits("cvc", 3, 4).ok_or(Invalid::because("card.cvc is a string of 3 or 4 digits."))?,
+            number: member("number").and_then(number).ok_or_else(|| wrong("number"))?,
+            exp_month: member("exp_month").and_then(month).ok_or_else(|| wrong("exp_month"))?,
+            exp_year: member("exp_year").and_then(year).ok_or_else(|| wrong("exp_year"))?,
+            cvc: member("cvc").and_then(cvc).ok_or_else(|| wrong("cvc"))?,
         })
     }
+}
+
+/// What is on a card: its name, whether a value is one, and what it should be.
+const MEMBERS: [(&str, fn(&Value) -> bool, &str); 4] = [
+    ("number", |value| number(value).is_some(), "card.number is a string of 12 to 19 digits."),
+    ("exp_month", |value| month(value).is_some(), "card.exp_month is a number from 1 to 12."),
+    ("exp_year", |value| year(value).is_some(), "card.exp_year is a year of four digits."),
+    ("cvc", |value| cvc(value).is_some(), "card.cvc is a string of 3 or 4 digits."),
+];
+
+fn number(value: &Value) -> Option<String> {
+    digits(value, 12, 19)
+}
+
+fn cvc(value: &Value) -> Option<String> {
+    digits(value, 3, 4)
+}
+
+fn digits(value: &Value, least: usize, most: usize) -> Option<String> {
+    let text = value.as_str()?;
+    ((least..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.to_owned())
+}
+
+fn month(value: &Value) -> Option<u8> {
+    u8::try_from(whole(value)?).ok().filter(|month| (1..=12).contains(month))
+}
+
+fn year(value: &Value) -> Option<u16> {
+    u16::try_from(whole(value)?).ok().filter(|year| (2000..=2999).contains(year))
 }

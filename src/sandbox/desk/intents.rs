@@ -2,7 +2,6 @@
 
 use super::{Desk, Done, Handle, Merchant, Outcomes, billing, to_read};
 use crate::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
-use crate::protocol::FieldFault;
 use crate::sandbox::admit::Caller;
 use crate::sandbox::events::Event;
 use crate::sandbox::problem::Problem;
@@ -10,19 +9,18 @@ use crate::sandbox::replies;
 use crate::sandbox::rules::{Intent, Life, Terms};
 use crate::sandbox::store::{Customer, Unavailable};
 use crate::sandbox::tokens;
-use crate::values::{Currency, IntentId, Moment};
+use crate::values::{IntentId, Moment};
 use axum::http::StatusCode;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// The types of method there are.
-const METHOD_TYPES: [&str; 2] = ["card", "mobile_money"];
 /// Of how many payments the events are told, and how many events of subscriptions: the newest.
 const TOLD: i64 = 1000;
 
 impl Handle<CreatePaymentIntent> for Desk {
     const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
         "merchant_reference_conflict",
+        "amount_out_of_range",
         "currency_unsupported",
         "payment_method_unavailable",
     ]);
@@ -111,29 +109,13 @@ impl Desk {
     }
 }
 
-/// The rules of an intent that its fields alone do not say; what breaks them is told together.
+/// What the fields of an intent alone do not say.
 fn check(operation: &CreatePaymentIntent) -> Result<(), Problem> {
-    let mut faults = Vec::new();
-    let mut fault =
-        |param: &str, code, message: String| faults.push(FieldFault { param: param.to_owned(), code, message });
-    let unsupported = |currency: &Currency| format!("{currency} is not supported.");
-    if operation.currency.exponent().is_none() {
-        fault("currency", "currency_unsupported", unsupported(&operation.currency));
+    if !billing::is_reference(operation.merchant_reference.as_str()) {
+        return Ok(());
     }
-    if let Some(item) = operation.items.iter().flatten().find(|item| item.currency.exponent().is_none()) {
-        fault("items", "currency_unsupported", unsupported(&item.currency));
-    }
-    if billing::is_reference(operation.merchant_reference.as_str()) {
-        let message = "A merchant_reference like this names a charge of a subscription. Give the payment another.";
-        fault("merchant_reference", "parameter_invalid", message.to_owned());
-    }
-    if let Some(types) = &operation.payment_method_types
-        && !types.iter().any(|kind| METHOD_TYPES.contains(&kind.as_str()))
-    {
-        let message = "None of these types can pay. There are mobile_money and card.";
-        fault("payment_method_types", "payment_method_unavailable", message.to_owned());
-    }
-    if faults.is_empty() { Ok(()) } else { Err(Problem::fields(faults)) }
+    let message = "A merchant_reference like this names a charge of a subscription. Give the payment another.";
+    Err(Problem::field("merchant_reference", "parameter_invalid", message))
 }
 
 /// An intent of these terms.

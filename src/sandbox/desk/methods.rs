@@ -18,7 +18,8 @@ impl Handle<ListPaymentMethods> for Desk {
 }
 
 impl Handle<CalculateFee> for Desk {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&["payment_method_unavailable", "currency_unsupported"]);
+    const OUTCOMES: Outcomes =
+        Outcomes::OK.or(&["payment_method_unavailable", "amount_out_of_range", "currency_unsupported"]);
 
     async fn handle(&self, _: Caller, operation: CalculateFee) -> Result<Done, Problem> {
         let CalculateFee { payment_method, currency, amount, country_code, card_type } = operation;

@@ -80,7 +80,7 @@ impl Handle<CancelPaymentIntent> for Desk {
 
 impl Desk {
     /// The customer's word at the card's issuer, and the address where the checkout goes on. A page that is opened again,
-    /// or whose answer was lost, is led on without effect; a token of no round of this intent is told nothing.
+    /// or whose answer was lost, is led on without effect; a token of an older round, or of none, is told nothing.
     pub(in crate::sandbox) async fn challenged(
         &self,
         id: &IntentId,
@@ -93,7 +93,10 @@ impl Desk {
             // Every round is compared, so that the time says nothing of which.
             let rounds = (0..=intent.life.attempts)
                 .filter(|round| same(self.instance_key.challenge(id, *round).expose(), token));
-            let round = rounds.last().ok_or_else(|| Problem::missing("payment intent"))?;
+            let round = rounds
+                .last()
+                .filter(|round| intent.life.leads_on(*round))
+                .ok_or_else(|| Problem::missing("payment intent"))?;
             let onward = replies::checkout_url(&intent, &self.instance_key, &self.public_origin);
             match intent.life.challenged(approved, now).filter(|_| round == intent.life.attempts) {
                 None => return Ok(onward),

@@ -11,14 +11,12 @@ use crate::values::PlanId;
 use axum::http::StatusCode;
 
 impl Handle<CreatePlan> for Desk {
-    const OUTCOMES: Outcomes = Outcomes::CREATED.or(&["plan_code_taken", "currency_unsupported"]);
+    const OUTCOMES: Outcomes =
+        Outcomes::CREATED.or(&["plan_code_taken", "amount_out_of_range", "currency_unsupported"]);
 
     async fn handle(&self, caller: Caller, operation: CreatePlan) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let CreatePlan { name, code, amount, currency, billing_cycle, trial_days } = operation;
-        if currency.exponent().is_none() {
-            return Err(Problem::field("currency", "currency_unsupported", format!("{currency} is not supported.")));
-        }
         let plan = Plan {
             id: PlanId::new(tokens::id("plan_")).map_err(|error| Problem::internal(&error))?,
             merchant: merchant.id.clone(),

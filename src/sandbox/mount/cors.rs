@@ -1,7 +1,9 @@
 //! Who may call from a page, `decisions.md` 13: per operation and method, where its role is not the merchant's.
 
 use super::{Route, respond};
+use crate::protocol::Envelope;
 use crate::sandbox::desk::Desk;
+use crate::sandbox::problem::Problem;
 use axum::body::Body;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
@@ -13,14 +15,35 @@ pub(super) fn preflight(desk: &Desk, routes: &[Route], parts: &Parts, request_id
     let open = routes
         .iter()
         .find(|route| route.open_to_browsers && route.spec.method.as_str().as_bytes() == wanted.as_bytes())?;
+    let mut response = permission(HeaderValue::from_static(open.spec.method.as_str()), request_id);
+    allow(desk, parts.headers.get(header::ORIGIN), response.headers_mut());
+    Some(response)
+}
+
+/// What a page may send.
+fn permission(method: HeaderValue, request_id: &str) -> Response<Body> {
     let mut response = respond::plain(StatusCode::NO_CONTENT, String::new(), request_id);
     let headers = response.headers_mut();
     headers.remove(header::CONTENT_TYPE);
-    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(open.spec.method.as_str()));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, method);
     headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("authorization, content-type"));
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-    allow(desk, parts.headers.get(header::ORIGIN), headers);
-    Some(response)
+    response
+}
+
+/// The answer at an address where nothing is. No operation is there that could be the merchant's, and a page that asks
+/// for one that another service has is to see that this one has not (a decision).
+pub(super) fn nowhere(desk: &Desk, parts: &Parts, request_id: &str) -> Response<Body> {
+    let for_pages = parts.uri.path().starts_with("/v1/");
+    let wanted = parts.headers.get(header::ACCESS_CONTROL_REQUEST_METHOD);
+    let mut response = match wanted.filter(|_| for_pages && parts.method == Method::OPTIONS) {
+        Some(wanted) => permission(wanted.clone(), request_id),
+        None => respond::refuse(Problem::route_not_found(), request_id, Envelope::Standard),
+    };
+    if for_pages {
+        allow(desk, parts.headers.get(header::ORIGIN), response.headers_mut());
+    }
+    response
 }
 
 /// Lets the pages of every origin read a response, or of those that the sandbox was told.

@@ -35,7 +35,10 @@ pub(super) fn routes() -> Router<Arc<Desk>> {
         )*};
     }
     crate::every_operation!(mount);
-    paths.into_iter().fold(Router::new(), |router, (path, routes)| {
+    let nowhere = |State(desk): State<Arc<Desk>>, request: Request| async move {
+        cors::nowhere(&desk, &request.into_parts().0, &tokens::id("req_"))
+    };
+    paths.into_iter().fold(Router::new().fallback(nowhere), |router, (path, routes)| {
         let routes: Arc<[Route]> = routes.into();
         let answer = move |State(desk): State<Arc<Desk>>, path: PathFields, request: Request| {
             dispatch(desk, Arc::clone(&routes), path, request)
@@ -155,8 +158,10 @@ where
     if desk.strict {
         fields = fields.strict();
     }
-    match O::read(&mut fields) {
-        Some(operation) if fields.is_good() => desk.handle(caller, operation).await,
+    let operation = O::read(&mut fields);
+    // Asked whatever was read, so that the fields that nobody knows are told beside those that are wrong.
+    match (operation, fields.is_good()) {
+        (Some(operation), true) => desk.handle(caller, operation).await,
         _ => Err(Problem::fields(fields.into_faults())),
     }
 }

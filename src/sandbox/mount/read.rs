@@ -52,8 +52,12 @@ pub(super) async fn fields(spec: &Spec, asked: Asked) -> Result<Map<String, Valu
 
 /// Reads a body, up to the limit.
 pub(in crate::sandbox) async fn read_body(body: Body) -> Result<Bytes, Problem> {
+    read_within(body, BODY_PATIENCE).await
+}
+
+async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {
     let too_slow = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", "The body did not arrive in time.");
-    let read = tokio::time::timeout(BODY_PATIENCE, axum::body::to_bytes(body, BODY_LIMIT)).await.map_err(too_slow)?;
+    let read = tokio::time::timeout(patience, axum::body::to_bytes(body, BODY_LIMIT)).await.map_err(too_slow)?;
     read.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "A body is 64 KiB at most."))
 }
 
@@ -107,6 +111,28 @@ fn depth(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_body_that_does_not_arrive_in_time_is_not_waited_for() {
+        let silent = Body::new(Silent);
+        let refused = read_within(silent, Duration::from_millis(1)).await.unwrap_err();
+        assert_eq!((refused.status, refused.code), (StatusCode::REQUEST_TIMEOUT, "body_too_slow"));
+    }
+
+    /// A body of which nothing ever comes.
+    struct Silent;
+
+    impl axum::body::HttpBody for Silent {
+        type Data = Bytes;
+        type Error = std::convert::Infallible;
+
+        fn poll_frame(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, Self::Error>>> {
+            std::task::Poll::Pending
+        }
+    }
 
     #[test]
     fn depth_counts_what_is_nested_and_not_what_is_quoted() {

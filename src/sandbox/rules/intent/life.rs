@@ -175,6 +175,14 @@ impl Life {
         waits.then(|| self.clone().attempt(Some(Settlement { settles_at: now.unix(), decline }), now))
     }
 
+    /// Whether the issuer's page of this round still leads on: the round that is open, or the one that has just been
+    /// decided, since its answer may have been lost. Once the customer pays another way, or at the issuer again, an older
+    /// page is told nothing.
+    pub(in crate::sandbox) fn leads_on(&self, round: u32) -> bool {
+        let by_the_issuer = self.paying_with.as_ref().map(PayingWith::behaviour) == Some(Behaviour::AsksForRedirect);
+        by_the_issuer && (round == self.attempts || round + 1 == self.attempts && self.next_action.is_none())
+    }
+
     /// Someone calls it off. `Ok(None)` when it was called off before.
     ///
     /// # Errors
@@ -368,6 +376,25 @@ pub(super) mod tests {
             assert_eq!(back.challenged(!approved, START), None);
         }
         assert_eq!(Life::new().challenged(true, START), None);
+    }
+
+    #[test]
+    fn the_issuers_page_of_an_old_round_leads_nowhere() {
+        let expiry = Intent::expiry(START);
+        let sent =
+            |life: &Life| life.attach(&terms("automatic", false), card("4000000000003220"), START).unwrap().unwrap();
+        let first = sent(&Life::new());
+        assert!(first.leads_on(0) && !first.leads_on(1));
+        let refused = first.challenged(false, START).unwrap().at(START, expiry);
+        assert!(refused.leads_on(0), "its answer may have been lost");
+        let second = sent(&refused);
+        assert!(second.leads_on(1) && !second.leads_on(0));
+        let paid = second.challenged(true, START).unwrap().at(START, expiry);
+        assert!(paid.leads_on(1) && !paid.leads_on(0));
+        let elsewhere = first.attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
+        assert!(!elsewhere.leads_on(0), "the customer pays another way");
+        let canceled = first.cancel(Cancellation::RequestedByCustomer, START).unwrap().unwrap();
+        assert!(canceled.leads_on(0), "the checkout says what has become of it");
     }
 
     #[test]
