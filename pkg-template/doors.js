@@ -51,6 +51,7 @@ export function under_way(flights, name, signal) {
   signal?.addEventListener("abort", () => --flight.waiting || flight.end());
   return flight.came;
 }
+export const ending = () => here;
 export const flights = () => new Map();
 export const forget = (flights, name) => void flights.delete(name);
 

@@ -14,7 +14,7 @@ const USUAL: Ms = 30_000.0;
 /// How long one call may take, all its requests together.
 #[derive(Clone, Copy)]
 pub(super) struct How {
-    timeout: Ms,
+    pub(super) timeout: Ms,
     until: Ms,
 }
 

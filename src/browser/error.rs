@@ -34,13 +34,13 @@ pub(super) struct Stop(JsValue);
 impl Stop {
     #[inline(never)]
     pub(super) fn new(kind: Kind, message: &str) -> Self {
-        Self(failure(kind.as_str(), message, None, is_passing(kind), JsValue::UNDEFINED, &JsValue::UNDEFINED))
+        Self(failure(kind.as_str(), message, None, false, JsValue::UNDEFINED, &JsValue::UNDEFINED))
     }
 
     /// Of one operation, with the reply where there was one.
     #[inline(never)]
     pub(super) fn of(kind: Kind, message: &str, operation: &str, reply: &JsValue) -> Self {
-        Self(failure(kind.as_str(), message, Some(operation), is_passing(kind), JsValue::UNDEFINED, reply))
+        Self(failure(kind.as_str(), message, Some(operation), false, JsValue::UNDEFINED, reply))
     }
 
     /// That no answer came to one operation.
@@ -152,10 +152,6 @@ pub(super) fn refuse_secret_key_in(address: &str) -> Result<(), Stop> {
 fn secret_key() -> Stop {
     Stop::new(
         Kind::SecretKey,
-        "A merchant's secret key was given to a browser. It belongs on the server alone: replace it, since whoever opened this page may have it. Pages use a customer's session token.",
+        "A merchant's secret key was given to a browser: replace it, since whoever opened this page may have it. Pages use a customer's session token.",
     )
-}
-
-fn is_passing(kind: Kind) -> bool {
-    matches!(kind, Kind::Offline | Kind::Timeout)
 }

@@ -4,15 +4,13 @@ use super::call::How;
 use super::doors::{self, luck, now, pause};
 use super::error::{Stop, refuse_secret_key, said_retryable};
 use super::read::{Sort, at, is, number, text};
-use super::task::{Answer, Flow, Next, Work};
+use super::task::{Answer, Flow, Next, Work, start, under_way};
 use crate::flow::{Base, Ms};
-#[cfg(feature = "hosted")]
-use crate::protocol::Repeat;
 use crate::protocol::{
-    Anyone, Call, Credential, Fulfils, Kind, NoCredential, Operation, Patience, Request, Seen, Spec, Step, Unwritable,
-    assemble,
+    Anyone, Call, Credential, Fulfils, Kind, NoCredential, Operation, Patience, Repeat, Request, Seen, Spec, Step,
+    Unwritable, assemble,
 };
-use crate::values::number as seconds;
+use crate::values::{digits, number as seconds};
 use std::marker::PhantomData;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
@@ -22,6 +20,8 @@ pub(super) struct Wire {
     pub(super) base: Base,
     pub(super) fetcher: JsValue,
     pub(super) on_call: JsValue,
+    /// What is under way and may be joined, by name.
+    pub(super) flights: JsValue,
 }
 
 /// An operation made into a request, for a credential that may send it and for no other.
@@ -102,7 +102,42 @@ fn send_request(
     refuse_secret_key(bearer.unwrap_or_default())?;
     let init = doors::to_service(spec.method.as_str(), bearer, request.body.as_deref());
     let url = wire.base.with(target);
-    Ok(Box::new(Sending::new(wire, spec, url, init, bearer.map(String::from), how)))
+    // Equal questions that are under way at once are one request. A patience of its own is a question of its own.
+    let name = (spec.repeat == Repeat::Always && request.body.is_none())
+        .then(|| digits(how.timeout as u64) + &url + bearer.unwrap_or_default());
+    let sending = Box::new(Sending::new(wire, spec, url, init, bearer.map(String::from), how));
+    Ok(match name {
+        Some(name) => Box::new(Shared { wire, name, sending: Some(sending), asked: false }),
+        None => sending,
+    })
+}
+
+/// What several may ask at once. The request ends when nobody waits for it any more.
+struct Shared {
+    wire: &'static Wire,
+    name: String,
+    sending: Option<Work>,
+    asked: bool,
+}
+
+impl Flow for Shared {
+    fn step(&mut self, came: Answer) -> Result<Next, Stop> {
+        if !self.asked {
+            self.asked = true;
+            let signal = doors::ending();
+            if let Some(begun) = under_way(&self.wire.flights, &self.name, &signal) {
+                return Ok(Next::Wait(begun));
+            }
+            if let Some(sending) = self.sending.take() {
+                return Ok(Next::Wait(start(&self.wire.flights, &self.name, sending, &signal)));
+            }
+        }
+        match (came, self.sending.take()) {
+            // Another has begun it, and their time is over; one's own is not.
+            (Err(stop), Some(sending)) if stop.is_one_of("timeout") => Ok(Next::Call(sending)),
+            (came, _) => came.map(Next::Done),
+        }
+    }
 }
 
 /// One request, whomever it goes to, until it is answered. It comes to the whole answer, where that is no refusal:

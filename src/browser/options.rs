@@ -4,6 +4,7 @@ use super::doors;
 use super::error::{Stop, refuse_secret_key_in};
 use super::fetch::Wire;
 use super::read::{Sort, any_text, at, is, list};
+use super::task::flights;
 use crate::flow::Base;
 use crate::values::Address;
 use wasm_bindgen::prelude::*;
@@ -16,9 +17,12 @@ pub(super) fn wire(options: &JsValue) -> Result<&'static Wire, Stop> {
     let base = any_text(&at(options, "baseUrl"));
     refuse_secret_key_in(&base)?;
     match Base::new(&base, doors::origin().as_deref()) {
-        Ok(base) => {
-            Ok(Box::leak(Box::new(Wire { base, fetcher: at(options, "fetch"), on_call: at(options, "onCall") })))
-        }
+        Ok(base) => Ok(Box::leak(Box::new(Wire {
+            base,
+            fetcher: at(options, "fetch"),
+            on_call: at(options, "onCall"),
+            flights: flights(),
+        }))),
         Err(invalid) => Err(Stop::field("baseUrl", invalid.reason())),
     }
 }

@@ -181,16 +181,12 @@ impl Flow for Pricing {
 fn in_order(quotes: &JsValue) -> JsValue {
     let mut ordered: Vec<(Option<String>, JsValue)> = Vec::new();
     for quote in list(quotes) {
-        ordered.push((text(&quote, "customer_pays"), quote));
-        // Down to its place: there are a handful.
-        let mut place = ordered.len() - 1;
-        while let Some([(before, _), (after, _)]) = place.checked_sub(1).and_then(|at| ordered.get(at..=place)) {
-            if by_what_the_customer_pays(after.as_deref(), before.as_deref()) != Ordering::Less {
-                break;
-            }
-            ordered.swap(place, place - 1);
-            place -= 1;
-        }
+        let price = text(&quote, "customer_pays");
+        let dearer = |(other, _): &(Option<String>, JsValue)| {
+            by_what_the_customer_pays(price.as_deref(), other.as_deref()) == Ordering::Less
+        };
+        let place = ordered.iter().position(dearer).unwrap_or(ordered.len());
+        ordered.insert(place, (price, quote));
     }
     list_of(ordered.into_iter().map(|(_, quote)| quote))
 }

@@ -32,7 +32,7 @@ pub(super) enum Next {
 extern "C" {
     #[wasm_bindgen(js_name = start)]
     fn start_task(flights: &JsValue, name: &str, task: Task, signal: &JsValue) -> Promise;
-    fn under_way(flights: &JsValue, name: &str, signal: &JsValue) -> Option<Promise>;
+    pub(super) fn under_way(flights: &JsValue, name: &str, signal: &JsValue) -> Option<Promise>;
     fn run_all(tasks: JsValue) -> Promise;
     /// The calls under way that others may join, by name.
     pub(super) fn flights() -> JsValue;

@@ -65,7 +65,11 @@ impl<'a> Counted<'a> {
     fn read(text: &'a str) -> Option<Self> {
         let (whole, fraction) = cut(text, b'.').unwrap_or((text, ""));
         fraction.bytes().all(|b| b.is_ascii_digit()).then_some(())?;
-        Some(Self { whole: number(whole)?, fraction: fraction.trim_end_matches('0') })
+        let mut fraction = fraction;
+        while let Some(shorter) = fraction.strip_suffix('0') {
+            fraction = shorter;
+        }
+        Some(Self { whole: number(whole)?, fraction })
     }
 }
 
@@ -79,17 +83,9 @@ fn less(amount: Amount, fee: &str) -> Option<String> {
     let scale = *[1, 10, 100, 1_000, 10_000].get(decimals)?;
     // An amount has at most 15 digits, and a fee above it is none: neither product is near the largest number.
     let fee = Some(fee.whole).filter(|whole| *whole <= amount.units())? * scale + number(fee.fraction)?;
-    let mut left = digits((amount.units() * scale).checked_sub(fee)?);
-    let mut after_the_point = Vec::with_capacity(decimals);
-    for _ in 0..decimals {
-        after_the_point.push(left.pop().unwrap_or('0'));
-    }
-    if left.is_empty() {
-        left.push('0');
-    }
-    left.push('.');
-    left.extend(after_the_point.into_iter().rev());
-    Some(left)
+    let left = (amount.units() * scale).checked_sub(fee)?;
+    // One more in front of the fraction keeps the zeros it begins with.
+    Some(digits(left / scale) + "." + digits(scale + left % scale).get(1..)?)
 }
 
 #[cfg(test)]

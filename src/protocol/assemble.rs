@@ -137,14 +137,14 @@ impl SerializeStruct for Assembly {
 
 /// Everything but RFC 3986 unreserved characters is encoded, so that a `/` in a value stays one value.
 pub(crate) fn percent_encode(out: &mut String, text: &str) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in text.bytes() {
+    for (at, byte) in text.bytes().enumerate() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
+            out.push_str(text.get(at..=at).unwrap_or_default());
         } else {
             out.push('%');
-            out.push(char::from(HEX[usize::from(byte >> 4)]));
-            out.push(char::from(HEX[usize::from(byte & 15)]));
+            for half in [byte >> 4, byte & 15].map(usize::from) {
+                out.push_str("0123456789ABCDEF".get(half..=half).unwrap_or_default());
+            }
         }
     }
 }

@@ -48,20 +48,12 @@ pub(crate) fn number(digits: &str) -> Option<u64> {
 }
 
 /// A number in digits. The library's own formatting would weigh more in wasm than all that is formatted there.
-pub(crate) fn digits(mut number: u64) -> String {
-    let mut reversed = Vec::new();
-    loop {
-        reversed.push(b'0' + (number % 10) as u8);
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    reversed.into_iter().rev().map(char::from).collect()
+pub(crate) fn digits(number: u64) -> String {
+    let mut text = if number < 10 { String::new() } else { digits(number / 10) };
+    let digit = (number % 10) as usize;
+    text.push_str("0123456789".get(digit..=digit).unwrap_or_default());
+    text
 }
-
-#[cfg(feature = "sandbox")]
-super::described! { Amount: schemars::json_schema!({ "type": "string", "pattern": "^[1-9][0-9]{0,14}$" }) }
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

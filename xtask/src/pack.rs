@@ -228,11 +228,14 @@ fn bind(name: &str, wasm: &[u8], core: &Path) -> Result<()> {
 
 /// Makes a wasm as small as wasm-opt can. What it may use of WebAssembly it reads in the file itself.
 fn optimize(tools: &Tools, wasm: &Path) -> Result<()> {
-    quietly(
-        tools.node("binaryen", "wasm-opt")?.args(["-Oz", "--strip-target-features"]).arg(wasm).arg("-o").arg(wasm),
-    )?;
+    quietly(tools.node("binaryen", "wasm-opt")?.args(SMALLEST).arg(wasm).arg("-o").arg(wasm))?;
     Ok(())
 }
+
+/// As small as brotli sends it, which is not always the fewest bytes: what is called once is copied in only where it is
+/// short.
+const SMALLEST: [&str; 5] =
+    ["-Oz", "--converge", "--one-caller-inline-max-function-size", "16", "--strip-target-features"];
 
 /// How a package was made, in its stamp.
 const QUICK: &str = "quick";

@@ -12,7 +12,7 @@ use super::fetch::{Ready, Wire, data, send, send_to, unreadable};
 use super::options;
 use super::quotes::{Asks, quotes};
 use super::read::{Sort, at, is, merged, text};
-use super::task::{Task, Waiting, Work, flights, joined};
+use super::task::{Task, Waiting, Work, joined};
 use crate::flow::{Ms, Standing, path_of, redirect_address};
 use crate::operations::{AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ReadPaymentIntent};
 use crate::protocol::{NoCredential, Operation};
@@ -45,7 +45,7 @@ struct Open {
     /// Where the service has an operation elsewhere, by its name.
     paths: JsValue,
     /// What is under way and is joined by who asks again.
-    flights: JsValue,
+    flights: &'static JsValue,
 }
 
 #[wasm_bindgen]
@@ -64,7 +64,7 @@ impl HostedPage {
         }
         let intent = RefCell::new(JsValue::UNDEFINED);
         let is_stale = Cell::new(false);
-        let flights = flights();
+        let flights = &wire.flights;
         Ok(Self(Box::leak(Box::new(Open { wire, id, secret, intent, is_stale, redirect_origins, paths, flights }))))
     }
 
@@ -126,7 +126,7 @@ impl Open {
             "answer" => Ready::new(&AnswerPaymentIntent::new(id, instrument::one_time_code(first)?)),
             _ => Ready::new(&CancelPaymentIntent::new(id)),
         }?;
-        let under_way = joined(&self.flights, name, &at(how, "signal"), || -> Work {
+        let under_way = joined(self.flights, name, &at(how, "signal"), || -> Work {
             let moving = Moving::new(self, ready, asked);
             // Who pays what is paid already, or on its way, is told how it stands.
             let is_open =

@@ -26,10 +26,10 @@ pub(super) fn checkout(inner: &'static Inner, first: JsValue, given: &JsValue, h
     let flight = String::from("checkout ") + &json;
     // Of a window that was opened now nothing is under way yet: what is waits for another one.
     if !is(&window, "", Sort::Nothing) {
-        forget(&inner.flights, &flight);
+        forget(inner.flights, &flight);
     }
     let wait = Wait::new(&inner, given, how, true)?;
-    let under_way = joined(&inner.flights, &flight, &at(given, "signal"), || -> Work {
+    let under_way = joined(inner.flights, &flight, &at(given, "signal"), || -> Work {
         let ask = Ask::intent(&inner, order, json, how);
         let state = State::Begun(ask, wait);
         Box::new(Leaving { inner, flight: flight.clone(), window, state })
@@ -106,7 +106,7 @@ impl Leaving {
         }
         // A navigation may be stopped, and nobody is told: who asks again leaves again.
         if !in_a_window {
-            forget(&self.inner.flights, &self.flight);
+            forget(self.inner.flights, &self.flight);
         }
         wait.reference = reference;
         Ok(doors::leave(&address, &self.window, &key(&nonce)))

@@ -10,7 +10,7 @@ use crate::browser::inputs::Inputs;
 use crate::browser::options;
 use crate::browser::quotes::{Asks, Sale, quotes};
 use crate::browser::read::{Sort, text};
-use crate::browser::task::{Answer, Flow, Next, Task, Waiting, Work, flights};
+use crate::browser::task::{Answer, Flow, Next, Task, Waiting, Work};
 use crate::operations::ListPaymentMethods;
 use crate::protocol::{Kind, NoCredential};
 use crate::values::Country;
@@ -24,7 +24,7 @@ pub(super) struct Inner {
     pub(super) session: Session,
     pub(super) checkout_origins: Vec<String>,
     /// What is under way and may be joined: a renewal, a checkout.
-    pub(super) flights: JsValue,
+    pub(super) flights: &'static JsValue,
     /// Whether methods and fees are asked for with the session's token.
     reads_with_session: bool,
 }
@@ -49,7 +49,7 @@ pub fn open(given: &JsValue, tell: JsValue, say: JsValue) -> Result<JsValue, JsV
         None | Some("session") => merchant.has("session"),
         _ => return Err(Stop::field("publicReads", "It is \"session\" or \"none\".").into()),
     };
-    let (session, flights) = (Session::new(tell, say), flights());
+    let (session, flights) = (Session::new(tell, say), &wire.flights);
     let inner = Inner { wire, merchant, session, checkout_origins, flights, reads_with_session };
     CLIENT.set(Some(Box::leak(Box::new(inner))));
     Ok(wire.base.with("#guichet").into())

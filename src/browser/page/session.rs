@@ -137,7 +137,7 @@ pub(super) fn hear(inner: &'static Inner, word: &str) {
 fn sign_out(inner: &'static Inner, revoked: Option<SessionToken>) {
     let session = &inner.session;
     let held = session.held.replace(None);
-    forget(&inner.flights, RENEWAL);
+    forget(inner.flights, RENEWAL);
     session.ended.set(true);
     session.age.set(session.age.get().wrapping_add(1));
     session.tell();
@@ -148,7 +148,7 @@ fn sign_out(inner: &'static Inner, revoked: Option<SessionToken>) {
 
 fn put_out(inner: &'static Inner, token: &SessionToken) {
     if let Ok(work) = revocation(inner, token, How::usual()) {
-        start(&inner.flights, "put out", work, &JsValue::UNDEFINED);
+        start(inner.flights, "put out", work, &JsValue::UNDEFINED);
     }
 }
 
@@ -321,7 +321,7 @@ impl Flow for Revoke {
 
 /// Asks for a token; who asks meanwhile waits for the same answer, each for as long as they care to.
 fn renewal(inner: &'static Inner) -> Promise {
-    joined(&inner.flights, RENEWAL, &JsValue::UNDEFINED, || -> Work {
+    joined(inner.flights, RENEWAL, &JsValue::UNDEFINED, || -> Work {
         let ask: Work = Box::new(Ask::session(inner, How::usual()));
         Box::new(Renewing { inner, ask: Some(ask), age: inner.session.age.get() })
     })
