@@ -1,5 +1,6 @@
 //! The project's own commands. Each verb is one file.
 
+mod behaviours;
 mod bench;
 mod bytes;
 mod cargo;

@@ -204,8 +204,17 @@ impl Core {
     }
 }
 
-/// Writes the glue of a module and the wasm that goes with it.
-fn bind(name: &str, wasm: &[u8], core: &Path) -> Result<()> {
+/// The wasm of a shop's page as it is shipped, but with the names of its functions.
+pub fn named(tools: &Tools) -> Result<Vec<u8>> {
+    let (wasm, _) = build_module("wasm", &[])?;
+    let folder = root().join("target/npm-size/named");
+    generate(CORE, &wasm, &folder, true)?;
+    let file = folder.join(format!("{CORE}_bg.wasm"));
+    quietly(tools.node("binaryen", "wasm-opt")?.args(SMALLEST).arg("--debuginfo").arg(&file).arg("-o").arg(&file))?;
+    read(&file)
+}
+
+fn generate(name: &str, wasm: &[u8], folder: &Path, names: bool) -> Result<()> {
     Bindgen::new()
         .input_module(name, shrink::silence_defects(wasm)?)
         .web(true)?
@@ -214,10 +223,15 @@ fn bind(name: &str, wasm: &[u8], core: &Path) -> Result<()> {
         .omit_default_module_path(true)
         // The types are hand-written: generated ones are looser than what is promised.
         .typescript(false)
-        .remove_name_section(true)
+        .remove_name_section(!names)
         .remove_producers_section(true)
-        .generate(core)
-        .context("the glue could not be generated")?;
+        .generate(folder)
+        .context("the glue could not be generated")
+}
+
+/// Writes the glue of a module and the wasm that goes with it.
+fn bind(name: &str, wasm: &[u8], core: &Path) -> Result<()> {
+    generate(name, wasm, core, false)?;
     let (wasm, glue) = (core.join(format!("{name}_bg.wasm")), core.join(format!("{name}.js")));
     let bytes = read(&wasm)?;
     let function = shrink::as_function(&bytes, &fs::read_to_string(&glue)?)?;

@@ -1,4 +1,4 @@
-//! `cargo xtask size`: what the package weighs, and what a page loads of it.
+//! `cargo xtask size`: what the package weighs, what a page loads of it, and what each behaviour costs.
 
 use std::fmt;
 use std::fs;
@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
+use crate::behaviours::Behaviours;
 use crate::bytes::Weight;
 use crate::cargo::root;
 use crate::npm::{Tools, quietly};
@@ -28,6 +29,7 @@ pub fn verb(args: &[String]) -> Result<()> {
     let tools = steps.step("the tools of xtask/npm", |_| Tools::locked())?;
     let packed = pack::whole(&mut steps, &tools)?;
     println!("\n{}", measure(&packed, &tools)?);
+    println!("\n{}", Behaviours::weigh(&pack::named(&tools)?)?);
     Ok(())
 }
 

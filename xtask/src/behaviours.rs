@@ -1,0 +1,202 @@
+//! What each behaviour of a page costs: the functions of its wasm, by the rooms they come from.
+
+use std::fmt;
+use std::fs;
+
+use anyhow::{Context as _, Result};
+
+use crate::bytes::Weight;
+use crate::cargo::root;
+
+/// The behaviours, each with the parts of a function's name that tell it. The first that fits takes a function, and the
+/// last takes the rest.
+const BEHAVIOURS: [(&str, &[&str]); 13] = [
+    ("session", &["page::session", "flow::session"]),
+    ("quotes and fees", &["browser::quotes", "flow::quotes", "values::money"]),
+    ("checkout", &["page::checkout", "flow::address"]),
+    ("return", &["flow::returns", "flow::query"]),
+    ("waiting", &["page::wait", "page::look", "flow::waiting"]),
+    ("the merchant's routes", &["page::merchant"]),
+    ("calls", &["browser::fetch", "browser::call", "browser::task", "protocol::call", "protocol::retry", "task_"]),
+    ("requests", &["protocol::", "serde", "operations::"]),
+    ("errors and inputs", &["browser::error", "browser::inputs", "values::"]),
+    (
+        "way in, all that it calls once",
+        &["page::client", "call externref", "open externref", "flow::base", "browser::options"],
+    ),
+    ("reading and making objects", &["browser::read", "browser::doors", "platform::"]),
+    ("wasm-bindgen", &["externref", "wbindgen", "wasm_bindgen"]),
+    ("the library, memory", &[""]),
+];
+
+/// The functions of a wasm that keeps their names, weighed by behaviour.
+pub struct Behaviours(Vec<(&'static str, Weight)>, Weight);
+
+impl Behaviours {
+    /// A behaviour weighs what the code of all functions weighs more with its own.
+    pub fn weigh(named: &[u8]) -> Result<Self> {
+        let functions = functions(named).context("the wasm's functions cannot be read")?;
+        let of = |name: &str| BEHAVIOURS.iter().position(|(_, parts)| parts.iter().any(|part| name.contains(part)));
+        let folder = root().join("target/npm-size/without");
+        fs::create_dir_all(&folder)?;
+        let mut files = Vec::new();
+        for left_out in 0..=BEHAVIOURS.len() {
+            let kept = functions.iter().filter(|(name, _)| of(name) != Some(left_out));
+            let file = folder.join(format!("{left_out}.code"));
+            fs::write(&file, kept.flat_map(|(_, code)| *code).copied().collect::<Vec<u8>>())?;
+            files.push(file);
+        }
+        let mut weights = Weight::of(&files)?;
+        let all = weights.pop().context("nothing was weighed")?;
+        let less = |without: Weight| Weight {
+            raw: all.raw - without.raw,
+            gzip: all.gzip.saturating_sub(without.gzip),
+            brotli: all.brotli.saturating_sub(without.brotli),
+        };
+        let names = BEHAVIOURS.iter().map(|(name, _)| *name);
+        Ok(Self(names.zip(weights.into_iter().map(less)).collect(), all))
+    }
+}
+
+impl fmt::Display for Behaviours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:<32}{}", "behaviour, in the wasm's code", Weight::TITLE)?;
+        for (name, weight) in &self.0 {
+            writeln!(f, "{name:<32}{weight}")?;
+        }
+        writeln!(f, "{:<32}{}", "all of the code", self.1)?;
+        write!(
+            f,
+            "A behaviour weighs what all the code weighs more with the functions of its rooms than without them; what the\n\
+             compiler copied into a caller counts there, and what behaviours share compresses better than their sum."
+        )
+    }
+}
+
+/// Each function of a wasm: its name, and its code.
+fn functions(wasm: &[u8]) -> Option<Vec<(String, &[u8])>> {
+    let mut codes = Vec::new();
+    let mut names = std::collections::HashMap::new();
+    let mut imported = 0;
+    let mut rest = Reader(wasm.get(8..)?);
+    while let Some(section) = rest.byte() {
+        let mut inside = Reader(rest.bytes()?);
+        match section {
+            2 => {
+                for _ in 0..inside.number()? {
+                    inside.bytes()?;
+                    inside.bytes()?;
+                    imported += usize::from(inside.import()?);
+                }
+            }
+            10 => {
+                for _ in 0..inside.number()? {
+                    codes.push(inside.bytes()?);
+                }
+            }
+            0 if inside.bytes()? == b"name" => {
+                while let Some(part) = inside.byte() {
+                    let mut named = Reader(inside.bytes()?);
+                    // 1: the names of functions.
+                    for _ in 0..if part == 1 { named.number()? } else { 0 } {
+                        let index = named.number()?;
+                        names.insert(index, String::from_utf8_lossy(named.bytes()?).into_owned());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let name = |index: usize| names.get(&(index + imported)).cloned().unwrap_or_default();
+    Some(codes.into_iter().enumerate().map(|(index, code)| (name(index), code)).collect())
+}
+
+/// Reads WebAssembly's binary format, as far as it is needed here.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    /// An unsigned number in LEB128.
+    fn number(&mut self) -> Option<usize> {
+        let mut number = 0;
+        for shift in (0..35).step_by(7) {
+            let byte = self.byte()?;
+            number |= usize::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// Bytes with their length before them.
+    fn bytes(&mut self) -> Option<&'a [u8]> {
+        let length = self.number()?;
+        let (bytes, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    /// What is imported; whether it is a function.
+    fn import(&mut self) -> Option<bool> {
+        let kind = self.byte()?;
+        match kind {
+            0 => drop(self.number()?),
+            1 => {
+                self.byte()?;
+                self.limits()?;
+            }
+            2 => self.limits()?,
+            _ => {
+                self.byte()?;
+                self.byte()?;
+            }
+        }
+        Some(kind == 0)
+    }
+
+    fn limits(&mut self) -> Option<()> {
+        let has_most = self.byte()? & 1 == 1;
+        self.number()?;
+        if has_most {
+            self.number()?;
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use walrus::{FunctionBuilder, Module};
+
+    #[test]
+    fn every_function_is_read_with_its_name() {
+        let mut module = Module::default();
+        for name in ["guichet::flow::session::a", "other"] {
+            let mut function = FunctionBuilder::new(&mut module.types, &[], &[]);
+            function.name(name.into()).func_body().unreachable();
+            let id = function.finish(vec![], &mut module.funcs);
+            module.exports.add(name, id);
+        }
+
+        let wasm = module.emit_wasm();
+        let read = functions(&wasm).expect("it is wasm");
+
+        let mut names: Vec<&str> = read.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["guichet::flow::session::a", "other"]);
+        assert!(read.iter().all(|(_, code)| code.len() == 3), "no locals, a trap, an end");
+    }
+
+    #[test]
+    fn each_function_is_of_some_behaviour() {
+        let (_, last) = BEHAVIOURS[BEHAVIOURS.len() - 1];
+        assert_eq!(last, [""], "what no other takes is the last one's");
+    }
+}
