@@ -20,10 +20,7 @@ const BEHAVIOURS: [(&str, &[&str]); 13] = [
     ("calls", &["browser::fetch", "browser::call", "browser::task", "protocol::call", "protocol::retry", "task_"]),
     ("requests", &["protocol::", "serde", "operations::"]),
     ("errors and inputs", &["browser::error", "browser::inputs", "values::"]),
-    (
-        "way in, all that it calls once",
-        &["page::client", "call externref", "open externref", "flow::base", "browser::options"],
-    ),
+    ("way in, all that it calls once", &["page::client", "=call", "=open", "=hear", "flow::base", "browser::options"]),
     ("reading and making objects", &["browser::read", "browser::doors", "platform::"]),
     ("wasm-bindgen", &["externref", "wbindgen", "wasm_bindgen"]),
     ("the library, memory", &[""]),
@@ -36,7 +33,7 @@ impl Behaviours {
     /// A behaviour weighs what the code of all functions weighs more with its own.
     pub fn weigh(named: &[u8]) -> Result<Self> {
         let functions = functions(named).context("the wasm's functions cannot be read")?;
-        let of = |name: &str| BEHAVIOURS.iter().position(|(_, parts)| parts.iter().any(|part| name.contains(part)));
+        let of = |name: &str| BEHAVIOURS.iter().position(|(_, parts)| parts.iter().any(|part| fits(name, part)));
         let folder = root().join("target/npm-size/without");
         fs::create_dir_all(&folder)?;
         let mut files = Vec::new();
@@ -56,6 +53,11 @@ impl Behaviours {
         let names = BEHAVIOURS.iter().map(|(name, _)| *name);
         Ok(Self(names.zip(weights.into_iter().map(less)).collect(), all))
     }
+}
+
+/// Whether a name holds this part; what is exported has a name of its own, and `=` stands before it.
+fn fits(name: &str, part: &str) -> bool {
+    part.strip_prefix('=').map_or_else(|| name.contains(part), |whole| name == whole)
 }
 
 impl fmt::Display for Behaviours {

@@ -114,6 +114,7 @@ impl Leaving {
 }
 
 /// `returned()`: who has come back, or `null`; the same answer when asked again.
+#[inline(never)]
 pub(super) fn returned() -> JsValue {
     let known = doors::answered();
     if is(&known, "", Sort::Object) {
