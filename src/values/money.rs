@@ -55,6 +55,9 @@ pub(crate) fn digits(number: u64) -> String {
     text
 }
 
+#[cfg(feature = "sandbox")]
+super::described! { Amount: schemars::json_schema!({ "type": "string", "pattern": "^[1-9][0-9]{0,14}$" }) }
+
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
