@@ -139,3 +139,27 @@ fn read<O: Worded>(mut fields: Fields) -> Result<Request, Failure> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_readme_names_the_command_of_each_operation() {
+        let readme = include_str!("../../../README.md");
+        for Verb { group, verb, spec, .. } in all() {
+            let row = readme.lines().find(|line| line.starts_with(&format!("| `{}` |", spec.name)));
+            let named = row.is_some_and(|row| row.contains(&format!("| `{group} {verb}` |")));
+            assert!(named, "{} is `{group} {verb}` at the terminal, and the README says: {row:?}", spec.name);
+        }
+    }
+
+    #[test]
+    fn every_group_has_a_command_and_every_command_a_group() {
+        let known = |group: &str| GROUPS.iter().any(|(name, _)| *name == group);
+        assert!(all().iter().all(|operation| known(operation.group)));
+        for (group, _) in GROUPS {
+            assert!(all().iter().any(|operation| operation.group == group), "{group} has no command");
+        }
+    }
+}
