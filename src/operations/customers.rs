@@ -56,6 +56,7 @@ impl Served for ListCustomers {
 #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["id", "firstname", "lastname", "email", "phone", "balance", "active", "created_at"])))]
 pub struct Customer {
     /// Their identifier.
+    #[cfg_attr(feature = "sandbox", schemars(extend("pattern" = "^cus_[0-9A-Za-z]{22}$")))]
     pub id: CustomerId,
     /// First name.
     #[serde(default, deserialize_with = "lenient")]

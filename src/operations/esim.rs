@@ -160,23 +160,29 @@ pub struct EsimPackage {
 #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["order_id", "amount", "currency"])))]
 pub struct EsimOrder {
     /// Its identifier.
+    #[cfg_attr(feature = "sandbox", schemars(extend("pattern" = "^eso_[0-9A-Za-z]{22}$")))]
     pub order_id: EsimOrderId,
     /// What is to be paid, in the smallest currency unit.
     pub amount: Figure,
     /// In which currency.
+    #[cfg_attr(feature = "sandbox", schemars(with = "crate::values::Currency"))]
     pub currency: String,
 
     /// Always `esim_order`.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "String", extend("const" = "esim_order")))]
     pub object: Option<String>,
     /// Where it stands.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "EsimOrderStatus"))]
     pub status: Option<EsimOrderStatus>,
     /// The package.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "EsimPackageId"))]
     pub package_id: Option<EsimPackageId>,
     /// How many eSIMs.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "EsimQuantity"))]
     pub quantity: Option<u32>,
     /// The eSIMs, once the order is paid; none before.
     #[serde(default, deserialize_with = "lenient")]
@@ -186,6 +192,7 @@ pub struct EsimOrder {
     pub payment_intent: Option<IntentId>,
     /// When it was made, in Unix seconds.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "i64"))]
     pub created_at: Option<i64>,
     /// When it was paid, in Unix seconds.
     #[serde(default, deserialize_with = "lenient")]

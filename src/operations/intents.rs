@@ -286,21 +286,27 @@ crate::values::described! { Price: schemars::json_schema!({
 #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["id", "object", "amount", "currency", "status", "client_secret", "payment_ref", "merchant_reference", "checkout_url", "customer", "metadata"])))]
 pub struct PaymentIntent {
     /// Its identifier.
+    #[cfg_attr(feature = "sandbox", schemars(extend("pattern" = "^pi_[0-9A-Za-z]{22}$")))]
     pub id: IntentId,
     /// Always `payment_intent`.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(extend("const" = "payment_intent")))]
     pub object: Option<String>,
     /// How much, in the smallest unit. A string, for precision.
+    #[cfg_attr(feature = "sandbox", schemars(with = "Amount"))]
     pub amount: String,
     /// In which currency.
+    #[cfg_attr(feature = "sandbox", schemars(with = "Currency"))]
     pub currency: String,
     /// Where it stands.
     pub status: IntentStatus,
     /// With it a customer's page reads and pays this intent.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(extend("pattern" = "^pi_[0-9A-Za-z]{22}_secret_[0-9A-Za-z]{43}$")))]
     pub client_secret: Option<ClientSecret>,
     /// The service's public reference of the transaction.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(extend("pattern" = "^gch_[0-9A-Za-z]{22}$")))]
     pub payment_ref: Option<PaymentRef>,
     /// The merchant's own name of it.
     #[serde(default, deserialize_with = "lenient")]
@@ -317,12 +323,15 @@ pub struct PaymentIntent {
 
     /// Who bears the fee.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "FeeBearer"))]
     pub fee_bearer: Option<String>,
     /// What the customer pays, once a method is known; in the smallest unit.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "Option<Amount>"))]
     pub amount_payable: Option<String>,
     /// Who confirms it.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "ConfirmationMethod"))]
     pub confirmation_method: Option<String>,
     /// What the customer pays with: type and a masked phone, or brand and last four digits.
     #[serde(default, deserialize_with = "lenient")]
@@ -336,9 +345,11 @@ pub struct PaymentIntent {
     pub last_payment_error: Option<LastPaymentError>,
     /// How many attempts were made.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "u32"))]
     pub attempts: Option<u32>,
     /// When it was made, in Unix seconds.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "i64"))]
     pub created_at: Option<i64>,
     /// When it expires.
     #[serde(default, deserialize_with = "lenient")]
@@ -349,6 +360,7 @@ pub struct PaymentIntent {
     pub redirect_url: Option<String>,
     /// What for.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "String"))]
     pub description: Option<String>,
     /// What is bought.
     #[serde(default, deserialize_with = "lenient")]
@@ -359,6 +371,7 @@ pub struct PaymentIntent {
     /// Why it was canceled: `requested_by_customer`, `requested_by_merchant`, `expired`, or a word that this version does
     /// not know.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(extend("enum" = ["requested_by_customer", "requested_by_merchant", "expired", null])))]
     pub cancellation_reason: Option<String>,
 }
 

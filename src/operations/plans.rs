@@ -213,6 +213,7 @@ impl Served for DeactivatePlan {
 #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["id", "name", "code", "amount", "currency", "billing_cycle"])))]
 pub struct Plan {
     /// Its identifier.
+    #[cfg_attr(feature = "sandbox", schemars(extend("pattern" = "^plan_[0-9A-Za-z]{22}$")))]
     pub id: PlanId,
     /// The name that customers see.
     pub name: String,
@@ -221,8 +222,10 @@ pub struct Plan {
     /// The price of each period, in the smallest unit.
     pub amount: Figure,
     /// In which currency.
+    #[cfg_attr(feature = "sandbox", schemars(with = "Currency"))]
     pub currency: String,
     /// How long a period is: `daily`, `weekly`, `monthly`, `quarterly`, `yearly`, or a word of the service.
+    #[cfg_attr(feature = "sandbox", schemars(with = "BillingCycle"))]
     pub billing_cycle: String,
 
     /// How many days are free before the first charge.
@@ -233,6 +236,7 @@ pub struct Plan {
     pub active: bool,
     /// When it was made, in Unix seconds.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "i64"))]
     pub created_at: Option<i64>,
 }
 

@@ -103,6 +103,7 @@ impl Served for RevokeSession {
 #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["session_token", "customer_email", "expires_at"])))]
 pub struct CustomerSession {
     /// Give it to the customer's browser, and to nobody else.
+    #[cfg_attr(feature = "sandbox", schemars(extend("pattern" = "^cst_test_[0-9A-Za-z]{43}$")))]
     pub session_token: SessionToken,
     /// The e-mail address the session was made for.
     #[serde(default, deserialize_with = "lenient")]

@@ -232,20 +232,25 @@ impl Served for ConfigureFallback {
 #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
 pub struct Subscription {
     /// Its identifier.
+    #[cfg_attr(feature = "sandbox", schemars(extend("pattern" = "^sub_[0-9A-Za-z]{22}$")))]
     pub id: SubscriptionId,
     /// Always `subscription`.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "String", extend("const" = "subscription")))]
     pub object: Option<String>,
     /// Where it stands.
     pub status: SubscriptionStatus,
     /// Whose it is.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "String"))]
     pub customer_email: Option<String>,
     /// The customer, as the list of customers knows them.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "String"))]
     pub customer_id: Option<String>,
     /// What is paid, as it was when the customer subscribed.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "SubscribedPlan"))]
     pub plan: Option<SubscribedPlan>,
     /// What it is paid with: type and a masked phone, or brand and last four digits.
     #[serde(default, deserialize_with = "lenient")]
@@ -257,15 +262,19 @@ pub struct Subscription {
     pub fallback_payment_method: Option<Value>,
     /// After how many failures in a row.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "u32"))]
     pub trigger_after_failures: Option<u32>,
     /// How many charges have failed since the last that succeeded.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "u32"))]
     pub consecutive_failures: Option<u32>,
     /// When the period it is in began; of a trial, when that did.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "Moment"))]
     pub current_period_start: Option<Moment>,
     /// When that period ends.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "Moment"))]
     pub current_period_end: Option<Moment>,
     /// When the trial ends or ended, where the plan has one.
     #[serde(default, deserialize_with = "lenient")]
@@ -296,6 +305,7 @@ pub struct Subscription {
     pub metadata: BTreeMap<String, Value>,
     /// When it was made, in Unix seconds.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "i64"))]
     pub created_at: Option<i64>,
 }
 

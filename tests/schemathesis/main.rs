@@ -159,8 +159,8 @@ const INTENTS: usize = 60;
 const PLANS: usize = 12;
 
 /// What is well formed and refused with 422 all the same, for what is there and no schema can say: a plan that is no
-/// longer active, a method that this payment does not take.
-const REFUSED_FOR_WHAT_IS_THERE: [&str; 2] = ["create_subscription", "attach_payment_method"];
+/// longer active, a method that this payment does not take, an `Idempotency-Key` that came with another body.
+const REFUSED_FOR_WHAT_IS_THERE: [&str; 3] = ["create_subscription", "attach_payment_method", "create_esim_order"];
 
 /// Where an operation names something that is there.
 const NAMED: [(&str, &str, &str); 19] = [
