@@ -50,7 +50,9 @@ async fn all_wrong_fields_of_a_plan_are_told_together() {
             let mut fields = good.clone();
             fields[field] = value.clone();
             let refused = shop.secret("POST", PLANS, fields).await;
-            assert_eq!(faults(&refused), invalid(&[field]), "{field}: {value}");
+            let out_of_range = field == "amount" && value.as_f64().is_some_and(|number| number.fract() == 0.0);
+            let code = if out_of_range { "amount_out_of_range" } else { "parameter_invalid" };
+            assert_eq!(faults(&refused), [(field.to_owned(), code.to_owned())], "{field}: {value}");
         }
     }
     let mut fields = good.clone();
@@ -116,7 +118,8 @@ async fn all_wrong_fields_of_a_subscription_are_told_together() {
             let mut fields = good.clone();
             fields[field] = value.clone();
             let refused = shop.secret("POST", SUBSCRIPTIONS, fields).await;
-            assert_eq!((refused.status, faults(&refused)[0].0.as_str()), (422, field), "{value}: {}", refused.text);
+            let told = &faults(&refused)[0].0;
+            assert!(refused.status == 422 && told.starts_with(field), "{told}: {value}: {}", refused.text);
         }
     }
     assert_eq!(shop.secret("GET", SUBSCRIPTIONS, Value::Null).await.body["data"], json!([]), "none was made");
