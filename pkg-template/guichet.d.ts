@@ -78,6 +78,7 @@ export interface Guichet {
    * then. By `popup` (call it in the click itself) it resolves with what became of the payment: the return page tells, if
    * it calls `returned()`, and what it tells is looked up as `waitForOutcome` does. Who closes the window or turns back
    * without paying has `dismissed` it. Where the browser opens no window the customer is redirected.
+   * Called off, it closes the window where the browser lets it, which most do only before the hosted page is there.
    *
    * Rejects with kind `settled` for a payment that has come to its end, `address` for a `checkout_url` that may not be
    * followed, `signed_out` where nobody is signed in.
