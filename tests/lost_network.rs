@@ -72,11 +72,7 @@ async fn on_the_way_to_the_hosted_page(engine: Engine) {
     let way = Way::to_the_basket(engine, "to-pay").await;
     way.line.slow(SLOWLY);
     way.browser.run("document.querySelector(\"[data-test='pay']\").click()").await;
-    let begun = Instant::now();
-    while !way.line.asked().iter().any(|asked| asked.path.starts_with("/checkout/pi_")) {
-        assert!(begun.elapsed() < GONE, "it leaves");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    way.asks("/checkout/pi_").await;
     way.is_lost_for_a_while().await;
     way.again_until("[data-test='method-mobile_money'],[data-test='quote-mobile_money']").await;
     if way.browser.url().await.path() == "/" {
@@ -181,6 +177,7 @@ async fn while_the_return_page_looks(engine: Engine) {
     let intent = way.market.only_intent().await;
     let back = intent.redirect_url.expect("the shop sets it");
     way.browser.open(&format!("{back}&payment_intent={}", intent.id.as_str())).await;
+    way.asks("/guichet/intents/").await;
     way.browser.see("[data-test='outcome'][data-state='looking']").await;
     assert!(way.browser.url().await.as_str().starts_with(shop));
     way.line.cut();
@@ -228,6 +225,15 @@ impl Way {
         self.line.cut();
         nobody_may_pay(&self.browser).await;
         self.line.mend();
+    }
+
+    /// Waits until the page has asked for what begins like this.
+    async fn asks(&self, path: &str) {
+        let begun = Instant::now();
+        while !self.line.asked().iter().any(|asked| asked.path.starts_with(path)) {
+            assert!(begun.elapsed() < GONE, "{path} is not asked for");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     async fn arrives_at_the_hosted_page(&self) {
