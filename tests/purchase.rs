@@ -21,6 +21,7 @@ in_every_browser!(
     a_customer_pays_with_a_test_card,
     a_customer_pays_in_a_window_of_its_own_and_the_shop_shows_it_paid,
     a_window_that_is_closed_unpaid_keeps_the_order_and_says_so,
+    a_customer_subscribes_pauses_resumes_and_cancels_in_the_shop,
     a_decline_that_can_be_mended_lets_the_customer_try_again_on_the_same_page,
     a_final_decline_is_told_and_paying_again_makes_the_next_reference,
     a_double_click_on_pay_charges_once,
@@ -116,6 +117,34 @@ async fn a_window_that_is_closed_unpaid_keeps_the_order_and_says_so(engine: Engi
     browser.click("[data-test='pay-in-window']").await;
     market.leave_for_the_hosted_page(&browser).await;
     assert_eq!(market.intents().await.len(), 1, "it is the same order, and the same payment");
+    browser.close().await;
+}
+
+async fn a_customer_subscribes_pauses_resumes_and_cancels_in_the_shop(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("subscription").await;
+    browser.open(market.shop.url()).await;
+    browser.click("[data-test^='add-']").await;
+    browser.click("[data-test^='sign-in-']").await;
+    browser.click("[data-test='subscriptions']").await;
+    browser.see("[data-test='no-subscriptions']").await;
+    browser.step("What there is to subscribe to", "[data-test='plans']").await;
+
+    browser.click("[data-test^='subscribe-']").await;
+    browser.see("[data-test^='subscription-'] [data-test='pause']").await;
+    browser.step("A subscription", "[data-test='subscriptions']").await;
+    browser.click("[data-test='pause']").await;
+    browser.see("[data-status='paused']").await;
+    browser.click("[data-test='resume']").await;
+    browser.see("[data-test='pause']").await;
+
+    browser.click("[data-test='cancel']").await;
+    browser.see("[data-test='keep']").await;
+    browser.step("Cancelling is asked for twice", "[data-test='subscriptions']").await;
+    browser.click("[data-test='cancel-now']").await;
+    browser.see("[data-status='canceled']").await;
+    browser.reload().await;
+    browser.see("[data-status='canceled']").await;
     browser.close().await;
 }
 

@@ -30,6 +30,7 @@ pub(super) fn router(package: &Package, service: &str) -> Router {
     Router::new()
         .route("/", page("index.html"))
         .route("/return", page("return.html"))
+        .route("/subscriptions", page("subscriptions.html"))
         .route("/assets/{*path}", get(async |Path(path): Path<String>| file(&path)))
         .nest("/package", package.files())
         .layer(axum::middleware::map_response_with_state(policy, guarded))

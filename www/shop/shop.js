@@ -22,7 +22,7 @@ function open() {
   ui("products").append(...shop.products.map(product));
   ui("customers").append(...shop.customers.map(customer));
   ui("customer").textContent = shop.customer?.name ?? "";
-  ui("sign-out").hidden = !shop.customer;
+  ui("sign-out").hidden = ui("subscriptions").hidden = !shop.customer;
   ui("sign-out").addEventListener("click", () => signOut(guichet).catch(problem));
   ui("pay").addEventListener("click", pay);
   // A window must be opened in the click: by then the order should have been placed.
