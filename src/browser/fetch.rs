@@ -256,6 +256,10 @@ pub(super) fn data_of(answer: &JsValue, sort: Sort, name: &str) -> Answer {
 
 /// An error that keeps the reply.
 pub(super) fn unreadable(answer: &JsValue, name: &str) -> Stop {
-    let kept = if is(answer, "body", Sort::Nothing) { "text" } else { "body" };
-    Stop::of(Kind::Unreadable, "The reply could not be read.", name, &at(answer, kept))
+    let (kept, message) = if is(answer, "body", Sort::Nothing) {
+        ("text", "The reply is not JSON: it may be a page of HTML, such as a login form.")
+    } else {
+        ("body", "The reply could not be read.")
+    };
+    Stop::of(Kind::Unreadable, message, name, &at(answer, kept))
 }

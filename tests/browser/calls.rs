@@ -13,6 +13,7 @@ in_every_browser!(
     a_deadline_holds_for_all_the_attempts_of_a_call_together,
     a_callers_abort_rejects_with_the_signals_own_reason,
     a_call_that_was_called_off_before_it_began_asks_nothing,
+    equal_reads_at_once_are_one_request,
     a_caller_who_leaves_a_shared_read_leaves_the_others_theirs,
     a_lost_network_is_told_from_a_slow_one_and_from_a_refusal,
     a_read_that_was_dropped_truncated_or_lost_is_sent_again,
@@ -295,5 +296,26 @@ async fn a_page_that_goes_away_leaves_nothing_running(engine: Engine) {
     tokio::time::sleep(Duration::from_millis(2500)).await; // in which it would have been sent twice more
     let asked = shop.count("calculate_fee");
     assert!(asked <= 2, "{asked} requests, of which one may have been on its way");
+    browser.close().await;
+}
+
+async fn equal_reads_at_once_are_one_request(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("equal").await;
+    shop.visit(&browser, "{}").await;
+    let answers = browser
+        .run_async(&format!(
+            "const reads = [...Array(5)].map(() => {FEE}));
+             const methods = [...Array(5)].map(() => guichet.paymentMethods());
+             const others = ['5001', '5002'].map((amount) => guichet.fee({{ payment_method: 'mobile_money', currency: 'XAF', amount }}));
+             await Promise.all([...reads, ...methods, ...others]);
+             return true"
+        ))
+        .await;
+    assert_eq!(answers, true);
+    assert_eq!((shop.count("calculate_fee"), shop.count("list_payment_methods")), (3, 1));
+
+    browser.run_async(&format!("await {FEE})")).await;
+    assert_eq!(shop.count("calculate_fee"), 4, "what is asked later is asked again");
     browser.close().await;
 }

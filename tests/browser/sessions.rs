@@ -18,6 +18,7 @@ in_every_browser!(
     a_session_that_is_ending_is_told_and_renewed_before_it_is_used,
     every_shape_of_session_that_routes_answer_is_taken,
     nobody_signed_in_is_told_as_signed_out_and_not_asked_again,
+    a_page_of_html_for_a_session_is_an_error_that_says_so,
     the_pages_own_headers_go_to_the_merchant_alone,
     a_guest_needs_no_session_to_ask_what_is_public,
 );
@@ -247,5 +248,23 @@ async fn a_session_that_is_ending_is_told_and_renewed_before_it_is_used(engine: 
     assert_eq!(browser.run("return [told, guichet.session.state]").await, json!([["active", "expiring"], "expiring"]));
     browser.run_async("await guichet.paymentMethods()").await;
     assert_eq!(browser.run("return [asked, guichet.session.state]").await, json!([2, "active"]));
+    browser.close().await;
+}
+
+async fn a_page_of_html_for_a_session_is_an_error_that_says_so(engine: Engine) {
+    const FORM: &str = "<!doctype html><title>Log in</title><form method=post><input name=password></form>";
+    let shop = Storefront::open().await;
+    let browser = engine.start("form").await;
+    shop.visit(&browser, "{}").await;
+    for status in [200, 419] {
+        shop.answers(SESSION, Said::html(FORM).status(status));
+        let told = browser.run_async("return await createGuichet(options).paymentMethods()").await;
+        let kind = told["rejected"]["kind"].as_str().unwrap_or_default().to_owned();
+        let expected = if status == 200 { "unreadable" } else { "signed_out" };
+        assert_eq!(kind, expected, "{status}: {told}");
+        if status == 200 {
+            assert!(told["rejected"]["message"].as_str().unwrap().contains("HTML"), "{told}");
+        }
+    }
     browser.close().await;
 }
