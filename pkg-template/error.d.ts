@@ -26,7 +26,7 @@ export type Kind =
   | "unsupported"
   /** The page or the device does not allow WebAssembly. */
   | "wasm_blocked"
-  /** A defect of this package. Reload the page. */
+  /** A defect of this package. Make a new client, or reload the page. */
   | "panic";
 
 /** One field that was refused. */

@@ -108,7 +108,7 @@ export interface Session {
   renew(how?: How): Promise<void>;
   /** Signs out, in every tab. Calls reject with kind `signed_out` from then on, until `renew`. */
   revoke(how?: How): Promise<void>;
-  /** Hears each change of `state`; call what it gives to hear no more. */
+  /** Hears each change of the session (its `state`, `expiresAt` or `email`); call what it gives to hear no more. */
   subscribe(listener: (state: SessionState) => void): () => void;
 }
 
@@ -178,7 +178,8 @@ export interface QuoteRequest {
   codes?: Readonly<Record<string, string>>;
 }
 
-/** What one way of paying costs. Every figure is text, as the service sent it, in the smallest unit. */
+/** What one way of paying costs. Every figure is text in the smallest unit: as the service sent it where that
+ * was text, and of a JSON number what JavaScript writes for it (`145.10` arrives as `145.1`). */
 export interface Quote {
   method: PaymentMethod;
   /** Its fee code: `mobile_money`, `card`. */

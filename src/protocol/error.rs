@@ -31,7 +31,7 @@ pub enum Kind {
     NotFound,
     /// No reply at all.
     Offline,
-    /// The module has met a defect of its own. Reload the page: every client of it shares what is broken.
+    /// The module has met a defect of its own. Its client is of no use any more: make a new one, or reload the page.
     Panic,
     /// The service read the request and refused it.
     Refused,

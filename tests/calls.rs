@@ -1,0 +1,148 @@
+//! Calls that end, sessions that end in every tab, and a module that loads or says why not: what a shop's page relies on,
+//! in real browsers.
+#![cfg(feature = "cli")]
+
+mod support;
+
+use axum::Router;
+use axum::extract::Path as Named;
+use axum::http::header::CONTENT_SECURITY_POLICY;
+use axum::response::{Html, IntoResponse};
+use axum::routing::get;
+use guichet::operations::ValidateSession;
+use guichet::protocol::Operation;
+use guichet::sandbox::Sandbox;
+use guichet::values::Email;
+use guichet::{Client, SecretKey};
+use serde_json::{Value, json};
+use std::path::Path;
+use support::engine::{Engine, in_every_browser};
+use tower_http::services::ServeDir;
+
+in_every_browser!(
+    equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own,
+    a_request_that_nobody_waits_for_any_more_ends,
+    a_session_that_time_changes_is_told_so,
+    signing_out_ends_the_sessions_of_every_tab_with_the_service_too,
+    a_page_that_forbids_webassembly_is_told_what_to_allow,
+    a_module_that_did_not_come_is_asked_for_again_and_comes_in_every_way,
+    a_defect_ends_its_client_and_no_other,
+);
+
+async fn equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own(engine: Engine) {
+    let found = found(engine, "one_request").await;
+    assert_eq!(found["came"], json!(["mine", 1, 1, 1]), "{found}");
+    let asked = ["/v1/payment-methods?country_code=CM", "/v1/payment-methods?country_code=CI"];
+    assert_eq!(found["asked"], json!(asked), "{found}");
+}
+
+async fn a_request_that_nobody_waits_for_any_more_ends(engine: Engine) {
+    let found = found(engine, "nobody_waits").await;
+    assert_eq!(found, json!({ "came": ["mine", "yours"], "asked": 1, "before": 0, "ended": 1 }));
+}
+
+async fn a_session_that_time_changes_is_told_so(engine: Engine) {
+    let found = found(engine, "by_time").await;
+    assert_eq!(found["states"], json!(["active", "expiring"]), "{found}");
+    assert_eq!((&found["state"], &found["email"]), (&json!("expiring"), &json!("awa@example.com")), "{found}");
+    assert_eq!(found["steady"], true, "what is read of a session is the same until it changes");
+}
+
+async fn signing_out_ends_the_sessions_of_every_tab_with_the_service_too(engine: Engine) {
+    let sandbox = Sandbox::start().await.unwrap();
+    let key = SecretKey::new(sandbox.secret_key().expose()).unwrap();
+    let client = Client::builder(sandbox.base_url(), key).build().unwrap();
+    let email = Email::new("awa@example.com").unwrap();
+    let mut tokens = Vec::new();
+    for _ in 0..2 {
+        tokens.push(client.create_session(&email).await.unwrap().session_token.expose().to_owned());
+    }
+    let pages = pages(ALLOWED).await;
+    let signed_in = |token: &str| format!("{pages}/signed_in#service={}&token={token}", sandbox.base_url());
+    let browser = engine.start("sign-out").await;
+
+    browser.open(&signed_in(&tokens[0])).await;
+    browser.arrive_at_text("#shown", "active").await;
+    let one = browser.tab().await;
+    let other = browser.open_tab().await;
+    browser.open(&signed_in(&tokens[1])).await;
+    browser.arrive_at_text("#shown", "active").await;
+    browser.click("#out").await;
+    browser.arrive_at_text("#shown", "revoked").await;
+
+    browser.turn_to(&one).await;
+    browser.arrive_at_text("#shown", "revoked").await;
+    browser.turn_to(&other).await;
+    for token in &tokens {
+        ends(&browser, sandbox.base_url(), token).await;
+    }
+    browser.close().await;
+}
+
+/// Waits until the service says that a token has ended: that of another tab is ended while nobody waits for it.
+async fn ends(browser: &support::browser::Browser, service: &str, token: &str) {
+    let ask = format!(
+        "for (let looks = 0; looks < 100; looks++) {{
+             const answer = await fetch('{service}{}', {{ method: '{}', headers: {{ authorization: 'Bearer {token}' }} }});
+             if (answer.status === 401) return (await answer.json()).data.reason;
+             await new Promise((over) => setTimeout(over, 50));
+         }}
+         return 'it is still good';",
+        ValidateSession::SPEC.path,
+        ValidateSession::SPEC.method.as_str(),
+    );
+    assert_eq!(browser.run_async(&ask).await, "revoked");
+}
+
+async fn a_page_that_forbids_webassembly_is_told_what_to_allow(engine: Engine) {
+    let found = shown(engine, "blocked", "default-src 'self'; script-src 'self'").await;
+    assert_eq!(found, json!({ "kind": "wasm_blocked", "names": true }));
+}
+
+async fn a_module_that_did_not_come_is_asked_for_again_and_comes_in_every_way(engine: Engine) {
+    let found = found(engine, "loads_again").await;
+    assert_eq!((&found["first"], &found["second"]), (&json!("offline"), &json!(1)), "{found}");
+    assert_eq!(found["came"], json!([1, 1, 1, 1, 1]), "an address, a URL, a response, bytes, a module: {found}");
+}
+
+async fn a_defect_ends_its_client_and_no_other(engine: Engine) {
+    let found = found(engine, "a_defect").await;
+    assert_eq!(found, json!({ "before": 1, "met": "panic", "after": "panic", "next": 1 }));
+}
+
+/// The policy that the README asks for.
+const ALLOWED: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src *";
+
+/// What a page finds.
+async fn found(engine: Engine, what: &str) -> Value {
+    shown(engine, what, ALLOWED).await
+}
+
+async fn shown(engine: Engine, what: &str, policy: &'static str) -> Value {
+    let pages = pages(policy).await;
+    let browser = engine.start("calls").await;
+    browser.open(&format!("{pages}/{what}")).await;
+    let shown = browser.see("#shown[data-state]").await;
+    browser.close().await;
+    serde_json::from_str(&shown).unwrap_or_else(|_| panic!("{what} shows: {shown}"))
+}
+
+/// Pages that use the package under this policy.
+async fn pages(policy: &'static str) -> String {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm/package");
+    assert!(package.is_dir(), "{} is not there: `cargo xtask pack --quick` builds it", package.display());
+    let page = move |Named(_): Named<String>| async move {
+        let html = "<!doctype html><meta charset=utf-8><title>Calls</title><pre id=shown></pre><button id=out>Sign out</button>\
+                    <script type=module src=/tests/page.js></script>";
+        ([(CONTENT_SECURITY_POLICY, policy)], Html(html)).into_response()
+    };
+    let script = || async { ([("content-type", "text/javascript")], include_str!("calls/page.js")) };
+    let router = Router::new()
+        .route("/{name}", get(page))
+        .route("/tests/page.js", get(script))
+        .nest_service("/package", ServeDir::new(package));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    url
+}

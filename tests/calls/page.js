@@ -1,0 +1,124 @@
+// What tests/calls.rs asks of the package, by the name in the address. Each shows what it found.
+import { createGuichet } from "/package/guichet.js";
+
+const told = new URLSearchParams(location.hash.slice(1));
+const soon = (ms) => new Promise((over) => setTimeout(over, ms));
+const methods = [{ id: "svc_mobile_money", active: true }];
+const json = (body) => new Response(JSON.stringify(body), { headers: { "content-type": "application/json" } });
+const said = (e) => e?.kind ?? String(e);
+
+/** A client of a service that is not there: `answers` answers, and `asked` keeps what was asked. */
+function client(answers, options) {
+  const asked = [];
+  const fetch = async (url, init) => {
+    asked.push(String(url).replace("https://api.example", ""));
+    return answers(String(url), init);
+  };
+  return { asked, guichet: createGuichet({ baseUrl: "https://api.example", fetch, ...options }) };
+}
+
+const found = {
+  async one_request() {
+    const answers = async (_, { signal }) => {
+      await soon(300);
+      signal.throwIfAborted();
+      return json({ data: methods });
+    };
+    const { guichet, asked } = client(answers);
+    const [mine, yours] = [new AbortController(), new AbortController()];
+    const calls = [mine, yours, {}].map(({ signal }) => guichet.paymentMethods({ country_code: "CM" }, { signal }));
+    calls.push(guichet.paymentMethods({ country_code: "CI" }));
+    setTimeout(() => mine.abort("mine"), 100);
+    return { came: (await Promise.allSettled(calls)).map(({ reason, value }) => reason ?? value.length), asked };
+  },
+
+  async nobody_waits() {
+    let ended = 0;
+    const answers = (_, { signal }) => new Promise((_, no) => signal.addEventListener("abort", () => no(++ended)));
+    const { guichet, asked } = client(answers);
+    const [mine, yours] = [new AbortController(), new AbortController()];
+    const calls = [mine, yours].map(({ signal }) => guichet.paymentMethods({}, { signal }).catch((e) => e));
+    setTimeout(() => mine.abort("mine"), 50);
+    await soon(150);
+    const before = ended;
+    yours.abort("yours");
+    const came = await Promise.all(calls);
+    await soon(50);
+    return { came, asked: asked.length, before, ended };
+  },
+
+  async by_time() {
+    // Counted from when it is asked for: a busy machine takes its time to come so far.
+    const until = () => new Date(Date.now() + 32_000).toISOString();
+    const session = async () => ({ session_token: "a", expires_at: until(), customer_email: "awa@example.com" });
+    const { guichet } = client(() => json({ data: { valid: true } }), { merchant: { session } });
+    const states = [];
+    const left = guichet.session.subscribe((state) => states.push(state));
+    const late = new Promise((heard) => guichet.session.subscribe((state) => state === "expiring" && heard()));
+    await guichet.session.validate();
+    const steady = guichet.session.expiresAt === guichet.session.expiresAt;
+    await late;
+    left();
+    return { states, steady, state: guichet.session.state, email: guichet.session.email };
+  },
+
+  async blocked() {
+    const { guichet } = client(() => json({}));
+    const e = await guichet.paymentMethods().catch((e) => e);
+    return { kind: e.kind, names: e.message.includes("script-src 'wasm-unsafe-eval'") };
+  },
+
+  async loads_again() {
+    let tries = 0;
+    const address = "/package/core/guichet_core_bg.wasm";
+    const lost = client(() => json({ data: methods }), { wasm: `/nowhere${address}` });
+    const first = await lost.guichet.paymentMethods().catch(said);
+    const real = window.fetch;
+    window.fetch = (url, init) => (tries++, real(String(url).replace("/nowhere", ""), init));
+    const second = (await lost.guichet.paymentMethods()).length;
+    window.fetch = real;
+    const bytes = await (await fetch(address)).arrayBuffer();
+    const ways = [address, new URL(address, location.href), await fetch(address), bytes, await WebAssembly.compile(bytes)];
+    const came = [];
+    for (const wasm of ways) came.push((await client(() => json({ data: methods }), { wasm }).guichet.paymentMethods()).length);
+    return { first, second, tries, came };
+  },
+
+  async a_defect() {
+    const real = WebAssembly.instantiate;
+    WebAssembly.instantiate = async (...given) => {
+      const { exports } = await real.apply(WebAssembly, given);
+      const call = (...given) => {
+        if (window.defect) throw new WebAssembly.RuntimeError("unreachable");
+        return exports.call(...given);
+      };
+      return { exports: { ...exports, call } };
+    };
+    const one = client(() => json({ data: methods })).guichet;
+    const before = (await one.paymentMethods()).length;
+    window.defect = true;
+    const met = await one.paymentMethods().catch(said);
+    window.defect = false;
+    const after = await one.paymentMethods().catch(said);
+    const next = (await client(() => json({ data: methods })).guichet.paymentMethods()).length;
+    return { before, met, after, next };
+  },
+
+  /** Stays signed in, and shows each change; what a service's token is, it shows too. */
+  async signed_in() {
+    const session = async () => told.get("token");
+    const guichet = createGuichet({ baseUrl: told.get("service"), merchant: { session } });
+    guichet.session.subscribe((state) => show({ state }));
+    window.sign_out = () => guichet.session.revoke().catch((e) => show({ failed: said(e) }));
+    await guichet.session.validate();
+    return { state: guichet.session.state };
+  },
+};
+
+function show(what) {
+  const shown = document.querySelector("#shown");
+  shown.textContent = JSON.stringify(what);
+  shown.dataset.state = "shown";
+}
+document.querySelector("#out").onclick = () => window.sign_out();
+found[location.pathname.slice(1)]().then(show, (e) => show({ failed: String(e) }));
