@@ -28,9 +28,9 @@ pub(super) fn checkout(inner: &'static Inner, first: JsValue, given: &JsValue, h
     if !is(&window, "", Sort::Nothing) {
         forget(inner.flights, &flight);
     }
-    let wait = Wait::new(&inner, given, how, true)?;
+    let wait = Wait::new(inner, given, how, true)?;
     let under_way = joined(inner.flights, &flight, &at(given, "signal"), || -> Work {
-        let ask = Ask::intent(&inner, order, json, how);
+        let ask = Ask::intent(inner, order, json, how);
         let state = State::Begun(ask, wait);
         Box::new(Leaving { inner, flight: flight.clone(), window, state })
     });
