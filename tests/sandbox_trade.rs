@@ -156,6 +156,14 @@ async fn an_order_is_fulfilled_by_a_payment_that_names_it() {
         assert_eq!(text(&esim["iccid"]).len(), 19);
     }
     assert_eq!(read(&shop, &ordered).await, fulfilled, "and it is the same at each look");
+    let events = shop.tenant.events().await.unwrap();
+    let told: Vec<_> = events.iter().filter(|event| event.subject == text(&ordered["order_id"])).collect();
+    assert_eq!(
+        told.iter().map(|event| event.kind.as_str()).collect::<Vec<_>>(),
+        ["esim_order.created", "esim_order.fulfilled"]
+    );
+    assert_eq!(told[1].at.unix(), fulfilled["fulfilled_at"].as_i64().unwrap());
+    assert_eq!(events.last().unwrap().kind, "esim_order.fulfilled", "after it was paid");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
-//! What has happened to a merchant's payments and subscriptions: every status that one came to, and when.
+//! What has happened to a merchant's payments, subscriptions and eSIM orders: every status that one came to, and when.
 
-use super::rules::{Intent, Status};
+use super::rules::{EsimOrder, Intent, Status};
 use super::store::Happening;
 use crate::values::Moment;
 use serde_json::{Value, json};
@@ -21,22 +21,26 @@ pub struct Event {
     /// Its identifier, the same at each look.
     pub id: String,
     /// What: `payment_intent.created`, or `payment_intent.` and the status it came to; of a subscription also
-    /// `subscription.renewed`, with each period after its first, and `subscription.updated`.
+    /// `subscription.renewed`, with each period after its first, and `subscription.updated`; `esim_order.created` and
+    /// `esim_order.fulfilled`.
     pub kind: String,
     /// When, by the merchant's clock.
     pub at: Moment,
-    /// To what: the identifier of a payment intent or a subscription.
+    /// To what: the identifier of a payment intent, a subscription or an eSIM order.
     pub subject: String,
     /// The merchant's name of it, where it is a payment intent.
     pub merchant_reference: Option<String>,
 }
 
 impl Event {
-    /// Everything that happened to these intents, and to subscriptions, in the order it did. They come with the newest
-    /// first.
-    pub(super) fn of(intents: &[Intent], happened: &[Happening]) -> Vec<Self> {
+    /// Everything that happened to these intents and eSIM orders, and to subscriptions, in the order it did. They come with
+    /// the newest first.
+    pub(super) fn of(intents: &[Intent], happened: &[Happening], orders: &[EsimOrder]) -> Vec<Self> {
         let subscriptions = happened.iter().rev().map(Self::of_subscription);
-        let mut events: Vec<Self> = subscriptions.chain(intents.iter().rev().flat_map(Self::of_intent)).collect();
+        let intents = intents.iter().rev().flat_map(Self::of_intent);
+        // Of what happens in one second, an order is fulfilled after it was paid.
+        let orders = orders.iter().rev().flat_map(Self::of_esim_order);
+        let mut events: Vec<Self> = subscriptions.chain(intents).chain(orders).collect();
         events.sort_by_key(|event| event.at);
         events
     }
@@ -61,6 +65,17 @@ impl Event {
             at: Moment::from_unix(at),
             subject: intent.id.to_string(),
             merchant_reference: Some(intent.terms.merchant_reference.clone()),
+        })
+    }
+
+    fn of_esim_order(order: &EsimOrder) -> impl Iterator<Item = Self> {
+        let fulfilled = order.fulfilment.as_ref().map(|fulfilment| (fulfilment.at, "fulfilled"));
+        std::iter::once((order.created_at, "created")).chain(fulfilled).enumerate().map(|(number, (at, word))| Self {
+            id: format!("evt_{}_{number}", order.id.as_str().trim_start_matches("eso_")),
+            kind: format!("esim_order.{word}"),
+            at,
+            subject: order.id.to_string(),
+            merchant_reference: None,
         })
     }
 

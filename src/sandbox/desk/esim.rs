@@ -7,6 +7,7 @@ use crate::sandbox::admit::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::rules::EsimOrder;
+use crate::sandbox::store::Unavailable;
 use crate::sandbox::tokens;
 use crate::values::EsimOrderId;
 
@@ -80,21 +81,37 @@ impl Desk {
         })
     }
 
-    /// A merchant's order as it stands now. Once it was seen to be paid, by which payment is stored before anyone hears
-    /// of it: it never changes, whoever pays it again.
-    async fn esim_order_of(&self, merchant: &Merchant, id: &EsimOrderId) -> Result<EsimOrder, Problem> {
-        loop {
-            let order = self.store.esim_order(&merchant.id, id).await?;
-            let order = order.ok_or_else(|| Problem::missing("eSIM order"))?;
-            if order.fulfilment.is_some() {
-                return Ok(order);
-            }
-            let now = merchant.now();
-            let intents = self.store.intents_of_esim_order(&merchant.id, id).await?;
-            let intents: Vec<_> = intents.into_iter().map(|intent| intent.at(now)).collect();
-            let Some(fulfilment) = order.fulfilled_by(&intents) else { return Ok(order) };
-            // Where someone else was faster, theirs stands: either way it is read again.
-            self.store.fulfil(order.id, fulfilment).await?;
+    /// A merchant's newest orders as they stand now, the newest first.
+    pub(super) async fn esim_orders(&self, merchant: &Merchant, limit: i64) -> Result<Vec<EsimOrder>, Unavailable> {
+        let mut orders = Vec::new();
+        for order in self.store.esim_orders(&merchant.id, limit).await? {
+            orders.push(self.fulfilled(merchant, order).await?);
         }
+        Ok(orders)
+    }
+
+    /// A merchant's order as it stands now.
+    async fn esim_order_of(&self, merchant: &Merchant, id: &EsimOrderId) -> Result<EsimOrder, Problem> {
+        let order = self.store.esim_order(&merchant.id, id).await?;
+        Ok(self.fulfilled(merchant, order.ok_or_else(|| Problem::missing("eSIM order"))?).await?)
+    }
+
+    /// An order as it stands now. Once it was seen to be paid, by which payment is stored before anyone hears of it: it
+    /// never changes, whoever pays it again.
+    async fn fulfilled(&self, merchant: &Merchant, mut order: EsimOrder) -> Result<EsimOrder, Unavailable> {
+        while order.fulfilment.is_none() {
+            let now = merchant.now();
+            let intents = self.store.intents_of_esim_order(&merchant.id, &order.id).await?;
+            let intents: Vec<_> = intents.into_iter().map(|intent| intent.at(now)).collect();
+            let Some(fulfilment) = order.fulfilled_by(&intents) else { break };
+            // Where someone else was faster, theirs stands: either way it is read again.
+            self.store.fulfil(order.id.clone(), fulfilment).await?;
+            match self.store.esim_order(&merchant.id, &order.id).await? {
+                Some(read) => order = read,
+                // A reset has come between.
+                None => break,
+            }
+        }
+        Ok(order)
     }
 }

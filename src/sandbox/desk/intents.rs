@@ -95,13 +95,14 @@ impl Desk {
         Ok((intent.at(now), now))
     }
 
-    /// What has happened to the newest payments and the subscriptions of a merchant.
+    /// What has happened to the newest payments, subscriptions and eSIM orders of a merchant.
     pub(in crate::sandbox) async fn events(&self, merchant: &Merchant) -> Result<Vec<Event>, Unavailable> {
         self.bill(merchant).await?;
         let now = merchant.now();
         let intents = self.store.intents(&merchant.id, None, TOLD).await?;
         let happened = self.store.subscription_events(&merchant.id, TOLD).await?;
-        Ok(Event::of(&intents.into_iter().map(|intent| intent.at(now)).collect::<Vec<_>>(), &happened))
+        let orders = self.esim_orders(merchant, TOLD).await?;
+        Ok(Event::of(&intents.into_iter().map(|intent| intent.at(now)).collect::<Vec<_>>(), &happened, &orders))
     }
 
     pub(super) fn reply(&self, intent: &Intent) -> String {

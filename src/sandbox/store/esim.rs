@@ -1,6 +1,7 @@
 //! eSIM orders.
 
 use super::Unavailable;
+use super::lists::{newest_first, rows_after};
 use crate::sandbox::rules::{EsimOrder, Fulfilment};
 use crate::values::{Currency, EsimOrderId, EsimPackageId, IntentId, Moment};
 use sqlx::sqlite::SqliteRow;
@@ -52,6 +53,18 @@ pub(super) async fn by_id(
     .fetch_optional(readers)
     .await?;
     row.as_ref().map(read).transpose()
+}
+
+pub(super) async fn of_merchant(
+    readers: &SqlitePool,
+    merchant: &str,
+    limit: i64,
+) -> Result<Vec<EsimOrder>, Unavailable> {
+    let text = newest_first!(
+        "id, merchant, package, quantity, amount, currency, created_at, paid_by, fulfilled_at FROM esim_orders \
+         WHERE merchant = $1"
+    );
+    rows_after(readers, text, merchant, None, limit).await?.iter().map(read).collect()
 }
 
 fn read(row: &SqliteRow) -> Result<EsimOrder, Unavailable> {

@@ -213,6 +213,11 @@ impl Store {
         esim::by_id(&self.readers, merchant, id).await
     }
 
+    /// A merchant's newest eSIM orders, the newest first.
+    pub(super) async fn esim_orders(&self, merchant: &str, limit: i64) -> Result<Vec<EsimOrder>, Unavailable> {
+        esim::of_merchant(&self.readers, merchant, limit).await
+    }
+
     /// A merchant's customer by their id.
     pub(super) async fn customer(&self, merchant: &str, id: &CustomerId) -> Result<Option<Customer>, Unavailable> {
         customers::by_id(&self.readers, merchant, id).await
