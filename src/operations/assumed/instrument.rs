@@ -103,12 +103,15 @@ impl FromField for Card {
 }
 
 /// What is on a card: its name, whether a value is one, and what it should be.
-const MEMBERS: [(&str, fn(&Value) -> bool, &str); 4] = [
+const MEMBERS: [Member; 4] = [
     ("number", |value| number(value).is_some(), "card.number is a string of 12 to 19 digits."),
     ("exp_month", |value| month(value).is_some(), "card.exp_month is a number from 1 to 12."),
     ("exp_year", |value| year(value).is_some(), "card.exp_year is a year of four digits."),
     ("cvc", |value| cvc(value).is_some(), "card.cvc is a string of 3 or 4 digits."),
 ];
+
+/// A name, what its value fulfils, and what it is in words.
+type Member = (&'static str, fn(&Value) -> bool, &'static str);
 
 fn number(value: &Value) -> Option<String> {
     digits(value, 12, 19)
