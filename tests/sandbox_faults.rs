@@ -5,7 +5,7 @@
 #[path = "support/asking.rs"]
 mod asking;
 
-use asking::{Reply, Shop, card, client, order, phone, send};
+use asking::{Shop, card, control, order, phone};
 use guichet::operations::{AttachPaymentMethod, CreatePaymentIntent, ListPaymentMethods, ReadPaymentIntent};
 use guichet::sandbox::{Fault, Sandbox};
 use serde_json::{Value, json};
@@ -291,20 +291,6 @@ async fn shop() -> (Sandbox, Shop) {
     let sandbox = Sandbox::start().await.unwrap();
     let shop = Shop::of(sandbox.merchant().await.unwrap());
     (sandbox, shop)
-}
-
-/// Asks the side door.
-async fn control(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
-    let body = (!fields.is_null()).then(|| fields.to_string());
-    send(
-        &client(),
-        method,
-        &format!("{}{path}", sandbox.control_url()),
-        Some(sandbox.control_token().expose()),
-        body,
-        &[],
-    )
-    .await
 }
 
 /// Everything that comes back on a connection of its own, until it ends.

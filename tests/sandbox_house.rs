@@ -7,7 +7,7 @@ mod asking;
 #[path = "support/folder.rs"]
 mod folder;
 
-use asking::{Reply, Shop, client, order, send};
+use asking::{Reply, Shop, client, control, order, send};
 use folder::Folder;
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
@@ -376,20 +376,6 @@ fn a_sandbox_does_not_need_its_starters_runtime() {
 async fn first(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
     let key = sandbox.secret_key().expose();
     send(&client(), method, &format!("{}{path}", sandbox.base_url()), Some(key), Some(fields.to_string()), &[]).await
-}
-
-/// Asks the side door.
-async fn control(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
-    let body = (!fields.is_null()).then(|| fields.to_string());
-    send(
-        &client(),
-        method,
-        &format!("{}{path}", sandbox.control_url()),
-        Some(sandbox.control_token().expose()),
-        body,
-        &[],
-    )
-    .await
 }
 
 async fn get(shop: &Shop, path: &str) -> Reply {

@@ -5,7 +5,7 @@
 #[path = "described.rs"]
 pub mod described;
 
-use guichet::sandbox::Tenant;
+use guichet::sandbox::{Sandbox, Tenant};
 use serde_json::{Value, json};
 use std::sync::{Arc, Once};
 
@@ -178,4 +178,18 @@ pub fn order(reference: &str) -> Value {
 /// As bytes.
 pub fn body(fields: &Value) -> String {
     fields.to_string()
+}
+
+/// Asks the side door.
+pub async fn control(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
+    let body = (!fields.is_null()).then(|| fields.to_string());
+    send(
+        &client(),
+        method,
+        &format!("{}{path}", sandbox.control_url()),
+        Some(sandbox.control_token().expose()),
+        body,
+        &[],
+    )
+    .await
 }
