@@ -28,7 +28,8 @@ const found = {
     const [mine, yours] = [new AbortController(), new AbortController()];
     const calls = [mine, yours, {}].map(({ signal }) => guichet.paymentMethods({ country_code: "CM" }, { signal }));
     calls.push(guichet.paymentMethods({ country_code: "CI" }));
-    setTimeout(() => mine.abort("mine"), 100);
+    while (asked.length < 2) await soon(10);
+    mine.abort("mine");
     return { came: (await Promise.allSettled(calls)).map(({ reason, value }) => reason ?? value.length), asked };
   },
 
@@ -38,12 +39,13 @@ const found = {
     const { guichet, asked } = client(answers);
     const [mine, yours] = [new AbortController(), new AbortController()];
     const calls = [mine, yours].map(({ signal }) => guichet.paymentMethods({}, { signal }).catch((e) => e));
-    setTimeout(() => mine.abort("mine"), 50);
-    await soon(150);
+    while (!asked.length) await soon(10);
+    mine.abort("mine");
+    await soon(100);
     const before = ended;
     yours.abort("yours");
     const came = await Promise.all(calls);
-    await soon(50);
+    while (!ended) await soon(10);
     return { came, asked: asked.length, before, ended };
   },
 
