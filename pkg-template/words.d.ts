@@ -41,7 +41,7 @@ export type CodeKey =
 /** Why a payment was declined: the codes of `last_payment_error`. */
 export type DeclineKey =
   | "insufficient_funds" | "rejected_by_payer" | "payer_timeout" | "provider_unavailable"
-  | "incorrect_otp" | "incorrect_cvc" | "expired_card" | "processing_error" | "payer_not_found"
+  | "incorrect_otp" | "incorrect_cvc" | "expired_card" | "processing_error" | "authentication_required" | "payer_not_found"
   | "limit_exceeded" | "fraud_blocked" | "generic_decline";
 
 /** All sentences of one language. Each of an error says what happened, then what to do. */

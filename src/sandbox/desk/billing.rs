@@ -36,8 +36,8 @@ impl Desk {
             let mut billed = Vec::with_capacity(due.len());
             for subscription in due {
                 let mut billing = Billing::of(subscription);
-                if let Some((_, Due::Settlement(id))) = billing.subscription.life.due() {
-                    billing.known = self.store.intent(&id).await?;
+                if let Some(id) = billing.subscription.life.charge_under_way() {
+                    billing.known = self.store.intent(id).await?;
                 }
                 billing.run(until)?;
                 billed.push(billing.into_billed());

@@ -274,6 +274,11 @@ impl Life {
             && (self.attempts < MOST_ATTEMPTS || !self.fallback_tried)
     }
 
+    /// The intent of the charge that has begun and not ended.
+    pub(in crate::sandbox) fn charge_under_way(&self) -> Option<&IntentId> {
+        self.under_way.as_ref().map(|charge| &charge.intent)
+    }
+
     /// When the charge under way will have taken too long.
     pub(super) fn overdue_at(&self) -> Option<Moment> {
         self.under_way.as_ref().map(|charge| charge.begun_at.plus(self.wait()))
