@@ -1,6 +1,5 @@
 //! One call over a socket: the loop of [`Call`], and what one attempt sends and reads.
 
-use crate::encoding::base62;
 use crate::protocol::{
     Call, Error, FieldError, IDEMPOTENCY_KEY, Kind, Method, Patience, Refusal, Repeat, Request, Seen, Spec, Step,
 };
@@ -71,16 +70,17 @@ impl Fetch {
     ) -> Result<Answer, Error> {
         let url = [address, request.target.as_str()].concat();
         let authorization = bearer.map(authorization).transpose().map_err(|error| error.of(spec.name))?;
-        let key = Key::of(spec, request);
+        // A key of the caller's own says that the service knows keys: under it, the request is one however often it is sent.
+        let repeat = if request.idempotency_key.is_some() { Repeat::Always } else { spec.repeat };
         let begun = Instant::now();
-        let mut call = Call::new(if key.text.is_some() { Repeat::Always } else { spec.repeat }, patience);
+        let mut call = Call::new(repeat, patience);
         let mut last = None;
         let mut may_have_been_done = false;
         loop {
             match call.step(begun.elapsed()) {
                 Step::Wait(pause) => sleep(pause).await,
                 Step::Send(left) => {
-                    let attempt = self.attempt(&url, request, authorization.as_ref(), key.text.as_deref());
+                    let attempt = self.attempt(&url, request, authorization.as_ref());
                     let outcome = match timeout(left, attempt).await {
                         Ok(outcome) => outcome,
                         Err(_) => Err(Lost::Unanswered(Error::new(
@@ -92,7 +92,7 @@ impl Fetch {
                     tracing::debug!(operation = spec.name, attempt = call.attempt(), ?seen, elapsed = ?begun.elapsed(), "call");
                     call.saw(&seen, getrandom::u32().unwrap_or(u32::MAX));
                     let doubtful = leaves_doubt(spec, &outcome);
-                    last = Some(judge(spec, outcome, may_have_been_done, doubtful, key.outlives_the_call, bearer));
+                    last = Some(judge(spec, outcome, may_have_been_done, doubtful, repeat == Repeat::Always, bearer));
                     may_have_been_done |= doubtful;
                 }
                 Step::Done => {
@@ -105,18 +105,12 @@ impl Fetch {
     }
 
     /// Sends the request once.
-    async fn attempt(
-        &self,
-        url: &str,
-        request: &Request,
-        authorization: Option<&HeaderValue>,
-        key: Option<&str>,
-    ) -> Result<Answer, Lost> {
+    async fn attempt(&self, url: &str, request: &Request, authorization: Option<&HeaderValue>) -> Result<Answer, Lost> {
         let mut sending = self.http.request(http_method(request.method), url).header(ACCEPT, "application/json");
         if let Some(authorization) = authorization {
             sending = sending.header(AUTHORIZATION, authorization.clone());
         }
-        if let Some(key) = key {
+        if let Some(key) = &request.idempotency_key {
             sending = sending.header(IDEMPOTENCY_KEY, key);
         }
         if let Some(body) = &request.body {
@@ -135,25 +129,6 @@ impl Fetch {
             body.extend_from_slice(&chunk);
         }
         Ok(Answer { status, request_id, body, retry_after, whole: true })
-    }
-}
-
-/// Under what all attempts of a call are one, where the service knows them by a key.
-struct Key {
-    text: Option<String>,
-    /// Whether whoever calls can send the request again as what it was: it is repeatable, or the key is their own.
-    outlives_the_call: bool,
-}
-
-impl Key {
-    fn of(spec: &Spec, request: &Request) -> Self {
-        let outlives_the_call = spec.repeat == Repeat::Always || request.idempotency_key.is_some();
-        let made_up = || {
-            let mut bits = [0; 16];
-            // Without randomness there is no key, and the request is sent but once.
-            getrandom::fill(&mut bits).ok().filter(|()| spec.repeat == Repeat::Keyed).map(|()| base62(&bits, 22))
-        };
-        Self { text: request.idempotency_key.clone().or_else(made_up), outlives_the_call }
     }
 }
 

@@ -70,7 +70,8 @@ pub struct CreateEsimOrder {
     /// How many eSIMs.
     #[cfg_attr(feature = "sandbox", schemars(extend("default" = 1)))]
     pub quantity: EsimQuantity,
-    /// Under this key one order is made, however often this is sent. The native client makes one up for its own repeats.
+    /// Under this key one order is made, however often this is sent. Without it the native client sends this but once, since
+    /// a service may know no keys.
     #[serde(rename = "Idempotency-Key")]
     pub idempotency_key: Option<IdempotencyKey>,
 }

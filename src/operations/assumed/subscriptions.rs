@@ -28,8 +28,8 @@ pub struct CreateSubscription {
     pub payment_method: Instrument,
     /// Free key-value pairs.
     pub metadata: Option<BTreeMap<String, Value>>,
-    /// Under this key one subscription is made, however often this is sent. The native client makes one up for its own
-    /// repeats.
+    /// Under this key one subscription is made, however often this is sent. Without it the native client sends this but
+    /// once, since a service may know no keys.
     #[serde(rename = "Idempotency-Key")]
     pub idempotency_key: Option<IdempotencyKey>,
 }
