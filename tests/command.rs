@@ -112,6 +112,12 @@ fn another_service_needs_a_key_and_https() {
         .expect("it runs");
     let said = String::from_utf8_lossy(&run.stderr);
     assert!(said.contains("https") && !said.contains("hidden"), "{said}");
+    let run = guichet(&["demo", "--base-url", "https://api.example.com", "--database", "sqlite::memory:"])
+        .env("GUICHET_SECRET_KEY", "sk_live_hidden")
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(said.contains("test key") && !said.contains("hidden"), "{said}");
 }
 
 #[test]

@@ -75,10 +75,14 @@ pub(super) fn send<C: Credential>(
     credential: &C,
     how: How,
 ) -> Result<Work, Stop> {
-    send_request(wire, ready.spec, &ready.request.target, &ready.request, credential.bearer(), how)
+    let Ready { spec, request, .. } = ready;
+    // Equal questions that are under way at once are one request. A patience of its own is a question of its own.
+    let shared = spec.repeat == Repeat::Always && request.body.is_none();
+    send_request(wire, spec, &request.target, request, credential.bearer(), how, shared)
 }
 
-/// The same, where the service may have it elsewhere.
+/// The same for an intent's own operations, which the service may have elsewhere. Each is a request of its own: what
+/// began before a charge was sent is no answer to what became of it.
 #[cfg(feature = "hosted")]
 pub(super) fn send_to<C: Credential>(
     wire: &'static Wire,
@@ -88,7 +92,7 @@ pub(super) fn send_to<C: Credential>(
     how: How,
 ) -> Result<Work, Stop> {
     let request = &ready.request;
-    send_request(wire, ready.spec, target.unwrap_or(&request.target), request, credential.bearer(), how)
+    send_request(wire, ready.spec, target.unwrap_or(&request.target), request, credential.bearer(), how, false)
 }
 
 fn send_request(
@@ -98,13 +102,12 @@ fn send_request(
     request: &Request,
     bearer: Option<&str>,
     how: How,
+    shared: bool,
 ) -> Result<Work, Stop> {
     refuse_secret_key(bearer.unwrap_or_default())?;
     let init = doors::to_service(spec.method.as_str(), bearer, request.body.as_deref());
     let url = wire.base.with(target);
-    // Equal questions that are under way at once are one request. A patience of its own is a question of its own.
-    let name = (spec.repeat == Repeat::Always && request.body.is_none())
-        .then(|| digits(how.timeout as u64) + &url + bearer.unwrap_or_default());
+    let name = shared.then(|| digits(how.timeout as u64) + &url + bearer.unwrap_or_default());
     let sending = Box::new(Sending::new(wire, spec, url, init, bearer.map(String::from), how));
     Ok(match name {
         Some(name) => Box::new(Shared { wire, name, sending: Some(sending), asked: false }),

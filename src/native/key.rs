@@ -52,10 +52,10 @@ impl SecretKey {
         ["sk_test_", "rk_test_", "FLWSECK_TEST"].iter().any(|prefix| self.0.starts_with(prefix))
     }
 
-    /// No key, for a client that sends with other credentials alone. It counts as one of a test environment.
+    /// No key, for a client that sends with other credentials alone: those of a test environment, or of a live one.
     #[cfg(feature = "cli")]
-    pub(crate) fn none() -> Self {
-        Self(Zeroizing::new("sk_test_none".to_owned()))
+    pub(crate) fn none(is_test: bool) -> Self {
+        Self(Zeroizing::new(if is_test { "sk_test_none" } else { "sk_live_none" }.to_owned()))
     }
 
     /// The bytes, for what is derived from the key.

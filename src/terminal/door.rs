@@ -127,7 +127,7 @@ impl Door {
             Failure::usage("Set GUICHET_CONTROL_TOKEN to the control token that the sandbox printed when it started.")
         })?;
         let base = url.trim_end_matches('/').trim_end_matches("/sandbox");
-        let client = Client::builder(base, SecretKey::none()).build()?;
+        let client = Client::builder(base, SecretKey::none(true)).build()?;
         let mut target = path.to_owned();
         let mut body = None;
         match (fields, &self.merchant) {

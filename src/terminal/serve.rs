@@ -108,7 +108,13 @@ pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
 pub(super) async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
     let stop = stop_asked()?;
     let (sandbox, base_url, secret_key) = match args.base_url {
-        Some(base_url) => (None, base_url, SecretKey::from_env("GUICHET_SECRET_KEY")?),
+        Some(base_url) => {
+            let key = SecretKey::from_env("GUICHET_SECRET_KEY")?;
+            if !key.is_test() {
+                return Err("The demo's shop knows no passwords: it takes a test key (sk_test_…) and no other.".into());
+            }
+            (None, base_url, key)
+        }
         None => {
             let database = beside(&args.database);
             if !args.sandbox_listen.ip().is_loopback() {

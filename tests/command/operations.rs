@@ -163,6 +163,10 @@ async fn what_is_no_command_ends_with_2_and_nothing_is_sent() {
         assert!(told.stderr.contains(said), "{arguments:?}: {}", told.stderr);
         assert!(!told.stderr.contains("4242424242424242"), "{}", told.stderr);
     }
+    let plain = ["sessions", "validate", "--base-url", "http://pay.test", "--allow-plain-http", "pay.test"];
+    let live = house.run_with(&plain, &[], "cst_live_hidden\n");
+    assert_eq!(live.code, 2, "{}", live.stderr);
+    assert!(live.stderr.contains("plain http") && !live.stderr.contains("hidden"), "{}", live.stderr);
     let keyless = house.run_with(&["plans", "list"], &[("GUICHET_SECRET_KEY", "")], "");
     assert_eq!(keyless.code, 2);
     assert!(

@@ -70,7 +70,10 @@ impl Desk {
     async fn bill_all(&self) -> Result<(), Unavailable> {
         for (id, first) in self.store.first_due().await? {
             if let Some(merchant) = self.merchants.by_id(&id).filter(|merchant| first <= merchant.now()) {
-                self.bill(&merchant).await?;
+                // What keeps one merchant's from being done keeps nobody else's.
+                if let Err(error) = self.bill(&merchant).await {
+                    tracing::error!(%error, merchant = %id, "what has come due was not billed");
+                }
             }
         }
         Ok(())

@@ -85,7 +85,8 @@ impl Verb {
             let client = connection.with_key()?;
             client.reply(self.spec, &request, client.key()).await
         } else {
-            let (client, token) = (connection.without_key()?, session_token()?);
+            let token = session_token()?;
+            let client = connection.without_key(&token)?;
             client.reply(self.spec, &request, &token).await
         };
         match answer {
