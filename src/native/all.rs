@@ -5,7 +5,7 @@ use crate::protocol::{Credential, Error, Fulfils, Kind, Operation, Page, Request
 use crate::values::SessionToken;
 use futures_core::Stream;
 use serde::de::DeserializeOwned;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -13,7 +13,8 @@ use std::task::{Context, Poll};
 
 impl Client {
     /// Every entry of a list, page after page, for as long as somebody asks for the next. It holds one page at a time,
-    /// asks for a page only once the one before is used up, and ends after an error.
+    /// asks for a page only once the one before is used up, and ends after an error. Where the service would send it in a
+    /// circle, it ends with [`Kind::Unreadable`].
     ///
     /// A service that sends no cursor beside its array (the document shows none) has sent the whole list.
     ///
@@ -59,6 +60,8 @@ pub struct All<T> {
     /// Whose list it is, where it is not the merchant's.
     token: Option<SessionToken>,
     spec: &'static Spec,
+    /// What follows each cursor is asked for once.
+    followed: HashSet<String>,
     state: State<T>,
 }
 
@@ -76,7 +79,7 @@ type Asking<T> = Pin<Box<dyn Future<Output = Result<Page<T>, Error>> + Send>>;
 impl<T: DeserializeOwned + Send + 'static> All<T> {
     fn new<O: Operation>(client: &Client, token: Option<SessionToken>, list: &O) -> Self {
         let state = State::Reading(VecDeque::new(), Some(Client::request(list)));
-        Self { client: client.clone(), token, spec: const { &O::SPEC }, state }
+        Self { client: client.clone(), token, spec: const { &O::SPEC }, followed: HashSet::new(), state }
     }
 
     /// The next entry; `None` after the last, and after an error.
@@ -97,12 +100,18 @@ impl<T: DeserializeOwned + Send + 'static> All<T> {
     }
 
     /// What is read next, after this page of that request.
-    fn turn(&self, page: Page<T>, request: &Request) -> State<T> {
-        let again = "The service named the same page again as the one after it.";
-        let next = page.next.map(|cursor| match request.starting_after(&cursor) {
-            // Following it would never end.
-            next if next == *request => Err(Error::new(Kind::Unreadable, again).of(self.spec.name)),
-            next => Ok(next),
+    fn turn(&mut self, page: Page<T>, request: &Request) -> State<T> {
+        let next = page.next.map(|cursor| {
+            let next = request.starting_after(&cursor);
+            // Following it might never end.
+            let why = if page.entries.is_empty() {
+                "The service sent an empty page and named another after it."
+            } else if next == *request || !self.followed.insert(cursor) {
+                "The service named a page again that was read already."
+            } else {
+                return Ok(next);
+            };
+            Err(Error::new(Kind::Unreadable, why).of(self.spec.name))
         });
         State::Reading(page.entries.into(), next)
     }

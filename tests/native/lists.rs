@@ -83,6 +83,30 @@ async fn a_service_that_names_the_same_page_again_is_not_followed_for_ever() {
 }
 
 #[tokio::test]
+async fn a_service_that_names_its_pages_in_turn_is_not_followed_for_ever() {
+    let turn = |id| page(&[id], &format!(r#"{{"has_more":true,"next_cursor":"{id}"}}"#));
+    let service = Service::start(["pi_2", "pi_1", "pi_2", "pi_1", "pi_2"].map(turn).into()).await;
+    let mut payments = client(&service.base_url).all(ListPaymentIntents::new());
+    for id in ["pi_2", "pi_1", "pi_2"] {
+        assert_eq!(payments.next().await.expect("an entry").expect("a payment").id.as_str(), id);
+    }
+    assert_eq!(payments.next().await.expect("an error").expect_err("a circle").kind(), Kind::Unreadable);
+    assert!(payments.next().await.is_none());
+    assert_eq!(service.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn an_empty_page_that_names_another_is_not_followed() {
+    let empty = |cursor| page(&[], &format!(r#"{{"has_more":true,"next_cursor":"{cursor}"}}"#));
+    let service = Service::start(vec![empty("pi_2"), empty("pi_1"), page(&[], "{}")]).await;
+    let mut payments = client(&service.base_url).all(ListPaymentIntents::new());
+    let error = payments.next().await.expect("an error").expect_err("nothing, and more of it");
+    assert_eq!((error.kind(), error.operation()), (Kind::Unreadable, Some("list_payment_intents")));
+    assert!(payments.next().await.is_none());
+    assert_eq!(service.requests().len(), 1);
+}
+
+#[tokio::test]
 async fn a_list_whose_first_page_cannot_be_asked_for_says_so_once() {
     let service = Service::start(vec![]).await;
     let mut payments = client(&service.base_url)

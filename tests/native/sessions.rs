@@ -149,6 +149,38 @@ async fn what_could_not_be_revoked_is_told_and_tried_again() {
 }
 
 #[tokio::test]
+async fn signing_out_goes_on_when_who_asked_has_gone_and_the_guard_knows_of_every_token_first() {
+    let (sandbox, merchant, client) = open().await;
+    let (store, guard) = (Arc::new(MemoryStore::default()), SessionGuard::new(client.clone()));
+    let sessions = Sessions::with_store(client.clone(), Shared(Arc::clone(&store))).guarded_by(guard.clone());
+    let tokens = two_of("login-1", &client, &store).await;
+    merchant.fault(Fault::delay::<RevokeSession>(Duration::from_millis(100)));
+    let asking = tokio::spawn(async move { sessions.sign_out("login-1").await });
+    until(|| count::<RevokeSession>(&merchant) == 1).await;
+    asking.abort();
+    for token in &tokens {
+        let refused = guard.check(&headers(token)).await.expect_err("ended, whatever the service says yet");
+        assert_eq!(refused.code(), "session_revoked");
+    }
+    let both = until(|| count::<RevokeSession>(&merchant) == 2);
+    tokio::time::timeout(Duration::from_secs(20), both).await.expect("the second is revoked too");
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_store_that_fails_leaves_no_token_alive() {
+    let (sandbox, _, client) = open().await;
+    let store = Arc::new(MemoryStore::default());
+    let sessions = Sessions::with_store(client.clone(), Unforgetting(Arc::clone(&store)));
+    let tokens = two_of("login-1", &client, &store).await;
+    assert_eq!(sessions.sign_out("login-1").await.expect_err("the store has failed").status(), 500);
+    for token in &tokens {
+        assert!(!is_valid(&client, token).await);
+    }
+    sandbox.stop().await;
+}
+
+#[tokio::test]
 async fn who_brings_a_good_token_comes_in_and_is_known_by_their_email() {
     let (sandbox, merchant, client) = open().await;
     let token = client.create_session(&email()).await.expect("a session").session_token;
@@ -274,6 +306,19 @@ async fn open() -> (Sandbox, Tenant, Client) {
     (sandbox, merchant, client)
 }
 
+/// Two tokens that are kept for a login, as after a renewal.
+async fn two_of(login: &str, client: &Client, store: &MemoryStore) -> [SessionToken; 2] {
+    let mut tokens = Vec::new();
+    for _ in 0..2 {
+        let token = client.create_session(&email()).await.expect("a session").session_token;
+        let made_at = Moment::from_unix(now());
+        let kept = KeptSession { token: token.clone(), customer_email: email(), made_at, ends_at: None };
+        assert!(store.keep(login, &kept).await.expect("it is kept"));
+        tokens.push(token);
+    }
+    tokens.try_into().expect("two")
+}
+
 /// How often an operation has reached the service.
 fn count<O: Operation>(merchant: &Tenant) -> usize {
     merchant.requests().iter().filter(|request| request.operation == O::SPEC.name).count()
@@ -350,6 +395,24 @@ impl SessionStore for Shared {
     }
     async fn forget(&self, login: &str, token: &SessionToken) -> Result<(), Refused> {
         self.0.forget(login, token).await
+    }
+}
+
+/// A store that fails when it is to drop a session.
+struct Unforgetting(Arc<MemoryStore>);
+
+impl SessionStore for Unforgetting {
+    async fn newest(&self, login: &str) -> Result<Option<KeptSession>, Refused> {
+        self.0.newest(login).await
+    }
+    async fn keep(&self, login: &str, session: &KeptSession) -> Result<bool, Refused> {
+        self.0.keep(login, session).await
+    }
+    async fn end(&self, login: &str, now: Moment) -> Result<Vec<KeptSession>, Refused> {
+        self.0.end(login, now).await
+    }
+    async fn forget(&self, _: &str, _: &SessionToken) -> Result<(), Refused> {
+        Err(Refused::broken("the database is gone"))
     }
 }
 

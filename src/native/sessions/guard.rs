@@ -1,6 +1,7 @@
 //! The door of the merchant's own API: who comes with a session token, and whether it is good.
 
 use super::flights::Flights;
+use super::store::LIFETIME;
 use crate::native::{Client, Refused, clock};
 use crate::protocol::Kind;
 use crate::values::{Email, Moment, SessionToken, looks_like_a_secret_key};
@@ -13,7 +14,7 @@ use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tower_layer::Layer;
@@ -21,6 +22,9 @@ use tower_service::Service;
 
 /// The longest that the service's word on a token is believed.
 const LONGEST: Duration = Duration::from_secs(30);
+/// How long an ended token is refused: as long as a session lives. The service may be slow to end it, or fail to, and its
+/// answer to an earlier question may come late.
+const REFUSED: Duration = Duration::from_secs(LIFETIME.unsigned_abs());
 /// The most tokens whose state is kept; those beyond it are asked about each time.
 const MOST_KEPT: usize = 10_000;
 /// No token comes near it.
@@ -96,24 +100,25 @@ pub struct SessionGuard(Arc<Inner>);
 
 struct Inner {
     client: Client,
-    kept: Mutex<HashMap<Hash, Kept>>,
+    known: Mutex<Known>,
     flights: Flights<Hash, Result<CustomerSession, Refused>>,
 }
 
 type Hash = [u8; 32];
 
-/// What is known of a token, until when.
-struct Kept {
-    until: Instant,
-    /// `None` where it was ended here: the service's word from before that is not believed.
-    session: Option<CustomerSession>,
+/// What is known of the tokens, each until when.
+#[derive(Default)]
+struct Known {
+    good: HashMap<Hash, (Instant, CustomerSession)>,
+    /// Ended here: the service's word on them is not believed. They take no room from the good ones.
+    ended: HashMap<Hash, Instant>,
 }
 
 impl SessionGuard {
     /// A guard that asks this client's service.
     #[must_use]
     pub fn new(client: Client) -> Self {
-        Self(Arc::new(Inner { client, kept: Mutex::default(), flights: Flights::default() }))
+        Self(Arc::new(Inner { client, known: Mutex::default(), flights: Flights::default() }))
     }
 
     /// Who has sent a request with these headers.
@@ -124,7 +129,7 @@ impl SessionGuard {
     pub async fn check(&self, headers: &HeaderMap) -> Result<CustomerSession, Refused> {
         let token = token(headers)?;
         let hash: Hash = Sha256::digest(token.expose()).into();
-        if let Some(known) = self.0.known(&hash, clock::ticks()) {
+        if let Some(known) = self.0.lock().of(&hash, clock::ticks()) {
             return known;
         }
         let inner = Arc::clone(&self.0);
@@ -133,20 +138,13 @@ impl SessionGuard {
         self.0.flights.join(hash, work).await.ok_or_else(broken_off)?
     }
 
-    /// Refuses a token from now on, whatever was kept of it: it is being revoked.
+    /// Refuses a token from now on, for as long as a session can live, whatever the service says of it: it is being revoked.
     pub fn refuse(&self, token: &SessionToken) {
-        let now = clock::ticks();
-        self.0.keep(Sha256::digest(token.expose()).into(), Kept { until: now + LONGEST, session: None }, now);
+        self.0.lock().end(Sha256::digest(token.expose()).into(), clock::ticks());
     }
 }
 
 impl Inner {
-    fn known(&self, hash: &Hash, now: Instant) -> Option<Result<CustomerSession, Refused>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = kept.get(hash).filter(|kept| now < kept.until)?;
-        Some(kept.session.clone().ok_or_else(|| ended(Some("revoked"))))
-    }
-
     async fn ask(&self, token: &SessionToken, hash: Hash) -> Result<CustomerSession, Refused> {
         let asked = clock::ticks();
         let state = match self.client.customer(token).validate().await {
@@ -165,27 +163,53 @@ impl Inner {
         };
         // From when it was asked: the answer may have been long on its way.
         let until = asked + believed_for(session.expires_at, clock::now());
-        let now = clock::ticks();
-        self.keep(hash, Kept { until, session: Some(session.clone()) }, now);
-        self.known(&hash, now).unwrap_or(Ok(session))
+        self.lock().keep(hash, until, session, clock::ticks())
     }
 
-    /// Keeps what is known of a token, unless it was ended meanwhile.
-    fn keep(&self, hash: Hash, fresh: Kept, now: Instant) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= MOST_KEPT {
-            kept.retain(|_, kept| now < kept.until);
-        }
-        let was_ended = kept.get(&hash).is_some_and(|known| known.session.is_none() && now < known.until);
-        if !was_ended && (kept.len() < MOST_KEPT || fresh.session.is_none()) {
-            kept.insert(hash, fresh);
-        }
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// How long the service's word on a session is believed.
+impl Known {
+    fn of(&self, hash: &Hash, now: Instant) -> Option<Result<CustomerSession, Refused>> {
+        if self.ended.get(hash).is_some_and(|until| now < *until) {
+            return Some(Err(ended(Some("revoked"))));
+        }
+        self.good.get(hash).filter(|(until, _)| now < *until).map(|(_, session)| Ok(session.clone()))
+    }
+
+    /// Keeps the service's word on a token and passes it on, unless the token was ended meanwhile.
+    fn keep(
+        &mut self,
+        hash: Hash,
+        until: Instant,
+        session: CustomerSession,
+        now: Instant,
+    ) -> Result<CustomerSession, Refused> {
+        if let Some(Err(ended)) = self.of(&hash, now) {
+            return Err(ended);
+        }
+        if self.good.len() >= MOST_KEPT {
+            self.good.retain(|_, (until, _)| now < *until);
+        }
+        if self.good.len() < MOST_KEPT {
+            self.good.insert(hash, (until, session.clone()));
+        }
+        Ok(session)
+    }
+
+    fn end(&mut self, hash: Hash, now: Instant) {
+        self.good.remove(&hash);
+        self.ended.retain(|_, until| now < *until);
+        self.ended.insert(hash, now + REFUSED);
+    }
+}
+
+/// How long the service's word on a session is believed. Both times are whole seconds: the one that has begun is over.
 fn believed_for(expires_at: Option<Moment>, now: Moment) -> Duration {
-    let left = expires_at.map(|end| u64::try_from(end.unix().saturating_sub(now.unix())).unwrap_or(0));
+    let left =
+        expires_at.map(|end| u64::try_from(end.unix().saturating_sub(now.unix()).saturating_sub(1)).unwrap_or(0));
     left.map_or(LONGEST, Duration::from_secs).min(LONGEST)
 }
 
@@ -296,51 +320,67 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::native::SecretKey;
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn guard() -> SessionGuard {
-        let key = SecretKey::new("sk_test_1").expect("a key");
-        SessionGuard::new(Client::builder("http://127.0.0.1:1", key).build().expect("a client"))
-    }
-
-    fn kept(until: Instant) -> Kept {
-        let customer_email = Email::new("awa@example.com").expect("an e-mail");
-        Kept { until, session: Some(CustomerSession { customer_email, expires_at: None }) }
+    fn awa() -> CustomerSession {
+        CustomerSession { customer_email: Email::new("awa@example.com").expect("an e-mail"), expires_at: None }
     }
 
     #[test]
     fn the_services_word_is_believed_for_thirty_seconds_and_never_past_the_sessions_end() {
+        // It may be all but 1001 by now.
         let now = Moment::from_unix(1000);
-        for (end, seconds) in
-            [(Some(1010), 10), (Some(1030), 30), (Some(9999), 30), (None, 30), (Some(1000), 0), (Some(1), 0)]
-        {
+        for (end, seconds) in [
+            (Some(1010), 9),
+            (Some(1030), 29),
+            (Some(1031), 30),
+            (Some(9999), 30),
+            (None, 30),
+            (Some(1001), 0),
+            (Some(1000), 0),
+            (Some(1), 0),
+        ] {
             assert_eq!(believed_for(end.map(Moment::from_unix), now), seconds * SECOND, "{end:?}");
         }
     }
 
     #[test]
     fn what_is_known_of_a_token_is_known_until_its_time_is_over() {
-        let (guard, now) = (guard(), clock::ticks());
-        guard.0.keep([1; 32], kept(now + 30 * SECOND), now);
-        assert!(guard.0.known(&[1; 32], now + 29 * SECOND).is_some_and(|known| known.is_ok()));
-        assert!(guard.0.known(&[1; 32], now + 30 * SECOND).is_none());
-        assert!(guard.0.known(&[2; 32], now).is_none());
+        let (mut known, now) = (Known::default(), clock::ticks());
+        known.keep([1; 32], now + 30 * SECOND, awa(), now).expect("a good token");
+        assert!(known.of(&[1; 32], now + 29 * SECOND).is_some_and(|known| known.is_ok()));
+        assert!(known.of(&[1; 32], now + 30 * SECOND).is_none());
+        assert!(known.of(&[2; 32], now).is_none());
+    }
+
+    #[test]
+    fn an_ended_token_is_refused_as_long_as_a_session_lives_whatever_the_service_says_of_it() {
+        let (mut known, now) = (Known::default(), clock::ticks());
+        known.end([1; 32], now);
+        // The service was slow to end it, or its answer to an earlier question was long on its way.
+        for seconds in [0, 31, 1799] {
+            let now = now + seconds * SECOND;
+            let refused = known.keep([1; 32], now + 30 * SECOND, awa(), now).expect_err("it was ended");
+            assert_eq!(refused.code(), "session_revoked");
+            assert!(known.of(&[1; 32], now).is_some_and(|known| known.is_err()), "{seconds}");
+        }
+        known.end([2; 32], now + 1800 * SECOND);
+        assert_eq!(known.ended.len(), 1, "what is over is not kept for ever");
     }
 
     #[test]
     fn strangers_do_not_fill_the_memory_and_do_not_make_room_for_what_was_ended() {
-        let (guard, now) = (guard(), clock::ticks());
+        let (mut known, now) = (Known::default(), clock::ticks());
         let hash = |number: u32| -> Hash { Sha256::digest(number.to_be_bytes()).into() };
         let most = u32::try_from(MOST_KEPT).expect("it fits");
         for number in 0..most + 10 {
-            guard.0.keep(hash(number), kept(now + SECOND), now);
+            known.keep(hash(number), now + SECOND, awa(), now).expect("a good token");
         }
-        assert_eq!(guard.0.kept.lock().expect("not poisoned").len(), MOST_KEPT);
-        guard.0.keep(hash(most + 10), Kept { until: now + SECOND, session: None }, now);
-        assert!(guard.0.known(&hash(most + 10), now).is_some_and(|known| known.is_err()));
-        guard.0.keep(hash(0), kept(now + 9 * SECOND), now + SECOND);
-        assert_eq!(guard.0.kept.lock().expect("not poisoned").len(), 1, "what is over makes room");
+        assert_eq!(known.good.len(), MOST_KEPT);
+        known.end(hash(most + 10), now);
+        assert!(known.of(&hash(most + 10), now).is_some_and(|known| known.is_err()));
+        known.keep(hash(0), now + 9 * SECOND, awa(), now + SECOND).expect("a good token");
+        assert_eq!(known.good.len(), 1, "what is over makes room");
     }
 }

@@ -81,23 +81,18 @@ impl Sessions {
         self.flights.join((login, customer), work).await.ok_or_else(broken_off)?
     }
 
-    /// Ends a login: all its tokens are revoked, and no other is ever made for it. It can be repeated, and should be after
-    /// an error: what could not be revoked ends by itself within 30 minutes.
+    /// Ends a login: all its tokens are revoked, and no other is ever made for it. Once it has begun it goes on to its end,
+    /// also where the request that asked for it is gone. It can be repeated, and should be after an error: what could not
+    /// be revoked ends by itself within 30 minutes.
     ///
     /// # Errors
-    /// [`Refused`] where the service did not revoke a token, and what the store says.
+    /// [`Refused`] where the service did not revoke a token, and what the store says: the first of them, after every token
+    /// was tried.
     pub async fn sign_out(&self, login: &str) -> Result<(), Refused> {
-        let mut failed = None;
-        for kept in self.desk.store.end(login, clock::now()).await? {
-            if let Some(guard) = &self.guard {
-                guard.refuse(&kept.token);
-            }
-            match self.desk.revoke(&kept.token).await {
-                Ok(()) => self.desk.store.forget(login, &kept.token).await?,
-                Err(refused) => failed = Some(refused),
-            }
-        }
-        failed.map_or(Ok(()), Err)
+        let (desk, guard, login) = (Arc::clone(&self.desk), self.guard.clone(), login.to_owned());
+        // In a task of its own: the page that asked may go away, and nobody comes again for a login that has ended.
+        let work = tokio::spawn(async move { desk.end(&login, guard.as_ref()).await });
+        work.await.unwrap_or_else(|_| Err(Refused::broken("a login was not ended: the work has broken off")))
     }
 }
 
@@ -135,6 +130,23 @@ impl Desk {
                 Err(not_kept.err().unwrap_or_else(Refused::nobody))
             }
         }
+    }
+
+    async fn end(&self, login: &str, guard: Option<&SessionGuard>) -> Result<(), Refused> {
+        let left = self.store.end(login, clock::now()).await?;
+        // All of them before the first is revoked, which may take long.
+        if let Some(guard) = guard {
+            left.iter().for_each(|kept| guard.refuse(&kept.token));
+        }
+        let mut outcome = Ok(());
+        for kept in left {
+            let ended = match self.revoke(&kept.token).await {
+                Ok(()) => self.store.forget(login, &kept.token).await,
+                refused => refused,
+            };
+            outcome = outcome.and(ended);
+        }
+        outcome
     }
 
     /// Whether the service still takes a token. One that it cannot be asked about is handed out: its bearer will hear.
