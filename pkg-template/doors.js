@@ -1,54 +1,74 @@
 // What the wasm asks of the browser. Each function opens one door and decides nothing.
 
-// Ends when the task that is being stepped ends: with it end its requests, timers and listeners.
+// What is to be ended with the task that is being stepped: its requests, timers and listeners. Each hears the reason.
 let here;
 
 /** Runs a task of the wasm: waits for what it waits for, and tells it what came. A caller's abort ends it. */
-export async function run(task, signal) {
-  const end = new AbortController();
+export function run(task, signal) {
+  const { came, end } = begin(task);
+  if (!signal) return came;
+  const called_off = () => end(signal.reason);
+  if (signal.aborted) called_off();
+  signal.addEventListener("abort", called_off);
+  return came.finally(() => signal.removeEventListener("abort", called_off));
+}
+
+function begin(task) {
+  const ends = new Set();
+  let over;
+  let end;
   const called_off = new Promise((_, reject) => {
-    signal?.addEventListener("abort", () => reject(signal.reason), { signal: end.signal });
+    end = (reason) => {
+      over ??= [reason];
+      reject(reason);
+    };
   });
   called_off.catch(() => {});
-  try {
-    let answer;
-    let failed = false;
-    await undefined;
-    for (;;) {
-      if (signal?.aborted) throw signal.reason;
-      here = end.signal;
-      const asked = task.step(answer, failed);
-      if (asked === undefined) return task.value();
-      try {
-        answer = await Promise.race([asked, called_off]);
-        failed = false;
-      } catch (e) {
-        answer = e;
-        failed = true;
-      }
-    }
-  } finally {
-    end.abort();
+  const work = async () => {
     try {
-      task.free();
-    } catch {} // it met a defect in mid-step, and says so itself
-  }
+      let answer;
+      let failed = false;
+      await undefined;
+      for (;;) {
+        if (over) throw over[0];
+        here = ends;
+        const asked = task.step(answer, failed);
+        if (asked === undefined) return task.value();
+        try {
+          answer = await Promise.race([asked, called_off]);
+          failed = false;
+        } catch (e) {
+          answer = e;
+          failed = true;
+        }
+      }
+    } finally {
+      ends.forEach((end) => end(over?.[0]));
+      try {
+        task.free();
+      } catch {} // it met a defect in mid-step, and says so itself
+    }
+  };
+  return { came: work(), end };
 }
 
 /** Starts a task that others may join by its name, while it is under way. It ends early when all have called it off. */
-export function start(flights, name, task, signal) {
-  const end = new AbortController();
+export function start(flights, name, task, joiner) {
+  const { came, end } = begin(task);
   const landed = () => flights.get(name) === flight && flights.delete(name);
-  const flight = { came: run(task, end.signal), waiting: 0, end: () => (landed(), end.abort()) };
+  const flight = { came, waiting: 0, end: () => (landed(), end()) };
   flights.set(name, flight);
-  flight.came.then(landed, landed);
-  return under_way(flights, name, signal);
+  came.then(landed, landed);
+  return under_way(flights, name, joiner);
 }
-export function under_way(flights, name, signal) {
+/** Joins it, until the joiner ends: a signal, or what is ended with a task. */
+export function under_way(flights, name, joiner) {
   const flight = flights.get(name);
   if (!flight) return;
   flight.waiting++;
-  signal?.addEventListener("abort", () => --flight.waiting || flight.end());
+  const leave = () => --flight.waiting || flight.end();
+  if (joiner?.add) joiner.add(leave);
+  else joiner?.addEventListener("abort", leave);
   return flight.came;
 }
 export const ending = () => here;
@@ -57,8 +77,12 @@ export const forget = (flights, name) => void flights.delete(name);
 
 /** Runs tasks side by side, each in its place; they end with the task that asked for them. */
 export function run_all(tasks) {
-  const signal = here;
-  return Promise.all(tasks.map((task) => run(task, signal)));
+  const ends = here;
+  return Promise.all(tasks.map((task) => {
+    const { came, end } = begin(task);
+    ends.add(end);
+    return came;
+  }));
 }
 
 /** How a request to the service is sent: no cookie, no referrer, no redirect followed, no header but these two. */
@@ -109,24 +133,38 @@ const late = {};
 
 async function within(ms, work) {
   const own = new AbortController();
+  const ends = here;
+  const end = (reason) => own.abort(reason);
   let timer;
-  const over = new Promise((_, reject) => (timer = setTimeout(reject, ms, late)));
-  here.addEventListener("abort", () => own.abort(), { signal: own.signal });
+  const over = new Promise((_, reject) => {
+    timer = setTimeout(() => {
+      reject(late);
+      end();
+    }, ms);
+  });
+  ends.add(end);
   try {
     return await Promise.race([work(own.signal), over]);
   } finally {
     clearTimeout(timer);
-    own.abort();
+    ends.delete(end);
   }
+}
+
+/** A signal of the task that is being stepped. */
+function ending_signal() {
+  const own = new AbortController();
+  here.add((reason) => own.abort(reason));
+  return own.signal;
 }
 
 /** Resolves when the time is over, or when `wakes` and there may be news: back online, back in sight. */
 export function pause(ms, wakes) {
-  const signal = here;
   return new Promise((over) => {
     const timer = setTimeout(over, ms);
-    signal.addEventListener("abort", () => clearTimeout(timer));
+    here.add(() => clearTimeout(timer));
     if (!wakes || typeof document === "undefined") return;
+    const signal = ending_signal();
     for (const news of ["online", "pageshow"]) addEventListener(news, over, { signal });
     document.addEventListener("visibilitychange", () => document.hidden || over(), { signal });
   });
@@ -149,7 +187,7 @@ export function popup(locale) {
  * nothing: a page can cut itself off from its opener, to which it then looks closed.
  */
 export function leave(address, window, key) {
-  const signal = here;
+  const signal = ending_signal();
   return new Promise((back) => {
     if (!window) {
       addEventListener("pageshow", ({ persisted }) => persisted && back(), { signal });

@@ -49,7 +49,7 @@ impl Lifetime {
     /// Less than 30 seconds for a fresh token means that the device's clock is wrong.
     #[must_use]
     pub fn new(now: Ms, left: Ms) -> Self {
-        Self { ends_at: (left >= MARGIN).then(|| now + left.min(LONGEST)) }
+        Self { ends_at: (left > MARGIN).then(|| now + left.min(LONGEST)) }
     }
 
     /// Where it stands at `now`.
@@ -57,7 +57,7 @@ impl Lifetime {
     pub fn state(self, now: Ms) -> State {
         match self.ends_at.map(|end| end - now) {
             Some(left) if left <= 0.0 => State::Expired,
-            Some(left) if left < MARGIN => State::Expiring,
+            Some(left) if left <= MARGIN => State::Expiring,
             _ => State::Active,
         }
     }
@@ -72,7 +72,7 @@ impl Lifetime {
     #[must_use]
     pub fn lasts(self, now: Ms) -> Option<Ms> {
         let left = self.ends_at? - now;
-        (left > 0.0).then_some(if left < MARGIN { left } else { left - MARGIN })
+        (left > 0.0).then_some(if left <= MARGIN { left } else { left - MARGIN })
     }
 }
 
@@ -86,10 +86,10 @@ mod tests {
     fn a_token_is_renewed_in_its_last_half_minute() {
         let life = Lifetime::new(100.0 * SECOND, 60.0 * SECOND);
         assert_eq!(life.state(100.0 * SECOND), State::Active);
-        assert_eq!(life.state(130.0 * SECOND), State::Active);
-        assert_eq!(life.state(131.0 * SECOND), State::Expiring);
+        assert_eq!(life.state(129.0 * SECOND), State::Active);
+        assert_eq!(life.state(130.0 * SECOND), State::Expiring);
         assert_eq!(life.state(160.0 * SECOND), State::Expired);
-        assert!(life.is_ending(131.0 * SECOND) && !life.is_ending(129.0 * SECOND));
+        assert!(life.is_ending(130.0 * SECOND) && !life.is_ending(129.0 * SECOND));
     }
 
     #[test]
@@ -97,9 +97,9 @@ mod tests {
         let life = Lifetime::new(0.0, 60.0 * SECOND);
         let mut now = 0.0;
         let mut seen = vec![life.state(now)];
-        // A timer may come a little late.
+        // A timer may come to the very moment: Firefox tells time by whole milliseconds.
         while let Some(wait) = life.lasts(now) {
-            now += wait + 1.0;
+            now += wait;
             seen.push(life.state(now));
         }
         assert_eq!(seen, [State::Active, State::Expiring, State::Expired]);
