@@ -194,9 +194,31 @@ async fn open(database: &str) -> Result<SqlitePool, StartError> {
         .min_connections(1)
         .idle_timeout(None)
         .max_lifetime(None)
+        // A test that is called off, since a page has gone away, would end the connection, and with it what is in memory.
+        .test_before_acquire(false)
         .connect_with(options)
         .await
         .map_err(|error| unusable(&error))?;
     sqlx::raw_sql(include_str!("schema.sql")).execute(&pool).await.map_err(|error| unusable(&error))?;
     Ok(pool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn orders_in_memory_outlive_requests_that_are_called_off() {
+        let pool = open("sqlite::memory:").await.unwrap();
+        let ask = || sqlx::query("SELECT * FROM logins").fetch_optional(&pool);
+        for polls in 0..200 {
+            let called_off = async {
+                for _ in 0..polls % 7 {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::select! { _ = ask() => {}, () = called_off => {} }
+        }
+        ask().await.unwrap();
+    }
 }
