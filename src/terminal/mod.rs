@@ -93,8 +93,9 @@ async fn obey(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Failu
         Verb::Faults(args) => door::faults(args).await,
         Verb::Probe(args) => probe::probe(args).await,
         Verb::Completions { shell } => {
-            clap_complete::generate(shell, &mut command(), "guichet", &mut std::io::stdout());
-            Ok(())
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut command(), "guichet", &mut script);
+            show::raw(&script)
         }
     }
 }
