@@ -56,7 +56,7 @@ function begin(task) {
 export function start(flights, name, task, joiner) {
   const { came, end } = begin(task);
   const landed = () => flights.get(name) === flight && flights.delete(name);
-  const flight = { came, waiting: 0, end: () => (landed(), end()) };
+  const flight = { came, waiting: 0, end: (reason) => (landed(), end(reason)) };
   flights.set(name, flight);
   came.then(landed, landed);
   return under_way(flights, name, joiner);
@@ -66,9 +66,9 @@ export function under_way(flights, name, joiner) {
   const flight = flights.get(name);
   if (!flight) return;
   flight.waiting++;
-  const leave = () => --flight.waiting || flight.end();
+  const leave = (reason) => --flight.waiting || flight.end(reason);
   if (joiner?.add) joiner.add(leave);
-  else joiner?.addEventListener("abort", leave);
+  else joiner?.addEventListener("abort", () => leave(joiner.reason));
   return flight.came;
 }
 export const ending = () => here;
