@@ -41,11 +41,13 @@ export async function signOut(guichet) {
   location.assign("/"); // a fresh page: nothing of this customer stays in memory
 }
 
-/** The order that this tab is paying, so that paying again pays the same order, not another one. */
+/**
+ * The order that this tab is paying, so that paying again pays the same order, not another one.
+ * One that is paid is kept without its lines: it can be shown again, and what is bought next is another.
+ */
 export const keptOrder = {
   read: () => JSON.parse(sessionStorage.getItem("order") ?? "null"),
   keep: (order) => sessionStorage.setItem("order", JSON.stringify(order)),
-  forget: () => sessionStorage.removeItem("order"),
 };
 
 /** The basket: quantities by sku. Prices are not kept here: the server has them. */

@@ -58,7 +58,7 @@ function show(state, error) {
   ui("look").hidden = !["pending", "trouble"].includes(state);
   document.title = `${ui("outcome-title").textContent} · Pas à Pas`;
   if (state === "paid") {
-    keptOrder.forget();
+    if (order) keptOrder.keep({ id: order.id });
     basket.keep({});
   }
 }

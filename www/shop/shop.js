@@ -11,7 +11,7 @@ import { locale, say, translate } from "./texts.js";
 translate();
 const shop = await api("/api/shop").catch(() => null);
 const guichet = shop && guichetFor(shop);
-const quantities = basket.read();
+let quantities = basket.read();
 let asking = new AbortController(); // the prices being asked for
 let leaving = false; // on the way to the payment page
 
@@ -27,8 +27,13 @@ function open() {
   ui("pay").addEventListener("click", pay);
   // A window must be opened in the click: by then the order should have been placed.
   ui("window").addEventListener("change", () => ui("window").checked && placeOrder().catch(console.warn));
-  // The back button may bring back the very page that was left, with "pay" still off.
-  addEventListener("pageshow", ({ persisted }) => persisted && canPay(true));
+  // The back button may bring back the very page that was left, with "pay" still off and what was paid in its basket.
+  addEventListener("pageshow", ({ persisted }) => {
+    if (!persisted) return;
+    canPay(true);
+    quantities = basket.read();
+    drawBasket();
+  });
   drawBasket();
 }
 
@@ -42,9 +47,9 @@ async function pay() {
     const { id } = await placeOrder();
     // Only the order's number goes to the shop's server: price and customer are the server's own.
     const { state } = await guichet.checkout({ order: { id } }, { mode });
-    // Back again. How the order stands is the server's word, which the return page asks for.
-    if (state !== "dismissed") return location.assign("/return");
-    ui("dismissed").textContent = say.dismissed;
+    // Back again. How the order stands is the server's word, which the return page asks for; unless it was told before.
+    if (state !== "dismissed" && keptOrder.read()?.lines) return location.assign("/return");
+    if (state === "dismissed") ui("dismissed").textContent = say.dismissed;
   } catch (error) {
     // Already paid, perhaps in another tab: the return page shows how the order stands.
     if (error.kind === "settled") return location.assign("/return");
