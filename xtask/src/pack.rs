@@ -248,8 +248,14 @@ fn optimize(tools: &Tools, wasm: &Path) -> Result<()> {
 
 /// As small as brotli sends it, which is not always the fewest bytes: what is called once is copied in only where it is
 /// short.
-const SMALLEST: [&str; 5] =
-    ["-Oz", "--converge", "--one-caller-inline-max-function-size", "16", "--strip-target-features"];
+const SMALLEST: [&str; 6] = [
+    "-Oz",
+    "--converge",
+    "--one-caller-inline-max-function-size",
+    "16",
+    "--strip-target-features",
+    "--strip-producers",
+];
 
 /// How a package was made, in its stamp.
 const QUICK: &str = "quick";
