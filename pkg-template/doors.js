@@ -284,6 +284,8 @@ export function object(names, values) {
   return made;
 }
 export const picked = (value, names) => object(names, names.split(" ").map((name) => text(value, name)));
+/** The first name of an object that a sentence does not list. */
+export const other = (value, sentence) => Object.keys(Object(value)).find((name) => !sentence.split(/\W+/).includes(name));
 export const merged = (under, over) => ({ ...under, ...over });
 
 /** What the URL Standard's parser says of an address, a line each. */

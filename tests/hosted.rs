@@ -24,6 +24,7 @@ in_every_browser!(
     what_names_no_intent_or_is_a_secret_key_is_refused_before_anything_is_sent,
     a_service_that_has_its_operations_elsewhere_is_asked_there,
     what_is_no_path_is_refused_before_anything_is_sent,
+    what_has_no_such_name_is_refused_and_told_what_there_is,
     leaving_follows_only_what_the_intents_own_reply_holds,
     waiting_without_a_single_answer_is_an_error_and_no_old_intent,
     a_number_as_it_is_dialled_at_home_is_charged_with_its_prefix,
@@ -131,6 +132,41 @@ async fn what_is_no_path_is_refused_before_anything_is_sent(engine: Engine) {
         )
         .await;
     assert_eq!(told, json!(vec![["input", "paths"]; 6]));
+    page.browser.close().await;
+}
+
+async fn what_has_no_such_name_is_refused_and_told_what_there_is(engine: Engine) {
+    let page = Page::open(engine, "names").await;
+    let told = page
+        .ask(
+            "const told = [];
+             const fetch = () => { throw new Error('something was sent'); };
+             const intent = { id: 'pi_1', client_secret: 's_1' };
+             for (const mistake of [{ redirectOrigin: ['https://shop.example'] }, { paths: { charge: '/v2/{id}' } }]) {
+                 told.push(await open({ intent, fetch, ...mistake }).catch((e) => [e.kind, e.fields[0].param, e.message]));
+             }
+             return told;",
+        )
+        .await;
+    for (told, name, known) in
+        [(&told[0], "redirectOrigin", "redirectOrigins"), (&told[1], "charge", "attach_payment_method")]
+    {
+        assert_eq!((&told[0], &told[1]), (&json!("input"), &json!(name)), "{told}");
+        let said = told[2].as_str().unwrap_or_default();
+        assert!(said.starts_with(&format!("{name}: ")) && said.contains(known), "{told}");
+    }
+    // Not even the glue cancels a payment by a name that is none.
+    let told = page
+        .ask(
+            "const core = (await import('/package/core/guichet_hosted.js')).default;
+             const { HostedPage } = await (await import('/package/load.js')).load(core, '/package/core/guichet_hosted_bg.wasm');
+             const asked = [];
+             const fetch = (url, { method }) => { asked.push(method); return new Promise(() => {}); };
+             const page = new HostedPage({ baseUrl: 'https://api.example', intent: { id: 'pi_1', client_secret: 's_1' }, fetch });
+             try { page.call('cancle'); } catch (e) { return [e.kind, asked]; }",
+        )
+        .await;
+    assert_eq!(told, json!(["unsupported", []]));
     page.browser.close().await;
 }
 

@@ -72,7 +72,8 @@ impl Stop {
     /// One such field.
     #[inline(never)]
     pub(super) fn field(param: &str, message: &str) -> Self {
-        Self::input(message, list_of([field(param, "parameter_invalid", message)].into_iter()))
+        let said = String::from(param) + ": " + message;
+        Self::input(&said, list_of([field(param, "parameter_invalid", message)].into_iter()))
     }
 
     #[cfg(not(feature = "hosted"))]
@@ -132,6 +133,11 @@ pub(super) fn field(param: &str, code: &str, message: &str) -> JsValue {
 pub(super) fn said_retryable(answer: &JsValue) -> Option<bool> {
     let says = |sort| is(answer, "body.error.retryable", sort);
     if says(Sort::True) { Some(true) } else { says(Sort::False).then_some(false) }
+}
+
+/// The glue asks for what there is not.
+pub(super) fn no_such_call() -> Stop {
+    Stop::new(Kind::Unsupported, "There is no such call.")
 }
 
 /// The address may not be followed.

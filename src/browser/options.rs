@@ -3,7 +3,7 @@
 use super::doors;
 use super::error::{Stop, refuse_secret_key_in};
 use super::fetch::Wire;
-use super::read::{Sort, any_text, at, is, list};
+use super::read::{Sort, any_text, at, is, list, other};
 use super::task::flights;
 use crate::flow::Base;
 use crate::values::Address;
@@ -12,7 +12,7 @@ use wasm_bindgen::prelude::*;
 /// The way to the service. It is there for as long as the instance, and has no other end.
 pub(super) fn wire(options: &JsValue) -> Result<&'static Wire, Stop> {
     if is(options, "baseUrl", Sort::Nothing) {
-        return Err(Stop::field("baseUrl", "baseUrl is required: https://api.example.com, or a path of this origin."));
+        return Err(Stop::field("baseUrl", "It is required: https://api.example.com, or a path of this origin."));
     }
     let base = any_text(&at(options, "baseUrl"));
     refuse_secret_key_in(&base)?;
@@ -24,6 +24,14 @@ pub(super) fn wire(options: &JsValue) -> Result<&'static Wire, Stop> {
             flights: flights(),
         }))),
         Err(invalid) => Err(Stop::field("baseUrl", invalid.reason())),
+    }
+}
+
+/// Refuses a member that has none of the names which a sentence lists: a mistyped option would be one that is not there.
+pub(super) fn only(given: &JsValue, sentence: &str) -> Result<(), Stop> {
+    match other(given, sentence) {
+        Some(name) => Err(Stop::field(&name, sentence)),
+        None => Ok(()),
     }
 }
 

@@ -21,6 +21,8 @@ extern "C" {
     #[cfg(not(feature = "hosted"))]
     pub(super) fn picked(value: &JsValue, names: &str) -> JsValue;
     pub(super) fn merged(under: &JsValue, over: &JsValue) -> JsValue;
+    /// The name of the first of its own members that is no word of a sentence.
+    pub(super) fn other(value: &JsValue, sentence: &str) -> Option<String>;
     /// How many members an array has; 0 where it is none.
     fn count(value: &JsValue) -> u32;
     fn item(value: &JsValue, index: u32) -> JsValue;

@@ -21,6 +21,7 @@ in_every_browser!(
     a_429_that_asks_for_more_time_than_there_is_ends_at_once,
     html_in_the_place_of_json_is_told_with_the_reply,
     every_field_of_a_refusal_is_told,
+    an_option_that_there_is_not_is_refused_by_its_name,
     monitoring_hears_of_every_request_and_of_no_secret,
     a_page_that_goes_away_leaves_nothing_running,
 );
@@ -234,6 +235,30 @@ async fn every_field_of_a_refusal_is_told(engine: Engine) {
     );
     assert!(told["code"].is_string() && !told["written"].as_str().unwrap().contains("cst_"), "{told}");
     assert!(told["fields"].as_array().unwrap().iter().any(|field| field["param"] == "currency"), "{told}");
+    browser.close().await;
+}
+
+async fn an_option_that_there_is_not_is_refused_by_its_name(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("option").await;
+    shop.visit(&browser, "{ checkoutOrigin: ['https://pay.example'] }").await;
+    let told = browser
+        .run_async("return await guichet.paymentMethods().catch(({ kind, fields, message }) => [kind, fields[0].param, message])")
+        .await;
+    assert_eq!((&told[0], &told[1]), (&json!("input"), &json!("checkoutOrigin")), "{told}");
+    let said = told[2].as_str().unwrap();
+    assert!(said.starts_with("checkoutOrigin: ") && said.contains("checkoutOrigins"), "{said}");
+    assert_eq!((shop.asked(SESSION).len(), shop.tenant.requests().len()), (0, 0));
+    // One that is there and is undefined is no mistake, and neither is any that there is.
+    let told = browser
+        .run_async(
+            "delete options.checkoutOrigin;
+             Object.assign(options, { merchantHeaders: undefined, checkoutOrigins: [], publicReads: 'session', locale: 'fr',
+                                      fetch: undefined, wasm: undefined, onCall: () => {} });
+             return (await createGuichet(options).paymentMethods()).length > 0",
+        )
+        .await;
+    assert_eq!(told, true);
     browser.close().await;
 }
 

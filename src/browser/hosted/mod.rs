@@ -7,7 +7,7 @@ mod paying;
 use self::paying::{Asked, Following, Look, Moving};
 use super::call::{How, duration};
 use super::doors;
-use super::error::{Stop, not_followed, refuse_secret_key_in};
+use super::error::{Stop, no_such_call, not_followed, refuse_secret_key_in};
 use super::fetch::{Ready, Wire, data, send, send_to, unreadable};
 use super::options;
 use super::quotes::{Asks, quotes};
@@ -27,6 +27,7 @@ const MOVABLE: [&str; 4] = [
     AnswerPaymentIntent::SPEC.name,
     CancelPaymentIntent::SPEC.name,
 ];
+const OPTIONS: &str = "It is no option. The options are: baseUrl, intent, paths, redirectOrigins, fetch, wasm, onCall.";
 /// How long a payment is followed where the caller does not say.
 const BUDGET: Ms = 600_000.0;
 
@@ -53,9 +54,11 @@ impl HostedPage {
     /// Reads the options, and takes the client secret out of the address bar; nothing is sent.
     #[wasm_bindgen(constructor)]
     pub fn new(given: &JsValue) -> Result<HostedPage, JsValue> {
+        options::only(given, OPTIONS)?;
         let (id, secret) = intent_address::read(&at(given, "intent"))?;
         let (wire, redirect_origins) = (options::wire(given)?, options::origins(given, "redirectOrigins")?);
         let paths = at(given, "paths");
+        options::only(&paths, &(String::from("It is no path. The paths are: ") + &MOVABLE.join(", ")))?;
         for name in MOVABLE {
             if !is(&paths, name, Sort::Nothing) {
                 let path = text(&paths, name).unwrap_or_default();
@@ -124,7 +127,8 @@ impl Open {
         let ready: Ready<ClientSecret> = match name {
             "pay" => Ready::new(&AttachPaymentMethod::new(id, instrument::read(first)?)),
             "answer" => Ready::new(&AnswerPaymentIntent::new(id, instrument::one_time_code(first)?)),
-            _ => Ready::new(&CancelPaymentIntent::new(id)),
+            "cancel" => Ready::new(&CancelPaymentIntent::new(id)),
+            _ => return Err(no_such_call()),
         }?;
         let under_way = joined(self.flights, name, &at(how, "signal"), || -> Work {
             let moving = Moving::new(self, ready, asked);

@@ -4,7 +4,7 @@ use super::merchant::Merchant;
 use super::session::{self, Renew, Revoke, Session, Validate, WithSession};
 use super::{checkout, wait};
 use crate::browser::call::How;
-use crate::browser::error::Stop;
+use crate::browser::error::{Stop, no_such_call};
 use crate::browser::fetch::{Ready, Wire, data_of, send};
 use crate::browser::inputs::Inputs;
 use crate::browser::options;
@@ -12,7 +12,7 @@ use crate::browser::quotes::{Asks, Sale, quotes};
 use crate::browser::read::{Sort, text};
 use crate::browser::task::{Answer, Flow, Next, Task, Waiting, Work};
 use crate::operations::ListPaymentMethods;
-use crate::protocol::{Kind, NoCredential};
+use crate::protocol::NoCredential;
 use crate::values::Country;
 use std::cell::Cell;
 use wasm_bindgen::prelude::*;
@@ -29,6 +29,8 @@ pub(super) struct Inner {
     reads_with_session: bool,
 }
 
+const OPTIONS: &str = "It is no option. The options are: baseUrl, merchant, merchantHeaders, checkoutOrigins, publicReads, locale, fetch, wasm, onCall.";
+
 thread_local! {
     /// The one client of this instance of the wasm: it is there for as long as the instance, and has no other end.
     static CLIENT: Cell<Option<&'static Inner>> = const { Cell::new(None) };
@@ -38,6 +40,7 @@ thread_local! {
 /// name of the channel that the tabs of this service's clients share.
 #[wasm_bindgen]
 pub fn open(given: &JsValue, tell: JsValue, say: JsValue) -> Result<JsValue, JsValue> {
+    options::only(given, OPTIONS)?;
     let wire = options::wire(given)?;
     let merchant = Merchant::read(given)?;
     let mut checkout_origins = options::origins(given, "checkoutOrigins")?;
@@ -74,7 +77,7 @@ pub fn call(name: &str, first: JsValue, how: JsValue) -> Result<Task, JsValue> {
         "checkout" => checkout::checkout(inner, first, &how, asked)?,
         "returned" => Box::new(Waiting(Some(checkout::returned()))),
         "wait_for_outcome" => Box::new(wait::Wait::new(inner, &how, asked, false)?.of(first)),
-        _ => return Err(Stop::new(Kind::Unsupported, "There is no such call.").into()),
+        _ => return Err(no_such_call().into()),
     };
     Ok(Task::new(work))
 }
