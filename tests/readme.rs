@@ -4,6 +4,8 @@
 //! `cargo xtask test` makes the package and then asks for these tests.
 #![cfg(feature = "cli")]
 
+#[path = "support/asking.rs"]
+mod asking;
 #[path = "support/folder.rs"]
 mod folder;
 mod support;
@@ -17,11 +19,11 @@ use folder::Folder;
 use guichet::native::{Refused, Routes, Shop, Sold};
 use guichet::operations::{CreatePaymentIntent, PaymentIntent};
 use guichet::protocol::{Operation, Source};
-use guichet::sandbox::Sandbox;
+use guichet::sandbox::{Fault, Sandbox};
 use guichet::values::{Amount, Email, MerchantReference, PaymentRef, RedirectUrl};
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -46,7 +48,7 @@ async fn the_javascript_of_the_packages_readme_runs() {
 #[ignore = "cargo xtask test makes what it looks at"]
 async fn the_shop_of_the_examples_sells_in_node_and_serves_no_key() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let shop = NodeShop::open(&sandbox);
+    let shop = NodeShop::open(sandbox.base_url(), sandbox.secret_key().expose());
     let browser = Browser::start("example").await;
     browser.open(&shop.url).await;
     browser.arrive_at_text("#costs", "45").await;
@@ -59,6 +61,59 @@ async fn the_shop_of_the_examples_sells_in_node_and_serves_no_key() {
     assert_eq!(browser.run_async(statuses).await, json!([404, 404, 404, 404]), "nothing but the page and the package");
     browser.close().await;
     sandbox.stop().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn the_shop_of_the_examples_says_what_goes_wrong_to_the_page_and_on_its_console_and_no_key() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let merchant = sandbox.merchant().await.expect("a sandbox takes another merchant");
+    let mut shop = NodeShop::open(merchant.base_url(), merchant.secret_key().expose());
+    let (http, url) = (asking::client(), shop.url.clone());
+    let ask = async |path: &str, body: &str| {
+        let path = format!("{url}/guichet{path}");
+        let answer = asking::send(&http, "POST", &path, None, Some(body.to_owned()), &[("origin", &url)]).await;
+        assert_eq!(
+            (&answer.body["status_code"], &answer.body["response_type"]),
+            (&json!(answer.status), &json!("error"))
+        );
+        (answer.status, answer.code().to_owned())
+    };
+
+    assert_eq!(ask("/intents", r#"{"id": "18"}"#).await, (404, "order_missing".into()));
+    assert_eq!(ask("/intents", r#"{"id": "constructor"}"#).await, (404, "order_missing".into()));
+    assert_eq!(ask("/intents", "order").await, (400, "invalid_json".into()));
+    merchant.fault(Fault::status::<CreatePaymentIntent>(429));
+    assert_eq!(ask("/intents", r#"{"id": "17"}"#).await, (429, "rate_limited".into()));
+    merchant.fault(Fault::status::<CreatePaymentIntent>(500));
+    assert_eq!(ask("/intents", r#"{"id": "17"}"#).await, (502, "service_failed".into()));
+    sandbox.stop().await;
+    assert_eq!(ask("/session", "{}").await, (503, "unavailable".into()));
+
+    let said = shop.console();
+    for part in ["/v1/payment-intents: 429 rate_limited", "/v1/payment-intents: 500", "/v1/sessions/create: no answer"]
+    {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    assert!(!said.contains(merchant.secret_key().expose()), "its key is on its console");
+}
+
+#[test]
+#[ignore = "cargo xtask test makes what it looks at"]
+fn the_shop_of_the_examples_names_what_is_not_set() {
+    let start = |folder: &Path, key: Option<&str>| {
+        let mut node = Command::new("node");
+        node.arg(root().join("examples/shop/server.mjs")).current_dir(folder).env_remove("GUICHET_SECRET_KEY");
+        let output = node.envs(key.map(|key| ("GUICHET_SECRET_KEY", key))).output().expect("Node.js starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let folder = Folder::new("example-empty");
+
+    let (code, said) = start(&folder.path, None);
+    assert!(code == Some(1) && said.contains("GUICHET_SECRET_KEY is not set"), "{said}");
+    let (code, said) = start(&folder.path, Some("sk_test_secret"));
+    assert!(code == Some(1) && said.contains("cp -r ../../target/npm/package"), "{said}");
+    assert!(!said.contains("sk_test_secret"), "{said}");
 }
 
 #[test]
@@ -89,27 +144,36 @@ struct NodeShop {
 }
 
 impl NodeShop {
-    fn open(sandbox: &Sandbox) -> Self {
+    fn open(service: &str, key: &str) -> Self {
         let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
         let url = format!("http://127.0.0.1:{port}");
         let folder = Folder::new("example");
         for file in ["index.html", "server.mjs"] {
             let text = std::fs::read_to_string(root().join("examples/shop").join(file)).expect("it is there");
-            let text = text.replace("http://127.0.0.1:4243", sandbox.base_url()).replace("http://127.0.0.1:8000", &url);
+            let text = text.replace("http://127.0.0.1:4243", service).replace("http://127.0.0.1:8000", &url);
             std::fs::write(folder.path.join(file), text).expect("it is written");
         }
         std::os::unix::fs::symlink(root().join("target/npm/package"), folder.path.join("package")).expect("a link");
         let mut server = Command::new("node")
             .arg("server.mjs")
             .current_dir(&folder.path)
-            .env("GUICHET_SECRET_KEY", sandbox.secret_key().expose())
+            .env("GUICHET_SECRET_KEY", key)
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .expect("Node.js starts");
         let mut line = String::new();
         BufReader::new(server.stdout.take().expect("it was piped")).read_line(&mut line).expect("it says something");
         assert_eq!(line.trim(), format!("Open {url}"));
         Self { url, server, _folder: folder }
+    }
+
+    /// Ends the server; what it has complained of.
+    fn console(&mut self) -> String {
+        let _ = self.server.kill();
+        let mut said = String::new();
+        self.server.stderr.take().expect("it was piped").read_to_string(&mut said).expect("it is text");
+        said
     }
 }
 
