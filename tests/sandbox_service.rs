@@ -342,6 +342,48 @@ async fn a_list_goes_on_where_it_was_cut_and_skips_nothing() {
 }
 
 #[tokio::test]
+async fn what_was_made_within_one_second_is_listed_and_told_in_the_order_it_was_made() {
+    let (_sandbox, shop) = shop().await;
+    let mut made = [const { Vec::new() }; 4];
+    for number in 0..12 {
+        let mut fields = order(&format!("ORDER-{number}"));
+        fields["email"] = json!(format!("c{number}@example.com"));
+        made[0].push(text(&shop.secret("POST", "/v1/payment-intents", fields).await.body["data"]["id"]));
+        let plan = json!({ "name": "Gold", "code": format!("gold-{number}"), "amount": 5000, "billing_cycle": "daily", "trial_days": 7 });
+        made[1].push(text(&shop.secret("POST", "/v1/subscriptions/plans", plan).await.body["data"]["id"]));
+        let subscribes = json!({
+            "plan": "gold-0", "customer_email": format!("c{number}@example.com"), "firstname": "Awa", "lastname": "Ngo",
+            "payment_method": { "type": "mobile_money", "phone": "237670000000" },
+        });
+        made[2].push(text(&shop.secret("POST", "/v1/subscriptions", subscribes).await.body["data"]["id"]));
+        made[3].push(format!("c{number}@example.com"));
+    }
+    let paths = ["/v1/payment-intents", "/v1/subscriptions/plans", "/v1/subscriptions", "/v1/customers"];
+    for (path, mut made) in paths.into_iter().zip(made.clone()) {
+        let mut listed = Vec::new();
+        let mut page = format!("{path}?limit=5");
+        loop {
+            let reply = shop.secret("GET", &page, Value::Null).await;
+            let entries = reply.body["data"].as_array().unwrap();
+            listed.extend(
+                entries.iter().map(|entry| text(&entry[if path.ends_with("customers") { "email" } else { "id" }])),
+            );
+            match reply.body["pagination"]["next_cursor"].as_str() {
+                Some(cursor) => page = format!("{path}?limit=5&starting_after={cursor}"),
+                None => break,
+            }
+        }
+        made.reverse();
+        assert_eq!(listed, made, "{path}: the newest first");
+    }
+    let events = shop.tenant.events().await.unwrap();
+    for (kind, made) in [("payment_intent.created", &made[0]), ("subscription.created", &made[2])] {
+        let told: Vec<_> = events.iter().filter(|event| event.kind == kind).map(|event| &event.subject).collect();
+        assert_eq!(told, made.iter().collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
 async fn what_belongs_in_the_body_is_not_read_from_the_address() {
     let (_sandbox, shop) = shop().await;
     let fields = json!({ "firstname": "Awa", "lastname": "Ngo", "email": "awa@example.com", "description": "Shoes", "merchant_reference": "ORDER-1" });

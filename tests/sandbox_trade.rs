@@ -167,6 +167,35 @@ async fn an_order_is_fulfilled_by_a_payment_that_names_it() {
 }
 
 #[tokio::test]
+async fn of_many_orders_the_events_tell_which_were_fulfilled_and_by_which_payment() {
+    let (_sandbox, shop) = shop().await;
+    let mut orders = Vec::new();
+    for number in 0..6 {
+        let ordered = order_esim(&shop, json!({ "package_id": "esp_cm_1gb" })).await.body["data"].clone();
+        for (again, paid) in [("a", number % 2 == 0), ("b", number % 3 == 0)] {
+            let fields = paying(&ordered, &format!("ORDER-{number}-{again}"));
+            let intent = shop.secret("POST", "/v1/payment-intents", fields).await.body["data"].clone();
+            if paid {
+                shop.attach(&intent, phone("237670000000")).await;
+            }
+        }
+        orders.push(ordered);
+    }
+    let events = shop.tenant.events().await.unwrap();
+    let told = |kind: &str| -> Vec<String> {
+        events.iter().filter(|event| event.kind == kind).map(|event| event.subject.clone()).collect()
+    };
+    let ids = |numbers: &[usize]| -> Vec<String> {
+        numbers.iter().map(|number| text(&orders[*number]["order_id"]).to_owned()).collect()
+    };
+    assert_eq!(told("esim_order.created"), ids(&[0, 1, 2, 3, 4, 5]));
+    let mut fulfilled = told("esim_order.fulfilled");
+    fulfilled.sort_by_key(|id| orders.iter().position(|order| order["order_id"] == *id));
+    assert_eq!(fulfilled, ids(&[0, 2, 3, 4]));
+    assert_eq!(shop.tenant.events().await.unwrap(), events, "and the same at each look");
+}
+
+#[tokio::test]
 async fn a_payment_of_anything_else_fulfils_no_order() {
     let (sandbox, shop) = shop().await;
     let other = Shop::of(sandbox.merchant().await.unwrap());

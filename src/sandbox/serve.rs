@@ -195,6 +195,7 @@ fn run(
                     tokio::select! {
                         () = serve(listener, router, Limits::default(), stopped) => {}
                         () = desk.keep_billing() => {}
+                        () = desk.keep_forgetting() => {}
                     }
                 }
                 desk.store.close().await;

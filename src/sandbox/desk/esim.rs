@@ -6,10 +6,11 @@ use crate::operations::{CreateEsimOrder, ListEsimPackages, ReadEsimOrder};
 use crate::sandbox::admit::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
-use crate::sandbox::rules::EsimOrder;
+use crate::sandbox::rules::{EsimOrder, Intent};
 use crate::sandbox::store::Unavailable;
 use crate::sandbox::tokens;
 use crate::values::EsimOrderId;
+use std::collections::HashMap;
 
 impl Handle<ListEsimPackages> for Desk {
     const OUTCOMES: Outcomes = Outcomes::OK;
@@ -83,11 +84,27 @@ impl Desk {
 
     /// A merchant's newest orders as they stand now, the newest first.
     pub(super) async fn esim_orders(&self, merchant: &Merchant, limit: i64) -> Result<Vec<EsimOrder>, Unavailable> {
-        let mut orders = Vec::new();
-        for order in self.store.esim_orders(&merchant.id, limit).await? {
-            orders.push(self.fulfilled(merchant, order).await?);
+        loop {
+            // Before the orders: what is fulfilled between the two is seen to be.
+            let now = merchant.now();
+            let mut paying: HashMap<String, Vec<Intent>> = HashMap::new();
+            for intent in self.store.intents_of_open_esim_orders(&merchant.id, limit).await? {
+                if let Some(order) = intent.terms.esim_order() {
+                    paying.entry(order).or_default().push(intent.at(now));
+                }
+            }
+            let orders = self.store.esim_orders(&merchant.id, limit).await?;
+            let open = orders.iter().filter(|order| order.fulfilment.is_none());
+            let paid = open.filter_map(|order| {
+                let fulfilment = order.fulfilled_by(paying.get(order.id.as_str())?)?;
+                Some((order.id.clone(), fulfilment))
+            });
+            let paid: Vec<_> = paid.collect();
+            if paid.is_empty() {
+                return Ok(orders);
+            }
+            self.store.fulfil(paid).await?;
         }
-        Ok(orders)
     }
 
     /// A merchant's order as it stands now.
@@ -105,7 +122,7 @@ impl Desk {
             let intents: Vec<_> = intents.into_iter().map(|intent| intent.at(now)).collect();
             let Some(fulfilment) = order.fulfilled_by(&intents) else { break };
             // Where someone else was faster, theirs stands: either way it is read again.
-            self.store.fulfil(order.id.clone(), fulfilment).await?;
+            self.store.fulfil(vec![(order.id.clone(), fulfilment)]).await?;
             match self.store.esim_order(&merchant.id, &order.id).await? {
                 Some(read) => order = read,
                 // A reset has come between.

@@ -7,7 +7,7 @@ use crate::sandbox::events::Event;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::rules::{Intent, Life, Terms};
-use crate::sandbox::store::{Customer, Unavailable};
+use crate::sandbox::store::{Customer, List, Unavailable};
 use crate::sandbox::tokens;
 use crate::values::{IntentId, Moment};
 use axum::http::StatusCode;
@@ -61,14 +61,8 @@ impl Handle<ListPaymentIntents> for Desk {
     async fn handle(&self, caller: Caller, operation: ListPaymentIntents) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         self.bill(merchant).await?;
-        let after = match &operation.starting_after {
-            None => None,
-            Some(id) => {
-                let theirs = self.store.intent(id).await?.filter(|intent| intent.merchant == merchant.id);
-                Some(theirs.ok_or_else(|| Problem::missing("payment intent to start after"))?)
-            }
-        };
-        let after = after.as_ref().map(|intent| (intent.created_at, intent.id.as_str()));
+        let starting_after = operation.starting_after.as_ref().map(|id| id.as_str());
+        let after = self.after(List::Intents, merchant, starting_after).await?;
         let limit = operation.limit.unwrap_or_default();
         let intents = self.store.intents(&merchant.id, after, to_read(limit)).await?;
         let now = merchant.now();

@@ -17,7 +17,7 @@ pub(super) use merchants::{Merchant, Merchants};
 use super::admit::Caller;
 use super::problem::Problem;
 use super::rules::{EsimPackages, Fees};
-use super::store::Store;
+use super::store::{After, List, Store};
 use super::tokens::InstanceKey;
 use crate::protocol::Operation;
 use crate::values::PageLimit;
@@ -87,6 +87,21 @@ pub(super) struct Page {
     pub(super) limit: u8,
     /// The last entry's id, where more come after it.
     pub(super) next: Option<String>,
+}
+
+impl Desk {
+    /// Where a page of a merchant's list begins: after the entry of this id, or at the list's begin.
+    async fn after(&self, list: List, merchant: &Merchant, id: Option<&str>) -> Result<After, Problem> {
+        let Some(id) = id else { return Ok(None) };
+        let what = match list {
+            List::Customers => "customer",
+            List::Intents => "payment intent",
+            List::Plans => "plan",
+            List::Subscriptions => "subscription",
+        };
+        let place = self.store.place(list, &merchant.id, id).await?;
+        place.map(Some).ok_or_else(|| Problem::missing(&format!("{what} to start after")))
+    }
 }
 
 /// How many entries are read for a page: one more than it holds tells whether more come.

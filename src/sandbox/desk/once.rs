@@ -3,11 +3,14 @@
 use super::intents::sorted;
 use super::{Desk, Done, Merchant};
 use crate::protocol::{IDEMPOTENCY_KEY, Operation, assemble};
+use crate::sandbox::clock;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::rules::Once;
 use crate::sandbox::tokens;
 use crate::values::IdempotencyKey;
 use serde_json::Value;
+use std::time::Duration;
+use tokio::time::MissedTickBehavior;
 
 /// A request of an operation that takes a key, where it was sent with one.
 pub(super) fn once<O: Operation>(
@@ -28,7 +31,22 @@ pub(super) fn once<O: Operation>(
     }))
 }
 
+/// How often the keys whose time is over are forgotten.
+const SWEEP: Duration = Duration::from_secs(60);
+
 impl Desk {
+    /// Forgets the keys whose time is over, for as long as this is polled: no request pays for it.
+    pub(in crate::sandbox) async fn keep_forgetting(&self) {
+        let mut ticks = tokio::time::interval(SWEEP);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            if let Err(error) = self.store.forget_keys(clock::now(0)).await {
+                tracing::error!(%error, "the idempotency keys whose time is over were not forgotten");
+            }
+        }
+    }
+
     /// The id of what was made under the key of a request.
     ///
     /// # Errors

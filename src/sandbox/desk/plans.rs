@@ -6,6 +6,7 @@ use crate::sandbox::admit::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::rules::billing::{Offer, Plan};
+use crate::sandbox::store::List;
 use crate::sandbox::tokens;
 use crate::values::PlanId;
 use axum::http::StatusCode;
@@ -38,14 +39,8 @@ impl Handle<ListPlans> for Desk {
 
     async fn handle(&self, caller: Caller, operation: ListPlans) -> Result<Done, Problem> {
         let merchant = caller.shop()?;
-        let after = match &operation.starting_after {
-            None => None,
-            Some(id) => {
-                let theirs = self.store.plan(&merchant.id, id).await?;
-                Some(theirs.ok_or_else(|| Problem::missing("plan to start after"))?)
-            }
-        };
-        let after = after.as_ref().map(|plan| (plan.created_at, plan.id.as_str()));
+        let starting_after = operation.starting_after.as_ref().map(|id| id.as_str());
+        let after = self.after(List::Plans, merchant, starting_after).await?;
         let limit = operation.limit.unwrap_or_default();
         let include_inactive = operation.include_inactive.unwrap_or_default();
         let plans = self.store.plans(&merchant.id, include_inactive, after, to_read(limit)).await?;

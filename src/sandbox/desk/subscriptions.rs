@@ -15,7 +15,7 @@ use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::rules::billing::{Charge, Conflict, Life, Subscription, Terms};
 use crate::sandbox::rules::{Once, read_instrument};
-use crate::sandbox::store::Customer;
+use crate::sandbox::store::{Customer, List};
 use crate::sandbox::tokens;
 use crate::values::{Moment, SubscriptionId};
 use axum::http::StatusCode;
@@ -59,14 +59,8 @@ impl Handle<ListSubscriptions> for Desk {
     async fn handle(&self, caller: Caller, operation: ListSubscriptions) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         self.bill(merchant).await?;
-        let after = match &operation.starting_after {
-            None => None,
-            Some(id) => {
-                let theirs = self.store.subscription(&merchant.id, id).await?;
-                Some(theirs.ok_or_else(|| Problem::missing("subscription to start after"))?)
-            }
-        };
-        let after = after.as_ref().map(|subscription| (subscription.created_at, subscription.id.as_str()));
+        let starting_after = operation.starting_after.as_ref().map(|id| id.as_str());
+        let after = self.after(List::Subscriptions, merchant, starting_after).await?;
         let limit = operation.limit.unwrap_or_default();
         let all = self.store.subscriptions(&merchant.id, after, to_read(limit)).await?;
         Ok(Done::list(all, limit, |one| one.id.to_string(), |one| replies::subscription(&one, None)))

@@ -3,7 +3,7 @@
 use super::Unavailable;
 use super::insert::{Insert, Statement};
 use super::lists::{After, newest_first, rows_after};
-use crate::values::{CustomerId, Moment};
+use crate::values::Moment;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
@@ -58,26 +58,10 @@ impl CustomerWrites {
     }
 }
 
-pub(super) async fn by_id(
-    readers: &SqlitePool,
-    merchant: &str,
-    id: &CustomerId,
-) -> Result<Option<Customer>, Unavailable> {
-    let row = sqlx::query(
-        "SELECT id, merchant, contact, firstname, lastname, email, phone, created_at FROM customers \
-         WHERE merchant = $1 AND id = $2",
-    )
-    .bind(merchant)
-    .bind(id.as_str())
-    .fetch_optional(readers)
-    .await?;
-    row.as_ref().map(read).transpose()
-}
-
 pub(super) async fn of_merchant(
     readers: &SqlitePool,
     merchant: &str,
-    after: After<'_>,
+    after: After,
     limit: i64,
 ) -> Result<Vec<Customer>, Unavailable> {
     let text = newest_first!(

@@ -28,15 +28,10 @@ pub(super) async fn fulfil(
     connection: &mut SqliteConnection,
     order: &EsimOrderId,
     fulfilment: &Fulfilment,
-) -> Result<bool, sqlx::Error> {
+) -> Result<(), sqlx::Error> {
     let text = "UPDATE esim_orders SET paid_by = $1, fulfilled_at = $2 WHERE id = $3 AND paid_by IS NULL";
-    let fulfilled = sqlx::query(text)
-        .bind(fulfilment.paid_by.as_str())
-        .bind(fulfilment.at.unix())
-        .bind(order.as_str())
-        .execute(connection)
-        .await?;
-    Ok(fulfilled.rows_affected() == 1)
+    let query = sqlx::query(text).bind(fulfilment.paid_by.as_str()).bind(fulfilment.at.unix()).bind(order.as_str());
+    query.execute(connection).await.map(drop)
 }
 
 pub(super) async fn by_id(

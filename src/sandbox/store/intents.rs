@@ -109,7 +109,7 @@ pub(super) async fn by_reference(
 pub(super) async fn of_merchant(
     readers: &SqlitePool,
     merchant: &str,
-    after: After<'_>,
+    after: After,
     limit: i64,
 ) -> Result<Vec<Intent>, Unavailable> {
     let text = newest_first!(
@@ -126,10 +126,28 @@ pub(super) async fn of_esim_order(
 ) -> Result<Vec<Intent>, Unavailable> {
     let rows = sqlx::query(
         "SELECT id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents \
-         WHERE merchant = $1 AND esim_order = $2 ORDER BY created_at, id",
+         WHERE merchant = $1 AND esim_order = $2 ORDER BY created_at, rowid",
     )
     .bind(merchant)
     .bind(order.as_str())
+    .fetch_all(readers)
+    .await?;
+    rows.iter().map(read).collect()
+}
+
+/// A merchant's intents that name one of its newest eSIM orders which is not known to be fulfilled, the first made first.
+pub(super) async fn of_open_esim_orders(
+    readers: &SqlitePool,
+    merchant: &str,
+    limit: i64,
+) -> Result<Vec<Intent>, Unavailable> {
+    let rows = sqlx::query(
+        "SELECT id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents \
+         WHERE merchant = $1 AND esim_order IN (SELECT id FROM (SELECT id, paid_by FROM esim_orders WHERE merchant = $1 \
+         ORDER BY created_at DESC, rowid DESC LIMIT $2) AS newest WHERE paid_by IS NULL) ORDER BY created_at, rowid",
+    )
+    .bind(merchant)
+    .bind(limit)
     .fetch_all(readers)
     .await?;
     rows.iter().map(read).collect()

@@ -2,6 +2,7 @@
 
 use super::Unavailable;
 use crate::sandbox::rules::Once;
+use crate::values::Moment;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
 /// What was made under a key, by a request whose canonical body has this digest.
@@ -9,6 +10,15 @@ use sqlx::{Row, SqliteConnection, SqlitePool};
 pub(in crate::sandbox) struct Made {
     pub(in crate::sandbox) id: String,
     pub(in crate::sandbox) digest: String,
+}
+
+/// The keys whose time is over where `$1` is the wall clock's: each merchant has its own. From `merchants`, which are few,
+/// so that of the keys only these are looked at.
+macro_rules! over {
+    () => {
+        "merchants JOIN idempotency_keys ON idempotency_keys.merchant = merchants.id \
+         AND idempotency_keys.expires_at <= $1 + merchants.clock_offset"
+    };
 }
 
 /// Takes a key for what is made now; `false` where something else was made under it, and is still known.
@@ -30,6 +40,24 @@ pub(super) async fn take(connection: &mut SqliteConnection, once: &Once, made: &
     Ok(taken.rows_affected() == 1)
 }
 
+/// Takes away keys whose time is over by their merchants' clocks, so many at most; `false` where there are none.
+pub(super) async fn forget(connection: &mut SqliteConnection, wall: Moment, most: i64) -> Result<bool, sqlx::Error> {
+    let text = concat!(
+        "DELETE FROM idempotency_keys WHERE (merchant, operation, fingerprint) IN ",
+        "(SELECT merchant, operation, fingerprint FROM ",
+        over!(),
+        " LIMIT $2)"
+    );
+    let forgotten = sqlx::query(text).bind(wall.unix()).bind(most).execute(connection).await?;
+    Ok(forgotten.rows_affected() > 0)
+}
+
+/// Whether there are keys whose time is over.
+pub(super) async fn any_over(readers: &SqlitePool, wall: Moment) -> Result<bool, Unavailable> {
+    let text = concat!("SELECT 1 FROM ", over!(), " LIMIT 1");
+    Ok(sqlx::query(text).bind(wall.unix()).fetch_optional(readers).await?.is_some())
+}
+
 pub(super) async fn made(readers: &SqlitePool, once: &Once) -> Result<Option<Made>, Unavailable> {
     let row = sqlx::query(
         "SELECT made, digest FROM idempotency_keys \
@@ -43,4 +71,61 @@ pub(super) async fn made(readers: &SqlitePool, once: &Once) -> Result<Option<Mad
     .await?;
     let Some(row) = row else { return Ok(None) };
     Ok(Some(Made { id: row.try_get("made")?, digest: row.try_get("digest")? }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::store::{Location, MerchantRow, Store};
+
+    const DAY: i64 = 24 * 60 * 60;
+
+    #[tokio::test]
+    async fn a_key_whose_time_is_over_by_its_merchants_clock_is_forgotten_and_no_other_is() {
+        let store = Store::open(&Location::Memory).await.unwrap();
+        let now = Moment::from_unix(1_000_000);
+        let mut connection = store.readers.acquire().await.unwrap();
+        for (id, clock_offset) in [("mch_1", 0), ("mch_2", 10)] {
+            let merchant =
+                MerchantRow { id: id.into(), name: String::new(), key_fingerprint: id.into(), clock_offset, place: 0 };
+            crate::sandbox::store::merchants::add(&mut connection, &merchant).await.unwrap();
+            for number in 0..700 {
+                let made_at = now.plus(if number == 0 { 5 } else { 0 });
+                assert!(take(&mut connection, &once(id, number, made_at), "eso_1").await.unwrap());
+            }
+        }
+        drop(connection);
+        let left = async |wall: Moment| {
+            store.forget_keys(wall).await.unwrap();
+            let text = "SELECT merchant, COUNT(*) FROM idempotency_keys GROUP BY merchant ORDER BY merchant";
+            sqlx::query_as::<_, (String, i64)>(text).fetch_all(&store.readers).await.unwrap()
+        };
+        let both = [("mch_1".to_owned(), 700), ("mch_2".to_owned(), 700)];
+        assert_eq!(left(now.plus(DAY - 11)).await, both);
+        assert_eq!(left(now.plus(DAY - 10)).await, [("mch_1".to_owned(), 700), ("mch_2".to_owned(), 1)]);
+        assert_eq!(left(now.plus(DAY - 1)).await, [("mch_1".to_owned(), 700)]);
+        assert_eq!(left(now.plus(DAY)).await, [("mch_1".to_owned(), 1)]);
+        assert!(left(now.plus(DAY + 5)).await.is_empty());
+    }
+
+    #[tokio::test]
+    async fn of_the_keys_only_those_whose_time_is_over_are_looked_at() {
+        let store = Store::open(&Location::Memory).await.unwrap();
+        let plan = concat!("EXPLAIN QUERY PLAN SELECT 1 FROM ", over!(), " LIMIT 1");
+        let rows = sqlx::query(plan).bind(1).fetch_all(&store.readers).await.unwrap();
+        let plan: Vec<String> = rows.iter().map(|row| row.get("detail")).collect();
+        let searched =
+            "SEARCH idempotency_keys USING COVERING INDEX idempotency_keys_until (merchant=? AND expires_at<?)";
+        assert!(plan.iter().any(|step| step == searched), "{plan:?}");
+    }
+
+    fn once(merchant: &str, number: u32, now: Moment) -> Once {
+        Once {
+            merchant: merchant.into(),
+            operation: "create_esim_order",
+            fingerprint: format!("key-{number}"),
+            digest: String::new(),
+            now,
+        }
+    }
 }

@@ -18,14 +18,14 @@ mod writer;
 
 pub(super) use customers::Customer;
 pub(super) use keys::Made;
-pub(super) use lists::After;
+pub(super) use lists::{After, List};
 pub(super) use merchants::MerchantRow;
 pub(super) use open::{Claim, Location};
 pub(super) use subscriptions::{Billed, Happening};
 
 use super::rules::billing::{Plan, Subscription};
 use super::rules::{EsimOrder, Fulfilment, Intent, Once, Session};
-use crate::values::{CustomerId, EsimOrderId, IntentId, Moment, PlanId, PlanKey, SubscriptionId};
+use crate::values::{EsimOrderId, IntentId, Moment, PlanId, PlanKey, SubscriptionId};
 use sqlx::SqlitePool;
 use writer::{Write, Writer};
 
@@ -110,9 +110,19 @@ impl Store {
         keys::made(&self.readers, once).await
     }
 
-    /// Stores by which payment an eSIM order was fulfilled; `false` when that is known already.
-    pub(super) async fn fulfil(&self, order: EsimOrderId, fulfilment: Fulfilment) -> Result<bool, Unavailable> {
-        self.writer.write(Write::Fulfil { order, fulfilment }).await
+    /// Forgets the idempotency keys whose time is over at this moment of the wall clock. A few at a time, so that nobody's
+    /// write waits long.
+    pub(super) async fn forget_keys(&self, wall: Moment) -> Result<(), Unavailable> {
+        const MOST: i64 = 500;
+        while keys::any_over(&self.readers, wall).await? {
+            self.writer.write(Write::ForgetKeys { wall, most: MOST }).await?;
+        }
+        Ok(())
+    }
+
+    /// Stores by which payments eSIM orders were fulfilled; one of which that is known already keeps it.
+    pub(super) async fn fulfil(&self, fulfilled: Vec<(EsimOrderId, Fulfilment)>) -> Result<(), Unavailable> {
+        self.writer.write(Write::Fulfil(fulfilled)).await.map(drop)
     }
 
     /// Stores a session.
@@ -145,18 +155,18 @@ impl Store {
         self.writer.write(Write::Reset { merchant }).await.map(drop)
     }
 
+    /// The place of an entry in one of a merchant's lists.
+    pub(super) async fn place(&self, list: List, merchant: &str, id: &str) -> Result<After, Unavailable> {
+        lists::place(&self.readers, list, merchant, id).await
+    }
+
     /// An intent by its id.
     pub(super) async fn intent(&self, id: &IntentId) -> Result<Option<Intent>, Unavailable> {
         intents::by_id(&self.readers, id).await
     }
 
     /// A merchant's intents, the newest first, after this one.
-    pub(super) async fn intents(
-        &self,
-        merchant: &str,
-        after: After<'_>,
-        limit: i64,
-    ) -> Result<Vec<Intent>, Unavailable> {
+    pub(super) async fn intents(&self, merchant: &str, after: After, limit: i64) -> Result<Vec<Intent>, Unavailable> {
         intents::of_merchant(&self.readers, merchant, after, limit).await
     }
 
@@ -184,7 +194,7 @@ impl Store {
         &self,
         merchant: &str,
         include_inactive: bool,
-        after: After<'_>,
+        after: After,
         limit: i64,
     ) -> Result<Vec<Plan>, Unavailable> {
         plans::of_merchant(&self.readers, merchant, include_inactive, after, limit).await
@@ -208,6 +218,16 @@ impl Store {
         intents::of_esim_order(&self.readers, merchant, order).await
     }
 
+    /// A merchant's intents that name one of its newest eSIM orders which is not known to be fulfilled, the first made
+    /// first.
+    pub(super) async fn intents_of_open_esim_orders(
+        &self,
+        merchant: &str,
+        limit: i64,
+    ) -> Result<Vec<Intent>, Unavailable> {
+        intents::of_open_esim_orders(&self.readers, merchant, limit).await
+    }
+
     /// A merchant's eSIM order by its id.
     pub(super) async fn esim_order(&self, merchant: &str, id: &EsimOrderId) -> Result<Option<EsimOrder>, Unavailable> {
         esim::by_id(&self.readers, merchant, id).await
@@ -218,16 +238,11 @@ impl Store {
         esim::of_merchant(&self.readers, merchant, limit).await
     }
 
-    /// A merchant's customer by their id.
-    pub(super) async fn customer(&self, merchant: &str, id: &CustomerId) -> Result<Option<Customer>, Unavailable> {
-        customers::by_id(&self.readers, merchant, id).await
-    }
-
     /// A merchant's customers, the newest first, after this place.
     pub(super) async fn customers(
         &self,
         merchant: &str,
-        after: After<'_>,
+        after: After,
         limit: i64,
     ) -> Result<Vec<Customer>, Unavailable> {
         customers::of_merchant(&self.readers, merchant, after, limit).await
@@ -237,7 +252,7 @@ impl Store {
     pub(super) async fn subscriptions(
         &self,
         merchant: &str,
-        after: After<'_>,
+        after: After,
         limit: i64,
     ) -> Result<Vec<Subscription>, Unavailable> {
         subscriptions::of_merchant(&self.readers, merchant, after, limit).await

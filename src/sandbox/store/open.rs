@@ -19,8 +19,13 @@ pub(in crate::sandbox) enum Location {
 }
 
 /// What makes version n+1 of the schema of version n.
-const STEPS: [&str; 4] =
-    [include_str!("schema.sql"), include_str!("billing.sql"), include_str!("trade.sql"), include_str!("keys.sql")];
+const STEPS: [&str; 5] = [
+    include_str!("schema.sql"),
+    include_str!("billing.sql"),
+    include_str!("trade.sql"),
+    include_str!("keys.sql"),
+    include_str!("order.sql"),
+];
 const READERS: u32 = 3;
 
 impl Location {

@@ -46,7 +46,7 @@ pub(super) async fn of_merchant(
     readers: &SqlitePool,
     merchant: &str,
     include_inactive: bool,
-    after: After<'_>,
+    after: After,
     limit: i64,
 ) -> Result<Vec<Plan>, Unavailable> {
     let text = if include_inactive {

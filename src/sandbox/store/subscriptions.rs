@@ -103,7 +103,7 @@ pub(super) async fn by_id(
 pub(super) async fn of_merchant(
     readers: &SqlitePool,
     merchant: &str,
-    after: After<'_>,
+    after: After,
     limit: i64,
 ) -> Result<Vec<Subscription>, Unavailable> {
     let text = newest_first!(columns!(""));
@@ -132,7 +132,7 @@ pub(super) async fn first_due(readers: &SqlitePool) -> Result<Vec<(String, Momen
 /// What has happened to a merchant's subscriptions, the newest first.
 pub(super) async fn events(readers: &SqlitePool, merchant: &str, limit: i64) -> Result<Vec<Happening>, Unavailable> {
     let text = "SELECT subscription, number, kind, at FROM subscription_events WHERE merchant = $1 \
-                ORDER BY at DESC, number DESC, subscription DESC LIMIT $2";
+                ORDER BY at DESC, rowid DESC LIMIT $2";
     let rows = sqlx::query(text).bind(merchant).bind(limit).fetch_all(readers).await?;
     let read = |row: &SqliteRow| {
         let subscription: String = row.try_get("subscription")?;

@@ -43,10 +43,12 @@ pub(super) enum Write {
     DeactivatePlan {
         id: PlanId,
     },
-    Fulfil {
-        order: EsimOrderId,
-        fulfilment: Fulfilment,
+    /// Idempotency keys whose time is over, at this moment of the wall clock: so many of them at most.
+    ForgetKeys {
+        wall: Moment,
+        most: i64,
     },
+    Fulfil(Vec<(EsimOrderId, Fulfilment)>),
     /// This, where nothing else was made under its key.
     Once {
         once: Once,
@@ -205,8 +207,11 @@ async fn write_all(
                 }
             }
             Write::AddEsimOrder(order) => effects[place] = esim::add(connection, &order).await?,
-            Write::Fulfil { order, fulfilment } => {
-                effects[place] = esim::fulfil(connection, &order, &fulfilment).await?;
+            Write::ForgetKeys { wall, most } => effects[place] = keys::forget(connection, wall, most).await?,
+            Write::Fulfil(fulfilled) => {
+                for (order, fulfilment) in fulfilled {
+                    esim::fulfil(connection, &order, &fulfilment).await?;
+                }
             }
             Write::SaveIntent(intent) => effects[place] = intents::save(connection, &intent).await?,
             Write::RevokeSession { fingerprint, at } => {
