@@ -85,7 +85,10 @@ export function run_all(tasks) {
   }));
 }
 
-/** How a request to the service is sent: no cookie, no referrer, no redirect followed, no header but these two. */
+/**
+ * How a request to the service is sent: no cookie, no referrer, no redirect followed, no header but these two. One that
+ * says nothing but that something is over (a session) arrives though the page goes away.
+ */
 export const to_service = (method, bearer, body) => ({
   method,
   body,
@@ -94,6 +97,7 @@ export const to_service = (method, bearer, body) => ({
   referrerPolicy: "no-referrer",
   redirect: "error",
   cache: "no-store",
+  keepalive: method === "POST" && !body,
 });
 
 /** How one to the merchant's own server is sent: with its cookies, and with the page's headers under ours. */
@@ -342,10 +346,26 @@ export const kept = (key) => {
   } catch {}
 };
 
-/** Lets the page's other tabs hear a word, and hears theirs. */
+/**
+ * Lets the page's other tabs hear a word, and hears theirs. WebKit does not tell a page what is said while the back button
+ * keeps it: the last word, with its time, is found when the page is shown again.
+ */
 export function tabs(name, hear) {
   if (typeof document === "undefined" || typeof BroadcastChannel === "undefined") return () => {};
   const channel = new BroadcastChannel(name);
-  channel.onmessage = ({ data }) => hear(data);
-  return (word) => channel.postMessage(word);
+  const last = () => {
+    try {
+      return localStorage[name];
+    } catch {}
+  };
+  let heard = last();
+  channel.onmessage = ({ data }) => hear((heard = data));
+  addEventListener("pageshow", () => heard !== (heard = last()) && heard && hear(heard));
+  return (word) => {
+    heard = `${word} ${today()}`;
+    try {
+      localStorage[name] = heard;
+    } catch {}
+    channel.postMessage(heard);
+  };
 }

@@ -106,7 +106,10 @@ export interface Session {
   validate(how?: How): Promise<Validity>;
   /** Asks the merchant's server for a new token, and signs in again after `revoke`. */
   renew(how?: How): Promise<void>;
-  /** Signs out, in every tab. Calls reject with kind `signed_out` from then on, until `renew`. */
+  /**
+   * Signs out, in every tab, and in what the back button brings up again. Calls reject with kind `signed_out` from then on,
+   * until `renew`. The session ends at the service though the page goes away meanwhile.
+   */
   revoke(how?: How): Promise<void>;
   /** Hears each change of the session (its `state`, `expiresAt` or `email`); call what it gives to hear no more. */
   subscribe(listener: (state: SessionState) => void): () => void;

@@ -9,6 +9,7 @@ mod market;
 mod support;
 
 mod calls;
+mod kept;
 mod loading;
 mod network;
 mod sessions;

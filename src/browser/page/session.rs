@@ -15,7 +15,7 @@ use crate::values::SessionToken;
 use std::cell::{Cell, RefCell};
 use wasm_bindgen::prelude::*;
 
-/// The word that the page's other tabs hear when one of them signs out.
+/// The word that the page's other tabs hear when one of them signs out; when that was follows it.
 const SIGNED_OUT: &str = "signed_out";
 /// The renewal under way, as it is joined.
 const RENEWAL: &str = "renewal";
@@ -125,7 +125,7 @@ fn token_of(answer: &JsValue) -> Result<SessionToken, Stop> {
 
 /// A word of another tab, or the time has come that the session stands otherwise.
 pub(super) fn hear(inner: &'static Inner, word: &str) {
-    if word == SIGNED_OUT {
+    if word.starts_with(SIGNED_OUT) {
         sign_out(inner, None);
     } else {
         inner.session.tell();
