@@ -13,14 +13,16 @@ use axum::extract::State;
 use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::http::{HeaderValue, Response};
 use axum::middleware::map_response_with_state;
-use guichet::operations::CreatePaymentIntent;
+use guichet::operations::{CreatePaymentIntent, Instrument, ListPaymentIntents};
 use guichet::sandbox::Sandbox;
-use guichet::values::{Amount, Email, MerchantReference};
+use guichet::values::{Amount, Email, MerchantReference, Phone};
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use support::browser::Browser;
+use support::site::Said;
+use support::storefront::{RETURN, Storefront};
 use tower_http::services::ServeDir;
 use url::form_urlencoded::Serializer;
 
@@ -63,6 +65,44 @@ async fn the_server_that_vite_develops_with_serves_a_page_that_calls() {
         let vite = ViteServer::start(entry);
         service.is_called_by(&browser, &format!("{}/index.html", vite.url), has_wasm_file).await;
     }
+    browser.close().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn reacts_strict_mode_mounts_twice_and_the_customer_is_told_once() {
+    let shop = Storefront::open().await;
+    let script = std::fs::read_to_string(consumers().join("out/react/react.js")).expect("the page is made");
+    let page =
+        "<!doctype html><link rel=icon href=data:,><div id=shown></div><script type=module src=/page.js></script>";
+    for path in ["/shop", RETURN] {
+        shop.answers(path, Said::html(page));
+    }
+    shop.answers("/page.js", Said::default().header("content-type", "text/javascript").body(&script));
+    let browser = Browser::start("react").await;
+    let service = format!("#service={}", shop.service());
+
+    // The session, as React's own way of reading from outside has it.
+    browser.open(&format!("{}/shop{service}", shop.url())).await;
+    browser.arrive_at_text("#outcome", "nobody has come back").await;
+    assert_eq!((browser.see("#session").await.as_str(), browser.run("return mounted").await), ("none", json!(2)));
+    for (button, state) in [("#sign-in", "active"), ("#sign-out", "revoked"), ("#sign-in", "active")] {
+        browser.click(button).await;
+        browser.arrive_at_text("#session", state).await;
+    }
+
+    // Away by redirect, and back.
+    browser.click("#pay").await;
+    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    let intent = shop.client().list_payment_intents(ListPaymentIntents::new()).await.expect("a list").remove(0);
+    let phone = Phone::new("237670000000").expect("a phone");
+    shop.client().attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await.expect("a charge");
+    shop.tenant.clock().advance(5).await.expect("a clock");
+    let back = intent.redirect_url.expect("a return address").to_string();
+    browser.open(&format!("{back}&payment_intent={}&status=succeeded{service}", intent.id)).await;
+    browser.arrive_at_text("#outcome", "matched succeeded").await;
+    assert_eq!(browser.run("return [mounted, told]").await, json!([2, ["succeeded"]]));
+    assert_eq!(browser.url().await.query(), None, "the return's parameters stay in the address bar");
     browser.close().await;
 }
 

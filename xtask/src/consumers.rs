@@ -36,6 +36,7 @@ pub fn look(tarball: &Path, locked: &Tools, newest: &Tools) -> Result<Vec<Found>
     };
     Ok(vec![
         look("pages by every bundler", &|remark| project.bundle(newest, remark)),
+        look("a page in React", &|remark| project.develop_in_react(newest, remark)),
         look("types", &|remark| types::check(&project, locked, newest, remark)),
         look("import in Node.js", &|_| project.import_in_node()),
         look("publint", &|_| publint(tarball, newest)),
@@ -132,6 +133,18 @@ impl Project {
             }
         }
         *remark = BUNDLERS.map(|(bundler, _)| bundler).join(", ");
+        Ok(())
+    }
+
+    /// Makes a page in React as one develops it, when its StrictMode mounts every component twice.
+    fn develop_in_react(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        let main = self.place.join("pages/react.js");
+        fs::copy(root().join("tests/package/pages/react.js"), &main)?;
+        let mut esbuild = tools.node("esbuild", "esbuild")?;
+        esbuild.arg(&main).args(["--bundle", "--format=esm", "--define:process.env.NODE_ENV=\"development\""]);
+        esbuild.arg(format!("--outdir={}", self.place.with_file_name("out").join("react").display()));
+        quietly(esbuild.current_dir(&self.place).env("NODE_PATH", tools.modules()))?;
+        *remark = format!("react {}", tools.version("react")?);
         Ok(())
     }
 }

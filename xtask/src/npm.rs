@@ -97,6 +97,11 @@ impl Tools {
         Ok(folder.join(bin))
     }
 
+    /// Where they lie, for who looks for a package by its name.
+    pub fn modules(&self) -> PathBuf {
+        self.folder.join("node_modules")
+    }
+
     pub fn version(&self, package: &str) -> Result<String> {
         let manifest = manifest(&self.folder.join("node_modules").join(package))?;
         Ok(manifest["version"].as_str().with_context(|| format!("{package} has no version"))?.to_owned())
