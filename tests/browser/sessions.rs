@@ -3,8 +3,10 @@
 
 use crate::support::engine::{Engine, in_every_browser};
 use crate::support::site::Said;
-use crate::support::storefront::{CUSTOMER, SESSION, Storefront};
+use crate::support::storefront::{CUSTOMER, RETURN, SESSION, Storefront};
+use guichet::operations::ListPaymentIntents;
 use guichet::sandbox::Config;
+use guichet::values::IntentStatus;
 use serde_json::json;
 use std::time::Duration;
 
@@ -21,6 +23,7 @@ in_every_browser!(
     a_page_of_html_for_a_session_is_an_error_that_says_so,
     the_pages_own_headers_go_to_the_merchant_alone,
     a_guest_needs_no_session_to_ask_what_is_public,
+    a_guest_buys_from_the_first_click_to_the_end_without_a_session,
 );
 
 async fn a_call_that_meets_401_renews_once_and_is_sent_again(engine: Engine) {
@@ -225,6 +228,41 @@ async fn a_guest_needs_no_session_to_ask_what_is_public(engine: Engine) {
         .await;
     assert_eq!(told, json!([true, "XAF", null]));
     assert_eq!(shop.asked(SESSION).len(), 0);
+    browser.close().await;
+}
+
+async fn a_guest_buys_from_the_first_click_to_the_end_without_a_session(engine: Engine) {
+    const FUNCTIONS: &str = "{ merchant: {
+        intent: async (order, { signal }) => (await fetch('/guichet/intents', {
+            method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(order), signal,
+        })).json(),
+        status: async ({ payment_ref }, { signal }) => (await fetch(`/guichet/intents/${payment_ref}`, { signal })).json(),
+    } }";
+    let shop = Storefront::for_guests().await;
+    let browser = engine.start("guest-buys").await;
+    for (order, options) in [("17", "{}"), ("18", FUNCTIONS)] {
+        shop.visit(&browser, options).await;
+        browser.run(&format!("void guichet.checkout({{ order: {{ id: '{order}' }} }})")).await;
+        browser.click("[data-test='method-mobile_money']").await;
+        browser.fill("[data-test='phone']", "237670000000").await;
+        browser.click("[data-test='pay']").await;
+        browser.see("[data-status='succeeded']").await;
+        browser.click("[data-test='leave']").await;
+        browser.arrive("at the shop", |url| url.as_str().starts_with(shop.url()) && url.path() == RETURN).await;
+        shop.begin(&browser, options).await;
+        let told = browser
+            .run_async(
+                "const back = await guichet.returned();
+                 const { state, status } = await guichet.waitForOutcome(back);
+                 return [back.match, state, status, guichet.session.state]",
+            )
+            .await;
+        assert_eq!(told, json!(["matched", "succeeded", "succeeded", "none"]), "{options}");
+    }
+    let intents = shop.client().list_payment_intents(ListPaymentIntents::new()).await.unwrap();
+    let charged: Vec<_> = intents.iter().map(|intent| (&intent.status, intent.attempts)).collect();
+    assert_eq!(charged, [(&IntentStatus::Succeeded, Some(1)), (&IntentStatus::Succeeded, Some(1))]);
+    assert_eq!(shop.asked(SESSION).len(), 0, "nobody is asked who they are");
     browser.close().await;
 }
 

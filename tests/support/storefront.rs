@@ -1,7 +1,7 @@
 //! A merchant whose pages a test writes: the merchant's three routes at an origin of their own, and the service at another.
 
 use super::browser::Browser;
-use super::site::Site;
+use super::site::{Said, Site};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
@@ -10,7 +10,7 @@ use axum::{Json, Router};
 use guichet::native::{Refused, Routes, Shop, Sold};
 use guichet::operations::{CreatePaymentIntent, CustomerSession, PaymentIntent};
 use guichet::sandbox::{Config, Sandbox, Tenant};
-use guichet::values::{Amount, Email, MerchantReference, PaymentRef, RedirectUrl, SessionToken};
+use guichet::values::{Amount, Email, MerchantReference, PaymentRef, Phone, RedirectUrl, SessionToken};
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
 use std::ops::Deref;
@@ -47,11 +47,23 @@ impl Storefront {
 
     /// The same, whose service is started so.
     pub async fn with(config: Config) -> Self {
+        Self::made(config, false).await
+    }
+
+    /// The same, where nobody signs in.
+    pub async fn for_guests() -> Self {
+        let shop = Self::made(Config::default(), true).await;
+        shop.answers(SESSION, Said::default().status(404));
+        shop
+    }
+
+    async fn made(config: Config, guests: bool) -> Self {
         let sandbox = Sandbox::start_with(config).await.expect("a sandbox starts on a free port");
         let tenant = sandbox.merchant().await.expect("a sandbox takes another merchant");
         let key = SecretKey::new(tenant.secret_key().expose()).expect("the sandbox's key is a secret key");
         let client = Client::builder(tenant.base_url(), key).build().expect("a loopback address may be sent to");
-        let counter = Arc::new(Counter { client: client.clone(), back: OnceLock::new(), kept: Mutex::default() });
+        let counter =
+            Arc::new(Counter { client: client.clone(), guests, back: OnceLock::new(), kept: Mutex::default() });
         let begin = Router::new().route("/session", post(begin)).with_state(Arc::clone(&counter));
         let theirs = Routes::new(client, Arc::clone(&counter)).router();
         let site = Site::open(Router::new().nest("/guichet", begin.fallback_service(theirs))).await;
@@ -121,6 +133,7 @@ impl Storefront {
 /// What the merchant's routes are made of.
 struct Counter {
     client: Client,
+    guests: bool,
     back: OnceLock<String>,
     kept: Mutex<Kept>,
 }
@@ -154,7 +167,11 @@ fn written(session: &CustomerSession) -> Value {
 /// Sells one order a number: `{id: "17"}` is `ORDER-17`, for 5,000 XAF.
 impl Shop for Counter {
     async fn customer(&self, _: &HeaderMap) -> Result<Option<Email>, Refused> {
-        Email::new(CUSTOMER).map(Some).map_err(Refused::broken)
+        if self.guests { Ok(None) } else { Email::new(CUSTOMER).map(Some).map_err(Refused::broken) }
+    }
+
+    fn guests_may_buy(&self) -> bool {
+        self.guests
     }
 
     async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
@@ -164,7 +181,10 @@ impl Shop for Counter {
         let amount = Amount::new("5000").map_err(Refused::broken)?;
         let back = RedirectUrl::new(self.back.get().expect("it is open")).map_err(Refused::broken)?;
         let purchase = CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngono").redirect_url(back);
-        Ok(customer.into_iter().fold(purchase, |purchase, customer| purchase.email(customer.clone())))
+        Ok(match customer {
+            Some(customer) => purchase.email(customer.clone()),
+            None => purchase.phone(Phone::new("237670000000").map_err(Refused::broken)?),
+        })
     }
 
     async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
