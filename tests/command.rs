@@ -65,6 +65,24 @@ fn a_taken_port_is_told_in_a_sentence() {
 }
 
 #[test]
+fn a_folder_without_the_package_and_a_key_that_can_be_none_are_told_at_the_start() {
+    for what in ["sandbox", "demo"] {
+        let run =
+            guichet(&[what, "--database", "sqlite::memory:", "--package", "no/such/folder"]).output().expect("it runs");
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!((run.status.code(), run.stdout.len()), (Some(1), 0), "{said}");
+        assert!(said.contains("no/such/folder") && said.contains("cargo xtask pack --quick"), "{said}");
+    }
+    for key in ["sk_test_1", "sk_live_4eC39HqLyjWDarjtT1zdp7dc"] {
+        let mut command = guichet(&["sandbox", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:"]);
+        let run = command.env("GUICHET_SECRET_KEY", key).output().expect("it runs");
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(1));
+        assert!(said.contains("GUICHET_SECRET_KEY") && said.contains("sk_test_") && !said.contains(key), "{said}");
+    }
+}
+
+#[test]
 fn every_address_of_the_machine_is_listened_on_only_by_a_name() {
     let run =
         guichet(&["sandbox", "--listen", "0.0.0.0:0", "--database", "sqlite::memory:"]).output().expect("it runs");

@@ -233,9 +233,14 @@ impl fmt::Display for Error {
         if let Some(operation) = self.0.operation {
             write!(f, "{operation}: ")?;
         }
-        f.write_str(&self.0.message)?;
+        // Of a refusal by its fields the sentence is often that of the first: it is said there, with its name.
+        let mut said = self.fields().iter().any(|field| field.message == self.0.message);
+        if !said {
+            f.write_str(&self.0.message)?;
+        }
         for field in self.fields() {
-            write!(f, " {}: {}", field.param, field.message)?;
+            let space = if std::mem::take(&mut said) { "" } else { " " };
+            write!(f, "{space}{}: {}", field.param, field.message)?;
         }
         if let Some(request_id) = self.request_id() {
             write!(f, " (request {request_id})")?;

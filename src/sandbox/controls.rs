@@ -72,7 +72,7 @@ impl Door {
             Some(token) if !same(token, self.token.expose()) => {
                 return Err(Problem::unauthorized(
                     "invalid_key",
-                    "This is not the control token that the sandbox printed.",
+                    "This is not the control token of this sandbox. It is another at each start: take the one that was printed last.",
                 ));
             }
             Some(_) => {}
@@ -183,7 +183,7 @@ fn read_fault(fields: &Map<String, Value>) -> Result<Fault, Problem> {
     let count = whole("count", 1..=10_000, "count is a whole number from 1 to 10,000.")?.unwrap_or(1);
     let kind = match required("kind")? {
         "delay" => {
-            let message = "milliseconds is a whole number, 600,000 at most.";
+            let message = "A delay says how long it is: milliseconds is a whole number, 600,000 at most.";
             let milliseconds = whole("milliseconds", 0..=LONGEST_DELAY, message)?;
             FaultKind::Delay {
                 milliseconds: milliseconds

@@ -17,15 +17,18 @@ pub(super) struct Keys {
 
 const INSTANCE_VARIABLE: &str = "GUICHET_INSTANCE_KEY";
 const SECRET_VARIABLE: &str = "GUICHET_SECRET_KEY";
+/// How long a key is at least, behind its prefix.
+const SHORTEST: usize = 16;
 
 impl Keys {
     /// The keys of a sandbox whose database is this file; fresh ones where it is kept in memory.
     pub(super) fn find(database: Option<&Path>) -> Result<Self, StartError> {
         let instance = from_environment(INSTANCE_VARIABLE);
         let secret_key = from_environment(SECRET_VARIABLE);
-        if secret_key.as_ref().is_some_and(|key| !key.expose().starts_with(SECRET_KEY)) {
+        if secret_key.as_ref().is_some_and(|key| !is_a_key(key.expose())) {
             return Err(StartError::Keys(format!(
-                "{SECRET_VARIABLE} must begin with {SECRET_KEY}: the sandbox takes no live key."
+                "{SECRET_VARIABLE} cannot be the first merchant's key: that is {SECRET_KEY} and at least {SHORTEST} letters and digits, and never a \
+                 live key. Unset it, and the sandbox makes one."
             )));
         }
         let kept = match (&instance, &secret_key, database) {
@@ -74,6 +77,12 @@ impl Keys {
     }
 }
 
+/// Whether a text can be a secret key here: a test key that nobody guesses, and that a header carries.
+fn is_a_key(text: &str) -> bool {
+    let rest = text.strip_prefix(SECRET_KEY);
+    rest.is_some_and(|rest| rest.len() >= SHORTEST && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
 /// `sandbox.sqlite` keeps its keys in `sandbox.sqlite.keys`.
 fn beside(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
@@ -117,5 +126,11 @@ mod tests {
         assert!(read.instance == keys.instance && read.secret_key == keys.secret_key);
         assert!(Keys::read("instance_key=x\nsecret_key=sk_live_x\n").is_none());
         assert!(Keys::read("").is_none());
+        for guessed in
+            ["sk_test_", "sk_test_1", "sk_live_4eC39HqLyjWDarjtT1zdp7dc", "sk_test_4eC39HqLyjWDarjt T1zdp7dc"]
+        {
+            assert!(!is_a_key(guessed), "{guessed}");
+        }
+        assert!(is_a_key("sk_test_4eC39HqLyjWDarjtT1zdp7dc"));
     }
 }

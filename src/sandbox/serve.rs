@@ -217,9 +217,7 @@ async fn open(config: Config) -> Result<(House, Claim, TcpListener, Router), Sta
     let claim = location.prepare()?;
     let store = Store::open(&location).await?;
     let keys = Keys::find(location.file())?;
-    let merchants = Merchants::load(&store, &keys.secret_key, &config.merchant_name)
-        .await
-        .map_err(|error| StartError::Database(error.to_string()))?;
+    let merchants = Merchants::load(&store, &keys.secret_key, &config.merchant_name).await?;
 
     let base_url = format!("http://{address}");
     let public_origin = match &config.public_url {

@@ -27,7 +27,7 @@ pub(super) struct Connection {
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// How long to wait for an answer, all attempts together, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = patience, allow_negative_numbers = true)]
     timeout: u64,
     /// A host to which a test key may be sent over plain http: a sandbox on another machine.
     #[arg(long, value_name = "HOST")]
@@ -68,7 +68,10 @@ impl Connection {
         match self.base_url.clone().or_else(|| variable("GUICHET_BASE_URL")) {
             Some(base_url) => Ok(base_url),
             None if key.is_test() => Ok(SANDBOX.to_owned()),
-            None => Err(Failure::usage("Say which service: --base-url https://api.example.com, or GUICHET_BASE_URL.")),
+            None => Err(Failure::usage(
+                "A live key is sent to no address that nobody has named. Say which service it is of: --base-url https://api.example.com, or \
+                 GUICHET_BASE_URL. The sandbox of this machine takes a test key.",
+            )),
         }
     }
 
@@ -90,16 +93,26 @@ pub(super) fn session_token() -> Result<SessionToken, Failure> {
     if let Some(token) = variable(TOKEN) {
         return Ok(SessionToken::new(token));
     }
+    let token = first_line(&format!("The session token (or set {TOKEN}):"));
+    let missing = || format!("Set {TOKEN} to the session token, or give it on the standard input.");
+    token.map(SessionToken::new).ok_or_else(|| Failure::usage(missing()))
+}
+
+/// The first line of the standard input, where no other user reads it; somebody at the terminal is asked for it.
+pub(super) fn first_line(question: &str) -> Option<String> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        eprintln!("The session token (or set {TOKEN}):");
+        eprintln!("{question}");
     }
     let mut line = String::new();
-    let read = stdin.lock().read_line(&mut line);
-    match line.trim() {
-        token if read.is_ok() && !token.is_empty() => Ok(SessionToken::new(token)),
-        _ => Err(Failure::usage(format!("Set {TOKEN} to the session token, or give it on the standard input."))),
-    }
+    stdin.lock().read_line(&mut line).ok()?;
+    Some(line.trim().to_owned()).filter(|line| !line.is_empty())
+}
+
+/// Reads how long to wait.
+fn patience(text: &str) -> Result<u64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (1..=86_400).contains(seconds));
+    seconds.ok_or_else(|| "a whole number of seconds, from 1 to 86400".to_owned())
 }
 
 /// A variable of the environment that is set to something.

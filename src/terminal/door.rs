@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 #[derive(Args)]
+#[command(after_help = TOKEN)]
 pub(super) struct ClockArgs {
     #[command(subcommand)]
     verb: Option<ClockVerb>,
@@ -19,15 +20,16 @@ pub(super) struct ClockArgs {
 
 #[derive(Subcommand)]
 enum ClockVerb {
-    /// Move it forward: 90, 90s, 15m, 2h or 30d. It never goes back.
+    /// Move it forward: 90, 90s, 15m, 2h or 30d. It never goes back. What has come due by then is done first.
     Advance {
         /// By how much.
-        #[arg(value_parser = seconds)]
+        #[arg(value_parser = seconds, allow_negative_numbers = true)]
         by: u64,
     },
 }
 
 #[derive(Args)]
+#[command(after_help = TOKEN)]
 pub(super) struct FaultsArgs {
     #[command(subcommand)]
     verb: Option<FaultsVerb>,
@@ -41,7 +43,7 @@ enum FaultsVerb {
     List,
     /// Make the next calls of an operation go wrong.
     Set {
-        /// The operation: create_payment_intent.
+        /// The operation, as the README names it: create_payment_intent.
         operation: String,
         /// How: `delay` and `lost_response`, `malformed`, `truncate` are done, and answered late or badly; `drop` and
         /// `status` are not done.
@@ -56,7 +58,7 @@ enum FaultsVerb {
         /// What `Retry-After` says then, in seconds.
         #[arg(long, value_name = "SECONDS")]
         retry_after: Option<u32>,
-        /// How long a `delay` is.
+        /// How long a `delay` is: it has to be said, 600000 at most.
         #[arg(long)]
         milliseconds: Option<u64>,
     },
@@ -64,7 +66,12 @@ enum FaultsVerb {
     Clear,
 }
 
-/// Which sandbox, and which of its merchants. The control token comes from GUICHET_CONTROL_TOKEN.
+/// Said where the arguments of the side door are explained.
+const TOKEN: &str = "\
+The sandbox prints the address and the token of its side door when it starts. The token comes from GUICHET_CONTROL_TOKEN and
+is another at each start; the address from GUICHET_CONTROL_URL or --control-url (default: the sandbox of this machine).";
+
+/// Which sandbox, and which of its merchants.
 #[derive(Args)]
 struct Door {
     /// The sandbox's side door, as it prints it; or GUICHET_CONTROL_URL.
@@ -95,6 +102,9 @@ pub(super) async fn faults(args: FaultsArgs) -> Result<(), Failure> {
     let reply = match args.verb {
         None | Some(FaultsVerb::List) => args.door.ask(Method::Get, path, Value::Null).await?,
         Some(FaultsVerb::Clear) => args.door.ask(Method::Delete, path, Value::Null).await?,
+        Some(FaultsVerb::Set { kind, milliseconds: None, .. }) if kind == "delay" => {
+            return Err(Failure::usage("Say how long the delay is: --milliseconds 2000, and 600000 at most."));
+        }
         Some(FaultsVerb::Set { operation, kind, count, status, retry_after, milliseconds }) => {
             let fault = json!({
                 "operation": operation, "kind": kind, "count": count, "status": status, "retry_after": retry_after,
@@ -165,6 +175,8 @@ impl Credential for ControlToken {
     }
 }
 
+const LENGTH: &str = "a length of time to come is 90, 90s, 15m, 2h or 30d";
+
 /// Reads 90, 90s, 15m, 2h, 30d.
 fn seconds(text: &str) -> Result<u64, String> {
     let (number, unit) = text.split_at(text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len());
@@ -173,11 +185,11 @@ fn seconds(text: &str) -> Result<u64, String> {
         "m" => 60,
         "h" => 3600,
         "d" => 86_400,
-        _ => return Err("a length of time is 90, 90s, 15m, 2h or 30d".into()),
+        _ => return Err(LENGTH.into()),
     };
     let digits = number.bytes().all(|byte| byte.is_ascii_digit());
     let number: Option<u64> = number.parse().ok().filter(|_| digits);
-    number.and_then(|number| number.checked_mul(each)).ok_or("a length of time is 90, 90s, 15m, 2h or 30d".into())
+    number.and_then(|number| number.checked_mul(each)).ok_or(LENGTH.into())
 }
 
 #[cfg(test)]

@@ -7,9 +7,17 @@ use clap::Args;
 use serde_json::json;
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+const KEYS: &str = "\
+The first merchant's secret key is printed. It is made at the first start and kept beside the database, in <database>.keys;
+where GUICHET_SECRET_KEY is set, the first merchant has that key from then on instead: sk_test_ and at least 16 letters and
+digits. So a command in the same terminal has the same key. GUICHET_INSTANCE_KEY, of any text, is what client secrets are made from.
+
+The control token is another at each start. GUICHET_CONTROL_TOKEN is where `guichet clock` and `guichet faults` look for it.";
 
 #[derive(Args)]
+#[command(after_long_help = KEYS)]
 pub(super) struct SandboxArgs {
     /// Where to listen; port 0 takes a free one.
     #[arg(long, default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)))]
@@ -63,6 +71,7 @@ pub(super) struct DemoArgs {
 }
 
 pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
+    holds_the_package(args.package.as_deref())?;
     if args.listen.ip().is_unspecified() && args.public_url.is_none() {
         return Err(format!(
             "On {} the sandbox listens on every address of this machine, and does not know under which one its customers reach the page where \
@@ -106,6 +115,7 @@ pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
 }
 
 pub(super) async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
+    holds_the_package(args.package.as_deref())?;
     let stop = stop_asked()?;
     let (sandbox, base_url, secret_key) = match args.base_url {
         Some(base_url) => {
@@ -160,6 +170,20 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
         sandbox.stop().await;
     }
     Ok(())
+}
+
+/// Refuses a folder that was named for the npm package and does not hold it: at the start, and not on the page of the first
+/// customer.
+fn holds_the_package(named: Option<&Path>) -> Result<(), Box<dyn Error>> {
+    match named {
+        Some(folder) if !folder.join("package.json").is_file() => Err(format!(
+            "There is no npm package in {}. Build it in the project's folder with cargo xtask pack --quick, which writes \
+             target/npm/package, and name that; or leave --package out.",
+            folder.display()
+        )
+        .into()),
+        _ => Ok(()),
+    }
 }
 
 /// The sandbox's database of a demo: in the same folder as the shop's, and gone when that is.

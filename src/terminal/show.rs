@@ -142,12 +142,13 @@ fn flat(data: &RawValue) -> Option<Vec<(String, &RawValue)>> {
     Some(fields)
 }
 
-/// A value as text: a string without its quotes, nothing for null, and JSON for what has parts.
+/// A value as text: a string without its quotes, several with commas between them, nothing for null, and JSON for what has
+/// other parts.
 fn text(value: &RawValue) -> String {
-    match serde_json::from_str::<Option<String>>(value.get()) {
-        Ok(text) => text.unwrap_or_default(),
-        Err(_) => value.get().to_owned(),
+    if let Ok(text) = serde_json::from_str::<Option<String>>(value.get()) {
+        return text.unwrap_or_default();
     }
+    serde_json::from_str::<Vec<String>>(value.get()).map_or_else(|_| value.get().to_owned(), |texts| texts.join(", "))
 }
 
 /// The members of an object, in order.
@@ -197,7 +198,7 @@ mod tests {
     fn an_object_is_shown_in_its_order_without_its_secrets() {
         let json = r#"{"id":"pi_1","client_secret":"pi_1_secret_2","amount":"45000","currency":"XAF","fee":145.10,"created_at":1795257000,
             "next_action":{"type":"redirect","url":"https://issuer.example/#token=t"},"customer":{"email":"awa@example.com"},"metadata":{},"items":null,
-            "payment_method_types":["card"],"esims":[{"iccid":"8923","activation_code":"LPA:1$x"}]}"#;
+            "payment_method_types":["card","mobile_money"],"esims":[{"iccid":"8923","activation_code":"LPA:1$x"}]}"#;
         let data: Box<RawValue> = serde_json::from_str(json).expect("JSON");
         let shown = object(&data, false).expect("a table");
         let lines: Vec<String> =
@@ -216,7 +217,7 @@ mod tests {
                 "customer.email awa@example.com",
                 "metadata {}",
                 "items",
-                r#"payment_method_types ["card"]"#,
+                "payment_method_types card, mobile_money",
                 "esims.0.iccid 8923",
                 "esims.0.activation_code *** (--show-secrets)",
             ]

@@ -17,12 +17,17 @@ async fn every_operation_is_a_command_that_the_service_answers() {
         let ended = house.run_with(&["sessions", verb], &[("GUICHET_SESSION_TOKEN", &token)], "");
         assert_eq!(ended.code, 0, "{}", ended.stderr);
     }
-    done(&["methods", "list", "--country-code", "CM"]);
+    assert!(
+        done(&["methods", "list", "--country-code", "CM"]).contains("BJ, CG, CI, CM"),
+        "countries as people write them"
+    );
     done(&["methods", "fee", "card", "XAF", "45000", "--card-type", "international"]);
 
     let asking = house.intent("ORDER-1", &[]);
     done(&["intents", "pay", &asking, "--payment-method", "237670000010"]);
-    done(&["intents", "answer", &asking, "--otp", "123456"]);
+    let answered = house.run_with(&["intents", "answer", &asking], &[], "123456\n");
+    assert_eq!(answered.code, 0, "{}", answered.stderr);
+    assert!(answered.stdout.contains("succeeded"), "{}", answered.stdout);
     let manual = house.intent("ORDER-2", &["--confirmation-method", "manual"]);
     let card = r#"{"type":"card","card":{"number":"4242424242424242","exp_month":12,"exp_year":2034,"cvc":"123"}}"#;
     let paid = house.run_with(&["intents", "pay", &manual, "--payment-method", "-"], &[], card);
@@ -111,6 +116,10 @@ async fn what_is_refused_is_told_in_words_with_its_code_and_ends_with_1() {
     let reply: Value = serde_json::from_str(&missing.stdout).expect("the service's own reply");
     assert_eq!((missing.code, &reply["error"]["code"]), (1, &json!("resource_missing")));
 
+    let inactive = house.run(&["methods", "fee", "card", "XAF", "45000", "--country-code", "FR"]);
+    assert_eq!(inactive.stderr.matches("is not available in FR").count(), 1, "said once: {}", inactive.stderr);
+    assert!(inactive.stderr.starts_with("guichet: calculate_fee: country_code: card is not"), "{}", inactive.stderr);
+
     let first = house.intent("ORDER-1", &[]);
     let mut other = house.order("ORDER-1");
     other.extend(["--fee-bearer", "customer"]);
@@ -133,7 +142,7 @@ async fn what_is_refused_is_told_in_words_with_its_code_and_ends_with_1() {
 async fn what_is_no_command_ends_with_2_and_nothing_is_sent() {
     let house = House::open();
     let mut wrong = house.order("ORDER-1");
-    wrong[3] = "4.5";
+    wrong[3] = "-5";
     wrong.extend(["--currency", "francs", "--redirect-url", "javascript:alert(1)", "--phone", "+237"]);
     let told = house.run(&wrong);
     assert_eq!(told.code, 2);
@@ -156,7 +165,13 @@ async fn what_is_no_command_ends_with_2_and_nothing_is_sent() {
         (&["plans", "list", "--key-file", "no/such/file"][..], "no/such/file"),
         (&["plans", "list", "--base-url", "http://api.example.com"][..], "https"),
         (&["clock"][..], "GUICHET_CONTROL_TOKEN"),
-        (&["clock", "advance", "-1"][..], "-1"),
+        (&["clock", "advance", "-1"][..], "a length of time to come"),
+        (&["faults", "set", "create_session", "delay"][..], "--milliseconds 2000"),
+        (&["plans", "list", "--timeout", "0"][..], "from 1 to 86400"),
+        (&["plans", "list", "--timeout", "-1"][..], "from 1 to 86400"),
+        (&["methods", "fee", "card", "XAF", "-5"][..], "amount: An amount is"),
+        (&["esim", "order", "--package-id", "esp_cm_1gb", "--quantity", "-1"][..], "quantity: "),
+        (&["intents", "answer", "pi_1"][..], "one-time code"),
     ] {
         let told = house.run(arguments);
         assert_eq!((told.code, told.stdout.as_str()), (2, ""), "{arguments:?}: {}", told.stderr);
@@ -177,6 +192,7 @@ async fn what_is_no_command_ends_with_2_and_nothing_is_sent() {
     let nowhere =
         house.run_with(&["plans", "list"], &[("GUICHET_SECRET_KEY", "sk_live_1"), ("GUICHET_BASE_URL", "")], "");
     assert_eq!(nowhere.code, 2, "a live key is sent to no address that nobody named");
+    assert!(nowhere.stderr.contains("live key") && nowhere.stderr.contains("--base-url"), "{}", nowhere.stderr);
     assert!(house.requests().await.is_empty());
 }
 
@@ -242,6 +258,10 @@ async fn the_clock_of_a_sandbox_is_read_and_moved_and_its_faults_are_set_and_cle
     assert_eq!(unknown.code, 1);
     let stranger = house.run_with(&["clock", "--merchant", "mer_nobody"], &door, "");
     assert_eq!(stranger.code, 1, "{}", stranger.stderr);
+    let old = [("GUICHET_CONTROL_URL", house.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", "ctl_of_the_last_start")];
+    let old = house.run_with(&["clock"], &old, "");
+    assert_eq!(old.code, 1);
+    assert!(old.stderr.contains("another at each start") && !old.stderr.contains("ctl_of"), "{}", old.stderr);
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl Served for ReadPaymentIntent {
 
 /// `POST /v1/payment-intents/{id}/payment-method`: pay with this phone or card.
 ///
-/// Under `automatic` confirmation this *is* the charge. The same method again while it is processing or settled has no
+/// Under `automatic` confirmation this is the charge. The same method again while it is processing or settled has no
 /// effect; a client that lost the answer reads the intent before it sends again.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -137,7 +137,7 @@ impl Served for CancelPaymentIntent {
 pub struct AnswerPaymentIntent {
     /// The intent.
     pub id: IntentId,
-    /// The code. Its `Debug` does not show it.
+    /// The code.
     pub otp: String,
 }
 

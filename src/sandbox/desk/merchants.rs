@@ -1,5 +1,6 @@
 //! The merchants: few, so all are held at hand.
 
+use crate::sandbox::StartError;
 use crate::sandbox::clock;
 use crate::sandbox::faults::Faults;
 use crate::sandbox::requests::Requests;
@@ -67,9 +68,17 @@ impl Merchants {
         store: &Store,
         first_key: &Secret,
         first_name: &str,
-    ) -> Result<Self, Unavailable> {
-        let mut rows = store.merchants().await?;
+    ) -> Result<Self, StartError> {
+        let told = |error: Unavailable| StartError::Database(error.to_string());
+        let mut rows = store.merchants().await.map_err(told)?;
         let key_fingerprint = fingerprint(first_key.expose());
+        if rows.iter().skip(1).any(|another| another.key_fingerprint == key_fingerprint) {
+            return Err(StartError::Keys(
+                "GUICHET_SECRET_KEY is the key of another merchant of this database, and cannot be the first one's too. Unset it to start the \
+                 sandbox, and set it for what that merchant sends."
+                    .into(),
+            ));
+        }
         match rows.first_mut() {
             None => {
                 let row = MerchantRow {
@@ -79,11 +88,11 @@ impl Merchants {
                     clock_offset: 0,
                     place: 0,
                 };
-                store.add_merchant(row.clone()).await?;
+                store.add_merchant(row.clone()).await.map_err(told)?;
                 rows.push(row);
             }
             Some(first) if first.key_fingerprint != key_fingerprint => {
-                store.change_key(first.id.clone(), key_fingerprint.clone()).await?;
+                store.change_key(first.id.clone(), key_fingerprint.clone()).await.map_err(told)?;
                 first.key_fingerprint = key_fingerprint;
             }
             Some(_) => {}

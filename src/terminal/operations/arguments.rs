@@ -2,6 +2,7 @@
 //! name of its field.
 
 use crate::protocol::{Place, Spec};
+use crate::terminal::connection::first_line;
 use crate::terminal::failure::Failure;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches};
@@ -46,7 +47,7 @@ impl Description {
         let documentation = plain(schema["description"].as_str().unwrap_or_default());
         // "`GET /v1/…`: what it does. More of it."
         let (_, what) = documentation.split_once(": ").unwrap_or(("", &documentation));
-        let about = what.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+        let about = as_a_line(what.split("\n\n").next().unwrap_or_default());
         let required: Vec<&str> =
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let properties = schema["properties"].as_object().into_iter().flatten();
@@ -69,6 +70,14 @@ impl Description {
         });
         Self { about, long_about: documentation, fields }
     }
+}
+
+/// A sentence as a list of commands says it: with a capital, and without its end where it is the only one.
+fn as_a_line(sentence: &str) -> String {
+    let sentence = sentence.replace('\n', " ");
+    let alone = sentence.strip_suffix('.').filter(|rest| !rest.contains(". ")).unwrap_or(&sentence);
+    let mut letters = alone.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// What is said of a field, the words it may be, and what it is where nothing is given. A service may know other words:
@@ -130,8 +139,13 @@ fn words(schema: &Value) -> Vec<String> {
 impl Field {
     pub fn argument(&self) -> Arg {
         let shown = self.name.to_uppercase().replace('-', "_");
-        let argument = Arg::new(self.name.clone()).value_name(shown).required(self.required);
+        let required = self.required && !self.is_for_nobody_else();
+        let argument = Arg::new(self.name.clone()).value_name(shown).required(required);
         let (argument, hint) = match &self.kind {
+            Kind::Text if self.is_for_nobody_else() => (
+                argument,
+                "Without it, the first line of the standard input: other users of this machine can read a command line.",
+            ),
             Kind::Text | Kind::Whole => (argument, ""),
             Kind::Texts => (argument.action(ArgAction::Append), "May be repeated."),
             Kind::Truth => {
@@ -146,13 +160,13 @@ impl Field {
             Kind::Json => (argument, "JSON; @FILE or - reads it from a file or the standard input."),
         };
         let help = format!("{} {hint}", self.help);
-        let argument = argument.help(help.trim().to_owned()).allow_hyphen_values(false);
+        let argument = argument.help(help.trim().to_owned()).allow_negative_numbers(true);
         if self.place == Place::Path { argument } else { argument.long(self.name.replace('_', "-").to_lowercase()) }
     }
 
     /// What was given for the field, as the service reads it; `None` where nothing was.
     pub fn value(&self, matches: &ArgMatches) -> Result<Option<Value>, Failure> {
-        let Some(given) = matches.get_many::<String>(&self.name) else { return Ok(None) };
+        let Some(given) = matches.get_many::<String>(&self.name) else { return self.asked() };
         let given: Vec<&String> = given.collect();
         let first = given.first().map(|text| text.as_str()).unwrap_or_default();
         Ok(Some(match &self.kind {
@@ -192,6 +206,19 @@ impl Field {
         };
         serde_json::from_str(&text)
             .map_err(|_| refuse("It is JSON: write it between single quotes, or read it from @FILE."))
+    }
+
+    /// What is asked for where it was not given: it does not belong on a command line.
+    fn asked(&self) -> Result<Option<Value>, Failure> {
+        if !self.is_for_nobody_else() {
+            return Ok(None);
+        }
+        let missing = || Failure::usage("Give the one-time code on the standard input, or with --otp.");
+        first_line("The one-time code:").map(|line| Some(line.into())).ok_or_else(missing)
+    }
+
+    fn is_for_nobody_else(&self) -> bool {
+        self.name == "otp"
     }
 
     fn is_a_payment_method(&self) -> bool {

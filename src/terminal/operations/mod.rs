@@ -15,6 +15,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use words::{GROUPS, Worded};
 
+/// Of what is sent with a session token, and with no key.
+const SESSION_TOKEN: &str =
+    "The session token comes from GUICHET_SESSION_TOKEN, or is the first line of the standard input. No key is sent.";
+
 /// The commands, by their groups.
 pub(super) fn commands() -> Vec<Command> {
     let all = all();
@@ -72,7 +76,8 @@ impl Verb {
             |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
         let command =
             Command::new(self.verb).args(arguments).arg(flag("json", json)).arg(flag("show-secrets", secrets));
-        Connection::augment_args(command).about(about).long_about(long_about)
+        let command = Connection::augment_args(command).about(about).long_about(long_about);
+        if (self.admits)(CredentialKind::SecretKey) { command } else { command.after_help(SESSION_TOKEN) }
     }
 
     /// Sends it, and prints what came back.
