@@ -1,4 +1,4 @@
-//! Purchases that meet trouble, in a real Chromium: every way one can fail ends in a page that says so, in the customer's
+//! Purchases that meet trouble, in real browsers: every way one can fail ends in a page that says so, in the customer's
 //! language, and nobody pays twice.
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot ask has failed")]
@@ -17,6 +17,18 @@ use market::Market;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use support::browser::Browser;
+use support::engine::{Engine, in_every_browser};
+
+// The rest is the service's doing and the words, which are alike in each, or is done to Chromium alone: its network is cut.
+in_every_browser!(
+    a_one_time_code_is_asked_for_and_a_wrong_one_can_be_mended,
+    a_card_that_asks_the_bank_comes_back_paid,
+    three_declines_are_the_end_and_each_says_how_many_are_left,
+    a_reload_while_the_phone_is_asked_goes_on_waiting,
+    the_back_button_after_paying_pays_nothing,
+    turning_back_without_paying_leaves_a_shop_whose_pay_button_works,
+    the_keyboard_alone_pays,
+);
 
 const SUCCEEDS: &str = "237670000000";
 const AFTER_30_SECONDS: &str = "237670000001";
@@ -28,10 +40,9 @@ const STATUS: &str = "[data-test='status']";
 const CAN_PAY: &str = "return !document.querySelector('#form').hidden";
 const DAY: u32 = 24 * 60 * 60;
 
-#[tokio::test]
-async fn a_one_time_code_is_asked_for_and_a_wrong_one_can_be_mended() {
+async fn a_one_time_code_is_asked_for_and_a_wrong_one_can_be_mended(engine: Engine) {
     let market = Market::open().await;
-    let browser = Browser::start("code").await;
+    let browser = engine.start("code").await;
     market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
 
     market.pay_by_phone(&browser, ASKS_FOR_CODE).await;
@@ -73,10 +84,9 @@ async fn a_customer_who_was_asked_for_a_code_can_pay_another_way() {
     browser.close().await;
 }
 
-#[tokio::test]
-async fn a_card_that_asks_the_bank_comes_back_paid() {
+async fn a_card_that_asks_the_bank_comes_back_paid(engine: Engine) {
     let market = Market::open().await;
-    let browser = Browser::start("bank").await;
+    let browser = engine.start("bank").await;
     market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     market.pay_by_card(&browser, ASKS_THE_BANK).await;
     see(&browser, "bank").await;
@@ -152,10 +162,9 @@ async fn a_payment_whose_day_is_over_says_so() {
     browser.close().await;
 }
 
-#[tokio::test]
-async fn three_declines_are_the_end_and_each_says_how_many_are_left() {
+async fn three_declines_are_the_end_and_each_says_how_many_are_left(engine: Engine) {
     let market = Market::open().await;
-    let browser = Browser::start("three").await;
+    let browser = engine.start("three").await;
     market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     for left in ["two more times", "once more"] {
         market.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
@@ -225,10 +234,9 @@ async fn a_page_left_behind_that_pays_is_told_that_it_is_paid() {
     browser.close().await;
 }
 
-#[tokio::test]
-async fn a_reload_while_the_phone_is_asked_goes_on_waiting() {
+async fn a_reload_while_the_phone_is_asked_goes_on_waiting(engine: Engine) {
     let market = Market::open().await;
-    let browser = Browser::start("reload").await;
+    let browser = engine.start("reload").await;
     market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     market.pay_by_phone(&browser, AFTER_30_SECONDS).await;
     see(&browser, "waiting").await;
@@ -244,10 +252,9 @@ async fn a_reload_while_the_phone_is_asked_goes_on_waiting() {
     browser.close().await;
 }
 
-#[tokio::test]
-async fn the_back_button_after_paying_pays_nothing() {
+async fn the_back_button_after_paying_pays_nothing(engine: Engine) {
     let market = Market::open().await;
-    let browser = Browser::start("back").await;
+    let browser = engine.start("back").await;
     market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     market.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "succeeded").await;
@@ -270,10 +277,9 @@ async fn the_back_button_after_paying_pays_nothing() {
     browser.close().await;
 }
 
-#[tokio::test]
-async fn turning_back_without_paying_leaves_a_shop_whose_pay_button_works() {
+async fn turning_back_without_paying_leaves_a_shop_whose_pay_button_works(engine: Engine) {
     let market = Market::open().await;
-    let browser = Browser::start("turned").await;
+    let browser = engine.start("turned").await;
     market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     browser.back().await;
     browser.see("[data-test='quote-mobile_money']").await;
@@ -488,10 +494,9 @@ async fn the_language_chosen_in_the_address_or_by_the_button_is_kept() {
     browser.close().await;
 }
 
-#[tokio::test]
-async fn the_keyboard_alone_pays() {
+async fn the_keyboard_alone_pays(engine: Engine) {
     let market = Market::open().await;
-    let browser = Browser::start("keyboard").await;
+    let browser = engine.start("keyboard").await;
     let intent = market.intent(order(&market, "KEYBOARD-1")).await;
     open(&browser, &intent).await;
     browser.see("[data-test='method-mobile_money']").await;
