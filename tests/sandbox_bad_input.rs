@@ -111,6 +111,37 @@ async fn a_currency_a_country_or_a_method_that_does_not_exist_is_told_by_its_nam
 }
 
 #[tokio::test]
+async fn a_country_that_nothing_serves_has_an_empty_list_of_methods_and_no_fee() {
+    let (_sandbox, shop) = shop().await;
+    for country in ["ZZ", "FR"] {
+        let listed = shop.secret("GET", &format!("/v1/payment-methods?country_code={country}"), Value::Null).await;
+        assert_eq!((listed.status, &listed.body["data"]), (200, &json!([])), "{country}");
+        let fee = format!("/v1/payment-methods/fee/mobile_money/XAF/5000?country_code={country}");
+        let refused = shop.secret("GET", &fee, Value::Null).await;
+        assert_eq!((refused.status, refused.code()), (422, "payment_method_unavailable"), "{country}");
+    }
+}
+
+#[tokio::test]
+async fn a_wish_for_a_shipping_address_is_taken_and_is_part_of_the_body() {
+    let (_sandbox, shop) = shop().await;
+    let wishing = |wish: Value| {
+        let mut fields = order("ORDER-17");
+        fields["collect_shipping_address"] = wish;
+        fields
+    };
+    let refused = shop.secret("POST", CREATE, wishing(json!("yes"))).await;
+    assert_eq!((refused.status, params(&refused)), (422, vec!["collect_shipping_address".to_owned()]));
+    let made = shop.secret("POST", CREATE, wishing(json!(true))).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    assert_eq!(shop.secret("POST", CREATE, wishing(json!(true))).await.status, 200);
+    for other in [json!(false), Value::Null] {
+        let refused = shop.secret("POST", CREATE, wishing(other)).await;
+        assert_eq!((refused.status, refused.code()), (409, "merchant_reference_conflict"));
+    }
+}
+
+#[tokio::test]
 async fn all_wrong_fields_are_told_together() {
     let (_sandbox, shop) = shop().await;
     let refused = shop

@@ -23,8 +23,7 @@ impl Base {
                 "The base address may have no query and no fragment: https://api.example.com.",
             ));
         }
-        let root = without_slashes(text);
-        let root = without_slashes(root.strip_suffix("/v1").unwrap_or(root));
+        let root = service_root(text);
         // A page's own path is tried as the address it will be, so that no parser sees more in it than a path.
         if text.starts_with('/') {
             let origin = page_origin.ok_or(Invalid::because(
@@ -54,6 +53,13 @@ impl Base {
     pub fn origin(&self) -> &str {
         &self.origin
     }
+}
+
+/// The address of a service as requests are appended to it: without `/v1`, which every request has, and without a slash
+/// at its end.
+pub(crate) fn service_root(text: &str) -> &str {
+    let root = without_slashes(text);
+    without_slashes(root.strip_suffix("/v1").unwrap_or(root))
 }
 
 fn without_slashes(mut text: &str) -> &str {

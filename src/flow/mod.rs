@@ -17,6 +17,8 @@ mod waiting;
 
 pub use address::{Opened, carries_a_secret_key, checkout_address, open, path_of, redirect_address};
 pub use base::Base;
+#[cfg(feature = "native")]
+pub(crate) use base::service_root;
 pub use paying::{AfterLost, Standing, after_lost, tidy_phone};
 pub use quotes::{Price, Unpriced, by_what_the_customer_pays, card_types, price};
 pub use returns::{Arrival, Match, Purchase, arrival, judge};

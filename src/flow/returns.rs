@@ -1,9 +1,12 @@
 //! What it means that a customer came back: by the address of the return page, and by what this tab remembers.
 
 use super::query::{join, pieces, second_query, split, value, without};
+use crate::values::{RETURN_NONCE_LENGTH, RETURN_PARAMETER};
 
-const NONCE: &str = "guichet_return";
-const NAMES: [&str; 5] = [NONCE, "payment_intent", "payment_ref", "merchant_reference", "status"];
+const INTENT: &str = "payment_intent";
+const PAYMENT_REF: &str = "payment_ref";
+const MERCHANT_REFERENCE: &str = "merchant_reference";
+const NAMES: [&str; 5] = [RETURN_PARAMETER, INTENT, PAYMENT_REF, MERCHANT_REFERENCE, "status"];
 
 /// What the address of a return page says. Anyone may have written it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -61,17 +64,18 @@ pub fn arrival(address: &str) -> Option<Arrival> {
     };
     let mut said = pieces(query.unwrap_or_default(), &NAMES);
     said.extend(pieces(end, &NAMES));
-    let nonce = value(&said, NONCE);
-    let id = value(&said, "payment_intent");
+    let nonce = value(&said, RETURN_PARAMETER);
+    let id = value(&said, INTENT);
     if nonce.is_none() && id.is_none() {
         return None;
     }
     Some(Arrival {
-        nonce: nonce.filter(|nonce| nonce.len() == 22 && nonce.bytes().all(|b| b.is_ascii_alphanumeric())),
+        nonce: nonce
+            .filter(|nonce| nonce.len() == RETURN_NONCE_LENGTH && nonce.bytes().all(|b| b.is_ascii_alphanumeric())),
         purchase: Purchase {
             id,
-            payment_ref: value(&said, "payment_ref"),
-            merchant_reference: value(&said, "merchant_reference"),
+            payment_ref: value(&said, PAYMENT_REF),
+            merchant_reference: value(&said, MERCHANT_REFERENCE),
         },
         clean: join(before, &without(&said, &NAMES), fragment),
     })

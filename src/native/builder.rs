@@ -1,7 +1,8 @@
 use super::fetch::Fetch;
 use super::{Client, SecretKey};
+use crate::flow::service_root;
 use crate::protocol::{Error, Kind, Patience};
-use crate::values::{is_loopback, service_root};
+use crate::values::is_loopback;
 use std::time::Duration;
 use url::Url;
 

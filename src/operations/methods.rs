@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// `GET /v1/payment-methods`: the payment methods of a country.
 ///
 /// # Not shown
-/// Who may ask: any credential, and nobody at all where the service allows it (a decision).
+/// Who may ask: any credential, and nobody at all where the service allows it. And what a country has that nothing serves:
+/// an empty list, where a fee is refused (decisions).
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]

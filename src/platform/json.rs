@@ -1,6 +1,6 @@
 //! Writing JSON, of what a customer sends: the library's would weigh more than all that is written.
 
-use crate::protocol::Unwritable;
+use crate::protocol::{Unwritable, refuse};
 use crate::values::digits;
 use serde::Serialize;
 use serde::ser::{Impossible, SerializeStruct, Serializer};
@@ -54,15 +54,6 @@ impl SerializeStruct for Json {
     }
 }
 
-/// The shapes that nothing a customer sends has.
-macro_rules! refuse {
-    ($($method:ident($($kind:ty),*) -> $ok:ty;)+) => {$(
-        fn $method(self, $(_: $kind),*) -> Result<$ok, Unwritable> {
-            Err(Unwritable)
-        }
-    )+};
-}
-
 impl Serializer for Json {
     type Ok = Option<String>;
     type Error = Unwritable;
@@ -111,31 +102,5 @@ impl Serializer for Json {
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Unwritable> {
         Ok(self)
     }
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: &T,
-    ) -> Result<Self::Ok, Unwritable> {
-        Err(Unwritable)
-    }
-    refuse! {
-        serialize_i8(i8) -> Self::Ok;
-        serialize_i16(i16) -> Self::Ok;
-        serialize_i32(i32) -> Self::Ok;
-        serialize_i64(i64) -> Self::Ok;
-        serialize_f32(f32) -> Self::Ok;
-        serialize_f64(f64) -> Self::Ok;
-        serialize_char(char) -> Self::Ok;
-        serialize_bytes(&[u8]) -> Self::Ok;
-        serialize_unit() -> Self::Ok;
-        serialize_unit_struct(&'static str) -> Self::Ok;
-        serialize_seq(Option<usize>) -> Self::SerializeSeq;
-        serialize_tuple(usize) -> Self::SerializeTuple;
-        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
-        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
-        serialize_map(Option<usize>) -> Self::SerializeMap;
-        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
-    }
+    refuse! {}
 }

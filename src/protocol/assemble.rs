@@ -152,14 +152,45 @@ pub(crate) fn percent_encode(out: &mut String, text: &str) {
 /// Writes one plain value as text, for a path or a query: `None` where it is absent.
 struct Plain;
 
-/// The shapes that a serializer refuses.
+/// The shapes that every serializer here refuses, since nothing that is sent has them, and those that one refuses beside.
 macro_rules! refuse {
-    ($($method:ident($($kind:ty),*) -> $ok:ty;)+) => {$(
+    ($($method:ident($($kind:ty),*) -> $ok:ty;)*) => {
+        $crate::protocol::refuse! { each
+            $($method($($kind),*) -> $ok;)*
+            serialize_i8(i8) -> Self::Ok;
+            serialize_i16(i16) -> Self::Ok;
+            serialize_i32(i32) -> Self::Ok;
+            serialize_i64(i64) -> Self::Ok;
+            serialize_f32(f32) -> Self::Ok;
+            serialize_f64(f64) -> Self::Ok;
+            serialize_char(char) -> Self::Ok;
+            serialize_bytes(&[u8]) -> Self::Ok;
+            serialize_unit() -> Self::Ok;
+            serialize_unit_struct(&'static str) -> Self::Ok;
+            serialize_seq(Option<usize>) -> Self::SerializeSeq;
+            serialize_tuple(usize) -> Self::SerializeTuple;
+            serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
+            serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
+            serialize_map(Option<usize>) -> Self::SerializeMap;
+            serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
+        }
+        fn serialize_newtype_variant<T: Serialize + ?Sized>(
+            self,
+            _: &'static str,
+            _: u32,
+            _: &'static str,
+            _: &T,
+        ) -> Result<Self::Ok, Unwritable> {
+            Err(Unwritable)
+        }
+    };
+    (each $($method:ident($($kind:ty),*) -> $ok:ty;)*) => {$(
         fn $method(self, $(_: $kind),*) -> Result<$ok, Unwritable> {
             Err(Unwritable)
         }
-    )+};
+    )*};
 }
+pub(crate) use refuse;
 
 impl Serializer for Plain {
     type Ok = Option<String>;
@@ -206,33 +237,8 @@ impl Serializer for Plain {
     ) -> Result<Option<String>, Unwritable> {
         value.serialize(self)
     }
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: &T,
-    ) -> Result<Self::Ok, Unwritable> {
-        Err(Unwritable)
-    }
     refuse! {
-        serialize_i8(i8) -> Self::Ok;
-        serialize_i16(i16) -> Self::Ok;
-        serialize_i32(i32) -> Self::Ok;
-        serialize_i64(i64) -> Self::Ok;
-        serialize_char(char) -> Self::Ok;
-        serialize_f32(f32) -> Self::Ok;
-        serialize_f64(f64) -> Self::Ok;
-        serialize_bytes(&[u8]) -> Self::Ok;
-        serialize_unit() -> Self::Ok;
-        serialize_unit_struct(&'static str) -> Self::Ok;
-        serialize_seq(Option<usize>) -> Self::SerializeSeq;
-        serialize_tuple(usize) -> Self::SerializeTuple;
-        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
-        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
-        serialize_map(Option<usize>) -> Self::SerializeMap;
         serialize_struct(&'static str, usize) -> Self::SerializeStruct;
-        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
     }
 }
 
@@ -256,40 +262,15 @@ impl Serializer for Assembly {
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, _: &T) -> Result<Request, Unwritable> {
         Err(Unwritable)
     }
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: &T,
-    ) -> Result<Request, Unwritable> {
-        Err(Unwritable)
-    }
     refuse! {
-        serialize_bool(bool) -> Request;
-        serialize_i8(i8) -> Request;
-        serialize_i16(i16) -> Request;
-        serialize_i32(i32) -> Request;
-        serialize_i64(i64) -> Request;
-        serialize_u8(u8) -> Request;
-        serialize_u16(u16) -> Request;
-        serialize_u32(u32) -> Request;
-        serialize_u64(u64) -> Request;
-        serialize_f32(f32) -> Request;
-        serialize_f64(f64) -> Request;
-        serialize_char(char) -> Request;
-        serialize_str(&str) -> Request;
-        serialize_bytes(&[u8]) -> Request;
-        serialize_none() -> Request;
-        serialize_unit() -> Request;
-        serialize_unit_struct(&'static str) -> Request;
-        serialize_unit_variant(&'static str, u32, &'static str) -> Request;
-        serialize_seq(Option<usize>) -> Self::SerializeSeq;
-        serialize_tuple(usize) -> Self::SerializeTuple;
-        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
-        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
-        serialize_map(Option<usize>) -> Self::SerializeMap;
-        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
+        serialize_bool(bool) -> Self::Ok;
+        serialize_u8(u8) -> Self::Ok;
+        serialize_u16(u16) -> Self::Ok;
+        serialize_u32(u32) -> Self::Ok;
+        serialize_u64(u64) -> Self::Ok;
+        serialize_str(&str) -> Self::Ok;
+        serialize_none() -> Self::Ok;
+        serialize_unit_variant(&'static str, u32, &'static str) -> Self::Ok;
     }
 }
 

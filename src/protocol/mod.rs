@@ -9,8 +9,8 @@ mod operation;
 mod retry;
 mod role;
 
-pub(crate) use assemble::percent_encode;
 pub use assemble::{Request, Unwritable, assemble};
+pub(crate) use assemble::{percent_encode, refuse};
 pub use call::{Call, Patience, Seen, Step};
 pub(crate) use envelope::lenient;
 pub use envelope::{Page, Refusal, decode, decode_page};

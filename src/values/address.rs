@@ -109,14 +109,6 @@ pub(crate) fn is_loopback(hostname: &str) -> bool {
         || hostname.strip_prefix("127.").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
 }
 
-/// The address of a service as requests are appended to it: without `/v1`, which every request has, and without a slash
-/// at its end.
-#[cfg(feature = "native")]
-pub(crate) fn service_root(text: &str) -> &str {
-    let trimmed = text.trim_end_matches('/');
-    trimmed.strip_suffix("/v1").unwrap_or(trimmed).trim_end_matches('/')
-}
-
 /// The address a customer is sent back to after paying, checked by the rule of [`Address`].
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(transparent)]

@@ -17,9 +17,9 @@ mod secrets;
 mod words;
 
 pub(crate) use address::Parts;
-pub use address::{Address, RedirectUrl};
 #[cfg(feature = "native")]
-pub(crate) use address::{is_loopback, service_root};
+pub(crate) use address::is_loopback;
+pub use address::{Address, RedirectUrl};
 pub use contact::{Country, Email, Phone};
 #[cfg(feature = "sandbox")]
 pub(crate) use described::{NOT_BLANK, described, text_schema};
