@@ -16,6 +16,7 @@ in_every_browser!(
     an_error_while_looking_is_pending_and_the_last_that_was_seen_is_told,
     a_budget_that_is_over_looks_once_more,
     it_looks_at_once_when_there_may_be_news,
+    a_tab_out_of_sight_keeps_its_deadlines_and_looks_when_it_is_back_in_sight,
     only_no_source_signed_out_and_the_callers_abort_reject,
     the_merchants_route_is_asked_first_and_the_service_where_it_has_none,
 );
@@ -125,6 +126,63 @@ async fn it_looks_at_once_when_there_may_be_news(engine: Engine) {
     page.browser.close().await;
 }
 
+async fn a_tab_out_of_sight_keeps_its_deadlines_and_looks_when_it_is_back_in_sight(engine: Engine) {
+    let page = Page::open(engine, "hidden").await;
+    let browser = &page.browser;
+    page.ask(
+        "const since = async (work) => {
+             const begun = Date.now();
+             return [await work().then(({ state }) => state, ({ kind }) => kind), Date.now() - begun];
+         };
+         const tick = () => new Promise((go) => setTimeout(go, 10));
+         const status = async () => ({ status: localStorage.paid ?? 'processing' });
+         window.begin = async () => {
+             window.until_paid = client({ status }).waitForOutcome({ payment_ref: 'gch_1' }).then(({ state }) => [state, Date.now()]);
+             const begun = Date.now();
+             for (let ticks = 0; ticks < 4; ticks++) await tick();
+             const ticked = Date.now() - begun;
+             const nobody = () => new Promise(() => {});
+             const call = await since(() => client(undefined, { fetch: nobody }).paymentMethods({}, { timeoutMs: 1500 }));
+             const wait = await since(() => client({ status }).waitForOutcome({ payment_ref: 'gch_1' }, { budgetMs: 5000 }));
+             localStorage.told = JSON.stringify([ticked, call, wait]);
+         };
+         document.addEventListener('visibilitychange', () => {
+             if (document.hidden) begin();
+             else window.seen = Date.now();
+         });",
+    )
+    .await;
+    let first = browser.tab().await;
+    browser.open_tab().await;
+    browser.open(page.market.shop.url()).await;
+    if engine == Engine::WebKit {
+        // Its driver hides no tab: what it keeps is kept in sight.
+        browser.turn_to(&first).await;
+        assert_eq!(browser.run("if (!document.hidden) begin(); return document.hidden").await, false);
+    }
+    let told = browser
+        .run_async(
+            "while (!('told' in localStorage)) await new Promise((go) => setTimeout(go, 50));
+             localStorage.paid = 'succeeded';
+             return JSON.parse(localStorage.told);",
+        )
+        .await;
+    let ms = |value: &Value| value.as_u64().unwrap();
+    // Under its driver Chromium hides a tab, and slows it down no more than WebKit does.
+    assert!(engine != Engine::Firefox || ms(&told[0]) > 1000, "its timers are slowed down: {told}");
+    assert_eq!((&told[1][0], &told[2][0]), (&json!("timeout"), &json!("pending")));
+    // A timer that is slowed down rings once a second.
+    assert!((1490..3500).contains(&ms(&told[1][1])), "{told}");
+    assert!((4700..7500).contains(&ms(&told[2][1])), "{told}");
+    if engine != Engine::WebKit {
+        browser.close_tab(&first).await;
+        let told = browser.run_async("const [state, at] = await until_paid; return [state, at - seen]").await;
+        assert_eq!(told[0], "succeeded");
+        assert!((0..1000).contains(&told[1].as_i64().unwrap()), "it looks as soon as it is seen: {told}");
+    }
+    page.browser.close().await;
+}
+
 async fn only_no_source_signed_out_and_the_callers_abort_reject(engine: Engine) {
     let page = Page::open(engine, "rejects").await;
     let told = page
@@ -183,7 +241,7 @@ async fn the_merchants_route_is_asked_first_and_the_service_where_it_has_none(en
 /// A page of the shop's, with clients as the test makes them.
 struct Page {
     browser: Browser,
-    _market: Market,
+    market: Market,
 }
 
 impl Page {
@@ -191,7 +249,7 @@ impl Page {
         let market = Market::open().await;
         let browser = engine.start(journey).await;
         browser.open(market.shop.url()).await;
-        Self { browser, _market: market }
+        Self { browser, market }
     }
 
     async fn ask(&self, script: &str) -> Value {
