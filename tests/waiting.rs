@@ -171,14 +171,14 @@ async fn a_tab_out_of_sight_keeps_its_deadlines_and_looks_when_it_is_back_in_sig
     // Under its driver Chromium hides a tab, and slows it down no more than WebKit does.
     assert!(engine != Engine::Firefox || ms(&told[0]) > 1000, "its timers are slowed down: {told}");
     assert_eq!((&told[1][0], &told[2][0]), (&json!("timeout"), &json!("pending")));
-    // A timer that is slowed down rings once a second.
-    assert!((1490..3500).contains(&ms(&told[1][1])), "{told}");
-    assert!((4700..7500).contains(&ms(&told[2][1])), "{told}");
+    // A timer that is slowed down rings once a second; the rest is for a machine that has much else to do.
+    assert!((1490..6000).contains(&ms(&told[1][1])), "{told}");
+    assert!((4700..10_000).contains(&ms(&told[2][1])), "{told}");
     if engine != Engine::WebKit {
         browser.close_tab(&first).await;
         let told = browser.run_async("const [state, at] = await until_paid; return [state, at - seen]").await;
         assert_eq!(told[0], "succeeded");
-        assert!((0..1000).contains(&told[1].as_i64().unwrap()), "it looks as soon as it is seen: {told}");
+        assert!((0..1500).contains(&told[1].as_i64().unwrap()), "it looks as soon as it is seen: {told}");
     }
     page.browser.close().await;
 }
