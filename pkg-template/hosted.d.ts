@@ -88,7 +88,10 @@ export type Instrument =
       type: "mobile_money";
       /** With its country prefix: `237670000000` or `+237 670 00 00 00`. */
       phone: string;
-      /** Two-letter ISO code: a mobile number as it is dialled there (`670 00 00 00` in `CM`) is given its prefix. */
+      /**
+       * Two-letter ISO code: a mobile number as it is dialled there (`670 00 00 00` in `CM`) is given its prefix. Known: BF, BJ,
+       * CG, CI, CM, GA, GH, KE, RW, SN, TD, TG, UG; elsewhere a number keeps what it was written with.
+       */
       country_code?: string;
     }
   | {
