@@ -123,9 +123,11 @@ async fn a_window_that_is_closed_unpaid_keeps_the_order_and_says_so(engine: Engi
 async fn a_customer_subscribes_pauses_resumes_and_cancels_in_the_shop(engine: Engine) {
     let market = Market::open().await;
     let browser = engine.start("subscription").await;
-    browser.open(market.shop.url()).await;
-    browser.click("[data-test^='add-']").await;
+    browser.open(&format!("{}/subscriptions", market.shop.url())).await;
+    browser.arrive_at_text("#sign-in", "Sign in to see your subscriptions").await;
     browser.click("[data-test^='sign-in-']").await;
+    browser.see("[data-test='no-subscriptions']").await;
+    browser.open(market.shop.url()).await;
     browser.click("[data-test='subscriptions']").await;
     browser.see("[data-test='no-subscriptions']").await;
     browser.step("What there is to subscribe to", "[data-test='plans']").await;

@@ -1,6 +1,6 @@
 //! The shop's own JSON, which its pages read.
 
-use super::catalogue::{COUNTRY, CURRENCY, CUSTOMERS, Customer, PRODUCTS};
+use super::catalogue::{COUNTRY, CURRENCY, CUSTOMERS, Customer, Language, PRODUCTS};
 use super::logins::Logins;
 use super::orders::lines_of;
 use super::seller::Seller;
@@ -85,6 +85,9 @@ async fn sign_out(State(api): State<Api>, headers: HeaderMap) -> Result<Response
 #[derive(Deserialize)]
 struct Basket {
     lines: Vec<Wanted>,
+    /// What its customer reads: the order's lines are written in it.
+    #[serde(default)]
+    language: Language,
 }
 
 #[derive(Deserialize)]
@@ -108,7 +111,8 @@ async fn place(State(api): State<Api>, headers: HeaderMap, Json(basket): Json<Ba
             format!("A basket holds 1 to {MOST_OF_ONE} pairs of each shoe."),
         ));
     }
-    let lines = lines_of(&wanted).ok_or_else(|| Refused::new(422, "sku_unknown", "The shop does not sell that."))?;
+    let lines = lines_of(&wanted, basket.language)
+        .ok_or_else(|| Refused::new(422, "sku_unknown", "The shop does not sell that."))?;
     let order = api.seller.orders.place(customer.id, &lines, &api.return_url).await.map_err(Refused::broken)?;
     Ok((StatusCode::CREATED, Json(order.to_json())).into_response())
 }

@@ -1,18 +1,34 @@
 //! What the shop sells, and to whom. Nobody here is real.
 
 use crate::values::{BillingCycle, Email};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A pair of shoes.
 #[derive(Serialize)]
 pub(super) struct Product {
     pub sku: &'static str,
-    pub name: &'static str,
+    pub name: Text,
     #[serde(serialize_with = "as_text")]
     pub price: u64,
     pub currency: &'static str,
     pub picture: &'static str,
-    pub description: &'static str,
+    pub description: Text,
+}
+
+/// What a customer reads, in the languages of the shop.
+#[derive(Serialize)]
+pub(super) struct Text {
+    pub en: &'static str,
+    pub fr: &'static str,
+}
+
+/// Which of them a customer reads.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Language {
+    #[default]
+    En,
+    Fr,
 }
 
 /// Somebody who may sign in.
@@ -34,7 +50,7 @@ pub(super) struct Customer {
 #[derive(Serialize)]
 pub(super) struct Plan {
     pub code: &'static str,
-    pub name: &'static str,
+    pub name: Text,
     #[serde(serialize_with = "as_text")]
     pub amount: u64,
     pub currency: &'static str,
@@ -50,28 +66,46 @@ pub(super) const CURRENCY: &str = "XAF";
 pub(super) const PRODUCTS: [Product; 6] = [
     product(
         "trainers",
-        "Wouri trainers",
         45_000,
         "/assets/pictures/trainers.svg",
-        "For the city, and the way home from it.",
+        text("Wouri trainers", "Baskets Wouri"),
+        text("For the city, and the way home from it.", "Pour la ville, et pour en revenir."),
     ),
-    product("runners", "Mont Cameroun runners", 58_000, "/assets/pictures/runners.svg", "Light, for the long way up."),
+    product(
+        "runners",
+        58_000,
+        "/assets/pictures/runners.svg",
+        text("Mont Cameroun runners", "Foulées Mont Cameroun"),
+        text("Light, for the long way up.", "Légères, pour la longue montée."),
+    ),
     product(
         "loafers",
-        "Bonanjo loafers",
         39_500,
         "/assets/pictures/loafers.svg",
-        "For the office, and the table after it.",
+        text("Bonanjo loafers", "Mocassins Bonanjo"),
+        text("For the office, and the table after it.", "Pour le bureau, et la table qui le suit."),
     ),
-    product("boots", "Bamenda boots", 72_000, "/assets/pictures/boots.svg", "For the rainy season."),
+    product(
+        "boots",
+        72_000,
+        "/assets/pictures/boots.svg",
+        text("Bamenda boots", "Bottes Bamenda"),
+        text("For the rainy season.", "Pour la saison des pluies."),
+    ),
     product(
         "ballerinas",
-        "Akwa ballerinas",
         27_000,
         "/assets/pictures/ballerinas.svg",
-        "Soft leather, for dancing late.",
+        text("Akwa ballerinas", "Ballerines Akwa"),
+        text("Soft leather, for dancing late.", "Un cuir souple, pour danser tard."),
     ),
-    product("sandals", "Kribi sandals", 12_500, "/assets/pictures/sandals.svg", "For sand and warm stones."),
+    product(
+        "sandals",
+        12_500,
+        "/assets/pictures/sandals.svg",
+        text("Kribi sandals", "Sandales Kribi"),
+        text("For sand and warm stones.", "Pour le sable et les pierres chaudes."),
+    ),
 ];
 
 pub(super) const CUSTOMERS: [Customer; 3] = [
@@ -83,7 +117,7 @@ pub(super) const CUSTOMERS: [Customer; 3] = [
 pub(super) const PLANS: [Plan; 2] = [
     Plan {
         code: "care-monthly",
-        name: "Shoe care",
+        name: text("Shoe care", "Entretien des chaussures"),
         amount: 3_500,
         currency: CURRENCY,
         billing_cycle: BillingCycle::Monthly,
@@ -91,13 +125,22 @@ pub(super) const PLANS: [Plan; 2] = [
     },
     Plan {
         code: "club-yearly",
-        name: "Pas à Pas club",
+        name: text("Pas à Pas club", "Club Pas à Pas"),
         amount: 30_000,
         currency: CURRENCY,
         billing_cycle: BillingCycle::Yearly,
         trial_days: 14,
     },
 ];
+
+impl Text {
+    pub fn read_in(&self, language: Language) -> &'static str {
+        match language {
+            Language::En => self.en,
+            Language::Fr => self.fr,
+        }
+    }
+}
 
 impl Product {
     pub fn of(sku: &str) -> Option<&'static Self> {
@@ -118,14 +161,12 @@ impl Customer {
     }
 }
 
-const fn product(
-    sku: &'static str,
-    name: &'static str,
-    price: u64,
-    picture: &'static str,
-    description: &'static str,
-) -> Product {
+const fn product(sku: &'static str, price: u64, picture: &'static str, name: Text, description: Text) -> Product {
     Product { sku, name, price, currency: CURRENCY, picture, description }
+}
+
+const fn text(en: &'static str, fr: &'static str) -> Text {
+    Text { en, fr }
 }
 
 const fn customer(

@@ -1,6 +1,6 @@
 //! The shop's orders and the payments made for them: the only SQL about either.
 
-use super::catalogue::{CURRENCY, Product};
+use super::catalogue::{CURRENCY, Language, Product};
 use crate::native::Sold;
 use crate::values::{Email, IntentStatus, MerchantReference, PaymentRef};
 use serde::{Deserialize, Serialize};
@@ -41,31 +41,42 @@ impl Orders {
 
     /// Places an order, or finds the one that is the same and not yet paid.
     pub async fn place(&self, customer: &str, lines: &[Line], return_url: &str) -> Result<Order, sqlx::Error> {
-        let lines = serde_json::to_string(lines).map_err(|error| sqlx::Error::Encode(error.into()))?;
+        let text = serde_json::to_string(lines).map_err(|error| sqlx::Error::Encode(error.into()))?;
         loop {
+            if let Some(order) = self.open(customer, lines, return_url).await? {
+                return Ok(order);
+            }
+            // Nothing is placed where another order has this number already: draw again.
             let number = getrandom::u32().map_err(|error| sqlx::Error::Encode(error.into()))?;
             sqlx::query(
                 "INSERT INTO orders (id, customer, lines, return_url) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
             )
             .bind((100_000 + number % 900_000).to_string())
             .bind(customer)
-            .bind(&lines)
+            .bind(&text)
             .bind(return_url)
             .execute(&self.pool)
             .await?;
-            let open = sqlx::query(
-                "SELECT * FROM orders WHERE customer = $1 AND lines = $2 AND return_url = $3 AND status <> 'paid'",
-            )
+        }
+    }
+
+    /// The order of the same things that is not yet paid. Its customer may have read another language then.
+    async fn open(&self, customer: &str, lines: &[Line], return_url: &str) -> Result<Option<Order>, sqlx::Error> {
+        let rows = sqlx::query("SELECT * FROM orders WHERE customer = $1 AND return_url = $2 AND status <> 'paid'")
             .bind(customer)
-            .bind(&lines)
             .bind(return_url)
-            .fetch_optional(&self.pool)
+            .fetch_all(&self.pool)
             .await?;
-            // None where another order has this number already: draw again.
-            if let Some(row) = open {
-                return Order::read(&row);
+        let things = |lines: &[Line]| -> Vec<(String, u32, u64)> {
+            lines.iter().map(|line| (line.sku.clone(), line.quantity, line.price)).collect()
+        };
+        for row in &rows {
+            let order = Order::read(row)?;
+            if things(&order.lines) == things(lines) {
+                return Ok(Some(order));
             }
         }
+        Ok(None)
     }
 
     /// An order of this customer.
@@ -199,10 +210,11 @@ impl Order {
 }
 
 /// The lines of an order: the shop's own names and prices, in the catalogue's order. `None` for what it does not sell.
-pub(super) fn lines_of(wanted: &BTreeMap<String, u32>) -> Option<Vec<Line>> {
+pub(super) fn lines_of(wanted: &BTreeMap<String, u32>, language: Language) -> Option<Vec<Line>> {
     let line = |(sku, quantity): (&String, &u32)| {
         let product = Product::of(sku)?;
-        Some(Line { sku: sku.clone(), quantity: *quantity, name: product.name.to_owned(), price: product.price })
+        let name = product.name.read_in(language).to_owned();
+        Some(Line { sku: sku.clone(), quantity: *quantity, name, price: product.price })
     };
     wanted.iter().map(line).collect()
 }

@@ -62,7 +62,7 @@ fn purchase(order: &Order, customer: &Customer) -> Result<CreatePaymentIntent, I
         .iter()
         .map(|line| Item::new(&line.name, line.price, Currency::xaf(), u64::from(line.quantity)))
         .collect();
-    let description = format!("{SHOP_NAME}, order {}", order.id);
+    let description = format!("{SHOP_NAME} #{}", order.id);
     Ok(CreatePaymentIntent::new(reference, amount, description, customer.firstname, customer.lastname)
         .email(Email::new(customer.email)?)
         .fee_bearer(FeeBearer::Customer)

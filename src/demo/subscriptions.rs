@@ -45,7 +45,8 @@ impl Subscriptions {
             .with_state(self)
     }
 
-    /// Every subscription of who has come, the newest first.
+    /// Every subscription of who has come, the newest first. The service lists those of all customers and takes no filter:
+    /// a shop with many would keep beside each customer which are theirs, as this one keeps its payments.
     async fn of(&self, customer: &CustomerSession) -> Result<Vec<Subscription>, Refused> {
         let mut all = self.client.all(ListSubscriptions::new());
         let mut own = Vec::new();
@@ -125,7 +126,7 @@ async fn subscribe(
 
 fn create_plan(plan: &Plan) -> Result<CreatePlan, Invalid> {
     let (code, amount) = (PlanCode::new(plan.code)?, Amount::new(&plan.amount.to_string())?);
-    Ok(CreatePlan::new(plan.name, code, amount, plan.billing_cycle).trial_days(plan.trial_days))
+    Ok(CreatePlan::new(plan.name.en, code, amount, plan.billing_cycle).trial_days(plan.trial_days))
 }
 
 fn create(plan: &Plan, buyer: &Customer, customer: &CustomerSession) -> Result<CreateSubscription, Invalid> {

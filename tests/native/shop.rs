@@ -36,6 +36,9 @@ async fn the_same_basket_is_one_order_until_it_is_paid() {
     let awa = sign_in(&shop, "awa").await;
     let id = place(&shop, &awa).await;
     assert_eq!(place(&shop, &awa).await, id);
+    let in_french = r#"{"lines":[{"sku":"trainers","quantity":1}],"language":"fr"}"#;
+    let same = post(&format!("{}/api/orders", shop.url()), &[&awa], in_french).await.json();
+    assert_eq!((&same["id"], &same["lines"][0]["name"]), (&json!(id), &json!("Wouri trainers")));
     pay(&sandbox, &ticket(&shop, &awa, &id).await, "237670000000").await;
     assert_eq!(status(&shop, &awa, &id).await, "unpaid", "the shop has not asked yet");
     let payment_ref = order(&shop, &awa, &id).await["payment_ref"].as_str().expect("a reference").to_owned();

@@ -1,4 +1,4 @@
-// What both pages of the shop need: the shop's own server, the payment client, the kept order.
+// What the shop's pages need: the shop's own server, the payment client, the kept order.
 
 import { createGuichet } from "/package/guichet.js";
 
@@ -39,6 +39,22 @@ export async function signOut(guichet) {
   await api("/api/sign-out", {});
   sessionStorage.removeItem("order");
   location.assign("/"); // a fresh page: nothing of this customer stays in memory
+}
+
+/** A button for each customer there is: pressed, they are signed in, and the page is loaded anew for them. */
+export function signInButtons(customers, problem) {
+  return customers.map(({ id, name, email }) => {
+    const button = element("button", { type: "button", "data-test": `sign-in-${id}` }, element("b", {}, name), element("small", {}, email));
+    button.addEventListener("click", async () => {
+      try {
+        await api("/api/sign-in", { customer: id });
+        location.reload(); // a new customer begins with a fresh page and a fresh client
+      } catch (error) {
+        problem(error);
+      }
+    });
+    return button;
+  });
 }
 
 /**

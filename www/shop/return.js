@@ -5,7 +5,7 @@
 
 import { describe, formatMoney } from "/package/words.js";
 import { api, basket, element, guichetFor, keptOrder, signOut, ui } from "./common.js";
-import { locale, say, translate } from "./texts.js";
+import { language, locale, say, translate } from "./texts.js";
 
 translate();
 const order = keptOrder.read(); // null in another tab or browser: then the payment alone is shown
@@ -65,7 +65,7 @@ function show(state, error) {
 
 function drawOrder({ lines, total, currency }, products) {
   ui("lines").replaceChildren(...lines.map(({ sku, quantity }) =>
-    element("li", {}, element("span", {}, `${quantity} × ${products.find((product) => product.sku === sku)?.name ?? sku}`))));
+    element("li", {}, element("span", {}, `${quantity} × ${products.find((product) => product.sku === sku)?.name[language] ?? sku}`))));
   ui("total-line").hidden = false;
   ui("total").textContent = formatMoney(total, currency, locale);
 }

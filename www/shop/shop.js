@@ -5,11 +5,12 @@
 // dismissed, problem.
 
 import { describe, fill, formatMoney } from "/package/words.js";
-import { api, basket, element, guichetFor, keptOrder, signOut, ui } from "./common.js";
-import { locale, say, translate } from "./texts.js";
+import { api, basket, element, guichetFor, keptOrder, signInButtons, signOut, ui } from "./common.js";
+import { language, locale, say, translate } from "./texts.js";
 
 translate();
 const shop = await api("/api/shop").catch(() => null);
+for (const product of shop?.products ?? []) Object.assign(product, { name: product.name[language], description: product.description[language] });
 const guichet = shop && guichetFor(shop);
 let quantities = basket.read();
 let asking = new AbortController(); // the prices being asked for
@@ -20,7 +21,7 @@ else ui("problem").textContent = say.shop_down;
 
 function open() {
   ui("products").append(...shop.products.map(product));
-  ui("customers").append(...shop.customers.map(customer));
+  ui("customers").append(...signInButtons(shop.customers, problem));
   ui("customer").textContent = shop.customer?.name ?? "";
   ui("sign-out").hidden = ui("subscriptions").hidden = !shop.customer;
   ui("sign-out").addEventListener("click", () => signOut(guichet).catch(problem));
@@ -68,7 +69,7 @@ async function placeOrder() {
   const lines = inBasket().map(({ sku, quantity }) => ({ sku, quantity }));
   const kept = keptOrder.read();
   if (JSON.stringify(kept?.lines) === JSON.stringify(lines)) return kept;
-  const { id } = await api("/api/orders", { lines });
+  const { id } = await api("/api/orders", { lines, language });
   keptOrder.keep({ id, lines });
   return { id };
 }
@@ -111,19 +112,6 @@ function product({ sku, name, price, currency, picture, description }) {
     element("p", { class: "price" }, money(price, currency)),
     add,
     element("a", { href: "#basket", "data-in-basket": sku }));
-}
-
-function customer({ id, name, email }) {
-  const button = element("button", { type: "button", "data-test": `sign-in-${id}` }, element("b", {}, name), element("small", {}, email));
-  button.addEventListener("click", async () => {
-    try {
-      await api("/api/sign-in", { customer: id });
-      location.reload(); // a new customer begins with a fresh page and a fresh client
-    } catch (error) {
-      problem(error);
-    }
-  });
-  return button;
 }
 
 function change(sku, by, said = "") {

@@ -4,27 +4,34 @@
 // which says whose subscriptions these are.
 //
 // For tests, by data-test: subscription-<plan code> (data-status), pause, resume, cancel, cancel-at-end,
-// cancel-now, keep (within it), plan-<code>, subscribe-<code>, no-subscriptions, customer, sign-out, problem.
+// cancel-now, keep (within it), plan-<code>, subscribe-<code>, no-subscriptions, sign-in-<customer id>, customer, sign-out,
+// problem.
 
 import { describe, fill, formatMoney } from "/package/words.js";
-import { api, element, guichetFor, signOut, ui } from "./common.js";
-import { locale, say, translate } from "./texts.js";
+import { api, element, guichetFor, signInButtons, signOut, ui } from "./common.js";
+import { language, locale, say, translate } from "./texts.js";
 
 translate();
 document.title = `${say.subscriptions} · Pas à Pas`;
 let session; // the customer's token: asked for once, kept in memory alone
 let mine = [];
+let names = {}; // of the plans, in the customer's language
 let asked; // the subscription whose cancelling is being asked for
 open().catch(problem);
 
 async function open() {
   const shop = await api("/api/shop");
-  if (!shop.customer) return location.replace("/#basket"); // where one signs in
+  if (!shop.customer) {
+    ui("looking").hidden = true;
+    ui("sign-in").hidden = false;
+    return ui("customers").append(...signInButtons(shop.customers, problem));
+  }
   ui("customer").textContent = shop.customer.name;
   ui("sign-out").hidden = false;
   ui("sign-out").addEventListener("click", () => signOut(guichetFor(shop)).catch(problem));
   const [{ subscriptions }, { plans }] = await Promise.all([asCustomer("/api/subscriptions"), api("/api/plans")]);
   mine = subscriptions;
+  names = Object.fromEntries(plans.map(({ code, name }) => [code, name[language]]));
   ui("plans").append(...plans.map(offer));
   draw();
 }
@@ -52,7 +59,7 @@ async function act(button, path, body) {
     const changed = await asCustomer(`/api/subscriptions${path}`, body);
     mine = mine.some(({ id }) => id === changed.id) ? mine.map((one) => (one.id === changed.id ? changed : one)) : [changed, ...mine];
     draw(changed);
-    ui("said").textContent = `${changed.plan.name}: ${standing(changed)}`;
+    ui("said").textContent = `${nameOf(changed.plan)}: ${standing(changed)}`;
   } catch (error) {
     problem(error);
     draw();
@@ -76,7 +83,7 @@ function draw(changed) {
 function card(subscription) {
   const { id, status, plan } = subscription;
   return element("li", { "data-test": `subscription-${plan.code}`, "data-status": status },
-    element("h2", { id, tabindex: "-1" }, plan.name),
+    element("h2", { id, tabindex: "-1" }, nameOf(plan)),
     element("p", { class: "price" }, price(plan)),
     element("p", {}, standing(subscription)),
     element("div", { class: "row" }, ...(asked?.id === id ? cancelling(subscription) : moves(subscription))));
@@ -113,7 +120,8 @@ function standing({ status, pause_at_period_end, cancel_at_period_end, current_p
   return fill(say[`is_${status}`] ?? status, { date });
 }
 
-function offer({ code, name, trial_days, ...plan }) {
+function offer({ code, trial_days, ...plan }) {
+  const name = names[code];
   const subscribe = button("subscribe", (pressed) => act(pressed, "", { plan: code }));
   subscribe.dataset.test = `subscribe-${code}`;
   subscribe.setAttribute("aria-label", `${say.subscribe}: ${name}`);
@@ -128,6 +136,11 @@ function button(word, done, values = {}) {
   const made = element("button", { type: "button", "data-test": word.replaceAll("_", "-") }, fill(say[word], values));
   made.addEventListener("click", () => done(made));
   return made;
+}
+
+/** What the shop calls a plan; one that it sells no more is called what the payment service knows it by. */
+function nameOf({ code, name }) {
+  return names[code] ?? name;
 }
 
 function price({ amount, currency, billing_cycle }) {

@@ -4,15 +4,16 @@ const texts = {
   en: {
     shoes: "Shoes from Douala",
     add: "Add to basket",
-    added: "{name} is in the basket.",
+    added: "{name}: in the basket.",
     basket: "Basket",
     in_basket: "In the basket: {quantity}",
     empty: "Nothing here yet. Pick a pair.",
-    less: "One {name} less",
-    more: "One {name} more",
+    less: "{name}: one pair less",
+    more: "{name}: one pair more",
     total: "Total",
     who: "Who are you?",
     who_help: "Nobody real: choose one of these customers.",
+    sign_in_first: "Sign in to see your subscriptions.",
     sign_out: "Sign out",
     costs: "What each way of paying costs",
     looking: "Looking up the prices…",
@@ -75,15 +76,16 @@ const texts = {
   fr: {
     shoes: "Chaussures de Douala",
     add: "Ajouter au panier",
-    added: "{name} est dans le panier.",
+    added: "{name} : dans le panier.",
     basket: "Panier",
     in_basket: "Dans le panier : {quantity}",
     empty: "Encore rien ici. Choisissez une paire.",
-    less: "Un {name} de moins",
-    more: "Un {name} de plus",
+    less: "{name} : une paire de moins",
+    more: "{name} : une paire de plus",
     total: "Total",
     who: "Qui êtes-vous ?",
     who_help: "Personne de réel : choisissez un de ces clients.",
+    sign_in_first: "Connectez-vous pour voir vos abonnements.",
     sign_out: "Se déconnecter",
     costs: "Ce que coûte chaque moyen de paiement",
     looking: "Recherche des prix…",
@@ -148,10 +150,12 @@ const texts = {
 const asked = new URLSearchParams(location.search).get("lang");
 if (asked) sessionStorage.setItem("lang", asked); // for the return page
 export const locale = asked ?? sessionStorage.getItem("lang") ?? navigator.language;
-export const say = texts[locale.slice(0, 2)] ?? texts.en;
+export const language = locale.slice(0, 2) === "fr" ? "fr" : "en";
+export const say = texts[language];
 
 /** Puts the sentences in their places: every element with data-word. */
 export function translate() {
-  document.documentElement.lang = say === texts.fr ? "fr" : "en";
+  document.documentElement.lang = language;
   for (const place of document.querySelectorAll("[data-word]")) place.textContent = say[place.dataset.word];
+  document.querySelector(`.languages [lang="${language}"]`)?.setAttribute("aria-current", "true");
 }
