@@ -447,8 +447,12 @@ async fn what_is_said_in_english_is_said_in_french() {
 async fn a_french_customer_reads_french_from_the_basket_to_the_end() {
     let market = Market::open().await;
     let browser = Browser::start_in("fr", "fr-CM").await;
+    browser.open(market.shop.url()).await;
+    assert_eq!(browser.see(".languages [aria-current]").await, "Français");
     market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     assert_eq!(browser.run("return document.documentElement.lang").await, "fr");
+    browser.run("document.querySelector('#items').open = true").await;
+    browser.arrive_at_text("[data-test='items']", "Baskets Wouri").await;
     browser.step("La page de paiement", "body").await;
     browser.click("[data-test='cancel']").await;
     browser.arrive_at_text(STATUS, "Annuler ce paiement").await;
@@ -486,7 +490,10 @@ async fn the_language_chosen_in_the_address_or_by_the_button_is_kept() {
     browser.arrive_at_text("#form", "How would you like to pay").await;
     browser.reload().await;
     browser.arrive_at_text("#form", "How would you like to pay").await;
+    browser.click("[data-test='pay']").await;
+    browser.arrive_at_text("#phone-wrong", "Enter the number").await;
     browser.click("[data-test='language-fr']").await;
+    browser.arrive_at_text("#phone-wrong", "Saisissez le numéro").await; // what is said already, too
     market.pay_by_card(&browser, ASKS_THE_BANK).await;
     browser.click("[data-test='proceed']").await;
     browser.click("[data-test='refuse']").await;

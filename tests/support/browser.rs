@@ -207,6 +207,30 @@ impl Browser {
         self.close_tab(&here).await;
     }
 
+    /// Runs a script in each page that is opened from now on, before any of the page's own.
+    pub async fn before_each_page(&self, script: &str) {
+        self.cdp("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await;
+    }
+
+    /// Shows the page at this width, to a customer who likes it light or dark.
+    pub async fn look(&self, width: u32, scheme: &str) {
+        self.resize((width, 780)).await;
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.cdp("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+    }
+
+    /// A picture of the whole page, where pictures are asked for.
+    pub async fn picture(&self, name: &str) {
+        let Some(folder) = std::env::var_os("GUICHET_PICTURES") else { return };
+        let height = self.run("return Math.max(780, document.documentElement.scrollHeight)").await;
+        let width = self.run("return innerWidth").await;
+        let size = |value: &Value| value.as_u64().and_then(|value| u32::try_from(value).ok()).unwrap_or(780);
+        self.resize((size(&width), size(&height))).await;
+        let picture = self.session.client.screenshot().await.unwrap();
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(PathBuf::from(folder).join(format!("{name}.png")), picture).unwrap();
+    }
+
     /// The tab that is used.
     pub async fn tab(&self) -> Tab {
         Tab(self.session.client.window().await.unwrap())

@@ -13,7 +13,7 @@
 // cancel-no, leave, stay, again, language-en, language-fr, sandbox.
 
 import { words } from "/checkout/package/words.js";
-import { fillIn, markFrom, readCode, readMethod, showFields, wipe, wipeCodes } from "./fields.js";
+import { fillIn, markFrom, readCode, readMethod, showFields, translateMarks, wipe, wipeCodes } from "./fields.js";
 import { draw, translate } from "./view.js";
 
 const ui = (id) => document.getElementById(id);
@@ -27,7 +27,9 @@ const kept = {
   write: (name, value) => { try { sessionStorage.setItem(name, value); } catch {} },
 };
 
-let locale = new URLSearchParams(location.search).get("lang") ?? kept.read("lang") ?? navigator.language;
+const asked = new URLSearchParams(location.search).get("lang");
+if (asked) kept.write("lang", asked); // for the page of the bank
+let locale = asked ?? kept.read("lang") ?? navigator.language;
 let page; // the open checkout: its intent, quotes, pay, answer, cancel, proceed, wait, leave
 let choices; // the ways to pay, each with its quote and whether its price is known
 let chosen; // one of them
@@ -111,7 +113,7 @@ async function act(name, ask, { choosing } = {}) {
   if (busy) return;
   busy = true;
   const { signal } = visit;
-  const { attempts } = page.intent;
+  const before = traces(page.intent);
   show(name);
   try {
     let intent, error;
@@ -124,14 +126,20 @@ async function act(name, ask, { choosing } = {}) {
       if (["offline", "timeout", "unreadable"].includes(error?.kind)) show("uncertain");
       intent = await page.wait(following(signal));
     }
-    // What stopped it is worth telling only where no attempt came of it.
-    const untried = intent.attempts === attempts;
+    // Whether money moved is for the status to say. This picks the sentence: what stopped it on the way is worth telling only
+    // where nothing came of it; a decline, or a step that is asked for, says more.
+    const untried = traces(intent) === before;
     await follow(intent, signal, { before: error?.kind === "settled", error: untried ? error : undefined, choosing: choosing && untried && Boolean(error) });
   } catch (error) {
     if (!signal.aborted) giveUp(error);
   } finally {
     if (!signal.aborted) busy = false;
   }
+}
+
+/** What an attempt leaves on an intent. The same decline twice is told apart by `attempts` alone, where a service has it. */
+function traces({ attempts, last_payment_error, next_action }) {
+  return JSON.stringify([attempts, last_payment_error, next_action]);
 }
 
 function pay() {
@@ -264,6 +272,7 @@ for (const button of document.querySelectorAll("[data-language]")) {
     address.searchParams.set("lang", locale);
     history.replaceState(history.state, "", address);
     translate(locale);
+    translateMarks(words(locale).page);
     render();
   });
 }

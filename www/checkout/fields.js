@@ -58,6 +58,14 @@ export function markFrom(error, sentences) {
   for (const input of wrong) mark(input, error.code === "test_card_required" ? "" : sentenceFor(input, sentences));
 }
 
+/** Says what is wrong with the marked fields in another language. */
+export function translateMarks(sentences) {
+  for (const input of inputs) {
+    const wrong = document.getElementById(`${input.id}-wrong`);
+    if (wrong.textContent) wrong.textContent = sentenceFor(input, sentences);
+  }
+}
+
 /** Puts a test number into the form, as if it had been typed. */
 export function fillIn(kind, number) {
   const set = (param, value) => {

@@ -14,6 +14,9 @@ const TONES = {
   code: "wait", bank: "wait", cancel_asked: "info", canceling: "wait", uncertain: "wait", link_wrong: "bad", trouble: "bad", status_unknown: "info",
 };
 
+// What is said without a title of its own is said under another's.
+const UNDER = { step_unknown: "trouble", status_unknown: "pay_title", no_methods: "pay_title" };
+
 /**
  * Draws the page: `view` is what to say (its name is the key of its title in the words), `intent`
  * the payment, `choices` the ways to pay, of which `chosen` is one, `choose` how to take another.
@@ -24,21 +27,22 @@ export function draw({ view, intent, choices, chosen, choose }, locale) {
   const money = (amount) => formatMoney(String(amount), intent.currency, locale);
   const hadFocus = document.activeElement;
 
-  const key = name !== "waiting" || type === "mobile_money" ? name : type === "card" ? "waiting_card" : "waiting_unknown";
+  const none = form && choices.length === 0;
+  const key = none && name === "ready" ? "no_methods" : name !== "waiting" || type === "mobile_money" ? name : type === "card" ? "waiting_card" : "waiting_unknown";
   const values = intent ? { amount: money(intent.amount_payable ?? intent.amount), status: String(intent.status) } : {};
-  const text = [fill(say[`${key}_text`] ?? "", values)];
+  const text = [fill((key in UNDER ? say[key] : say[`${key}_text`]) ?? "", values)];
   const left = told("attempts") - intent?.attempts;
   if (name === "declined") text.push(say[`attempts_left_${left}`]);
   if (name === "trouble" && form) text.push(say.declined_text); // the payment is still to be made
   if (view.leaving && intent.redirect_url) text.push(say.leave_soon);
   if (final && !intent?.redirect_url) text.push(say.may_close);
-  const none = form && choices.length === 0;
 
   const status = ui("status");
   status.dataset.status = name;
   status.dataset.tone = TONES[name];
-  status.classList.toggle("quiet", name === "ready" && !none);
-  write("status-title", name === "ready" ? (none ? say.no_methods : "") : titleOf(key, say, values));
+  status.classList.toggle("quiet", key === "ready");
+  // What a screen reader hears when there is something to choose; nobody sees it, since it is said below, too.
+  write("status-title", key === "ready" ? say.choose : titleOf(key, say, values));
   write("status-reason", error ? describe(error, locale) : "");
   write("status-text", text.filter(Boolean).join(" "));
   write("status-note", view.note ? say[view.note] : "");
@@ -63,8 +67,8 @@ export function draw({ view, intent, choices, chosen, choose }, locale) {
   if (intent) drawSummary(intent, say, locale);
   if (form) drawMethods({ intent, choices, chosen, choose }, say, money);
   ui("pay").disabled = !chosen;
-  write("pay", chosen ? fill(say.pay_amount, { amount: money(chosen.price) }) : say.pay);
-  write("answer", intent ? fill(say.pay_amount, values) : say.pay);
+  fit(write("pay-text", chosen ? fill(say.pay_amount, { amount: money(chosen.price) }) : say.pay));
+  fit(write("answer-text", intent ? fill(say.pay_amount, values) : say.pay));
   document.title = [titleOf(key, say, values), merchant].filter(Boolean).join(" · ");
   // The control that had the focus is gone: the status takes it, or a keyboard would be lost.
   if (hadFocus !== document.body && !hadFocus.checkVisibility?.()) status.focus();
@@ -74,6 +78,7 @@ export function draw({ view, intent, choices, chosen, choose }, locale) {
 export function translate(locale) {
   const { language, page: say } = words(locale);
   document.documentElement.lang = language;
+  write("title", merchant ? fill(say.pay_merchant, { merchant }) : say.pay_title);
   for (const place of document.querySelectorAll("[data-word]")) place.textContent = say[place.dataset.word];
   document.querySelector(".languages").setAttribute("aria-label", say.language);
   for (const button of document.querySelectorAll("[data-language]")) {
@@ -82,8 +87,7 @@ export function translate(locale) {
 }
 
 function titleOf(key, say, values) {
-  if (key === "ready") return say.pay_title;
-  return fill(say[key], values);
+  return key === "ready" ? say.pay_title : fill(say[UNDER[key] ?? key], values);
 }
 
 function iconOf(name, type) {
@@ -92,10 +96,8 @@ function iconOf(name, type) {
 }
 
 function drawSummary(intent, say, locale) {
-  if (ui("summary").hidden) ui("items").open = matchMedia("(min-width: 56rem)").matches; // where there is room
-  ui("summary").hidden = false;
-  write("title", merchant ? fill(say.pay_merchant, { merchant }) : say.pay_title);
-  write("amount", formatMoney(String(intent.amount), intent.currency, locale));
+  if (!ui("amount").textContent) ui("items").open = matchMedia("(min-width: 56rem)").matches; // where there is room
+  fit(write("amount", formatMoney(String(intent.amount), intent.currency, locale)));
   write("description", intent.description ?? "");
   const items = Array.isArray(intent.items) ? intent.items : [];
   ui("items").hidden = items.length === 0;
@@ -122,14 +124,22 @@ function drawMethods({ intent, choices, chosen, choose }, say, money) {
       : quote.fee === undefined ? "" : fill(say.fee_included, { fee: money(quote.fee) });
     return element("label", { class: "method" }, radio, element("span", {},
       element("span", { class: "method-name" }, say[label] ?? String(quote.method?.name ?? name)),
-      element("b", { "data-test": `price-${name}` }, price === undefined ? "" : money(price)),
+      fit(element("b", { "data-test": `price-${name}` }, price === undefined ? "" : money(price))),
       element("small", {}, price === undefined ? say.price_missing : fee)));
   }));
 }
 
 // Only what changed is written: a screen reader reads out what is written into the status.
 function write(id, text) {
-  if (ui(id).textContent !== text) ui(id).textContent = text ?? "";
+  const place = ui(id);
+  if (place.textContent !== text) place.textContent = text ?? "";
+  return place;
+}
+
+/** Says how long its longest word is, for the style sheet: an amount is one word. */
+function fit(place) {
+  place.style.setProperty("--longest", Math.max(1, ...place.textContent.split(" ").map(({ length }) => length)));
+  return place;
 }
 
 function element(tag, attributes, ...children) {

@@ -1,8 +1,8 @@
 //! The tools that come from npm, and how they get under `target/`.
 //!
 //! Two kinds. What makes and measures the package is locked (`xtask/npm/`): the
-//! same source gives the same bytes. What the package must get along with is taken
-//! at its newest (`tests/package/newest.json`): people install what is newest on
+//! same source gives the same bytes. What the package must get along with, and what
+//! looks over the pages, is taken at its newest (`tests/package/newest.json`): people install what is newest on
 //! their day, and a release that breaks the package is to be met here first.
 
 use std::fs;

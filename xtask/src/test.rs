@@ -100,7 +100,8 @@ impl Run {
         let tests = ["--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];
         self.tests("tests", cargo(GUICHET).args(tests));
         // They look at what was made above, so that they are left out of a plain `cargo test`.
-        let of_the_package = ["--no-fail-fast", "--test=package", "--test=readme", "--", "--ignored"];
+        let of_the_package =
+            ["--no-fail-fast", "--test=package", "--test=readme", "--test=accessible", "--", "--ignored"];
         self.tests("the package in a real browser", cargo(GUICHET).args(of_the_package));
         let of_the_description = ["--test=schemathesis", "--", "--ignored", "--nocapture"];
         self.tests("requests that nobody would think of", cargo(GUICHET).args(of_the_description));
