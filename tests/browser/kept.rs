@@ -60,7 +60,7 @@ async fn a_page_that_was_away_knows_of_a_sign_out_elsewhere(engine: Engine) {
     assert_eq!(browser.run_async(VALID).await, true);
     let first = browser.tab().await;
     browser.open(&format!("{}/elsewhere", shop.url())).await;
-    browser.back().await;
+    back_to_the_shop(&browser).await;
     // That it listens to other tabs keeps no page from being kept, nor is it signed out for having been away.
     assert_eq!(browser.run("return [shown, guichet.session.state]").await, json!([[true], "active"]));
     browser.open(&format!("{}/elsewhere", shop.url())).await;
@@ -71,7 +71,7 @@ async fn a_page_that_was_away_knows_of_a_sign_out_elsewhere(engine: Engine) {
     browser.run_async("await guichet.session.revoke()").await;
 
     browser.turn_to(&first).await;
-    browser.back().await;
+    back_to_the_shop(&browser).await;
     if browser.run("return window.shown ?? null").await == Value::Null {
         // Chromium and Firefox let a page go that was told something while it was away: this one is another.
         assert_ne!(engine, Engine::WebKit);
@@ -84,11 +84,16 @@ async fn a_page_that_was_away_knows_of_a_sign_out_elsewhere(engine: Engine) {
         // Who signs in again stays so, wherever they come from.
         browser.run_async("await guichet.session.renew()").await;
         browser.open(&format!("{}/elsewhere", shop.url())).await;
-        browser.back().await;
+        back_to_the_shop(&browser).await;
         assert_eq!(browser.run("return [shown.length, guichet.session.state]").await, json!([3, "active"]));
     }
     browser.turn_to(&second).await;
     browser.close().await;
+}
+
+async fn back_to_the_shop(browser: &Browser) {
+    browser.back().await;
+    browser.until("return location.pathname === '/' && document.readyState === 'complete'").await;
 }
 
 async fn a_sign_out_that_is_sent_as_the_page_goes_away_arrives(engine: Engine) {
