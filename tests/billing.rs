@@ -123,6 +123,25 @@ async fn periods_are_calendar_months_from_the_anchor_without_drift() {
 }
 
 #[tokio::test]
+async fn at_the_end_of_the_calendar_all_can_still_be_read_and_nothing_more_is_charged() {
+    let (_sandbox, shop) = shop().await;
+    let plan = shop.plan("yearly", 0).await;
+    let last_year = Moment::new("9999-01-01T00:00:00Z").unwrap().unix();
+    while shop.tenant.now().unix() < last_year {
+        shop.advance(u32::try_from(last_year - shop.tenant.now().unix()).unwrap_or(u32::MAX)).await;
+    }
+    let made = shop.subscribe(&plan, phone(PAYS)).await;
+    assert_eq!(made["current_period_end"], "9999-12-30T22:00:00Z");
+    for _ in 0..2 {
+        shop.advance(u32::MAX).await;
+        assert_eq!(shop.subscribed(&made).await["status"], "active");
+        assert_eq!(shop.charges(&made).await, expected(&[("0:1", 0, "succeeded")]));
+    }
+    let listed = shop.secret("GET", "/v1/subscriptions", Value::Null).await;
+    assert_eq!((listed.status, listed.body["data"].as_array().map(Vec::len)), (200, Some(1)), "{}", listed.text);
+}
+
+#[tokio::test]
 async fn a_failed_charge_is_tried_again_four_times_in_all_and_then_the_subscription_ends() {
     let (_sandbox, shop) = shop().await;
     // A quarter of a day, and a day where a quarter of the period is longer.

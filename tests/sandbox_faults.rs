@@ -133,6 +133,27 @@ async fn a_fault_is_its_merchants_own_and_strikes_its_customers_too() {
 }
 
 #[tokio::test]
+async fn what_is_made_while_everything_is_forgotten_is_made_or_there_and_no_defect() {
+    let (_sandbox, shop) = shop().await;
+    let makers = (0..4).map(|_| {
+        let shop = shop.clone();
+        tokio::spawn(async move {
+            for _ in 0..60 {
+                let made = shop.secret("POST", "/v1/payment-intents", order("ORDER-17")).await;
+                assert!(matches!(made.status, 200 | 201), "{}", made.text);
+            }
+        })
+    });
+    let makers: Vec<_> = makers.collect();
+    while !makers.iter().all(tokio::task::JoinHandle::is_finished) {
+        shop.tenant.reset().await.unwrap();
+    }
+    for maker in makers {
+        maker.await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn the_side_door_takes_lists_and_forgets_faults() {
     let (sandbox, _) = shop().await;
     let first = Shop::of(sandbox.merchant().await.unwrap());

@@ -19,10 +19,14 @@ impl Moment {
         self.0
     }
 
-    /// This many seconds later.
+    /// The last moment that can be written: on the last day but one of the year 9999.
+    pub(crate) const LAST: Self = Self(253_402_207_200);
+
+    /// This many seconds later, and never later than can be written.
     #[must_use]
     pub const fn plus(self, seconds: i64) -> Self {
-        Self(self.0.saturating_add(seconds))
+        let later = self.0.saturating_add(seconds);
+        if later > Self::LAST.0 { Self::LAST } else { Self(later) }
     }
 
     /// Reads ISO 8601. Without an offset it is UTC, as the document says that every moment is.
@@ -60,5 +64,19 @@ impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::new(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_reckoned_with_moments_can_be_written_and_read_again() {
+        assert_eq!(Moment::LAST.unix(), jiff::Timestamp::MAX.as_second());
+        for seconds in [0, 1, i64::MAX] {
+            let later = Moment::LAST.plus(-1).plus(seconds);
+            assert_eq!(Moment::new(&later.to_string()), Ok(later));
+        }
     }
 }

@@ -3,6 +3,7 @@
 use super::intents::new_intent;
 use super::{Desk, Merchant};
 use crate::operations::CreatePaymentIntent;
+use crate::sandbox::clock;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::rules::billing::{Charge, Due, Life, Subscription};
 use crate::sandbox::rules::{Intent, Life as IntentLife, Status};
@@ -68,12 +69,12 @@ impl Desk {
 
     /// Does what has come due for every merchant by now.
     async fn bill_all(&self) -> Result<(), Unavailable> {
-        for (id, first) in self.store.first_due().await? {
-            if let Some(merchant) = self.merchants.by_id(&id).filter(|merchant| first <= merchant.now()) {
-                // What keeps one merchant's from being done keeps nobody else's.
-                if let Err(error) = self.bill(&merchant).await {
-                    tracing::error!(%error, merchant = %id, "what has come due was not billed");
-                }
+        for id in self.store.merchants_due(clock::now(0)).await? {
+            // What keeps one merchant's from being done keeps nobody else's.
+            if let Some(merchant) = self.merchants.by_id(&id)
+                && let Err(error) = self.bill(&merchant).await
+            {
+                tracing::error!(%error, merchant = %id, "what has come due was not billed");
             }
         }
         Ok(())

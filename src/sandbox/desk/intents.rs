@@ -31,12 +31,16 @@ impl Handle<CreatePaymentIntent> for Desk {
         check(&operation)?;
         let intent = new_intent(&merchant.id, operation, Life::new(), merchant.now())?;
         let customer = customer_of(&intent);
-        if self.store.add_intent(intent.clone(), customer).await? {
-            return Ok(Done::created(self.reply(&intent)));
-        }
-        let reference = &intent.terms.merchant_reference;
-        let existing = self.store.intent_by_reference(&merchant.id, reference).await?;
-        let existing = existing.ok_or_else(|| Problem::internal(&"a reference was taken and then free"))?;
+        let existing = loop {
+            if self.store.add_intent(intent.clone(), customer.clone()).await? {
+                return Ok(Done::created(self.reply(&intent)));
+            }
+            // Where a reset has come between, the reference is free again.
+            let reference = &intent.terms.merchant_reference;
+            if let Some(existing) = self.store.intent_by_reference(&merchant.id, reference).await? {
+                break existing;
+            }
+        };
         if existing.digest == intent.digest {
             let existing = existing.at(merchant.now());
             return Ok(Done::made(self.reply(&existing), true));

@@ -18,7 +18,7 @@ pub(in crate::sandbox) struct Merchant {
     pub(in crate::sandbox) id: String,
     pub(in crate::sandbox) name: String,
     clock_offset: AtomicI64,
-    /// Held by whoever does what has come due.
+    /// Held by whoever does what has come due, or moves the clock.
     pub(super) billing: Mutex<()>,
     /// What is to go wrong.
     pub(in crate::sandbox) faults: Faults,
@@ -130,6 +130,8 @@ impl Merchants {
         seconds: u32,
     ) -> Result<Moment, Unavailable> {
         let seconds = i64::from(seconds);
+        // What is stored and what is at hand change together: no reset comes between.
+        let _turn = merchant.billing.lock().await;
         store.advance_clock(merchant.id.clone(), seconds).await?;
         merchant.clock_offset.fetch_add(seconds, Ordering::AcqRel);
         Ok(merchant.now())
@@ -137,6 +139,7 @@ impl Merchants {
 
     /// Forgets everything of a merchant but its name and its key. Its clock shows the wall's time again.
     pub(in crate::sandbox) async fn reset(&self, store: &Store, merchant: &Merchant) -> Result<(), Unavailable> {
+        let _turn = merchant.billing.lock().await;
         store.reset(merchant.id.clone()).await?;
         merchant.clock_offset.store(0, Ordering::Release);
         merchant.faults.clear();
@@ -162,5 +165,30 @@ impl Merchants {
     /// A merchant by the fingerprint of its secret key.
     pub(in crate::sandbox) fn by_key(&self, key_fingerprint: &str) -> Option<Arc<Merchant>> {
         self.table.read().unwrap_or_else(PoisonError::into_inner).by_key.get(key_fingerprint).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::store::Location;
+
+    #[tokio::test]
+    async fn a_clock_that_is_moved_while_it_is_reset_shows_what_is_stored() {
+        let store = Store::open(&Location::Memory).await.unwrap();
+        let merchants = Merchants::load(&store, &Secret::new("sk_test_1"), "Shop").await.unwrap();
+        let merchant = merchants.first();
+        for reset_first in [true, false] {
+            let (reset, advance) = (merchants.reset(&store, &merchant), merchants.advance(&store, &merchant, 1_000));
+            if reset_first {
+                let (reset, advanced) = tokio::join!(reset, advance);
+                (reset.unwrap(), advanced.unwrap());
+            } else {
+                let (advanced, reset) = tokio::join!(advance, reset);
+                (reset.unwrap(), advanced.unwrap());
+            }
+            let stored = store.merchants().await.unwrap()[0].clock_offset;
+            assert_eq!(merchant.clock_offset.load(Ordering::Acquire), stored);
+        }
     }
 }

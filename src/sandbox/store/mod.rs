@@ -268,9 +268,9 @@ impl Store {
         subscriptions::due(&self.readers, merchant, until, limit).await
     }
 
-    /// The merchants to whose subscriptions something happens of itself, and when first.
-    pub(super) async fn first_due(&self) -> Result<Vec<(String, Moment)>, Unavailable> {
-        subscriptions::first_due(&self.readers).await
+    /// The merchants to whose subscriptions something happens of itself by this moment of the wall clock.
+    pub(super) async fn merchants_due(&self, wall: Moment) -> Result<Vec<String>, Unavailable> {
+        subscriptions::merchants_due(&self.readers, wall).await
     }
 
     /// What has happened to a merchant's subscriptions, the newest first.

@@ -122,11 +122,12 @@ pub(super) async fn due(
     rows.iter().map(read).collect()
 }
 
-/// The merchants to whose subscriptions something happens of itself, and when first.
-pub(super) async fn first_due(readers: &SqlitePool) -> Result<Vec<(String, Moment)>, Unavailable> {
-    let text = "SELECT merchant, MIN(due_at) AS due FROM subscriptions WHERE due_at IS NOT NULL GROUP BY merchant";
-    let rows = sqlx::query(text).fetch_all(readers).await?;
-    rows.iter().map(|row| Ok((row.try_get("merchant")?, Moment::from_unix(row.try_get("due")?)))).collect()
+/// The merchants to whose subscriptions something happens of itself where the wall clock shows `$1`: each has its own clock.
+const MERCHANTS_DUE: &str = "SELECT id FROM merchants WHERE EXISTS (SELECT 1 FROM subscriptions \
+     WHERE subscriptions.merchant = merchants.id AND due_at <= $1 + clock_offset)";
+
+pub(super) async fn merchants_due(readers: &SqlitePool, wall: Moment) -> Result<Vec<String>, Unavailable> {
+    Ok(sqlx::query_scalar(MERCHANTS_DUE).bind(wall.unix()).fetch_all(readers).await?)
 }
 
 /// What has happened to a merchant's subscriptions, the newest first.
@@ -160,4 +161,20 @@ fn read(row: &SqliteRow) -> Result<Subscription, Unavailable> {
         created_at: Moment::from_unix(row.try_get("created_at")?),
         version: row.try_get("version")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::store::{Location, Store};
+
+    #[tokio::test]
+    async fn who_is_billed_is_known_without_a_look_at_every_subscription() {
+        let store = Store::open(&Location::Memory).await.unwrap();
+        let text = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {MERCHANTS_DUE}"));
+        let rows = sqlx::query(text).bind(1).fetch_all(&store.readers).await.unwrap();
+        let plan: Vec<String> = rows.iter().map(|row| row.get("detail")).collect();
+        let searched = "USING COVERING INDEX subscriptions_due (merchant=? AND due_at<?)";
+        assert!(plan.iter().any(|step| step.ends_with(searched)), "{plan:?}");
+    }
 }

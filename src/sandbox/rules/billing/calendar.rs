@@ -19,8 +19,8 @@ impl Calendar {
     /// without a 31st shortens that month alone.
     pub(super) fn begins(&self, number: u32) -> Moment {
         let count = i64::from(number.saturating_sub(self.first));
-        // Later than the calendar goes is never.
-        after(self.anchor, self.cycle, count).unwrap_or(Moment::from_unix(i64::MAX))
+        // Later than the calendar goes is at the end of all time, which does not come.
+        after(self.anchor, self.cycle, count).unwrap_or(Moment::LAST)
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn what_no_calendar_reaches_is_never() {
         let calendar = Calendar { cycle: BillingCycle::Yearly, anchor: Moment::from_unix(0), first: 0 };
-        assert_eq!(calendar.begins(u32::MAX), Moment::from_unix(i64::MAX));
+        assert_eq!(calendar.begins(u32::MAX), Moment::LAST);
     }
 
     proptest! {

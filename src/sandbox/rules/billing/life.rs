@@ -148,7 +148,7 @@ impl Life {
             self.next_attempt.map(|at| (at, Due::Attempt)),
             overdue.map(|at| (at, Due::Overdue)),
         ];
-        all.into_iter().flatten().min_by_key(|(at, _)| *at)
+        all.into_iter().flatten().filter(|(at, _)| *at < Moment::LAST).min_by_key(|(at, _)| *at)
     }
 
     /// What time makes of it. The end of a charge is told with [`Life::settled`].
