@@ -291,6 +291,37 @@ async fn turning_back_without_paying_leaves_a_shop_whose_pay_button_works(engine
 }
 
 #[tokio::test]
+async fn a_navigation_that_the_customer_stops_leaves_a_pay_button_that_works() {
+    let market = Market::open().await;
+    let browser = Browser::start("stopped").await;
+    browser.open(market.shop.url()).await;
+    browser.click("[data-test^='add-']").await;
+    browser.click("[data-test^='sign-in-']").await;
+    browser.see("[data-test='quote-mobile_money']").await;
+    // The page keeps the purchase just before it leaves.
+    browser
+        .run_async(
+            "const keep = Storage.prototype.setItem;
+             Storage.prototype.setItem = function (key, value) {
+                 keep.call(this, key, value);
+                 if (!key.startsWith('guichet.return.')) return;
+                 Storage.prototype.setItem = keep;
+                 setTimeout(() => { stop(); document.title = 'stopped'; });
+             };",
+        )
+        .await;
+    browser.click("[data-test='pay']").await;
+    browser.until("return document.title === 'stopped'").await;
+    assert!(browser.url().await.as_str().starts_with(market.shop.url()));
+
+    market.leave_for_the_hosted_page(&browser).await;
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    see(&browser, "succeeded").await;
+    assert_eq!(market.only_intent().await.attempts, Some(1));
+    browser.close().await;
+}
+
+#[tokio::test]
 async fn the_network_lost_for_20_seconds_while_paying_charges_once() {
     let market = Market::open().await;
     let browser = Browser::start("network").await;

@@ -46,6 +46,7 @@ async function pay() {
   ui("problem").textContent = ui("dismissed").textContent = "";
   try {
     const { id } = await placeOrder();
+    canPay(true); // nobody is told of a navigation that the customer stops: a further click joins this one, or leaves again
     // Only the order's number goes to the shop's server: price and customer are the server's own.
     const { state } = await guichet.checkout({ order: { id } }, { mode });
     // Back again. How the order stands is the server's word, which the return page asks for; unless it was told before.
@@ -56,7 +57,7 @@ async function pay() {
     if (error.kind === "settled") return location.assign("/return");
     problem(error);
   }
-  canPay(true); // still here: it did not work, or the customer has turned back
+  canPay(true); // still here: it did not work
 }
 
 function canPay(can) {
