@@ -87,16 +87,17 @@ export function run_all(tasks) {
 
 /**
  * How a request to the service is sent: no cookie, no referrer, no redirect followed, no header but these two. One that
- * says nothing but that something is over (a session) arrives though the page goes away.
+ * says nothing but that something is over (a session) arrives though the page goes away. One that is to pass by the cache
+ * is dear: Chromium asks before each of them whether it may be sent from here (CORS).
  */
-export const to_service = (method, bearer, body) => ({
+export const to_service = (method, bearer, body, fresh) => ({
   method,
   body,
   headers: object("authorization content-type", [bearer && `Bearer ${bearer}`, body && "application/json"]),
   credentials: "omit",
   referrerPolicy: "no-referrer",
   redirect: "error",
-  cache: "no-store",
+  cache: fresh ? "no-store" : "default",
   keepalive: method === "POST" && !body,
 });
 

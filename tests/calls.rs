@@ -7,6 +7,7 @@ mod support;
 use axum::Router;
 use axum::extract::Path as Named;
 use axum::http::header::CONTENT_SECURITY_POLICY;
+use axum::http::{Method, Uri};
 use axum::response::{Html, IntoResponse};
 use axum::routing::get;
 use guichet::operations::ValidateSession;
@@ -16,12 +17,14 @@ use guichet::values::Email;
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use support::engine::{Engine, in_every_browser};
 use tower_http::services::ServeDir;
 
 in_every_browser!(
     equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own,
     a_request_that_nobody_waits_for_any_more_ends,
+    a_question_is_asked_again_without_asking_whether_it_may_be_and_a_payment_comes_from_no_cache,
     a_session_that_time_changes_is_told_so,
     signing_out_ends_the_sessions_of_every_tab_with_the_service_too,
     a_page_that_forbids_webassembly_is_told_what_to_allow,
@@ -39,6 +42,38 @@ async fn equal_questions_at_once_are_one_request_and_each_caller_calls_off_their
 async fn a_request_that_nobody_waits_for_any_more_ends(engine: Engine) {
     let found = found(engine, "nobody_waits").await;
     assert_eq!(found, json!({ "came": ["mine", "yours"], "asked": 1, "before": 0, "ended": 1 }));
+}
+
+/// Where an answer is to pass by the cache Chromium asks before each request whether it may be sent (CORS).
+async fn a_question_is_asked_again_without_asking_whether_it_may_be_and_a_payment_comes_from_no_cache(engine: Engine) {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let book = Arc::clone(&asked);
+    let service = served(Router::new().fallback(async move |method: Method, uri: Uri| {
+        let mut asked = book.lock().unwrap();
+        asked.push(format!("{method} {}", uri.path()));
+        let looks = asked.iter().filter(|asked| asked.starts_with("GET /v1/payment-intents/")).count();
+        let status = if looks > 1 { "succeeded" } else { "processing" };
+        let kept = if uri.path().starts_with("/v1/payment-intents") { "max-age=600" } else { "no-store" };
+        let headers = [
+            ("access-control-allow-origin", "*"),
+            ("access-control-allow-headers", "authorization, content-type"),
+            ("access-control-max-age", "600"),
+            ("cache-control", kept),
+        ];
+        (headers, axum::Json(json!({ "data": { "status": status } })))
+    }))
+    .await;
+
+    let found = found(engine, &format!("asked_again#service={service}")).await;
+
+    assert_eq!(found["state"], "succeeded", "{found}");
+    let asked = asked.lock().unwrap();
+    let of = |method: &str, path: &str| {
+        asked.iter().filter(|asked| asked.starts_with(method) && asked.contains(path)).count()
+    };
+    assert_eq!((of("GET", "/fee/"), of("GET", "/plain")), (2, 2), "{asked:?}");
+    assert_eq!(of("OPTIONS", "/fee/"), of("OPTIONS", "/plain"), "no more than a plain fetch asks for: {asked:?}");
+    assert_eq!(of("GET", "/payment-intents/"), 2, "{asked:?}");
 }
 
 async fn a_session_that_time_changes_is_told_so(engine: Engine) {
@@ -137,10 +172,12 @@ async fn pages(policy: &'static str) -> String {
         ([(CONTENT_SECURITY_POLICY, policy)], Html(html)).into_response()
     };
     let script = || async { ([("content-type", "text/javascript")], include_str!("calls/page.js")) };
-    let router = Router::new()
-        .route("/{name}", get(page))
-        .route("/tests/page.js", get(script))
-        .nest_service("/package", ServeDir::new(package));
+    let pages = Router::new().route("/{name}", get(page)).route("/tests/page.js", get(script));
+    served(pages.nest_service("/package", ServeDir::new(package))).await
+}
+
+/// Serves it, and says where.
+async fn served(router: Router) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, router).await });

@@ -7,7 +7,7 @@ use wasm_bindgen::prelude::*;
 #[wasm_bindgen(raw_module = "../doors.js")]
 extern "C" {
     /// How a request to the service is sent: no cookie, no referrer, no redirect followed, and no header but these two.
-    pub(super) fn to_service(method: &str, bearer: Option<&str>, body: Option<&str>) -> JsValue;
+    pub(super) fn to_service(method: &str, bearer: Option<&str>, body: Option<&str>, fresh: bool) -> JsValue;
     pub(super) fn exchange(fetcher: &JsValue, url: &str, init: &JsValue, ms: f64) -> Promise;
     /// The signal that ends the task that is being stepped.
     pub(super) fn ending() -> JsValue;

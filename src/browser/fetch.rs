@@ -7,8 +7,8 @@ use super::read::{Sort, at, is, number, text};
 use super::task::{Answer, Flow, Next, Work, start, under_way};
 use crate::flow::{Base, Ms};
 use crate::protocol::{
-    Anyone, Call, Credential, Fulfils, Kind, NoCredential, Operation, Patience, Repeat, Request, Seen, Spec, Step,
-    Unwritable, assemble,
+    Anyone, Call, Credential, CredentialKind, Fulfils, Kind, NoCredential, Operation, Patience, Repeat, Request, Role,
+    Seen, Spec, Step, Unwritable, assemble,
 };
 use crate::values::{digits, number as seconds};
 use std::marker::PhantomData;
@@ -26,9 +26,15 @@ pub(super) struct Wire {
 
 /// An operation made into a request, for a credential that may send it and for no other.
 pub(super) struct Ready<C> {
+    made: Made,
+    sender: PhantomData<C>,
+}
+
+struct Made {
     spec: &'static Spec,
     request: Request,
-    sender: PhantomData<C>,
+    /// Whether anyone may ask.
+    is_public: bool,
 }
 
 impl<C: Credential> Ready<C> {
@@ -37,26 +43,26 @@ impl<C: Credential> Ready<C> {
     where
         C: Fulfils<O::Role>,
     {
-        let (spec, request) = ready(const { &O::SPEC }, assemble(operation))?;
-        Ok(Self { spec, request, sender: PhantomData })
+        let made = made(const { &O::SPEC }, assemble(operation), O::Role::admits(CredentialKind::None))?;
+        Ok(Self { made, sender: PhantomData })
     }
 
     /// Whether sending it again does no harm.
     #[cfg(feature = "hosted")]
     pub(super) fn is_repeatable(&self) -> bool {
-        self.spec.repeat == Repeat::Always
+        self.made.spec.repeat == Repeat::Always
     }
 
     /// The operation's name.
     pub(super) fn name(&self) -> &'static str {
-        self.spec.name
+        self.made.spec.name
     }
 }
 
 #[inline(never)]
-fn ready(spec: &'static Spec, request: Result<Request, Unwritable>) -> Result<(&'static Spec, Request), Stop> {
+fn made(spec: &'static Spec, request: Result<Request, Unwritable>, is_public: bool) -> Result<Made, Stop> {
     match request {
-        Ok(request) => Ok((spec, request)),
+        Ok(request) => Ok(Made { spec, request, is_public }),
         Err(_) => Err(Stop::new(Kind::Input, "The request could not be written.")),
     }
 }
@@ -64,7 +70,7 @@ fn ready(spec: &'static Spec, request: Result<Request, Unwritable>) -> Result<(&
 impl Ready<NoCredential> {
     /// What anyone may send may be sent with any credential of theirs.
     pub(super) fn with<C: Fulfils<Anyone>>(self) -> Ready<C> {
-        Ready { spec: self.spec, request: self.request, sender: PhantomData }
+        Ready { made: self.made, sender: PhantomData }
     }
 }
 
@@ -75,10 +81,10 @@ pub(super) fn send<C: Credential>(
     credential: &C,
     how: How,
 ) -> Result<Work, Stop> {
-    let Ready { spec, request, .. } = ready;
+    let Made { spec, request, .. } = &ready.made;
     // Equal questions that are under way at once are one request. A patience of its own is a question of its own.
     let shared = spec.repeat == Repeat::Always && request.body.is_none();
-    send_request(wire, spec, &request.target, request, credential.bearer(), how, shared)
+    send_request(wire, &ready.made, &request.target, credential.bearer(), how, shared)
 }
 
 /// The same for an intent's own operations, which the service may have elsewhere. Each is a request of its own: what
@@ -91,21 +97,22 @@ pub(super) fn send_to<C: Credential>(
     credential: &C,
     how: How,
 ) -> Result<Work, Stop> {
-    let request = &ready.request;
-    send_request(wire, ready.spec, target.unwrap_or(&request.target), request, credential.bearer(), how, false)
+    let target = target.unwrap_or(&ready.made.request.target);
+    send_request(wire, &ready.made, target, credential.bearer(), how, false)
 }
 
 fn send_request(
     wire: &'static Wire,
-    spec: &'static Spec,
+    made: &Made,
     target: &str,
-    request: &Request,
     bearer: Option<&str>,
     how: How,
     shared: bool,
 ) -> Result<Work, Stop> {
+    let Made { spec, request, is_public } = made;
     refuse_secret_key(bearer.unwrap_or_default())?;
-    let init = doors::to_service(spec.method.as_str(), bearer, request.body.as_deref());
+    // How a payment or a session stands comes from no cache. What anyone may ask may: as the service says.
+    let init = doors::to_service(spec.method.as_str(), bearer, request.body.as_deref(), !is_public);
     let url = wire.base.with(target);
     let name = shared.then(|| digits(how.timeout as u64) + &url + bearer.unwrap_or_default());
     let sending = Box::new(Sending::new(wire, spec, url, init, bearer.map(String::from), how));

@@ -49,6 +49,16 @@ const found = {
     return { came, asked: asked.length, before, ended };
   },
 
+  async asked_again() {
+    const guichet = createGuichet({ baseUrl: told.get("service"), merchant: { session: async () => "cst_test_1" } });
+    const of = { payment_method: "mobile_money", currency: "XAF", amount: "5000" };
+    for (let times = 0; times < 2; times++) {
+      await guichet.fee(of);
+      await fetch(`${told.get("service")}/plain`, { headers: { authorization: "Bearer cst_test_1" } });
+    }
+    return guichet.waitForOutcome({ id: "pi_1" });
+  },
+
   async by_time() {
     // Counted from when it is asked for: a busy machine takes its time to come so far.
     const until = () => new Date(Date.now() + 32_000).toISOString();
