@@ -206,7 +206,7 @@ impl Sending {
         let took = now() - sent;
         doors::told(&self.wire.on_call, self.spec.name, self.call.attempt(), took, &answer, &problem);
         self.last = error.map_or(Ok(answer), Err);
-        self.call.saw(&seen, luck());
+        self.call.saw(&seen, luck);
     }
 }
 

@@ -90,7 +90,7 @@ impl Fetch {
                     };
                     let seen = outcome.as_ref().map_or(Seen::Lost, Answer::seen);
                     tracing::debug!(operation = spec.name, attempt = call.attempt(), ?seen, elapsed = ?begun.elapsed(), "call");
-                    call.saw(&seen, getrandom::u32().unwrap_or(u32::MAX));
+                    call.saw(&seen, || getrandom::u32().unwrap_or(u32::MAX));
                     let doubtful = leaves_doubt(spec, &outcome);
                     last = Some(judge(spec, outcome, may_have_been_done, doubtful, repeat == Repeat::Always, bearer));
                     may_have_been_done |= doubtful;

@@ -97,8 +97,8 @@ impl Call {
         }
     }
 
-    /// Tells what the attempt saw; `luck` is any random number.
-    pub fn saw(&mut self, seen: &Seen, luck: u32) {
+    /// Tells what the attempt saw; `luck` draws any random number, and is asked for one before a pause alone.
+    pub fn saw(&mut self, seen: &Seen, luck: fn() -> u32) {
         self.state = match after(self.repeat, seen, Attempt { number: self.attempt, luck }) {
             Some(pause) => State::Pausing(pause),
             None => State::Done,
@@ -118,7 +118,7 @@ mod tests {
     fn a_call_is_sent_once_when_it_is_answered() {
         let mut call = Call::new(Repeat::Always, Patience::default());
         assert_eq!(call.step(Duration::ZERO), Step::Send(30 * SECOND));
-        call.saw(&GOOD, 0);
+        call.saw(&GOOD, || 0);
         assert_eq!(call.step(SECOND), Step::Done);
         assert_eq!(call.attempt(), 1);
     }
@@ -127,10 +127,10 @@ mod tests {
     fn a_busy_service_is_asked_again_after_its_pause() {
         let mut call = Call::new(Repeat::Never, Patience::default());
         call.step(Duration::ZERO);
-        call.saw(&BUSY, 0);
+        call.saw(&BUSY, || 0);
         assert_eq!(call.step(Duration::ZERO), Step::Wait(SECOND));
         assert_eq!(call.step(SECOND), Step::Send(29 * SECOND));
-        call.saw(&GOOD, 0);
+        call.saw(&GOOD, || 0);
         assert_eq!(call.step(SECOND), Step::Done);
         assert_eq!(call.attempt(), 2);
     }
@@ -139,7 +139,7 @@ mod tests {
     fn a_pause_past_the_deadline_is_not_begun() {
         let mut call = Call::new(Repeat::Always, Patience { deadline: SECOND });
         call.step(Duration::ZERO);
-        call.saw(&BUSY, u32::MAX);
+        call.saw(&BUSY, || u32::MAX);
         assert_eq!(call.step(SECOND / 2), Step::Done);
     }
 
@@ -147,7 +147,7 @@ mod tests {
     fn what_may_not_be_repeated_is_not_sent_again_when_its_answer_is_lost() {
         let mut call = Call::new(Repeat::Never, Patience::default());
         call.step(Duration::ZERO);
-        call.saw(&Seen::Lost, 0);
+        call.saw(&Seen::Lost, || 0);
         assert_eq!(call.step(SECOND), Step::Done);
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 pub struct Attempt {
     /// Which it was, from 1.
     pub number: u32,
-    /// A random number, for full jitter: equal clients must not come back at the same moment.
-    pub luck: u32,
+    /// Draws a random number, for full jitter: equal clients must not come back at the same moment.
+    pub luck: fn() -> u32,
 }
 
 const MOST_ATTEMPTS: u32 = 4;
@@ -44,7 +44,7 @@ pub fn after(repeat: Repeat, seen: &Seen, attempt: Attempt) -> Option<Duration> 
         let most = FIRST_PAUSE.saturating_mul(1 << attempt.number.saturating_sub(1).min(16)).min(LONGEST_PAUSE);
         // In whole milliseconds, since dividing by a float weighs more in wasm than the rest of this.
         let most = u64::from(most.subsec_millis()) + most.as_secs() * 1000;
-        let drawn = Duration::from_millis(most * u64::from(attempt.luck) / u64::from(u32::MAX));
+        let drawn = Duration::from_millis(most * u64::from((attempt.luck)()) / u64::from(u32::MAX));
         at_least.map_or(drawn, |least| least.saturating_add(drawn))
     })
 }
@@ -79,27 +79,27 @@ mod tests {
             (Never, LOST, false),
         ];
         for (repeat, seen, again) in table {
-            assert_eq!(after(repeat, &seen, Attempt { number: 1, luck: 7 }).is_some(), again, "{repeat:?} {seen:?}");
+            assert_eq!(after(repeat, &seen, Attempt { number: 1, luck: || 7 }).is_some(), again, "{repeat:?} {seen:?}");
         }
     }
 
     #[test]
     fn attempts_end() {
-        assert!(after(Repeat::Always, &LOST, Attempt { number: 3, luck: 0 }).is_some());
-        assert!(after(Repeat::Always, &LOST, Attempt { number: 4, luck: 0 }).is_none());
+        assert!(after(Repeat::Always, &LOST, Attempt { number: 3, luck: || 0 }).is_some());
+        assert!(after(Repeat::Always, &LOST, Attempt { number: 4, luck: || 0 }).is_none());
     }
 
     #[test]
     fn pauses_grow_and_are_drawn_from_nothing_to_the_whole() {
-        let longest = |number| after(Repeat::Always, &LOST, Attempt { number, luck: u32::MAX });
+        let longest = |number| after(Repeat::Always, &LOST, Attempt { number, luck: || u32::MAX });
         assert_eq!(longest(1), Some(Duration::from_millis(250)));
         assert_eq!(longest(3), Some(Duration::from_millis(1000)));
-        assert_eq!(after(Repeat::Always, &LOST, Attempt { number: 3, luck: 0 }), Some(Duration::ZERO));
+        assert_eq!(after(Repeat::Always, &LOST, Attempt { number: 3, luck: || 0 }), Some(Duration::ZERO));
     }
 
     #[test]
     fn retry_after_is_obeyed() {
         let seen = Seen::Reply { status: 429, retry_after: Some(Duration::from_secs(5)), retryable: None };
-        assert!(after(Repeat::Never, &seen, Attempt { number: 1, luck: 0 }) >= Some(Duration::from_secs(5)));
+        assert!(after(Repeat::Never, &seen, Attempt { number: 1, luck: || 0 }) >= Some(Duration::from_secs(5)));
     }
 }
