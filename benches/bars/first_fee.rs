@@ -1,5 +1,6 @@
 //! From the import to the first fee on the page, over the same page in hand-written TypeScript: a cheap phone on a slow
 //! network, with nothing in its cache. Both ask the merchant's server for a session, and then the service for the fee.
+//! The wasm beside it is measured twice: as it is, and in a page whose head preloads it, as the README says.
 
 use crate::chromium::Chromium;
 use crate::measure::{Pairs, Row, milliseconds};
@@ -11,9 +12,13 @@ const TIMES: usize = 20;
 
 pub async fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
-    for (ours, which) in [("/ours.js", "inside"), ("/beside.js", "beside")] {
+    for (ours, which, preloaded) in [
+        ("/ours.js", "inside", None),
+        ("/beside.js", "beside", None),
+        ("/beside.js", "beside and preloaded", Some("/core/guichet_core_bg.wasm")),
+    ] {
         let what = format!("browser: import to first fee, wasm {which}, over hand-written TypeScript");
-        let pairs = measured(ours).await;
+        let pairs = measured(ours, preloaded).await;
         rows.push(
             pairs
                 .map_or_else(|why| Row::left_out(&what, &why), |pairs| Row::at_most(&what, 1.35, &pairs, milliseconds)),
@@ -22,7 +27,7 @@ pub async fn rows() -> Vec<Row> {
     rows
 }
 
-async fn measured(ours: &str) -> Result<Pairs, String> {
+async fn measured(ours: &str, preloaded: Option<&str>) -> Result<Pairs, String> {
     let shop = Shop::open("first-fee").await?;
     let browser = Chromium::start().await?;
     browser.patience(Duration::from_secs(60)).await;
@@ -31,8 +36,8 @@ async fn measured(ours: &str) -> Result<Pairs, String> {
     let mut pairs = Pairs::default();
     // The first of each is for warming up.
     for turn in 0..=TIMES {
-        let one = first(&browser, &shop, ours, 2 * turn).await;
-        let two = first(&browser, &shop, "/hand.js", 2 * turn + 1).await;
+        let one = first(&browser, &shop, ours, preloaded, 2 * turn).await;
+        let two = first(&browser, &shop, "/hand.js", None, 2 * turn + 1).await;
         if turn > 0 {
             pairs.ours.push(one);
             pairs.other.push(two);
@@ -42,14 +47,15 @@ async fn measured(ours: &str) -> Result<Pairs, String> {
     Ok(pairs)
 }
 
-async fn first(browser: &Chromium, shop: &Shop, made: &str, number: usize) -> f64 {
+async fn first(browser: &Chromium, shop: &Shop, made: &str, preloaded: Option<&str>, number: usize) -> f64 {
     slow(browser, false).await;
     browser.open(&shop.url).await;
     slow(browser, true).await;
     // An address that was not asked for yet: a browser asks each once whether it may be called from here.
     let amount = (45_000 + number).to_string();
-    let first = format!("first({}, {}, {})", json!(made), json!(shop.sandbox.base_url), json!(amount));
-    browser.resolve(&first).await.as_f64().unwrap()
+    let [made, service, amount, preloaded] =
+        [json!(made), json!(shop.sandbox.base_url), json!(amount), json!(preloaded)];
+    browser.resolve(&format!("first({made}, {service}, {amount}, {preloaded})")).await.as_f64().unwrap()
 }
 
 /// Makes the machine a cheap phone on a slow network, or what it is.
