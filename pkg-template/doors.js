@@ -6,24 +6,29 @@ let here;
 /** Runs a task of the wasm: waits for what it waits for, and tells it what came. A caller's abort ends it. */
 export function run(task, signal) {
   const { came, end } = begin(task);
-  if (!signal) return came;
-  const called_off = () => end(signal.reason);
-  if (signal.aborted) called_off();
-  signal.addEventListener("abort", called_off);
-  return came.finally(() => signal.removeEventListener("abort", called_off));
+  if (signal?.aborted) end(signal.reason);
+  return until(came, signal, end);
+}
+
+/** What is under way, and who is told meanwhile that a signal calls it off. */
+function until(came, signal, end) {
+  if (signal) {
+    const called_off = () => end(signal.reason);
+    const over = () => signal.removeEventListener("abort", called_off);
+    signal.addEventListener("abort", called_off);
+    came.then(over, over);
+  }
+  return came;
 }
 
 function begin(task) {
   const ends = new Set();
   let over;
-  let end;
-  const called_off = new Promise((_, reject) => {
-    end = (reason) => {
-      over ??= [reason];
-      reject(reason);
-    };
-  });
-  called_off.catch(() => {});
+  let stop;
+  const end = (reason) => {
+    over ??= [reason];
+    stop?.(reason);
+  };
   const work = async () => {
     try {
       let answer;
@@ -35,7 +40,8 @@ function begin(task) {
         const asked = task.step(answer, failed);
         if (asked === undefined) return task.value();
         try {
-          answer = await Promise.race([asked, called_off]);
+          // Not Promise.race: with a promise that lasts as long as the task it would keep something of every step.
+          answer = await new Promise((go, fail) => Promise.resolve(asked).then(go, (stop = fail)));
           failed = false;
         } catch (e) {
           answer = e;
@@ -67,8 +73,8 @@ export function under_way(flights, name, joiner) {
   if (!flight) return;
   flight.waiting++;
   const leave = (reason) => --flight.waiting || flight.end(reason);
-  if (joiner?.add) joiner.add(leave);
-  else joiner?.addEventListener("abort", () => leave(joiner.reason));
+  if (!joiner?.add) return until(flight.came, joiner, leave);
+  joiner.add(leave);
   return flight.came;
 }
 export const ending = () => here;
@@ -156,24 +162,27 @@ async function within(ms, work) {
   }
 }
 
-/** A signal of the task that is being stepped. */
-function ending_signal() {
+/** Waits for what happens, with a signal that ends when it has happened, or with the task that is being stepped. */
+function happens(wait) {
   const own = new AbortController();
-  here.add((reason) => own.abort(reason));
-  return own.signal;
+  const ends = here;
+  const end = () => own.abort();
+  ends.add(end);
+  return new Promise((happened) => wait(happened, own.signal)).finally(() => {
+    ends.delete(end);
+    end();
+  });
 }
 
 /** Resolves when the time is over, or when `wakes` and there may be news: back online, back in sight. */
-export function pause(ms, wakes) {
-  return new Promise((over) => {
+export const pause = (ms, wakes) =>
+  happens((over, signal) => {
     const timer = setTimeout(over, ms);
-    here.add(() => clearTimeout(timer));
+    signal.addEventListener("abort", () => clearTimeout(timer));
     if (!wakes || typeof document === "undefined") return;
-    const signal = ending_signal();
     for (const news of ["online", "pageshow"]) addEventListener(news, over, { signal });
     document.addEventListener("visibilitychange", () => document.hidden || over(), { signal });
   });
-}
 
 /** Opens a window in the middle of a click, before it is known what for. Its pages do not reach the one it came from. */
 export function popup(locale) {
@@ -191,9 +200,8 @@ export function popup(locale) {
  * page says so; otherwise when this page is shown again, or is used again and the window is gone. That alone says
  * nothing: a page can cut itself off from its opener, to which it then looks closed.
  */
-export function leave(address, window, key) {
-  const signal = ending_signal();
-  return new Promise((back) => {
+export const leave = (address, window, key) =>
+  happens((back, signal) => {
     if (!window) {
       addEventListener("pageshow", ({ persisted }) => persisted && back(), { signal });
       return location.assign(address);
@@ -212,7 +220,6 @@ export function leave(address, window, key) {
     });
     window.location.replace(address);
   });
-}
 
 // What the page's clients are answered, each alike, while its address is as the first answer left it.
 let left;

@@ -25,6 +25,7 @@ in_every_browser!(
     equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own,
     a_request_that_nobody_waits_for_any_more_ends,
     a_question_is_asked_again_without_asking_whether_it_may_be_and_a_payment_comes_from_no_cache,
+    a_long_wait_keeps_nothing_of_the_looks_that_are_over,
     a_session_that_time_changes_is_told_so,
     signing_out_ends_the_sessions_of_every_tab_with_the_service_too,
     a_page_that_forbids_webassembly_is_told_what_to_allow,
@@ -42,6 +43,15 @@ async fn equal_questions_at_once_are_one_request_and_each_caller_calls_off_their
 async fn a_request_that_nobody_waits_for_any_more_ends(engine: Engine) {
     let found = found(engine, "nobody_waits").await;
     assert_eq!(found, json!({ "came": ["mine", "yours"], "asked": 1, "before": 0, "ended": 1 }));
+}
+
+async fn a_long_wait_keeps_nothing_of_the_looks_that_are_over(engine: Engine) {
+    let found = found(engine, "long_wait").await;
+    let looks = found["looks"].as_array().unwrap();
+    assert!(looks.len() >= 8, "{found}");
+    assert!(looks.iter().all(|listeners| *listeners == looks[0]), "listeners of the page, at each look: {found}");
+    assert_eq!((&found["state"], &found["checkout"]), (&json!("succeeded"), &json!("refused")), "{found}");
+    assert_eq!(found["left"], json!(0), "listeners of the caller's signal: {found}");
 }
 
 /// Where an answer is to pass by the cache Chromium asks before each request whether it may be sent (CORS).

@@ -49,6 +49,39 @@ const found = {
     return { came, asked: asked.length, before, ended };
   },
 
+  async long_wait() {
+    const looks = [];
+    let listeners = 0;
+    const { addEventListener: add, removeEventListener: remove } = EventTarget.prototype;
+    const { signal } = new AbortController();
+    EventTarget.prototype.addEventListener = function (name, hear, how) {
+      const counts = this === undefined || this === window || this === document || this === signal;
+      if (counts) listeners++;
+      if (counts && how?.signal) add.call(how.signal, "abort", () => listeners--);
+      return add.call(this ?? window, name, hear, how);
+    };
+    EventTarget.prototype.removeEventListener = function (...which) {
+      if (this === signal) listeners--;
+      return remove.apply(this, which);
+    };
+    const answers = (url) => {
+      if (url.endsWith("/guichet/intents")) return new Response("{}", { status: 400 });
+      looks.push(listeners);
+      setTimeout(() => dispatchEvent(new Event("online")), 50); // looks again at once
+      return json({ data: { id: "pi_1", status: looks.length < 8 ? "processing" : "succeeded" } });
+    };
+    const { guichet } = client(answers, { merchant: { session: async () => "cst_test_1" } });
+    await guichet.paymentMethods({}).catch(() => {}); // the client and its own listeners are there
+    looks.length = 0;
+    const before = listeners;
+    const { state } = await guichet.waitForOutcome({ id: "pi_1" }, { signal });
+    const shop = client(answers, { merchant: "/guichet" }).guichet;
+    await shop.paymentMethods({}).catch(() => {});
+    const between = listeners;
+    const checkout = await shop.checkout({ order: 1 }, { signal }).catch(said);
+    return { looks, state, checkout, left: listeners - between, ended: between - before };
+  },
+
   async asked_again() {
     const guichet = createGuichet({ baseUrl: told.get("service"), merchant: { session: async () => "cst_test_1" } });
     const of = { payment_method: "mobile_money", currency: "XAF", amount: "5000" };
