@@ -53,6 +53,8 @@ const en = {
 
     pay: "Pay",
     pay_amount: "Pay {amount}",
+    pay_up_to: "Pay up to {amount}",
+    up_to: "up to {amount}",
     proceed: "Continue to your bank",
     another: "Pay another way",
     cancel: "Cancel this payment",
@@ -233,6 +235,8 @@ const fr = {
 
     pay: "Payer",
     pay_amount: "Payer {amount}",
+    pay_up_to: "Payer jusqu’à {amount}",
+    up_to: "jusqu’à {amount}",
     proceed: "Continuer vers votre banque",
     another: "Payer autrement",
     cancel: "Annuler ce paiement",

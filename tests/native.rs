@@ -157,6 +157,18 @@ async fn an_esim_order_that_stays_in_doubt_can_be_sent_again_under_its_key() {
     assert_eq!(error.kind(), Kind::Offline, "whoever has the key can send it again");
 }
 
+#[tokio::test]
+async fn a_success_that_cannot_be_read_of_what_may_not_be_repeated_is_uncertain_and_kept() {
+    let service = Service::start(vec![reply("201 Created", "<html>Made</html>")]).await;
+    let error = client(&service.base_url).send(esim_order()).await.expect_err("no JSON");
+    assert_eq!((error.kind(), error.is_retryable(), error.status()), (Kind::Uncertain, false, Some(201)));
+    assert_eq!(error.reply(), Some(b"<html>Made</html>".as_slice()));
+
+    let service = Service::start(vec![reply("201 Created", "a".repeat(9 * 1024 * 1024))]).await;
+    let error = client(&service.base_url).send(esim_order()).await.expect_err("too large");
+    assert_eq!(error.kind(), Kind::Uncertain);
+}
+
 fn order_key() -> IdempotencyKey {
     IdempotencyKey::new("order-17").expect("a key")
 }

@@ -7,7 +7,8 @@
 mod market;
 mod support;
 
-use guichet::values::IntentStatus;
+use guichet::operations::CreatePaymentIntent;
+use guichet::values::{Amount, Email, FeeBearer, IntentStatus, MerchantReference};
 use market::Market;
 use support::browser::Browser;
 use support::engine::{Engine, in_every_browser};
@@ -19,6 +20,7 @@ const INSUFFICIENT_FUNDS: &str = "237670000002";
 in_every_browser!(
     a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid,
     a_customer_pays_with_a_test_card,
+    a_card_is_never_charged_more_than_the_button_says,
     a_customer_pays_in_a_window_of_its_own_and_the_shop_shows_it_paid,
     a_window_that_is_closed_unpaid_keeps_the_order_and_says_so,
     a_customer_subscribes_pauses_resumes_and_cancels_in_the_shop,
@@ -83,6 +85,37 @@ async fn a_customer_pays_with_a_test_card(engine: Engine) {
     browser.see("[data-status='succeeded']").await;
     browser.click("[data-test='leave']").await;
     browser.see("[data-test='outcome'][data-state='paid']").await;
+    browser.close().await;
+}
+
+async fn a_card_is_never_charged_more_than_the_button_says(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("card-price").await;
+    for (reference, number, payable) in
+        [("LOCAL", "4242424242424242", "102900"), ("ABROAD", "4000008260000000", "103900")]
+    {
+        let order = CreatePaymentIntent::new(
+            MerchantReference::new(reference).unwrap(),
+            Amount::new("100000").unwrap(),
+            "A pair of shoes",
+            "Awa",
+            "Ndiaye",
+        );
+        let email = Email::new("awa@example.com").unwrap();
+        let intent = market.intent(order.email(email).fee_bearer(FeeBearer::Customer)).await;
+        browser.open(intent.checkout_url.as_ref().expect("the sandbox sends it").expose()).await;
+        browser.click("[data-test='method-card']").await;
+        let button = browser.see("[data-test='pay']").await;
+        assert!(button.contains("103,900") && button.contains("up to"), "{button}");
+        browser.step("Prices of cards", "body").await;
+        let price = browser.see("label:has([data-test='method-card'])").await;
+        assert!(price.contains("102,900") && price.contains("103,900"), "{price}");
+        market.pay_by_card(&browser, number).await;
+        browser.see("[data-status='succeeded']").await;
+        let paid = market.client().read_payment_intent(&intent.id).await.unwrap();
+        assert_eq!(paid.amount_payable.as_deref(), Some(payable));
+    }
+    browser.step("What was paid", "body").await;
     browser.close().await;
 }
 

@@ -1,5 +1,6 @@
 //! One call over a socket: the loop of [`Call`], and what one attempt sends and reads.
 
+use super::client::unreadable;
 use crate::protocol::{
     Call, Error, FieldError, IDEMPOTENCY_KEY, Kind, Method, Patience, Refusal, Repeat, Request, Seen, Spec, Step,
 };
@@ -181,9 +182,9 @@ fn judge(
     };
     let error = match answer.status {
         200..300 if answer.whole => return Ok(answer),
-        200..300 => Error::new(
-            Kind::Unreadable,
-            format!("The service's reply is larger than {LARGEST_REPLY} bytes; it was not read to its end."),
+        200..300 => unreadable(
+            spec,
+            &format!("The service's reply is larger than {LARGEST_REPLY} bytes; it was not read to its end."),
         ),
         300..400 => Error::new(
             Kind::Address,

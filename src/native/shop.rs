@@ -203,7 +203,11 @@ impl From<Error> for Refused {
             (Kind::Refused, Some(status @ (409 | 422 | 429 | 503))) => {
                 ours(status, error.code().unwrap_or("refused"), error.message())
             }
-            _ => ours(502, "service_failed", "The payment service did not take the shop's request. Please try later."),
+            _ => ours(
+                502,
+                "service_failed",
+                "The payment service did not answer the shop as it should. Please try later.",
+            ),
         };
         let request_id = error.request_id().map(str::to_owned);
         Self { fields: error.fields().to_vec(), request_id, retryable: error.is_retryable(), ..refused }

@@ -7,8 +7,7 @@
 // For tests, by data-test: status (data-status: loading, ready, sending, waiting, code, bank,
 // succeeded, settled, declined, failed, cancel_asked, canceling, canceled, expired, confirm,
 // step_unknown, uncertain, link_wrong, trouble, status_unknown), reason, merchant, amount,
-// description, items, method-mobile_money, method-card (or method-card-local and
-// method-card-international where their prices differ), price-<the same>, phone, card-number,
+// description, items, method-mobile_money, method-card, price-<the same>, phone, card-number,
 // exp-month, exp-year, cvc, otp, test-<number>, pay, answer, proceed, another, cancel, cancel-yes,
 // cancel-no, leave, stay, again, language-en, language-fr, sandbox.
 
@@ -182,26 +181,29 @@ async function lookAgain() {
   await follow(intent, signal, { before: true }).catch((error) => signal.aborted || giveUp(error));
 }
 
-/** Asks what each way of paying costs; one line each, cards apart where their prices differ. */
+/** Asks what each way of paying costs. Cards are one way, at the price of the dearest: which it is shows with its number. */
 async function loadChoices(signal) {
   if (choices) return;
   const { amount, fee_bearer } = page.intent;
   const known = (await page.quotes({ signal })).map((quote) => ({
     type: quote.payment_method,
-    name: quote.card_type ? `${quote.payment_method}-${quote.card_type}` : quote.payment_method,
+    label: [quote.payment_method, quote.card_type].filter(Boolean).join("_"),
     quote,
     // Where the shop bears the fee the customer pays the amount, whatever the fee.
     price: quote.customer_pays ?? (fee_bearer === "customer" ? undefined : amount),
   })).filter(({ type }) => document.querySelector(`[data-for="${CSS.escape(type)}"]`));
-  choices = [];
-  for (const choice of known) {
-    const alike = known.filter(({ type }) => type === choice.type);
+  choices = [...new Set(known.map(({ type }) => type))].map((type) => {
+    const alike = known.filter((choice) => choice.type === type);
     const apart = new Set(alike.map(({ price }) => price)).size > 1;
-    if (!apart && choice !== alike[0]) continue;
-    choices.push(apart ? choice : { ...choice, name: choice.type, label: choice.type });
-  }
-  for (const choice of choices) choice.label ??= choice.name.replace("-", "_");
+    return { ...alike.reduce(dearer), label: type, kinds: apart ? alike : [] };
+  });
   choose(choices.find(({ price }) => price !== undefined));
+}
+
+// One whose price could not be had may be any price.
+function dearer(one, other) {
+  if (one.price === undefined || other.price === undefined) return one.price === undefined ? one : other;
+  return BigInt(other.price) > BigInt(one.price) ? other : one;
 }
 
 function choose(choice) {

@@ -67,7 +67,7 @@ export function draw({ view, intent, choices, chosen, choose }, locale) {
   if (intent) drawSummary(intent, say, locale);
   if (form) drawMethods({ intent, choices, chosen, choose }, say, money);
   ui("pay").disabled = !chosen;
-  fit(write("pay-text", chosen ? fill(say.pay_amount, { amount: money(chosen.price) }) : say.pay));
+  fit(write("pay-text", chosen ? fill(chosen.kinds.length ? say.pay_up_to : say.pay_amount, { amount: money(chosen.price) }) : say.pay));
   fit(write("answer-text", intent ? fill(say.pay_amount, values) : say.pay));
   document.title = [titleOf(key, say, values), merchant].filter(Boolean).join(" · ");
   // The control that had the focus is gone: the status takes it, or a keyboard would be lost.
@@ -111,21 +111,23 @@ let drawnMethods;
 
 function drawMethods({ intent, choices, chosen, choose }, say, money) {
   // Drawn once: a radio that is drawn again loses the keyboard's focus.
-  const drawn = JSON.stringify([say.choose, choices.map(({ name, price }) => [name, price])]);
+  const drawn = JSON.stringify([say.choose, choices.map(({ type, price }) => [type, price])]);
   if (drawn === drawnMethods) return;
   drawnMethods = drawn;
   ui("methods").replaceChildren(...choices.map((choice) => {
-    const { name, label, price, quote } = choice;
-    const radio = element("input", { type: "radio", name: "method", id: `method-${name}`, "data-test": `method-${name}` });
+    const { type, label, price, quote, kinds } = choice;
+    const radio = element("input", { type: "radio", name: "method", id: `method-${type}`, "data-test": `method-${type}` });
     radio.disabled = price === undefined;
     radio.checked = choice === chosen;
     radio.addEventListener("change", () => choose(choice));
-    const fee = intent.fee_bearer !== "customer" ? say.fee_none
+    const fee = kinds.length ? kinds.map(({ label, price }) => `${say[label] ?? label}: ${price === undefined ? say.price_missing : money(price)}`).join(" · ")
+      : intent.fee_bearer !== "customer" ? say.fee_none
       : quote.fee === undefined ? "" : fill(say.fee_included, { fee: money(quote.fee) });
     return element("label", { class: "method" }, radio, element("span", {},
-      element("span", { class: "method-name" }, say[label] ?? String(quote.method?.name ?? name)),
-      fit(element("b", { "data-test": `price-${name}` }, price === undefined ? "" : money(price))),
-      element("small", {}, price === undefined ? say.price_missing : fee)));
+      element("span", { class: "method-name" }, say[label] ?? String(quote.method?.name ?? type)),
+      fit(element("b", { "data-test": `price-${type}` },
+        price === undefined ? "" : kinds.length ? fill(say.up_to, { amount: money(price) }) : money(price))),
+      element("small", {}, price === undefined && !kinds.length ? say.price_missing : fee)));
   }));
 }
 
