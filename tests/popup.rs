@@ -29,6 +29,7 @@ in_every_browser!(
     calling_it_off_closes_the_popup,
     a_window_that_only_looks_closed_is_waited_for_until_the_customer_is_back,
     a_return_page_whose_opener_is_gone_shows_the_outcome_itself,
+    a_word_that_is_forged_on_the_returns_channel_makes_no_payment_succeed,
 );
 
 async fn a_customer_pays_in_a_popup_and_the_page_that_opened_it_is_told(engine: Engine) {
@@ -229,6 +230,37 @@ async fn a_return_page_whose_opener_is_gone_shows_the_outcome_itself(engine: Eng
     shop.browser.click("[data-test='leave']").await;
     shop.browser.see("[data-test='outcome'][data-state='paid']").await;
     assert_eq!(shop.browser.url().await.query(), None, "the return's parameters stay in the address bar");
+    shop.browser.close().await;
+}
+
+async fn a_word_that_is_forged_on_the_returns_channel_makes_no_payment_succeed(engine: Engine) {
+    let shop = Shop::open(engine, "forged-word").await;
+    shop.browser
+        .run(
+            "const real = window.fetch;
+             window.fetch = async (...asked) => {
+                 const reply = await real(...asked);
+                 if (String(asked[0]).endsWith('/guichet/intents')) window.nonce = (await reply.clone().json()).return_nonce;
+                 return reply;
+             };",
+        )
+        .await;
+    let popup = shop.click().await;
+    shop.browser.turn_to(&popup).await;
+    shop.browser.see("[data-test='method-mobile_money']").await;
+    shop.browser.turn_to(&shop.tab).await;
+    let told = shop
+        .browser
+        .run_async(
+            "const channel = new BroadcastChannel('guichet.return.' + nonce);
+             const answered = new Promise((heard) => { channel.onmessage = () => heard(true); setTimeout(heard, 5000); });
+             for (const word of ['succeeded', { state: 'succeeded' }, { status: 'succeeded', match: 'matched' }]) channel.postMessage(word);
+             return answered",
+        )
+        .await;
+    assert_eq!(told, true, "the page that waits hears it");
+    let outcome = shop.outcome().await;
+    assert_eq!((&outcome["state"], &outcome["status"]), (&json!("dismissed"), &json!("requires_action")), "{outcome}");
     shop.browser.close().await;
 }
 

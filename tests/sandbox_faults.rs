@@ -24,6 +24,24 @@ async fn a_call_that_is_dropped_is_not_done_and_nothing_of_an_answer_arrives() {
 }
 
 #[tokio::test]
+async fn a_stranger_uses_up_no_fault() {
+    let (sandbox, shop) = shop().await;
+    // What nobody known has sent is told to the first merchant.
+    let fault = json!({ "operation": "create_payment_intent", "kind": "status", "status": 503, "count": 1 });
+    assert_eq!(control(&sandbox, "POST", "/faults", fault).await.status, 200);
+    for stranger in [None, Some("sk_test_ofnobodywhoisknownhere000000")] {
+        assert_eq!(shop.ask("POST", CREATE, stranger, order("ORDER-17")).await.status, 401);
+    }
+    let left = control(&sandbox, "GET", "/faults", Value::Null).await;
+    assert_eq!(left.body["faults"][0]["count"], 1);
+
+    // What anyone may ask, anyone meets the fault of.
+    let fault = json!({ "operation": "list_payment_methods", "kind": "status", "status": 503, "count": 1 });
+    assert_eq!(control(&sandbox, "POST", "/faults", fault).await.status, 200);
+    assert_eq!(shop.ask("GET", "/v1/payment-methods", None, Value::Null).await.status, 503);
+}
+
+#[tokio::test]
 async fn a_lost_response_was_done_and_stored_and_nothing_of_it_arrives() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::lost_response::<CreatePaymentIntent>());

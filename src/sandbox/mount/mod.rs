@@ -53,6 +53,8 @@ struct Route {
     spec: Spec,
     /// Whether a browser may send it: its role is not the merchant's.
     open_to_browsers: bool,
+    /// Whether anyone may send it.
+    is_public: bool,
     serve: fn(Arc<Desk>, Caller, Asked) -> Serving,
 }
 
@@ -79,6 +81,7 @@ impl Route {
         Self {
             spec: O::SPEC,
             open_to_browsers: is_open::<O::Role>(),
+            is_public: O::Role::admits(CredentialKind::None),
             serve: |desk, caller, asked| Box::pin(serve::<O>(desk, caller, asked)),
         }
     }
@@ -111,8 +114,10 @@ async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, reque
         Ok(caller) => caller.belongs_to(&desk).await,
         Err(_) => None,
     };
+    // A fault is for who may ask: a stranger uses up none.
+    let may_ask = known.is_some() || route.is_public && caller.is_ok();
     let merchant = known.unwrap_or_else(|| desk.merchants.first());
-    let fault = merchant.faults.strike(route.spec.name);
+    let fault = may_ask.then(|| merchant.faults.strike(route.spec.name)).flatten();
     let received = Received::arriving(
         merchant.now(),
         &route.spec,
