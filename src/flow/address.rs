@@ -2,7 +2,7 @@
 
 use super::query::{join, name, pieces, split, value, without};
 use crate::protocol::percent_encode;
-use crate::values::{Address, Invalid, any_part_is_a_secret_key};
+use crate::values::{Address, Invalid, any_part_begins};
 
 /// The address of a `checkout_url`, where it may be followed: it passes the rules of [`Address`], and its origin is one
 /// of `allowed`.
@@ -114,10 +114,15 @@ pub fn open(address: &str) -> Opened {
     }
 }
 
-/// Whether a part of an address is shaped like a merchant's secret key.
+/// Whether a part of an address is shaped like a merchant's secret key. An honest one may have a part like `sk_SK`, the
+/// language of Slovakia.
 #[must_use]
 pub fn carries_a_secret_key(address: &str) -> bool {
-    any_part_is_a_secret_key(address, |byte| b"=&?#/:@".contains(&byte) || !byte.is_ascii_graphic())
+    any_part_begins(
+        address,
+        |byte| b"=&?#/:@".contains(&byte) || !byte.is_ascii_graphic(),
+        &["sk_test_", "sk_live_", "rk_test_", "rk_live_", "FLWSECK"],
+    )
 }
 
 #[cfg(test)]
@@ -325,5 +330,6 @@ mod tests {
         assert!(carries_a_secret_key("https://pay.example/checkout/pi_1#client_secret=sk_live_1"));
         assert!(carries_a_secret_key("https://pay.example/?key=FLWSECK_TEST-1"));
         assert!(!carries_a_secret_key("https://pay.example/checkout/pi_1#client_secret=pi_1_secret_sk_2"));
+        assert!(!carries_a_secret_key("https://pay.example/sk_SK/checkout?ref=rk_17"));
     }
 }

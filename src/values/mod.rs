@@ -33,7 +33,7 @@ pub use money::{Amount, Currency};
 pub(crate) use money::{digits, number};
 pub use page::PageLimit;
 pub use quantity::EsimQuantity;
-pub(crate) use secrets::any_part_is_a_secret_key;
+pub(crate) use secrets::any_part_begins;
 pub use secrets::{CheckoutUrl, ClientSecret, Secret, SessionToken, looks_like_a_secret_key};
 pub use words::{
     BillingCycle, CardType, ConfirmationMethod, EsimOrderStatus, FeeBearer, IntentStatus, RETURN_NONCE_LENGTH,

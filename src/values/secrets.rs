@@ -79,16 +79,16 @@ credential! {
 /// The browser refuses such a value before any I/O, whatever it was meant to be.
 #[must_use]
 pub fn looks_like_a_secret_key(text: &str) -> bool {
-    any_part_is_a_secret_key(text, |byte| !byte.is_ascii_graphic())
+    any_part_begins(text, |byte| !byte.is_ascii_graphic(), &["sk_", "rk_", "FLWSECK"])
 }
 
-/// Whether any part of a text is, of the parts between such bytes. By bytes, since the library's characters would weigh
-/// more in wasm than the rest of this.
-pub(crate) fn any_part_is_a_secret_key(text: &str, separates: fn(u8) -> bool) -> bool {
+/// Whether any part of a text begins so, of the parts between such bytes. By bytes, since the library's characters would
+/// weigh more in wasm than the rest of this.
+pub(crate) fn any_part_begins(text: &str, separates: fn(u8) -> bool, prefixes: &[&str]) -> bool {
     let mut begins = true;
     text.bytes().enumerate().any(|(at, byte)| {
         let part = text.as_bytes().get(at..).filter(|_| begins).unwrap_or_default();
         begins = separates(byte);
-        ["sk_", "rk_", "FLWSECK"].iter().any(|prefix| part.starts_with(prefix.as_bytes()))
+        prefixes.iter().any(|prefix| part.starts_with(prefix.as_bytes()))
     })
 }
