@@ -34,11 +34,6 @@ async fn a_stranger_uses_up_no_fault() {
     }
     let left = control(&sandbox, "GET", "/faults", Value::Null).await;
     assert_eq!(left.body["faults"][0]["count"], 1);
-
-    // What anyone may ask, anyone meets the fault of.
-    let fault = json!({ "operation": "list_payment_methods", "kind": "status", "status": 503, "count": 1 });
-    assert_eq!(control(&sandbox, "POST", "/faults", fault).await.status, 200);
-    assert_eq!(shop.ask("GET", "/v1/payment-methods", None, Value::Null).await.status, 503);
 }
 
 #[tokio::test]

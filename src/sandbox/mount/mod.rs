@@ -115,7 +115,8 @@ async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, reque
         Err(_) => None,
     };
     // A fault is for who may ask: a stranger uses up none.
-    let may_ask = known.is_some() || route.is_public && caller.is_ok();
+    let is_public = route.is_public && desk.public_methods;
+    let may_ask = known.is_some() || is_public && matches!(caller, Ok(Caller::Nobody));
     let merchant = known.unwrap_or_else(|| desk.merchants.first());
     let fault = may_ask.then(|| merchant.faults.strike(route.spec.name)).flatten();
     let received = Received::arriving(
