@@ -125,8 +125,7 @@ function drawMethods({ intent, choices, chosen, choose }, say, money) {
       : quote.fee === undefined ? "" : fill(say.fee_included, { fee: money(quote.fee) });
     return element("label", { class: "method" }, radio, element("span", {},
       element("span", { class: "method-name" }, say[label] ?? String(quote.method?.name ?? type)),
-      fit(element("b", { "data-test": `price-${type}` },
-        price === undefined ? "" : kinds.length ? fill(say.up_to, { amount: money(price) }) : money(price))),
+      fit(element("b", { "data-test": `price-${type}` }, price === undefined ? "" : money(price))),
       element("small", {}, price === undefined && !kinds.length ? say.price_missing : fee)));
   }));
 }
