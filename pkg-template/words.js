@@ -20,6 +20,7 @@ const en = {
     card_international: "Card issued abroad",
     fee_included: "of which {fee} fee",
     fee_none: "no fee for you",
+    price_of: "{what}: {price}",
     price_missing: "Its price could not be had. Try again, or choose another way.",
     no_methods: "No way to pay is open for this purchase. Go back to the shop and tell them.",
 
@@ -201,6 +202,7 @@ const fr = {
     card_international: "Carte émise à l’étranger",
     fee_included: "dont {fee} de frais",
     fee_none: "sans frais pour vous",
+    price_of: "{what} : {price}",
     price_missing: "Son prix n’a pas pu être obtenu. Réessayez ou choisissez un autre moyen.",
     no_methods: "Aucun moyen de paiement n’est ouvert pour cet achat. Retournez à la boutique et signalez-le.",
 

@@ -9,7 +9,7 @@ extern "C" {
     /// How a request to the service is sent: no cookie, no referrer, no redirect followed, and no header but these two.
     pub(super) fn to_service(method: &str, bearer: Option<&str>, body: Option<&str>, fresh: bool) -> JsValue;
     pub(super) fn exchange(fetcher: &JsValue, url: &str, init: &JsValue, ms: f64) -> Promise;
-    /// The signal that ends the task that is being stepped.
+    /// What is to be ended with the task that is being stepped.
     pub(super) fn ending() -> JsValue;
     /// Waits this long; with `wakes`, or until the page is back online or back in sight.
     pub(super) fn pause(time: Ms, wakes: bool) -> Promise;

@@ -1,7 +1,7 @@
-use super::fetch::{Answer, Fetch};
+use super::fetch::{Answer, Fetch, unreadable};
 use super::{ClientBuilder, CustomerClient, ReturnKey, SecretKey};
 use crate::operations::CreatePaymentIntent;
-use crate::protocol::{Credential, Error, Fulfils, Kind, Operation, Patience, Repeat, Request, Spec, assemble, decode};
+use crate::protocol::{Credential, Error, Fulfils, Kind, Operation, Patience, Request, Spec, assemble, decode};
 use crate::values::SessionToken;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -134,15 +134,6 @@ impl Answer {
             self.body,
         )
     }
-}
-
-/// A success that cannot be read: what may not be repeated was most likely done.
-pub(super) fn unreadable(spec: &Spec, why: &str) -> Error {
-    let error = Error::new(Kind::Unreadable, why).of(spec.name);
-    if spec.repeat == Repeat::Always {
-        return error;
-    }
-    error.uncertain(format!("{why} It was most likely done: read what is there before anything is sent again."))
 }
 
 impl fmt::Debug for Client {

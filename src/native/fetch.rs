@@ -1,6 +1,5 @@
 //! One call over a socket: the loop of [`Call`], and what one attempt sends and reads.
 
-use super::client::unreadable;
 use crate::protocol::{
     Call, Error, FieldError, IDEMPOTENCY_KEY, Kind, Method, Patience, Refusal, Repeat, Request, Seen, Spec, Step,
 };
@@ -203,6 +202,15 @@ fn judge(
         }
     };
     Err(error.of(spec.name).with_reply(answer.status, answer.request_id, answer.body))
+}
+
+/// A success that cannot be read: what may not be repeated was most likely done.
+pub(super) fn unreadable(spec: &Spec, why: &str) -> Error {
+    let error = Error::new(Kind::Unreadable, why).of(spec.name);
+    if spec.repeat == Repeat::Always {
+        return error;
+    }
+    error.uncertain(format!("{why} It was most likely done: read what is there before anything is sent again."))
 }
 
 /// What a refusal says, without the credential that it was sent with.

@@ -74,11 +74,16 @@ pub(super) async fn identify(desk: &Desk, headers: &HeaderMap) -> Result<Caller,
     }
 }
 
+/// Whether anyone may do what this role may, without a credential.
+pub(super) fn is_public<R: Role>(desk: &Desk) -> bool {
+    desk.public_methods && R::admits(CredentialKind::None)
+}
+
 /// Whether they may do what this role may.
 pub(super) fn admit<R: Role>(desk: &Desk, caller: Caller) -> Result<Caller, Problem> {
     let about_sessions = !R::admits(CredentialKind::SecretKey);
     match (&caller, R::admits(caller.kind())) {
-        (Caller::Nobody, true) if desk.public_methods => Ok(caller),
+        (Caller::Nobody, _) if is_public::<R>(desk) => Ok(caller),
         (Caller::Nobody, _) => Err(Problem::unauthorized(
             "authentication_required",
             "Send a credential: Authorization: Bearer, and the secret key, a session token or a client secret.",

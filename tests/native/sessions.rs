@@ -65,7 +65,7 @@ async fn a_session_that_ends_soon_is_renewed_before_it_does() {
         ends_at: Some(Moment::from_unix(now + ends_at)),
     };
     let service = Service::start(vec![valid(), made("cst_test_2")]).await;
-    let sessions = Sessions::with_store(client(&service.base_url), Shared(Arc::clone(&store)));
+    let sessions = Sessions::with_store(client(&service.base_url), Shared { store: Arc::clone(&store), forgets: true });
     store.keep("login-1", &kept("cst_test_1", -1500, 300)).await.expect("it is kept");
     assert_eq!(sessions.of("login-1", &email()).await.expect("a session").token.expose(), "cst_test_1");
     store.keep("login-2", &kept("cst_test_1", -1700, 100)).await.expect("it is kept");
@@ -77,7 +77,7 @@ async fn a_session_that_ends_soon_is_renewed_before_it_does() {
 async fn signing_out_ends_every_token_of_the_login_and_of_no_other() {
     let (sandbox, _, client) = open().await;
     let store = Arc::new(MemoryStore::default());
-    let sessions = Sessions::with_store(client.clone(), Shared(Arc::clone(&store)));
+    let sessions = Sessions::with_store(client.clone(), Shared { store: Arc::clone(&store), forgets: true });
     // A token that was renewed is still good: it is ended with the one that took its place.
     let older = client.create_session(&email()).await.expect("a session");
     let older = KeptSession {
@@ -152,7 +152,8 @@ async fn what_could_not_be_revoked_is_told_and_tried_again() {
 async fn signing_out_goes_on_when_who_asked_has_gone_and_the_guard_knows_of_every_token_first() {
     let (sandbox, merchant, client) = open().await;
     let (store, guard) = (Arc::new(MemoryStore::default()), SessionGuard::new(client.clone()));
-    let sessions = Sessions::with_store(client.clone(), Shared(Arc::clone(&store))).guarded_by(guard.clone());
+    let sessions = Sessions::with_store(client.clone(), Shared { store: Arc::clone(&store), forgets: true })
+        .guarded_by(guard.clone());
     let tokens = two_of("login-1", &client, &store).await;
     merchant.fault(Fault::delay::<RevokeSession>(Duration::from_millis(100)));
     let asking = tokio::spawn(async move { sessions.sign_out("login-1").await });
@@ -171,7 +172,7 @@ async fn signing_out_goes_on_when_who_asked_has_gone_and_the_guard_knows_of_ever
 async fn a_store_that_fails_leaves_no_token_alive() {
     let (sandbox, _, client) = open().await;
     let store = Arc::new(MemoryStore::default());
-    let sessions = Sessions::with_store(client.clone(), Unforgetting(Arc::clone(&store)));
+    let sessions = Sessions::with_store(client.clone(), Shared { store: Arc::clone(&store), forgets: false });
     let tokens = two_of("login-1", &client, &store).await;
     assert_eq!(sessions.sign_out("login-1").await.expect_err("the store has failed").status(), 500);
     for token in &tokens {
@@ -381,38 +382,27 @@ async fn api(guard: &SessionGuard) -> Api {
 }
 
 /// A store that a test looks into.
-struct Shared(Arc<MemoryStore>);
+struct Shared {
+    store: Arc<MemoryStore>,
+    /// Whether it drops a session when it is to.
+    forgets: bool,
+}
 
 impl SessionStore for Shared {
     async fn newest(&self, login: &str) -> Result<Option<KeptSession>, Refused> {
-        self.0.newest(login).await
+        self.store.newest(login).await
     }
     async fn keep(&self, login: &str, session: &KeptSession) -> Result<bool, Refused> {
-        self.0.keep(login, session).await
+        self.store.keep(login, session).await
     }
     async fn end(&self, login: &str, now: Moment) -> Result<Vec<KeptSession>, Refused> {
-        self.0.end(login, now).await
+        self.store.end(login, now).await
     }
     async fn forget(&self, login: &str, token: &SessionToken) -> Result<(), Refused> {
-        self.0.forget(login, token).await
-    }
-}
-
-/// A store that fails when it is to drop a session.
-struct Unforgetting(Arc<MemoryStore>);
-
-impl SessionStore for Unforgetting {
-    async fn newest(&self, login: &str) -> Result<Option<KeptSession>, Refused> {
-        self.0.newest(login).await
-    }
-    async fn keep(&self, login: &str, session: &KeptSession) -> Result<bool, Refused> {
-        self.0.keep(login, session).await
-    }
-    async fn end(&self, login: &str, now: Moment) -> Result<Vec<KeptSession>, Refused> {
-        self.0.end(login, now).await
-    }
-    async fn forget(&self, _: &str, _: &SessionToken) -> Result<(), Refused> {
-        Err(Refused::broken("the database is gone"))
+        if !self.forgets {
+            return Err(Refused::broken("the database is gone"));
+        }
+        self.store.forget(login, token).await
     }
 }
 

@@ -195,7 +195,7 @@ async function loadChoices(signal) {
   choices = [...new Set(known.map(({ type }) => type))].map((type) => {
     const alike = known.filter((choice) => choice.type === type);
     const apart = new Set(alike.map(({ price }) => price)).size > 1;
-    return { ...alike.reduce(dearer), label: type, kinds: apart ? alike : [] };
+    return { ...alike.reduce(dearer), kinds: apart ? alike : [] };
   });
   choose(choices.find(({ price }) => price !== undefined));
 }

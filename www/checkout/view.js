@@ -115,19 +115,25 @@ function drawMethods({ intent, choices, chosen, choose }, say, money) {
   if (drawn === drawnMethods) return;
   drawnMethods = drawn;
   ui("methods").replaceChildren(...choices.map((choice) => {
-    const { type, label, price, quote, kinds } = choice;
+    const { type, price, quote } = choice;
     const radio = element("input", { type: "radio", name: "method", id: `method-${type}`, "data-test": `method-${type}` });
     radio.disabled = price === undefined;
     radio.checked = choice === chosen;
     radio.addEventListener("change", () => choose(choice));
-    const fee = kinds.length ? kinds.map(({ label, price }) => `${say[label] ?? label}: ${price === undefined ? say.price_missing : money(price)}`).join(" · ")
-      : intent.fee_bearer !== "customer" ? say.fee_none
-      : quote.fee === undefined ? "" : fill(say.fee_included, { fee: money(quote.fee) });
     return element("label", { class: "method" }, radio, element("span", {},
-      element("span", { class: "method-name" }, say[label] ?? String(quote.method?.name ?? type)),
+      element("span", { class: "method-name" }, say[type] ?? String(quote.method?.name ?? type)),
       fit(element("b", { "data-test": `price-${type}` }, price === undefined ? "" : money(price))),
-      element("small", {}, price === undefined && !kinds.length ? say.price_missing : fee)));
+      element("small", {}, noteOf(choice, intent, say, money))));
   }));
+}
+
+/** What stands under the price of a way to pay: its fee, or what each kind of card costs. */
+function noteOf({ price, quote, kinds }, intent, say, money) {
+  const said = ({ label, price }) => ({ what: say[label] ?? label, price: price === undefined ? say.price_missing : money(price) });
+  if (kinds.length) return kinds.map((kind) => fill(say.price_of, said(kind))).join(" · ");
+  if (price === undefined) return say.price_missing;
+  if (intent.fee_bearer !== "customer") return say.fee_none;
+  return quote.fee === undefined ? "" : fill(say.fee_included, { fee: money(quote.fee) });
 }
 
 // Only what changed is written: a screen reader reads out what is written into the status.

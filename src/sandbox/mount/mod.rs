@@ -8,7 +8,7 @@ mod strike;
 pub(super) use read::{read_body, read_object};
 pub(super) use respond::{Cut, plain, refuse};
 
-use super::admit::{Caller, admit, identify};
+use super::admit::{Caller, admit, identify, is_public};
 use super::desk::{Desk, Done, Handle};
 use super::problem::Problem;
 use super::requests::Request as Received;
@@ -54,7 +54,7 @@ struct Route {
     /// Whether a browser may send it: its role is not the merchant's.
     open_to_browsers: bool,
     /// Whether anyone may send it.
-    is_public: bool,
+    is_public: fn(&Desk) -> bool,
     serve: fn(Arc<Desk>, Caller, Asked) -> Serving,
 }
 
@@ -81,7 +81,7 @@ impl Route {
         Self {
             spec: O::SPEC,
             open_to_browsers: is_open::<O::Role>(),
-            is_public: O::Role::admits(CredentialKind::None),
+            is_public: is_public::<O::Role>,
             serve: |desk, caller, asked| Box::pin(serve::<O>(desk, caller, asked)),
         }
     }
@@ -115,8 +115,7 @@ async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, reque
         Err(_) => None,
     };
     // A fault is for who may ask: a stranger uses up none.
-    let is_public = route.is_public && desk.public_methods;
-    let may_ask = known.is_some() || is_public && matches!(caller, Ok(Caller::Nobody));
+    let may_ask = known.is_some() || matches!(caller, Ok(Caller::Nobody)) && (route.is_public)(&desk);
     let merchant = known.unwrap_or_else(|| desk.merchants.first());
     let fault = may_ask.then(|| merchant.faults.strike(route.spec.name)).flatten();
     let received = Received::arriving(

@@ -80,13 +80,16 @@ pub(super) async fn save(connection: &mut SqliteConnection, intent: &Intent) -> 
     Ok(saved.rows_affected() == 1)
 }
 
+/// The columns of an intent.
+macro_rules! columns {
+    () => {
+        "id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents"
+    };
+}
+
 pub(super) async fn by_id(readers: &SqlitePool, id: &IntentId) -> Result<Option<Intent>, Unavailable> {
-    let row = sqlx::query(
-        "SELECT id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents WHERE id = $1",
-    )
-    .bind(id.as_str())
-    .fetch_optional(readers)
-    .await?;
+    let row =
+        sqlx::query(concat!("SELECT ", columns!(), " WHERE id = $1")).bind(id.as_str()).fetch_optional(readers).await?;
     row.as_ref().map(read).transpose()
 }
 
@@ -95,14 +98,11 @@ pub(super) async fn by_reference(
     merchant: &str,
     reference: &str,
 ) -> Result<Option<Intent>, Unavailable> {
-    let row = sqlx::query(
-        "SELECT id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents \
-         WHERE merchant = $1 AND merchant_reference = $2",
-    )
-    .bind(merchant)
-    .bind(reference)
-    .fetch_optional(readers)
-    .await?;
+    let row = sqlx::query(concat!("SELECT ", columns!(), " WHERE merchant = $1 AND merchant_reference = $2"))
+        .bind(merchant)
+        .bind(reference)
+        .fetch_optional(readers)
+        .await?;
     row.as_ref().map(read).transpose()
 }
 
@@ -112,9 +112,7 @@ pub(super) async fn of_merchant(
     after: After,
     limit: i64,
 ) -> Result<Vec<Intent>, Unavailable> {
-    let text = newest_first!(
-        "id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents WHERE merchant = $1"
-    );
+    let text = newest_first!(columns!(), " WHERE merchant = $1");
     rows_after(readers, text, merchant, after, limit).await?.iter().map(read).collect()
 }
 
@@ -124,10 +122,11 @@ pub(super) async fn of_esim_order(
     merchant: &str,
     order: &EsimOrderId,
 ) -> Result<Vec<Intent>, Unavailable> {
-    let rows = sqlx::query(
-        "SELECT id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents \
-         WHERE merchant = $1 AND esim_order = $2 ORDER BY created_at, rowid",
-    )
+    let rows = sqlx::query(concat!(
+        "SELECT ",
+        columns!(),
+        " WHERE merchant = $1 AND esim_order = $2 ORDER BY created_at, rowid"
+    ))
     .bind(merchant)
     .bind(order.as_str())
     .fetch_all(readers)
@@ -142,9 +141,12 @@ pub(super) async fn of_open_esim_orders(
     limit: i64,
 ) -> Result<Vec<Intent>, Unavailable> {
     let rows = sqlx::query(
-        "SELECT id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents \
-         WHERE merchant = $1 AND esim_order IN (SELECT id FROM (SELECT id, paid_by FROM esim_orders WHERE merchant = $1 \
-         ORDER BY created_at DESC, rowid DESC LIMIT $2) AS newest WHERE paid_by IS NULL) ORDER BY created_at, rowid",
+        concat!(
+            "SELECT ",
+            columns!(),
+            " WHERE merchant = $1 AND esim_order IN (SELECT id FROM (SELECT id, paid_by FROM esim_orders WHERE merchant = $1 \
+         ORDER BY created_at DESC, rowid DESC LIMIT $2) AS newest WHERE paid_by IS NULL) ORDER BY created_at, rowid"
+        ),
     )
     .bind(merchant)
     .bind(limit)
