@@ -1,7 +1,7 @@
 //! The `guichet` command: the whole interface at a terminal.
 //!
 //! Each operation is a command whose name is in `operations::words`; its arguments, their help and their checks are the
-//! operation's own description, and what it sends is read by the same door as in the service. `tests/command.rs` runs
+//! operation's own description, and what it sends is read by the same door as in the service. `tests/service/command.rs` runs
 //! each of them.
 //!
 //! | exit code | what happened |

@@ -1,9 +1,4 @@
 //! Asking the sandbox over a socket, with a client that knows nothing of this crate.
-#![allow(dead_code, reason = "each test file asks for what it needs")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot ask has failed")]
-
-#[path = "described.rs"]
-pub mod described;
 
 use guichet::sandbox::{Sandbox, Tenant};
 use serde_json::{Value, json};
@@ -162,7 +157,7 @@ pub async fn try_send(
     let text = response.text().await?;
     let body = serde_json::from_str(&text).unwrap_or_default();
     if let Ok(url) = url::Url::parse(url) {
-        described::check(method, url.path(), sent.as_deref(), status, &headers, &body, &text);
+        super::described::check(method, url.path(), sent.as_deref(), status, &headers, &body, &text);
     }
     Ok(Reply { status, body, text, headers })
 }

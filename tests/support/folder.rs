@@ -1,6 +1,4 @@
 //! A folder of a test's own.
-#![allow(dead_code, reason = "each test file uses a part of it")]
-#![allow(clippy::unwrap_used, reason = "a test that has no folder has failed")]
 
 use guichet::sandbox::Config;
 use std::fs;

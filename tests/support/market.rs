@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use crate::support::browser::Browser;
+use super::browser::Browser;
 use guichet::demo::{SHOP_NAME, Shop, ShopConfig};
 use guichet::operations::{CreatePaymentIntent, ListPaymentIntents, PaymentIntent};
 use guichet::sandbox::{Sandbox, Tenant};

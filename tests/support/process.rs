@@ -1,9 +1,7 @@
 //! The sandbox as a process of its own.
-#![allow(dead_code, reason = "each test file uses a part of it")]
-#![allow(clippy::unwrap_used, reason = "a test that has no process has failed")]
 
-use crate::asking::{self, client, send};
-use crate::folder::Folder;
+use super::asking::{self, client, send};
+use super::folder::Folder;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

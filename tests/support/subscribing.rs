@@ -1,8 +1,6 @@
 //! Plans and subscriptions of a shop, asked over a socket.
-#![allow(dead_code, reason = "each test file asks for what it needs")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot ask has failed")]
 
-use crate::asking::{Reply, Shop};
+use super::asking::{Reply, Shop};
 use guichet::values::Moment;
 use serde_json::{Value, json};
 

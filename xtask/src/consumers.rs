@@ -1,7 +1,7 @@
 //! Those who use the package: each makes a page of it as people do, from the
 //! tarball and with nothing set up for its sake.
 //!
-//! The pages are left in `target/consumers/out/`, where `tests/package/` opens
+//! The pages are left in `target/consumers/out/`, where `tests/pages/package/` opens
 //! them in a real browser.
 
 use std::fs;
@@ -89,7 +89,7 @@ impl Project {
         fs::write(place.join("package.json"), manifest.to_string())?;
         quietly(npm(&place).args(["install", "--offline", "--no-package-lock"]).args(INSTALL))?;
 
-        let page = |file: &str| fs::read_to_string(root().join("tests/package/pages").join(file));
+        let page = |file: &str| fs::read_to_string(root().join("tests/pages/package/pages").join(file));
         for (name, entry) in ENTRIES {
             let folder = place.join("pages").join(name);
             fs::create_dir_all(&folder)?;
@@ -113,7 +113,7 @@ impl Project {
 
     /// Imports every entry in Node.js.
     pub fn import_in_node(&self) -> Result<()> {
-        fs::copy(root().join("tests/package/import.js"), self.place.join("import.js"))?;
+        fs::copy(root().join("tests/pages/package/import.js"), self.place.join("import.js"))?;
         quietly(at_root("node").current_dir(&self.place).arg("import.js"))
             .context("importing the package does harm")?;
         Ok(())
@@ -139,7 +139,7 @@ impl Project {
     /// Makes a page in React as one develops it, when its StrictMode mounts every component twice.
     fn develop_in_react(&self, tools: &Tools, remark: &mut String) -> Result<()> {
         let main = self.place.join("pages/react.js");
-        fs::copy(root().join("tests/package/pages/react.js"), &main)?;
+        fs::copy(root().join("tests/pages/package/pages/react.js"), &main)?;
         let mut esbuild = tools.node("esbuild", "esbuild")?;
         esbuild.arg(&main).args(["--bundle", "--format=esm", "--define:process.env.NODE_ENV=\"development\""]);
         esbuild.arg(format!("--outdir={}", self.place.with_file_name("out").join("react").display()));

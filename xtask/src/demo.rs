@@ -58,7 +58,7 @@ fn hand_over(command: &mut Command) -> Result<()> {
 
 /// The purchase in a headless browser. The test says each step with its time.
 fn check_purchase() -> Result<()> {
-    const PURCHASE: [&str; 4] = ["test", "--package=guichet", "--features=cli", "--test=purchase"];
+    const PURCHASE: [&str; 4] = ["test", "--package=guichet", "--features=cli", "--test=pages"];
 
     let mut steps = Steps::begin();
     steps.step("the wasm32 target", setup::wasm_target)?;
@@ -69,7 +69,7 @@ fn check_purchase() -> Result<()> {
     let bought = steps.step("the purchase", |_| {
         clear(&pictures)?;
         run(cargo(PURCHASE)
-            .args(["--", "chromium::", "--nocapture", "--test-threads=1"])
+            .args(["--", "purchase::chromium::", "--nocapture", "--test-threads=1"])
             .env("GUICHET_PICTURES", &pictures))
     });
     println!("\n{}", steps.table());

@@ -2,7 +2,7 @@
 //!
 //! Two kinds. What makes and measures the package is locked (`xtask/npm/`): the
 //! same source gives the same bytes. What the package must get along with, and what
-//! looks over the pages, is taken at its newest (`tests/package/newest.json`): people install what is newest on
+//! looks over the pages, is taken at its newest (`tests/pages/package/newest.json`): people install what is newest on
 //! their day, and a release that breaks the package is to be met here first.
 
 use std::fs;
@@ -41,10 +41,10 @@ impl Tools {
         Ok(Self { folder })
     }
 
-    /// The newest of those that `tests/package/newest.json` names, asked for once a day. npm itself takes the newest
+    /// The newest of those that `tests/pages/package/newest.json` names, asked for once a day. npm itself takes the newest
     /// that runs on the installed Node.js for `*`.
     pub fn newest() -> Result<Self> {
-        Self::newest_of("tests/package/newest.json", "npm-newest")
+        Self::newest_of("tests/pages/package/newest.json", "npm-newest")
     }
 
     /// What the package and the sandbox are measured against: the newest of those that `benches/bars/peers.json` names.

@@ -14,7 +14,7 @@ use crate::pack::{self, Packed};
 use crate::setup;
 use crate::steps::Steps;
 
-/// What a page may load for one session, methods, fee, redirect and return (`tests/package/pages/shop.js`), in bytes
+/// What a page may load for one session, methods, fee, redirect and return (`tests/pages/package/pages/shop.js`), in bytes
 /// as brotli sends them.
 const INSIDE: usize = 32_000;
 const BESIDE: usize = 26_000;
@@ -37,7 +37,7 @@ pub fn verb(args: &[String]) -> Result<()> {
 pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
     let folder = root().join("target/npm-size");
     fs::create_dir_all(&folder)?;
-    let shop = fs::read_to_string(root().join("tests/package/pages/shop.js"))?;
+    let shop = fs::read_to_string(root().join("tests/pages/package/pages/shop.js"))?;
     let all_of = "export * from \"guichet\";";
     let mut made = Vec::new();
     for (name, source, entry) in [

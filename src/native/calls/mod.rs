@@ -1,6 +1,6 @@
 //! A method of the client for each operation: one file a family, as in [`operations`](crate::operations).
 //!
-//! `tests/native/operations.rs` sends each of them to a sandbox.
+//! `tests/service/native/operations.rs` sends each of them to a sandbox.
 
 mod customers;
 mod esim;

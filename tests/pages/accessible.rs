@@ -1,0 +1,303 @@
+//! Every state of the hosted page, of the issuer's page and of the shop, looked over by axe-core in a real Chromium: in both
+//! languages, light and dark, and on the narrowest phone, where nothing may scroll sideways.
+//!
+//! `cargo xtask test` installs axe-core, at its newest, and then asks for these tests.
+
+use crate::support::browser::Browser;
+use crate::support::market::Market;
+use guichet::operations::{CreatePaymentIntent, Item};
+use guichet::values::{Amount, Currency, FeeBearer, MerchantReference, Phone, RedirectUrl};
+use serde_json::json;
+use std::path::Path;
+
+/// Every state in which the hosted page can be, by what is done to come there: what the service says of the intent, and what
+/// the customer does.
+const HOSTED: [(&str, &str, &str); 27] = [
+    ("loading", "look: 'hangs'", ""),
+    ("ready", "", ""),
+    (
+        "ready",
+        "",
+        "click('[data-test=method-card]'); for (const tests of document.querySelectorAll('details')) tests.open = true",
+    ),
+    ("ready", "", "click('#pay')"),
+    ("ready", "", "click('[data-test=method-card]'); click('#pay')"),
+    ("ready", "fees: 'fail'", ""),
+    ("ready", "fees: 'fail', intent: { fee_bearer: 'customer' }", ""),
+    ("ready", "methods: 'none'", ""),
+    ("sending", "charge: 'hangs'", "click('[data-number=\"237670000000\"]'); click('#pay')"),
+    ("uncertain", "charge: 'fails'", "click('[data-number=\"237670000000\"]'); click('#pay')"),
+    ("waiting", "intent: { status: 'processing', payment_method: { type: 'mobile_money' } }", ""),
+    ("waiting", "intent: { status: 'processing', payment_method: { type: 'card' } }, patient: true", ""),
+    ("code", "intent: { next_action: { type: 'otp' } }", ""),
+    ("code", "intent: { next_action: { type: 'otp' } }", "click('#answer')"),
+    ("bank", "intent: { next_action: { type: 'redirect', url: 'https://bank.example' } }", ""),
+    ("step_unknown", "intent: { next_action: { type: 'dance' } }", ""),
+    ("confirm", "intent: { next_action: { type: 'confirm' } }", ""),
+    ("declined", "intent: { attempts: 1, last_payment_error: { code: 'insufficient_funds' } }", ""),
+    ("failed", "intent: { status: 'failed', last_payment_error: { code: 'fraud_blocked' } }", ""),
+    ("succeeded", "intent: { status: 'succeeded' }, from_bank: true", ""),
+    ("settled", "intent: { status: 'succeeded' }", ""),
+    ("canceled", "intent: { status: 'canceled' }", ""),
+    ("expired", "intent: { status: 'canceled', cancellation_reason: 'expired' }", ""),
+    ("cancel_asked", "", "click('#cancel')"),
+    ("canceling", "charge: 'hangs'", "click('#cancel'); click('#cancel-yes')"),
+    ("status_unknown", "intent: { status: 'on_hold' }", ""),
+    ("trouble", "look: 'fails'", ""),
+];
+
+/// Stands between the page and the service, and says of the intent what `sessionStorage.stub` has it say.
+const BETWEEN: &str = "{
+    const stub = JSON.parse(sessionStorage.getItem('stub') ?? '{}');
+    const { fetch, setTimeout } = window;
+    // What the page says after a while it says at once, and nobody is sent away meanwhile.
+    window.setTimeout = (done, ms, ...what) => ms === 6000 ? 0 : setTimeout(done, what.length && !stub.patient ? 0 : ms, ...what);
+    const never = new Promise(() => {});
+    let looks = -Infinity; // since a charge was lost
+    window.fetch = async (url, how) => {
+        const path = new URL(url, location).pathname;
+        if (path.endsWith('/payment-methods') && stub.methods) return Response.json({ status_code: 200, data: [] });
+        if (path.includes('/fee/') && stub.fees) return Response.json({}, { status: 422 });
+        if (!path.includes('/payment-intents/')) return fetch(url, how);
+        const what = how.method === 'POST' ? stub.charge : looks++ > 0 ? 'hangs' : stub.look;
+        if (what === 'hangs') return never;
+        if (what === 'fails') {
+            looks = 0;
+            throw new TypeError('the network is gone');
+        }
+        const answer = await fetch(url, how);
+        if (!answer.ok) return answer;
+        const reply = await answer.json();
+        Object.assign(reply.data, stub.intent);
+        if (looks > 0) delete reply.data.attempts; // nobody can tell whether it arrived
+        return Response.json(reply);
+    };
+}";
+
+#[tokio::test]
+#[ignore = "cargo xtask test installs what it looks with"]
+async fn every_state_of_the_hosted_page_is_accessible() {
+    let market = Market::open().await;
+    let browser = Browser::start("hosted-accessible").await;
+    browser.before_each_page(BETWEEN).await;
+    let look = Look::with(&browser);
+    let plain = market.intent(order(&market, "5000").items(vec![Item::new("Shoes", 5000, Currency::xaf(), 1)])).await;
+    let address = plain.checkout_url.as_ref().unwrap().expose();
+    browser.open(address).await;
+    for (number, (state, says, does)) in HOSTED.iter().enumerate() {
+        open(&browser, address, says).await;
+        browser.see(&format!("[data-status='{state}'],[data-status='ready']")).await;
+        act(&browser, does).await;
+        browser.see(&format!("[data-status='{state}']")).await;
+        look.over(&format!("hosted-{number:02}-{state}")).await;
+    }
+    open(&browser, &address[..address.len() - 4], "").await;
+    browser.see("[data-status='link_wrong']").await;
+    look.over("hosted-link_wrong").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test installs what it looks with"]
+async fn the_longest_names_and_amounts_fit_on_the_narrowest_phone() {
+    let market =
+        Market::of("Société Anonyme des Établissements Internationaux de Chaussures et Maroquineries du Littoral")
+            .await;
+    let browser = Browser::start("hosted-long").await;
+    browser.before_each_page(BETWEEN).await;
+    let look = Look::with(&browser);
+    let amount = "999999999999999";
+    let items = vec![
+        Item::new(
+            "Donaudampfschifffahrtsgesellschaftskapitänsmützen".repeat(2),
+            999_999_999_999_999,
+            Currency::xaf(),
+            99,
+        ),
+        Item::new("Shoes", 5, Currency::xaf(), 1),
+    ];
+    let long = market.intent(order(&market, amount).items(items).fee_bearer(FeeBearer::Customer)).await;
+    let address = long.checkout_url.as_ref().unwrap().expose();
+    browser.open(address).await;
+    for (state, says) in [
+        ("ready", ""),
+        ("code", "intent: { next_action: { type: 'otp' } }"),
+        ("settled", "intent: { status: 'succeeded' }"),
+    ] {
+        open(&browser, address, says).await;
+        browser.see(&format!("[data-status='{state}']")).await;
+        browser.run("document.querySelector('#items').open = true").await;
+        look.over(&format!("hosted-long-{state}")).await;
+        assert_eq!(browser.run(BROKEN).await, json!([]), "an amount is broken in two lines");
+    }
+    browser.close().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test installs what it looks with"]
+async fn the_issuers_page_is_accessible() {
+    let market = Market::open().await;
+    let browser = Browser::start("issuer-accessible").await;
+    let look = Look::with(&browser);
+    let intent = market.intent(order(&market, "5000")).await;
+    for language in ["en", "fr"] {
+        let address = intent.checkout_url.as_ref().unwrap().expose();
+        browser.open(&address.replacen('#', &format!("?lang={language}#"), 1)).await;
+        market.pay_by_card(&browser, "4000000000003220").await;
+        browser.click("[data-test='proceed']").await;
+        browser.see("[data-status='asking']").await;
+        look.once(&format!("issuer-asking-{language}")).await;
+        browser.network(false).await;
+        browser.click("[data-test='approve']").await;
+        browser.see("[data-status='trouble']").await;
+        look.once(&format!("issuer-trouble-{language}")).await;
+        browser.network(true).await;
+        let without_token = browser.url().await.as_str().split('#').next().unwrap_or_default().to_owned();
+        browser.click("[data-test='refuse']").await;
+        browser.see("[data-status='declined']").await;
+        browser.open(&without_token).await;
+        browser.see("[data-status='over']").await;
+        look.once(&format!("issuer-over-{language}")).await;
+    }
+    browser.close().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test installs what it looks with"]
+async fn every_page_of_the_shop_is_accessible() {
+    for language in ["en", "fr"] {
+        let market = Market::open().await;
+        let browser = Browser::start_in("shop-accessible", language).await;
+        let look = Look::with(&browser);
+        let shop = market.shop.url().to_owned();
+        let over = async |page: &str, shows: &str| {
+            browser.see(shows).await;
+            look.once(&format!("shop-{page}-{language}")).await;
+        };
+        let at = async |path: &str| browser.open(&format!("{shop}{path}")).await;
+
+        at("/subscriptions").await;
+        over("subscriptions-signed-out", "[data-test='sign-in-awa']").await;
+        at("/").await;
+        over("empty", "[data-test='add-boots']").await;
+        for product in ["boots", "runners", "runners"] {
+            browser.click(&format!("[data-test='add-{product}']")).await;
+        }
+        over("basket", "[data-test='sign-in-awa']").await;
+        browser.click("[data-test='sign-in-awa']").await;
+        over("costs", "[data-test='quote-mobile_money']").await;
+        at("/return").await;
+        over("nothing", "[data-state='none']").await;
+        at("/").await;
+        market.leave_for_the_hosted_page(&browser).await;
+        at("/return").await;
+        over("unpaid", "[data-state='unpaid']").await;
+        market.client().cancel_payment_intent(&market.only_intent().await.id).await.unwrap();
+        browser.until("location.reload(); return document.querySelector('[data-state=canceled]') !== null").await;
+        over("canceled", "[data-state='canceled']").await;
+        browser.click("[data-test='try-again']").await;
+        market.pay_by_phone(&browser, "237670000009").await;
+        browser.click("[data-test='leave']").await;
+        over("failed", "[data-state='failed']").await;
+        browser.click("[data-test='try-again']").await;
+        market.pay_by_phone(&browser, "237670000000").await;
+        browser.click("[data-test='leave']").await;
+        over("paid", "[data-state='paid']").await;
+
+        at("/subscriptions").await;
+        over("no-subscriptions", "[data-test='no-subscriptions']").await;
+        for plan in ["care-monthly", "club-yearly"] {
+            browser.click(&format!("[data-test='subscribe-{plan}']")).await;
+            browser.see(&format!("[data-test='subscription-{plan}']")).await;
+        }
+        over("subscriptions", "[data-status='trialing']").await;
+        browser.click("[data-test='subscription-care-monthly'] [data-test='cancel']").await;
+        over("cancelling", "[data-test='keep']").await;
+        browser.click("[data-test='cancel-now']").await;
+        browser.click("[data-test='pause']").await;
+        browser.see("[data-status='paused']").await;
+        over("ended", "[data-status='canceled']").await;
+        browser.close().await;
+    }
+}
+
+/// Opens the hosted page, of whose intent this is said.
+async fn open(browser: &Browser, address: &str, says: &str) {
+    let stub = format!(
+        "const stub = {{ {says} }};
+         sessionStorage.clear();
+         sessionStorage.setItem('stub', JSON.stringify(stub));
+         if (stub.from_bank) sessionStorage.setItem('at_bank', location.pathname.split('/').pop());"
+    );
+    browser.run(&stub).await;
+    browser.open("about:blank").await;
+    browser.open(address).await;
+}
+
+async fn act(browser: &Browser, does: &str) {
+    browser.run(&format!("const click = (css) => document.querySelector(css).click(); {does}")).await;
+}
+
+/// Looks a page over.
+struct Look<'a> {
+    browser: &'a Browser,
+    axe: String,
+}
+
+impl<'a> Look<'a> {
+    fn with(browser: &'a Browser) -> Self {
+        let axe = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm-newest/node_modules/axe-core/axe.min.js");
+        let axe = std::fs::read_to_string(axe).expect("axe-core is not there: `cargo xtask test` installs it");
+        Self { browser, axe }
+    }
+
+    /// The page as it stands, in each language that it has a button for.
+    async fn over(&self, page: &str) {
+        self.once(page).await;
+        self.browser.click("[data-language='fr']").await;
+        self.at(&format!("{page}-fr"), 320, "light").await;
+        self.browser.click("[data-language='en']").await;
+    }
+
+    /// The page as it stands, wide and on the narrowest phone, light and dark.
+    async fn once(&self, page: &str) {
+        self.browser.run(&self.axe).await;
+        for (width, scheme) in [(1280, "light"), (320, "light"), (320, "dark")] {
+            self.at(page, width, scheme).await;
+        }
+    }
+
+    async fn at(&self, page: &str, width: u32, scheme: &str) {
+        self.browser.look(width, scheme).await;
+        let page = format!("{page}-{width}-{scheme}");
+        self.browser.picture(&page).await;
+        assert_eq!(self.browser.run_async(ASK).await, json!([]), "{page}");
+    }
+}
+
+/// What axe-core finds wrong, and what does not fit.
+const ASK: &str = "
+    const { violations } = await axe.run(document, {
+        resultTypes: ['violations'],
+        runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+    });
+    const found = violations.map(({ id, help, nodes }) => [id, help, nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary)]);
+    const { scrollWidth } = document.documentElement;
+    if (scrollWidth > innerWidth) found.push(['sideways', scrollWidth]);
+    return found;";
+
+/// The amounts of which a part stands in another line.
+const BROKEN: &str = "
+    const lines = (of) => {
+        const range = document.createRange();
+        range.selectNodeContents(of);
+        return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+    };
+    return [...document.querySelectorAll('#amount, .method b')].filter((amount) => lines(amount) > 1).map(({ textContent }) => textContent);";
+
+fn order(market: &Market, amount: &str) -> CreatePaymentIntent {
+    let reference = MerchantReference::new(format!("ORDER-{amount}")).unwrap();
+    CreatePaymentIntent::new(reference, Amount::new(amount).unwrap(), "A pair of shoes", "Awa", "Ndiaye")
+        .phone(Phone::new("237670000000").unwrap())
+        .redirect_url(RedirectUrl::new(&format!("{}/return", market.shop.url())).unwrap())
+}

@@ -1,0 +1,187 @@
+//! What other packages were caught at, tried on this one: a forged success, the answer of another payment, a loop that
+//! hammers a service in trouble, a request to a third party.
+
+use crate::support::engine::{Engine, in_every_browser};
+use crate::support::line::Line;
+use crate::support::market::Market;
+use crate::support::site::{Said, Site};
+use crate::support::storefront::{INTENTS, Storefront};
+use axum::Router;
+use guichet::operations::Instrument;
+use guichet::values::{IntentId, Phone};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+in_every_browser!(
+    a_message_from_another_page_makes_no_payment_succeed,
+    the_answer_of_one_payment_is_never_told_for_another,
+    a_service_in_trouble_is_asked_a_few_times_and_with_growing_pauses,
+    a_page_that_is_mounted_twice_is_told_once_each,
+    a_purchase_asks_the_shop_and_the_service_and_nobody_else,
+);
+
+/// Makes the payment of an order as a page does, and keeps what it is.
+const ORDER: &str = "const ordered = async (id) => (await (await fetch('/guichet/intents', {
+    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id }),
+})).json());";
+
+async fn a_message_from_another_page_makes_no_payment_succeed(engine: Engine) {
+    let shop = Storefront::open().await;
+    let evil = Site::open(Router::new()).await;
+    evil.answers(
+        "/forger",
+        Said::html(
+            "<!doctype html><script>
+             const forged = [
+                 { name: 'PAYMENT_SUCCESS', data: { transactionId: 'FORGED' } }, { state: 'succeeded' }, { status: 'succeeded' },
+                 'succeeded', JSON.stringify({ status: 'succeeded' }), { match: 'matched', reference: { id: 'pi_forged' } },
+             ];
+             const names = new URLSearchParams(location.search).getAll('name');
+             setInterval(() => {
+                 for (const message of forged) {
+                     parent.postMessage(message, '*');
+                     for (const name of names) new BroadcastChannel(name).postMessage(message);
+                 }
+             }, 50);
+             </script>",
+        ),
+    );
+    let browser = engine.start("forged").await;
+    shop.visit(&browser, "{}").await;
+    let told = browser
+        .run_async(&format!(
+            "{ORDER}
+             const {{ intent, return_nonce }} = await ordered('17');
+             const heard = [];
+             let messages = 0;
+             addEventListener('message', () => messages++);
+             const frame = document.createElement('iframe');
+             frame.src = `{}/forger?name=guichet&name=guichet.return.${{return_nonce}}`;
+             document.body.append(frame);
+             const outcome = await guichet.waitForOutcome({{ payment_ref: intent.payment_ref }}, {{ budgetMs: 3000, onStatus: (status) => heard.push(status) }});
+             return [outcome.state, heard, messages > 10]",
+            evil.url()
+        ))
+        .await;
+    assert_eq!(told, json!(["pending", ["requires_action"], true]));
+    browser.close().await;
+}
+
+async fn the_answer_of_one_payment_is_never_told_for_another(engine: Engine) {
+    let line = Line::open().await;
+    let shop = Storefront::open().await;
+    let browser = engine.start_on(&line, "another").await;
+    shop.visit(&browser, "{}").await;
+    let orders =
+        browser.run_async(&format!("{ORDER} return [(await ordered('B')).intent, (await ordered('C')).intent]")).await;
+    pay(&shop, &orders[0]).await;
+    let wait = |intent: &Value| {
+        format!(
+            "return await guichet.waitForOutcome({{ payment_ref: {} }}, {{ budgetMs: 1500 }})",
+            intent["payment_ref"]
+        )
+    };
+    assert_eq!(browser.run_async(&wait(&orders[0])).await["state"], "succeeded");
+
+    line.cut();
+    let told = browser.run_async(&wait(&orders[1])).await;
+
+    assert_eq!((&told["state"], &told["status"]), (&json!("pending"), &Value::Null), "{told}");
+    assert_eq!(told["reference"]["payment_ref"], orders[1]["payment_ref"]);
+    browser.close().await;
+}
+
+async fn a_service_in_trouble_is_asked_a_few_times_and_with_growing_pauses(engine: Engine) {
+    let line = Line::open().await;
+    let shop = Storefront::open().await;
+    let browser = engine.start_on(&line, "trouble").await;
+    shop.visit(&browser, "{ onCall: () => window.calls++ }").await;
+    let intent = browser.run_async(&format!("{ORDER} return (await ordered('17')).intent")).await;
+    let path = format!("{INTENTS}/{}", intent["payment_ref"].as_str().unwrap());
+    let wait = format!(
+        "return await guichet.waitForOutcome({{ payment_ref: {} }}, {{ budgetMs: 6000 }})",
+        intent["payment_ref"]
+    );
+
+    shop.answers(&path, Said::html("<h1>Bad gateway</h1>").status(502));
+    let told = browser.run_async(&wait).await;
+    assert_eq!(told["state"], "pending", "{told}");
+    let asked = shop.asked(&path).len();
+    // Four looks in six seconds, each of at most four attempts; one more at the end.
+    assert!((3..=24).contains(&asked), "asked {asked} times in six seconds");
+
+    line.cut();
+    browser.run("window.calls = 0").await;
+    let told = browser.run_async(&wait).await;
+    assert_eq!(told["state"], "pending", "{told}");
+    let tried = browser.run("return calls").await.as_u64().unwrap();
+    assert!((3..=24).contains(&tried), "tried {tried} times in six seconds");
+    browser.close().await;
+}
+
+/// As React's StrictMode does it: mounted, cleaned up and mounted again.
+async fn a_page_that_is_mounted_twice_is_told_once_each(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("twice").await;
+    shop.visit(&browser, "{}").await;
+    let intent = browser.run_async(&format!("{ORDER} return (await ordered('17')).intent")).await;
+    pay(&shop, &intent).await;
+    let told = browser
+        .run_async(&format!(
+            "const told = [];
+             const mount = (name) => {{
+                 const controller = new AbortController();
+                 const hush = guichet.session.subscribe((state) => told.push(`${{name}} ${{state}}`));
+                 const outcome = guichet.waitForOutcome({{ payment_ref: {} }}, {{
+                     signal: controller.signal, onStatus: (status) => told.push(`${{name}} ${{status}}`),
+                 }}).then(({{ state }}) => state, ({{ name }}) => name);
+                 return {{ outcome, clean: () => (hush(), controller.abort()) }};
+             }};
+             const first = mount('first');
+             first.clean();
+             const second = mount('second');
+             const outcomes = [await first.outcome, await second.outcome];
+             await guichet.session.validate();
+             return [outcomes, told]",
+            intent["payment_ref"]
+        ))
+        .await;
+    assert_eq!(told, json!([["AbortError", "succeeded"], ["second succeeded", "second active"]]));
+    browser.close().await;
+}
+
+async fn a_purchase_asks_the_shop_and_the_service_and_nobody_else(engine: Engine) {
+    let line = Line::open().await;
+    let market = Market::open().await;
+    let browser = engine.start_on(&line, "third-party").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    market.pay_by_phone(&browser, "237670000000").await;
+    browser.see("[data-status='succeeded']").await;
+    browser.click("[data-test='leave']").await;
+    browser.see("[data-test='outcome'][data-state='paid']").await;
+    browser.close().await;
+
+    let known = [market.shop.url(), market.merchant.base_url()];
+    let asked = line.asked();
+    assert!(known.iter().all(|origin| asked.iter().any(|request| request.origin == *origin)), "the line was used");
+    let others: Vec<_> = asked.iter().filter(|request| !known.contains(&request.origin.as_str())).collect();
+    // A browser has business of its own, with its maker alone.
+    let others: Vec<_> =
+        others.iter().filter(|request| !MAKERS.iter().any(|maker| request.origin.contains(maker))).collect();
+    assert_eq!(others.len(), 0, "{others:?}");
+}
+
+const MAKERS: [&str; 6] = ["mozilla.", "firefox.", "google.", "googleapis.", "gvt1.", "gvt2."];
+
+async fn pay(shop: &Storefront, intent: &Value) {
+    let instrument = Instrument::MobileMoney { phone: Phone::new("237670000000").unwrap() };
+    let id = IntentId::new(intent["id"].as_str().unwrap()).unwrap();
+    shop.client().attach_payment_method(&id, instrument).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(10), async {
+        while shop.client().read_payment_intent(&id).await.unwrap().status.as_str() != "succeeded" {
+            shop.tenant.clock().advance(1).await.unwrap();
+        }
+    })
+    .await
+    .expect("it is paid");
+}

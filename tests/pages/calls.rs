@@ -1,0 +1,192 @@
+//! Calls that end, sessions that end in every tab, and a module that loads or says why not: what a shop's page relies on,
+//! in real browsers.
+
+use crate::support::engine::{Engine, in_every_browser};
+use axum::Router;
+use axum::extract::Path as Named;
+use axum::http::header::CONTENT_SECURITY_POLICY;
+use axum::http::{Method, Uri};
+use axum::response::{Html, IntoResponse};
+use axum::routing::get;
+use guichet::operations::ValidateSession;
+use guichet::protocol::Operation;
+use guichet::sandbox::Sandbox;
+use guichet::values::Email;
+use guichet::{Client, SecretKey};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use tower_http::services::ServeDir;
+
+in_every_browser!(
+    equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own,
+    a_request_that_nobody_waits_for_any_more_ends,
+    a_question_is_asked_again_without_asking_whether_it_may_be_and_a_payment_comes_from_no_cache,
+    a_long_wait_keeps_nothing_of_the_looks_that_are_over,
+    a_session_that_time_changes_is_told_so,
+    signing_out_ends_the_sessions_of_every_tab_with_the_service_too,
+    a_page_that_forbids_webassembly_is_told_what_to_allow,
+    a_module_that_did_not_come_is_asked_for_again_and_comes_in_every_way,
+    a_defect_ends_its_client_and_no_other,
+);
+
+async fn equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own(engine: Engine) {
+    let found = found(engine, "one_request").await;
+    assert_eq!(found["came"], json!(["mine", 1, 1, 1]), "{found}");
+    let asked = ["/v1/payment-methods?country_code=CM", "/v1/payment-methods?country_code=CI"];
+    assert_eq!(found["asked"], json!(asked), "{found}");
+}
+
+async fn a_request_that_nobody_waits_for_any_more_ends(engine: Engine) {
+    let found = found(engine, "nobody_waits").await;
+    assert_eq!(found, json!({ "came": ["mine", "yours"], "asked": 1, "before": 0, "ended": 1 }));
+}
+
+async fn a_long_wait_keeps_nothing_of_the_looks_that_are_over(engine: Engine) {
+    let found = found(engine, "long_wait").await;
+    let looks = found["looks"].as_array().unwrap();
+    assert!(looks.len() >= 8, "{found}");
+    assert!(looks.iter().all(|listeners| *listeners == looks[0]), "listeners of the page, at each look: {found}");
+    assert_eq!((&found["state"], &found["checkout"]), (&json!("succeeded"), &json!("refused")), "{found}");
+    assert_eq!(found["left"], json!(0), "listeners of the caller's signal: {found}");
+}
+
+/// Where an answer is to pass by the cache Chromium asks before each request whether it may be sent (CORS).
+async fn a_question_is_asked_again_without_asking_whether_it_may_be_and_a_payment_comes_from_no_cache(engine: Engine) {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let book = Arc::clone(&asked);
+    let service = served(Router::new().fallback(async move |method: Method, uri: Uri| {
+        let mut asked = book.lock().unwrap();
+        asked.push(format!("{method} {}", uri.path()));
+        let looks = asked.iter().filter(|asked| asked.starts_with("GET /v1/payment-intents/")).count();
+        let status = if looks > 1 { "succeeded" } else { "processing" };
+        let kept = if uri.path().starts_with("/v1/payment-intents") { "max-age=600" } else { "no-store" };
+        let headers = [
+            ("access-control-allow-origin", "*"),
+            ("access-control-allow-headers", "authorization, content-type"),
+            ("access-control-max-age", "600"),
+            ("cache-control", kept),
+        ];
+        (headers, axum::Json(json!({ "data": { "status": status } })))
+    }))
+    .await;
+
+    let found = found(engine, &format!("asked_again#service={service}")).await;
+
+    assert_eq!(found["state"], "succeeded", "{found}");
+    let asked = asked.lock().unwrap();
+    let of = |method: &str, path: &str| {
+        asked.iter().filter(|asked| asked.starts_with(method) && asked.contains(path)).count()
+    };
+    assert_eq!((of("GET", "/fee/"), of("GET", "/plain")), (2, 2), "{asked:?}");
+    assert_eq!(of("OPTIONS", "/fee/"), of("OPTIONS", "/plain"), "no more than a plain fetch asks for: {asked:?}");
+    assert_eq!(of("GET", "/payment-intents/"), 2, "{asked:?}");
+}
+
+async fn a_session_that_time_changes_is_told_so(engine: Engine) {
+    let found = found(engine, "by_time").await;
+    assert_eq!(found["states"], json!(["active", "expiring"]), "{found}");
+    assert_eq!((&found["state"], &found["email"]), (&json!("expiring"), &json!("awa@example.com")), "{found}");
+    assert_eq!(found["steady"], true, "what is read of a session is the same until it changes");
+}
+
+async fn signing_out_ends_the_sessions_of_every_tab_with_the_service_too(engine: Engine) {
+    let sandbox = Sandbox::start().await.unwrap();
+    let key = SecretKey::new(sandbox.secret_key().expose()).unwrap();
+    let client = Client::builder(sandbox.base_url(), key).build().unwrap();
+    let email = Email::new("awa@example.com").unwrap();
+    let mut tokens = Vec::new();
+    for _ in 0..2 {
+        tokens.push(client.create_session(&email).await.unwrap().session_token.expose().to_owned());
+    }
+    let pages = pages(ALLOWED).await;
+    let signed_in = |token: &str| format!("{pages}/signed_in#service={}&token={token}", sandbox.base_url());
+    let browser = engine.start("sign-out").await;
+
+    browser.open(&signed_in(&tokens[0])).await;
+    browser.arrive_at_text("#shown", "active").await;
+    let one = browser.tab().await;
+    let other = browser.open_tab().await;
+    browser.open(&signed_in(&tokens[1])).await;
+    browser.arrive_at_text("#shown", "active").await;
+    browser.click("#out").await;
+    browser.arrive_at_text("#shown", "revoked").await;
+
+    browser.turn_to(&one).await;
+    browser.arrive_at_text("#shown", "revoked").await;
+    browser.turn_to(&other).await;
+    for token in &tokens {
+        ends(&browser, sandbox.base_url(), token).await;
+    }
+    browser.close().await;
+}
+
+/// Waits until the service says that a token has ended: that of another tab is ended while nobody waits for it.
+async fn ends(browser: &crate::support::browser::Browser, service: &str, token: &str) {
+    let ask = format!(
+        "for (let looks = 0; looks < 100; looks++) {{
+             const answer = await fetch('{service}{}', {{ method: '{}', headers: {{ authorization: 'Bearer {token}' }} }});
+             if (answer.status === 401) return (await answer.json()).data.reason;
+             await new Promise((over) => setTimeout(over, 50));
+         }}
+         return 'it is still good';",
+        ValidateSession::SPEC.path,
+        ValidateSession::SPEC.method.as_str(),
+    );
+    assert_eq!(browser.run_async(&ask).await, "revoked");
+}
+
+async fn a_page_that_forbids_webassembly_is_told_what_to_allow(engine: Engine) {
+    let found = shown(engine, "blocked", "default-src 'self'; script-src 'self'").await;
+    assert_eq!(found, json!({ "kind": "wasm_blocked", "names": true }));
+}
+
+async fn a_module_that_did_not_come_is_asked_for_again_and_comes_in_every_way(engine: Engine) {
+    let found = found(engine, "loads_again").await;
+    assert_eq!((&found["first"], &found["second"]), (&json!("offline"), &json!(1)), "{found}");
+    assert_eq!(found["came"], json!([1, 1, 1, 1, 1]), "an address, a URL, a response, bytes, a module: {found}");
+}
+
+async fn a_defect_ends_its_client_and_no_other(engine: Engine) {
+    let found = found(engine, "a_defect").await;
+    assert_eq!(found, json!({ "before": 1, "met": "panic", "after": "panic", "next": 1 }));
+}
+
+/// The policy that the README asks for.
+const ALLOWED: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src *";
+
+/// What a page finds.
+async fn found(engine: Engine, what: &str) -> Value {
+    shown(engine, what, ALLOWED).await
+}
+
+async fn shown(engine: Engine, what: &str, policy: &'static str) -> Value {
+    let pages = pages(policy).await;
+    let browser = engine.start("calls").await;
+    browser.open(&format!("{pages}/{what}")).await;
+    let shown = browser.see("#shown[data-state]").await;
+    browser.close().await;
+    serde_json::from_str(&shown).unwrap_or_else(|_| panic!("{what} shows: {shown}"))
+}
+
+/// Pages that use the package under this policy.
+async fn pages(policy: &'static str) -> String {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm/package");
+    assert!(package.is_dir(), "{} is not there: `cargo xtask pack --quick` builds it", package.display());
+    let page = move |Named(_): Named<String>| async move {
+        let html = "<!doctype html><meta charset=utf-8><title>Calls</title><pre id=shown></pre><button id=out>Sign out</button>\
+                    <script type=module src=/tests/page.js></script>";
+        ([(CONTENT_SECURITY_POLICY, policy)], Html(html)).into_response()
+    };
+    let script = || async { ([("content-type", "text/javascript")], include_str!("calls/page.js")) };
+    let pages = Router::new().route("/{name}", get(page)).route("/tests/page.js", get(script));
+    served(pages.nest_service("/package", ServeDir::new(package))).await
+}
+
+/// Serves it, and says where.
+async fn served(router: Router) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    url
+}

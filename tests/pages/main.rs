@@ -1,0 +1,24 @@
+//! The pages, in real browsers: the shop, the hosted page and every page that uses the package.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and may read the clock"
+)]
+
+mod accessible;
+mod browser;
+mod calls;
+mod hosted;
+mod lost_network;
+mod package;
+mod popup;
+mod purchase;
+mod readme;
+mod returning;
+mod sandbox_issuer_page;
+mod troubles;
+mod waiting;
+
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,233 @@
+//! The package in the hands of those who use it: pages that each bundler made of it as it is, from the tarball that npm
+//! would take, call a real sandbox in a real Chromium.
+//!
+//! `cargo xtask test` makes the pages, with the newest of each tool (`newest.json`), and then asks for these tests.
+
+use crate::support::browser::Browser;
+use crate::support::site::Said;
+use crate::support::storefront::{RETURN, Storefront};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::CONTENT_SECURITY_POLICY;
+use axum::http::{HeaderValue, Response};
+use axum::middleware::map_response_with_state;
+use guichet::operations::{CreatePaymentIntent, Instrument, ListPaymentIntents};
+use guichet::sandbox::Sandbox;
+use guichet::values::{Amount, Email, MerchantReference, Phone};
+use guichet::{Client, SecretKey};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use tower_http::services::ServeDir;
+use url::form_urlencoded::Serializer;
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn a_plain_page_uses_the_package_as_files() {
+    Consumer::of("plain").await.calls_by_both_entries().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn vite_makes_a_page_that_calls() {
+    Consumer::of("vite").await.calls_by_both_entries().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn webpack_makes_a_page_that_calls() {
+    Consumer::of("webpack").await.calls_by_both_entries().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn esbuild_makes_a_page_that_calls() {
+    Consumer::of("esbuild").await.calls_by_both_entries().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn rollup_makes_a_page_that_calls() {
+    Consumer::of("rollup").await.calls_by_both_entries().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn the_server_that_vite_develops_with_serves_a_page_that_calls() {
+    let service = Service::open().await;
+    let browser = Browser::start("vite-dev").await;
+    for (entry, has_wasm_file) in ENTRIES {
+        let vite = ViteServer::start(entry);
+        service.is_called_by(&browser, &format!("{}/index.html", vite.url), has_wasm_file).await;
+    }
+    browser.close().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn reacts_strict_mode_mounts_twice_and_the_customer_is_told_once() {
+    let shop = Storefront::open().await;
+    let script = std::fs::read_to_string(consumers().join("out/react/react.js")).expect("the page is made");
+    let page =
+        "<!doctype html><link rel=icon href=data:,><div id=shown></div><script type=module src=/page.js></script>";
+    for path in ["/shop", RETURN] {
+        shop.answers(path, Said::html(page));
+    }
+    shop.answers("/page.js", Said::default().header("content-type", "text/javascript").body(&script));
+    let browser = Browser::start("react").await;
+    let service = format!("#service={}", shop.service());
+
+    // The session, as React's own way of reading from outside has it.
+    browser.open(&format!("{}/shop{service}", shop.url())).await;
+    browser.arrive_at_text("#outcome", "nobody has come back").await;
+    assert_eq!((browser.see("#session").await.as_str(), browser.run("return mounted").await), ("none", json!(2)));
+    for (button, state) in [("#sign-in", "active"), ("#sign-out", "revoked"), ("#sign-in", "active")] {
+        browser.click(button).await;
+        browser.arrive_at_text("#session", state).await;
+    }
+
+    // Away by redirect, and back.
+    browser.click("#pay").await;
+    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    let intent = shop.client().list_payment_intents(ListPaymentIntents::new()).await.expect("a list").remove(0);
+    let phone = Phone::new("237670000000").expect("a phone");
+    shop.client().attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await.expect("a charge");
+    shop.tenant.clock().advance(5).await.expect("a clock");
+    let back = intent.redirect_url.expect("a return address").to_string();
+    browser.open(&format!("{back}&payment_intent={}&status=succeeded{service}", intent.id)).await;
+    browser.arrive_at_text("#outcome", "matched succeeded").await;
+    assert_eq!(browser.run("return [mounted, told]").await, json!([2, ["succeeded"]]));
+    assert_eq!(browser.url().await.query(), None, "the return's parameters stay in the address bar");
+    browser.close().await;
+}
+
+/// The folders of the pages, and whether the wasm is a file that they load.
+const ENTRIES: [(&str, bool); 2] = [("inside", false), ("beside", true)];
+
+/// Pages by one bundler, served under the policy that the README asks for, and the service that they call.
+struct Consumer {
+    bundler: &'static str,
+    service: Service,
+    url: String,
+}
+
+impl Consumer {
+    async fn of(bundler: &'static str) -> Self {
+        let service = Service::open().await;
+        let policy = format!(
+            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' {}; img-src data:; base-uri 'none'",
+            service.sandbox.base_url()
+        );
+        let policy = HeaderValue::from_str(&policy).expect("an address is a header value");
+        let pages = Router::new()
+            .fallback_service(ServeDir::new(consumers().join("out")))
+            .layer(map_response_with_state(policy, guarded));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("it listens"));
+        tokio::spawn(async move { axum::serve(listener, pages).await });
+        Self { bundler, service, url }
+    }
+
+    async fn calls_by_both_entries(self) {
+        let browser = Browser::start(self.bundler).await;
+        for (entry, has_wasm_file) in ENTRIES {
+            let page = format!("{}/{}-{entry}/index.html", self.url, self.bundler);
+            self.service.is_called_by(&browser, &page, has_wasm_file).await;
+        }
+        browser.close().await;
+    }
+}
+
+async fn guarded(State(policy): State<HeaderValue>, mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    response
+}
+
+/// A service with a customer who is signed in, and a payment that waits for its payer.
+struct Service {
+    sandbox: Sandbox,
+    /// What a page is told in its address.
+    told: String,
+}
+
+impl Service {
+    async fn open() -> Self {
+        let sandbox = Sandbox::start().await.expect("a sandbox");
+        let key = SecretKey::new(sandbox.secret_key().expose()).expect("a secret key");
+        let client = Client::builder(sandbox.base_url(), key).build().expect("a client");
+        let email = Email::new("awa@example.com").expect("an e-mail address");
+        let session = client.create_session(&email).await.expect("a session");
+        let reference = MerchantReference::new("ORDER-17").expect("a reference");
+        let amount = Amount::new("45000").expect("an amount");
+        let order = CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngono").email(email);
+        let intent = client.create_payment_intent(order).await.expect("a payment");
+        let told = Serializer::new(String::new())
+            .append_pair("service", sandbox.base_url())
+            .append_pair("token", session.session_token.expose())
+            .append_pair("checkout", intent.checkout_url.expect("an address to pay at").expose())
+            .finish();
+        Self { sandbox, told }
+    }
+
+    /// Opens the page and looks at what it shows of this service, and at what it has loaded.
+    async fn is_called_by(&self, browser: &Browser, page: &str, has_wasm_file: bool) {
+        browser.open(&format!("{page}#{}", self.told)).await;
+        let shown = browser.see("#shown[data-state]").await;
+        let found: Value = serde_json::from_str(&shown).unwrap_or_else(|_| panic!("{page} shows:\n{shown}"));
+        assert_eq!(
+            (&found["valid"], &found["methods"], &found["status"]),
+            (&json!(true), &json!(["svc_mobile_money", "svc_card"]), &json!("requires_action")),
+            "{page}"
+        );
+        assert!(found["total"].as_str().is_some_and(|total| total.contains("FCFA")), "{page}: {found}");
+        let loaded = "return performance.getEntriesByType('resource').some(({ name }) => new URL(name).pathname.endsWith('.wasm'))";
+        assert_eq!(browser.run(loaded).await, has_wasm_file, "whether {page} loads a wasm file");
+    }
+}
+
+/// `vite`, as one develops with it.
+struct ViteServer {
+    process: Child,
+    url: String,
+}
+
+impl ViteServer {
+    fn start(entry: &str) -> Self {
+        let port =
+            std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
+        let process = Command::new("node")
+            .current_dir(consumers().join("project"))
+            .arg(root().join("target/npm-newest/node_modules/vite/bin/vite.js"))
+            .arg(Path::new("pages").join(entry))
+            .args(["--host", "127.0.0.1", "--strictPort", "--port", &port.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("Node.js starts Vite");
+        let started = Self { process, url: format!("http://127.0.0.1:{port}") };
+        // It listens once it is ready.
+        for _ in 0..400 {
+            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return started;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        panic!("Vite does not listen");
+    }
+}
+
+impl Drop for ViteServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn consumers() -> PathBuf {
+    root().join("target/consumers")
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}

@@ -1,0 +1,313 @@
+//! The whole purchase, as a customer makes it: shop, hosted checkout page and back, in real browsers, against the real
+//! shop and the real sandbox over sockets. `cargo xtask demo --check` runs this in Chromium and leaves pictures of each
+//! page.
+
+use crate::support::browser::Browser;
+use crate::support::engine::{Engine, in_every_browser};
+use crate::support::market::Market;
+use guichet::operations::CreatePaymentIntent;
+use guichet::values::{Amount, Email, FeeBearer, IntentStatus, MerchantReference};
+
+const SUCCEEDS: &str = "237670000000";
+const FRAUD_BLOCKED: &str = "237670000009";
+const INSUFFICIENT_FUNDS: &str = "237670000002";
+
+in_every_browser!(
+    a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid,
+    a_customer_pays_with_a_test_card,
+    a_card_is_never_charged_more_than_the_button_says,
+    a_customer_pays_in_a_window_of_its_own_and_the_shop_shows_it_paid,
+    a_window_that_is_closed_unpaid_keeps_the_order_and_says_so,
+    a_customer_subscribes_pauses_resumes_and_cancels_in_the_shop,
+    a_decline_that_can_be_mended_lets_the_customer_try_again_on_the_same_page,
+    a_final_decline_is_told_and_paying_again_makes_the_next_reference,
+    a_double_click_on_pay_charges_once,
+    signing_out_revokes_the_session,
+    no_secret_is_kept_where_a_page_could_leak_it,
+);
+
+async fn a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("paid").await;
+
+    browser.open(market.shop.url()).await;
+    browser.see("[data-test^='add-']").await;
+    browser.step("The shop", "body").await;
+
+    browser.click("[data-test^='add-']").await;
+    browser.click("[data-test^='sign-in-']").await;
+    let mobile_money = browser.see("[data-test='quote-mobile_money']").await;
+    let card = browser.see("[data-test='quote-card-international']").await;
+    assert!(mobile_money.contains("FCFA") && card.contains("FCFA"), "{mobile_money} | {card}");
+    browser.step("What each way of paying costs", "[data-test='quotes']").await;
+
+    browser.click("[data-test='pay']").await;
+    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.see("[data-test='method-mobile_money']").await;
+    assert_eq!(browser.url().await.fragment(), None, "the client secret stays in the address bar");
+    browser.step("The hosted checkout page", "body").await;
+
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    browser.see("[data-status='succeeded']").await;
+    browser.step("Paid, on the hosted page", "[data-test='status']").await;
+
+    browser.click("[data-test='leave']").await;
+    browser.see("[data-test='outcome'][data-state='paid']").await;
+    let url = browser.url().await;
+    assert!(url.as_str().starts_with(market.shop.url()), "back at the shop");
+    assert_eq!(url.query(), None, "the return's parameters stay in the address bar");
+    browser.step("Back in the shop", "[data-test='outcome']").await;
+
+    let intents = market.intents().await;
+    assert_eq!(intents.len(), 1);
+    assert_eq!(intents[0].status, IntentStatus::Succeeded);
+    browser.close().await;
+}
+
+async fn a_customer_pays_with_a_test_card(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("card").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+
+    browser.click("[data-test^='method-card']").await;
+    browser.fill("[data-test='card-number']", "4242 4242 4242 4242").await;
+    browser.fill("[data-test='exp-month']", "12").await;
+    browser.fill("[data-test='exp-year']", "2034").await;
+    browser.fill("[data-test='cvc']", "123").await;
+    browser.step("A card", "[data-test='pay']").await;
+    browser.click("[data-test='pay']").await;
+
+    browser.see("[data-status='succeeded']").await;
+    browser.click("[data-test='leave']").await;
+    browser.see("[data-test='outcome'][data-state='paid']").await;
+    browser.close().await;
+}
+
+async fn a_card_is_never_charged_more_than_the_button_says(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("card-price").await;
+    for (reference, number, payable) in
+        [("LOCAL", "4242424242424242", "102900"), ("ABROAD", "4000008260000000", "103900")]
+    {
+        let order = CreatePaymentIntent::new(
+            MerchantReference::new(reference).unwrap(),
+            Amount::new("100000").unwrap(),
+            "A pair of shoes",
+            "Awa",
+            "Ndiaye",
+        );
+        let email = Email::new("awa@example.com").unwrap();
+        let intent = market.intent(order.email(email).fee_bearer(FeeBearer::Customer)).await;
+        browser.open(intent.checkout_url.as_ref().expect("the sandbox sends it").expose()).await;
+        browser.click("[data-test='method-card']").await;
+        let button = browser.see("[data-test='pay']").await;
+        assert!(button.contains("103,900") && button.contains("up to"), "{button}");
+        browser.step("Prices of cards", "body").await;
+        let price = browser.see("label:has([data-test='method-card'])").await;
+        assert!(price.contains("102,900") && price.contains("103,900"), "{price}");
+        market.pay_by_card(&browser, number).await;
+        browser.see("[data-status='succeeded']").await;
+        let paid = market.client().read_payment_intent(&intent.id).await.unwrap();
+        assert_eq!(paid.amount_payable.as_deref(), Some(payable));
+    }
+    browser.step("What was paid", "body").await;
+    browser.close().await;
+}
+
+async fn a_customer_pays_in_a_window_of_its_own_and_the_shop_shows_it_paid(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("window").await;
+    let shop = browser.tab().await;
+    open_a_window(&market, &browser).await;
+    browser.step("The hosted page, in a window of its own", "body").await;
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    browser.see("[data-status='succeeded']").await;
+    browser.click("[data-test='leave']").await;
+
+    browser.turn_to(&shop).await;
+    browser.see("[data-test='outcome'][data-state='paid']").await;
+    assert_eq!(market.only_intent().await.status, IntentStatus::Succeeded);
+    assert_eq!(browser.tabs().await, [shop], "the window is closed");
+    browser.close().await;
+}
+
+async fn a_window_that_is_closed_unpaid_keeps_the_order_and_says_so(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("closed").await;
+    let shop = browser.tab().await;
+    open_a_window(&market, &browser).await;
+    browser.close_tab(&shop).await;
+    // A driver's WebKit gives no page the focus until the customer does something there.
+    browser.click("#basket-title").await;
+    browser.arrive_at_text("[data-test='dismissed']", "nothing was charged").await;
+    browser.step("The window was closed unpaid", "[data-test='dismissed']").await;
+
+    browser.click("[data-test='pay-in-window']").await;
+    market.leave_for_the_hosted_page(&browser).await;
+    assert_eq!(market.intents().await.len(), 1, "it is the same order, and the same payment");
+    browser.close().await;
+}
+
+async fn a_customer_subscribes_pauses_resumes_and_cancels_in_the_shop(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("subscription").await;
+    browser.open(&format!("{}/subscriptions", market.shop.url())).await;
+    browser.arrive_at_text("#sign-in", "Sign in to see your subscriptions").await;
+    browser.click("[data-test^='sign-in-']").await;
+    browser.see("[data-test='no-subscriptions']").await;
+    browser.open(market.shop.url()).await;
+    browser.click("[data-test='subscriptions']").await;
+    browser.see("[data-test='no-subscriptions']").await;
+    browser.step("What there is to subscribe to", "[data-test='plans']").await;
+
+    browser.click("[data-test^='subscribe-']").await;
+    browser.see("[data-test^='subscription-'] [data-test='pause']").await;
+    browser.step("A subscription", "[data-test='subscriptions']").await;
+    browser.click("[data-test='pause']").await;
+    browser.see("[data-status='paused']").await;
+    browser.click("[data-test='resume']").await;
+    browser.see("[data-test='pause']").await;
+
+    browser.click("[data-test='cancel']").await;
+    browser.see("[data-test='keep']").await;
+    browser.step("Cancelling is asked for twice", "[data-test='subscriptions']").await;
+    browser.click("[data-test='cancel-now']").await;
+    browser.see("[data-status='canceled']").await;
+    browser.reload().await;
+    browser.see("[data-status='canceled']").await;
+    browser.close().await;
+}
+
+/// Fills a basket, and pays in a window, which is the tab that is used then.
+async fn open_a_window(market: &Market, browser: &Browser) {
+    let shop = browser.tab().await;
+    browser.open(market.shop.url()).await;
+    browser.click("[data-test^='add-']").await;
+    browser.click("[data-test^='sign-in-']").await;
+    browser.see("[data-test='quote-mobile_money']").await;
+    browser.click("[data-test='pay-in-window']").await;
+    browser.click("[data-test='pay']").await;
+    let window = browser.tab_beside(&shop).await;
+    browser.turn_to(&window).await;
+    browser.see("[data-test='method-mobile_money']").await;
+}
+
+async fn a_decline_that_can_be_mended_lets_the_customer_try_again_on_the_same_page(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("mended").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+
+    market.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
+    browser.see("[data-status='declined']").await;
+    browser.step("Declined, and what to do next", "[data-test='status']").await;
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    browser.see("[data-status='succeeded']").await;
+
+    let intents = market.intents().await;
+    assert_eq!((intents.len(), intents[0].attempts), (1, Some(2)));
+    browser.close().await;
+}
+
+async fn a_final_decline_is_told_and_paying_again_makes_the_next_reference(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("declined").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+
+    market.pay_by_phone(&browser, FRAUD_BLOCKED).await;
+    browser.see("[data-status='failed']").await;
+    browser.step("A final decline", "[data-test='status']").await;
+    browser.click("[data-test='leave']").await;
+    browser.see("[data-test='outcome'][data-state='failed']").await;
+    browser.step("The decline, in the shop", "[data-test='outcome']").await;
+
+    browser.click("[data-test='try-again']").await;
+    browser.arrive("at the hosted page again", |url| url.path().starts_with("/checkout/")).await;
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    browser.see("[data-status='succeeded']").await;
+
+    let intents = market.intents().await;
+    let mut told: Vec<_> =
+        intents.into_iter().map(|intent| (intent.merchant_reference.unwrap_or_default(), intent.status)).collect();
+    told.sort_by_key(|(reference, _)| reference.len());
+    let first = told[0].0.clone();
+    assert_eq!(told, [(first.clone(), IntentStatus::Failed), (format!("{first}.1"), IntentStatus::Succeeded)]);
+    browser.close().await;
+}
+
+async fn a_double_click_on_pay_charges_once(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("double-click").await;
+    browser.open(market.shop.url()).await;
+    browser.click("[data-test^='add-']").await;
+    browser.click("[data-test^='sign-in-']").await;
+    browser.see("[data-test='quote-mobile_money']").await;
+    browser.run("const pay = document.querySelector(\"[data-test='pay']\"); pay.click(); pay.click(); pay.disabled = false; pay.click()").await;
+    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+
+    browser.click("[data-test='method-mobile_money']").await;
+    browser.fill("[data-test='phone']", SUCCEEDS).await;
+    browser.run("const pay = document.querySelector(\"[data-test='pay']\"); pay.click(); pay.click(); pay.disabled = false; pay.click()").await;
+    browser.see("[data-status='succeeded']").await;
+
+    let intents = market.intents().await;
+    assert_eq!((intents.len(), intents[0].attempts), (1, Some(1)), "one order, one intent, one attempt");
+    browser.close().await;
+}
+
+async fn signing_out_revokes_the_session(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("sign-out").await;
+    browser.open(market.shop.url()).await;
+    browser.click("[data-test^='add-']").await;
+    browser.click("[data-test^='sign-in-']").await;
+    browser.see("[data-test='quote-mobile_money']").await;
+    // The token is in the client's memory alone, so that it is asked for here as the page asks.
+    let token = browser
+        .run_async("return (await (await fetch('/guichet/session', { method: 'POST' })).json()).session_token")
+        .await;
+    let validate = |expected: bool| {
+        let body = format!(
+            "const {{ createGuichet }} = await import('/package/guichet.js');
+             const guichet = createGuichet({{ baseUrl: '{}', merchant: {{ session: async () => '{}' }} }});
+             return (await guichet.session.validate()).valid === {expected}",
+            market.merchant.base_url(),
+            token.as_str().expect("a token")
+        );
+        body
+    };
+    assert_eq!(browser.run_async(&validate(true)).await, true);
+
+    let revoke = validate(true).replace(
+        "return (await guichet.session.validate()).valid === true",
+        "await guichet.session.validate(); await guichet.session.revoke(); return guichet.session.state",
+    );
+    assert_eq!(browser.run_async(&revoke).await, "revoked");
+    assert_eq!(browser.run_async(&validate(false)).await, true, "a revoked token is refused");
+
+    browser.click("[data-test='sign-out']").await;
+    browser.see("[data-test^='sign-in-']").await;
+    let answer = browser.run_async("return (await fetch('/guichet/session', { method: 'POST' })).status").await;
+    assert_eq!(answer, 401, "the shop no longer knows who it is");
+    browser.close().await;
+}
+
+async fn no_secret_is_kept_where_a_page_could_leak_it(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("secrets").await;
+    browser.open(market.shop.url()).await;
+    browser.click("[data-test^='add-']").await;
+    browser.click("[data-test^='sign-in-']").await;
+    browser.see("[data-test='quote-mobile_money']").await;
+    const KEPT: &str = "return JSON.stringify([location.href, document.cookie, {...localStorage}, {...sessionStorage}, document.documentElement.outerHTML])";
+    let in_the_shop = browser.run(KEPT).await.to_string();
+    browser.click("[data-test='pay']").await;
+    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.see("[data-test='method-mobile_money']").await;
+    let on_the_hosted_page = browser.run(KEPT).await.to_string();
+    for kept in [in_the_shop, on_the_hosted_page] {
+        for secret in ["sk_test_", "cst_test_", "_secret_"] {
+            assert!(!kept.contains(secret), "{secret} is kept");
+        }
+    }
+    browser.close().await;
+}

@@ -1,0 +1,336 @@
+//! The JavaScript that the READMEs show and the shop of `examples/`, run as they stand there: through a purchase and back,
+//! in a real Chromium against a real sandbox. (Their Rust is run as tests of the documentation.)
+//!
+//! `cargo xtask test` makes the package and then asks for these tests.
+
+use crate::support::asking;
+use crate::support::browser::Browser;
+use crate::support::folder::Folder;
+use axum::Router;
+use axum::extract::Path as InPath;
+use axum::http::HeaderMap;
+use axum::response::Html;
+use axum::routing::get;
+use guichet::native::{Refused, Routes, Shop, Sold};
+use guichet::operations::{CreatePaymentIntent, PaymentIntent};
+use guichet::protocol::{Operation, Source};
+use guichet::sandbox::{Fault, Sandbox};
+use guichet::values::{Amount, Email, MerchantReference, PaymentRef, RedirectUrl};
+use guichet::{Client, SecretKey};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use tower_http::services::ServeDir;
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn the_javascript_of_the_readme_runs() {
+    let logs = through_a_purchase("README.md").await;
+    assert!(logs.iter().any(|log| log.contains("succeeded")), "the page says what became of it: {logs:?}");
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn the_javascript_of_the_packages_readme_runs() {
+    through_a_purchase("pkg-template/README.md").await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn the_shop_of_the_examples_sells_in_node_and_serves_no_key() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let shop = NodeShop::open(sandbox.base_url(), sandbox.secret_key().expose());
+    let browser = Browser::start("example").await;
+    browser.open(&shop.url).await;
+    browser.arrive_at_text("#costs", "45").await;
+    browser.click("#pay").await;
+    pay(&browser).await;
+    browser.arrive("back in the shop", |url| url.as_str().starts_with(&shop.url)).await;
+    browser.arrive_at_text("#said", "succeeded").await;
+    let statuses = "return Promise.all(['/server.mjs', '/package/../server.mjs', '/package/%2e%2e/server.mjs', '/package/package.json']
+        .map(async (path) => (await fetch(path)).status))";
+    assert_eq!(browser.run_async(statuses).await, json!([404, 404, 404, 404]), "nothing but the page and the package");
+    browser.close().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn the_shop_of_the_examples_says_what_goes_wrong_to_the_page_and_on_its_console_and_no_key() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let merchant = sandbox.merchant().await.expect("a sandbox takes another merchant");
+    let mut shop = NodeShop::open(merchant.base_url(), merchant.secret_key().expose());
+    let (http, url) = (asking::client(), shop.url.clone());
+    let ask = async |path: &str, body: &str| {
+        let path = format!("{url}/guichet{path}");
+        let answer = asking::send(&http, "POST", &path, None, Some(body.to_owned()), &[("origin", &url)]).await;
+        assert_eq!(
+            (&answer.body["status_code"], &answer.body["response_type"]),
+            (&json!(answer.status), &json!("error"))
+        );
+        (answer.status, answer.code().to_owned())
+    };
+
+    assert_eq!(ask("/intents", r#"{"id": "18"}"#).await, (404, "order_missing".into()));
+    assert_eq!(ask("/intents", r#"{"id": "constructor"}"#).await, (404, "order_missing".into()));
+    assert_eq!(ask("/intents", "order").await, (400, "invalid_json".into()));
+    merchant.fault(Fault::status::<CreatePaymentIntent>(429));
+    assert_eq!(ask("/intents", r#"{"id": "17"}"#).await, (429, "rate_limited".into()));
+    merchant.fault(Fault::status::<CreatePaymentIntent>(500));
+    assert_eq!(ask("/intents", r#"{"id": "17"}"#).await, (502, "service_failed".into()));
+    sandbox.stop().await;
+    assert_eq!(ask("/session", "{}").await, (503, "unavailable".into()));
+
+    let said = shop.console();
+    for part in ["/v1/payment-intents: 429 rate_limited", "/v1/payment-intents: 500", "/v1/sessions/create: no answer"]
+    {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    assert!(!said.contains(merchant.secret_key().expose()), "its key is on its console");
+}
+
+#[test]
+#[ignore = "cargo xtask test makes what it looks at"]
+fn the_shop_of_the_examples_names_what_is_not_set() {
+    let start = |folder: &Path, key: Option<&str>| {
+        let mut node = Command::new("node");
+        node.arg(root().join("examples/shop/server.mjs")).current_dir(folder).env_remove("GUICHET_SECRET_KEY");
+        let output = node.envs(key.map(|key| ("GUICHET_SECRET_KEY", key))).output().expect("Node.js starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let folder = Folder::new("example-empty");
+
+    let (code, said) = start(&folder.path, None);
+    assert!(code == Some(1) && said.contains("GUICHET_SECRET_KEY is not set"), "{said}");
+    let (code, said) = start(&folder.path, Some("sk_test_secret"));
+    assert!(code == Some(1) && said.contains("cp -r ../../target/npm/package"), "{said}");
+    assert!(!said.contains("sk_test_secret"), "{said}");
+}
+
+#[test]
+fn the_readme_has_a_row_for_each_operation_and_says_whether_the_document_shows_it() {
+    let text = std::fs::read_to_string(root().join("README.md")).expect("it is there");
+    macro_rules! rows {
+        ($($operation:ident)+) => { [$(&guichet::operations::$operation::SPEC),+] };
+    }
+    let specs = guichet::every_operation!(rows);
+    for spec in specs {
+        let shown = match spec.source {
+            Source::Documented => "documented",
+            Source::Decision => "assumed",
+        };
+        let row = format!("| `{}` | `{} {}` |", spec.name, spec.method.as_str(), spec.path);
+        let line = text.lines().find(|line| line.starts_with(&row));
+        assert!(line.is_some_and(|line| line.contains(&format!("| {shown} |"))), "{row} … {shown}");
+    }
+    let rows = text.lines().filter(|line| line.starts_with("| `") && line.contains(" /v1/"));
+    assert_eq!(rows.count(), specs.len(), "and for nothing else");
+}
+
+/// The server of `examples/shop`, with the addresses of this test in place of those written there.
+struct NodeShop {
+    url: String,
+    server: Child,
+    _folder: Folder,
+}
+
+impl NodeShop {
+    fn open(service: &str, key: &str) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
+        let url = format!("http://127.0.0.1:{port}");
+        let folder = Folder::new("example");
+        for file in ["index.html", "server.mjs"] {
+            let text = std::fs::read_to_string(root().join("examples/shop").join(file)).expect("it is there");
+            let text = text.replace("http://127.0.0.1:4243", service).replace("http://127.0.0.1:8000", &url);
+            std::fs::write(folder.path.join(file), text).expect("it is written");
+        }
+        std::os::unix::fs::symlink(root().join("target/npm/package"), folder.path.join("package")).expect("a link");
+        let mut server = Command::new("node")
+            .arg("server.mjs")
+            .current_dir(&folder.path)
+            .env("GUICHET_SECRET_KEY", key)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("Node.js starts");
+        let mut line = String::new();
+        BufReader::new(server.stdout.take().expect("it was piped")).read_line(&mut line).expect("it says something");
+        assert_eq!(line.trim(), format!("Open {url}"));
+        Self { url, server, _folder: folder }
+    }
+
+    /// Ends the server; what it has complained of.
+    fn console(&mut self) -> String {
+        let _ = self.server.kill();
+        let mut said = String::new();
+        self.server.stderr.take().expect("it was piped").read_to_string(&mut said).expect("it is text");
+        said
+    }
+}
+
+impl Drop for NodeShop {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+/// Pays on the hosted page, by phone, and leaves it.
+async fn pay(browser: &Browser) {
+    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.click("[data-test='method-mobile_money']").await;
+    browser.fill("[data-test='phone']", "237670000000").await;
+    browser.click("[data-test='pay']").await;
+    browser.click("[data-test='leave']").await;
+}
+
+/// Runs each script of a document to its end. Where it can pay, its customer does, and it runs again where they come
+/// back. Returns what each has written to the console by then.
+async fn through_a_purchase(document: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(document)).expect("the document is there");
+    let scripts = scripts(&text);
+    assert!(!scripts.is_empty(), "{document} shows no JavaScript");
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let books = Arc::new(Books::default());
+    let shop = open_shop(&sandbox, &scripts, &books).await;
+    let browser = Browser::start("readme").await;
+    let mut logs = Vec::new();
+    for (number, script) in scripts.iter().enumerate() {
+        let page = format!("{shop}/{number}");
+        books.back.lock().expect("not poisoned").clone_from(&page);
+        browser.open(&page).await;
+        ran(&browser, document).await;
+        if script.contains(POPUP) {
+            let opener = browser.tab().await;
+            browser.click("button").await;
+            browser.turn_to(&browser.tab_beside(&opener).await).await;
+            pay(&browser).await;
+            browser.turn_to(&opener).await;
+        } else if script.contains("guichet.checkout(") {
+            browser.click("button").await;
+            pay(&browser).await;
+            browser.arrive("back in the shop", |url| url.as_str().starts_with(&shop)).await;
+            ran(&browser, document).await;
+        }
+        logs.push(browser.run("return window.said.join('\\n')").await.as_str().unwrap_or_default().to_owned());
+    }
+    browser.close().await;
+    sandbox.stop().await;
+    logs
+}
+
+/// Waits until the page's script has come to its end, and to no other.
+async fn ran(browser: &Browser, document: &str) {
+    browser.see("#ran").await;
+    assert_eq!(browser.run("return window.failed").await, json!([]), "{document}");
+}
+
+/// What a script says that opens a window of its own.
+const POPUP: &str = "mode: \"popup\"";
+
+/// The scripts of a document. A block that imports nothing goes on where the one before it ended; what it pays in a window
+/// of its own it pays in place of what came before, which is a script by itself, too.
+fn scripts(document: &str) -> Vec<String> {
+    let mut scripts: Vec<String> = Vec::new();
+    for block in document.split("\n```js\n").skip(1) {
+        let block = block.split("\n```").next().unwrap_or_default();
+        match scripts.last_mut() {
+            Some(script) if block.contains(POPUP) => {
+                let longer = [script, "\n", block].concat();
+                scripts.push(longer);
+            }
+            Some(script) if !block.contains("import ") => script.extend(["\n", block]),
+            _ => scripts.push(block.to_owned()),
+        }
+    }
+    scripts
+}
+
+/// Serves each script in a page of its own, with the merchant's three routes and the package beside it.
+async fn open_shop(sandbox: &Sandbox, scripts: &[String], books: &Arc<Books>) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("it listens"));
+    let pages: Vec<String> = scripts.iter().map(|script| page(script, sandbox.base_url())).collect();
+    let key = SecretKey::new(sandbox.secret_key().expose()).expect("a secret key");
+    let client = Client::builder(sandbox.base_url(), key).build().expect("a client");
+    let shop = Router::new()
+        .route("/{number}", get(async move |InPath(number): InPath<usize>| Html(pages[number].clone())))
+        .nest("/guichet", Routes::new(client, Arc::clone(books)).router())
+        .nest_service("/package", ServeDir::new(root().join("target/npm/package")));
+    tokio::spawn(async move { axum::serve(listener, shop).await });
+    url
+}
+
+/// A page with a button that has the names the documents give it. Only the addresses of the service are not those that
+/// are written there.
+fn page(script: &str, service: &str) -> String {
+    let script = ["http://127.0.0.1:4243", "https://api.example.com", "https://pay.example.com"]
+        .iter()
+        .fold(script.to_owned(), |script, address| script.replace(address, service));
+    format!(
+        r#"<!doctype html><meta charset="utf-8"><title>A shop</title><link rel="icon" href="data:,">
+        <button id="payButton">Pay</button>
+        <script type="importmap">{{"imports": {{
+            "guichet": "/package/guichet.js", "guichet/beside": "/package/beside.js",
+            "guichet/hosted": "/package/hosted.js", "guichet/words": "/package/words.js"
+        }}}}</script>
+        <script>
+            var button = payButton, said = [], failed = [];
+            console.log = (...words) => said.push(words.join(" "));
+            alert = (sentence) => failed.push(sentence);
+            onerror = (sentence) => void failed.push(String(sentence));
+            onunhandledrejection = ({{ reason }}) => void failed.push(String(reason));
+        </script>
+        <script type="module">{script}
+            document.body.insertAdjacentHTML("beforeend", "<p id='ran'>It ran to its end.</p>");
+        </script>"#
+    )
+}
+
+/// A merchant with one customer, who is signed in and has one order on each page.
+#[derive(Default)]
+struct Books {
+    /// Where customers come back to.
+    back: Mutex<String>,
+    sold: Mutex<Vec<Sold>>,
+}
+
+impl Shop for Books {
+    async fn customer(&self, _: &HeaderMap) -> Result<Option<Email>, Refused> {
+        Email::new("awa@example.com").map(Some).map_err(Refused::broken)
+    }
+
+    async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
+        if order["id"] != "17" {
+            return Err(Refused::new(404, "order_missing", "There is no order of this number."));
+        }
+        let back = self.back.lock().expect("not poisoned").clone();
+        let number = back.rsplit('/').next().unwrap_or_default();
+        let reference = MerchantReference::new(format!("ORDER-17-{number}")).map_err(Refused::broken)?;
+        let amount = Amount::new("45000").map_err(Refused::broken)?;
+        let back = RedirectUrl::new(&back).map_err(Refused::broken)?;
+        let purchase = CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngono").redirect_url(back);
+        Ok(customer.into_iter().fold(purchase, |purchase, customer| purchase.email(customer.clone())))
+    }
+
+    async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
+        self.sold.lock().expect("not poisoned").push(sold.clone());
+        Ok(())
+    }
+
+    async fn find(&self, payment_ref: &PaymentRef, _: Option<&Email>) -> Result<Option<Sold>, Refused> {
+        let sold = self.sold.lock().expect("not poisoned");
+        Ok(sold.iter().find(|sold| sold.payment_ref == *payment_ref).cloned())
+    }
+
+    async fn settled(&self, _: &Sold, _: &PaymentIntent) -> Result<(), Refused> {
+        Ok(())
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}

@@ -1,0 +1,580 @@
+//! Purchases that meet trouble, in real browsers: every way one can fail ends in a page that says so, in the customer's
+//! language, and nobody pays twice.
+
+use crate::support::browser::Browser;
+use crate::support::engine::{Engine, in_every_browser};
+use crate::support::market::Market;
+use fantoccini::key::Key;
+use guichet::operations::{
+    AttachPaymentMethod, CancelPaymentIntent, CreatePaymentIntent, Instrument, Item, PaymentIntent, ReadPaymentIntent,
+};
+use guichet::sandbox::Fault;
+use guichet::values::{Amount, ConfirmationMethod, Currency, IntentStatus, MerchantReference, Phone, RedirectUrl};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+// The rest is the service's doing and the words, which are alike in each, or is done to Chromium alone: its network is cut.
+in_every_browser!(
+    a_one_time_code_is_asked_for_and_a_wrong_one_can_be_mended,
+    a_card_that_asks_the_bank_comes_back_paid,
+    three_declines_are_the_end_and_each_says_how_many_are_left,
+    a_reload_while_the_phone_is_asked_goes_on_waiting,
+    the_back_button_after_paying_pays_nothing,
+    turning_back_without_paying_leaves_a_shop_whose_pay_button_works,
+    the_keyboard_alone_pays,
+);
+
+const SUCCEEDS: &str = "237670000000";
+const AFTER_30_SECONDS: &str = "237670000001";
+const INSUFFICIENT_FUNDS: &str = "237670000002";
+const ASKS_FOR_CODE: &str = "237670000010";
+const PAYS: &str = "4242424242424242";
+const ASKS_THE_BANK: &str = "4000000000003220";
+const STATUS: &str = "[data-test='status']";
+const CAN_PAY: &str = "return !document.querySelector('#form').hidden";
+const DAY: u32 = 24 * 60 * 60;
+
+async fn a_one_time_code_is_asked_for_and_a_wrong_one_can_be_mended(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("code").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+
+    market.pay_by_phone(&browser, ASKS_FOR_CODE).await;
+    see(&browser, "code").await;
+    browser.step("A one-time code is asked for", STATUS).await;
+    browser.click("[data-test='answer']").await;
+    assert!(!browser.see("#otp-wrong").await.is_empty(), "an empty field is said to be empty");
+    answer(&browser, "000000").await;
+    see(&browser, "declined").await;
+    let said = browser.see(STATUS).await;
+    assert!(said.contains("code") && said.contains("two more times"), "{said}");
+    browser.step("A wrong code", STATUS).await;
+
+    browser.click("[data-test='pay']").await; // the number still stands: a new code is on its way
+    see(&browser, "code").await;
+    browser.reload().await;
+    see(&browser, "code").await;
+    answer(&browser, "123 456").await;
+    see(&browser, "succeeded").await;
+    assert_eq!(market.only_intent().await.attempts, Some(2));
+    back_in_the_shop(&browser, "paid").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_customer_who_was_asked_for_a_code_can_pay_another_way() {
+    let market = Market::open().await;
+    let browser = Browser::start("another").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    market.pay_by_phone(&browser, ASKS_FOR_CODE).await;
+    see(&browser, "code").await;
+    browser.click("[data-test='another']").await;
+    market.pay_by_card(&browser, "4111 1111 1111 1111").await;
+    see(&browser, "trouble").await;
+    assert!(browser.see("[data-test='reason']").await.contains("test card"));
+    market.pay_by_card(&browser, PAYS).await;
+    see(&browser, "succeeded").await;
+    assert_eq!(market.only_intent().await.attempts, Some(1));
+    browser.close().await;
+}
+
+async fn a_card_that_asks_the_bank_comes_back_paid(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("bank").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    market.pay_by_card(&browser, ASKS_THE_BANK).await;
+    see(&browser, "bank").await;
+    browser.step("The bank asks", STATUS).await;
+    browser.reload().await;
+    see(&browser, "bank").await;
+    browser.click("[data-test='proceed']").await;
+    browser.click("[data-test='refuse']").await;
+    see(&browser, "declined").await;
+    browser.step("Refused at the bank", STATUS).await;
+
+    market.pay_by_card(&browser, ASKS_THE_BANK).await;
+    browser.click("[data-test='proceed']").await;
+    browser.see("[data-test='challenge']").await;
+    browser.step("The page of the bank", "body").await;
+    browser.click("[data-test='approve']").await;
+    see(&browser, "succeeded").await;
+    assert_eq!(browser.url().await.fragment(), None, "the client secret stays in the address bar");
+    assert_eq!(market.only_intent().await.attempts, Some(2));
+    back_in_the_shop(&browser, "paid").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_customer_can_cancel_and_is_asked_once_more() {
+    let market = Market::open().await;
+    let browser = Browser::start("cancel").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    browser.click("[data-test='cancel']").await;
+    see(&browser, "cancel_asked").await;
+    browser.step("Asked once more", STATUS).await;
+    browser.click("[data-test='cancel-no']").await;
+    browser.see("[data-test='phone']").await;
+    assert_eq!(market.only_intent().await.status, IntentStatus::RequiresAction);
+
+    browser.click("[data-test='cancel']").await;
+    browser.click("[data-test='cancel-yes']").await;
+    see(&browser, "canceled").await;
+    browser.step("Canceled", STATUS).await;
+    browser.reload().await;
+    see(&browser, "canceled").await;
+    assert_eq!(market.only_intent().await.status, IntentStatus::Canceled);
+    back_in_the_shop(&browser, "canceled").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_lost_cancel_is_found_out() {
+    let market = Market::open().await;
+    let browser = Browser::start("cancel-lost").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    market.merchant.fault(Fault::lost_response::<CancelPaymentIntent>());
+    browser.click("[data-test='cancel']").await;
+    browser.click("[data-test='cancel-yes']").await;
+    see(&browser, "canceled").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_payment_whose_day_is_over_says_so() {
+    let market = Market::open().await;
+    let browser = Browser::start("expired").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    market.merchant.clock().advance(DAY).await.unwrap();
+    market.pay_by_phone(&browser, SUCCEEDS).await; // on the page that was left open all day
+    see(&browser, "expired").await;
+    browser.step("Expired", STATUS).await;
+    browser.reload().await;
+    see(&browser, "expired").await;
+    browser.click("[data-test='leave']").await;
+    browser.see("[data-test='outcome'][data-state='canceled'],[data-test='outcome'][data-state='trouble']").await;
+    assert_eq!(market.only_intent().await.status, IntentStatus::Canceled);
+    browser.close().await;
+}
+
+async fn three_declines_are_the_end_and_each_says_how_many_are_left(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("three").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    for left in ["two more times", "once more"] {
+        market.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
+        browser.arrive_at_text(STATUS, left).await;
+        assert_eq!(browser.run("return document.querySelector('#status').dataset.status").await, "declined");
+    }
+    market.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
+    see(&browser, "failed").await;
+    assert!(browser.run(CAN_PAY).await == false, "nothing more to pay with here");
+    browser.reload().await;
+    see(&browser, "failed").await;
+    let intent = market.only_intent().await;
+    assert_eq!((intent.status, intent.attempts), (IntentStatus::Failed, Some(3)));
+    back_in_the_shop(&browser, "failed").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_decline_and_then_another_method() {
+    let market = Market::open().await;
+    let browser = Browser::start("then-card").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    market.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
+    see(&browser, "declined").await;
+    browser.reload().await;
+    see(&browser, "declined").await; // why is still said
+    market.pay_by_card(&browser, PAYS).await;
+    see(&browser, "succeeded").await;
+    let intent = market.only_intent().await;
+    assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(2)));
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_payment_settled_in_another_tab_is_not_paid_again() {
+    let market = Market::open().await;
+    let browser = Browser::start("tabs").await;
+    let intent = market.intent(order(&market, "TABS-1")).await;
+    open(&browser, &intent).await;
+    browser.see("[data-test='method-mobile_money']").await;
+    browser
+        .in_another_tab(async || {
+            open(&browser, &intent).await;
+            market.pay_by_phone(&browser, SUCCEEDS).await;
+            see(&browser, "succeeded").await;
+        })
+        .await;
+    see(&browser, "settled").await; // the page that was left behind has looked
+    browser.step("Paid in another tab", STATUS).await;
+    let intent = market.only_intent().await;
+    assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_page_left_behind_that_pays_is_told_that_it_is_paid() {
+    let market = Market::open().await;
+    let browser = Browser::start("left-behind").await;
+    let intent = market.intent(order(&market, "TABS-2")).await;
+    open(&browser, &intent).await;
+    browser.see("[data-test='method-mobile_money']").await;
+    let instrument = Instrument::MobileMoney { phone: Phone::new(SUCCEEDS).unwrap() };
+    market.client().attach_payment_method(&intent.id, instrument).await.unwrap();
+    market.pay_by_card(&browser, PAYS).await;
+    see(&browser, "settled").await;
+    assert_eq!(market.only_intent().await.attempts, Some(1));
+    browser.close().await;
+}
+
+async fn a_reload_while_the_phone_is_asked_goes_on_waiting(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("reload").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    market.pay_by_phone(&browser, AFTER_30_SECONDS).await;
+    see(&browser, "waiting").await;
+    browser.step("The phone is asked", STATUS).await;
+    browser.reload().await;
+    see(&browser, "waiting").await;
+    market.merchant.clock().advance(30).await.unwrap();
+    see(&browser, "succeeded").await;
+    browser.reload().await;
+    see(&browser, "settled").await; // and is not sent away
+    browser.step("Paid already", STATUS).await;
+    assert_eq!(market.only_intent().await.attempts, Some(1));
+    browser.close().await;
+}
+
+async fn the_back_button_after_paying_pays_nothing(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("back").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    see(&browser, "succeeded").await;
+    back_in_the_shop(&browser, "paid").await;
+    browser.reload().await;
+    browser.see("[data-test='outcome'][data-state='paid']").await;
+    // Leaving replaced the hosted page: behind is the shop, whose basket was paid. What is bought there is another order.
+    browser.back().await;
+    browser.see("[data-test^='add-']").await;
+    assert_eq!(
+        browser.run("return [location.pathname, document.querySelector('#lines').children.length]").await,
+        json!(["/", 0])
+    );
+    let intent = market.only_intent().await;
+    assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
+    browser.click("[data-test^='add-']").await;
+    browser.see("[data-test='quote-mobile_money']").await;
+    market.leave_for_the_hosted_page(&browser).await;
+    assert_eq!(market.intents().await.len(), 2);
+    browser.close().await;
+}
+
+async fn turning_back_without_paying_leaves_a_shop_whose_pay_button_works(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("turned").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    browser.back().await;
+    browser.see("[data-test='quote-mobile_money']").await;
+    market.leave_for_the_hosted_page(&browser).await;
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    see(&browser, "succeeded").await;
+    assert_eq!(market.only_intent().await.status, IntentStatus::Succeeded, "the same order is the same payment");
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_navigation_that_the_customer_stops_leaves_a_pay_button_that_works() {
+    let market = Market::open().await;
+    let browser = Browser::start("stopped").await;
+    browser.open(market.shop.url()).await;
+    browser.click("[data-test^='add-']").await;
+    browser.click("[data-test^='sign-in-']").await;
+    browser.see("[data-test='quote-mobile_money']").await;
+    // The page keeps the purchase just before it leaves.
+    browser
+        .run_async(
+            "const keep = Storage.prototype.setItem;
+             Storage.prototype.setItem = function (key, value) {
+                 keep.call(this, key, value);
+                 if (!key.startsWith('guichet.return.')) return;
+                 Storage.prototype.setItem = keep;
+                 setTimeout(() => { stop(); document.title = 'stopped'; });
+             };",
+        )
+        .await;
+    browser.click("[data-test='pay']").await;
+    browser.until("return document.title === 'stopped'").await;
+    assert!(browser.url().await.as_str().starts_with(market.shop.url()));
+
+    market.leave_for_the_hosted_page(&browser).await;
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    see(&browser, "succeeded").await;
+    assert_eq!(market.only_intent().await.attempts, Some(1));
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn the_network_lost_for_20_seconds_while_paying_charges_once() {
+    let market = Market::open().await;
+    let browser = Browser::start("network").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    market.pay_by_phone(&browser, AFTER_30_SECONDS).await;
+    see(&browser, "waiting").await;
+    browser.network(false).await;
+    let lost = Instant::now();
+    market.merchant.clock().advance(30).await.unwrap(); // paid meanwhile
+    while lost.elapsed() < Duration::from_secs(20) {
+        assert_eq!(browser.run(CAN_PAY).await, false, "nobody may pay now");
+        tokio::time::sleep(Duration::from_millis(250)).await; // the customer has no network: that is what is tested
+    }
+    see(&browser, "waiting").await;
+    browser.step("The network is gone", STATUS).await;
+    browser.network(true).await;
+    see(&browser, "succeeded").await;
+    let intent = market.only_intent().await;
+    assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
+    back_in_the_shop(&browser, "paid").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_charge_whose_answer_is_lost_with_the_network_is_followed_and_not_sent_again() {
+    let market = Market::open().await;
+    let browser = Browser::start("lost").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    // Cut in the middle of the answer: one that is cut before it Chromium sends again by itself.
+    market.merchant.fault(Fault::truncate::<AttachPaymentMethod>());
+    market.merchant.fault(Fault::drop::<ReadPaymentIntent>().times(6));
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    see(&browser, "succeeded").await;
+    assert_eq!(market.merchant.faults().len(), 0, "every fault has struck");
+    let charges =
+        market.merchant.requests().iter().filter(|request| request.operation == "attach_payment_method").count();
+    assert_eq!((charges, market.only_intent().await.attempts), (1, Some(1)));
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn paying_without_a_network_waits_for_it_and_charges_at_most_once() {
+    let market = Market::open().await;
+    let browser = Browser::start("offline").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    browser.network(false).await;
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    browser.see("[data-status='sending'],[data-status='uncertain']").await;
+    assert_eq!(browser.run(CAN_PAY).await, false, "nobody may pay now");
+    browser.network(true).await;
+    browser.see("[data-status='succeeded'],[data-status='trouble']").await;
+    let intent = market.only_intent().await;
+    let told = browser.run("return document.querySelector('#status').dataset.status").await;
+    match intent.status {
+        IntentStatus::Succeeded => assert_eq!((told.as_str(), intent.attempts), (Some("succeeded"), Some(1))),
+        _ => assert_eq!((told.as_str(), intent.attempts), (Some("trouble"), Some(0))),
+    }
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_charge_that_never_arrived_is_said_to_be_none() {
+    let market = Market::open().await;
+    let browser = Browser::start("never").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    market.merchant.fault(Fault::drop::<AttachPaymentMethod>().times(9));
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    see(&browser, "trouble").await;
+    assert!(browser.see(STATUS).await.contains("Nothing was charged"));
+    browser.step("Nothing was sent", STATUS).await;
+    assert_eq!(market.only_intent().await.attempts, Some(0));
+    market.merchant.clear_faults();
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    see(&browser, "succeeded").await;
+    assert_eq!(market.only_intent().await.attempts, Some(1));
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn markup_in_a_text_of_the_shops_is_shown_as_it_is_written() {
+    const MARKUP: &str =
+        "<script>document.title = 'struck'</script><img src=x onerror=\"document.title='struck'\">\"'>";
+    let market = Market::of(&format!("Shop {MARKUP}")).await;
+    let browser = Browser::start("markup").await;
+    let mut order = order(&market, "MARKUP-1").items(vec![Item::new(MARKUP, 5000, Currency::xaf(), 1)]);
+    (order.firstname, order.lastname, order.description) = (MARKUP.into(), MARKUP.into(), MARKUP.into());
+    let intent = market.intent(order).await;
+    open(&browser, &intent).await;
+    browser.see("[data-test='method-mobile_money']").await;
+    browser.run("document.querySelector('#items').open = true").await;
+    for (place, css) in [
+        ("the name", "[data-test='merchant']"),
+        ("the description", "[data-test='description']"),
+        ("an item", "[data-test='items'] li"),
+    ] {
+        let said = browser.see(css).await;
+        assert!(said.contains("<script>") && said.contains("onerror"), "{place}: {said}");
+    }
+    assert_eq!(browser.run("return document.querySelectorAll('main img, main script').length").await, 0);
+    assert_ne!(browser.run("return document.title").await, "struck");
+    let fits = browser.run("return document.documentElement.scrollWidth <= innerWidth").await;
+    assert_eq!(fits, true, "a text without a space makes a phone scroll sideways");
+    browser.step("Markup in every text", "[data-test='description']").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn only_the_methods_that_the_order_allows_are_offered() {
+    let market = Market::open().await;
+    let browser = Browser::start("types").await;
+    let intent = market.intent(order(&market, "TYPES-1").payment_method_types(vec!["card".into()])).await;
+    open(&browser, &intent).await;
+    browser.see("[data-test^='method-card']").await;
+    assert_eq!(browser.run("return document.querySelector(\"[data-test='method-mobile_money']\")").await, Value::Null);
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_manual_payment_is_left_to_the_shop() {
+    let market = Market::open().await;
+    let browser = Browser::start("manual").await;
+    let intent = market.intent(order(&market, "MANUAL-1").confirmation_method(ConfirmationMethod::Manual)).await;
+    open(&browser, &intent).await;
+    market.pay_by_phone(&browser, SUCCEEDS).await;
+    see(&browser, "confirm").await;
+    browser.step("The shop completes it", STATUS).await;
+    assert_eq!(market.only_intent().await.attempts, Some(0), "nothing is charged yet");
+    market.client().confirm_payment_intent(&intent.id).await.unwrap();
+    browser.reload().await;
+    see(&browser, "settled").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn what_is_said_in_english_is_said_in_french() {
+    let market = Market::open().await;
+    let browser = Browser::start("words").await;
+    browser.open(market.shop.url()).await;
+    let keys = |locale: &str| {
+        format!(
+            "const {{ words }} = await import('/package/words.js');
+             const keys = (of, at) => Object.entries(of).flatMap(([key, said]) =>
+               typeof said === 'object' ? keys(said, at + key + '.') : said.trim() ? [at + key] : []);
+             return keys(words('{locale}'), '');"
+        )
+    };
+    let english = browser.run_async(&keys("en")).await;
+    assert_eq!(browser.run_async(&keys("fr")).await, english);
+    assert!(english.as_array().is_some_and(|keys| keys.len() > 100), "{english}");
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_french_customer_reads_french_from_the_basket_to_the_end() {
+    let market = Market::open().await;
+    let browser = Browser::start_in("fr", "fr-CM").await;
+    browser.open(market.shop.url()).await;
+    assert_eq!(browser.see(".languages [aria-current]").await, "Français");
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    assert_eq!(browser.run("return document.documentElement.lang").await, "fr");
+    browser.run("document.querySelector('#items').open = true").await;
+    browser.arrive_at_text("[data-test='items']", "Baskets Wouri").await;
+    browser.step("La page de paiement", "body").await;
+    browser.click("[data-test='cancel']").await;
+    browser.arrive_at_text(STATUS, "Annuler ce paiement").await;
+    browser.step("Annuler", STATUS).await;
+    browser.click("[data-test='cancel-no']").await;
+    market.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
+    browser.arrive_at_text(STATUS, "encore essayer deux fois").await;
+    browser.step("Refus", STATUS).await;
+    market.pay_by_phone(&browser, ASKS_FOR_CODE).await;
+    browser.arrive_at_text(STATUS, "Saisissez le code").await;
+    browser.step("Le code", STATUS).await;
+    browser.click("[data-test='another']").await;
+    market.pay_by_card(&browser, ASKS_THE_BANK).await;
+    browser.arrive_at_text(STATUS, "Votre banque").await;
+    browser.step("La banque", STATUS).await;
+    browser.click("[data-test='proceed']").await;
+    browser.arrive_at_text("[data-test='challenge']", "Approuvez-vous").await;
+    browser.click("[data-test='approve']").await;
+    browser.arrive_at_text(STATUS, "Paiement reçu").await;
+    browser.step("Payé", STATUS).await;
+    browser.click("[data-test='leave']").await;
+    browser.arrive_at_text("[data-test='outcome']", "Merci").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn the_language_chosen_in_the_address_or_by_the_button_is_kept() {
+    let market = Market::open().await;
+    let browser = Browser::start("language").await;
+    let intent = market.intent(order(&market, "LANGUAGE-1")).await;
+    let address = intent.checkout_url.as_ref().unwrap().expose().replacen('#', "?lang=fr#", 1);
+    browser.open(&address).await;
+    browser.arrive_at_text("#form", "Comment souhaitez-vous payer").await;
+    browser.click("[data-test='language-en']").await;
+    browser.arrive_at_text("#form", "How would you like to pay").await;
+    browser.reload().await;
+    browser.arrive_at_text("#form", "How would you like to pay").await;
+    browser.click("[data-test='pay']").await;
+    browser.arrive_at_text("#phone-wrong", "Enter the number").await;
+    browser.click("[data-test='language-fr']").await;
+    browser.arrive_at_text("#phone-wrong", "Saisissez le numéro").await; // what is said already, too
+    market.pay_by_card(&browser, ASKS_THE_BANK).await;
+    browser.click("[data-test='proceed']").await;
+    browser.click("[data-test='refuse']").await;
+    browser.arrive_at_text(STATUS, "Le paiement n’est pas passé").await; // also after the bank's page
+    browser.close().await;
+}
+
+async fn the_keyboard_alone_pays(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("keyboard").await;
+    let intent = market.intent(order(&market, "KEYBOARD-1")).await;
+    open(&browser, &intent).await;
+    browser.see("[data-test='method-mobile_money']").await;
+    browser.tab_to("[name='method']").await;
+    browser.press(&Key::Down.to_string()).await;
+    browser.see("[data-test='card-number']").await;
+    browser.press(&Key::Up.to_string()).await;
+    browser.tab_to("[data-test='phone']").await;
+    browser.press("237670000010").await;
+    browser.step("The keyboard's focus", "[data-test='phone']").await;
+    browser.press(&Key::Enter.to_string()).await;
+    see(&browser, "code").await;
+    assert_eq!(browser.run("return document.activeElement !== document.body").await, true, "the focus is lost");
+    browser.tab_to("[data-test='otp']").await;
+    browser.press("123456").await;
+    browser.tab_to("[data-test='answer']").await;
+    browser.press(&Key::Enter.to_string()).await;
+    see(&browser, "succeeded").await;
+    assert_eq!(browser.run("return document.activeElement !== document.body").await, true, "the focus is lost");
+    browser.tab_to("[data-test='leave']").await;
+    browser.press(&Key::Enter.to_string()).await;
+    browser.arrive("at the shop", |url| url.as_str().starts_with(market.shop.url())).await;
+    browser.close().await;
+}
+
+async fn see(browser: &Browser, status: &str) {
+    browser.see(&format!("{STATUS}[data-status='{status}']")).await;
+}
+
+async fn answer(browser: &Browser, code: &str) {
+    browser.fill("[data-test='otp']", code).await;
+    browser.click("[data-test='answer']").await;
+}
+
+async fn back_in_the_shop(browser: &Browser, state: &str) {
+    browser.click("[data-test='leave']").await;
+    browser.see(&format!("[data-test='outcome'][data-state='{state}']")).await;
+}
+
+async fn open(browser: &Browser, intent: &PaymentIntent) {
+    browser.open(intent.checkout_url.as_ref().expect("the sandbox sends it").expose()).await;
+}
+
+fn order(market: &Market, reference: &str) -> CreatePaymentIntent {
+    let reference = MerchantReference::new(reference).unwrap();
+    CreatePaymentIntent::new(reference, Amount::new("5000").unwrap(), "A pair of shoes", "Awa", "Ndiaye")
+        .phone(Phone::new("237670000000").unwrap())
+        .redirect_url(RedirectUrl::new(&format!("{}/return", market.shop.url())).unwrap())
+}

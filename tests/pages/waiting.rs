@@ -1,0 +1,261 @@
+//! `waitForOutcome`: it looks until there is an outcome or the budget is over, tells each status once and in order, and
+//! takes no answer for an answer.
+
+use crate::support::browser::Browser;
+use crate::support::engine::{Engine, in_every_browser};
+use crate::support::market::Market;
+use serde_json::{Value, json};
+
+in_every_browser!(
+    every_status_is_told_once_in_order_and_nothing_after_a_final_one,
+    an_error_while_looking_is_pending_and_the_last_that_was_seen_is_told,
+    a_budget_that_is_over_looks_once_more,
+    it_looks_at_once_when_there_may_be_news,
+    a_tab_out_of_sight_keeps_its_deadlines_and_looks_when_it_is_back_in_sight,
+    only_no_source_signed_out_and_the_callers_abort_reject,
+    the_merchants_route_is_asked_first_and_the_service_where_it_has_none,
+);
+
+async fn every_status_is_told_once_in_order_and_nothing_after_a_final_one(engine: Engine) {
+    let page = Page::open(engine, "in-order").await;
+    let told = page
+        .ask(
+            "const said = ['requires_action', 'processing', 'processing', null, 'processing', 'requires_action', 'succeeded', 'failed'];
+             const status = async () => {
+                 hurry();
+                 const status = said.shift();
+                 if (status === null) throw new Error('the server is down');
+                 return { status };
+             };
+             const told = [];
+             const guichet = client({ status });
+             const onStatus = (status) => { told.push(status); throw new Error('the page is wrong'); };
+             const { state } = await guichet.waitForOutcome({ payment_ref: 'gch_1' }, { onStatus });
+             await new Promise((go) => setTimeout(go, 100));
+             return [state, told, said];",
+        )
+        .await;
+    let in_order = json!(["requires_action", "processing", "requires_action", "succeeded"]);
+    assert_eq!(told, json!(["succeeded", in_order, ["failed"]]));
+    page.browser.close().await;
+}
+
+async fn an_error_while_looking_is_pending_and_the_last_that_was_seen_is_told(engine: Engine) {
+    let page = Page::open(engine, "pending").await;
+    let told = page
+        .ask(
+            "const last_payment_error = { code: 'insufficient_funds', message: 'Not enough.' };
+             const status = async () => {
+                 if (!status.seen) return (status.seen = { status: 'requires_action', last_payment_error });
+                 throw new Error('the server is down');
+             };
+             const seen = await client({ status }).waitForOutcome({ reference: { payment_ref: 'gch_1' }, match: 'matched' }, { budgetMs: 1500 });
+             const html = async () => new Response('<!doctype html>', { status: 200, headers: { 'content-type': 'text/html' } });
+             const nothing = [];
+             for (const fetch of [html, () => Promise.reject(new TypeError('no network')), async () => new Response('', { status: 502 })]) {
+                 const guichet = client('/guichet', { fetch });
+                 nothing.push(await guichet.waitForOutcome({ payment_ref: 'gch_1' }, { budgetMs: 400, timeoutMs: 300 }));
+             }
+             return [seen, ...nothing];",
+        )
+        .await;
+    let reference = json!({ "payment_ref": "gch_1" });
+    let declined = json!({ "code": "insufficient_funds", "message": "Not enough." });
+    let seen = json!({ "state": "pending", "status": "requires_action", "reference": reference, "last_payment_error": declined });
+    let nothing = json!({ "state": "pending", "reference": reference });
+    assert_eq!(told, json!([seen, nothing, nothing, nothing]));
+    page.browser.close().await;
+}
+
+async fn a_budget_that_is_over_looks_once_more(engine: Engine) {
+    let page = Page::open(engine, "over").await;
+    // The device sleeps for a day between two looks: its timers stand still, the wall clock does not.
+    let told = page
+        .ask(
+            "const now = Date.now;
+             const status = async () => {
+                 status.looks = (status.looks ?? 0) + 1;
+                 if (status.looks === 1) {
+                     setTimeout(() => { Date.now = () => now() + 86400000; hurry(); }, 50);
+                     return { status: 'processing' };
+                 }
+                 return { status: last };
+             };
+             const outcomes = [];
+             for (const of of ['succeeded', 'processing']) {
+                 Date.now = now;
+                 status.looks = 0;
+                 window.last = of;
+                 const { state } = await client({ status }).waitForOutcome({ payment_ref: 'gch_1' }, { budgetMs: 60000 });
+                 outcomes.push([state, status.looks]);
+             }
+             Date.now = now;
+             return outcomes;",
+        )
+        .await;
+    assert_eq!(told, json!([["succeeded", 2], ["pending", 2]]));
+    page.browser.close().await;
+}
+
+async fn it_looks_at_once_when_there_may_be_news(engine: Engine) {
+    let page = Page::open(engine, "news").await;
+    let told = page
+        .ask(
+            "const looks = [];
+             const status = async () => { looks.push(performance.now()); return { status: looks.length > 3 ? 'failed' : 'processing' }; };
+             const begun = performance.now();
+             const going = client({ status }).waitForOutcome({ payment_ref: 'gch_1' });
+             const news = [() => dispatchEvent(new Event('online')), () => document.dispatchEvent(new Event('visibilitychange')),
+                 () => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))];
+             for (const [index, happens] of news.entries()) {
+                 while (looks.length <= index) await new Promise((go) => setTimeout(go, 5));
+                 await new Promise((go) => setTimeout(go, 50));
+                 happens();
+             }
+             const { state } = await going;
+             return [state, looks.length, looks[3] - begun < 4750];",
+        )
+        .await;
+    // By its own pauses it would have looked a fourth time after 4.75 seconds.
+    assert_eq!(told, json!(["failed", 4, true]));
+    page.browser.close().await;
+}
+
+async fn a_tab_out_of_sight_keeps_its_deadlines_and_looks_when_it_is_back_in_sight(engine: Engine) {
+    let page = Page::open(engine, "hidden").await;
+    let browser = &page.browser;
+    page.ask(
+        "const since = async (work) => {
+             const begun = Date.now();
+             return [await work().then(({ state }) => state, ({ kind }) => kind), Date.now() - begun];
+         };
+         const tick = () => new Promise((go) => setTimeout(go, 10));
+         const status = async () => ({ status: localStorage.paid ?? 'processing' });
+         window.begin = async () => {
+             window.until_paid = client({ status }).waitForOutcome({ payment_ref: 'gch_1' }).then(({ state }) => [state, Date.now()]);
+             const begun = Date.now();
+             for (let ticks = 0; ticks < 4; ticks++) await tick();
+             const ticked = Date.now() - begun;
+             const nobody = () => new Promise(() => {});
+             const call = await since(() => client(undefined, { fetch: nobody }).paymentMethods({}, { timeoutMs: 1500 }));
+             const wait = await since(() => client({ status }).waitForOutcome({ payment_ref: 'gch_1' }, { budgetMs: 5000 }));
+             localStorage.told = JSON.stringify([ticked, call, wait]);
+         };
+         document.addEventListener('visibilitychange', () => {
+             if (document.hidden) begin();
+             else window.seen = Date.now();
+         });",
+    )
+    .await;
+    let first = browser.tab().await;
+    browser.open_tab().await;
+    browser.open(page.market.shop.url()).await;
+    if engine == Engine::WebKit {
+        // Its driver hides no tab: what it keeps is kept in sight.
+        browser.turn_to(&first).await;
+        assert_eq!(browser.run("if (!document.hidden) begin(); return document.hidden").await, false);
+    }
+    let told = browser
+        .run_async(
+            "while (!('told' in localStorage)) await new Promise((go) => setTimeout(go, 50));
+             localStorage.paid = 'succeeded';
+             return JSON.parse(localStorage.told);",
+        )
+        .await;
+    let ms = |value: &Value| value.as_u64().unwrap();
+    // Under its driver Chromium hides a tab, and slows it down no more than WebKit does.
+    assert!(engine != Engine::Firefox || ms(&told[0]) > 1000, "its timers are slowed down: {told}");
+    assert_eq!((&told[1][0], &told[2][0]), (&json!("timeout"), &json!("pending")));
+    // A timer that is slowed down rings once a second; the rest is for a machine that has much else to do.
+    assert!((1490..6000).contains(&ms(&told[1][1])), "{told}");
+    assert!((4700..10_000).contains(&ms(&told[2][1])), "{told}");
+    if engine != Engine::WebKit {
+        browser.close_tab(&first).await;
+        let told = browser.run_async("const [state, at] = await until_paid; return [state, at - seen]").await;
+        assert_eq!(told[0], "succeeded");
+        assert!((0..1500).contains(&told[1].as_i64().unwrap()), "it looks as soon as it is seen: {told}");
+    }
+    page.browser.close().await;
+}
+
+async fn only_no_source_signed_out_and_the_callers_abort_reject(engine: Engine) {
+    let page = Page::open(engine, "rejects").await;
+    let told = page
+        .ask(
+            "const of = { payment_ref: 'gch_1' };
+             const kind = (going) => going.then(({ state }) => state, (e) => e.kind ?? String(e));
+             const off = new AbortController();
+             const status = async () => { setTimeout(() => off.abort('enough'), 20); return { status: 'processing' }; };
+             const route = (status, body) => ({ fetch: async () => new Response(body ?? '{}', { status }) });
+             return Promise.all([
+                 kind(client(undefined).waitForOutcome(of)),
+                 kind(client({ intent: async () => ({}) }).waitForOutcome({ id: 'pi_1' })),
+                 kind(client('/guichet', route(401)).waitForOutcome(of)),
+                 kind(client({ status }).waitForOutcome(of, { signal: off.signal })),
+                 kind(client({ status }).waitForOutcome(of, { signal: AbortSignal.abort('before') })),
+                 kind(client('/guichet', route(500)).waitForOutcome(of, { budgetMs: 400, timeoutMs: 300 })),
+                 kind(client('/guichet', route(429)).waitForOutcome(of, { budgetMs: 400, timeoutMs: 300 })),
+             ]);",
+        )
+        .await;
+    let kinds = ["unsupported", "unsupported", "signed_out", "enough", "before", "pending", "pending"];
+    assert_eq!(told, json!(kinds));
+    page.browser.close().await;
+}
+
+async fn the_merchants_route_is_asked_first_and_the_service_where_it_has_none(engine: Engine) {
+    let page = Page::open(engine, "sources").await;
+    let told = page
+        .ask(
+            "const asked = [];
+             const answer = (status, body) => new Response(JSON.stringify(body), { status });
+             const merchant_has_it = async (url) => {
+                 asked.push(new URL(url, location).pathname);
+                 return answer(200, { data: { status: 'succeeded' } });
+             };
+             const only_the_service_has_it = async (url) => {
+                 const { pathname } = new URL(url, location);
+                 asked.push(pathname);
+                 if (pathname.endsWith('/session')) return answer(200, { session_token: 'cst_test_1', expires_at: '2099-01-01T00:00:00Z' });
+                 return pathname.startsWith('/guichet') ? answer(404, {}) : answer(200, { data: { status: 'failed' } });
+             };
+             const of = { id: 'pi_1', payment_ref: 'gch/1' };
+             const states = [];
+             for (const fetch of [merchant_has_it, only_the_service_has_it]) {
+                 states.push((await client('/guichet', { fetch }).waitForOutcome(of)).state);
+             }
+             return [states, asked];",
+        )
+        .await;
+    let asked =
+        ["/guichet/intents/gch%2F1", "/guichet/intents/gch%2F1", "/guichet/session", "/v1/payment-intents/pi_1"];
+    assert_eq!(told, json!([["succeeded", "failed"], asked]));
+    page.browser.close().await;
+}
+
+/// A page of the shop's, with clients as the test makes them.
+struct Page {
+    browser: Browser,
+    market: Market,
+}
+
+impl Page {
+    async fn open(engine: Engine, journey: &'static str) -> Self {
+        let market = Market::open().await;
+        let browser = engine.start(journey).await;
+        browser.open(market.shop.url()).await;
+        Self { browser, market }
+    }
+
+    async fn ask(&self, script: &str) -> Value {
+        self.browser
+            .run_async(&format!(
+                "const {{ createGuichet }} = await import('/package/guichet.js');
+                 const client = (merchant, more) => createGuichet({{ baseUrl: 'https://api.example', merchant, ...more }});
+                 // The pauses are for customers; a page that is back online does not wait for them.
+                 const hurry = () => setTimeout(() => dispatchEvent(new Event('online')), 20);
+                 {script}"
+            ))
+            .await
+    }
+}

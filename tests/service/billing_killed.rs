@@ -1,0 +1,131 @@
+//! The sandbox as a process of its own, killed at any moment of a billing run.
+#![cfg(unix)]
+
+use crate::support::asking::{card, client, phone, try_send};
+use crate::support::folder::Folder;
+use crate::support::process::Process;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+use tokio::time::Instant;
+
+const DAY: i64 = 86_400;
+const SUBSCRIPTIONS: usize = 24;
+const ROUNDS: u64 = 6;
+/// How far the clock is moved in each round.
+const DAYS: i64 = 8;
+
+#[tokio::test]
+async fn a_process_killed_in_a_billing_run_charges_nobody_twice_and_forgets_nothing() {
+    let folder = Folder::new("billing");
+    let mut sandbox = Process::start(&folder, None);
+    let plan = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "daily" });
+    assert_eq!(sandbox.ask("POST", "/v1/subscriptions/plans", plan).await.status, 201);
+    let mut acknowledged = BTreeMap::new();
+    for number in 0..SUBSCRIPTIONS {
+        subscribe(&sandbox, number, &mut acknowledged).await;
+    }
+    // How long a whole run takes here and now: the process is killed somewhere in one.
+    let begin = Instant::now();
+    let mut clock = advance(sandbox.base_url.clone(), sandbox.control_token.clone()).await.unwrap();
+    let whole = u64::try_from(begin.elapsed().as_micros()).unwrap();
+    for round in 0..ROUNDS {
+        let run = tokio::spawn(advance(sandbox.base_url.clone(), sandbox.control_token.clone()));
+        let moment = Duration::from_micros(RandomState::new().hash_one(round) % whole);
+        tokio::time::sleep(moment).await;
+        sandbox.child.kill().unwrap();
+        sandbox.child.wait().unwrap();
+        let answered = run.await.unwrap();
+        sandbox = Process::start(&folder, None);
+        clock = clock.max(answered.unwrap_or_default());
+        let now = now(&sandbox).await;
+        assert!(now >= clock, "a move of the clock was acknowledged");
+        let round = format!("round {round}, killed after {moment:?} of {whole} µs, answered: {answered:?}");
+        is_whole(&sandbox, &acknowledged, now, &round).await;
+        subscribe(&sandbox, acknowledged.len(), &mut acknowledged).await;
+    }
+}
+
+/// Makes a subscription that pays every day, sooner or later.
+async fn subscribe(sandbox: &Process, number: usize, acknowledged: &mut BTreeMap<String, i64>) {
+    let methods = [phone("237670000000"), phone("237670000007"), card("4242424242424242"), phone("237671234567")];
+    let mut fields = json!({
+        "plan": "gold", "customer_email": format!("awa-{number}@example.com"), "firstname": "Awa", "lastname": "Ngo",
+    });
+    fields["payment_method"] = methods[number % 4]["payment_method"].clone();
+    let made = sandbox.ask("POST", "/v1/subscriptions", fields).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let made = &made.body["data"];
+    acknowledged.insert(made["id"].as_str().unwrap().to_owned(), made["created_at"].as_i64().unwrap());
+}
+
+/// Every subscription was charged once for each day of its life, and says so.
+async fn is_whole(sandbox: &Process, acknowledged: &BTreeMap<String, i64>, now: i64, round: &str) {
+    let subscriptions = list(sandbox, "/v1/subscriptions").await;
+    assert_eq!(subscriptions.len(), acknowledged.len(), "{round}: none is forgotten");
+    let mut charges: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for intent in list(sandbox, "/v1/payment-intents").await {
+        let reference = intent["merchant_reference"].as_str().unwrap();
+        charges.entry(reference.split(':').next().unwrap().to_owned()).or_default().push(intent);
+    }
+    for subscription in subscriptions {
+        let id = subscription["id"].as_str().unwrap();
+        let made = acknowledged[id];
+        let mut charges: Vec<(Vec<i64>, &str, i64, &Value)> = charges[id]
+            .iter()
+            .map(|intent| {
+                let numbers = intent["merchant_reference"].as_str().unwrap().split(':').skip(1);
+                let numbers = numbers.map(|number| number.parse().unwrap()).collect();
+                (
+                    numbers,
+                    intent["status"].as_str().unwrap(),
+                    intent["created_at"].as_i64().unwrap() - made,
+                    &intent["id"],
+                )
+            })
+            .collect();
+        charges.sort_by_key(|(numbers, ..)| numbers.clone());
+        let context = || format!("{round}: {charges:?}");
+        let paid: Vec<i64> =
+            charges.iter().filter(|(_, status, ..)| *status == "succeeded").map(|(numbers, ..)| numbers[0]).collect();
+        // The last may be on its way still; the wall's clock goes on while this looks.
+        let days = (now - made) / DAY;
+        let expected: Vec<i64> = (0..i64::try_from(paid.len()).unwrap()).collect();
+        assert_eq!(paid, expected, "each day is paid once, and none is left out: {}", context());
+        assert!((days..=days + 1).contains(&i64::try_from(paid.len()).unwrap()), "{days} days: {}", context());
+        for (numbers, _, at, _) in &charges {
+            let (period, attempt) = (numbers[0], numbers[1]);
+            // A quarter of a day after each failure, whenever the process was there to do it.
+            assert_eq!(*at, period * DAY + (attempt - 1) * DAY / 4, "{}", context());
+        }
+        assert_eq!(&&subscription["latest_payment_intent"], &charges.last().unwrap().3, "{}", context());
+    }
+}
+
+/// Moves the clock; what it shows then, where that was answered.
+async fn advance(base_url: String, control_token: String) -> Option<i64> {
+    let body = json!({ "advance_seconds": DAYS * DAY }).to_string();
+    let url = format!("{base_url}/sandbox/clock");
+    let moved = try_send(&client(), "POST", &url, Some(&control_token), Some(body.into()), &[]).await.ok()?;
+    moved.body["now"].as_i64()
+}
+
+async fn now(sandbox: &Process) -> i64 {
+    let url = format!("{}/sandbox/clock", sandbox.base_url);
+    let told = try_send(&client(), "GET", &url, Some(&sandbox.control_token), None, &[]).await.unwrap();
+    told.body["now"].as_i64().unwrap()
+}
+
+/// A whole list, page by page.
+async fn list(sandbox: &Process, path: &str) -> Vec<Value> {
+    let (mut all, mut next) = (Vec::new(), path.to_owned());
+    loop {
+        let page = sandbox.ask("GET", &next, Value::Null).await;
+        all.extend(page.body["data"].as_array().unwrap().iter().cloned());
+        match page.body["pagination"]["next_cursor"].as_str() {
+            Some(cursor) => next = format!("{path}?starting_after={cursor}"),
+            None => return all,
+        }
+    }
+}

@@ -1,0 +1,660 @@
+//! Subscriptions against a model of them: whatever is asked, in whatever order, and however far the clock is moved, the
+//! service over HTTP and a few plain structs agree. The seed of a failure is printed, with the shortest way to it.
+
+use crate::support::asking::{Shop, card, phone};
+use crate::support::subscribing::{DAY, HOUR, subscription};
+use guichet::sandbox::Sandbox;
+use guichet::values::Moment;
+use jiff::{Span, Timestamp, tz::TimeZone};
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+use tokio::runtime::Runtime;
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        max_shrink_iters: 200,
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("seeds"))),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn the_service_bills_as_the_model_says(commands in prop::collection::vec(command(), 1..30)) {
+        run(async {
+            let mut world = World::new().await;
+            for command in &commands {
+                world.obey(command).await;
+            }
+        });
+    }
+
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 12,
+        max_shrink_iters: 20,
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("seeds"))),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn moving_thirty_days_at_once_equals_thirty_moves_of_one_day(
+        cycle in cycle(), trial in prop_oneof![Just(0_u32), 1..20_u32], method in method(),
+        fallback in prop::option::of((method(), 2..=4_u32)), at_end in prop::sample::select(vec!["", "pause", "cancel"]),
+    ) {
+        run(async {
+            let mut ways = Vec::new();
+            for moves in [1, 30] {
+                let shop = Shop::of(SANDBOX.merchant().await.unwrap());
+                let made = shop.subscribe(&shop.plan(cycle.word(), trial).await, method.body()).await;
+                if let Some((fallback, after)) = &fallback {
+                    let mut fields = fallback.body();
+                    fields["trigger_after_failures"] = json!(after);
+                    shop.billed(&made, "fallback", fields).await;
+                }
+                if !at_end.is_empty() {
+                    shop.bill(&made, at_end, json!({ "immediately": false })).await;
+                }
+                for _ in 0..moves {
+                    shop.advance(30 * DAY / moves).await;
+                }
+                // Past what settles a few seconds after the thirtieth day, however long the test itself took.
+                shop.advance(600).await;
+                let begin = made["created_at"].as_i64().unwrap();
+                let now = Told::read(&shop.subscribed(&made).await).since(begin);
+                let events = shop.tenant.events().await.unwrap().into_iter();
+                let events: Vec<_> = events.map(|event| (event.at.unix() - begin, event.kind)).collect();
+                let lasting = |(at, kind): &(i64, String)| *at > 60 || kind.starts_with("payment_intent");
+                let mut events: Vec<_> = events.into_iter().filter(lasting).collect();
+                // Of what happened in one second the order is not told.
+                events.sort_unstable();
+                ways.push((now, shop.charges(&made).await, events));
+            }
+            assert_eq!(ways[0], ways[1]);
+        });
+    }
+}
+
+const PRICE: u64 = 5000;
+const D: i64 = 86_400;
+
+/// One thing that a merchant does.
+#[derive(Clone, Debug)]
+struct Command {
+    /// To which subscription.
+    of: usize,
+    what: What,
+    /// Whether it is asked twice, as by someone who lost the answer.
+    twice: bool,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    Advance { hours: u32 },
+    Cancel { immediately: bool },
+    Create { cycle: Cycle, trial: u32, method: Method },
+    Deactivate { cycle: Cycle, trial: u32 },
+    Fallback { method: Method, after: u32 },
+    Pause { immediately: bool },
+    PaymentMethod(Method),
+    Resume,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Cycle {
+    Daily,
+    Monthly,
+    Weekly,
+}
+
+impl Cycle {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Daily => "daily",
+            Self::Monthly => "monthly",
+            Self::Weekly => "weekly",
+        }
+    }
+
+    fn after(self, anchor: i64, periods: i64) -> i64 {
+        let span = match self {
+            Self::Daily => return anchor + periods * D,
+            Self::Weekly => return anchor + periods * 7 * D,
+            Self::Monthly => Span::new().months(periods),
+        };
+        let anchor = Timestamp::from_second(anchor).unwrap().to_zoned(TimeZone::UTC);
+        anchor.checked_add(span).unwrap().timestamp().as_second()
+    }
+}
+
+/// The instruments of the table, and what a charge of each comes to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Method {
+    AsksForCode,
+    AsksForRedirect,
+    Blocked,
+    Hangs,
+    Pays,
+    PaysByCard,
+    PaysInThirtySeconds,
+    Recovers,
+    TimesOut,
+    TooPoor,
+}
+
+impl Method {
+    fn body(self) -> Value {
+        match self {
+            Self::AsksForCode => phone("237670000010"),
+            Self::AsksForRedirect => card("4000000000003220"),
+            Self::Blocked => phone("237670000009"),
+            Self::Hangs => phone("237670000005"),
+            Self::Pays => phone("237670000000"),
+            Self::PaysByCard => card("4242424242424242"),
+            Self::PaysInThirtySeconds => phone("237670000001"),
+            Self::Recovers => phone("237670000007"),
+            Self::TimesOut => phone("237670000004"),
+            Self::TooPoor => phone("237670000002"),
+        }
+    }
+
+    /// After how many seconds a charge ends, and whether it is paid; `None` where it never ends.
+    fn charged(self, attempt: u32) -> Option<(i64, bool)> {
+        match self {
+            Self::Hangs => None,
+            Self::Pays | Self::PaysByCard => Some((0, true)),
+            Self::PaysInThirtySeconds => Some((30, true)),
+            Self::Recovers => Some((0, attempt >= 3)),
+            Self::TimesOut => Some((300, false)),
+            Self::AsksForCode | Self::AsksForRedirect | Self::Blocked | Self::TooPoor => Some((0, false)),
+        }
+    }
+}
+
+fn method() -> impl Strategy<Value = Method> {
+    use Method::*;
+    prop::sample::select(vec![
+        AsksForCode,
+        AsksForRedirect,
+        Blocked,
+        Hangs,
+        Pays,
+        Pays,
+        PaysByCard,
+        PaysInThirtySeconds,
+        Recovers,
+        TimesOut,
+        TooPoor,
+        TooPoor,
+    ])
+}
+
+fn cycle() -> impl Strategy<Value = Cycle> {
+    prop::sample::select(vec![Cycle::Daily, Cycle::Weekly, Cycle::Monthly])
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    let trial = || prop::sample::select(vec![0_u32, 0, 3]);
+    let what = prop_oneof![
+        8 => prop_oneof![3 => 1..30_u32, 2 => 30..240_u32, 1 => Just(31 * 24)].prop_map(|hours| What::Advance { hours }),
+        1 => prop::bool::weighted(0.3).prop_map(|immediately| What::Cancel { immediately }),
+        4 => (cycle(), trial(), method()).prop_map(|(cycle, trial, method)| What::Create { cycle, trial, method }),
+        1 => (cycle(), trial()).prop_map(|(cycle, trial)| What::Deactivate { cycle, trial }),
+        2 => (method(), 1..=5_u32).prop_map(|(method, after)| What::Fallback { method, after }),
+        2 => any::<bool>().prop_map(|immediately| What::Pause { immediately }),
+        2 => method().prop_map(What::PaymentMethod),
+        3 => Just(What::Resume),
+    ];
+    (0..2_usize, what, prop::bool::weighted(0.2)).prop_map(|(of, what, twice)| Command { of, what, twice })
+}
+
+/// What is compared of a subscription. Moments are Unix seconds.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Told {
+    status: String,
+    failures: u64,
+    period: (i64, i64),
+    next_charge: Option<i64>,
+    wishes: (bool, bool),
+    paused: Option<i64>,
+    canceled: Option<i64>,
+    reason: Option<String>,
+}
+
+impl Told {
+    fn read(subscription: &Value) -> Self {
+        let at = |name: &str| Some(Moment::new(subscription[name].as_str()?).unwrap().unix());
+        Self {
+            status: subscription["status"].as_str().unwrap().to_owned(),
+            failures: subscription["consecutive_failures"].as_u64().unwrap(),
+            period: (at("current_period_start").unwrap(), at("current_period_end").unwrap()),
+            next_charge: at("next_charge_at"),
+            wishes: (subscription["cancel_at_period_end"] == true, subscription["pause_at_period_end"] == true),
+            paused: at("paused_at"),
+            canceled: at("canceled_at"),
+            reason: subscription["cancellation_reason"].as_str().map(str::to_owned),
+        }
+    }
+
+    fn since(self, begin: i64) -> Self {
+        Self {
+            period: (self.period.0 - begin, self.period.1 - begin),
+            next_charge: self.next_charge.map(|at| at - begin),
+            paused: self.paused.map(|at| at - begin),
+            canceled: self.canceled.map(|at| at - begin),
+            ..self
+        }
+    }
+}
+
+/// A charge, as the model knows it.
+#[derive(Clone, Debug)]
+struct Charge {
+    period: u32,
+    attempt: u32,
+    at: i64,
+    /// When it ends, and whether it is paid; `None` where it never does.
+    ends: Option<(i64, bool)>,
+    by_fallback: bool,
+    ended: bool,
+}
+
+/// What the model knows of a subscription.
+#[derive(Clone, Debug)]
+struct Model {
+    cycle: Cycle,
+    method: Method,
+    fallback: Option<Method>,
+    trigger: u32,
+    made: i64,
+    /// The anchor, and the number of the period that begins there.
+    anchor: (i64, u32),
+    /// The number of the period it is in; none in the trial.
+    period: Option<u32>,
+    /// Until when the trial lasts.
+    trial: i64,
+    status: &'static str,
+    failures: u32,
+    settled: bool,
+    retry: Option<i64>,
+    wishes: (bool, bool),
+    paused: Option<i64>,
+    canceled: Option<(i64, &'static str)>,
+    charges: Vec<Charge>,
+    /// The periods that were paid, from when until when, and whether a new count began with it.
+    paid: Vec<(i64, i64)>,
+    counted_anew: Vec<i64>,
+}
+
+impl Model {
+    fn new(cycle: Cycle, trial: u32, method: Method, made: i64) -> Self {
+        let end = made + i64::from(trial) * D;
+        let mut model = Self {
+            cycle,
+            method,
+            fallback: None,
+            trigger: 3,
+            made,
+            anchor: (end, 0),
+            period: None,
+            trial: end,
+            status: "trialing",
+            failures: 0,
+            settled: true,
+            retry: None,
+            wishes: (false, false),
+            paused: None,
+            canceled: None,
+            charges: Vec::new(),
+            paid: Vec::new(),
+            counted_anew: Vec::new(),
+        };
+        model.until(made);
+        model
+    }
+
+    fn bounds(&self) -> (i64, i64) {
+        let (anchor, first) = self.anchor;
+        let begins = |number: u32| self.cycle.after(anchor, i64::from(number) - i64::from(first));
+        self.period.map_or((self.made, self.trial), |number| (begins(number), begins(number + 1)))
+    }
+
+    fn wait(&self) -> i64 {
+        let (from, to) = self.bounds();
+        ((to - from) / 4).min(D)
+    }
+
+    fn under_way(&self) -> Option<&Charge> {
+        self.charges.last().filter(|charge| !charge.ended)
+    }
+
+    /// Lives on until a moment, event by event.
+    fn until(&mut self, now: i64) {
+        while self.canceled.is_none() {
+            let (_, end) = self.bounds();
+            let open = self.status != "paused";
+            let settles = self.under_way().and_then(|charge| charge.ends).map(|(at, _)| at).filter(|at| *at <= now);
+            let ends =
+                (self.wishes.0 || open && (self.wishes.1 || self.settled)).then_some(end).filter(|at| *at <= now);
+            let retries = self.retry.filter(|at| *at <= now);
+            let late = self.under_way().map(|charge| charge.at + self.wait());
+            let late = late.filter(|at| self.status == "active" && *at <= now);
+            let first = [settles, ends, retries, late].into_iter().flatten().min();
+            match first {
+                None => return,
+                at if at == settles => self.settle(at.unwrap()),
+                at if at == ends => self.end_of_period(at.unwrap()),
+                at if at == retries => self.charge(at.unwrap(), false),
+                _ => self.status = "past_due",
+            }
+        }
+    }
+
+    fn charge(&mut self, at: i64, by_fallback: bool) {
+        let period = self.period.unwrap();
+        let attempt = 1 + self.charges.iter().filter(|charge| charge.period == period).count() as u32;
+        let with = if by_fallback { self.fallback.unwrap() } else { self.method };
+        let ends = with.charged(attempt).map(|(after, paid)| (at + after, paid));
+        self.retry = None;
+        self.charges.push(Charge { period, attempt, at, ends, by_fallback, ended: false });
+    }
+
+    fn settle(&mut self, at: i64) {
+        let charge = self.charges.last_mut().unwrap();
+        charge.ended = true;
+        let Charge { attempt, by_fallback, .. } = *charge;
+        if charge.ends.unwrap().1 {
+            self.paid.push(self.bounds());
+            (self.settled, self.failures) = (true, 0);
+            self.status = if self.status == "paused" { "paused" } else { "active" };
+            return;
+        }
+        self.failures += 1;
+        if self.status == "paused" {
+            return;
+        }
+        self.status = "past_due";
+        if !by_fallback && self.turn_of_the_fallback() {
+            self.charge(at, true);
+        } else if attempt < 4 {
+            self.retry = Some(at + self.wait());
+        } else {
+            self.cancel(at, "payment_failed");
+        }
+    }
+
+    fn turn_of_the_fallback(&self) -> bool {
+        let of_period = || self.charges.iter().filter(|charge| Some(charge.period) == self.period);
+        self.fallback.is_some()
+            && self.failures >= self.trigger
+            && (of_period().count() < 4 || !of_period().any(|charge| charge.by_fallback))
+    }
+
+    fn end_of_period(&mut self, at: i64) {
+        match self.wishes {
+            (true, _) => self.cancel(at, "requested_by_merchant"),
+            (_, true) => self.pause(at),
+            _ => self.begin_period(at),
+        }
+    }
+
+    fn begin_period(&mut self, at: i64) {
+        self.period = Some(self.period.map_or(0, |number| number + 1));
+        (self.status, self.settled) = ("active", false);
+        self.charge(at, false);
+    }
+
+    fn pause(&mut self, at: i64) {
+        (self.status, self.paused, self.retry, self.wishes.1) = ("paused", Some(at), None, false);
+    }
+
+    fn cancel(&mut self, at: i64, reason: &'static str) {
+        (self.status, self.canceled, self.paused, self.retry) = ("canceled", Some((at, reason)), None, None);
+        self.wishes = (false, false);
+    }
+
+    /// What a move makes of it now, and the status that is answered.
+    fn obey(&mut self, what: &What, now: i64) -> u16 {
+        self.until(now);
+        let (_, end) = self.bounds();
+        let over = self.status == "canceled";
+        match what {
+            What::Cancel { .. } if over => {}
+            _ if over => return 409,
+            What::Cancel { immediately: true } => self.cancel(now, "requested_by_merchant"),
+            What::Cancel { .. } if self.status == "paused" && now >= end => self.cancel(now, "requested_by_merchant"),
+            What::Cancel { .. } => self.wishes.0 = true,
+            What::Pause { .. } if self.status == "paused" => {}
+            What::Pause { immediately: true } => self.pause(now),
+            What::Pause { .. } => self.wishes.1 = true,
+            What::Resume if self.status == "paused" => {
+                (self.wishes, self.paused) = ((false, false), None);
+                if let Some(charge) = self.under_way() {
+                    let owed = self.failures > 0 || charge.at + self.wait() <= now;
+                    self.status = if owed { "past_due" } else { "active" };
+                } else if self.settled && now < end {
+                    self.status = if self.period.is_none() { "trialing" } else { "active" };
+                } else {
+                    self.anchor = (now, self.period.map_or(0, |number| number + 1));
+                    self.counted_anew.push(now);
+                    self.begin_period(now);
+                }
+            }
+            What::Resume if self.wishes == (false, false) => return 409,
+            What::Resume => self.wishes = (false, false),
+            What::PaymentMethod(method) if self.method == *method => {}
+            What::PaymentMethod(method) => {
+                self.method = *method;
+                if self.status == "past_due" && self.under_way().is_none() {
+                    self.charge(now, false);
+                }
+            }
+            What::Fallback { method, after } if (self.fallback, self.trigger) == (Some(*method), *after) => {}
+            What::Fallback { method, after } => {
+                (self.fallback, self.trigger) = (Some(*method), *after);
+                if self.status == "past_due" && self.under_way().is_none() && self.turn_of_the_fallback() {
+                    self.charge(now, true);
+                }
+            }
+            What::Advance { .. } | What::Create { .. } | What::Deactivate { .. } => {}
+        }
+        self.until(now);
+        200
+    }
+
+    fn told(&self) -> Told {
+        let (from, to) = self.bounds();
+        let next_charge = match self.status {
+            "past_due" => self.retry,
+            "active" | "trialing" => Some(to).filter(|_| self.wishes == (false, false)),
+            _ => None,
+        };
+        Told {
+            status: self.status.to_owned(),
+            failures: self.failures.into(),
+            period: (from, to),
+            next_charge,
+            wishes: self.wishes,
+            paused: self.paused,
+            canceled: self.canceled.map(|(at, _)| at),
+            reason: self.canceled.map(|(_, reason)| reason.to_owned()),
+        }
+    }
+
+    fn charges(&self, now: i64) -> Vec<(String, i64, String)> {
+        let word = |charge: &Charge| match charge.ends.filter(|(at, _)| *at <= now) {
+            None => "processing",
+            Some((_, true)) => "succeeded",
+            Some((_, false)) => "failed",
+        };
+        let told = |charge: &Charge| {
+            (format!("{}:{}", charge.period, charge.attempt), charge.at - self.made, word(charge).to_owned())
+        };
+        self.charges.iter().map(told).collect()
+    }
+}
+
+/// The service, and what the model says of it.
+struct World {
+    shop: Shop,
+    subscriptions: [Option<(Value, Model)>; 2],
+    /// The plans there are, and whether they are active.
+    plans: BTreeMap<String, bool>,
+}
+
+impl World {
+    async fn new() -> Self {
+        let shop = Shop::of(SANDBOX.merchant().await.unwrap());
+        Self { shop, subscriptions: [None, None], plans: BTreeMap::new() }
+    }
+
+    async fn obey(&mut self, command: &Command) {
+        for _ in 0..1 + u32::from(command.twice) {
+            match &command.what {
+                What::Advance { hours } => self.shop.advance(hours * HOUR).await,
+                What::Create { cycle, trial, method } => self.create(command.of, *cycle, *trial, *method).await,
+                What::Deactivate { cycle, trial } => self.deactivate(*cycle, *trial).await,
+                what => self.move_on(command.of, what).await,
+            }
+            self.agrees(command).await;
+        }
+    }
+
+    async fn create(&mut self, of: usize, cycle: Cycle, trial: u32, method: Method) {
+        if self.subscriptions[of].is_some() {
+            return;
+        }
+        let plan = self.shop.plan(cycle.word(), trial).await;
+        let active = *self.plans.entry(plan.clone()).or_insert(true);
+        let before = self.shop.tenant.now().unix();
+        let reply = self.shop.secret("POST", "/v1/subscriptions", subscription(&plan, method.body())).await;
+        if !active {
+            assert_eq!((reply.status, reply.code()), (422, "plan_inactive"));
+            return;
+        }
+        assert_eq!(reply.status, 201, "{}", reply.text);
+        let made = reply.body["data"].clone();
+        let at = made["created_at"].as_i64().unwrap();
+        assert!((before..=self.shop.tenant.now().unix()).contains(&at));
+        let model = Model::new(cycle, trial, method, at);
+        assert_eq!(Told::read(&made), model.told());
+        self.subscriptions[of] = Some((made, model));
+    }
+
+    async fn deactivate(&mut self, cycle: Cycle, trial: u32) {
+        let plan = self.shop.plan(cycle.word(), trial).await;
+        self.plans.insert(plan.clone(), false);
+        let list = self.shop.secret("GET", "/v1/subscriptions/plans?include_inactive=true", Value::Null).await;
+        let list = list.body["data"].as_array().unwrap();
+        let id = list.iter().find(|listed| listed["code"] == plan.as_str()).unwrap()["id"].as_str().unwrap();
+        let gone = self.shop.secret("DELETE", &format!("/v1/subscriptions/plans/{id}"), Value::Null).await;
+        assert_eq!((gone.status, &gone.body["data"]["active"]), (200, &json!(false)));
+    }
+
+    async fn move_on(&mut self, of: usize, what: &What) {
+        let Some((made, model)) = &mut self.subscriptions[of] else { return };
+        let (verb, fields) = match what {
+            What::Cancel { immediately } => ("cancel", json!({ "immediately": immediately })),
+            What::Fallback { method, after } => {
+                let mut fields = method.body();
+                fields["trigger_after_failures"] = json!(after);
+                ("fallback", fields)
+            }
+            What::Pause { immediately } => ("pause", json!({ "immediately": immediately })),
+            What::PaymentMethod(method) => ("payment-method", method.body()),
+            _ => ("resume", Value::Null),
+        };
+        let before = self.shop.tenant.now().unix();
+        let reply = self.shop.bill(made, verb, fields).await;
+        // The wall's clock goes on: it was done in one of these seconds.
+        let after = self.shop.tenant.now().unix();
+        let ways = (before..=after).map(|now| {
+            let mut way = model.clone();
+            (way.obey(what, now), way)
+        });
+        let ways: Vec<_> = ways.collect();
+        let agrees = |(status, way): &&(u16, Model)| match reply.status {
+            200 => *status == 200 && Told::read(&reply.body["data"]) == way.told(),
+            refused => refused == *status && reply.message().contains(way.status),
+        };
+        let way = ways.iter().find(agrees);
+        let (_, way) = way.unwrap_or_else(|| panic!("{what:?} came to {}\n and the model says {ways:?}", reply.text));
+        *model = way.clone();
+    }
+
+    /// The service tells of every subscription what the model says, and what always holds does.
+    async fn agrees(&mut self, after: &Command) {
+        let mut taken = 0;
+        for (made, model) in self.subscriptions.iter_mut().flatten() {
+            let read = self.shop.subscribed(made).await;
+            let before = self.shop.tenant.now().unix();
+            let charges = self.shop.charges(made).await;
+            let now = self.shop.tenant.now().unix();
+            // A second may have passed between what was read of it and its charges.
+            let ways = (before - 1..=now).map(|now| {
+                let mut way = model.clone();
+                way.until(now);
+                (way.told(), way.charges(now), way)
+            });
+            let ways: Vec<_> = ways.collect();
+            assert!(ways.iter().any(|(told, ..)| *told == Told::read(&read)), "after {after:?}: {read}\n{ways:?}");
+            let way = ways.into_iter().find(|(_, expected, _)| *expected == charges);
+            *model = way.unwrap_or_else(|| panic!("after {after:?}: {charges:?}\n{model:?}")).2;
+            taken += holds(&read, &charges, model);
+        }
+        let intents = self.shop.intents().await;
+        let paid = intents.iter().filter(|intent| intent["status"] == "succeeded");
+        let sum: u64 = paid.map(|intent| intent["amount"].as_str().unwrap().parse::<u64>().unwrap()).sum();
+        assert_eq!(sum, taken * PRICE, "money adds up");
+    }
+}
+
+/// What holds whatever was asked, of what the service itself tells. How many periods were paid comes back.
+fn holds(read: &Value, charges: &[(String, i64, String)], model: &Model) -> u64 {
+    let made = read["created_at"].as_i64().unwrap();
+    let numbers =
+        |name: &str| name.split_once(':').map(|(a, b)| (a.parse::<u32>().unwrap(), b.parse::<u32>().unwrap()));
+    let mut paid = BTreeMap::new();
+    for pair in charges.windows(2) {
+        let [(one, at, status), (next, then, _)] = pair else { continue };
+        assert!(at <= then, "charges are made in the order of time: {charges:?}");
+        assert_ne!(status, "processing", "never two charges at once: {charges:?}");
+        let ((period, attempt), (after, again)) = (numbers(one).unwrap(), numbers(next).unwrap());
+        let follows = (after, again) == (period, attempt + 1) || (after, again) == (period + 1, 1);
+        assert!(follows, "{charges:?}");
+    }
+    for (name, at, status) in charges {
+        let (period, _) = numbers(name).unwrap();
+        if status == "succeeded" {
+            assert!(paid.insert(period, *at).is_none(), "one charge a period: {charges:?}");
+        }
+        let ended = read["canceled_at"].as_str().map(|at| Moment::new(at).unwrap().unix() - made);
+        assert!(ended.is_none_or(|ended| *at <= ended), "nothing is charged after the end: {charges:?}");
+        let paused = read["paused_at"].as_str().map(|at| Moment::new(at).unwrap().unix() - made);
+        assert!(paused.is_none_or(|paused| *at <= paused), "nothing is charged while paused: {charges:?}");
+    }
+    for pair in model.paid.windows(2) {
+        let [(_, end), (begin, _)] = pair else { continue };
+        assert!(end == begin || skipped(model, *end, *begin), "paid periods follow each other: {:?}", model.paid);
+    }
+    assert_eq!(paid.len(), model.paid.len(), "every payment is for a period of its own");
+    u64::try_from(paid.len()).unwrap()
+}
+
+/// Whether the count began anew between two paid periods: what lies between was paused, or not paid.
+fn skipped(model: &Model, end: i64, begin: i64) -> bool {
+    end <= begin && model.counted_anew.iter().any(|at| end <= *at && *at <= begin)
+}
+
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+/// One for all cases; each has a merchant of its own.
+static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| RUNTIME.block_on(Sandbox::start()).unwrap());
+
+fn run(case: impl Future<Output = ()>) {
+    LazyLock::force(&SANDBOX);
+    RUNTIME.block_on(case);
+}

@@ -1,0 +1,192 @@
+//! The `guichet` command: what it prints, and how it ends.
+
+mod operations;
+mod probe;
+
+use crate::support::http;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+
+#[tokio::test]
+async fn the_sandbox_prints_one_line_of_json_and_stops_when_it_is_asked_to() {
+    let mut sandbox =
+        Running::start(&["sandbox", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:", "--json"]);
+    let ready = sandbox.line();
+    let names: Vec<&str> = ready.as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(names, ["base_url", "control_token", "control_url", "secret_key"]);
+    let base_url = ready["base_url"].as_str().expect("an address");
+    assert!(!base_url.ends_with("/v1"));
+    assert_eq!(ready["control_url"], format!("{base_url}/sandbox"));
+    let key = ready["secret_key"].as_str().expect("a key");
+    assert!(key.starts_with("sk_test_"));
+
+    let authorization = format!("Authorization: Bearer {key}");
+    let methods = http::get(&format!("{base_url}/v1/payment-methods"), &[&authorization]).await;
+    assert_eq!(methods.status, 200);
+    let (code, rest) = sandbox.stop();
+    assert_eq!((code, rest.as_str()), (Some(0), ""), "nothing else is printed");
+}
+
+#[tokio::test]
+async fn the_demo_opens_a_shop_and_the_service_it_buys_from() {
+    let arguments = [
+        "demo",
+        "--listen",
+        "127.0.0.1:0",
+        "--sandbox-listen",
+        "127.0.0.1:0",
+        "--database",
+        "sqlite::memory:",
+        "--json",
+    ];
+    let mut demo = Running::start(&arguments);
+    let ready = demo.line();
+    let shop = http::get(&format!("{}/api/shop", ready["shop_url"].as_str().expect("an address")), &[]).await;
+    assert_eq!(shop.json()["base_url"], ready["base_url"]);
+    let (code, rest) = demo.stop();
+    assert_eq!((code, rest.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_taken_port_is_told_in_a_sentence() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let run = guichet(&["sandbox", "--listen", &address, "--database", "sqlite::memory:"]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(1));
+    assert!(said.starts_with("guichet: ") && said.contains(&address), "{said}");
+    assert!(run.stdout.is_empty());
+}
+
+#[test]
+fn a_folder_without_the_package_and_a_key_that_can_be_none_are_told_at_the_start() {
+    for what in ["sandbox", "demo"] {
+        let run =
+            guichet(&[what, "--database", "sqlite::memory:", "--package", "no/such/folder"]).output().expect("it runs");
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!((run.status.code(), run.stdout.len()), (Some(1), 0), "{said}");
+        assert!(said.contains("no/such/folder") && said.contains("cargo xtask pack --quick"), "{said}");
+    }
+    for key in ["sk_test_1", "sk_live_4eC39HqLyjWDarjtT1zdp7dc"] {
+        let mut command = guichet(&["sandbox", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:"]);
+        let run = command.env("GUICHET_SECRET_KEY", key).output().expect("it runs");
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(1));
+        assert!(said.contains("GUICHET_SECRET_KEY") && said.contains("sk_test_") && !said.contains(key), "{said}");
+    }
+}
+
+#[test]
+fn every_address_of_the_machine_is_listened_on_only_by_a_name() {
+    let run =
+        guichet(&["sandbox", "--listen", "0.0.0.0:0", "--database", "sqlite::memory:"]).output().expect("it runs");
+    assert_eq!(run.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&run.stderr).contains("--public-url"));
+    let url = ["--public-url", "http://sandbox.test:4243"];
+    let arguments = ["sandbox", "--listen", "0.0.0.0:0", "--database", "sqlite::memory:", "--json"];
+    let mut sandbox = Running::start(&[&arguments[..], &url].concat());
+    assert!(sandbox.line()["secret_key"].is_string());
+    sandbox.stop();
+}
+
+#[tokio::test]
+async fn the_shop_and_its_sandbox_serve_the_same_package_wherever_the_demo_is_started() {
+    let arguments = [
+        "demo",
+        "--listen",
+        "127.0.0.1:0",
+        "--sandbox-listen",
+        "127.0.0.1:0",
+        "--database",
+        "sqlite::memory:",
+        "--json",
+    ];
+    let mut command = guichet(&arguments);
+    command.current_dir(std::env::temp_dir());
+    let mut demo = Running::of(command);
+    let ready = demo.line();
+    let address = |name: &str| ready[name].as_str().expect("an address").to_owned();
+    let shop = http::get(&format!("{}/package/guichet.js", address("shop_url")), &[]).await;
+    let service = http::get(&format!("{}/checkout/package/guichet.js", address("base_url")), &[]).await;
+    assert_eq!((shop.status, shop.body.len()), (service.status, service.body.len()));
+    demo.stop();
+}
+
+#[test]
+fn another_service_needs_a_key_and_https() {
+    let run = guichet(&["demo", "--base-url", "https://api.example.com", "--database", "sqlite::memory:"])
+        .output()
+        .expect("it runs");
+    assert!(String::from_utf8_lossy(&run.stderr).contains("GUICHET_SECRET_KEY"));
+    let run = guichet(&["demo", "--base-url", "http://api.example.com", "--database", "sqlite::memory:"])
+        .env("GUICHET_SECRET_KEY", "sk_test_hidden")
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(said.contains("https") && !said.contains("hidden"), "{said}");
+    let run = guichet(&["demo", "--base-url", "https://api.example.com", "--database", "sqlite::memory:"])
+        .env("GUICHET_SECRET_KEY", "sk_live_hidden")
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(said.contains("test key") && !said.contains("hidden"), "{said}");
+}
+
+#[test]
+fn a_database_that_is_none_is_told_in_a_sentence() {
+    let run = guichet(&["demo", "--listen", "127.0.0.1:0", "--sandbox-listen", "127.0.0.1:0", "--database", "shop.db"])
+        .output()
+        .expect("it runs");
+    assert_eq!(run.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&run.stderr).contains("sqlite:"));
+}
+
+/// A command that runs until it is stopped, or the test ends.
+struct Running {
+    child: Child,
+    stdout: BufReader<std::process::ChildStdout>,
+}
+
+impl Running {
+    fn start(arguments: &[&str]) -> Self {
+        Self::of(guichet(arguments))
+    }
+
+    fn of(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
+        let stdout = BufReader::new(child.stdout.take().expect("it was piped"));
+        Self { child, stdout }
+    }
+
+    fn line(&mut self) -> Value {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("a line");
+        serde_json::from_str(&line).expect("a line of JSON")
+    }
+
+    /// Asks it to stop as a service manager does; its exit code, and what else it has printed.
+    fn stop(mut self) -> (Option<i32>, String) {
+        let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status().expect("kill runs");
+        assert!(asked.success());
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).expect("text");
+        (self.child.wait().expect("it ends").code(), rest)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended already where the test has gone well.
+        let _ = self.child.kill();
+    }
+}
+
+fn guichet(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
+    command.args(arguments).stdin(Stdio::null());
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("GUICHET_")) {
+        command.env_remove(name);
+    }
+    command
+}

@@ -1,0 +1,383 @@
+//! Every operation as a command, against a sandbox that runs as a command: what it prints, and how it ends.
+
+use super::{Running, guichet};
+use crate::support::http;
+use guichet::operations::*;
+use guichet::protocol::Operation;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::Stdio;
+
+#[tokio::test]
+async fn every_operation_is_a_command_that_the_service_answers() {
+    let house = House::open();
+    let done = |arguments: &[&str]| house.done(arguments);
+    let session = house.json(&["sessions", "create", "--customer-email", "awa@example.com"]);
+    let token = session["data"]["session_token"].as_str().expect("a token").to_owned();
+    for verb in ["validate", "revoke"] {
+        let ended = house.run_with(&["sessions", verb], &[("GUICHET_SESSION_TOKEN", &token)], "");
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+    }
+    assert!(
+        done(&["methods", "list", "--country-code", "CM"]).contains("BJ, CG, CI, CM"),
+        "countries as people write them"
+    );
+    done(&["methods", "fee", "card", "XAF", "45000", "--card-type", "international"]);
+
+    let asking = house.intent("ORDER-1", &[]);
+    done(&["intents", "pay", &asking, "--payment-method", "237670000010"]);
+    let answered = house.run_with(&["intents", "answer", &asking], &[], "123456\n");
+    assert_eq!(answered.code, 0, "{}", answered.stderr);
+    assert!(answered.stdout.contains("succeeded"), "{}", answered.stdout);
+    let manual = house.intent("ORDER-2", &["--confirmation-method", "manual"]);
+    let card = r#"{"type":"card","card":{"number":"4242424242424242","exp_month":12,"exp_year":2034,"cvc":"123"}}"#;
+    let paid = house.run_with(&["intents", "pay", &manual, "--payment-method", "-"], &[], card);
+    assert_eq!(paid.code, 0, "{}", paid.stderr);
+    done(&["intents", "confirm", &manual]);
+    let given_up =
+        house.intent("ORDER-3", &["--items", r#"[{"name":"Shoes","price":45000,"currency":"XAF","quantity":1}]"#]);
+    done(&["intents", "cancel", &given_up]);
+    assert!(done(&["intents", "read", &given_up]).contains("canceled"));
+    assert!(done(&["intents", "list", "--limit", "2"]).contains("45 000 XAF"));
+    assert!(done(&["customers", "list"]).contains("awa@example.com"));
+
+    assert!(done(&["esim", "packages"]).contains("AMOUNT"));
+    let order =
+        house.json(&["esim", "order", "--package-id", "esp_cm_1gb", "--quantity", "2", "--idempotency-key", "o-1"]);
+    assert!(done(&["esim", "read", order["data"]["order_id"].as_str().expect("an identifier")]).contains("5 000 XAF"));
+
+    let gold =
+        ["plans", "create", "--name", "Gold", "--code", "gold", "--amount", "5000", "--billing-cycle", "monthly"];
+    let plan = house.json(&gold);
+    let create =
+        ["subscriptions", "create", "--plan", "gold", "--customer-email", "awa@example.com", "--firstname", "Awa"];
+    let rest = ["--lastname", "Ngono", "--payment-method", "237670000000", "--metadata", r#"{"shop":"17"}"#];
+    let subscription = house.json(&[&create[..], &rest].concat());
+    let id = subscription["data"]["id"].as_str().expect("an identifier");
+    done(&["subscriptions", "payment-method", id, "--payment-method", "237690000000"]);
+    done(&["subscriptions", "fallback", id, "--payment-method", "237670000000", "--trigger-after-failures", "2"]);
+    let later = house.json(&["subscriptions", "pause", id, "--immediately=false"]);
+    assert_eq!(later["data"]["pause_at_period_end"], true);
+    done(&["subscriptions", "resume", id]);
+    assert_eq!(house.json(&["subscriptions", "cancel", id, "--immediately"])["data"]["status"], "canceled");
+    assert!(done(&["subscriptions", "read", id]).contains("canceled"));
+    assert!(done(&["subscriptions", "list"]).contains("gold"));
+    done(&["plans", "deactivate", plan["data"]["id"].as_str().expect("an identifier")]);
+    assert!(done(&["plans", "list", "--include-inactive", "true"]).contains("gold"));
+
+    let requests = house.requests().await;
+    macro_rules! check {
+        ($($operation:ident)*) => {$(
+            let name = <$operation as Operation>::SPEC.name;
+            let statuses: Vec<&Value> = requests.iter().filter(|request| request["operation"] == name).map(|request| &request["status"]).collect();
+            assert!(!statuses.is_empty(), "{name} was not run: this test does not know its command");
+            assert!(statuses.iter().all(|status| status.as_u64().is_some_and(|status| status < 300)), "{name}: {statuses:?}");
+        )*};
+    }
+    guichet::every_operation!(check);
+}
+
+#[tokio::test]
+async fn a_table_hides_secrets_until_they_are_asked_for_and_json_is_the_services_own_reply() {
+    let house = House::open();
+    let order = house.order("ORDER-1");
+    let shown = house.done(&order);
+    assert!(shown.contains("45 000 XAF") && !shown.contains("_secret_"), "{shown}");
+    let shown = house.done(&[&order[..], &["--show-secrets"]].concat());
+    assert!(shown.contains("_secret_"), "{shown}");
+    let reply = house.json(&order);
+    assert!(reply["data"]["client_secret"].as_str().is_some_and(|secret| secret.contains("_secret_")));
+    assert_eq!(reply["status_code"], 200);
+    let shown = house.done(&["sessions", "create", "--customer-email", "awa@example.com"]);
+    assert!(!shown.contains("cst_test"), "{shown}");
+}
+
+#[tokio::test]
+async fn the_next_page_is_named() {
+    let house = House::open();
+    let ids = ["ORDER-1", "ORDER-2"].map(|reference| house.intent(reference, &[]));
+    let first = house.run(&["intents", "list", "--limit", "1"]);
+    let cursor = ids.iter().find(|id| first.stdout.contains(*id)).expect("an entry");
+    assert!(first.stderr.contains(&format!("--starting-after {cursor}")), "{}", first.stderr);
+    let second = house.run(&["intents", "list", "--limit", "1", "--starting-after", cursor]);
+    assert!(!second.stdout.contains(cursor) && second.stderr.is_empty(), "{}", second.stderr);
+}
+
+#[tokio::test]
+async fn what_is_refused_is_told_in_words_with_its_code_and_ends_with_1() {
+    let house = House::open();
+    let missing = house.run(&["intents", "read", "pi_nobody"]);
+    assert_eq!((missing.code, missing.stdout.as_str()), (1, ""));
+    assert!(
+        missing.stderr.starts_with("guichet: ") && missing.stderr.contains("[resource_missing]"),
+        "{}",
+        missing.stderr
+    );
+    let missing = house.run(&["intents", "read", "pi_nobody", "--json"]);
+    let reply: Value = serde_json::from_str(&missing.stdout).expect("the service's own reply");
+    assert_eq!((missing.code, &reply["error"]["code"]), (1, &json!("resource_missing")));
+
+    let inactive = house.run(&["methods", "fee", "card", "XAF", "45000", "--country-code", "FR"]);
+    assert_eq!(inactive.stderr.matches("is not available in FR").count(), 1, "said once: {}", inactive.stderr);
+    assert!(inactive.stderr.starts_with("guichet: calculate_fee: country_code: card is not"), "{}", inactive.stderr);
+
+    let first = house.intent("ORDER-1", &[]);
+    let mut other = house.order("ORDER-1");
+    other.extend(["--fee-bearer", "customer"]);
+    let conflict = house.run(&other);
+    assert_eq!(conflict.code, 1);
+    assert!(
+        conflict.stderr.contains("merchant_reference_conflict") && conflict.stderr.contains(&first),
+        "{}",
+        conflict.stderr
+    );
+    let wrong_key = house.run_with(&["plans", "list"], &[("GUICHET_SECRET_KEY", "sk_test_hidden")], "");
+    assert_eq!(wrong_key.code, 1);
+    assert!(wrong_key.stderr.contains("[invalid_key]") && !wrong_key.stderr.contains("hidden"), "{}", wrong_key.stderr);
+    let revoked = house.run_with(&["sessions", "validate"], &[], "cst_test_nobody\n");
+    assert_eq!(revoked.code, 1);
+    assert!(revoked.stderr.contains("session_unknown"), "{}", revoked.stderr);
+}
+
+#[tokio::test]
+async fn what_is_no_command_ends_with_2_and_nothing_is_sent() {
+    let house = House::open();
+    let mut wrong = house.order("ORDER-1");
+    wrong[3] = "-5";
+    wrong.extend(["--currency", "francs", "--redirect-url", "javascript:alert(1)", "--phone", "+237"]);
+    let told = house.run(&wrong);
+    assert_eq!(told.code, 2);
+    for field in ["amount", "currency", "redirect_url", "phone"] {
+        assert!(told.stderr.contains(&format!("guichet: {field}: ")), "all at once: {}", told.stderr);
+    }
+    let card = r#"{"type":"card","card":{"number":"4242424242424242","exp_month":12,"exp_year":2034,"cvc":"123"}}"#;
+    for (arguments, said) in [
+        (&["intents", "create"][..], "--amount"),
+        (&["intents", "read"][..], "<ID>"),
+        (&["intents", "read", ".."][..], "path"),
+        (&["intents", "unknown"][..], "unrecognized"),
+        (&["intents", "pay", "pi_1", "--payment-method", card][..], "command line"),
+        (&["intents", "pay", "pi_1", "--payment-method", "{"][..], "JSON"),
+        (&["intents", "pay", "pi_1", "--payment-method", "@no/such/file"][..], "no/such/file"),
+        (&["intents", "pay", "pi_1", "--payment-method", "+237"][..], "payment_method"),
+        (&["esim", "order", "--package-id", "esp_cm_1gb", "--quantity", "6"][..], "quantity"),
+        (&["subscriptions", "pause", "sub_1", "--immediately=perhaps"][..], "perhaps"),
+        (&["sessions", "validate"][..], "GUICHET_SESSION_TOKEN"),
+        (&["plans", "list", "--key-file", "no/such/file"][..], "no/such/file"),
+        (&["plans", "list", "--base-url", "http://api.example.com"][..], "https"),
+        (&["clock"][..], "GUICHET_CONTROL_TOKEN"),
+        (&["clock", "advance", "-1"][..], "a length of time to come"),
+        (&["faults", "set", "create_session", "delay"][..], "--milliseconds 2000"),
+        (&["plans", "list", "--timeout", "0"][..], "from 1 to 86400"),
+        (&["plans", "list", "--timeout", "-1"][..], "from 1 to 86400"),
+        (&["methods", "fee", "card", "XAF", "-5"][..], "amount: An amount is"),
+        (&["esim", "order", "--package-id", "esp_cm_1gb", "--quantity", "-1"][..], "quantity: "),
+        (&["intents", "answer", "pi_1"][..], "one-time code"),
+    ] {
+        let told = house.run(arguments);
+        assert_eq!((told.code, told.stdout.as_str()), (2, ""), "{arguments:?}: {}", told.stderr);
+        assert!(told.stderr.contains(said), "{arguments:?}: {}", told.stderr);
+        assert!(!told.stderr.contains("4242424242424242"), "{}", told.stderr);
+    }
+    let plain = ["sessions", "validate", "--base-url", "http://pay.test", "--allow-plain-http", "pay.test"];
+    let live = house.run_with(&plain, &[], "cst_live_hidden\n");
+    assert_eq!(live.code, 2, "{}", live.stderr);
+    assert!(live.stderr.contains("plain http") && !live.stderr.contains("hidden"), "{}", live.stderr);
+    let keyless = house.run_with(&["plans", "list"], &[("GUICHET_SECRET_KEY", "")], "");
+    assert_eq!(keyless.code, 2);
+    assert!(
+        keyless.stderr.contains("GUICHET_SECRET_KEY") && keyless.stderr.contains("--key-file"),
+        "{}",
+        keyless.stderr
+    );
+    let nowhere =
+        house.run_with(&["plans", "list"], &[("GUICHET_SECRET_KEY", "sk_live_1"), ("GUICHET_BASE_URL", "")], "");
+    assert_eq!(nowhere.code, 2, "a live key is sent to no address that nobody named");
+    assert!(nowhere.stderr.contains("live key") && nowhere.stderr.contains("--base-url"), "{}", nowhere.stderr);
+    assert!(house.requests().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_service_that_is_not_there_ends_with_3_and_one_that_leaves_doubt_with_4() {
+    let house = House::open();
+    let nobody = house.run(&["plans", "list", "--base-url", "http://127.0.0.1:1", "--timeout", "1"]);
+    assert_eq!(nobody.code, 3, "{}", nobody.stderr);
+
+    let intent = house.intent("ORDER-1", &[]);
+    house.faults(&["set", "attach_payment_method", "lost_response"]);
+    let doubtful = house.run(&["intents", "pay", &intent, "--payment-method", "237670000000"]);
+    assert_eq!(doubtful.code, 4, "{}", doubtful.stderr);
+    assert!(house.done(&["intents", "read", &intent]).contains("succeeded"), "it was done");
+
+    house.faults(&["set", "read_payment_intent", "malformed"]);
+    let odd = house.run(&["intents", "read", &intent]);
+    assert_eq!(odd.code, 5, "{}", odd.stderr);
+}
+
+#[tokio::test]
+async fn the_key_comes_from_a_file_and_who_can_read_it_is_told() {
+    let house = House::open();
+    let file = std::env::temp_dir().join(format!("guichet-key-{}", std::process::id()));
+    std::fs::write(&file, format!("{}\n", house.key)).expect("it is written");
+    let path = file.to_str().expect("text");
+    let arguments = ["plans", "list", "--key-file", path];
+    let none = [("GUICHET_SECRET_KEY", "")];
+    let listed = house.run_with(&arguments, &none, "");
+    assert_eq!(listed.code, 0, "{}", listed.stderr);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let allow = |mode| std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("it is set");
+        allow(0o644);
+        assert!(house.run_with(&arguments, &none, "").stderr.contains("chmod 600"));
+        allow(0o600);
+        assert_eq!(house.run_with(&arguments, &none, "").stderr, "");
+    }
+    std::fs::remove_file(&file).expect("it is removed");
+}
+
+#[tokio::test]
+async fn the_clock_of_a_sandbox_is_read_and_moved_and_its_faults_are_set_and_cleared() {
+    let house = House::open();
+    let door = [("GUICHET_CONTROL_URL", house.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", &house.control_token)];
+    let now = |arguments: &[&str]| -> i64 {
+        let told = house.run_with(arguments, &door, "");
+        let reply: Value = serde_json::from_str(&told.stdout).expect("JSON");
+        reply["now"].as_i64().expect("a moment")
+    };
+    let before = now(&["clock", "--json"]);
+    let after = now(&["clock", "advance", "30d", "--json"]);
+    assert!((2_592_000..2_592_060).contains(&(after - before)));
+    assert!(house.run_with(&["clock"], &door, "").stdout.starts_with("20"), "a moment that people read");
+
+    house.faults(&["set", "create_session", "status", "--status", "503", "--count", "2", "--retry-after", "1"]);
+    let listed = house.run_with(&["faults", "list"], &door, "").stdout;
+    assert!(listed.contains("create_session") && listed.contains("503"), "{listed}");
+    house.faults(&["clear"]);
+    assert!(house.run_with(&["faults"], &door, "").stdout.contains("Nothing"));
+    let unknown = house.run_with(&["faults", "set", "make_money", "drop"], &door, "");
+    assert_eq!(unknown.code, 1);
+    let stranger = house.run_with(&["clock", "--merchant", "mer_nobody"], &door, "");
+    assert_eq!(stranger.code, 1, "{}", stranger.stderr);
+    let old = [("GUICHET_CONTROL_URL", house.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", "ctl_of_the_last_start")];
+    let old = house.run_with(&["clock"], &old, "");
+    assert_eq!(old.code, 1);
+    assert!(old.stderr.contains("another at each start") && !old.stderr.contains("ctl_of"), "{}", old.stderr);
+}
+
+#[test]
+fn completions_know_every_operation() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = guichet(&["completions", shell]).output().expect("it runs");
+        let script = String::from_utf8(script.stdout).expect("text");
+        assert!(script.contains("subscriptions") && script.contains("deactivate"), "{shell}");
+    }
+}
+
+#[test]
+fn every_operation_says_what_it_does_and_every_argument_too() {
+    macro_rules! check {
+        ($($operation:ident)*) => {
+            [$(<$operation as Operation>::SPEC),*]
+        };
+    }
+    let all = guichet::every_operation!(check);
+    let help =
+        |arguments: &[&str]| String::from_utf8(guichet(arguments).output().expect("it runs").stdout).expect("text");
+    let mut found = Vec::new();
+    for group in ["sessions", "methods", "intents", "customers", "plans", "subscriptions", "esim"] {
+        let listed = help(&[group, "--help"]);
+        let verbs = listed.lines().filter_map(|line| line.strip_prefix("  ")?.split_once("  ").map(|(verb, _)| verb));
+        for verb in verbs.filter(|verb| *verb != "help" && !verb.starts_with(['-', ' '])) {
+            let said = help(&[group, verb, "--help"]);
+            let endpoint = said.lines().next().unwrap_or_default().split(": ").next().unwrap_or_default().to_owned();
+            found.push(endpoint);
+        }
+    }
+    for spec in all {
+        let endpoint = format!("{} {}", spec.method.as_str(), spec.path);
+        assert!(found.contains(&endpoint), "{endpoint} says nothing of itself: {found:?}");
+    }
+    assert_eq!(found.len(), all.len());
+}
+
+/// A sandbox of a test's own, and its keys.
+pub struct House {
+    _sandbox: Running,
+    base_url: String,
+    pub key: String,
+    control_url: String,
+    control_token: String,
+}
+
+pub struct Ended {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl House {
+    pub fn open() -> Self {
+        let arguments = ["sandbox", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:", "--json"];
+        let mut sandbox = Running::start(&arguments);
+        let ready = sandbox.line();
+        let text = |name: &str| ready[name].as_str().expect("a text").to_owned();
+        Self {
+            base_url: text("base_url"),
+            key: text("secret_key"),
+            control_url: text("control_url"),
+            control_token: text("control_token"),
+            _sandbox: sandbox,
+        }
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Ended {
+        self.run_with(arguments, &[], "")
+    }
+
+    pub fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Ended {
+        let mut command = guichet(arguments);
+        command.env("GUICHET_BASE_URL", &self.base_url).env("GUICHET_SECRET_KEY", &self.key);
+        command.envs(environment.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        // A command that reads nothing may have ended already.
+        let _ = child.stdin.take().expect("it was piped").write_all(input.as_bytes());
+        let output = child.wait_with_output().expect("it ends");
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        let code = output.status.code().expect("it was not killed");
+        Ended { code, stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// What a command prints that goes well.
+    fn done(&self, arguments: &[&str]) -> String {
+        let ended = self.run(arguments);
+        assert_eq!(ended.code, 0, "{arguments:?}: {}", ended.stderr);
+        ended.stdout
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.done(&[arguments, &["--json"]].concat())).expect("JSON")
+    }
+
+    fn order<'a>(&self, reference: &'a str) -> Vec<&'a str> {
+        let order = "intents create --amount 45000 --description Shoes --firstname Awa --lastname Ngono --email awa@example.com";
+        order.split(' ').chain(["--merchant-reference", reference]).collect()
+    }
+
+    fn intent(&self, reference: &str, more: &[&str]) -> String {
+        let made = self.json(&[&self.order(reference)[..], more].concat());
+        made["data"]["id"].as_str().expect("an identifier").to_owned()
+    }
+
+    fn faults(&self, arguments: &[&str]) {
+        let door = [("GUICHET_CONTROL_URL", self.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", &self.control_token)];
+        let ended = self.run_with(&[&["faults"], arguments].concat(), &door, "");
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+    }
+
+    async fn requests(&self) -> Vec<Value> {
+        let authorization = format!("Authorization: Bearer {}", self.control_token);
+        let told = http::get(&format!("{}/requests", self.control_url), &[&authorization]).await;
+        told.json()["requests"].as_array().expect("a list").clone()
+    }
+}

@@ -1,0 +1,34 @@
+//! A binary that brings the npm package with it: what `build.rs` makes of the folder that `GUICHET_PACKAGE` names.
+//! (How it is served from there is tested in `src/package.rs`.)
+
+#[allow(dead_code, reason = "cargo runs its main")]
+#[path = "../../build.rs"]
+mod build;
+use crate::support::folder::Folder;
+use std::fs;
+
+#[test]
+fn without_a_package_there_is_nothing_to_embed() {
+    assert_eq!(build::listing(None).unwrap(), "&[]");
+}
+
+#[test]
+fn every_file_of_the_package_is_embedded_by_the_name_that_pages_know_it_by() {
+    let package = Folder::new("embedding");
+    fs::create_dir(package.path.join("core")).unwrap();
+    for file in ["hosted.js", "guichet.js", "core/guichet_core_bg.wasm"] {
+        fs::write(package.path.join(file), "").unwrap();
+    }
+    let list = build::listing(Some(&package.path)).unwrap();
+    let names: Vec<&str> = list.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.split('"').next()).collect();
+    assert_eq!(names, ["core/guichet_core_bg.wasm", "guichet.js", "hosted.js"]);
+    assert!(list.matches("include_bytes!(\"/").count() == 3, "the compiler looks from another folder: {list}");
+}
+
+#[test]
+fn a_folder_that_is_not_the_package_stops_the_build_with_the_command_that_makes_it() {
+    let empty = Folder::new("no-package");
+    assert!(build::listing(Some(&empty.path)).unwrap_err().contains("cargo xtask pack"));
+    let missing = build::listing(Some(&empty.path.join("nowhere"))).unwrap_err();
+    assert!(missing.contains("GUICHET_PACKAGE") && missing.contains("nowhere"), "{missing}");
+}

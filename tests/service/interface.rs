@@ -1,0 +1,420 @@
+//! The interface as bytes: every operation is written as the document shows it, and read back as it was written.
+//!
+//! One row an operation. A name of `every_operation!` without a row fails here.
+
+use guichet::operations::*;
+use guichet::protocol::{Envelope, Fields, IDEMPOTENCY_KEY, Operation, Request, Served, Source, assemble};
+use guichet::values::*;
+use serde_json::{Map, Value, json};
+
+/// Every operation, once with only what is required and once with everything, beside the bytes it must become.
+#[test]
+fn every_operation_is_written_as_the_document_shows_it() {
+    let rows = rows();
+    for row in &rows {
+        assert_eq!(row.written.method.as_str(), row.method, "{}", row.name);
+        assert_eq!(row.written.target, row.target, "{}", row.name);
+        let body: Option<Value> = row.written.body.as_deref().map(|body| serde_json::from_str(body).unwrap());
+        assert_eq!(body, row.body, "{}", row.name);
+    }
+    macro_rules! every_name_has_a_row {
+        ($($operation:ident)*) => {$(
+            let name = <$operation as Operation>::SPEC.name;
+            assert!(rows.iter().any(|row| row.name == name), "{name} has no row in tests/service/interface.rs");
+        )*};
+    }
+    guichet::every_operation!(every_name_has_a_row);
+}
+
+#[test]
+fn every_operation_is_read_back_as_it_was_written() {
+    for row in rows() {
+        assert_eq!(row.read_back, Ok(row.written.clone()), "{}", row.name);
+    }
+}
+
+#[test]
+fn session_operations_alone_come_in_the_session_envelope() {
+    macro_rules! check {
+        ($($operation:ident)*) => {$(
+            let spec = <$operation as Operation>::SPEC;
+            assert_eq!(spec.envelope == Envelope::Session, spec.path.starts_with("/v1/sessions/"), "{}", spec.name);
+        )*};
+    }
+    guichet::every_operation!(check);
+}
+
+#[test]
+fn what_the_document_does_not_show_is_marked_a_decision() {
+    let documented = [
+        "create_session",
+        "validate_session",
+        "revoke_session",
+        "list_payment_methods",
+        "calculate_fee",
+        "create_payment_intent",
+        "create_plan",
+        "list_plans",
+        "deactivate_plan",
+        "pause_subscription",
+        "resume_subscription",
+        "change_subscription_payment_method",
+        "cancel_subscription",
+        "configure_fallback",
+        "list_customers",
+        "list_esim_packages",
+        "create_esim_order",
+    ];
+    macro_rules! check {
+        ($($operation:ident)*) => {$(
+            let spec = <$operation as Operation>::SPEC;
+            assert_eq!(spec.source == Source::Documented, documented.contains(&spec.name), "{}", spec.name);
+        )*};
+    }
+    guichet::every_operation!(check);
+}
+
+#[test]
+fn every_wrong_field_is_told_at_once() {
+    let mut fields = Fields::new(object(
+        json!({ "amount": 5000, "currency": "xaf", "phone": "+237", "redirect_url": "javascript:alert(1)" }),
+    ));
+    assert!(CreatePaymentIntent::read(&mut fields).is_none());
+    let told: Vec<_> = fields.into_faults().into_iter().map(|fault| (fault.param, fault.code)).collect();
+    let expected = [
+        ("firstname", "parameter_missing"),
+        ("lastname", "parameter_missing"),
+        ("phone", "parameter_invalid"),
+        ("amount", "parameter_invalid"),
+        ("currency", "parameter_invalid"),
+        ("description", "parameter_missing"),
+        ("merchant_reference", "parameter_missing"),
+        ("redirect_url", "parameter_invalid"),
+    ];
+    assert_eq!(told, expected.map(|(param, code)| (param.to_owned(), code)));
+}
+
+#[test]
+fn neither_an_email_nor_a_phone_is_one_missing_email() {
+    let mut fields = Fields::new(object(json!({
+        "firstname": "Awa", "lastname": "Ngo", "amount": "5000", "description": "Shoes", "merchant_reference": "ORDER-17",
+    })));
+    assert!(CreatePaymentIntent::read(&mut fields).is_none());
+    let faults = fields.into_faults();
+    assert_eq!(faults.len(), 1);
+    assert_eq!((faults[0].param.as_str(), faults[0].code), ("email", "parameter_missing"));
+}
+
+struct Row {
+    name: &'static str,
+    method: &'static str,
+    target: &'static str,
+    body: Option<Value>,
+    written: Request,
+    read_back: Result<Request, String>,
+}
+
+fn row<O: Served>(operation: O, method: &'static str, target: &'static str, body: Option<Value>) -> Row {
+    let written = assemble(&operation).unwrap();
+    let read_back = match O::read(&mut Fields::new(fields_of::<O>(&written))) {
+        Some(read) => Ok(assemble(&read).unwrap()),
+        None => Err("could not be read".to_owned()),
+    };
+    Row { name: O::SPEC.name, method, target, body, written, read_back }
+}
+
+fn rows() -> Vec<Row> {
+    let intent = || IntentId::new("pi_1/2").unwrap();
+    let package = || EsimPackageId::new("esp_1").unwrap();
+    let plain = || {
+        CreatePaymentIntent::new(
+            MerchantReference::new("ORDER-17").unwrap(),
+            Amount::new("5000").unwrap(),
+            "Shoes",
+            "Awa",
+            "Ngo",
+        )
+        .email(Email::new("awa@example.com").unwrap())
+    };
+    let card = Card { number: "4242424242424242".into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
+    vec![
+        row(
+            CreateSession::new(Email::new("awa@example.com").unwrap()),
+            "POST",
+            "/v1/sessions/create",
+            Some(json!({ "customer_email": "awa@example.com" })),
+        ),
+        row(ValidateSession::new(), "POST", "/v1/sessions/validate", None),
+        row(RevokeSession::new(), "POST", "/v1/sessions/revoke", None),
+        row(ListPaymentMethods::new(), "GET", "/v1/payment-methods", None),
+        row(
+            ListPaymentMethods::new().country_code(Country::new("GH").unwrap()),
+            "GET",
+            "/v1/payment-methods?country_code=GH",
+            None,
+        ),
+        row(
+            CalculateFee::new(MethodCode::new("mobile_money").unwrap(), Currency::xaf(), Amount::new("5000").unwrap()),
+            "GET",
+            "/v1/payment-methods/fee/mobile_money/XAF/5000?card_type=local",
+            None,
+        ),
+        row(
+            CalculateFee::new(MethodCode::new("carte d'été/1").unwrap(), Currency::xaf(), Amount::new("5000").unwrap())
+                .country_code(Country::cm())
+                .card_type(CardType::International),
+            "GET",
+            "/v1/payment-methods/fee/carte%20d%27%C3%A9t%C3%A9%2F1/XAF/5000?country_code=CM&card_type=international",
+            None,
+        ),
+        row(
+            plain(),
+            "POST",
+            "/v1/payment-intents",
+            Some(json!({
+                "firstname": "Awa", "lastname": "Ngo", "email": "awa@example.com", "amount": "5000", "currency": "XAF",
+                "description": "Shoes", "merchant_reference": "ORDER-17", "fee_bearer": "merchant",
+                "confirmation_method": "automatic", "confirm": false, "collect_shipping_address": false,
+            })),
+        ),
+        row(
+            plain()
+                .phone(Phone::new("237670000000").unwrap())
+                .currency(Currency::new("USD").unwrap())
+                .fee_bearer(FeeBearer::Customer)
+                .confirmation_method(ConfirmationMethod::Manual)
+                .confirm(true)
+                .items(vec![Item::new("Shoe \"left\"", 2500, Currency::xaf(), 2)])
+                .redirect_url(RedirectUrl::new("https://shop.example/return?order=17#top").unwrap())
+                .metadata([("basket".to_owned(), json!("b1")), ("nested".to_owned(), json!({ "a": [1, null] }))].into())
+                .collect_shipping_address(true)
+                .payment_method_types(vec!["card".into(), "mobile_money".into()]),
+            "POST",
+            "/v1/payment-intents",
+            Some(json!({
+                "firstname": "Awa", "lastname": "Ngo", "email": "awa@example.com", "phone": "237670000000", "amount": "5000",
+                "currency": "USD", "description": "Shoes", "merchant_reference": "ORDER-17", "fee_bearer": "customer",
+                "confirmation_method": "manual", "confirm": true,
+                "items": [{ "name": "Shoe \"left\"", "price": 2500, "currency": "XAF", "quantity": 2 }],
+                "redirect_url": "https://shop.example/return?order=17#top",
+                "metadata": { "basket": "b1", "nested": { "a": [1, null] } },
+                "collect_shipping_address": true, "payment_method_types": ["card", "mobile_money"],
+            })),
+        ),
+        row(ListPaymentIntents::new(), "GET", "/v1/payment-intents", None),
+        row(
+            ListPaymentIntents::new().limit(PageLimit::new(20).unwrap()).starting_after(intent()),
+            "GET",
+            "/v1/payment-intents?limit=20&starting_after=pi_1%2F2",
+            None,
+        ),
+        row(ReadPaymentIntent::new(intent()), "GET", "/v1/payment-intents/pi_1%2F2", None),
+        row(
+            AttachPaymentMethod::new(intent(), Instrument::MobileMoney { phone: Phone::new("237670000000").unwrap() }),
+            "POST",
+            "/v1/payment-intents/pi_1%2F2/payment-method",
+            Some(json!({ "payment_method": { "type": "mobile_money", "phone": "237670000000" } })),
+        ),
+        row(
+            AttachPaymentMethod::new(intent(), Instrument::Card { card }),
+            "POST",
+            "/v1/payment-intents/pi_1%2F2/payment-method",
+            Some(json!({ "payment_method": {
+                "type": "card", "card": { "number": "4242424242424242", "exp_month": 12, "exp_year": 2034, "cvc": "123" },
+            } })),
+        ),
+        row(ConfirmPaymentIntent::new(intent()), "POST", "/v1/payment-intents/pi_1%2F2/confirm", None),
+        row(
+            AnswerPaymentIntent::new(intent(), "012345"),
+            "POST",
+            "/v1/payment-intents/pi_1%2F2/answer",
+            Some(json!({ "otp": "012345" })),
+        ),
+        row(ListCustomers::new(), "GET", "/v1/customers", None),
+        row(
+            ListCustomers::new().limit(PageLimit::new(20).unwrap()).starting_after(CustomerId::new("cus_1/2").unwrap()),
+            "GET",
+            "/v1/customers?limit=20&starting_after=cus_1%2F2",
+            None,
+        ),
+        row(ListEsimPackages::new(), "GET", "/v1/esim/packages", None),
+        row(
+            ListEsimPackages::new().limit(PageLimit::new(2).unwrap()).starting_after(package()),
+            "GET",
+            "/v1/esim/packages?limit=2&starting_after=esp_1",
+            None,
+        ),
+        row(
+            CreateEsimOrder::new(package()),
+            "POST",
+            "/v1/esim/orders",
+            Some(json!({ "package_id": "esp_1", "quantity": 1 })),
+        ),
+        row(
+            CreateEsimOrder::new(package()).quantity(EsimQuantity::new(5).unwrap()),
+            "POST",
+            "/v1/esim/orders",
+            Some(json!({ "package_id": "esp_1", "quantity": 5 })),
+        ),
+        row(
+            CreateEsimOrder::new(package()).idempotency_key(IdempotencyKey::new("order-17").unwrap()),
+            "POST",
+            "/v1/esim/orders",
+            Some(json!({ "package_id": "esp_1", "quantity": 1 })),
+        ),
+        row(ReadEsimOrder::new(EsimOrderId::new("eso_1/2").unwrap()), "GET", "/v1/esim/orders/eso_1%2F2", None),
+        row(CancelPaymentIntent::new(intent()), "POST", "/v1/payment-intents/pi_1%2F2/cancel", None),
+        row(
+            gold(),
+            "POST",
+            "/v1/subscriptions/plans",
+            Some(json!({
+                "name": "Gold", "code": "gold-monthly", "amount": 5000, "currency": "XAF", "billing_cycle": "monthly",
+                "trial_days": 0,
+            })),
+        ),
+        row(
+            gold().currency(Currency::new("USD").unwrap()).trial_days(14),
+            "POST",
+            "/v1/subscriptions/plans",
+            Some(json!({
+                "name": "Gold", "code": "gold-monthly", "amount": 5000, "currency": "USD", "billing_cycle": "monthly",
+                "trial_days": 14,
+            })),
+        ),
+        row(ListPlans::new(), "GET", "/v1/subscriptions/plans", None),
+        row(
+            ListPlans::new()
+                .limit(PageLimit::new(20).unwrap())
+                .starting_after(PlanId::new("plan_1").unwrap())
+                .include_inactive(true),
+            "GET",
+            "/v1/subscriptions/plans?limit=20&starting_after=plan_1&include_inactive=true",
+            None,
+        ),
+        row(
+            DeactivatePlan::new(PlanId::new("plan_1/2").unwrap()),
+            "DELETE",
+            "/v1/subscriptions/plans/plan_1%2F2",
+            None,
+        ),
+        row(
+            subscribe(PlanCode::new("gold-monthly").unwrap().into()),
+            "POST",
+            "/v1/subscriptions",
+            Some(json!({
+                "plan": "gold-monthly", "customer_email": "awa@example.com", "firstname": "Awa", "lastname": "Ngo",
+                "payment_method": { "type": "mobile_money", "phone": "237670000000" },
+            })),
+        ),
+        row(
+            subscribe(PlanId::new("plan_1").unwrap().into()).metadata([("seat".to_owned(), json!(4))].into()),
+            "POST",
+            "/v1/subscriptions",
+            Some(json!({
+                "plan": "plan_1", "customer_email": "awa@example.com", "firstname": "Awa", "lastname": "Ngo",
+                "payment_method": { "type": "mobile_money", "phone": "237670000000" }, "metadata": { "seat": 4 },
+            })),
+        ),
+        row(ListSubscriptions::new(), "GET", "/v1/subscriptions", None),
+        row(
+            ListSubscriptions::new().limit(PageLimit::new(1).unwrap()).starting_after(subscription()),
+            "GET",
+            "/v1/subscriptions?limit=1&starting_after=sub_1%2F2",
+            None,
+        ),
+        row(ReadSubscription::new(subscription()), "GET", "/v1/subscriptions/sub_1%2F2", None),
+        row(
+            PauseSubscription::new(subscription()),
+            "POST",
+            "/v1/subscriptions/sub_1%2F2/pause",
+            Some(json!({ "immediately": true })),
+        ),
+        row(
+            PauseSubscription::new(subscription()).immediately(false).trigger_after_failures(2_u32),
+            "POST",
+            "/v1/subscriptions/sub_1%2F2/pause",
+            Some(json!({ "immediately": false, "trigger_after_failures": 2 })),
+        ),
+        row(ResumeSubscription::new(subscription()), "POST", "/v1/subscriptions/sub_1%2F2/resume", None),
+        row(
+            CancelSubscription::new(subscription()),
+            "POST",
+            "/v1/subscriptions/sub_1%2F2/cancel",
+            Some(json!({ "immediately": false })),
+        ),
+        row(
+            CancelSubscription::new(subscription()).immediately(true),
+            "POST",
+            "/v1/subscriptions/sub_1%2F2/cancel",
+            Some(json!({ "immediately": true })),
+        ),
+        row(
+            ChangeSubscriptionPaymentMethod::new(subscription(), mobile_money()),
+            "PUT",
+            "/v1/subscriptions/sub_1%2F2/payment-method",
+            Some(json!({ "payment_method": { "type": "mobile_money", "phone": "237670000000" } })),
+        ),
+        row(
+            ConfigureFallback::new(subscription(), mobile_money()),
+            "PUT",
+            "/v1/subscriptions/sub_1%2F2/fallback",
+            Some(json!({
+                "payment_method": { "type": "mobile_money", "phone": "237670000000" }, "trigger_after_failures": 3,
+            })),
+        ),
+        row(
+            ConfigureFallback::new(subscription(), mobile_money()).trigger_after_failures(1_u32),
+            "PUT",
+            "/v1/subscriptions/sub_1%2F2/fallback",
+            Some(json!({
+                "payment_method": { "type": "mobile_money", "phone": "237670000000" }, "trigger_after_failures": 1,
+            })),
+        ),
+    ]
+}
+
+fn gold() -> CreatePlan {
+    let code = PlanCode::new("gold-monthly").unwrap();
+    CreatePlan::new("Gold", code, Amount::new("5000").unwrap(), BillingCycle::Monthly)
+}
+
+fn subscribe(plan: PlanKey) -> CreateSubscription {
+    CreateSubscription::new(plan, Email::new("awa@example.com").unwrap(), "Awa", "Ngo", mobile_money())
+}
+
+fn subscription() -> SubscriptionId {
+    SubscriptionId::new("sub_1/2").unwrap()
+}
+
+fn mobile_money() -> Instrument {
+    Instrument::MobileMoney { phone: Phone::new("237670000000").unwrap() }
+}
+
+/// The fields of a request, as a server that knows nothing but the spec finds them.
+fn fields_of<O: Operation>(request: &Request) -> Map<String, Value> {
+    let mut fields =
+        request.body.as_deref().map(|body| object(serde_json::from_str(body).unwrap())).unwrap_or_default();
+    let url = url::Url::parse("http://service.invalid").unwrap().join(&request.target).unwrap();
+    for (name, value) in url.query_pairs() {
+        fields.insert(name.into_owned(), Value::String(value.into_owned()));
+    }
+    let (path, _) = request.target.split_once('?').unwrap_or((&request.target, ""));
+    if let Some(key) = &request.idempotency_key {
+        fields.insert(IDEMPOTENCY_KEY.to_owned(), Value::String(key.clone()));
+    }
+    for (template, segment) in O::SPEC.path.split('/').zip(path.split('/')) {
+        if let Some(name) = template.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+            let decoded = url::form_urlencoded::parse(format!("x={segment}").as_bytes()).next().unwrap().1.into_owned();
+            fields.insert(name.to_owned(), Value::String(decoded));
+        }
+    }
+    fields
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(object) => object,
+        other => panic!("not an object: {other}"),
+    }
+}

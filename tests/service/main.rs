@@ -1,0 +1,37 @@
+//! The sandbox, the merchant's client and the command, tested over real sockets. No test here needs a browser.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and may read the clock"
+)]
+
+mod billing;
+mod billing_bad_input;
+mod billing_killed;
+mod billing_model;
+mod command;
+mod embedding;
+mod interface;
+mod locks;
+mod merchant_routes;
+mod native;
+mod openapi;
+mod sandbox_bad_input;
+mod sandbox_credentials;
+mod sandbox_database;
+mod sandbox_every_operation;
+mod sandbox_faults;
+mod sandbox_house;
+mod sandbox_life;
+mod sandbox_model;
+mod sandbox_once;
+mod sandbox_service;
+mod sandbox_session_model;
+mod sandbox_trade;
+mod schemathesis;
+mod trust;
+mod values;
+
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,294 @@
+//! The merchant's three routes: who may ask, what a page is told, and when an order is paid.
+
+mod shop;
+
+use crate::support::http::{get, post};
+use crate::support::service::{Answer, Service, reply};
+use axum::http::HeaderMap;
+use guichet::native::{Refused, Routes, Shop, Sold, settle};
+use guichet::operations::{CreatePaymentIntent, PaymentIntent};
+use guichet::values::{Amount, Email, IntentStatus, MerchantReference, PaymentRef, RedirectUrl};
+use guichet::{Client, SecretKey};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+
+const AWA: &str = "Cookie: customer=awa@example.com";
+const PAUL: &str = "Cookie: customer=paul@example.com";
+
+#[tokio::test]
+async fn who_is_signed_in_gets_a_session_and_nobody_gets_none() {
+    let session = r#"{"success":true,"message":"","data":{"session_token":"cst_test_1","customer_email":"awa@example.com","expires_at":"2026-11-21T10:30:00Z"}}"#;
+    let merchant = Merchant::open(vec![reply("201 Created", session)]).await;
+    assert_eq!(post(&merchant.at("/session"), &[], "").await.status, 401);
+    assert!(merchant.service.requests().is_empty(), "nothing was asked for nobody");
+    let answer = post(&merchant.at("/session"), &[AWA], "").await;
+    assert_eq!((answer.status, answer.header("cache-control")), (200, Some("no-store")));
+    assert_eq!(answer.json()["session_token"], "cst_test_1");
+    assert_eq!(answer.json()["expires_at"], "2026-11-21T10:30:00Z");
+}
+
+#[tokio::test]
+async fn an_order_becomes_a_ticket_and_asking_twice_sends_the_same_bytes() {
+    let merchant = Merchant::open(vec![intent("requires_action", "45000"), intent("requires_action", "45000")]).await;
+    let first = post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
+    let second = post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
+    let ticket = first.json();
+    assert_eq!(ticket, second.json());
+    assert_eq!(ticket["intent"]["id"], "pi_1");
+    assert_eq!(ticket["intent"]["payment_ref"], "gch_1");
+    assert_eq!(ticket["intent"]["checkout_url"], "https://pay.example/checkout/pi_1#client_secret=pi_1_secret_2");
+    assert!(ticket["intent"].get("client_secret").is_none());
+
+    let bodies: Vec<Value> = merchant.service.requests().iter().map(|request| body_of(request)).collect();
+    assert_eq!(bodies[0], bodies[1]);
+    let nonce = ticket["return_nonce"].as_str().expect("a nonce");
+    assert_eq!(nonce.len(), 22);
+    assert_eq!(bodies[0]["redirect_url"], format!("https://shop.example/return?lang=fr&guichet_return={nonce}#top"));
+}
+
+#[tokio::test]
+async fn a_plain_form_is_sent_on_to_where_it_is_paid() {
+    let merchant = Merchant::open(vec![intent("requires_action", "45000")]).await;
+    let form = "Content-Type: application/x-www-form-urlencoded";
+    let answer =
+        post(&merchant.at("/intents"), &[AWA, form, "Sec-Fetch-Site: same-origin", "Origin: null"], "id=17").await;
+    assert_eq!(answer.status, 303);
+    assert_eq!(answer.header("location"), Some("https://pay.example/checkout/pi_1#client_secret=pi_1_secret_2"));
+}
+
+#[tokio::test]
+async fn a_cross_site_origin_is_refused() {
+    let merchant = Merchant::open(vec![]).await;
+    for foreign in
+        ["Origin: https://evil.example", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Origin: null"]
+    {
+        for route in ["/session", "/intents"] {
+            let answer = post(&merchant.at(route), &[AWA, foreign], r#"{"id":"17"}"#).await;
+            assert_eq!(
+                (answer.status, answer.json()["error"]["code"].as_str()),
+                (403, Some("cross_site")),
+                "{route} {foreign}"
+            );
+        }
+        assert_eq!(get(&merchant.at("/intents/gch_1"), &[AWA, foreign]).await.status, 403, "{foreign}");
+    }
+    let untyped = post(&merchant.at("/intents"), &[AWA, "Content-Type: text/plain"], r#"{"id":"17"}"#).await;
+    assert_eq!(untyped.status, 415, "what any page may send without asking is not taken for JSON");
+    assert!(merchant.service.requests().is_empty());
+}
+
+#[tokio::test]
+async fn an_order_is_paid_only_once_the_intent_was_read_with_the_key() {
+    let answers = ["requires_action", "processing", "succeeded"].map(|status| intent(status, "45000"));
+    let merchant = Merchant::open(answers.into()).await;
+    post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
+    let status = get(&merchant.at("/intents/gch_1"), &[AWA]).await;
+    assert_eq!((status.status, &status.json()["status"]), (200, &json!("processing")));
+    assert!(merchant.settled().is_empty());
+
+    assert_eq!(get(&merchant.at("/intents/gch_1"), &[AWA]).await.json()["status"], "succeeded");
+    assert_eq!(merchant.settled(), ["ORDER-17 succeeded"]);
+    let read = &merchant.service.requests()[2];
+    assert!(
+        read.starts_with("GET /v1/payment-intents/pi_1 ") && read.contains("authorization: Bearer sk_test_1\r\n"),
+        "{read}"
+    );
+}
+
+#[tokio::test]
+async fn a_customer_who_pays_and_closes_the_page_has_paid() {
+    let answers = ["requires_action", "processing", "succeeded"].map(|status| intent(status, "45000"));
+    let merchant = Merchant::open(answers.into()).await;
+    post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
+    // No page asks from here on: the shop does, about what it remembers.
+    let sold = merchant.books.sold.lock().expect("not poisoned")[0].clone();
+    let read = settle(&merchant.client, &merchant.books, &sold).await.expect("the payment");
+    assert_eq!(read.status, IntentStatus::Processing);
+    assert!(merchant.settled().is_empty());
+    settle(&merchant.client, &merchant.books, &sold).await.expect("the payment");
+    assert_eq!(merchant.settled(), ["ORDER-17 succeeded"]);
+}
+
+#[tokio::test]
+async fn settling_by_itself_a_shop_checks_what_its_routes_check() {
+    let merchant = Merchant::open(vec![intent("requires_action", "45000"), intent("succeeded", "1")]).await;
+    post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
+    let sold = merchant.books.sold.lock().expect("not poisoned")[0].clone();
+    let refused = settle(&merchant.client, &merchant.books, &sold).await.expect_err("another amount");
+    assert_eq!(refused.code(), "payment_mismatch");
+    assert!(merchant.settled().is_empty());
+}
+
+#[tokio::test]
+async fn a_page_reads_the_end_of_its_session_in_utc_or_as_it_was_written() {
+    for (written, handed_on) in
+        [("2026-11-21T10:30:00", "2026-11-21T10:30:00Z"), ("in half an hour", "in half an hour")]
+    {
+        let session = format!(
+            r#"{{"data":{{"session_token":"cst_test_1","customer_email":"awa@example.com","expires_at":"{written}"}}}}"#
+        );
+        let merchant = Merchant::open(vec![reply("201 Created", session)]).await;
+        let answer = post(&merchant.at("/session"), &[AWA], "").await;
+        assert_eq!((answer.status, &answer.json()["expires_at"]), (200, &json!(handed_on)));
+    }
+}
+
+#[tokio::test]
+async fn an_origin_that_is_allowed_is_answered_with_a_slash_at_its_end_too() {
+    let client =
+        Client::builder("http://127.0.0.1:1", SecretKey::new("sk_test_1").expect("a key")).build().expect("a client");
+    let routes =
+        Routes::new(client, Arc::new(Books::default())).allow_origin("https://www.shop.example/").expect("an origin");
+    let url = serve(routes.router()).await;
+    let www = "Origin: https://www.shop.example";
+    assert_eq!(get(&format!("{url}/intents/gch_1"), &[AWA, www]).await.status, 404, "it is answered");
+    assert_eq!(get(&format!("{url}/intents/gch_1"), &[AWA, "Origin: https://shop.example"]).await.status, 403);
+}
+
+#[tokio::test]
+async fn a_payment_of_another_amount_pays_nothing() {
+    let merchant = Merchant::open(vec![intent("requires_action", "45000"), intent("succeeded", "1")]).await;
+    post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
+    let answer = get(&merchant.at("/intents/gch_1"), &[AWA]).await;
+    assert_eq!((answer.status, answer.json()["error"]["code"].as_str()), (409, Some("payment_mismatch")));
+    assert!(merchant.settled().is_empty());
+}
+
+#[tokio::test]
+async fn a_payment_is_shown_to_its_owner_alone() {
+    let merchant = Merchant::open(vec![intent("requires_action", "45000")]).await;
+    post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
+    assert_eq!(get(&merchant.at("/intents/gch_1"), &[]).await.status, 401);
+    assert_eq!(get(&merchant.at("/intents/gch_1"), &[PAUL]).await.status, 404);
+    assert_eq!(get(&merchant.at("/intents/gch_2"), &[AWA]).await.status, 404);
+    assert_eq!(merchant.service.requests().len(), 1, "the service was not asked");
+}
+
+#[tokio::test]
+async fn a_replay_that_is_settled_already_is_told_and_counted() {
+    let merchant = Merchant::open(vec![intent("succeeded", "45000")]).await;
+    let ticket = post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
+    assert_eq!(ticket.json()["intent"]["status"], "succeeded");
+    assert_eq!(merchant.settled(), ["ORDER-17 succeeded"]);
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_service_reaches_the_page_as_one_of_the_shop_without_its_secrets() {
+    let answers = vec![
+        reply(
+            "401 Unauthorized",
+            r#"{"message":"The key sk_test_1 is unknown.","error":{"code":"invalid_key","request_id":"req_1"}}"#,
+        ),
+        reply(
+            "409 Conflict",
+            r#"{"message":"Taken.","error":{"code":"merchant_reference_conflict","existing_id":"pi_9","request_id":"req_2"}}"#,
+        ),
+    ];
+    let merchant = Merchant::open(answers).await;
+    let answer = post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
+    assert_eq!(answer.status, 502, "401 would say that the customer is not signed in");
+    assert_eq!(answer.json()["error"]["request_id"], "req_1");
+    assert!(!answer.body.contains("sk_test_1"), "{}", answer.body);
+    let answer = post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
+    assert_eq!((answer.status, answer.json()["error"]["code"].as_str()), (409, Some("merchant_reference_conflict")));
+}
+
+#[tokio::test]
+async fn the_shops_own_refusal_is_told_in_its_own_words() {
+    let merchant = Merchant::open(vec![]).await;
+    let answer = post(&merchant.at("/intents"), &[AWA], r#"{"id":"18"}"#).await;
+    assert_eq!(answer.status, 404);
+    assert_eq!(answer.json()["message"], "There is no order of this number.");
+    assert_eq!(answer.json()["error"]["code"], "order_missing");
+    assert_eq!(post(&merchant.at("/intents"), &[AWA], "{").await.json()["error"]["code"], "invalid_json");
+}
+
+/// A shop of one order, whose customer is named by a plain cookie, over a service that answers as written down.
+struct Merchant {
+    url: String,
+    client: Client,
+    service: Service,
+    books: Arc<Books>,
+}
+
+#[derive(Default)]
+struct Books {
+    sold: Mutex<Vec<Sold>>,
+    settled: Mutex<Vec<String>>,
+}
+
+impl Merchant {
+    async fn open(answers: Vec<Answer>) -> Self {
+        let service = Service::start(answers).await;
+        let client =
+            Client::builder(&service.base_url, SecretKey::new("sk_test_1").expect("a key")).build().expect("a client");
+        let books = Arc::new(Books::default());
+        let url = serve(Routes::new(client.clone(), Arc::clone(&books)).router()).await;
+        Self { url, client, service, books }
+    }
+
+    fn at(&self, route: &str) -> String {
+        format!("{}{route}", self.url)
+    }
+
+    fn settled(&self) -> Vec<String> {
+        self.books.settled.lock().expect("not poisoned").clone()
+    }
+}
+
+/// Serves the routes of a shop; where they are.
+async fn serve(routes: axum::Router) -> String {
+    let router = axum::Router::new().nest("/guichet", routes);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/guichet", listener.local_addr().expect("an address"));
+    tokio::spawn(async { axum::serve(listener, router).await });
+    url
+}
+
+impl Shop for Books {
+    async fn customer(&self, headers: &HeaderMap) -> Result<Option<Email>, Refused> {
+        let cookie = headers.get("cookie").and_then(|cookie| cookie.to_str().ok()?.strip_prefix("customer="));
+        cookie.map(Email::new).transpose().map_err(Refused::broken)
+    }
+
+    async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
+        if order["id"] != "17" {
+            return Err(Refused::new(404, "order_missing", "There is no order of this number."));
+        }
+        let reference = MerchantReference::new("ORDER-17").map_err(Refused::broken)?;
+        let amount = Amount::new("45000").map_err(Refused::broken)?;
+        let back = RedirectUrl::new("https://shop.example/return?lang=fr#top").map_err(Refused::broken)?;
+        let purchase = CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngono").redirect_url(back);
+        Ok(customer.into_iter().fold(purchase, |purchase, customer| purchase.email(customer.clone())))
+    }
+
+    async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
+        self.sold.lock().expect("not poisoned").push(sold.clone());
+        Ok(())
+    }
+
+    async fn find(&self, payment_ref: &PaymentRef, customer: Option<&Email>) -> Result<Option<Sold>, Refused> {
+        let sold = self.sold.lock().expect("not poisoned");
+        Ok(sold.iter().find(|sold| sold.payment_ref == *payment_ref && sold.owner.as_ref() == customer).cloned())
+    }
+
+    async fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
+        self.settled.lock().expect("not poisoned").push(format!("{} {}", sold.merchant_reference, intent.status));
+        Ok(())
+    }
+}
+
+fn intent(status: &str, amount: &str) -> Answer {
+    let intent = json!({
+        "id": "pi_1", "object": "payment_intent", "amount": amount, "currency": "XAF", "status": status, "client_secret": "pi_1_secret_2",
+        "payment_ref": "gch_1", "merchant_reference": "ORDER-17", "metadata": {},
+        "checkout_url": "https://pay.example/checkout/pi_1#client_secret=pi_1_secret_2",
+        "customer": {"firstname": "Awa", "lastname": "Ngono", "email": "awa@example.com"},
+    });
+    reply("200 OK", json!({"status_code": 200, "response_type": "success", "data": intent}).to_string())
+}
+
+fn body_of(request: &str) -> Value {
+    let (_, body) = request.split_once("\r\n\r\n").expect("a body");
+    serde_json::from_str(body).expect("JSON")
+}

@@ -1,0 +1,332 @@
+//! The shop of `guichet demo`, which uses the routes as a merchant would, against the whole service.
+
+use crate::support::folder::Folder;
+use crate::support::http::{get, post};
+use guichet::demo::{Shop, ShopConfig};
+use guichet::operations::Instrument;
+use guichet::sandbox::Sandbox;
+use guichet::values::{IntentId, Phone};
+use guichet::{Client, SecretKey};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+#[tokio::test]
+async fn the_merchants_route_called_twice_and_after_a_restart_gives_the_same_intent() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let folder = Folder::new("shop");
+    let database = folder.database();
+    let shop = open(&sandbox, &database, None).await;
+    let awa = sign_in(&shop, "awa").await;
+    let id = place(&shop, &awa).await;
+    let first = ticket(&shop, &awa, &id).await;
+    assert_eq!(ticket(&shop, &awa, &id).await, first);
+
+    let address = shop.url().to_owned();
+    shop.stop().await;
+    let shop = open(&sandbox, &database, Some(&address)).await;
+    assert_eq!(ticket(&shop, &awa, &id).await, first, "the cookie, the order and its payment are still known");
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn the_same_basket_is_one_order_until_it_is_paid() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let awa = sign_in(&shop, "awa").await;
+    let id = place(&shop, &awa).await;
+    assert_eq!(place(&shop, &awa).await, id);
+    let in_french = r#"{"lines":[{"sku":"trainers","quantity":1}],"language":"fr"}"#;
+    let same = post(&format!("{}/api/orders", shop.url()), &[&awa], in_french).await.json();
+    assert_eq!((&same["id"], &same["lines"][0]["name"]), (&json!(id), &json!("Wouri trainers")));
+    pay(&sandbox, &ticket(&shop, &awa, &id).await, "237670000000").await;
+    assert_eq!(status(&shop, &awa, &id).await, "unpaid", "the shop has not asked yet");
+    let payment_ref = order(&shop, &awa, &id).await["payment_ref"].as_str().expect("a reference").to_owned();
+    let asked = get(&format!("{}/guichet/intents/{payment_ref}", shop.url()), &[&awa]).await;
+    assert_eq!(asked.json()["status"], "succeeded");
+    assert_eq!(status(&shop, &awa, &id).await, "paid");
+    assert_ne!(place(&shop, &awa).await, id, "the same shoes again are another order");
+    let paid = ticket(&shop, &awa, &id).await;
+    assert_eq!(paid["intent"]["status"], "succeeded", "a paid order is not paid twice");
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn after_a_final_decline_the_next_reference_is_made() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let awa = sign_in(&shop, "awa").await;
+    let id = place(&shop, &awa).await;
+    let first = ticket(&shop, &awa, &id).await;
+    assert_eq!(first["intent"]["merchant_reference"], format!("ORDER-{id}"));
+    pay(&sandbox, &first, "237670000009").await;
+
+    let replayed = ticket(&shop, &awa, &id).await;
+    assert_eq!((&replayed["intent"]["id"], &replayed["intent"]["status"]), (&first["intent"]["id"], &json!("failed")));
+    assert_eq!(status(&shop, &awa, &id).await, "failed");
+    let next = ticket(&shop, &awa, &id).await;
+    assert_eq!(next["intent"]["merchant_reference"], format!("ORDER-{id}.1"));
+    assert_ne!(next["return_nonce"], first["return_nonce"]);
+    assert_eq!(status(&shop, &awa, &id).await, "unpaid");
+    assert_eq!(ticket(&shop, &awa, &id).await, next);
+
+    // A late look at the payment that failed says nothing about the one being made.
+    let payment_ref = first["intent"]["payment_ref"].as_str().expect("a reference");
+    get(&format!("{}/guichet/intents/{payment_ref}", shop.url()), &[&awa]).await;
+    assert_eq!(status(&shop, &awa, &id).await, "unpaid");
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_customer_who_pays_and_closes_the_tab_has_paid_the_order() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let mut config = ShopConfig::for_tests(&sandbox);
+    config.settle_every = Duration::from_millis(20);
+    let shop = Shop::start(config).await.expect("a shop");
+    let (awa, paul) = (sign_in(&shop, "awa").await, sign_in(&shop, "paul").await);
+    let abandoned = place(&shop, &paul).await;
+    ticket(&shop, &paul, &abandoned).await;
+    let id = place(&shop, &awa).await;
+    pay(&sandbox, &ticket(&shop, &awa, &id).await, "237670000000").await;
+    // From here on the payment is asked about by the shop alone.
+    let paid = async {
+        while status(&shop, &awa, &id).await != "paid" {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), paid).await.expect("the order becomes paid");
+    assert_eq!(status(&shop, &paul, &abandoned).await, "unpaid");
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_shop_whose_customers_could_not_come_back_does_not_open() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let mut config = ShopConfig::for_tests(&sandbox);
+    config.listen = "0.0.0.0:0".parse().expect("an address");
+    let error = Shop::start(config).await.expect_err("plain http is for loopback");
+    assert!(error.to_string().contains("--listen 127.0.0.1"), "{error}");
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn an_order_is_its_owners_alone() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let (awa, paul) = (sign_in(&shop, "awa").await, sign_in(&shop, "paul").await);
+    let id = place(&shop, &awa).await;
+    let payment_ref = ticket(&shop, &awa, &id).await["intent"]["payment_ref"].as_str().expect("a reference").to_owned();
+    let order = format!("{}/api/orders/{id}", shop.url());
+    let payment = format!("{}/guichet/intents/{payment_ref}", shop.url());
+    for (who, expected) in [(vec![awa.as_str()], 200), (vec![paul.as_str()], 404), (vec![], 401)] {
+        assert_eq!(get(&order, &who).await.status, expected);
+        assert_eq!(get(&payment, &who).await.status, expected);
+    }
+    let stolen = post(&format!("{}/guichet/intents", shop.url()), &[&paul], &json!({"id": id}).to_string()).await;
+    assert_eq!(stolen.status, 404);
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn prices_are_the_shops_own_and_a_foreign_page_is_refused() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let awa = sign_in(&shop, "awa").await;
+    let orders = format!("{}/api/orders", shop.url());
+    let cheap = r#"{"lines":[{"sku":"trainers","quantity":2,"price":"1"}],"total":"1"}"#;
+    assert_eq!(post(&orders, &[&awa], cheap).await.json()["total"], "90000");
+    for basket in [
+        r#"{"lines":[]}"#,
+        r#"{"lines":[{"sku":"trainers","quantity":0}]}"#,
+        r#"{"lines":[{"sku":"yacht","quantity":1}]}"#,
+    ] {
+        assert_eq!(post(&orders, &[&awa], basket).await.status, 422, "{basket}");
+    }
+    let foreign = format!("Origin: {}", sandbox.base_url());
+    assert_eq!(post(&orders, &[&awa, &foreign], cheap).await.status, 403);
+    assert_eq!(post(&format!("{}/guichet/session", shop.url()), &[&awa, &foreign], "").await.status, 403);
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn signing_out_ends_the_cookie() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let awa = sign_in(&shop, "awa").await;
+    let session = format!("{}/guichet/session", shop.url());
+    assert_eq!(post(&session, &[&awa], "").await.status, 200);
+    assert_eq!(post(&format!("{}/api/sign-out", shop.url()), &[&awa], "{}").await.status, 204);
+    assert_eq!(post(&session, &[&awa], "").await.status, 401);
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn the_shops_pages_may_speak_to_the_shop_and_the_service_alone() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let package = Folder::new("shop-package");
+    std::fs::write(package.path.join("guichet.js"), "export {};").expect("a file");
+    let mut config = ShopConfig::for_tests(&sandbox);
+    config.package = Some(package.path.clone());
+    let shop = Shop::start(config).await.expect("a shop");
+    for path in ["/", "/return", "/assets/shop.js", "/assets/pictures/boots.svg", "/package/guichet.js"] {
+        let page = get(&format!("{}{path}", shop.url()), &[]).await;
+        let policy = page.header("content-security-policy").expect("a policy");
+        assert_eq!(page.status, 200, "{path}");
+        assert!(policy.contains(&format!("connect-src 'self' {};", sandbox.base_url())), "{policy}");
+        assert!(policy.contains("script-src 'self' 'wasm-unsafe-eval';"), "{policy}");
+        assert!(!page.body.contains("sk_test_"));
+    }
+    let shown = get(&format!("{}/api/shop", shop.url()), &[]).await;
+    assert_eq!(shown.json()["products"].as_array().map(Vec::len), Some(6));
+    assert!(!shown.body.contains("sk_test_"));
+    for product in shown.json()["products"].as_array().expect("products") {
+        let picture = product["picture"].as_str().expect("a picture");
+        assert_eq!(get(&format!("{}{picture}", shop.url()), &[]).await.status, 200, "{picture}");
+    }
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_customer_pauses_resumes_and_ends_their_own_subscription_and_nobody_elses() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let (awa, paul) = (token(&shop, "awa").await, token(&shop, "paul").await);
+    let at = |path: &str| format!("{}/api/subscriptions{path}", shop.url());
+    let wish = r#"{"plan":"care-monthly"}"#;
+    assert_eq!(post(&at(""), &[], wish).await.json()["error"]["code"], "authentication_required");
+    let made = post(&at(""), &[&awa], wish).await;
+    assert_eq!((made.status, &made.json()["status"]), (201, &json!("active")), "{}", made.body);
+    let subscription = made.json();
+    let plan = json!({"code": "care-monthly", "name": "Shoe care", "amount": "3500", "currency": "XAF", "billing_cycle": "monthly"});
+    assert_eq!(subscription["plan"], plan);
+    assert_eq!(subscription["next_charge_at"], subscription["current_period_end"]);
+    let again = post(&at(""), &[&awa], wish).await;
+    assert_eq!((again.status, again.json()), (200, subscription.clone()), "a second click subscribes to nothing more");
+    assert_eq!(get(&at(""), &[&awa]).await.json(), json!({"subscriptions": [subscription]}));
+    assert_eq!(get(&at(""), &[&paul]).await.json(), json!({"subscriptions": []}));
+
+    let id = subscription["id"].as_str().expect("an identifier");
+    for verb in ["pause", "resume", "cancel"] {
+        let path = at(&format!("/{id}/{verb}"));
+        assert_eq!(post(&path, &[], "").await.status, 401, "{verb}");
+        let of_paul = post(&path, &[&paul], "").await;
+        assert_eq!((of_paul.status, &of_paul.json()["error"]["code"]), (404, &json!("resource_missing")), "{verb}");
+        let unknown = post(&at(&format!("/sub_nobody/{verb}")), &[&awa], "").await;
+        assert_eq!((unknown.status, unknown.json()["message"].clone()), (404, of_paul.json()["message"].clone()));
+    }
+    let later = post(&at(&format!("/{id}/pause")), &[&awa], r#"{"immediately":false}"#).await.json();
+    assert_eq!((&later["status"], &later["pause_at_period_end"]), (&json!("active"), &json!(true)));
+    let paused = post(&at(&format!("/{id}/pause")), &[&awa], "").await.json();
+    assert_eq!((&paused["status"], &paused["next_charge_at"]), (&json!("paused"), &Value::Null));
+    assert_eq!(post(&at(&format!("/{id}/resume")), &[&awa], "").await.json()["status"], "active");
+    let ending = post(&at(&format!("/{id}/cancel")), &[&awa], "").await.json();
+    assert_eq!((&ending["status"], &ending["cancel_at_period_end"]), (&json!("active"), &json!(true)));
+    let ended = post(&at(&format!("/{id}/cancel")), &[&awa], r#"{"immediately":true}"#).await.json();
+    assert_eq!(ended["status"], "canceled");
+    let too_late = post(&at(&format!("/{id}/resume")), &[&awa], "").await;
+    assert_eq!((too_late.status, &too_late.json()["error"]["code"]), (409, &json!("subscription_state")));
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_login_of_the_shop_has_one_session_token_which_ends_with_it() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let cookie = sign_in(&shop, "awa").await;
+    let session = format!("{}/guichet/session", shop.url());
+    let first = post(&session, &[&cookie], "").await.json();
+    assert_eq!(post(&session, &[&cookie], "").await.json(), first, "another tab gets the same");
+    let token = format!("Authorization: Bearer {}", first["session_token"].as_str().expect("a token"));
+    let subscriptions = format!("{}/api/subscriptions", shop.url());
+    assert_eq!(get(&subscriptions, &[&token]).await.status, 200);
+    post(&format!("{}/api/sign-out", shop.url()), &[&cookie], "{}").await;
+    let refused = get(&subscriptions, &[&token]).await;
+    assert_eq!((refused.status, &refused.json()["error"]["code"]), (401, &json!("session_revoked")));
+    assert_eq!(post(&session, &[&cookie], "").await.status, 401);
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_missing_package_and_a_taken_port_are_told_in_words() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let mut config = ShopConfig::for_tests(&sandbox);
+    config.package = Some("there/is/no/package/here".into());
+    let shop = Shop::start(config).await.expect("a shop");
+    let page = get(&format!("{}/", shop.url()), &[]).await;
+    assert_eq!(page.status, 503);
+    assert!(page.body.contains("cargo xtask pack --quick"));
+
+    let mut config = ShopConfig::for_tests(&sandbox);
+    config.listen = shop.url().strip_prefix("http://").expect("plain http").parse().expect("an address");
+    let error = Shop::start(config).await.expect_err("the port is taken");
+    assert!(error.to_string().contains("is taken"), "{error}");
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+async fn open(sandbox: &Sandbox, database: &str, address: Option<&str>) -> Shop {
+    let mut config = ShopConfig::for_tests(sandbox);
+    config.database = database.to_owned();
+    // What these tests look at happens when a page asks, and at no other moment.
+    config.settle_every = Duration::from_secs(3600);
+    if let Some(address) = address {
+        config.listen = address.strip_prefix("http://").expect("plain http").parse().expect("an address");
+    }
+    Shop::start(config).await.expect("a shop")
+}
+
+/// The cookie of a customer who has signed in.
+async fn sign_in(shop: &Shop, customer: &str) -> String {
+    let reply = post(&format!("{}/api/sign-in", shop.url()), &[], &json!({"customer": customer}).to_string()).await;
+    assert_eq!(reply.status, 200);
+    let set = reply.header("set-cookie").expect("a cookie").to_owned();
+    assert!(set.contains("HttpOnly") && set.contains("SameSite=Lax"), "{set}");
+    reply.cookie().expect("a cookie")
+}
+
+/// The header with which a customer who has signed in comes to the shop's own API.
+async fn token(shop: &Shop, customer: &str) -> String {
+    let cookie = sign_in(shop, customer).await;
+    let session = post(&format!("{}/guichet/session", shop.url()), &[&cookie], "").await.json();
+    format!("Authorization: Bearer {}", session["session_token"].as_str().expect("a token"))
+}
+
+async fn place(shop: &Shop, cookie: &str) -> String {
+    let basket = r#"{"lines":[{"sku":"trainers","quantity":1}]}"#;
+    let reply = post(&format!("{}/api/orders", shop.url()), &[cookie], basket).await;
+    assert_eq!(reply.status, 201, "{}", reply.body);
+    reply.json()["id"].as_str().expect("a number").to_owned()
+}
+
+async fn order(shop: &Shop, cookie: &str, id: &str) -> Value {
+    get(&format!("{}/api/orders/{id}", shop.url()), &[cookie]).await.json()
+}
+
+async fn status(shop: &Shop, cookie: &str, id: &str) -> Value {
+    order(shop, cookie, id).await["status"].clone()
+}
+
+async fn ticket(shop: &Shop, cookie: &str, id: &str) -> Value {
+    let reply = post(&format!("{}/guichet/intents", shop.url()), &[cookie], &json!({"id": id}).to_string()).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    reply.json()
+}
+
+/// Pays as the hosted page does, with a phone whose outcome comes at once.
+async fn pay(sandbox: &Sandbox, ticket: &Value, phone: &str) {
+    let key = SecretKey::new(sandbox.secret_key().expose()).expect("a key");
+    let client = Client::builder(sandbox.base_url(), key).build().expect("a client");
+    let id = IntentId::new(ticket["intent"]["id"].as_str().expect("an identifier")).expect("an identifier");
+    let phone = Phone::new(phone).expect("a phone");
+    client.attach_payment_method(&id, Instrument::MobileMoney { phone }).await.expect("it is tried");
+    assert!(client.read_payment_intent(&id).await.expect("the intent").status.is_final());
+}

@@ -1,0 +1,153 @@
+//! Lists as streams: every entry once, in order, one page at a time.
+
+use super::{client, order};
+use crate::support::service::{Answer, Service, reply};
+use guichet::operations::{ListPaymentIntents, ListPaymentMethods};
+use guichet::protocol::Kind;
+use guichet::values::{IntentId, MerchantReference, PageLimit};
+
+#[tokio::test]
+async fn a_list_is_followed_by_its_cursor_to_its_end() {
+    let service = Service::start(vec![
+        page(&["pi_4", "pi_3"], r#"{"has_more":true,"next_cursor":"pi_3","limit":2}"#),
+        page(&["pi_2", "pi_1"], r#"{"has_more":true,"next_cursor":"pi_1","limit":2}"#),
+        page(&[], r#"{"has_more":false,"next_cursor":null,"limit":2}"#),
+    ])
+    .await;
+    let two = PageLimit::new(2).expect("a limit");
+    let mut payments = client(&service.base_url).all(ListPaymentIntents::new().limit(two));
+    let mut ids = Vec::new();
+    while let Some(payment) = payments.next().await {
+        ids.push(payment.expect("an entry").id.to_string());
+        // A page is asked for once the one before it is used up, and no sooner.
+        assert_eq!(service.requests().len(), ids.len().div_ceil(2));
+    }
+    assert_eq!(ids, ["pi_4", "pi_3", "pi_2", "pi_1"]);
+    assert!(payments.next().await.is_none(), "the end is the end");
+    let targets: Vec<String> = service.requests().iter().map(|request| target(request)).collect();
+    assert_eq!(
+        targets,
+        [
+            "/v1/payment-intents?limit=2",
+            "/v1/payment-intents?limit=2&starting_after=pi_3",
+            "/v1/payment-intents?limit=2&starting_after=pi_1",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_plain_array_without_a_cursor_is_the_whole_list() {
+    let bare = r#"[{"id":"svc_card","name":"Card","active":true}]"#;
+    let odd = r#"{"data":[{"id":"svc_card","name":"Card","active":true}],"pagination":[]}"#;
+    let done = r#"{"data":[{"id":"svc_card","name":"Card","active":true}],"pagination":{"has_more":false,"next_cursor":"svc_card"}}"#;
+    for body in [bare, odd, done] {
+        let service = Service::start(vec![reply("200 OK", body)]).await;
+        let mut methods = client(&service.base_url).all(ListPaymentMethods::new());
+        assert_eq!(methods.next().await.expect("an entry").expect("a method").id.as_str(), "svc_card");
+        assert!(methods.next().await.is_none(), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_ends_after_an_error() {
+    let service = Service::start(vec![
+        page(&["pi_2"], r#"{"has_more":true,"next_cursor":"pi_2"}"#),
+        reply("422 Unprocessable Content", r#"{"message":"No.","error":{"code":"parameter_invalid"}}"#),
+    ])
+    .await;
+    let mut payments = client(&service.base_url).all(ListPaymentIntents::new());
+    assert!(payments.next().await.expect("an entry").is_ok());
+    let error = payments.next().await.expect("an error").expect_err("refused");
+    assert_eq!((error.kind(), error.operation()), (Kind::Refused, Some("list_payment_intents")));
+    assert!(payments.next().await.is_none());
+    assert_eq!(service.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_page_that_cannot_be_read_is_kept() {
+    let service = Service::start(vec![reply("200 OK", "<html>")]).await;
+    let mut payments = client(&service.base_url).all(ListPaymentIntents::new());
+    let error = payments.next().await.expect("an error").expect_err("no JSON");
+    assert_eq!((error.kind(), error.reply()), (Kind::Unreadable, Some(b"<html>".as_slice())));
+}
+
+#[tokio::test]
+async fn a_service_that_names_the_same_page_again_is_not_followed_for_ever() {
+    let again = || page(&["pi_1"], r#"{"has_more":true,"next_cursor":"pi_1"}"#);
+    let service = Service::start(vec![again(), again(), again()]).await;
+    let mut payments = client(&service.base_url).all(ListPaymentIntents::new());
+    assert!(payments.next().await.expect("an entry").is_ok());
+    assert!(payments.next().await.expect("an entry").is_ok());
+    assert_eq!(payments.next().await.expect("an error").expect_err("a circle").kind(), Kind::Unreadable);
+    assert!(payments.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_service_that_names_its_pages_in_turn_is_not_followed_for_ever() {
+    let turn = |id| page(&[id], &format!(r#"{{"has_more":true,"next_cursor":"{id}"}}"#));
+    let service = Service::start(["pi_2", "pi_1", "pi_2", "pi_1", "pi_2"].map(turn).into()).await;
+    let mut payments = client(&service.base_url).all(ListPaymentIntents::new());
+    for id in ["pi_2", "pi_1", "pi_2"] {
+        assert_eq!(payments.next().await.expect("an entry").expect("a payment").id.as_str(), id);
+    }
+    assert_eq!(payments.next().await.expect("an error").expect_err("a circle").kind(), Kind::Unreadable);
+    assert!(payments.next().await.is_none());
+    assert_eq!(service.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn an_empty_page_that_names_another_is_not_followed() {
+    let empty = |cursor| page(&[], &format!(r#"{{"has_more":true,"next_cursor":"{cursor}"}}"#));
+    let service = Service::start(vec![empty("pi_2"), empty("pi_1"), page(&[], "{}")]).await;
+    let mut payments = client(&service.base_url).all(ListPaymentIntents::new());
+    let error = payments.next().await.expect("an error").expect_err("nothing, and more of it");
+    assert_eq!((error.kind(), error.operation()), (Kind::Unreadable, Some("list_payment_intents")));
+    assert!(payments.next().await.is_none());
+    assert_eq!(service.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_list_whose_first_page_cannot_be_asked_for_says_so_once() {
+    let service = Service::start(vec![]).await;
+    let mut payments = client(&service.base_url)
+        .customer(&guichet::values::SessionToken::new("line\nend"))
+        .all(guichet::operations::ListPaymentMethods::new());
+    assert_eq!(payments.next().await.expect("an error").expect_err("no header").kind(), Kind::Input);
+    assert!(payments.next().await.is_none());
+    assert!(service.requests().is_empty());
+}
+
+#[tokio::test]
+async fn every_payment_of_the_sandbox_comes_once_however_small_the_pages() {
+    let sandbox = guichet::sandbox::Sandbox::start().await.expect("a sandbox");
+    let key = guichet::SecretKey::new(sandbox.secret_key().expose()).expect("a key");
+    let client = guichet::Client::builder(sandbox.base_url(), key).build().expect("a client");
+    let mut made: Vec<IntentId> = Vec::new();
+    for number in 0..7 {
+        let reference = MerchantReference::new(format!("ORDER-{number}")).expect("a reference");
+        let mut order = order();
+        order.merchant_reference = reference;
+        made.push(client.create_payment_intent(order).await.expect("an intent").id);
+    }
+    made.sort_unstable();
+    for limit in [1, 3, 7, 100] {
+        let mut payments = client.all(ListPaymentIntents::new().limit(PageLimit::new(limit).expect("a limit")));
+        let mut seen = Vec::new();
+        while let Some(payment) = payments.next().await {
+            seen.push(payment.expect("an entry").id);
+        }
+        seen.sort_unstable();
+        assert_eq!(seen, made, "{limit} a page");
+    }
+    sandbox.stop().await;
+}
+
+fn page(ids: &[&str], pagination: &str) -> Answer {
+    let entries: Vec<String> =
+        ids.iter().map(|id| format!(r#"{{"id":"{id}","amount":"1","currency":"XAF","status":"succeeded"}}"#)).collect();
+    reply("200 OK", format!(r#"{{"status_code":200,"data":[{}],"pagination":{pagination}}}"#, entries.join(",")))
+}
+
+fn target(request: &str) -> String {
+    request.split(' ').nth(1).unwrap_or_default().to_owned()
+}

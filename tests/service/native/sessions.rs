@@ -1,0 +1,426 @@
+//! Session tokens on the merchant's server: one live token a login, one made at a time, all ended at sign-out; and the
+//! guard of the merchant's own API.
+
+use super::{client, email};
+use crate::support::service::{Answer, Service, reply};
+use axum::http::{HeaderMap, HeaderValue, Request, header};
+use axum::routing::get;
+use axum::{Extension, Router};
+use guichet::native::{CustomerSession, KeptSession, MemoryStore, Refused, SessionGuard, SessionStore, Sessions};
+use guichet::operations::{CreateSession, RevokeSession, ValidateSession};
+use guichet::protocol::Operation;
+use guichet::sandbox::{Fault, Sandbox, Tenant};
+use guichet::values::{Email, Moment, SessionToken};
+use guichet::{Client, SecretKey};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+#[tokio::test]
+async fn sixty_four_who_ask_at_once_get_one_session_made_once() {
+    let (sandbox, merchant, client) = open().await;
+    let sessions = Sessions::new(client);
+    merchant.fault(Fault::delay::<CreateSession>(Duration::from_millis(100)));
+    let asked: Vec<_> = (0..64)
+        .map(|_| {
+            let sessions = sessions.clone();
+            tokio::spawn(async move { sessions.of("login-1", &email()).await.expect("a session").token })
+        })
+        .collect();
+    let mut tokens = Vec::new();
+    for asked in asked {
+        tokens.push(asked.await.expect("it ends"));
+    }
+    assert!(tokens.iter().all(|token| *token == tokens[0]));
+    assert_eq!(count::<CreateSession>(&merchant), 1);
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_login_keeps_its_token_while_the_service_takes_it_and_gets_another_when_it_does_not() {
+    let (sandbox, merchant, client) = open().await;
+    let sessions = Sessions::new(client.clone());
+    let first = sessions.of("login-1", &email()).await.expect("a session");
+    assert_eq!(sessions.of("login-1", &email()).await.expect("a session").token, first.token);
+    assert_ne!(sessions.of("login-2", &email()).await.expect("a session").token, first.token, "another login");
+
+    client.customer(&first.token).revoke().await.expect("it is revoked elsewhere");
+    let second = sessions.of("login-1", &email()).await.expect("a session");
+    assert_ne!(second.token, first.token);
+    merchant.clock().advance(30 * 60).await.expect("the clock moves");
+    assert_ne!(sessions.of("login-1", &email()).await.expect("a session").token, second.token, "it has expired");
+    let paul = Email::new("paul@example.com").expect("an e-mail");
+    assert_eq!(sessions.of("login-1", &paul).await.expect("a session").customer_email, paul, "another customer");
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_session_that_ends_soon_is_renewed_before_it_does() {
+    let now = now();
+    let store = Arc::new(MemoryStore::default());
+    let kept = |token: &str, made_at: i64, ends_at: i64| KeptSession {
+        token: SessionToken::new(token),
+        customer_email: email(),
+        made_at: Moment::from_unix(now + made_at),
+        ends_at: Some(Moment::from_unix(now + ends_at)),
+    };
+    let service = Service::start(vec![valid(), made("cst_test_2")]).await;
+    let sessions = Sessions::with_store(client(&service.base_url), Shared { store: Arc::clone(&store), forgets: true });
+    store.keep("login-1", &kept("cst_test_1", -1500, 300)).await.expect("it is kept");
+    assert_eq!(sessions.of("login-1", &email()).await.expect("a session").token.expose(), "cst_test_1");
+    store.keep("login-2", &kept("cst_test_1", -1700, 100)).await.expect("it is kept");
+    assert_eq!(sessions.of("login-2", &email()).await.expect("a session").token.expose(), "cst_test_2");
+    assert!(service.requests()[1].starts_with("POST /v1/sessions/create "), "the old one was not asked about");
+}
+
+#[tokio::test]
+async fn signing_out_ends_every_token_of_the_login_and_of_no_other() {
+    let (sandbox, _, client) = open().await;
+    let store = Arc::new(MemoryStore::default());
+    let sessions = Sessions::with_store(client.clone(), Shared { store: Arc::clone(&store), forgets: true });
+    // A token that was renewed is still good: it is ended with the one that took its place.
+    let older = client.create_session(&email()).await.expect("a session");
+    let older = KeptSession {
+        token: older.session_token,
+        customer_email: email(),
+        made_at: Moment::from_unix(now() - 1700),
+        ends_at: Some(Moment::from_unix(now() + 100)),
+    };
+    store.keep("login-1", &older).await.expect("it is kept");
+    let newer = sessions.of("login-1", &email()).await.expect("a session");
+    let other = sessions.of("login-2", &email()).await.expect("a session");
+    assert_ne!(older.token, newer.token);
+
+    sessions.sign_out("login-1").await.expect("signed out");
+    sessions.sign_out("login-1").await.expect("it can be repeated");
+    assert!(!is_valid(&client, &older.token).await);
+    assert!(!is_valid(&client, &newer.token).await);
+    assert!(is_valid(&client, &other.token).await);
+    let refused = sessions.of("login-1", &email()).await.expect_err("signed out for good");
+    assert_eq!((refused.status(), refused.code()), (401, "authentication_required"));
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_session_that_arrives_after_signing_out_is_revoked_and_not_handed_out() {
+    let (sandbox, merchant, client) = open().await;
+    // The store holds the new session up until the customer has signed out.
+    let gate = Arc::new(Semaphore::new(0));
+    let sessions = Sessions::with_store(client, Gated(MemoryStore::default(), Arc::clone(&gate)));
+    let asking = tokio::spawn({
+        let sessions = sessions.clone();
+        async move { sessions.of("login-1", &email()).await }
+    });
+    until(|| count::<CreateSession>(&merchant) == 1).await;
+    sessions.sign_out("login-1").await.expect("signed out");
+    assert_eq!(count::<RevokeSession>(&merchant), 0, "there was nothing to revoke yet");
+    gate.add_permits(1);
+    assert_eq!(asking.await.expect("it ends").expect_err("signed out").status(), 401);
+    assert_eq!(count::<RevokeSession>(&merchant), 1);
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_session_whose_asker_has_gone_is_kept_for_the_next() {
+    let (sandbox, merchant, client) = open().await;
+    let sessions = Sessions::new(client);
+    merchant.fault(Fault::delay::<CreateSession>(Duration::from_millis(100)));
+    let asking = tokio::spawn({
+        let sessions = sessions.clone();
+        async move { sessions.of("login-1", &email()).await }
+    });
+    until(|| count::<CreateSession>(&merchant) == 1).await;
+    asking.abort();
+    sessions.of("login-1", &email()).await.expect("a session");
+    assert_eq!(count::<CreateSession>(&merchant), 1);
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn what_could_not_be_revoked_is_told_and_tried_again() {
+    let no = || reply("500 Internal Server Error", r#"{"message":"Oh.","error":{"retryable":false}}"#);
+    let service = Service::start(vec![made("cst_test_1"), no(), reply("200 OK", r#"{"data":{"revoked":true}}"#)]).await;
+    let sessions = Sessions::new(client(&service.base_url));
+    sessions.of("login-1", &email()).await.expect("a session");
+    sessions.sign_out("login-1").await.expect_err("it was not revoked");
+    sessions.sign_out("login-1").await.expect("now it is");
+    sessions.sign_out("login-1").await.expect("nothing is left");
+    assert_eq!(service.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn signing_out_goes_on_when_who_asked_has_gone_and_the_guard_knows_of_every_token_first() {
+    let (sandbox, merchant, client) = open().await;
+    let (store, guard) = (Arc::new(MemoryStore::default()), SessionGuard::new(client.clone()));
+    let sessions = Sessions::with_store(client.clone(), Shared { store: Arc::clone(&store), forgets: true })
+        .guarded_by(guard.clone());
+    let tokens = two_of("login-1", &client, &store).await;
+    merchant.fault(Fault::delay::<RevokeSession>(Duration::from_millis(100)));
+    let asking = tokio::spawn(async move { sessions.sign_out("login-1").await });
+    until(|| count::<RevokeSession>(&merchant) == 1).await;
+    asking.abort();
+    for token in &tokens {
+        let refused = guard.check(&headers(token)).await.expect_err("ended, whatever the service says yet");
+        assert_eq!(refused.code(), "session_revoked");
+    }
+    let both = until(|| count::<RevokeSession>(&merchant) == 2);
+    tokio::time::timeout(Duration::from_secs(20), both).await.expect("the second is revoked too");
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_store_that_fails_leaves_no_token_alive() {
+    let (sandbox, _, client) = open().await;
+    let store = Arc::new(MemoryStore::default());
+    let sessions = Sessions::with_store(client.clone(), Shared { store: Arc::clone(&store), forgets: false });
+    let tokens = two_of("login-1", &client, &store).await;
+    assert_eq!(sessions.sign_out("login-1").await.expect_err("the store has failed").status(), 500);
+    for token in &tokens {
+        assert!(!is_valid(&client, token).await);
+    }
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn who_brings_a_good_token_comes_in_and_is_known_by_their_email() {
+    let (sandbox, merchant, client) = open().await;
+    let token = client.create_session(&email()).await.expect("a session").session_token;
+    let api = api(&SessionGuard::new(client)).await;
+    for route in ["/extracted", "/layered"] {
+        let answer = api.get(route, &[&bearer(token.expose())]).await;
+        assert_eq!((answer.status, answer.body.as_str()), (200, "awa@example.com"), "{route}");
+    }
+    let shouted = format!("Authorization: BEARER {}", token.expose());
+    assert_eq!(api.get("/extracted", &[&shouted]).await.status, 200, "the scheme has no case");
+    assert_eq!(count::<ValidateSession>(&merchant), 1, "the service's word is kept for a while");
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn who_brings_no_good_token_is_told_why_in_the_documents_envelope() {
+    let (sandbox, merchant, client) = open().await;
+    let revoked = client.create_session(&email()).await.expect("a session").session_token;
+    client.customer(&revoked).revoke().await.expect("it is revoked");
+    let expired = client.create_session(&email()).await.expect("a session").session_token;
+    merchant.clock().advance(30 * 60).await.expect("the clock moves");
+    let api = api(&SessionGuard::new(client)).await;
+    let plain = r#"Bearer realm="guichet""#;
+    let invalid = r#"Bearer realm="guichet", error="invalid_token""#;
+    let two = ["Authorization: Bearer cst_test_1", "Authorization: Bearer cst_test_2"];
+    let key = bearer(merchant.secret_key().expose());
+    let long = bearer(&"a".repeat(5000));
+    let (revoked, expired) = (bearer(revoked.expose()), bearer(expired.expose()));
+    for (headers, code, challenge) in [
+        (&[][..], "authentication_required", plain),
+        (&["Authorization: Basic YXdhOmhpZGRlbg=="][..], "authentication_required", plain),
+        (&["Authorization: Bearer "][..], "authentication_required", plain),
+        (&["Cookie: session=cst_test_1"][..], "authentication_required", plain),
+        (&two[..], "authentication_required", plain),
+        (&[key.as_str()][..], "session_token_required", invalid),
+        (&[long.as_str()][..], "session_unknown", invalid),
+        (&["Authorization: Bearer cst_test_nobody"][..], "session_unknown", invalid),
+        (&[revoked.as_str()][..], "session_revoked", invalid),
+        (&[expired.as_str()][..], "session_expired", invalid),
+    ] {
+        for route in ["/extracted", "/layered"] {
+            let answer = api.get(route, headers).await;
+            let said = answer.json();
+            assert_eq!((answer.status, said["error"]["code"].as_str()), (401, Some(code)), "{headers:?}");
+            assert_eq!(answer.header("www-authenticate"), Some(challenge), "{headers:?}");
+            assert_eq!(answer.header("cache-control"), Some("no-store"));
+            assert_eq!((said["status_code"].as_u64(), said["response_type"].as_str()), (Some(401), Some("error")));
+            assert_eq!((&said["data"], &said["error"]["type"]), (&serde_json::Value::Null, &"authentication".into()));
+            assert!(!answer.body.contains("cst_test") && !answer.body.contains("sk_test"), "{}", answer.body);
+        }
+    }
+    let sent = merchant.requests().into_iter().filter(|request| request.credential == "secret_key");
+    assert!(sent.into_iter().all(|request| request.operation == "create_session"), "a key is sent nowhere from here");
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn many_requests_with_one_token_make_one_check() {
+    let (sandbox, merchant, client) = open().await;
+    let token = client.create_session(&email()).await.expect("a session").session_token;
+    let guard = SessionGuard::new(client);
+    merchant.fault(Fault::delay::<ValidateSession>(Duration::from_millis(100)));
+    let checks: Vec<_> = (0..64)
+        .map(|_| {
+            let (guard, headers) = (guard.clone(), headers(&token));
+            tokio::spawn(async move { guard.check(&headers).await })
+        })
+        .collect();
+    for check in checks {
+        check.await.expect("it ends").expect("a good token");
+    }
+    assert_eq!(count::<ValidateSession>(&merchant), 1);
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_that_is_signed_out_is_refused_at_once() {
+    let (sandbox, _, client) = open().await;
+    let guard = SessionGuard::new(client.clone());
+    let sessions = Sessions::new(client).guarded_by(guard.clone());
+    let token = sessions.of("login-1", &email()).await.expect("a session").token;
+    guard.check(&headers(&token)).await.expect("a good token");
+    sessions.sign_out("login-1").await.expect("signed out");
+    assert_eq!(guard.check(&headers(&token)).await.expect_err("ended").code(), "session_revoked");
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_check_that_was_under_way_does_not_bring_an_ended_token_back() {
+    let (sandbox, merchant, client) = open().await;
+    let token = client.create_session(&email()).await.expect("a session").session_token;
+    let guard = SessionGuard::new(client);
+    merchant.fault(Fault::delay::<ValidateSession>(Duration::from_millis(100)));
+    let check = tokio::spawn({
+        let (guard, headers) = (guard.clone(), headers(&token));
+        async move { guard.check(&headers).await }
+    });
+    until(|| count::<ValidateSession>(&merchant) == 1).await;
+    guard.refuse(&token);
+    assert_eq!(check.await.expect("it ends").expect_err("ended").code(), "session_revoked");
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_service_that_does_not_answer_lets_nobody_in() {
+    let guard = SessionGuard::new(client("http://127.0.0.1:1"));
+    let refused = guard.check(&headers(&SessionToken::new("cst_test_1"))).await.expect_err("nobody can say");
+    assert_eq!((refused.status(), refused.code()), (503, "unavailable"));
+
+    let nameless = reply("200 OK", r#"{"data":{"valid":true}}"#);
+    let service = Service::start(vec![nameless]).await;
+    let guard = SessionGuard::new(client(&service.base_url));
+    let refused = guard.check(&headers(&SessionToken::new("cst_test_1"))).await.expect_err("whose is it?");
+    assert_eq!((refused.status(), refused.code()), (502, "customer_unknown"));
+    assert!(!format!("{guard:?} {refused:?}").contains("cst_test"));
+}
+
+async fn open() -> (Sandbox, Tenant, Client) {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let merchant = sandbox.merchant().await.expect("a merchant");
+    let key = SecretKey::new(merchant.secret_key().expose()).expect("a key");
+    let client = Client::builder(merchant.base_url(), key).build().expect("a client");
+    (sandbox, merchant, client)
+}
+
+/// Two tokens that are kept for a login, as after a renewal.
+async fn two_of(login: &str, client: &Client, store: &MemoryStore) -> [SessionToken; 2] {
+    let mut tokens = Vec::new();
+    for _ in 0..2 {
+        let token = client.create_session(&email()).await.expect("a session").session_token;
+        let made_at = Moment::from_unix(now());
+        let kept = KeptSession { token: token.clone(), customer_email: email(), made_at, ends_at: None };
+        assert!(store.keep(login, &kept).await.expect("it is kept"));
+        tokens.push(token);
+    }
+    tokens.try_into().expect("two")
+}
+
+/// How often an operation has reached the service.
+fn count<O: Operation>(merchant: &Tenant) -> usize {
+    merchant.requests().iter().filter(|request| request.operation == O::SPEC.name).count()
+}
+
+async fn until(is_so: impl Fn() -> bool) {
+    while !is_so() {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn is_valid(client: &Client, token: &SessionToken) -> bool {
+    client.customer(token).validate().await.expect("an answer").valid
+}
+
+fn now() -> i64 {
+    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970");
+    i64::try_from(since.as_secs()).expect("before the sun goes out")
+}
+
+fn made(token: &str) -> Answer {
+    reply("201 Created", format!(r#"{{"data":{{"session_token":"{token}","customer_email":"awa@example.com"}}}}"#))
+}
+
+fn valid() -> Answer {
+    reply("200 OK", r#"{"data":{"valid":true,"customer_email":"awa@example.com"}}"#)
+}
+
+fn bearer(token: &str) -> String {
+    format!("Authorization: Bearer {token}")
+}
+
+fn headers(token: &SessionToken) -> HeaderMap {
+    let value = HeaderValue::from_str(&format!("Bearer {}", token.expose())).expect("a header");
+    HeaderMap::from_iter([(header::AUTHORIZATION, value)])
+}
+
+/// The merchant's own API, guarded in both ways.
+struct Api(String);
+
+impl Api {
+    async fn get(&self, route: &str, headers: &[&str]) -> crate::support::http::Reply {
+        crate::support::http::get(&format!("{}{route}", self.0), headers).await
+    }
+}
+
+async fn api(guard: &SessionGuard) -> Api {
+    async fn extracted(session: CustomerSession) -> String {
+        session.customer_email.to_string()
+    }
+    async fn layered(Extension(session): Extension<CustomerSession>, _: Request<axum::body::Body>) -> String {
+        session.customer_email.to_string()
+    }
+    let layered = Router::new().route("/layered", get(layered)).layer(guard.clone());
+    let router = Router::new().route("/extracted", get(extracted)).with_state(guard.clone()).merge(layered);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async { axum::serve(listener, router).await });
+    Api(format!("http://{address}"))
+}
+
+/// A store that a test looks into.
+struct Shared {
+    store: Arc<MemoryStore>,
+    /// Whether it drops a session when it is to.
+    forgets: bool,
+}
+
+impl SessionStore for Shared {
+    async fn newest(&self, login: &str) -> Result<Option<KeptSession>, Refused> {
+        self.store.newest(login).await
+    }
+    async fn keep(&self, login: &str, session: &KeptSession) -> Result<bool, Refused> {
+        self.store.keep(login, session).await
+    }
+    async fn end(&self, login: &str, now: Moment) -> Result<Vec<KeptSession>, Refused> {
+        self.store.end(login, now).await
+    }
+    async fn forget(&self, login: &str, token: &SessionToken) -> Result<(), Refused> {
+        if !self.forgets {
+            return Err(Refused::broken("the database is gone"));
+        }
+        self.store.forget(login, token).await
+    }
+}
+
+/// A store that keeps nothing before it is let.
+struct Gated(MemoryStore, Arc<Semaphore>);
+
+impl SessionStore for Gated {
+    async fn newest(&self, login: &str) -> Result<Option<KeptSession>, Refused> {
+        self.0.newest(login).await
+    }
+    async fn keep(&self, login: &str, session: &KeptSession) -> Result<bool, Refused> {
+        self.1.acquire().await.map_err(Refused::broken)?.forget();
+        self.0.keep(login, session).await
+    }
+    async fn end(&self, login: &str, now: Moment) -> Result<Vec<KeptSession>, Refused> {
+        self.0.end(login, now).await
+    }
+    async fn forget(&self, login: &str, token: &SessionToken) -> Result<(), Refused> {
+        self.0.forget(login, token).await
+    }
+}

@@ -1,0 +1,328 @@
+//! The description of the service says what the service does, and where each of its words is from.
+
+use crate::support::asking;
+use guichet::operations::*;
+use guichet::protocol::{Fields, FromField, Served};
+use guichet::sandbox::{Sandbox, openapi};
+use guichet::values::{Amount, Country, Email, MerchantReference, Phone, PlanCode};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+#[tokio::test]
+async fn the_description_is_served_to_anybody() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let url = format!("{}/sandbox/openapi.json", sandbox.base_url());
+    let reply = asking::send(&asking::client(), "GET", &url, None, None, &[]).await;
+    assert_eq!((reply.status, reply.body), (200, openapi()));
+    let reply = asking::send(&asking::client(), "GET", &url, None, None, &[("host", "evil.example")]).await;
+    assert_eq!(reply.status, 403, "a page of another name may have been pointed at this address");
+    let reply = asking::send(&asking::client(), "GET", &url.replace("openapi.json", "clock"), None, None, &[]).await;
+    assert_eq!(reply.status, 401, "nothing else of the side door is open");
+}
+
+#[test]
+fn what_is_described_as_required_is_what_the_reader_asks_for() {
+    for row in rows() {
+        let missing = row.described.iter().filter(|(_, required)| **required).map(|(name, _)| name.clone());
+        let missing: BTreeSet<String> = missing.chain(either_of(row.name).map(str::to_owned)).collect();
+        assert_eq!(row.missed, missing, "{}", row.name);
+    }
+}
+
+#[test]
+fn every_field_that_is_described_is_read() {
+    for row in rows() {
+        assert_eq!(row.unread, BTreeSet::new(), "{}", row.name);
+    }
+}
+
+#[test]
+fn every_field_and_answer_says_where_it_is_from() {
+    fn check(schema: &Value, place: &str) {
+        let Some(object) = schema.as_object() else { return };
+        if object.get("type").is_some_and(|kind| kind == "object") {
+            for (name, field) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {
+                let source = field["x-guichet-source"].as_str();
+                assert!(matches!(source, Some("documented" | "decision")), "{place}.{name} is not labelled");
+            }
+        }
+        for (key, inner) in object {
+            let place = format!("{place}/{key}");
+            check(inner, &place);
+            inner.as_array().into_iter().flatten().for_each(|inner| check(inner, &place));
+        }
+    }
+    let described = openapi();
+    check(&described["components"], "components");
+    check(&described["paths"], "paths");
+    for (path, method, operation) in operations(&described) {
+        assert!(operation["x-guichet-source"].is_string(), "{method} {path}");
+        for parameter in operation["parameters"].as_array().unwrap() {
+            assert!(parameter["x-guichet-source"].is_string(), "{method} {path}: {parameter}");
+        }
+    }
+}
+
+/// The tables of the document, field by field.
+#[test]
+fn the_documented_fields_are_those_of_the_document() {
+    let described = openapi();
+    let documented = |schema: &Value| {
+        let fields = schema["properties"].as_object().into_iter().flatten();
+        let documented = fields.filter(|(_, field)| field["x-guichet-source"] == "documented");
+        documented.map(|(name, _)| name.clone()).collect::<BTreeSet<_>>()
+    };
+    let expected = |fields: &str| fields.split_whitespace().map(str::to_owned).collect::<BTreeSet<_>>();
+    for (resource, fields) in [
+        (
+            "PaymentIntent",
+            "id object amount currency status client_secret payment_ref merchant_reference checkout_url customer metadata",
+        ),
+        ("IntentCustomer", "firstname lastname email"),
+        ("Item", "name price currency quantity"),
+        ("Customer", "id firstname lastname email phone balance active created_at"),
+        ("CustomerSession", "session_token customer_email expires_at"),
+        ("Plan", "id name code amount currency billing_cycle"),
+        ("PaymentMethod", "id name active fee_type supported_countries"),
+        ("FeeBreakdown", "amount currency fee total_payable"),
+        ("EsimOrder", "order_id amount currency"),
+        ("EsimPackage", "id"),
+        ("Subscription", ""),
+        ("SessionState", ""),
+        ("RevokedSession", ""),
+    ] {
+        assert_eq!(documented(&described["components"]["schemas"][resource]), expected(fields), "{resource}");
+    }
+    let inputs: BTreeMap<&str, &str> = [
+        ("create_session", "customer_email"),
+        ("list_payment_methods", "country_code"),
+        ("calculate_fee", "payment_method currency amount country_code card_type"),
+        (
+            "create_payment_intent",
+            "firstname lastname email phone amount currency description merchant_reference fee_bearer \
+             confirmation_method confirm items redirect_url metadata collect_shipping_address payment_method_types",
+        ),
+        ("create_plan", "name code amount currency billing_cycle trial_days"),
+        ("deactivate_plan", "id"),
+        ("pause_subscription", "id immediately trigger_after_failures"),
+        ("resume_subscription", "id"),
+        ("cancel_subscription", "id immediately"),
+        ("change_subscription_payment_method", "id"),
+        ("configure_fallback", "id trigger_after_failures"),
+        ("create_esim_order", "package_id quantity"),
+    ]
+    .into();
+    for (path, method, operation) in operations(&described) {
+        let name = operation["operationId"].as_str().unwrap();
+        let mut fields = documented(&operation["requestBody"]["content"]["application/json"]["schema"]);
+        let parameters = operation["parameters"].as_array().unwrap().iter();
+        let parameters = parameters.filter(|parameter| parameter["x-guichet-source"] == "documented");
+        fields.extend(parameters.map(|parameter| parameter["name"].as_str().unwrap().to_owned()));
+        assert_eq!(fields, expected(inputs.get(name).unwrap_or(&"")), "{method} {path}");
+    }
+}
+
+/// What is not described is not answered: the check that every answer of the tests passes can fail.
+#[test]
+fn every_answer_is_held_against_its_description() {
+    let held = |status: u16, body: Value| {
+        let mut headers = reqwest::header::HeaderMap::new();
+        headers.insert("request-id", format!("req_{}", "0".repeat(22)).parse().unwrap());
+        headers.insert("cache-control", "no-store".parse().unwrap());
+        let check = || {
+            crate::support::described::check(
+                "GET",
+                "/v1/payment-methods/fee/card/XAF/5",
+                None,
+                status,
+                &headers,
+                &body,
+                "",
+            )
+        };
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(check)).is_ok()
+    };
+    let fee = json!({ "amount": 5, "currency": "XAF", "fee": 1, "total_payable": 6 });
+    let answer = json!({ "status_code": 200, "response_type": "success", "data": fee });
+    assert!(held(200, answer.clone()));
+    assert!(!held(201, answer.clone()), "a status that is not described");
+    for (place, value) in [
+        ("/data/fee", json!("1")),
+        ("/data/hidden", json!(1)),
+        ("/data", json!({ "amount": 5 })),
+        ("/status_code", json!(201)),
+        ("/hidden", json!(1)),
+    ] {
+        let mut other = answer.clone();
+        let (parent, name) = place.rsplit_once('/').unwrap();
+        other.pointer_mut(parent).unwrap()[name] = value;
+        assert!(!held(200, other), "{place}");
+    }
+}
+
+proptest! {
+    /// The pattern of the description and the check of the value are two, and must be one rule.
+    #[test]
+    fn what_a_value_takes_is_what_is_described(
+        text in prop_oneof![
+            any::<String>(),
+            "[0-9]{0,18}",
+            "[A-Za-z]{0,4}",
+            "[a-z.é@ \\-\u{85}\u{a0}]{0,4}@?[a-zé.\\-]{0,6}(\\.[a-z\\-]{0,3})?",
+            "[0-9A-Za-z._-]{0,70}",
+            "\\PC{250,258}",
+            "[0-9A-Za-z\u{1}\u{7f}\u{9f}é]{0,3}",
+        ],
+    ) {
+        static DESCRIBED: LazyLock<Vec<Rule>> = LazyLock::new(rules);
+        for (name, validator, takes) in DESCRIBED.iter() {
+            prop_assert_eq!(validator.is_valid(&json!(text)), takes(&text), "{} {:?}", name, text);
+        }
+    }
+}
+
+type Rule = (&'static str, jsonschema::Validator, fn(&str) -> bool);
+
+fn rules() -> Vec<Rule> {
+    let described = openapi();
+    let intent = &described["paths"]["/v1/payment-intents"]["post"];
+    let intent = &intent["requestBody"]["content"]["application/json"]["schema"]["properties"];
+    let plan = &described["paths"]["/v1/subscriptions/plans"]["post"];
+    let plan = &plan["requestBody"]["content"]["application/json"]["schema"]["properties"];
+    let methods = &described["paths"]["/v1/payment-methods"]["get"]["parameters"][0]["schema"];
+    let rule = |name, schema, takes| (name, jsonschema::validator_for(schema).unwrap(), takes);
+    vec![
+        rule("amount", &intent["amount"], (|text| Amount::new(text).is_ok()) as fn(&str) -> bool),
+        rule("country", methods, |text| Country::new(text).is_ok()),
+        rule("email", &intent["email"], |text| Email::new(text).is_ok()),
+        rule("merchant_reference", &intent["merchant_reference"], |text| MerchantReference::new(text).is_ok()),
+        rule("phone", &intent["phone"], |text| Phone::new(text).is_ok()),
+        rule("plan code", &plan["code"], |text| PlanCode::new(text).is_ok()),
+        rule("a text", &intent["description"], |text| String::from_field(&json!(text)).is_ok()),
+    ]
+}
+
+#[test]
+fn what_is_taken_of_an_item_is_what_is_described() {
+    let described = openapi();
+    let body =
+        &described["paths"]["/v1/payment-intents"]["post"]["requestBody"]["content"]["application/json"]["schema"];
+    let item = jsonschema::validator_for(&body["properties"]["items"]["items"]).unwrap();
+    let whole = [
+        json!(0),
+        json!(1),
+        json!(1.0),
+        json!(1.5),
+        json!(-1),
+        json!("12"),
+        json!(""),
+        json!("x"),
+        json!(null),
+        json!(u64::MAX),
+    ];
+    let more = [json!("1".repeat(18)), json!("1".repeat(19)), json!(" 1"), json!([1])];
+    let texts = [json!("Shoes"), json!(" "), json!(""), json!(1), json!(null)];
+    let currencies = [json!("XAF"), json!("xaf"), json!(""), json!(null)];
+    for price in whole.iter().chain(&more) {
+        for quantity in &whole {
+            for (name, currency) in
+                texts.iter().flat_map(|name| currencies.iter().map(move |currency| (name, currency)))
+            {
+                let one = json!({ "name": name, "price": price, "currency": currency, "quantity": quantity });
+                assert_eq!(item.is_valid(&one), Item::from_field(&one).is_ok(), "{one}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_taken_of_a_payment_method_is_what_is_described() {
+    let described = openapi();
+    let body = &described["paths"]["/v1/payment-intents/{id}/payment-method"]["post"]["requestBody"];
+    let body = &body["content"]["application/json"]["schema"]["properties"]["payment_method"];
+    let method = jsonschema::validator_for(body).unwrap();
+    let months = [json!(0), json!(1), json!(12), json!(13), json!(12.0), json!(1.5), json!("12"), json!(268)];
+    let years = [json!(1999), json!(2000), json!(2999), json!(3000), json!(67_534)];
+    let cvcs = [json!("12"), json!("123"), json!("1234"), json!("12345"), json!("12x"), json!(123)];
+    for (month, year) in months.iter().flat_map(|month| years.iter().map(move |year| (month, year))) {
+        for cvc in &cvcs {
+            let card = json!({ "number": "4242424242424242", "exp_month": month, "exp_year": year, "cvc": cvc });
+            let one = json!({ "type": "card", "card": card });
+            assert_eq!(method.is_valid(&one), Instrument::from_field(&one).is_ok(), "{one}");
+        }
+    }
+    for one in [
+        json!({ "type": "mobile_money", "phone": "237670000000" }),
+        json!({ "type": "mobile_money", "phone": "+237670000000" }),
+        json!({ "type": "mobile_money", "phone": null }),
+        json!({ "type": "mobile_money" }),
+        json!({ "type": "card" }),
+        json!({ "type": "cash", "phone": "237670000000" }),
+        json!({ "phone": "237670000000" }),
+        json!("card"),
+        json!([]),
+    ] {
+        assert_eq!(method.is_valid(&one), Instrument::from_field(&one).is_ok(), "{one}");
+    }
+}
+
+/// An operation, as it is described and as it is read.
+struct Row {
+    name: &'static str,
+    /// The fields, and whether they are required.
+    described: BTreeMap<String, bool>,
+    /// What the reader misses where there is nothing.
+    missed: BTreeSet<String>,
+    /// What the reader does not look for, of what is described.
+    unread: BTreeSet<String>,
+}
+
+fn rows() -> Vec<Row> {
+    let described = openapi();
+    let mut rows = Vec::new();
+    macro_rules! row {
+        ($($operation:ident)*) => { $(rows.push(row::<$operation>(&described));)* };
+    }
+    guichet::every_operation!(row);
+    rows
+}
+
+fn row<O: Served>(described: &Value) -> Row {
+    let spec = O::SPEC;
+    let operation = &described["paths"][spec.path][spec.method.as_str().to_ascii_lowercase()];
+    assert_eq!(operation["operationId"], spec.name);
+    let parameters = operation["parameters"].as_array().unwrap().iter();
+    let mut fields: BTreeMap<String, bool> = parameters
+        .filter(|parameter| parameter["in"] != "header")
+        .map(|parameter| (parameter["name"].as_str().unwrap().to_owned(), parameter["required"] == true))
+        .collect();
+    let body = &operation["requestBody"]["content"]["application/json"]["schema"];
+    let required: Vec<&str> = body["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    for name in body["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
+        fields.insert(name.clone(), required.contains(&name.as_str()));
+    }
+    let told = |mut read: Fields, code: &str| {
+        let _ = O::read(&mut read);
+        let _ = read.is_good();
+        read.into_faults().into_iter().filter(|fault| fault.code == code).map(|fault| fault.param).collect()
+    };
+    let all = fields.keys().map(|name| (name.clone(), json!({}))).collect();
+    Row {
+        name: spec.name,
+        missed: told(Fields::new(Map::new()), "parameter_missing"),
+        unread: told(Fields::new(all).strict(), "parameter_unknown"),
+        described: fields,
+    }
+}
+
+/// What a reader names where one of several fields is required.
+fn either_of(operation: &str) -> Option<&'static str> {
+    (operation == "create_payment_intent").then_some("email")
+}
+
+fn operations(described: &Value) -> impl Iterator<Item = (&String, &String, &Value)> {
+    let paths = described["paths"].as_object().unwrap().iter();
+    paths.flat_map(|(path, methods)| methods.as_object().unwrap().iter().map(move |(method, one)| (path, method, one)))
+}

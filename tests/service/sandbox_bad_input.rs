@@ -1,0 +1,492 @@
+//! What nobody should send, and what it is told: a clear word for each, all of them together, and nothing kept.
+
+use crate::support::asking::{Reply, Shop, client, order, phone, try_send};
+use guichet::sandbox::{Config, Sandbox};
+use serde_json::{Value, json};
+
+const CREATE: &str = "/v1/payment-intents";
+
+#[tokio::test]
+async fn an_amount_is_a_string_of_up_to_fifteen_digits_and_nothing_else() {
+    let (_sandbox, shop) = shop().await;
+    let wrong = [
+        json!("-1"),
+        json!("0"),
+        json!("5.5"),
+        json!("1e3"),
+        json!(""),
+        json!(" "),
+        json!("５０００"),
+        json!("٥٠٠٠"),
+        json!("1234567890123456"),
+        json!("05000"),
+        json!("+5000"),
+        json!(" 5000"),
+        json!("5000 "),
+        json!("5,000"),
+        json!("0x10"),
+        json!("NaN"),
+        json!("Infinity"),
+        json!(5000),
+        json!(5000.0),
+        json!(-1),
+        json!(true),
+        json!(["5000"]),
+        json!({ "value": "5000" }),
+    ];
+    for amount in wrong {
+        let mut fields = order("ORDER-17");
+        fields["amount"] = amount.clone();
+        let refused = shop.secret("POST", CREATE, fields).await;
+        assert_eq!((refused.status, refused.body["error"]["param"].as_str()), (422, Some("amount")), "{amount}");
+        let is_a_number = ["-1", "0", "1234567890123456"].iter().any(|text| amount == *text);
+        let code = if is_a_number { "amount_out_of_range" } else { "parameter_invalid" };
+        assert_eq!(refused.code(), code, "{amount}");
+        assert!(refused.message().contains("\"5000\""), "it says what an amount is: {}", refused.message());
+        if let Some(text) = amount.as_str().filter(|text| !text.trim().is_empty()) {
+            let path = format!("/v1/payment-methods/fee/card/XAF/{}", text.replace(' ', "%20"));
+            assert_eq!(params(&shop.secret("GET", &path, Value::Null).await), ["amount"], "{path}");
+        }
+    }
+    for amount in ["1", "999999999999999"] {
+        let mut fields = order(&format!("ORDER-{amount}"));
+        fields["amount"] = json!(amount);
+        let made = shop.secret("POST", CREATE, fields).await;
+        assert_eq!((made.status, made.body["data"]["amount"].as_str()), (201, Some(amount)));
+    }
+}
+
+#[tokio::test]
+async fn a_currency_a_country_or_a_method_that_does_not_exist_is_told_by_its_name() {
+    let (_sandbox, shop) = shop().await;
+    for (currency, code) in [
+        ("ZZZ", "currency_unsupported"),
+        ("JPY", "currency_unsupported"),
+        ("xaf", "parameter_invalid"),
+        ("XAFF", "parameter_invalid"),
+        ("", "parameter_invalid"),
+        ("ＸＡＦ", "parameter_invalid"),
+    ] {
+        let mut fields = order("ORDER-17");
+        fields["currency"] = json!(currency);
+        let refused = shop.secret("POST", CREATE, fields).await;
+        assert_eq!(
+            (refused.status, refused.code(), params(&refused)),
+            (422, code, vec!["currency".to_owned()]),
+            "{currency}"
+        );
+    }
+    for (path, param) in [
+        ("/v1/payment-methods?country_code=cm", "country_code"),
+        ("/v1/payment-methods?country_code=CMR", "country_code"),
+        ("/v1/payment-methods/fee/mobile_money/XAF/5000?country_code=ZZ", "country_code"),
+        ("/v1/payment-methods/fee/mobile_money/ZZZ/5000", "currency"),
+        ("/v1/payment-methods/fee/cheque/XAF/5000", "payment_method"),
+        ("/v1/payment-methods/fee/card/XAF/5000?card_type=black", "card_type"),
+    ] {
+        let refused = shop.secret("GET", path, Value::Null).await;
+        assert_eq!((refused.status, params(&refused)), (422, vec![param.to_owned()]), "{path}");
+    }
+    let mut fields = order("ORDER-17");
+    fields["payment_method_types"] = json!(["cheque"]);
+    assert_eq!(shop.secret("POST", CREATE, fields).await.code(), "payment_method_unavailable");
+    let intent = shop.intent("ORDER-17").await;
+    for method in [
+        json!({ "type": "cheque" }),
+        json!({}),
+        json!("card"),
+        json!({ "type": "mobile_money" }),
+        json!({ "type": "card" }),
+        json!({ "type": "mobile_money", "phone": "+237 670 00 00 00" }),
+    ] {
+        let refused = shop.attach(&intent, json!({ "payment_method": method })).await;
+        assert_eq!((refused.status, params(&refused)), (422, vec!["payment_method".to_owned()]), "{method}");
+    }
+    assert_eq!(shop.read(&intent).await["attempts"], 0);
+}
+
+#[tokio::test]
+async fn a_country_that_nothing_serves_has_an_empty_list_of_methods_and_no_fee() {
+    let (_sandbox, shop) = shop().await;
+    for country in ["ZZ", "FR"] {
+        let listed = shop.secret("GET", &format!("/v1/payment-methods?country_code={country}"), Value::Null).await;
+        assert_eq!((listed.status, &listed.body["data"]), (200, &json!([])), "{country}");
+        let fee = format!("/v1/payment-methods/fee/mobile_money/XAF/5000?country_code={country}");
+        let refused = shop.secret("GET", &fee, Value::Null).await;
+        assert_eq!((refused.status, refused.code()), (422, "payment_method_unavailable"), "{country}");
+    }
+}
+
+#[tokio::test]
+async fn a_wish_for_a_shipping_address_is_taken_and_is_part_of_the_body() {
+    let (_sandbox, shop) = shop().await;
+    let wishing = |wish: Value| {
+        let mut fields = order("ORDER-17");
+        fields["collect_shipping_address"] = wish;
+        fields
+    };
+    let refused = shop.secret("POST", CREATE, wishing(json!("yes"))).await;
+    assert_eq!((refused.status, params(&refused)), (422, vec!["collect_shipping_address".to_owned()]));
+    let made = shop.secret("POST", CREATE, wishing(json!(true))).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    assert_eq!(shop.secret("POST", CREATE, wishing(json!(true))).await.status, 200);
+    for other in [json!(false), Value::Null] {
+        let refused = shop.secret("POST", CREATE, wishing(other)).await;
+        assert_eq!((refused.status, refused.code()), (409, "merchant_reference_conflict"));
+    }
+}
+
+#[tokio::test]
+async fn all_wrong_fields_are_told_together() {
+    let (_sandbox, shop) = shop().await;
+    let refused = shop
+        .secret("POST", CREATE, json!({
+            "firstname": "", "lastname": 7, "amount": "5.5", "currency": "franc", "merchant_reference": "", "fee_bearer": "nobody",
+            "confirmation_method": "later", "confirm": "yes", "items": {}, "redirect_url": "javascript:alert(1)", "metadata": [],
+            "collect_shipping_address": 1, "payment_method_types": "card",
+        }))
+        .await;
+    assert_eq!(refused.status, 422);
+    let mut told = params(&refused);
+    told.sort_unstable();
+    let mut expected = [
+        "firstname",
+        "lastname",
+        "email",
+        "amount",
+        "currency",
+        "description",
+        "merchant_reference",
+        "fee_bearer",
+        "confirmation_method",
+        "confirm",
+        "items",
+        "redirect_url",
+        "metadata",
+        "collect_shipping_address",
+        "payment_method_types",
+    ];
+    expected.sort_unstable();
+    assert_eq!(told, expected);
+
+    let mut ruled = order("ORDER-17");
+    ruled["currency"] = json!("ZZZ");
+    ruled["items"] = json!([{ "name": "Shoes", "price": 1, "currency": "JPY", "quantity": 1 }]);
+    ruled["payment_method_types"] = json!(["cheque"]);
+    assert_eq!(params(&shop.secret("POST", CREATE, ruled).await), ["currency", "items", "payment_method_types"]);
+    let mut both = order("ORDER-17");
+    both["amount"] = json!("5.5");
+    both["currency"] = json!("ZZZ");
+    both["payment_method_types"] = json!(["cheque"]);
+    let told = params(&shop.secret("POST", CREATE, both).await);
+    assert_eq!(told, ["amount", "currency", "payment_method_types"], "a rule's beside a shape's");
+
+    let intent = shop.intent("ORDER-18").await;
+    let card = json!({ "number": "42", "exp_month": 13, "exp_year": "2034" });
+    let refused = shop.attach(&intent, json!({ "payment_method": { "type": "card", "card": card } })).await;
+    let members = ["number", "exp_month", "exp_year", "cvc"].map(|name| format!("payment_method.card.{name}"));
+    assert_eq!((refused.status, params(&refused)), (422, members.to_vec()));
+    assert_eq!(refused.body["error"]["errors"][3]["code"], "parameter_missing");
+
+    let mut nobody = order("ORDER-17");
+    nobody.as_object_mut().unwrap().remove("email");
+    let refused = shop.secret("POST", CREATE, nobody).await;
+    assert_eq!(
+        (refused.status, refused.code(), params(&refused)),
+        (422, "parameter_missing", vec!["email".to_owned()])
+    );
+    assert_eq!(shop.secret("POST", CREATE, order("ORDER-17")).await.status, 201, "nothing was reserved");
+}
+
+#[tokio::test]
+async fn under_strict_the_strangers_are_told_beside_what_is_wrong() {
+    let sandbox = Sandbox::start_with(Config { strict: true, ..Config::default() }).await.unwrap();
+    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let mut fields = order("ORDER-17");
+    fields["amount"] = json!("5.5");
+    fields["status"] = json!("succeeded");
+    fields["amount_payable"] = json!("1");
+    let refused = shop.secret("POST", CREATE, fields).await;
+    let mut told = params(&refused);
+    told.sort_unstable();
+    assert_eq!((refused.status, told), (422, ["amount", "amount_payable", "status"].map(String::from).to_vec()));
+}
+
+#[tokio::test]
+async fn a_hostile_redirect_url_is_refused_and_never_repeated() {
+    let (_sandbox, shop) = shop().await;
+    let long = format!("https://shop.example/{}", "a".repeat(2048 - 20));
+    let hostile = [
+        "",
+        " ",
+        "return",
+        "/return",
+        "//evil.example",
+        "///evil.example",
+        "?return",
+        "#return",
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        "java\nscript:alert(1)",
+        "javascript://shop.example/%0aalert(1)",
+        "data:text/html,<script>alert(1)</script>",
+        "vbscript:x",
+        "file:///etc/passwd",
+        "blob:https://shop.example/x",
+        "about:blank",
+        "ftp://shop.example/",
+        "ws://shop.example/",
+        "intent://shop.example/",
+        "mailto:awa@example.com",
+        "tel:+237",
+        "http://shop.example/",
+        "HTTP://shop.example/",
+        "http://localhost.evil.example/",
+        "http://127.0.0.1.evil.example/",
+        "http://192.168.1.1/",
+        "http://0.0.0.0/",
+        "http://[::2]/",
+        "https:shop.example",
+        "https:/shop.example",
+        "https:///shop.example",
+        "https://",
+        "https://?x",
+        "https://#x",
+        "https://user@shop.example/",
+        "https://user:password@shop.example/",
+        "https://:@shop.example/",
+        "https://@shop.example/",
+        "https://shop.example@evil.example/",
+        "https://shop.example\\@evil.example/",
+        "https:\\\\evil.example",
+        "https://shop.example\\",
+        " https://shop.example/",
+        "https://shop.example/ ",
+        "\u{a0}https://shop.example/",
+        "\thttps://shop.example/",
+        "https://shop.example/\n",
+        "https://sh\top.example/",
+        "https://shop.example/\r\nSet-Cookie: x=1",
+        "https://shop.example/\u{0}",
+        "https://shop.example/\u{7f}",
+        "https://shop.example:99999/",
+        "https://shop.example:port/",
+        "https://[::1",
+        "https://sho p.example/",
+        "https://shop%00.example/",
+        "https://256.256.256.256/",
+        long.as_str(),
+    ];
+    for url in hostile {
+        let mut fields = order("ORDER-17");
+        fields["redirect_url"] = json!(url);
+        let refused = shop.secret("POST", CREATE, fields).await;
+        assert_eq!(
+            (refused.status, refused.code(), params(&refused)),
+            (422, "parameter_invalid", vec!["redirect_url".to_owned()]),
+            "{url:?}"
+        );
+        assert!(url.trim().len() < 9 || !refused.text.contains(url), "an address may carry a secret: {url:?}");
+    }
+    for odd in [json!(7), json!(["https://shop.example/"]), json!({})] {
+        let mut fields = order("ORDER-17");
+        fields["redirect_url"] = odd;
+        assert_eq!(params(&shop.secret("POST", CREATE, fields).await), ["redirect_url"]);
+    }
+}
+
+#[tokio::test]
+async fn an_honest_redirect_url_is_kept_as_it_was_sent() {
+    let (_sandbox, shop) = shop().await;
+    let longest = format!("https://shop.example/{}", "é".repeat(2048 - 21));
+    let honest = [
+        "https://shop.example",
+        "https://shop.example/",
+        "https://shop.example/return?order=17#top",
+        "https://shop.example:8443/return",
+        "https://bücher.example/é",
+        "https://例え.jp/戻る?注文=17",
+        "https://xn--bcher-kva.example/",
+        "HTTPS://SHOP.EXAMPLE/Return",
+        "https://shop.example/@awa",
+        "https://shop.example/?next=https://other.example/a@b",
+        "https://shop.example/a b",
+        "https://[2001:db8::1]/",
+        "https://203.0.113.7/return",
+        "http://localhost:3000/return",
+        "http://127.0.0.1:8080/",
+        "http://127.9.9.9/",
+        "http://[::1]:3000/return",
+        longest.as_str(),
+    ];
+    for (number, url) in honest.into_iter().enumerate() {
+        let mut fields = order(&format!("ORDER-{number}"));
+        fields["redirect_url"] = json!(url);
+        let made = shop.secret("POST", CREATE, fields).await;
+        assert_eq!((made.status, made.body["data"]["redirect_url"].as_str()), (201, Some(url)), "{}", made.text);
+    }
+}
+
+#[tokio::test]
+async fn a_body_is_refused_past_sixty_four_kibibytes_and_not_before() {
+    let (_sandbox, shop) = shop().await;
+    for (size, status) in [(64 * 1024, 201), (64 * 1024 + 1, 413)] {
+        let mut fields = order(&format!("ORDER-{size}"));
+        let rest = size - fields.to_string().len();
+        fields["description"] = json!("x".repeat(rest + "Shoes".len()));
+        let body = fields.to_string();
+        assert_eq!(body.len(), size);
+        assert_eq!(bytes(&shop, CREATE, body.into_bytes(), JSON).await.status, status, "{size}");
+    }
+    let endless = reqwest::Body::from(vec![b'['; 4 << 20]);
+    let url = format!("{}{CREATE}", shop.base_url);
+    // The connection may be cut while the rest is still being sent; what is answered is the refusal.
+    if let Ok(refused) = try_send(&client(), "POST", &url, Some(&shop.key()), Some(endless), &[]).await {
+        assert_eq!((refused.status, refused.code()), (413, "body_too_large"));
+    }
+    assert_eq!(shop.secret("POST", CREATE, order("ORDER-17")).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_json_object_is_told_why() {
+    let (_sandbox, shop) = shop().await;
+    let deep =
+        |open: &str, close: &str| format!("{{\"metadata\":{}1{}}}", open.repeat(1000), close.repeat(1000)).into_bytes();
+    let table: Vec<(Vec<u8>, &str, u16, &str)> = vec![
+        (deep("[", "]"), JSON, 400, "invalid_json"),
+        (deep("{\"a\":", "}"), JSON, 400, "invalid_json"),
+        (vec![b'['; 60_000], JSON, 400, "invalid_json"),
+        (b"{\"firstname\":\"\xff\xfe\"}".to_vec(), JSON, 400, "invalid_utf8"),
+        (b"{\"firstname\":\"\xed\xa0\x80\"}".to_vec(), JSON, 400, "invalid_utf8"),
+        (b"\xef\xbb\xbf{}".to_vec(), JSON, 400, "invalid_json"),
+        (b"{\"a\":1,}".to_vec(), JSON, 400, "invalid_json"),
+        (b"{\"a\":\"\\ud800\"}".to_vec(), JSON, 400, "invalid_json"),
+        (b"{} {}".to_vec(), JSON, 400, "invalid_json"),
+        (b"NaN".to_vec(), JSON, 400, "invalid_json"),
+        (b"null".to_vec(), JSON, 400, "body_not_object"),
+        (b"\"x\"".to_vec(), JSON, 400, "body_not_object"),
+        (b"[{}]".to_vec(), JSON, 400, "body_not_object"),
+        (b"a=1".to_vec(), "application/x-www-form-urlencoded", 415, "unsupported_media_type"),
+        (b"{}".to_vec(), "text/plain", 415, "unsupported_media_type"),
+        (b"{}".to_vec(), "application/jsonx", 415, "unsupported_media_type"),
+        (b"{}".to_vec(), "", 415, "unsupported_media_type"),
+        (b"{}".to_vec(), "Application/JSON; charset=utf-8", 422, "parameter_missing"),
+    ];
+    for (body, kind, status, code) in table {
+        let shown = String::from_utf8_lossy(&body[..body.len().min(40)]).into_owned();
+        let refused = bytes(&shop, CREATE, body, kind).await;
+        assert_eq!((refused.status, refused.code()), (status, code), "{shown} as {kind}");
+        assert!(!refused.message().is_empty());
+    }
+    let twice = "{\"id\":\"pi_other\",\"payment_method\":{\"type\":\"mobile_money\",\"phone\":\"237670000000\"}}";
+    let intent = shop.intent("ORDER-17").await;
+    let path = format!("{CREATE}/{}/payment-method", intent["id"].as_str().unwrap());
+    assert_eq!(params(&bytes(&shop, &path, twice.into(), JSON).await), ["id"], "a body names no other intent");
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_told_the_right_ones() {
+    let (_sandbox, shop) = shop().await;
+    for (method, path, allow) in [
+        ("DELETE", CREATE, "POST, GET, HEAD"),
+        ("POST", "/v1/payment-intents/pi_1", "GET, HEAD"),
+        ("GET", "/v1/payment-intents/pi_1/payment-method", "POST"),
+        ("PUT", "/v1/payment-intents/pi_1/confirm", "POST"),
+        ("GET", "/v1/payment-intents/pi_1/cancel", "POST"),
+        ("PATCH", "/v1/payment-intents/pi_1/answer", "POST"),
+        ("GET", "/v1/sessions/validate", "POST"),
+        ("POST", "/v1/payment-methods", "GET, HEAD"),
+        ("OPTIONS", "/v1/sessions/create", "POST"),
+    ] {
+        let refused = shop.send(method, path, Some(&shop.key()), None, &[]).await;
+        assert_eq!((refused.status, refused.code()), (405, "method_not_allowed"), "{method} {path}");
+        assert_eq!(refused.header("allow"), Some(allow), "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_is_missing_foreign_or_over_moves_no_payment() {
+    let (sandbox, shop) = shop().await;
+    let other = Shop::of(sandbox.merchant().await.unwrap());
+    let (intent, others) = (shop.intent("ORDER-17").await, other.intent("ORDER-17").await);
+    let session = async |shop: &Shop, email: &str| {
+        let made = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": email })).await;
+        made.body["data"]["session_token"].as_str().unwrap().to_owned()
+    };
+    let revoked = session(&shop, "awa@example.com").await;
+    shop.ask("POST", "/v1/sessions/revoke", Some(&revoked), Value::Null).await;
+    let expired = session(&shop, "awa@example.com").await;
+    shop.tenant.clock().advance(30 * 60).await.unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let table = [
+        (None, 401, "authentication_required"),
+        (Some(revoked), 401, "session_revoked"),
+        (Some(expired), 401, "session_expired"),
+        (Some("cst_test_nobody".into()), 401, "session_unknown"),
+        (Some("sk_test_nobody".into()), 401, "invalid_key"),
+        (Some("sk_live_nobody".into()), 401, "live_key_in_sandbox"),
+        (Some(format!("{}_secret_{}", text(&intent["id"]), "x".repeat(43))), 401, "invalid_key"),
+        (Some(text(&others["client_secret"])), 404, "resource_missing"),
+        (Some(session(&shop, "ngo@example.com").await), 404, "resource_missing"),
+        (Some(session(&other, "awa@example.com").await), 404, "resource_missing"),
+        (Some(other.key()), 404, "resource_missing"),
+    ];
+    for (token, status, code) in table {
+        for (verb, fields) in [
+            ("payment-method", phone("237670000000")),
+            ("confirm", Value::Null),
+            ("cancel", Value::Null),
+            ("answer", json!({ "otp": "123456" })),
+        ] {
+            let path = format!("{CREATE}/{}/{verb}", text(&intent["id"]));
+            let refused = shop.ask("POST", &path, token.as_deref(), fields).await;
+            assert_eq!((refused.status, refused.code()), (status, code), "{verb} with {token:?}");
+            assert!(
+                token.as_ref().is_none_or(|token| !refused.text.contains(token.as_str())),
+                "a refusal repeats no credential"
+            );
+        }
+    }
+    let read = shop.read(&intent).await;
+    assert_eq!((&read["status"], &read["attempts"]), (&json!("requires_action"), &json!(0)));
+}
+
+#[tokio::test]
+async fn what_a_merchant_writes_comes_back_as_it_was_written() {
+    let (_sandbox, shop) = shop().await;
+    let odd = "<script>alert(1)</script> \"quoted\" \\ \u{2028} \u{202e} 🥿 &amp; ${x} {{ y }}";
+    let mut fields = order("ORDER-17");
+    for name in ["firstname", "lastname", "description"] {
+        fields[name] = json!(odd);
+    }
+    fields["metadata"] = json!({ odd: [odd, 1.50, null] });
+    fields["items"] = json!([{ "name": odd, "price": "1", "currency": "XAF", "quantity": 1 }]);
+    let made = shop.secret("POST", CREATE, fields).await;
+    let data = &made.body["data"];
+    assert_eq!(made.status, 201);
+    assert_eq!(
+        (&data["customer"]["firstname"], &data["description"], &data["items"][0]["name"]),
+        (&json!(odd), &json!(odd), &json!(odd))
+    );
+    assert_eq!(data["metadata"][odd][0], odd);
+}
+
+const JSON: &str = "application/json";
+
+async fn shop() -> (Sandbox, Shop) {
+    let sandbox = Sandbox::start().await.unwrap();
+    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    (sandbox, shop)
+}
+
+/// Sends these very bytes with the secret key.
+async fn bytes(shop: &Shop, path: &str, body: Vec<u8>, kind: &str) -> Reply {
+    let url = format!("{}{path}", shop.base_url);
+    try_send(&client(), "POST", &url, Some(&shop.key()), Some(body.into()), &[("content-type", kind)]).await.unwrap()
+}
+
+/// The fields that were refused.
+fn params(reply: &Reply) -> Vec<String> {
+    let errors = reply.body["error"]["errors"].as_array().cloned().unwrap_or_default();
+    errors.iter().map(|error| error["param"].as_str().unwrap().to_owned()).collect()
+}

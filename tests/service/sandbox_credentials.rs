@@ -1,0 +1,277 @@
+//! Who may do what in the sandbox, and from where: `decisions.md` 4 and 13, over a real socket.
+
+use crate::support::asking::{Reply, Shop, order};
+use guichet::sandbox::{Config, Sandbox};
+use serde_json::{Value, json};
+
+const ELSEWHERE: (&str, &str) = ("origin", "https://shop.example");
+
+#[tokio::test]
+async fn a_session_lives_thirty_minutes_on_the_sandboxs_clock() {
+    let (_sandbox, shop) = shop().await;
+    let made = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    assert_eq!((made.status, &made.body["success"]), (201, &json!(true)));
+    assert!(made.body["message"].is_string() && made.body.get("status_code").is_none());
+    assert_eq!(made.body["data"]["customer_email"], "awa@example.com");
+    let token = made.body["data"]["session_token"].as_str().unwrap().to_owned();
+    assert!(token.starts_with("cst_test_"));
+
+    let valid = validate(&shop, &token).await;
+    assert_eq!(valid.status, 200);
+    assert_eq!(valid.body["data"]["valid"], true);
+    assert_eq!(valid.body["data"]["expires_at"], made.body["data"]["expires_at"]);
+
+    shop.tenant.clock().advance(30 * 60).await.unwrap();
+    let expired = validate(&shop, &token).await;
+    assert_eq!((expired.status, expired.code()), (401, "session_expired"));
+    assert_eq!(expired.body["data"], json!({ "valid": false, "reason": "expired" }));
+    assert_eq!(expired.body["success"], false);
+    let reading = shop.ask("GET", "/v1/payment-methods", Some(&token), Value::Null).await;
+    assert_eq!((reading.status, reading.code()), (401, "session_expired"));
+}
+
+#[tokio::test]
+async fn a_revoked_token_is_refused_and_a_logout_can_be_repeated() {
+    let (_sandbox, shop) = shop().await;
+    let (token, other) = (session(&shop).await, session(&shop).await);
+    let first = shop.ask("POST", "/v1/sessions/revoke", Some(&token), Value::Null).await;
+    assert_eq!((first.status, &first.body["data"]["revoked"]), (200, &json!(true)));
+    shop.tenant.clock().advance(5).await.unwrap();
+    let again = shop.ask("POST", "/v1/sessions/revoke", Some(&token), Value::Null).await;
+    assert_eq!((again.status, &again.body["data"]["revoked_at"]), (200, &first.body["data"]["revoked_at"]));
+
+    let refused = validate(&shop, &token).await;
+    assert_eq!((refused.status, refused.code()), (401, "session_revoked"));
+    assert_eq!(refused.body["data"], json!({ "valid": false, "reason": "revoked" }));
+    assert_eq!(validate(&shop, &other).await.status, 200, "another session of the same customer lives on");
+    let unknown = shop.ask("POST", "/v1/sessions/revoke", Some("cst_test_unknown"), Value::Null).await;
+    assert_eq!((unknown.status, unknown.code()), (401, "session_unknown"));
+}
+
+#[tokio::test]
+async fn every_credential_fulfils_the_roles_of_the_table() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.intent("ORDER-17").await;
+    let of = |id: &Value| format!("/v1/payment-intents/{}", id.as_str().unwrap());
+    let own = of(&intent["id"]);
+    let mut others = order("ORDER-18");
+    others["email"] = json!("ngo@example.com");
+    let others = of(&shop.secret("POST", "/v1/payment-intents", others).await.body["data"]["id"]);
+    let (key, token) = (shop.key(), session(&shop).await);
+    let secret = intent["client_secret"].as_str().unwrap().to_owned();
+
+    let create = "/v1/payment-intents";
+    type Answers = [(u16, &'static str); 4];
+    let table: [(&str, &str, Answers); 8] = [
+        // path, then: secret key, session, client secret, none
+        (
+            "POST",
+            "/v1/sessions/create",
+            [
+                (422, "parameter_missing"),
+                (403, "role_required"),
+                (403, "role_required"),
+                (401, "authentication_required"),
+            ],
+        ),
+        (
+            "POST",
+            create,
+            [
+                (422, "parameter_missing"),
+                (403, "role_required"),
+                (403, "role_required"),
+                (401, "authentication_required"),
+            ],
+        ),
+        (
+            "POST",
+            "/v1/sessions/validate",
+            [
+                (401, "session_token_required"),
+                (200, ""),
+                (401, "session_token_required"),
+                (401, "authentication_required"),
+            ],
+        ),
+        ("GET", "/v1/payment-methods", [(200, ""), (200, ""), (200, ""), (401, "authentication_required")]),
+        (
+            "GET",
+            "/v1/payment-methods/fee/card/XAF/1",
+            [(200, ""), (200, ""), (200, ""), (401, "authentication_required")],
+        ),
+        ("GET", &own, [(200, ""), (200, ""), (200, ""), (401, "authentication_required")]),
+        (
+            "GET",
+            &others,
+            [(200, ""), (404, "resource_missing"), (404, "resource_missing"), (401, "authentication_required")],
+        ),
+        (
+            "GET",
+            "/v1/payment-intents/pi_none",
+            [
+                (404, "resource_missing"),
+                (404, "resource_missing"),
+                (404, "resource_missing"),
+                (401, "authentication_required"),
+            ],
+        ),
+    ];
+    for (method, path, expected) in table {
+        let credentials = [Some(key.as_str()), Some(token.as_str()), Some(secret.as_str()), None];
+        for (credential, expected) in credentials.into_iter().zip(expected) {
+            let reply = shop.ask(method, path, credential, Value::Null).await;
+            assert_eq!((reply.status, reply.code()), expected, "{method} {path}");
+            let challenge = reply.header("www-authenticate");
+            match (reply.status, credential) {
+                (401, None) => assert_eq!(challenge, Some(r#"Bearer realm="guichet""#)),
+                (401, Some(_)) => assert_eq!(challenge, Some(r#"Bearer realm="guichet", error="invalid_token""#)),
+                _ => assert_eq!(challenge, None),
+            }
+        }
+    }
+    let named = shop.ask("POST", create, Some(&token), Value::Null).await;
+    assert!(named.body["message"].as_str().unwrap().contains("merchant"), "a refusal names the role");
+}
+
+#[tokio::test]
+async fn a_credential_that_is_none_is_refused_by_its_kind() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.intent("ORDER-17").await;
+    let forged = format!("{}_secret_{}", intent["id"].as_str().unwrap(), "A".repeat(43));
+    let table = [
+        ("sk_test_unknown", "invalid_key"),
+        ("sk_live_anything", "live_key_in_sandbox"),
+        ("sk_anything", "invalid_key"),
+        (forged.as_str(), "invalid_key"),
+        ("cst_test_unknown", "session_unknown"),
+        ("anything", "session_unknown"),
+    ];
+    for (credential, code) in table {
+        let reply = shop.ask("GET", "/v1/payment-methods", Some(credential), Value::Null).await;
+        assert_eq!((reply.status, reply.code()), (401, code), "{credential}");
+        assert!(!reply.text.contains(credential), "a refusal repeats no credential");
+    }
+    let unknown = validate(&shop, "cst_test_unknown").await;
+    assert_eq!(unknown.body["data"], json!({ "valid": false, "reason": "unknown" }));
+}
+
+#[tokio::test]
+async fn a_secret_key_that_a_browser_sends_is_refused() {
+    let (_sandbox, shop) = shop().await;
+    for (method, path) in [("POST", "/v1/payment-intents"), ("GET", "/v1/payment-methods")] {
+        let reply = shop.send(method, path, Some(&shop.key()), None, &[ELSEWHERE]).await;
+        assert_eq!((reply.status, reply.code()), (403, "secret_key_in_browser"));
+    }
+}
+
+#[tokio::test]
+async fn methods_and_fees_are_public_only_where_the_sandbox_is_told_so() {
+    let public = Sandbox::start_with(Config { public_methods: true, ..Config::default() }).await.unwrap();
+    let shop = Shop::of(public.merchant().await.unwrap());
+    assert_eq!(shop.ask("GET", "/v1/payment-methods", None, Value::Null).await.status, 200);
+    assert_eq!(shop.ask("GET", "/v1/payment-methods/fee/card/XAF/1", None, Value::Null).await.status, 200);
+    assert_eq!(shop.ask("GET", "/v1/payment-intents/pi_1", None, Value::Null).await.status, 401);
+    assert_eq!(
+        shop.ask("GET", "/v1/payment-methods", Some("cst_test_x"), Value::Null).await.status,
+        401,
+        "a wrong credential is none"
+    );
+}
+
+#[tokio::test]
+async fn a_page_may_call_what_is_not_the_merchants_and_nothing_else() {
+    let (_sandbox, shop) = shop().await;
+    let table = [
+        ("POST", "/v1/sessions/create", false),
+        ("POST", "/v1/sessions/validate", true),
+        ("POST", "/v1/sessions/revoke", true),
+        ("GET", "/v1/payment-methods", true),
+        ("GET", "/v1/payment-methods/fee/card/XAF/1", true),
+        ("POST", "/v1/payment-intents", false),
+        ("GET", "/v1/payment-intents/pi_1", true),
+        ("POST", "/v1/payment-intents/pi_1/payment-method", true),
+        ("DELETE", "/v1/payment-methods", false),
+        ("GET", "/v1/customers", false),
+        ("POST", "/v1/esim/orders", false),
+        ("GET", "/v1/esim/orders/eso_1", false),
+        ("GET", "/v1/esim/packages", true),
+        ("GET", "/v1/nowhere", true),
+        ("POST", "/v1/payment-intents/pi_1/refund", true),
+        ("GET", "/sandbox/nowhere", false),
+        ("GET", "/nowhere", false),
+    ];
+    for (method, path, open) in table {
+        let preflight = preflight(&shop, method, path, ELSEWHERE).await;
+        assert_eq!(preflight.status == 204, open, "{method} {path}");
+        assert_eq!(preflight.header("access-control-allow-origin"), open.then_some("*"), "{method} {path}");
+        assert_eq!(preflight.header("access-control-allow-methods"), open.then_some(method));
+        assert_eq!(preflight.header("access-control-allow-headers"), open.then_some("authorization, content-type"));
+        assert_eq!(preflight.header("access-control-allow-credentials"), None);
+
+        let refused = shop.send(method, path, Some("cst_test_unknown"), None, &[ELSEWHERE]).await;
+        assert!(refused.status >= 400);
+        assert_eq!(
+            refused.header("access-control-allow-origin"),
+            open.then_some("*"),
+            "on errors too: {method} {path}"
+        );
+        assert_eq!(refused.header("access-control-expose-headers"), open.then_some("request-id, retry-after"));
+    }
+}
+
+#[tokio::test]
+async fn only_the_pages_that_were_named_may_call() {
+    let config = Config { allow_origins: vec!["https://shop.example".into()], ..Config::default() };
+    let sandbox = Sandbox::start_with(config).await.unwrap();
+    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let path = "/v1/payment-methods";
+    let named = preflight(&shop, "GET", path, ELSEWHERE).await;
+    assert_eq!(named.header("access-control-allow-origin"), Some("https://shop.example"));
+    assert_eq!(named.header("vary"), Some("origin"));
+    let other = preflight(&shop, "GET", path, ("origin", "https://shop.example.evil")).await;
+    assert_eq!(other.header("access-control-allow-origin"), None);
+    let asked = shop.send("GET", path, None, None, &[("origin", "https://other.example")]).await;
+    assert_eq!(asked.header("access-control-allow-origin"), None);
+}
+
+#[tokio::test]
+async fn an_origin_is_read_as_browsers_write_it_and_what_is_none_is_refused_at_the_start() {
+    let allowing = |origin: &str| Config { allow_origins: vec![origin.into()], ..Config::default() };
+    for origin in ["https://shop.example/", "HTTPS://Shop.Example", "https://shop.example:443"] {
+        let sandbox = Sandbox::start_with(allowing(origin)).await.unwrap();
+        let shop = Shop::of(sandbox.merchant().await.unwrap());
+        let named = preflight(&shop, "GET", "/v1/payment-methods", ELSEWHERE).await;
+        assert_eq!(named.header("access-control-allow-origin"), Some("https://shop.example"), "{origin}");
+    }
+    for wrong in
+        ["*", "null", "shop.example", "https://shop.example/path", "https://a@shop.example", "ftp://shop.example"]
+    {
+        let refused = Sandbox::start_with(allowing(wrong)).await.unwrap_err().to_string();
+        assert!(refused.contains(wrong) && refused.contains("https://shop.example"), "{refused}");
+    }
+}
+
+async fn shop() -> (Sandbox, Shop) {
+    let sandbox = Sandbox::start().await.unwrap();
+    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    (sandbox, shop)
+}
+
+async fn session(shop: &Shop) -> String {
+    let made = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    made.body["data"]["session_token"].as_str().unwrap().to_owned()
+}
+
+async fn validate(shop: &Shop, token: &str) -> Reply {
+    shop.ask("POST", "/v1/sessions/validate", Some(token), Value::Null).await
+}
+
+async fn preflight(shop: &Shop, method: &str, path: &str, origin: (&str, &str)) -> Reply {
+    let asks = [
+        origin,
+        ("access-control-request-method", method),
+        ("access-control-request-headers", "authorization,content-type"),
+    ];
+    shop.send("OPTIONS", path, None, None, &asks).await
+}

@@ -1,0 +1,178 @@
+//! Every operation of the interface, and what it is asked by those who may not, for what is not there, and in the wrong way:
+//! `decisions.md` 1 and 4, over a real socket.
+
+use crate::support::asking::{self, Reply, Shop, order};
+use guichet::operations::*;
+use guichet::protocol::{Method, Operation, Role, Spec};
+use guichet::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+/// Who may: with the secret key, a session, the client secret of another intent, and nothing.
+fn answers(role: &str) -> [(u16, &'static str); 4] {
+    const FORBIDDEN: (u16, &str) = (403, "role_required");
+    const NOBODY: (u16, &str) = (401, "authentication_required");
+    const NO_SESSION: (u16, &str) = (401, "session_token_required");
+    const ADMITTED: (u16, &str) = (0, "");
+    match role {
+        "merchant" => [ADMITTED, FORBIDDEN, FORBIDDEN, NOBODY],
+        "session" => [NO_SESSION, ADMITTED, NO_SESSION, NOBODY],
+        "customer" => [ADMITTED, ADMITTED, FORBIDDEN, NOBODY],
+        "payer" => [ADMITTED, ADMITTED, ADMITTED, NOBODY],
+        "anyone" => [ADMITTED, ADMITTED, ADMITTED, NOBODY],
+        other => panic!("the table has no role {other}"),
+    }
+}
+
+#[tokio::test]
+async fn every_credential_is_admitted_to_every_operation_as_the_table_says() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.intent("ORDER-17").await;
+    let session = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    let (key, token) = (shop.key(), session.body["data"]["session_token"].as_str().unwrap().to_owned());
+    // The sessions that are revoked on the way are of their own.
+    let credentials = [Some(key.as_str()), Some(token.as_str()), intent["client_secret"].as_str(), None];
+    for (spec, role) in operations().into_iter().filter(|(spec, _)| spec.name != "revoke_session") {
+        for (credential, (status, code)) in credentials.into_iter().zip(answers(role)) {
+            let reply = shop.ask(spec.method.as_str(), &path(&spec, "unknown"), credential, Value::Null).await;
+            if status == 0 {
+                assert!(!matches!(reply.status, 401 | 403), "{} with {credential:?}: {}", spec.name, reply.text);
+            } else {
+                assert_eq!((reply.status, reply.code()), (status, code), "{} with {credential:?}", spec.name);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_unknown_and_what_is_another_merchants_are_missing_in_the_same_words() {
+    let (sandbox, shop) = shop().await;
+    let other = Shop::of(sandbox.merchant().await.unwrap());
+    for (spec, _) in operations() {
+        let (by_path, by_cursor) = (spec.path.contains("{id}"), spec.query.contains(&"starting_after"));
+        // Packages are everybody's.
+        if !by_path && (!by_cursor || spec.name == "list_esim_packages") {
+            continue;
+        }
+        let theirs = theirs(&other, spec.path).await;
+        let mut told = Vec::new();
+        for id in [theirs.as_str(), "unknown", "17", "%F0%9F%A5%BF", "..%2F.."] {
+            let path = if by_path { path(&spec, id) } else { format!("{}?starting_after={id}", spec.path) };
+            let reply = shop.secret(spec.method.as_str(), &path, body(&spec)).await;
+            assert_eq!(
+                (reply.status, reply.code()),
+                (404, "resource_missing"),
+                "{} of {id}: {}",
+                spec.name,
+                reply.text
+            );
+            told.push(reply.message().to_owned());
+        }
+        told.dedup();
+        assert_eq!(told.len(), 1, "{} gives a hint: {told:?}", spec.name);
+    }
+}
+
+#[tokio::test]
+async fn what_one_merchant_has_no_other_lists() {
+    let (sandbox, shop) = shop().await;
+    let other = Shop::of(sandbox.merchant().await.unwrap());
+    for (spec, _) in operations().into_iter().filter(|(spec, _)| spec.query.contains(&"starting_after")) {
+        if spec.name == "list_esim_packages" {
+            continue;
+        }
+        theirs(&other, spec.path).await;
+        let count =
+            async |shop: &Shop| shop.secret("GET", spec.path, Value::Null).await.body["data"].as_array().unwrap().len();
+        assert!(count(&other).await > 0, "{}", spec.name);
+        assert_eq!(count(&shop).await, 0, "{}", spec.name);
+    }
+}
+
+#[tokio::test]
+async fn every_path_tells_the_methods_that_it_takes() {
+    let (_sandbox, shop) = shop().await;
+    for (spec, _) in operations() {
+        let refused = shop.ask("PATCH", &path(&spec, "unknown"), Some(&shop.key()), Value::Null).await;
+        assert_eq!((refused.status, refused.code()), (405, "method_not_allowed"), "{}", spec.name);
+        assert!(refused.header("allow").unwrap().contains(spec.method.as_str()), "{}", spec.name);
+    }
+}
+
+#[tokio::test]
+async fn every_body_is_held_to_the_same_rules() {
+    let (_sandbox, shop) = shop().await;
+    for (spec, role) in operations().into_iter().filter(|(spec, _)| spec.method != Method::Get) {
+        if role == "session" {
+            continue;
+        }
+        let send = async |body: &str, kind: &str| -> Reply {
+            let headers = [("content-type", kind)];
+            let path = path(&spec, "unknown");
+            shop.send(spec.method.as_str(), &path, Some(&shop.key()), Some(body.to_owned()), &headers).await
+        };
+        for (body, kind, status, code) in [
+            ("[]", "application/json", 400, "body_not_object"),
+            ("{\"a\":", "application/json", 400, "invalid_json"),
+            ("{}", "text/plain", 415, "unsupported_media_type"),
+        ] {
+            let refused = send(body, kind).await;
+            assert_eq!((refused.status, refused.code()), (status, code), "{}: {body}", spec.name);
+        }
+        let large = format!("{{\"a\":\"{}\"}}", "x".repeat(64 * 1024));
+        assert_eq!(send(&large, "application/json").await.status, 413, "{}", spec.name);
+    }
+}
+
+/// Every operation, with the role that it asks for.
+fn operations() -> Vec<(Spec, &'static str)> {
+    macro_rules! all {
+        ($($operation:ident)*) => {
+            vec![$((<$operation as Operation>::SPEC, <$operation as Operation>::Role::NAME)),*]
+        };
+    }
+    guichet::every_operation!(all)
+}
+
+/// The path of an operation, of something with this id.
+fn path(spec: &Spec, id: &str) -> String {
+    let path = spec.path.replace("{id}", id);
+    path.replace("{payment_method}", "card").replace("{currency}", "XAF").replace("{amount}", "5000")
+}
+
+/// A body that says nothing wrong.
+fn body(spec: &Spec) -> Value {
+    match spec.name {
+        "answer_payment_intent" => json!({ "otp": "123456" }),
+        name if name.contains("method") || name.contains("fallback") => asking::phone("237670000000"),
+        _ => Value::Null,
+    }
+}
+
+/// The id of something of a merchant, of the kind that a path is about.
+async fn theirs(shop: &Shop, path: &str) -> String {
+    let plan = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "monthly" });
+    let subscription = json!({
+        "plan": "gold", "customer_email": "awa@example.com", "firstname": "Awa", "lastname": "Ngo",
+        "payment_method": asking::phone("237670000000")["payment_method"],
+    });
+    let esims = json!({ "package_id": "esp_cm_1gb" });
+    shop.secret("POST", "/v1/subscriptions/plans", plan).await;
+    let id = |data: &Value, name: &str| data[name].as_str().unwrap().to_owned();
+    let first = async |path: &str| id(&shop.secret("GET", path, Value::Null).await.body["data"][0], "id");
+    if path.starts_with("/v1/subscriptions/plans") {
+        first("/v1/subscriptions/plans").await
+    } else if path.starts_with("/v1/subscriptions") {
+        id(&shop.secret("POST", "/v1/subscriptions", subscription).await.body["data"], "id")
+    } else if path.starts_with("/v1/esim") {
+        id(&shop.secret("POST", "/v1/esim/orders", esims).await.body["data"], "order_id")
+    } else {
+        shop.secret("POST", "/v1/payment-intents", order("ORDER-17")).await;
+        first(path.split("/{id}").next().unwrap()).await
+    }
+}
+
+async fn shop() -> (Sandbox, Shop) {
+    let sandbox = Sandbox::start().await.unwrap();
+    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    (sandbox, shop)
+}

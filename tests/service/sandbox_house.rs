@@ -1,0 +1,376 @@
+//! What is around the sandbox's service: what it keeps, how it starts and stops, its side door and its hosted page.
+
+use crate::support::asking::{Reply, Shop, client, control, order, send};
+use crate::support::folder::Folder;
+use guichet::sandbox::{Config, Sandbox};
+use serde_json::{Value, json};
+use std::fs;
+use std::time::Duration;
+
+#[tokio::test]
+async fn what_was_acknowledged_is_there_after_a_restart() {
+    let folder = Folder::new("restart");
+    let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
+    let key = sandbox.secret_key().expose().to_owned();
+    let made = first(&sandbox, "POST", "/v1/payment-intents", order("ORDER-17")).await;
+    let session = first(&sandbox, "POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    let intent = made.body["data"].clone();
+    let method = json!({ "payment_method": { "type": "mobile_money", "phone": "237670000002" } });
+    let path = format!("/v1/payment-intents/{}/payment-method", intent["id"].as_str().unwrap());
+    assert_eq!(first(&sandbox, "POST", &path, method).await.status, 200);
+    let control = control(&sandbox, "POST", "/clock", json!({ "advance_seconds": 600 })).await;
+    sandbox.stop().await;
+
+    let again = Sandbox::start_with(folder.config()).await.unwrap();
+    assert_eq!(again.secret_key().expose(), key, "the first merchant keeps its key");
+    let replayed = first(&again, "POST", "/v1/payment-intents", order("ORDER-17")).await;
+    assert_eq!(replayed.status, 200);
+    assert_eq!(replayed.body["data"]["client_secret"], intent["client_secret"]);
+    assert_eq!(replayed.body["data"]["attempts"], 1);
+    let token = session.body["data"]["session_token"].as_str();
+    let valid = send(&client(), "POST", &format!("{}/v1/sessions/validate", again.base_url()), token, None, &[]).await;
+    assert_eq!(valid.status, 200);
+    let now = self::control(&again, "GET", "/clock", Value::Null).await;
+    assert!(now.body["now"].as_i64() >= control.body["now"].as_i64(), "the clock does not go back");
+    again.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_under_way_at_a_stop_is_answered_or_cut_and_what_was_answered_is_kept() {
+    let folder = Folder::new("stop");
+    let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
+    let (url, key) = (format!("{}/v1/payment-intents", sandbox.base_url()), sandbox.secret_key().expose().to_owned());
+    let http = client();
+    let mut asked = Vec::new();
+    for number in 0..64 {
+        let request = http.post(&url).bearer_auth(&key).header("content-type", "application/json");
+        let request = request.body(order(&format!("ORDER-{number}")).to_string());
+        asked.push(tokio::spawn(async move { request.send().await.map(|response| response.status().as_u16()) }));
+    }
+    asked.remove(0).await.unwrap().unwrap();
+    sandbox.stop().await;
+    let mut answered = Vec::new();
+    for (number, answer) in (1..).zip(asked) {
+        if let Ok(status) = answer.await.unwrap() {
+            assert_eq!(status, 201);
+            answered.push(number);
+        }
+    }
+    let again = Sandbox::start_with(folder.config()).await.unwrap();
+    for number in answered {
+        let replayed = first(&again, "POST", "/v1/payment-intents", order(&format!("ORDER-{number}"))).await;
+        assert_eq!(replayed.status, 200, "ORDER-{number} was acknowledged");
+    }
+    again.stop().await;
+}
+
+#[tokio::test]
+async fn no_secret_is_in_the_database() {
+    let folder = Folder::new("secrets");
+    let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
+    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let intent = shop.intent("ORDER-17").await;
+    let session = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    let card = json!({ "type": "card", "card": { "number": "4242424242424242", "exp_month": 12, "exp_year": 2034, "cvc": "987" } });
+    assert_eq!(shop.attach(&intent, json!({ "payment_method": card })).await.body["data"]["status"], "succeeded");
+    let secrets = [
+        shop.key(),
+        sandbox.secret_key().expose().to_owned(),
+        sandbox.control_token().expose().to_owned(),
+        session.body["data"]["session_token"].as_str().unwrap().to_owned(),
+        intent["client_secret"].as_str().unwrap().split("_secret_").nth(1).unwrap().to_owned(),
+        "4242424242424242".to_owned(),
+        "\"987\"".to_owned(),
+    ];
+    sandbox.stop().await;
+    let mut files = 0;
+    for entry in fs::read_dir(&folder.path).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "keys") {
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        for secret in &secrets {
+            assert!(
+                !bytes.windows(secret.len()).any(|window| window == secret.as_bytes()),
+                "a secret is in {}",
+                path.display()
+            );
+        }
+        files += 1;
+    }
+    assert!(files >= 1);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_database_and_the_keys_are_their_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("owner");
+    Sandbox::start_with(folder.config()).await.unwrap().stop().await;
+    for name in ["sandbox.sqlite", "sandbox.sqlite.keys"] {
+        let mode = fs::metadata(folder.path.join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_in_the_way_of_a_start_is_said_in_a_sentence() {
+    let running = Sandbox::start().await.unwrap();
+    let listen = running.base_url().trim_start_matches("http://").parse().unwrap();
+    let taken = Sandbox::start_with(Config { listen, ..Config::default() }).await.unwrap_err();
+    assert!(taken.to_string().contains("Another program listens on 127.0.0.1:"), "{taken}");
+
+    let folder = Folder::new("foreign");
+    let refused = |config: Config| async move { Sandbox::start_with(config).await.unwrap_err().to_string() };
+    fs::write(
+        folder.path.join("sandbox.sqlite"),
+        "This is a letter, not a database. It is long enough to look like one.".repeat(40),
+    )
+    .unwrap();
+    let foreign = refused(folder.config()).await;
+    assert!(foreign.contains("is not a database of the guichet sandbox"), "{foreign}");
+    let letter = fs::read_to_string(folder.path.join("sandbox.sqlite")).unwrap();
+    assert!(letter.starts_with("This is a letter"), "it is left as it is");
+
+    let postgres = refused(Config { database: "postgres://localhost/db".into(), ..Config::default() }).await;
+    assert!(postgres.contains("sqlite:"), "{postgres}");
+    let folder_as_file =
+        refused(Config { database: format!("sqlite:{}", folder.path.display()), ..Config::default() }).await;
+    assert!(folder_as_file.contains("cannot be opened"), "{folder_as_file}");
+    let public = refused(Config { public_url: Some("https://pay.example/path".into()), ..Config::default() }).await;
+    assert!(public.contains("give an origin"), "{public}");
+}
+
+#[tokio::test]
+async fn a_database_is_one_sandboxs_at_a_time() {
+    let folder = Folder::new("claim");
+    let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
+    let second = Sandbox::start_with(folder.config()).await.unwrap_err().to_string();
+    assert!(second.contains("Another sandbox uses the database") && second.contains("--database"), "{second}");
+    assert_eq!(
+        first(&sandbox, "POST", "/v1/payment-intents", order("ORDER-17")).await.status,
+        201,
+        "the first one is not disturbed"
+    );
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&folder.path, folder.path.join("other")).unwrap();
+        let linked = format!("sqlite:{}", folder.path.join("other/sandbox.sqlite").display());
+        let second =
+            Sandbox::start_with(Config { database: linked, ..Config::default() }).await.unwrap_err().to_string();
+        assert!(second.contains("Another sandbox"), "by another name it is the same: {second}");
+    }
+    sandbox.stop().await;
+    Sandbox::start_with(folder.config()).await.unwrap().stop().await;
+}
+
+#[tokio::test]
+async fn a_stop_leaves_one_whole_file() {
+    let folder = Folder::new("whole");
+    let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
+    let made = first(&sandbox, "POST", "/v1/payment-intents", order("ORDER-17")).await;
+    let path = format!("/v1/payment-intents/{}", made.body["data"]["id"].as_str().unwrap());
+    for _ in 0..8 {
+        assert_eq!(first(&sandbox, "GET", &path, Value::Null).await.status, 200);
+    }
+    sandbox.stop().await;
+    assert_eq!(
+        folder.names(),
+        ["sandbox.sqlite", "sandbox.sqlite.keys", "sandbox.sqlite.lock"],
+        "no write-ahead log is left"
+    );
+}
+
+#[tokio::test]
+async fn a_database_that_may_only_be_read_is_told_at_the_start() {
+    let folder = Folder::new("readonly");
+    Sandbox::start_with(folder.config()).await.unwrap().stop().await;
+    let path = folder.path.join("sandbox.sqlite");
+    let mut bytes = fs::read(&path).unwrap();
+    // The file format's write version: a number that no SQLite knows means that it may only be read.
+    bytes[18] = 3;
+    fs::write(&path, bytes).unwrap();
+    let refused = Sandbox::start_with(folder.config()).await.unwrap_err().to_string();
+    assert!(refused.contains("may only be read"), "{refused}");
+
+    let nowhere = format!("sqlite:{}/sandbox.sqlite", path.display());
+    let refused = Sandbox::start_with(Config { database: nowhere, ..Config::default() }).await.unwrap_err().to_string();
+    assert!(refused.contains("cannot be opened for writing"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_database_of_another_program_is_left_as_it_is() {
+    let folder = Folder::new("others");
+    let path = folder.path.join("sandbox.sqlite");
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path).create_if_missing(true);
+    let pool = sqlx::SqlitePool::connect_with(options).await.unwrap();
+    sqlx::raw_sql("CREATE TABLE recipes (name TEXT); INSERT INTO recipes VALUES ('ndolé')")
+        .execute(&pool)
+        .await
+        .unwrap();
+    pool.close().await;
+    let before = fs::read(&path).unwrap();
+    let refused = Sandbox::start_with(folder.config()).await.unwrap_err().to_string();
+    assert!(refused.contains("is not a database of the guichet sandbox"), "{refused}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[tokio::test]
+async fn a_stop_frees_the_port_and_a_drop_does_too() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let listen = sandbox.base_url().trim_start_matches("http://").parse().unwrap();
+    sandbox.stop().await;
+    let again = Sandbox::start_with(Config { listen, ..Config::default() }).await.unwrap();
+    drop(again);
+    let mut tries = 0;
+    while let Err(error) = Sandbox::start_with(Config { listen, ..Config::default() }).await {
+        tries += 1;
+        assert!(tries < 500, "{error}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn the_side_door_makes_merchants_and_moves_their_clocks() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let made = control(&sandbox, "POST", "/merchants", json!({ "name": "Chez Awa" })).await;
+    assert_eq!(made.status, 200);
+    let (merchant, key) = (made.body["merchant"].as_str().unwrap(), made.body["secret_key"].as_str().unwrap());
+    assert!(key.starts_with("sk_test_"));
+    let methods =
+        send(&client(), "GET", &format!("{}/v1/payment-methods", sandbox.base_url()), Some(key), None, &[]).await;
+    assert_eq!(methods.status, 200, "the new key works");
+
+    let before = control(&sandbox, "GET", &format!("/clock?merchant={merchant}"), Value::Null).await.body["now"]
+        .as_i64()
+        .unwrap();
+    let after = control(&sandbox, "POST", "/clock", json!({ "merchant": merchant, "advance_seconds": 3600 })).await;
+    assert!(after.body["now"].as_i64().unwrap() >= before + 3600);
+    let firsts = control(&sandbox, "GET", "/clock", Value::Null).await.body["now"].as_i64().unwrap();
+    assert!(firsts < before + 3600, "a clock is its merchant's own");
+
+    for wrong in [
+        json!({ "advance_seconds": -1 }),
+        json!({ "advance_seconds": "60" }),
+        json!({}),
+        json!({ "advance_seconds": 1e18 }),
+    ] {
+        let refused = control(&sandbox, "POST", "/clock", wrong).await;
+        assert_eq!((refused.status, refused.code()), (422, "parameter_invalid"));
+    }
+    let unknown = control(&sandbox, "POST", "/clock", json!({ "merchant": "mch_none", "advance_seconds": 1 })).await;
+    assert_eq!((unknown.status, unknown.code()), (404, "resource_missing"));
+}
+
+#[tokio::test]
+async fn the_side_door_is_shut_without_its_token_and_under_another_name() {
+    let sandbox =
+        Sandbox::start_with(Config { allow_hosts: vec!["sandbox.test".into()], ..Config::default() }).await.unwrap();
+    let url = format!("{}/clock", sandbox.control_url());
+    let token = sandbox.control_token().expose();
+    let ask = |bearer: Option<&'static str>, headers: &'static [(&'static str, &'static str)]| {
+        let (url, bearer) = (url.clone(), bearer.unwrap_or(token).to_owned());
+        async move { send(&client(), "GET", &url, Some(&bearer), None, headers).await }
+    };
+    assert_eq!(send(&client(), "GET", &url, None, None, &[]).await.code(), "authentication_required");
+    assert_eq!(ask(Some("ctl_wrong"), &[]).await.code(), "invalid_key");
+    let key = sandbox.secret_key().expose().to_owned();
+    assert_eq!(send(&client(), "GET", &url, Some(&key), None, &[]).await.status, 401, "a merchant is no tester");
+    for host in ["localhost:80", "127.0.0.1", "127.9.9.9:1", "[::1]:4243", "[::1]", "sandbox.test:4243", "SANDBOX.TEST"]
+    {
+        assert_eq!(send(&client(), "GET", &url, Some(token), None, &[("host", host)]).await.status, 200, "{host}");
+    }
+    for host in
+        ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "192.168.1.9", "evil.test:4243", ""]
+    {
+        let refused = send(&client(), "GET", &url, Some(token), None, &[("host", host)]).await;
+        assert_eq!((refused.status, refused.code()), (403, "host_not_allowed"), "{host}");
+    }
+    let asked = ask(None, &[("origin", "http://localhost:1")]).await;
+    assert_eq!((asked.status, asked.header("access-control-allow-origin")), (200, None), "no page reads it");
+}
+
+#[tokio::test]
+async fn the_hosted_page_names_the_merchant_and_loads_nothing_from_elsewhere() {
+    let package = Folder::new("package");
+    fs::write(package.path.join("hosted.js"), "export const hosted = 1;").unwrap();
+    let config = Config {
+        package: Some(package.path.clone()),
+        public_url: Some("https://pay.example".into()),
+        ..Config::default()
+    };
+    let sandbox = Sandbox::start_with(config).await.unwrap();
+    let shop = Shop::of(sandbox.merchant_named("Chez <Awa> & \"fils\"").await.unwrap());
+    let intent = shop.intent("ORDER-17").await;
+    let id = intent["id"].as_str().unwrap();
+    assert!(
+        intent["checkout_url"]
+            .as_str()
+            .unwrap()
+            .starts_with(&format!("https://pay.example/checkout/{id}#client_secret="))
+    );
+
+    let page = get(&shop, &format!("/checkout/{id}")).await;
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    assert!(
+        page.text.contains("<meta name=\"merchant\" content=\"Chez &#60;Awa&#62; &#38; &#34;fils&#34;\">"),
+        "{}",
+        &page.text[..900]
+    );
+    assert_eq!(
+        page.header("content-security-policy"),
+        Some(
+            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; style-src 'self'; img-src 'self'; \
+             form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+        )
+    );
+    assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
+    assert!(get(&shop, "/checkout/pi_unknown").await.text.contains("<meta name=\"merchant\" content=\"\">"));
+
+    let script = get(&shop, "/checkout/package/hosted.js").await;
+    assert_eq!((script.status, script.header("content-type")), (200, Some("text/javascript")));
+    let style = get(&shop, "/checkout/assets/checkout.css").await;
+    assert_eq!((style.status, style.header("content-type")), (200, Some("text/css; charset=utf-8")));
+    for nothing in [
+        "/checkout/assets/index.html",
+        "/checkout/assets/none.js",
+        "/checkout/package/..%2f..%2fsecret",
+        "/checkout/package/none.js",
+    ] {
+        assert_eq!(get(&shop, nothing).await.status, 404, "{nothing}");
+    }
+}
+
+#[tokio::test]
+async fn without_its_package_the_hosted_page_says_how_to_build_it() {
+    let config = Config { package: Some("nowhere/at/all".into()), ..Config::default() };
+    let sandbox = Sandbox::start_with(config).await.unwrap();
+    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let page = get(&shop, "/checkout/pi_1").await;
+    assert_eq!(page.status, 503);
+    assert!(page.text.contains("cargo xtask pack --quick"), "{}", page.text);
+}
+
+#[test]
+fn a_sandbox_does_not_need_its_starters_runtime() {
+    let alone = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let sandbox = alone().block_on(Sandbox::start()).unwrap();
+    let shop = alone().block_on(sandbox.merchant()).unwrap();
+    let before = shop.now();
+    let after = alone().block_on(shop.clock().advance(60)).unwrap();
+    assert!(after.unix() >= before.unix() + 60);
+    assert_eq!(format!("{:?}", shop.secret_key()), "***");
+    alone().block_on(sandbox.stop());
+}
+
+/// Asks as the first merchant.
+async fn first(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
+    let key = sandbox.secret_key().expose();
+    send(&client(), method, &format!("{}{path}", sandbox.base_url()), Some(key), Some(fields.to_string()), &[]).await
+}
+
+async fn get(shop: &Shop, path: &str) -> Reply {
+    shop.send("GET", path, None, None, &[]).await
+}

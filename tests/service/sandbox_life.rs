@@ -1,0 +1,298 @@
+//! What moves a payment intent beside its first attachment: codes, the issuer's page, confirmation, cancellation.
+
+use crate::support::asking::{Reply, Shop, card, order, phone};
+use guichet::sandbox::Sandbox;
+use guichet::values::{IntentId, IntentStatus};
+use guichet::{Client, SecretKey};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn a_one_time_code_is_asked_for_and_the_right_one_pays() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.intent("ORDER-17").await;
+    let early = shop.move_on(&intent, "answer", json!({ "otp": "123456" })).await;
+    assert_eq!((early.status, early.code()), (409, "intent_not_confirmable"), "nobody has asked for a code");
+    let asked = shop.attach(&intent, phone("237670000010")).await;
+    assert_eq!((asked.status, &asked.body["data"]["next_action"]), (200, &json!({ "type": "otp" })));
+    assert_eq!(
+        (&asked.body["data"]["status"], &asked.body["data"]["attempts"]),
+        (&json!("requires_action"), &json!(0))
+    );
+    let paid = shop.move_on(&intent, "answer", json!({ "otp": "123456" })).await;
+    assert_eq!((paid.status, &paid.body["data"]["status"]), (200, &json!("succeeded")), "{}", paid.text);
+    assert_eq!(paid.body["data"]["next_action"], Value::Null);
+    let again = shop.move_on(&intent, "answer", json!({ "otp": "123456" })).await;
+    assert_eq!((again.status, again.code()), (409, "intent_not_confirmable"));
+    assert!(again.message().contains("succeeded"), "{}", again.message());
+}
+
+#[tokio::test]
+async fn a_wrong_code_is_a_decline_that_can_be_mended_and_the_third_is_the_last() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.intent("ORDER-17").await;
+    for (attempt, status) in [(1, "requires_action"), (2, "requires_action"), (3, "failed")] {
+        assert_eq!(shop.attach(&intent, phone("237670000010")).await.body["data"]["next_action"]["type"], "otp");
+        let refused = shop.move_on(&intent, "answer", json!({ "otp": "000000" })).await;
+        let told = &refused.body["data"];
+        assert_eq!((refused.status, &told["status"], &told["attempts"]), (200, &json!(status), &json!(attempt)));
+        assert_eq!(
+            (&told["last_payment_error"]["code"], &told["next_action"]),
+            (&json!("incorrect_otp"), &Value::Null)
+        );
+    }
+    let empty = shop.move_on(&intent, "answer", json!({})).await;
+    assert_eq!((empty.status, empty.code()), (422, "parameter_missing"));
+}
+
+#[tokio::test]
+async fn the_issuers_page_approves_or_refuses_and_leads_back_to_the_checkout() {
+    let (_sandbox, shop) = shop().await;
+    for (reference, decision, status, declined) in [
+        ("ORDER-1", "approve", "succeeded", Value::Null),
+        ("ORDER-2", "refuse", "requires_action", json!("rejected_by_payer")),
+    ] {
+        let (intent, url) = sent_to_the_issuer(&shop, reference).await;
+        let back = decide(&shop, &url, decision).await;
+        assert_eq!((back.status, &back.body["data"]["checkout_url"]), (200, &intent["checkout_url"]), "{}", back.text);
+        assert_eq!(back.header("cache-control"), Some("no-store"), "it carries a client secret");
+        let read = shop.read(&intent).await;
+        assert_eq!((&read["status"], &read["attempts"]), (&json!(status), &json!(1)));
+        assert_eq!((&read["last_payment_error"]["code"], &read["next_action"]), (&declined, &Value::Null));
+
+        let other = if decision == "approve" { "refuse" } else { "approve" };
+        let again = decide(&shop, &url, other).await;
+        assert_eq!((again.status, &again.body["data"]["checkout_url"]), (200, &intent["checkout_url"]));
+        assert_eq!(shop.read(&intent).await, read, "a page that is opened again decides nothing");
+    }
+}
+
+#[tokio::test]
+async fn an_issuers_page_is_good_for_its_own_round_alone() {
+    let (_sandbox, shop) = shop().await;
+    let (intent, first) = sent_to_the_issuer(&shop, "ORDER-17").await;
+    decide(&shop, &first, "refuse").await;
+    let sent = shop.attach(&intent, card("4000000000003220")).await;
+    let second = sent.body["data"]["next_action"]["url"].as_str().unwrap().to_owned();
+    assert_ne!(first, second);
+    decide(&shop, &first, "approve").await;
+    assert_eq!(shop.read(&intent).await["status"], "requires_action", "the first page is over");
+    decide(&shop, &second, "approve").await;
+    assert_eq!(shop.read(&intent).await["status"], "succeeded");
+}
+
+#[tokio::test]
+async fn the_issuers_page_hears_nobody_without_its_token() {
+    let (_sandbox, shop) = shop().await;
+    let (intent, url) = sent_to_the_issuer(&shop, "ORDER-17").await;
+    let (address, _) = url.split_once('#').unwrap();
+    let (_, others) = sent_to_the_issuer(&shop, "ORDER-18").await;
+    let secret = intent["client_secret"].as_str().unwrap();
+    for wrong in ["", "x", secret, others.split_once("token=").unwrap().1] {
+        let refused = decide(&shop, &format!("{address}#token={wrong}"), "approve").await;
+        assert_eq!((refused.status, refused.code()), (404, "resource_missing"));
+        assert!(!refused.text.contains(secret));
+    }
+    let token = url.split_once("token=").unwrap().1;
+    let odd = decide(&shop, &url, "perhaps").await;
+    assert_eq!((odd.status, odd.code()), (422, "parameter_invalid"));
+    let form = shop.send("POST", path(&url), None, Some(format!("token={token}&decision=approve")), &[FORM]).await;
+    assert_eq!((form.status, form.code()), (415, "unsupported_media_type"), "no other site's form reaches it");
+    for credential in [Some(token), None] {
+        let read = shop
+            .ask("GET", &format!("/v1/payment-intents/{}", intent["id"].as_str().unwrap()), credential, Value::Null)
+            .await;
+        assert_eq!(read.status, 401, "the token is good for its page alone");
+    }
+    assert_eq!(shop.read(&intent).await["attempts"], 0);
+}
+
+#[tokio::test]
+async fn the_issuers_page_names_no_shop_and_may_do_no_more_than_the_checkout() {
+    let (sandbox, _) = shop().await;
+    let shop = Shop::of(sandbox.merchant_named("Chez Awa").await.unwrap());
+    let (_, url) = sent_to_the_issuer(&shop, "ORDER-17").await;
+    let page = shop.send("GET", path(&url), None, None, &[]).await;
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    assert!(!page.text.contains("Awa") && page.text.contains("data-test=\"approve\""));
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'; script-src 'self' 'wasm-unsafe-eval'"), "{policy}");
+    for asset in ["challenge.js", "challenge.css"] {
+        assert_eq!(shop.send("GET", &format!("/checkout/assets/{asset}"), None, None, &[]).await.status, 200);
+        assert!(page.text.contains(&format!("/checkout/assets/{asset}")));
+    }
+}
+
+#[tokio::test]
+async fn a_manual_intent_is_confirmed_by_the_merchants_server_alone() {
+    let (_sandbox, shop) = shop().await;
+    let intent = manual(&shop, "ORDER-17", false).await;
+    let confirm = format!("/v1/payment-intents/{}/confirm", intent["id"].as_str().unwrap());
+    let bare = shop.secret("POST", &confirm, Value::Null).await;
+    assert_eq!((bare.status, bare.code()), (409, "intent_not_confirmable"));
+    assert!(bare.message().contains("requires_action") && bare.message().contains("attach"), "{}", bare.message());
+    assert_eq!(
+        shop.attach(&intent, phone("237671234567")).await.body["data"]["next_action"],
+        json!({ "type": "confirm" })
+    );
+    let refused = shop.move_on(&intent, "confirm", Value::Null).await;
+    assert_eq!((refused.status, refused.code()), (403, "role_required"));
+    assert!(refused.message().contains("merchant"), "{}", refused.message());
+    let confirmed = shop.secret("POST", &confirm, Value::Null).await;
+    assert_eq!((confirmed.status, &confirmed.body["data"]["status"]), (200, &json!("processing")));
+    let again = shop.secret("POST", &confirm, Value::Null).await;
+    assert_eq!((again.status, again.code()), (409, "intent_not_confirmable"), "one attempt is under way");
+    assert!(again.message().contains("processing"));
+    shop.tenant.clock().advance(2).await.unwrap();
+    assert_eq!(shop.read(&intent).await["attempts"], 1);
+    assert_eq!(shop.read(&intent).await["status"], "succeeded");
+}
+
+#[tokio::test]
+async fn a_manual_intent_that_says_confirm_is_charged_when_its_method_is_attached() {
+    let (_sandbox, shop) = shop().await;
+    let intent = manual(&shop, "ORDER-17", true).await;
+    assert_eq!(shop.attach(&intent, phone("237670000000")).await.body["data"]["status"], "succeeded");
+}
+
+#[tokio::test]
+async fn an_automatic_intent_is_confirmed_by_its_payer_with_the_method_that_is_there() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.intent("ORDER-17").await;
+    let bare = shop.move_on(&intent, "confirm", Value::Null).await;
+    assert_eq!((bare.status, bare.code()), (409, "intent_not_confirmable"));
+    assert_eq!(shop.attach(&intent, phone("237670000007")).await.body["data"]["attempts"], 1);
+    assert_eq!(shop.move_on(&intent, "confirm", Value::Null).await.body["data"]["attempts"], 2);
+    let paid = shop.move_on(&intent, "confirm", Value::Null).await;
+    assert_eq!((&paid.body["data"]["attempts"], &paid.body["data"]["status"]), (&json!(3), &json!("succeeded")));
+}
+
+#[tokio::test]
+async fn a_payment_is_called_off_while_nothing_is_under_way_and_can_be_called_off_again() {
+    let (_sandbox, shop) = shop().await;
+    let theirs = shop.intent("ORDER-1").await;
+    let canceled = shop.move_on(&theirs, "cancel", Value::Null).await;
+    assert_eq!((canceled.status, &canceled.body["data"]["status"]), (200, &json!("canceled")));
+    assert_eq!(canceled.body["data"]["cancellation_reason"], "requested_by_customer");
+    let ours = format!("/v1/payment-intents/{}/cancel", theirs["id"].as_str().unwrap());
+    let again = shop.secret("POST", &ours, Value::Null).await;
+    assert_eq!((again.status, &again.body["data"]), (200, &canceled.body["data"]), "it is left as it was");
+    let paying = shop.attach(&theirs, phone("237670000000")).await;
+    assert_eq!((paying.status, paying.code()), (409, "intent_not_confirmable"));
+    assert!(paying.message().contains("canceled"));
+
+    let asking = shop.intent("ORDER-2").await;
+    shop.attach(&asking, phone("237670000010")).await;
+    let path = format!("/v1/payment-intents/{}/cancel", asking["id"].as_str().unwrap());
+    let canceled = shop.secret("POST", &path, Value::Null).await;
+    assert_eq!(canceled.body["data"]["cancellation_reason"], "requested_by_merchant");
+    assert_eq!(shop.move_on(&asking, "answer", json!({ "otp": "123456" })).await.status, 409);
+}
+
+#[tokio::test]
+async fn a_payment_under_way_or_ended_is_not_called_off() {
+    let (_sandbox, shop) = shop().await;
+    for (reference, number, state) in [
+        ("ORDER-1", "237670000005", "processing"),
+        ("ORDER-2", "237670000000", "succeeded"),
+        ("ORDER-3", "237670000009", "failed"),
+    ] {
+        let intent = shop.intent(reference).await;
+        shop.attach(&intent, phone(number)).await;
+        let refused = shop.move_on(&intent, "cancel", Value::Null).await;
+        assert_eq!((refused.status, refused.code()), (409, "intent_not_cancelable"));
+        assert!(refused.message().contains(state), "{}", refused.message());
+        assert_eq!(shop.read(&intent).await["status"], state);
+    }
+}
+
+#[tokio::test]
+async fn every_test_card_and_phone_ends_as_the_decisions_say() {
+    let (_sandbox, shop) = shop().await;
+    let none = Value::Null;
+    let table = [
+        (card("4242424242424242"), "succeeded", none.clone()),
+        (card("5555555555554444"), "succeeded", none.clone()),
+        (card("4000008260000000"), "succeeded", none.clone()),
+        (card("4000000000000002"), "failed", json!("generic_decline")),
+        (card("4000000000000341"), "failed", json!("generic_decline")),
+        (card("4000000000009995"), "requires_action", json!("insufficient_funds")),
+        (card("4000000000000069"), "requires_action", json!("expired_card")),
+        (card("4000000000000127"), "requires_action", json!("incorrect_cvc")),
+        (card("4000000000000119"), "requires_action", json!("processing_error")),
+        (phone("237690000003"), "requires_action", json!("rejected_by_payer")),
+        (phone("237670000006"), "failed", json!("payer_not_found")),
+        (phone("225070000008"), "failed", json!("limit_exceeded")),
+        (phone("237670000009"), "failed", json!("fraud_blocked")),
+        (phone("237670000007"), "requires_action", json!("provider_unavailable")),
+    ];
+    for (number, (method, status, declined)) in table.into_iter().enumerate() {
+        let intent = shop.intent(&format!("ORDER-{number}")).await;
+        let told = shop.attach(&intent, method.clone()).await;
+        assert_eq!((told.status, &told.body["data"]["status"]), (200, &json!(status)), "{method}");
+        assert_eq!(told.body["data"]["last_payment_error"]["code"], declined, "{method}");
+        assert_eq!(told.body["data"]["attempts"], 1);
+    }
+}
+
+#[tokio::test]
+async fn a_merchants_server_confirms_answers_and_cancels_with_its_client() {
+    let (_sandbox, shop) = shop().await;
+    let key = SecretKey::new(shop.key()).unwrap();
+    let client = Client::builder(&shop.base_url, key).build().unwrap();
+    let id = |intent: &Value| IntentId::new(intent["id"].as_str().unwrap()).unwrap();
+    let intent = manual(&shop, "ORDER-1", false).await;
+    let early = client.confirm_payment_intent(&id(&intent)).await.unwrap_err();
+    assert_eq!(early.code(), Some("intent_not_confirmable"));
+    shop.attach(&intent, phone("237670000010")).await;
+    let asked = client.confirm_payment_intent(&id(&intent)).await.unwrap();
+    assert_eq!(asked.next_action.map(|action| action.kind).as_deref(), Some("otp"));
+    let wrong = client.answer_payment_intent(&id(&intent), "000000").await.unwrap();
+    assert_eq!(wrong.last_payment_error.unwrap().code, "incorrect_otp");
+    for _ in 0..2 {
+        let canceled = client.cancel_payment_intent(&id(&intent)).await.unwrap();
+        assert_eq!(canceled.status, IntentStatus::Canceled);
+    }
+    let paid = shop.intent("ORDER-2").await;
+    shop.attach(&paid, phone("237670000000")).await;
+    let late = client.cancel_payment_intent(&id(&paid)).await.unwrap_err();
+    assert_eq!((late.status(), late.code()), (Some(409), Some("intent_not_cancelable")));
+}
+
+const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+
+async fn shop() -> (Sandbox, Shop) {
+    let sandbox = Sandbox::start().await.unwrap();
+    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    (sandbox, shop)
+}
+
+async fn manual(shop: &Shop, reference: &str, confirm: bool) -> Value {
+    let mut fields = order(reference);
+    fields["confirmation_method"] = json!("manual");
+    fields["confirm"] = json!(confirm);
+    shop.secret("POST", "/v1/payment-intents", fields).await.body["data"].clone()
+}
+
+/// An intent whose customer was sent to the issuer, and the address of its page.
+async fn sent_to_the_issuer(shop: &Shop, reference: &str) -> (Value, String) {
+    let intent = shop.intent(reference).await;
+    let sent = shop.attach(&intent, card("4000000000003220")).await;
+    assert_eq!((sent.status, &sent.body["data"]["next_action"]["type"]), (200, &json!("redirect")), "{}", sent.text);
+    let url = sent.body["data"]["next_action"]["url"].as_str().unwrap().to_owned();
+    assert!(url.starts_with(&format!(
+        "{}/checkout/{}/challenge#token=",
+        shop.base_url,
+        intent["id"].as_str().unwrap()
+    )));
+    (intent, url)
+}
+
+async fn decide(shop: &Shop, url: &str, decision: &str) -> Reply {
+    let token = url.split_once("#token=").unwrap().1;
+    shop.send("POST", path(url), None, Some(json!({ "token": token, "decision": decision }).to_string()), &[]).await
+}
+
+fn path(url: &str) -> &str {
+    let from = url.find("/checkout/").unwrap();
+    &url[from..url.find('#').unwrap()]
+}

@@ -1,0 +1,274 @@
+//! `Idempotency-Key` in the sandbox, `decisions.md` 2: what is made under a key is made once.
+
+use crate::support::asking::{self, Reply, Shop, client, order, phone};
+use crate::support::folder::Folder;
+use guichet::operations::{CreateEsimOrder, CreateSubscription};
+use guichet::sandbox::{Fault, Sandbox};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+const DAY: u32 = 24 * 60 * 60;
+
+#[tokio::test]
+async fn what_is_sent_twice_under_a_key_is_made_once() {
+    let (_sandbox, shop) = shop().await;
+    for what in what(&shop).await {
+        let first = what.send(&shop, Some("key-1")).await;
+        assert_eq!((first.status, first.header("idempotent-replayed")), (201, None), "{}", first.text);
+        let again = what.send(&shop, Some("key-1")).await;
+        assert_eq!((again.status, again.header("idempotent-replayed")), (200, Some("true")), "{}", what.path);
+        assert_eq!(again.body["data"], first.body["data"]);
+        let other = what.send(&shop, Some("key-2")).await;
+        assert_eq!(other.status, 201);
+        assert_ne!(what.id(&other), what.id(&first));
+        let none = [what.send(&shop, None).await, what.send(&shop, None).await];
+        assert_ne!(what.id(&none[0]), what.id(&none[1]), "without a key each is another");
+    }
+}
+
+#[tokio::test]
+async fn a_repeat_answers_with_how_it_stands_now() {
+    let (_sandbox, shop) = shop().await;
+    let [esims, subscription] = what(&shop).await;
+    let ordered = esims.send(&shop, Some("key")).await.body["data"].clone();
+    let mut paying = order("ORDER-17");
+    paying["amount"] = json!(ordered["amount"].to_string());
+    paying["metadata"] = json!({ "esim_order_id": ordered["order_id"] });
+    let intent = shop.secret("POST", "/v1/payment-intents", paying).await.body["data"].clone();
+    shop.attach(&intent, phone("237670000000")).await;
+    assert_eq!(esims.send(&shop, Some("key")).await.body["data"]["status"], "fulfilled");
+
+    let made = subscription.send(&shop, Some("key")).await;
+    let path = format!("/v1/subscriptions/{}/cancel", subscription.id(&made).as_str().unwrap());
+    assert_eq!(shop.secret("POST", &path, json!({ "immediately": true })).await.status, 200);
+    assert_eq!(subscription.send(&shop, Some("key")).await.body["data"]["status"], "canceled");
+}
+
+#[tokio::test]
+async fn another_body_under_a_key_is_refused_and_an_equal_one_is_not() {
+    let (_sandbox, shop) = shop().await;
+    for what in what(&shop).await {
+        let first = what.send(&shop, Some("key")).await;
+        for (name, value) in what.changes.clone() {
+            let mut fields = what.fields.clone();
+            fields[name] = value;
+            let refused = what.send_this(&shop, Some("key"), fields.to_string()).await;
+            assert_eq!((refused.status, refused.code()), (422, "idempotency_key_reused"), "{name}");
+            assert_eq!(&refused.body["error"]["existing_id"], what.id(&first));
+        }
+        // The same fields in another order, with a default written out and one that nobody knows.
+        let mut pairs: Vec<_> = what.fields.as_object().unwrap().clone().into_iter().collect();
+        pairs.extend(what.defaults.clone().map(|(name, value)| (name.to_owned(), value)));
+        pairs.push(("unheard_of".into(), json!(1)));
+        let turned: Vec<_> = pairs.iter().rev().map(|(name, value)| format!("{}: {value}", json!(name))).collect();
+        let again = what.send_this(&shop, Some("key"), format!("{{{}}}", turned.join(" , "))).await;
+        assert_eq!((again.status, what.id(&again)), (200, what.id(&first)), "{}", again.text);
+    }
+}
+
+#[tokio::test]
+async fn sixty_four_equal_requests_under_a_key_at_once_make_one() {
+    let (_sandbox, shop) = shop().await;
+    for what in what(&shop).await {
+        let mut asked = JoinSet::new();
+        for _ in 0..64 {
+            let (shop, what) = (shop.clone(), what.clone());
+            asked.spawn(async move { what.send(&shop, Some("key")).await });
+        }
+        let replies = asked.join_all().await;
+        assert_eq!(replies.iter().filter(|reply| reply.status == 201).count(), 1);
+        assert_eq!(replies.iter().filter(|reply| reply.status == 200).count(), 63);
+        assert!(replies.iter().all(|reply| what.id(reply) == what.id(&replies[0])));
+    }
+    let charged = shop.secret("GET", "/v1/payment-intents", Value::Null).await;
+    assert_eq!(charged.body["data"].as_array().unwrap().len(), 1, "and the subscription is charged once");
+}
+
+#[tokio::test]
+async fn a_key_is_known_for_a_day_and_free_after_it() {
+    let (_sandbox, shop) = shop().await;
+    let [esims, _] = what(&shop).await;
+    let first = esims.send(&shop, Some("key")).await;
+    shop.tenant.clock().advance(DAY - 60).await.unwrap();
+    assert_eq!(esims.id(&esims.send(&shop, Some("key")).await), esims.id(&first));
+    shop.tenant.clock().advance(60).await.unwrap();
+    let next = esims.send(&shop, Some("key")).await;
+    assert_eq!(next.status, 201);
+    assert_ne!(esims.id(&next), esims.id(&first));
+    shop.tenant.clock().advance(DAY - 60).await.unwrap();
+    assert_eq!(esims.id(&esims.send(&shop, Some("key")).await), esims.id(&next), "a day from the second one on");
+}
+
+#[tokio::test]
+async fn a_key_is_one_merchants_and_one_operations() {
+    let (sandbox, shop) = shop().await;
+    let [esims, subscription] = what(&shop).await;
+    let ours = esims.send(&shop, Some("key")).await;
+    assert_eq!(subscription.send(&shop, Some("key")).await.status, 201);
+    let other = Shop::of(sandbox.merchant().await.unwrap());
+    let theirs = esims.send(&other, Some("key")).await;
+    assert_eq!(theirs.status, 201);
+    assert_ne!(esims.id(&theirs), esims.id(&ours));
+}
+
+#[tokio::test]
+async fn what_is_refused_reserves_no_key() {
+    let (_sandbox, shop) = shop().await;
+    let [esims, _] = what(&shop).await;
+    for (wrong, status) in [
+        (json!({ "package_id": "esp_none" }), 404),
+        (json!({ "package_id": "esp_cm_night" }), 422),
+        (json!({ "package_id": "esp_cm_1gb", "quantity": 6 }), 422),
+        (json!({}), 422),
+    ] {
+        assert_eq!(esims.send_this(&shop, Some("key"), wrong.to_string()).await.status, status, "{wrong}");
+    }
+    assert_eq!(esims.send(&shop, Some("key")).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_key_is_up_to_255_visible_characters_of_a_header() {
+    let (_sandbox, shop) = shop().await;
+    for what in what(&shop).await {
+        let (longest, too_long) = ("k".repeat(255), "k".repeat(256));
+        assert_eq!(what.send(&shop, Some(&longest)).await.status, 201);
+        for wrong in [too_long.as_str(), "", "order 17", "clé"] {
+            let refused = what.send(&shop, Some(wrong)).await;
+            assert_eq!((refused.status, refused.code()), (422, "parameter_invalid"), "{wrong:?}");
+            assert_eq!(refused.body["error"]["param"], "Idempotency-Key");
+        }
+        let mut fields = what.fields.clone();
+        fields["Idempotency-Key"] = json!("key");
+        let refused = what.send_this(&shop, None, fields.to_string()).await;
+        assert_eq!((refused.status, refused.body["error"]["param"].as_str()), (422, Some("Idempotency-Key")));
+        assert!(refused.message().contains("header"), "{}", refused.message());
+    }
+}
+
+#[tokio::test]
+async fn elsewhere_a_key_is_ignored() {
+    let (_sandbox, shop) = shop().await;
+    let key = [("idempotency-key", "key")];
+    let send = async |path: &str, fields: Value| {
+        shop.send("POST", path, Some(&shop.key()), Some(fields.to_string()), &key).await
+    };
+    let made = [send("/v1/payment-intents", order("1")).await, send("/v1/payment-intents", order("2")).await];
+    assert_ne!(made[0].body["data"]["id"], made[1].body["data"]["id"]);
+    let session = json!({ "customer_email": "awa@example.com" });
+    let made = [send("/v1/sessions/create", session.clone()).await, send("/v1/sessions/create", session).await];
+    assert_ne!(made[0].body["data"]["session_token"], made[1].body["data"]["session_token"]);
+    let long = "k".repeat(256);
+    let plan = json!({ "name": "Gold", "code": "gold", "amount": 1, "billing_cycle": "daily" }).to_string();
+    let made = shop
+        .send("POST", "/v1/subscriptions/plans", Some(&shop.key()), Some(plan), &[("idempotency-key", &long)])
+        .await;
+    assert_eq!(made.status, 201, "{}", made.text);
+}
+
+#[tokio::test]
+async fn a_key_is_known_after_a_restart_and_forgotten_by_a_reset_and_neither_key_nor_body_is_kept() {
+    let folder = Folder::new("once");
+    let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
+    let key = sandbox.secret_key().expose().to_owned();
+    let send = async |sandbox: &Sandbox| {
+        let url = format!("{}/v1/esim/orders", sandbox.base_url());
+        let body = json!({ "package_id": "esp_cm_1gb", "quantity": 3 }).to_string();
+        asking::send(&client(), "POST", &url, Some(&key), Some(body), &[("idempotency-key", "order-of-awa")]).await
+    };
+    let first = send(&sandbox).await;
+    sandbox.stop().await;
+    let bytes = std::fs::read(folder.path.join("sandbox.sqlite")).unwrap();
+    assert!(!bytes.windows(12).any(|window| window == b"order-of-awa"));
+
+    let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
+    let again = send(&sandbox).await;
+    assert_eq!((again.status, &again.body["data"]), (200, &first.body["data"]));
+    sandbox.reset().await.unwrap();
+    assert_eq!(send(&sandbox).await.status, 201);
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_was_lost_does_not_make_a_second_one() {
+    let (_sandbox, shop) = shop().await;
+    let [esims, subscription] = what(&shop).await;
+    shop.tenant.fault(Fault::lost_response::<CreateEsimOrder>());
+    shop.tenant.fault(Fault::lost_response::<CreateSubscription>());
+    for what in [esims, subscription] {
+        let sent = what.try_send(&shop, "key").await;
+        assert!(sent.is_err(), "the answer was to be lost");
+        let again = what.send(&shop, Some("key")).await;
+        assert_eq!((again.status, again.header("idempotent-replayed")), (200, Some("true")), "{}", again.text);
+    }
+    assert_eq!(shop.secret("GET", "/v1/subscriptions", Value::Null).await.body["data"].as_array().unwrap().len(), 1);
+}
+
+/// Something that is made under a key.
+#[derive(Clone)]
+struct What {
+    path: &'static str,
+    /// The field of the reply that names it.
+    id: &'static str,
+    fields: Value,
+    /// What makes it another body.
+    changes: Vec<(&'static str, Value)>,
+    /// A default, written out.
+    defaults: Option<(&'static str, Value)>,
+}
+
+impl What {
+    async fn send(&self, shop: &Shop, key: Option<&str>) -> Reply {
+        self.send_this(shop, key, self.fields.to_string()).await
+    }
+
+    async fn send_this(&self, shop: &Shop, key: Option<&str>, body: String) -> Reply {
+        let headers: Vec<_> = key.into_iter().map(|key| ("idempotency-key", key)).collect();
+        shop.send("POST", self.path, Some(&shop.key()), Some(body), &headers).await
+    }
+
+    async fn try_send(&self, shop: &Shop, key: &str) -> Result<Reply, reqwest::Error> {
+        let url = format!("{}{}", shop.base_url, self.path);
+        let body = Some(self.fields.to_string().into());
+        asking::try_send(&client(), "POST", &url, Some(&shop.key()), body, &[("idempotency-key", key)]).await
+    }
+
+    fn id<'a>(&self, reply: &'a Reply) -> &'a Value {
+        &reply.body["data"][self.id]
+    }
+}
+
+/// All that is made under a key.
+async fn what(shop: &Shop) -> [What; 2] {
+    let plan = json!({ "name": "Gold", "code": "gold-plan", "amount": 5000, "billing_cycle": "monthly" });
+    assert_eq!(shop.secret("POST", "/v1/subscriptions/plans", plan).await.status, 201);
+    let paid_with = |number: &str| json!({ "type": "mobile_money", "phone": number });
+    [
+        What {
+            path: "/v1/esim/orders",
+            id: "order_id",
+            fields: json!({ "package_id": "esp_cm_1gb" }),
+            changes: vec![("package_id", json!("esp_cm_5gb")), ("quantity", json!(2))],
+            defaults: Some(("quantity", json!(1))),
+        },
+        What {
+            path: "/v1/subscriptions",
+            id: "id",
+            fields: json!({
+                "plan": "gold-plan", "customer_email": "awa@example.com", "firstname": "Awa", "lastname": "Ngo",
+                "payment_method": paid_with("237670000000"), "metadata": { "b": { "d": 1, "c": 2 }, "a": 1 },
+            }),
+            changes: vec![
+                ("customer_email", json!("ngo@example.com")),
+                ("payment_method", paid_with("237690000003")),
+                ("metadata", json!({ "a": 1, "b": { "c": 2, "d": 2 } })),
+            ],
+            defaults: None,
+        },
+    ]
+}
+
+async fn shop() -> (Sandbox, Shop) {
+    let sandbox = Sandbox::start().await.unwrap();
+    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    (sandbox, shop)
+}

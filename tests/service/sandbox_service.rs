@@ -1,0 +1,455 @@
+//! The sandbox's service, asked over a real socket.
+
+use crate::support::asking::{Reply, Shop, body, card, order, phone};
+use guichet::sandbox::{Config, Sandbox};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn a_customer_pays_with_a_test_phone_and_the_merchant_sees_it() {
+    let (_sandbox, shop) = shop().await;
+    let made = shop.secret("POST", "/v1/payment-intents", order("ORDER-17")).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    let intent = &made.body["data"];
+    assert_eq!(made.body["status_code"], 201);
+    assert_eq!(made.body["response_type"], "success");
+    assert_eq!(intent["status"], "requires_action");
+    assert_eq!(intent["object"], "payment_intent");
+    assert_eq!(intent["metadata"], json!({}));
+    assert_eq!(intent["customer"], json!({ "firstname": "Awa", "lastname": "Ngo", "email": "awa@example.com" }));
+    let id = text(&intent["id"]);
+    let secret = text(&intent["client_secret"]);
+    assert_eq!(intent["checkout_url"], format!("{}/checkout/{id}#client_secret={secret}", shop.base_url));
+
+    let attached = shop
+        .ask("POST", &format!("/v1/payment-intents/{id}/payment-method"), Some(&secret), phone("237671234567"))
+        .await;
+    assert_eq!(attached.status, 200, "{}", attached.body);
+    assert_eq!(attached.body["data"]["status"], "processing");
+    assert_eq!(attached.body["data"]["payment_method"], json!({ "type": "mobile_money", "phone": "237*****4567" }));
+    shop.tenant.clock().advance(2).await.unwrap();
+    let read = shop.secret("GET", &format!("/v1/payment-intents/{id}"), Value::Null).await;
+    assert_eq!(read.body["data"]["status"], "succeeded");
+    assert_eq!(read.body["data"]["attempts"], 1);
+}
+
+#[tokio::test]
+async fn a_reply_has_the_documents_fields_first_and_in_its_order() {
+    let (_sandbox, shop) = shop().await;
+    let made = shop.secret("POST", "/v1/payment-intents", order("ORDER-17")).await;
+    let expected = [
+        "id",
+        "object",
+        "amount",
+        "currency",
+        "status",
+        "client_secret",
+        "payment_ref",
+        "merchant_reference",
+        "checkout_url",
+        "customer",
+        "metadata",
+        "fee_bearer",
+        "amount_payable",
+        "confirmation_method",
+        "payment_method",
+        "next_action",
+        "last_payment_error",
+        "attempts",
+        "created_at",
+        "expires_at",
+        "redirect_url",
+        "description",
+        "items",
+    ];
+    let mut after = made.text.find("\"data\":").unwrap();
+    for field in expected {
+        let at = made.text[after..]
+            .find(&format!("\"{field}\":"))
+            .unwrap_or_else(|| panic!("{field} is not where it should be"));
+        after += at + 1;
+    }
+    let intent = &made.body["data"];
+    assert!(intent["created_at"].is_i64());
+    assert!(text(&intent["expires_at"]).ends_with('Z'));
+    assert!(text(&intent["payment_ref"]).starts_with("gch_"));
+}
+
+#[tokio::test]
+async fn sixty_four_equal_creates_at_once_make_one_intent() {
+    let (_sandbox, shop) = shop().await;
+    let all = (0..64).map(|_| {
+        let shop = shop.clone();
+        tokio::spawn(async move { shop.secret("POST", "/v1/payment-intents", order("ORDER-64")).await })
+    });
+    let mut replies = Vec::new();
+    for asked in all.collect::<Vec<_>>() {
+        replies.push(asked.await.unwrap());
+    }
+    assert_eq!(replies.iter().filter(|reply| reply.status == 201).count(), 1);
+    let repeats: Vec<&Reply> = replies.iter().filter(|reply| reply.status == 200).collect();
+    assert_eq!(repeats.len(), 63);
+    assert!(repeats.iter().all(|reply| reply.header("idempotent-replayed") == Some("true")));
+    assert!(replies.iter().all(|reply| reply.body["data"]["id"] == replies[0].body["data"]["id"]));
+}
+
+#[tokio::test]
+async fn a_reference_with_another_body_is_a_conflict_that_names_what_is_there() {
+    let (_sandbox, shop) = shop().await;
+    let first = shop.secret("POST", "/v1/payment-intents", order("ORDER-17")).await;
+    let mut other = order("ORDER-17");
+    other["amount"] = json!("5001");
+    let refused = shop.secret("POST", "/v1/payment-intents", other).await;
+    assert_eq!(refused.status, 409);
+    assert_eq!(refused.code(), "merchant_reference_conflict");
+    assert_eq!(refused.body["error"]["existing_id"], first.body["data"]["id"]);
+
+    let mut same = order("ORDER-17");
+    same["currency"] = json!("XAF");
+    same["fee_bearer"] = json!("merchant");
+    same["metadata"] = Value::Null;
+    assert_eq!(
+        shop.secret("POST", "/v1/payment-intents", same).await.status,
+        200,
+        "defaults written out are the same body"
+    );
+
+    let mut one = order("ORDER-18");
+    one["metadata"] = json!({ "a": { "x": 1, "y": 2 }, "b": "2" });
+    assert_eq!(shop.secret("POST", "/v1/payment-intents", one).await.status, 201);
+    let body = body(&order("ORDER-18")).replacen('{', r#"{"metadata":{"b":"2","a":{"y":2,"x":1}},"#, 1);
+    assert_eq!(
+        shop.send("POST", "/v1/payment-intents", Some(&shop.key()), Some(body), &[]).await.status,
+        200,
+        "the order of keys says nothing"
+    );
+}
+
+#[tokio::test]
+async fn a_refused_create_reserves_nothing() {
+    let (_sandbox, shop) = shop().await;
+    let mut wrong = order("ORDER-17");
+    wrong["amount"] = json!(5000);
+    wrong["currency"] = json!("euro");
+    let refused = shop.secret("POST", "/v1/payment-intents", wrong).await;
+    assert_eq!(refused.status, 422);
+    let told: Vec<_> =
+        refused.body["error"]["errors"].as_array().unwrap().iter().map(|error| text(&error["param"])).collect();
+    assert_eq!(told, ["amount", "currency"]);
+    assert_eq!(refused.body["error"]["type"], "invalid_request");
+    assert_eq!(refused.body["error"]["request_id"], refused.header("request-id").unwrap());
+    assert_eq!(shop.secret("POST", "/v1/payment-intents", order("ORDER-17")).await.status, 201);
+}
+
+#[tokio::test]
+async fn declines_are_data_and_the_third_is_the_last() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.intent("ORDER-17").await;
+    for (attempt, status) in [(1, "requires_action"), (2, "requires_action"), (3, "failed")] {
+        let declined = shop.attach(&intent, phone("237670000002")).await;
+        assert_eq!(declined.status, 200);
+        assert_eq!(declined.body["data"]["status"], status);
+        assert_eq!(declined.body["data"]["attempts"], attempt);
+        assert_eq!(declined.body["data"]["last_payment_error"]["code"], "insufficient_funds");
+    }
+    let again = shop.attach(&intent, phone("237670000002")).await;
+    assert_eq!((again.status, &again.body["data"]["attempts"]), (200, &json!(3)), "a repeat has no effect");
+    let other = shop.attach(&intent, phone("237670000000")).await;
+    assert_eq!((other.status, other.code()), (409, "intent_not_confirmable"));
+}
+
+#[tokio::test]
+async fn a_double_click_on_pay_charges_once() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.intent("ORDER-17").await;
+    let clicks = (0..8).map(|_| {
+        let (shop, intent) = (shop.clone(), intent.clone());
+        tokio::spawn(async move { shop.attach(&intent, phone("237671234567")).await })
+    });
+    for click in clicks.collect::<Vec<_>>() {
+        let reply = click.await.unwrap();
+        assert_eq!((reply.status, &reply.body["data"]["attempts"]), (200, &json!(1)));
+    }
+}
+
+#[tokio::test]
+async fn cards_are_test_cards_and_their_numbers_are_not_kept() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.intent("ORDER-17").await;
+    let refused = shop.attach(&intent, card("4111111111111111")).await;
+    assert_eq!((refused.status, refused.code()), (422, "test_card_required"));
+    assert!(!refused.text.contains("4111"));
+    let paid = shop.attach(&intent, card("5555555555554444")).await;
+    assert_eq!(paid.body["data"]["status"], "succeeded");
+    assert_eq!(paid.body["data"]["payment_method"], json!({ "type": "card", "brand": "mastercard", "last4": "4444" }));
+}
+
+#[tokio::test]
+async fn a_customer_who_bears_the_fee_pays_it_and_a_merchant_who_does_does_not_let_them() {
+    let (_sandbox, shop) = shop().await;
+    let mut theirs = order("ORDER-17");
+    theirs["fee_bearer"] = json!("customer");
+    let made = shop.secret("POST", "/v1/payment-intents", theirs).await;
+    assert_eq!(made.body["data"]["amount_payable"], Value::Null);
+    let paid = shop.attach(&made.body["data"], card("4000008260000000")).await;
+    assert_eq!(paid.body["data"]["amount_payable"], "5195");
+    let ours = shop.intent("ORDER-18").await;
+    assert_eq!(ours["amount_payable"], "5000");
+}
+
+#[tokio::test]
+async fn an_intent_takes_only_the_methods_the_merchant_allows() {
+    let (_sandbox, shop) = shop().await;
+    let mut cards_alone = order("ORDER-17");
+    cards_alone["payment_method_types"] = json!(["card"]);
+    let made = shop.secret("POST", "/v1/payment-intents", cards_alone).await;
+    let refused = shop.attach(&made.body["data"], phone("237670000000")).await;
+    assert_eq!((refused.status, refused.code()), (422, "payment_method_unavailable"));
+    assert_eq!(shop.attach(&made.body["data"], card("4242424242424242")).await.body["data"]["status"], "succeeded");
+}
+
+#[tokio::test]
+async fn a_manual_intent_waits_for_the_merchant() {
+    let (_sandbox, shop) = shop().await;
+    let mut manual = order("ORDER-17");
+    manual["confirmation_method"] = json!("manual");
+    let made = shop.secret("POST", "/v1/payment-intents", manual).await;
+    let attached = shop.attach(&made.body["data"], phone("237670000000")).await;
+    assert_eq!(attached.body["data"]["status"], "requires_action");
+    assert_eq!(attached.body["data"]["next_action"], json!({ "type": "confirm" }));
+}
+
+#[tokio::test]
+async fn an_intent_nobody_pays_expires_after_a_day() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.intent("ORDER-17").await;
+    shop.tenant.clock().advance(86_400).await.unwrap();
+    let read = shop.secret("GET", &format!("/v1/payment-intents/{}", text(&intent["id"])), Value::Null).await;
+    assert_eq!(
+        (&read.body["data"]["status"], &read.body["data"]["cancellation_reason"]),
+        (&json!("canceled"), &json!("expired"))
+    );
+    assert_eq!(shop.attach(&intent, phone("237670000000")).await.status, 409);
+}
+
+#[tokio::test]
+async fn fees_are_those_of_the_table_as_json_numbers() {
+    let (_sandbox, shop) = shop().await;
+    let table = [
+        (
+            "/v1/payment-methods/fee/mobile_money/XAF/5000",
+            json!({ "amount": 5000, "currency": "XAF", "fee": 100, "total_payable": 5100 }),
+        ),
+        (
+            "/v1/payment-methods/fee/mobile_money/XAF/1?country_code=GA",
+            json!({ "amount": 1, "currency": "XAF", "fee": 1, "total_payable": 2 }),
+        ),
+        (
+            "/v1/payment-methods/fee/card/USD/5000",
+            json!({ "amount": 5000, "currency": "USD", "fee": 145, "total_payable": 5145 }),
+        ),
+        (
+            "/v1/payment-methods/fee/card/XAF/5000?card_type=international",
+            json!({ "amount": 5000, "currency": "XAF", "fee": 195, "total_payable": 5195 }),
+        ),
+    ];
+    for (path, expected) in table {
+        let reply = shop.secret("GET", path, Value::Null).await;
+        assert_eq!((reply.status, &reply.body["data"]), (200, &expected), "{path}");
+        assert!(reply.body["message"].is_string());
+    }
+    let refused = [
+        ("/v1/payment-methods/fee/svc_card/XAF/5000", "payment_method", "payment_method_unavailable"),
+        ("/v1/payment-methods/fee/card/XAF/5000?country_code=FR", "country_code", "payment_method_unavailable"),
+        ("/v1/payment-methods/fee/card/JPY/5000", "currency", "currency_unsupported"),
+        ("/v1/payment-methods/fee/card/XAF/5.5", "amount", "parameter_invalid"),
+        ("/v1/payment-methods/fee/card/XAF/5000?card_type=foreign", "card_type", "parameter_invalid"),
+    ];
+    for (path, param, code) in refused {
+        let reply = shop.secret("GET", path, Value::Null).await;
+        assert_eq!(
+            (reply.status, reply.body["error"]["param"].as_str(), reply.code()),
+            (422, Some(param), code),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn methods_are_those_of_the_country() {
+    let (_sandbox, shop) = shop().await;
+    let ids = |reply: &Reply| {
+        reply.body["data"].as_array().unwrap().iter().map(|method| text(&method["id"])).collect::<Vec<_>>()
+    };
+    let here = shop.secret("GET", "/v1/payment-methods", Value::Null).await;
+    assert_eq!(ids(&here), ["svc_mobile_money", "svc_card"]);
+    assert_eq!(here.body["data"][0]["fee_type"], "percentage");
+    let nowhere = shop.secret("GET", "/v1/payment-methods?country_code=FR", Value::Null).await;
+    assert_eq!((nowhere.status, ids(&nowhere)), (200, Vec::new()));
+}
+
+#[tokio::test]
+async fn two_merchants_do_not_see_each_other() {
+    let (sandbox, one) = shop().await;
+    let other = Shop::of(sandbox.merchant().await.unwrap());
+    let intent = one.intent("ORDER-17").await;
+    let path = format!("/v1/payment-intents/{}", text(&intent["id"]));
+    let refused = other.secret("GET", &path, Value::Null).await;
+    assert_eq!((refused.status, refused.code()), (404, "resource_missing"));
+    assert_eq!(
+        other.secret("POST", "/v1/payment-intents", order("ORDER-17")).await.status,
+        201,
+        "references are each merchant's own"
+    );
+    one.tenant.clock().advance(1_000).await.unwrap();
+    assert!(one.tenant.now().unix() >= other.tenant.now().unix() + 1_000);
+}
+
+#[tokio::test]
+async fn a_list_goes_on_where_it_was_cut_and_skips_nothing() {
+    let (sandbox, shop) = shop().await;
+    let mut made = Vec::new();
+    for number in 0..7 {
+        made.push(text(&shop.intent(&format!("ORDER-{number}")).await["id"]));
+        // Some of one second, some of another.
+        shop.tenant.clock().advance(number % 2).await.unwrap();
+    }
+    let mut listed = Vec::new();
+    let mut path = "/v1/payment-intents?limit=3".to_owned();
+    loop {
+        let page = shop.secret("GET", &path, Value::Null).await;
+        assert_eq!((page.status, &page.body["pagination"]["limit"]), (200, &json!(3)));
+        listed.extend(page.body["data"].as_array().unwrap().iter().map(|intent| text(&intent["id"])));
+        shop.intent(&format!("MEANWHILE-{}", listed.len())).await;
+        let link = page.header("link").map(|link| link.split(['<', '>']).nth(1).unwrap().to_owned());
+        assert_eq!(link.is_some(), page.body["pagination"]["has_more"] == json!(true));
+        match link {
+            Some(next) => path = next,
+            None => break,
+        }
+    }
+    made.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(listed, made);
+    let other = Shop::of(sandbox.merchant().await.unwrap());
+    assert_eq!(other.secret("GET", "/v1/payment-intents", Value::Null).await.body["data"], json!([]));
+    let foreign = other.secret("GET", &format!("/v1/payment-intents?starting_after={}", made[0]), Value::Null).await;
+    assert_eq!((foreign.status, foreign.code()), (404, "resource_missing"));
+}
+
+#[tokio::test]
+async fn what_was_made_within_one_second_is_listed_and_told_in_the_order_it_was_made() {
+    let (_sandbox, shop) = shop().await;
+    let mut made = [const { Vec::new() }; 4];
+    for number in 0..12 {
+        let mut fields = order(&format!("ORDER-{number}"));
+        fields["email"] = json!(format!("c{number}@example.com"));
+        made[0].push(text(&shop.secret("POST", "/v1/payment-intents", fields).await.body["data"]["id"]));
+        let plan = json!({ "name": "Gold", "code": format!("gold-{number}"), "amount": 5000, "billing_cycle": "daily", "trial_days": 7 });
+        made[1].push(text(&shop.secret("POST", "/v1/subscriptions/plans", plan).await.body["data"]["id"]));
+        let subscribes = json!({
+            "plan": "gold-0", "customer_email": format!("c{number}@example.com"), "firstname": "Awa", "lastname": "Ngo",
+            "payment_method": { "type": "mobile_money", "phone": "237670000000" },
+        });
+        made[2].push(text(&shop.secret("POST", "/v1/subscriptions", subscribes).await.body["data"]["id"]));
+        made[3].push(format!("c{number}@example.com"));
+    }
+    let paths = ["/v1/payment-intents", "/v1/subscriptions/plans", "/v1/subscriptions", "/v1/customers"];
+    for (path, mut made) in paths.into_iter().zip(made.clone()) {
+        let mut listed = Vec::new();
+        let mut page = format!("{path}?limit=5");
+        loop {
+            let reply = shop.secret("GET", &page, Value::Null).await;
+            let entries = reply.body["data"].as_array().unwrap();
+            listed.extend(
+                entries.iter().map(|entry| text(&entry[if path.ends_with("customers") { "email" } else { "id" }])),
+            );
+            match reply.body["pagination"]["next_cursor"].as_str() {
+                Some(cursor) => page = format!("{path}?limit=5&starting_after={cursor}"),
+                None => break,
+            }
+        }
+        made.reverse();
+        assert_eq!(listed, made, "{path}: the newest first");
+    }
+    let events = shop.tenant.events().await.unwrap();
+    for (kind, made) in [("payment_intent.created", &made[0]), ("subscription.created", &made[2])] {
+        let told: Vec<_> = events.iter().filter(|event| event.kind == kind).map(|event| &event.subject).collect();
+        assert_eq!(told, made.iter().collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
+async fn what_belongs_in_the_body_is_not_read_from_the_address() {
+    let (_sandbox, shop) = shop().await;
+    let fields = json!({ "firstname": "Awa", "lastname": "Ngo", "email": "awa@example.com", "description": "Shoes", "merchant_reference": "ORDER-1" });
+    let made = shop.secret("POST", "/v1/payment-intents?amount=7", fields).await;
+    assert_eq!((made.status, made.code()), (422, "parameter_missing"));
+}
+
+#[tokio::test]
+async fn a_key_of_another_kind_is_not_taken_for_a_session() {
+    let (_sandbox, shop) = shop().await;
+    let refused = shop.ask("GET", "/v1/payment-methods", Some("rk_test_1"), Value::Null).await;
+    assert_eq!((refused.status, refused.code()), (401, "invalid_key"));
+}
+
+#[tokio::test]
+async fn what_is_malformed_is_told_apart_from_what_is_wrong() {
+    let (_sandbox, shop) = shop().await;
+    let key = shop.key();
+    let create = "/v1/payment-intents";
+    let deep = format!("{{\"metadata\":{}1{}}}", "[".repeat(40), "]".repeat(40));
+    type Row = (&'static str, &'static str, Option<String>, &'static [(&'static str, &'static str)], u16, &'static str);
+    let table: [Row; 12] = [
+        ("POST", create, Some("{".into()), &[], 400, "invalid_json"),
+        ("POST", create, Some("[]".into()), &[], 400, "body_not_object"),
+        ("POST", create, Some(deep), &[], 400, "invalid_json"),
+        ("POST", create, Some("{}".into()), &[("content-type", "text/plain")], 415, "unsupported_media_type"),
+        ("POST", create, Some(format!("\"{}\"", "x".repeat(70_000))), &[], 413, "body_too_large"),
+        ("POST", create, None, &[("content-type", "text/plain")], 422, "parameter_missing"),
+        ("PUT", create, None, &[], 405, "method_not_allowed"),
+        ("GET", "/v1/sessions/create", None, &[], 405, "method_not_allowed"),
+        ("GET", "/v1/nowhere", None, &[], 404, "route_not_found"),
+        ("GET", "/", None, &[], 404, "route_not_found"),
+        ("GET", "/v1/payment-intents/pi_unknown", None, &[], 404, "resource_missing"),
+        ("GET", "/v1/payment-intents/%FF", None, &[], 400, "invalid_utf8"),
+    ];
+    for (method, path, body, headers, status, code) in table {
+        let reply = shop.send(method, path, Some(&key), body, headers).await;
+        assert_eq!((reply.status, reply.code()), (status, code), "{method} {path}");
+        assert_eq!(reply.body["status_code"], status);
+        assert_eq!(reply.body["data"], Value::Null);
+        assert!(reply.header("request-id").unwrap().starts_with("req_"));
+        assert_eq!(reply.header("cache-control"), Some("no-store"));
+        assert_eq!(reply.header("content-type"), Some("application/json"));
+    }
+    let allowed = shop.send("PUT", "/v1/payment-intents/pi_1", Some(&key), None, &[]).await;
+    assert_eq!(allowed.header("allow"), Some("GET, HEAD"));
+    let head = shop.send("HEAD", "/v1/payment-methods", Some(&key), None, &[]).await;
+    assert_eq!((head.status, head.text.as_str()), (200, ""));
+}
+
+#[tokio::test]
+async fn a_field_nobody_knows_is_ignored_unless_the_sandbox_is_strict() {
+    let (_sandbox, shop) = shop().await;
+    let mut odd = order("ORDER-17");
+    odd["colour"] = json!("red");
+    assert_eq!(shop.secret("POST", "/v1/payment-intents", odd.clone()).await.status, 201);
+    let strict = Sandbox::start_with(Config { strict: true, ..Config::default() }).await.unwrap();
+    let shop = Shop::of(strict.merchant().await.unwrap());
+    let refused = shop.secret("POST", "/v1/payment-intents", odd).await;
+    assert_eq!(
+        (refused.status, refused.code(), &refused.body["error"]["param"]),
+        (422, "parameter_unknown", &json!("colour"))
+    );
+}
+
+async fn shop() -> (Sandbox, Shop) {
+    let sandbox = Sandbox::start().await.unwrap();
+    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    (sandbox, shop)
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

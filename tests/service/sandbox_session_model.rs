@@ -1,0 +1,116 @@
+//! Customer sessions against a model of them: whatever is asked in whatever order, a token is good until its thirtieth
+//! minute or its end, whichever comes first, and no longer.
+
+use crate::support::asking::Shop;
+use guichet::sandbox::Sandbox;
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+use serde_json::{Value, json};
+use std::sync::LazyLock;
+use tokio::runtime::Runtime;
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 16,
+        max_shrink_iters: 200,
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("seeds"))),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn a_session_is_good_for_what_the_model_says(commands in prop::collection::vec(command(), 1..40)) {
+        run(async {
+            let shop = Shop::of(SANDBOX.merchant().await.unwrap());
+            let (mut now, mut sessions) = (0_u32, Vec::<Session>::new());
+            for command in &commands {
+                match command {
+                    Command::Advance { hundreds } => {
+                        shop.tenant.clock().advance(100 * hundreds).await.unwrap();
+                        now += 100 * hundreds;
+                    }
+                    Command::Create { customer } => {
+                        let email = format!("customer-{customer}@example.com");
+                        let made = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": email })).await;
+                        assert_eq!(made.status, 201, "{}", made.text);
+                        let token = made.body["data"]["session_token"].as_str().unwrap().to_owned();
+                        sessions.push(Session { token, email, made: now, revoked: false });
+                    }
+                    Command::Revoke { of } => {
+                        let Some(session) = pick(&mut sessions, *of) else { continue };
+                        let reply = shop.ask("POST", "/v1/sessions/revoke", Some(&session.token), Value::Null).await;
+                        // One that has ended by itself is not ended again; one that was ended is.
+                        let expected = if session.revoked { (200, "") } else { session.expected(now) };
+                        assert_eq!((reply.status, reply.code()), expected, "{command:?}: {}", reply.text);
+                        session.revoked |= reply.status == 200;
+                    }
+                    Command::Use { of } => {
+                        let Some(session) = pick(&mut sessions, *of) else { continue };
+                        let reply = shop.ask("GET", "/v1/subscriptions/plans", Some(&session.token), Value::Null).await;
+                        assert_eq!((reply.status, reply.code()), session.expected(now), "{command:?}: {}", reply.text);
+                    }
+                    Command::Validate { of } => {
+                        let Some(session) = pick(&mut sessions, *of) else { continue };
+                        let reply = shop.ask("POST", "/v1/sessions/validate", Some(&session.token), Value::Null).await;
+                        assert_eq!((reply.status, reply.code()), session.expected(now), "{command:?}: {}", reply.text);
+                        let told = &reply.body["data"];
+                        assert_eq!(told["valid"], reply.status == 200);
+                        assert!(reply.status != 200 || told["customer_email"] == session.email.as_str());
+                    }
+                }
+            }
+        });
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Command {
+    Advance { hundreds: u32 },
+    Create { customer: u32 },
+    Revoke { of: usize },
+    Use { of: usize },
+    Validate { of: usize },
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    prop_oneof![
+        // Hundreds of seconds, so that the seconds which the test itself takes say nothing.
+        3 => prop::sample::select(vec![1_u32, 5, 7, 25]).prop_map(|hundreds| Command::Advance { hundreds }),
+        3 => (0..3_u32).prop_map(|customer| Command::Create { customer }),
+        2 => (0..6_usize).prop_map(|of| Command::Revoke { of }),
+        3 => (0..6_usize).prop_map(|of| Command::Use { of }),
+        3 => (0..6_usize).prop_map(|of| Command::Validate { of }),
+    ]
+}
+
+/// What the model knows of a session.
+struct Session {
+    token: String,
+    email: String,
+    made: u32,
+    revoked: bool,
+}
+
+impl Session {
+    /// The status and the code with which its token is met.
+    fn expected(&self, now: u32) -> (u16, &'static str) {
+        match (self.revoked, now - self.made) {
+            (true, _) => (401, "session_revoked"),
+            (_, 1800..) => (401, "session_expired"),
+            _ => (200, ""),
+        }
+    }
+}
+
+fn pick(sessions: &mut [Session], of: usize) -> Option<&mut Session> {
+    let last = sessions.len().checked_sub(1)?;
+    sessions.get_mut(of.min(last))
+}
+
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+/// One for all cases; each has a merchant of its own.
+static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| RUNTIME.block_on(Sandbox::start()).unwrap());
+
+fn run(case: impl Future<Output = ()>) {
+    LazyLock::force(&SANDBOX);
+    RUNTIME.block_on(case);
+}

@@ -1,0 +1,191 @@
+//! The sandbox against requests that nobody would think of: schemathesis makes them from the description, good ones and
+//! bad ones, and holds every answer against it.
+//!
+//! `cargo xtask test` installs it into `target/schemathesis/` and runs this; alone:
+//! `cargo test --all-features --test service schemathesis:: -- --ignored`.
+
+use crate::support::asking::{client, order, phone, send};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// How many examples of each operation: good ones and bad ones together.
+const EXAMPLES: &str = "200";
+
+#[tokio::test]
+#[ignore = "needs schemathesis: cargo xtask test"]
+async fn no_request_made_from_the_description_is_answered_otherwise_than_it_says() {
+    let program = root().join("target/schemathesis/bin/schemathesis");
+    assert!(program.is_file(), "schemathesis is not there; `cargo xtask test` installs it");
+    let sandbox = Process::start();
+    let folder = root().join("target/schemathesis/run");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let config = folder.join("schemathesis.toml");
+    std::fs::write(&config, sandbox.config().await).unwrap();
+
+    let status = Command::new(program)
+        .current_dir(&folder)
+        .arg("--config-file")
+        .arg(&config)
+        .args(["run", &format!("{}/sandbox/openapi.json", sandbox.base_url)])
+        .args(["--checks", "all", "--max-examples", EXAMPLES, "--workers", "2", "--continue-on-failure"])
+        .args(["--generation-database", "none", "--no-color", "--seed", &seed()])
+        .status()
+        .unwrap();
+    assert!(status.success(), "what schemathesis has found is above");
+}
+
+/// The same requests each time, so that a run that fails can be run again; `GUICHET_SEED` asks for others.
+fn seed() -> String {
+    std::env::var("GUICHET_SEED").unwrap_or_else(|_| "17".to_owned())
+}
+
+/// A sandbox as people run it, with a throwaway database.
+struct Process {
+    child: Child,
+    base_url: String,
+    secret_key: String,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Process {
+    fn start() -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_guichet"))
+            .args(["sandbox", "--json", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let ready: Value = serde_json::from_str(&line).unwrap();
+        let text = |name: &str| ready[name].as_str().unwrap().to_owned();
+        Self { child, base_url: text("base_url"), secret_key: text("secret_key") }
+    }
+
+    async fn ask(&self, method: &str, path: &str, fields: Value) -> Value {
+        let body = (!fields.is_null()).then(|| fields.to_string());
+        let url = format!("{}{path}", self.base_url);
+        let mut reply = send(&client(), method, &url, Some(&self.secret_key), body, &[]).await;
+        assert!((200..300).contains(&reply.status), "{method} {path}: {}", reply.text);
+        reply.body["data"].take()
+    }
+
+    async fn session(&self) -> String {
+        let made = self.ask("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+        made["session_token"].as_str().unwrap().to_owned()
+    }
+
+    /// The credentials, and for every family something that is there, so that most requests find what they name.
+    async fn config(&self) -> String {
+        let mut config = format!(
+            "hooks = {:?}\n\n[auth.openapi]\nsecret_key = {{ bearer = {:?} }}\nsession_token = {{ bearer = {:?} }}\n\n",
+            root().join("tests/service/schemathesis/hooks.py"),
+            self.secret_key,
+            self.session().await
+        );
+        // It ends the session it is sent with: one of its own.
+        let ended = format!("headers = {{ Authorization = \"Bearer {}\" }}", self.session().await);
+        section(&mut config, "revoke_session", &ended);
+
+        let mut intents = Vec::new();
+        for number in 0..INTENTS {
+            let made = self.ask("POST", "/v1/payment-intents", order(&format!("SEED-{number}"))).await;
+            intents.push(made["id"].clone());
+        }
+        let mut plans = Vec::new();
+        for number in 0..PLANS {
+            let plan =
+                json!({ "name": "Gold", "code": format!("gold-{number}"), "amount": 5000, "billing_cycle": "monthly" });
+            plans.push(self.ask("POST", "/v1/subscriptions/plans", plan).await["id"].clone());
+        }
+        let mut subscriptions = Vec::new();
+        for plan in plans.iter().cycle().take(INTENTS) {
+            let mut one =
+                json!({ "plan": plan, "customer_email": "awa@example.com", "firstname": "Awa", "lastname": "Ngo" });
+            one["payment_method"] = phone("237670000000")["payment_method"].clone();
+            subscriptions.push(self.ask("POST", "/v1/subscriptions", one).await["id"].clone());
+        }
+        let packages = self.ask("GET", "/v1/esim/packages", Value::Null).await;
+        let packages: Vec<Value> = packages
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|one| one["active"] == true)
+            .map(|one| one["id"].clone())
+            .collect();
+        let eso = self.ask("POST", "/v1/esim/orders", json!({ "package_id": packages[0] })).await["order_id"].clone();
+        let customers = self.ask("GET", "/v1/customers", Value::Null).await[0]["id"].clone();
+
+        // Those that are sold and subscribed to are not the ones that are taken away.
+        let (sold, withdrawn) = plans.split_at(PLANS / 2);
+        let dictionaries: [(&str, &[Value]); 7] = [
+            ("intents", &intents),
+            ("sold_plans", sold),
+            ("withdrawn_plans", withdrawn),
+            ("subscriptions", &subscriptions),
+            ("packages", &packages),
+            ("orders", &[eso]),
+            ("customers", &[customers]),
+        ];
+        for (name, values) in dictionaries {
+            let _ = writeln!(config, "[dictionaries.{name}]\nvalues = {}\n", Value::from(values.to_vec()));
+        }
+        for (operation, parameter, dictionary) in NAMED {
+            let mut says =
+                format!("parameters = {{ {parameter:?} = {{ dictionary = {dictionary:?}, probability = 0.8 }} }}");
+            if REFUSED_FOR_WHAT_IS_THERE.contains(&operation) {
+                says += "\nchecks.positive_data_acceptance.expected-statuses = [\"2xx\", 401, 403, 404, 409, 422]";
+            }
+            section(&mut config, operation, &says);
+        }
+        config
+    }
+}
+
+const INTENTS: usize = 60;
+const PLANS: usize = 12;
+
+/// What is well formed and refused with 422 all the same, for what is there and no schema can say: a plan that is no
+/// longer active, a method that this payment does not take, an `Idempotency-Key` that came with another body.
+const REFUSED_FOR_WHAT_IS_THERE: [&str; 3] = ["create_subscription", "attach_payment_method", "create_esim_order"];
+
+/// Where an operation names something that is there.
+const NAMED: [(&str, &str, &str); 19] = [
+    ("read_payment_intent", "path.id", "intents"),
+    ("attach_payment_method", "path.id", "intents"),
+    ("confirm_payment_intent", "path.id", "intents"),
+    ("answer_payment_intent", "path.id", "intents"),
+    ("cancel_payment_intent", "path.id", "intents"),
+    ("list_payment_intents", "query.starting_after", "intents"),
+    ("list_plans", "query.starting_after", "sold_plans"),
+    ("deactivate_plan", "path.id", "withdrawn_plans"),
+    ("create_subscription", "body.plan", "sold_plans"),
+    ("list_subscriptions", "query.starting_after", "subscriptions"),
+    ("read_subscription", "path.id", "subscriptions"),
+    ("pause_subscription", "path.id", "subscriptions"),
+    ("resume_subscription", "path.id", "subscriptions"),
+    ("cancel_subscription", "path.id", "subscriptions"),
+    ("change_subscription_payment_method", "path.id", "subscriptions"),
+    ("configure_fallback", "path.id", "subscriptions"),
+    ("create_esim_order", "body.package_id", "packages"),
+    ("read_esim_order", "path.id", "orders"),
+    ("list_customers", "query.starting_after", "customers"),
+];
+
+fn section(config: &mut String, operation: &str, says: &str) {
+    let _ = writeln!(config, "[[operations]]\ninclude-operation-id = {operation:?}\n{says}\n");
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}

@@ -1,0 +1,239 @@
+//! The table of trust, `docs/trust.md`: every rule and field of the interface, where it is from, and the test that proves
+//! it. It is written from `docs/rules.toml` and the description of the service.
+
+use guichet::sandbox::openapi;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Stale, it is written anew: look at it, and commit it.
+#[test]
+fn the_table_of_trust_is_up_to_date() {
+    let table = table(&rules(), &openapi());
+    let file = root().join("docs/trust.md");
+    if std::fs::read_to_string(&file).is_ok_and(|written| written == table) {
+        return;
+    }
+    std::fs::write(&file, table).unwrap();
+    panic!("docs/trust.md was stale and has been written anew");
+}
+
+#[test]
+fn every_test_that_the_table_names_exists() {
+    let there = functions();
+    let named = rules().part.into_iter().flat_map(|part| part.rules).flat_map(|(_, _, tests)| tests);
+    let missing: Vec<String> =
+        named.chain(OF_THE_FIELDS.map(str::to_owned)).filter(|name| !there.contains(name)).collect();
+    assert_eq!(missing, Vec::<String>::new(), "docs/rules.toml names tests that do not exist");
+}
+
+#[test]
+fn every_rule_is_from_the_document_or_from_a_decision() {
+    for (source, rule, _) in rules().part.iter().flat_map(|part| &part.rules) {
+        let section = source.strip_prefix("decision ").and_then(|section| section.parse::<u8>().ok());
+        let known = source == "documented" || section.is_some_and(|section| (1..=16).contains(&section));
+        assert!(known, "{rule} is from {source}");
+    }
+}
+
+/// What proves the fields, all of them: that they are written so, taken so, and answered so.
+const OF_THE_FIELDS: [&str; 5] = [
+    "every_operation_is_written_as_the_document_shows_it",
+    "what_is_described_as_required_is_what_the_reader_asks_for",
+    "every_field_that_is_described_is_read",
+    "every_answer_is_held_against_its_description",
+    "no_request_made_from_the_description_is_answered_otherwise_than_it_says",
+];
+
+#[derive(Deserialize)]
+struct Rules {
+    part: Vec<Part>,
+}
+
+#[derive(Deserialize)]
+struct Part {
+    name: String,
+    /// Where from, the rule, the tests.
+    rules: Vec<(String, String, Vec<String>)>,
+}
+
+fn rules() -> Rules {
+    toml::from_str(&std::fs::read_to_string(root().join("docs/rules.toml")).unwrap()).unwrap()
+}
+
+fn table(rules: &Rules, described: &Value) -> String {
+    let all: Vec<_> = rules.part.iter().flat_map(|part| &part.rules).collect();
+    let documented = all.iter().filter(|(source, ..)| source == "documented").count();
+    let proven = all.iter().filter(|(_, _, tests)| !tests.is_empty()).count();
+    let mut text = format!(
+        "<!-- Written by `cargo test --all-features --test service trust::` from rules.toml and the description of the service. -->\n\n\
+         # The table of trust\n\n\
+         What of the interface its document shows (`documented`), and what the sandbox has decided where the document shows \
+         nothing (`decision`, with the section of the decisions): a real service may have decided otherwise. Beside each \
+         rule stand the tests that prove it.\n\n\
+         {} rules: {documented} documented, {} decided; {proven} proven, {} not proven.\n\n# Rules\n",
+        all.len(),
+        all.len() - documented,
+        all.len() - proven,
+    );
+    for part in &rules.part {
+        let _ = writeln!(text, "\n## {}\n\n| rule | from | proven by |\n|---|---|---|", part.name);
+        for (source, rule, tests) in &part.rules {
+            let tests: Vec<String> = tests.iter().map(|test| format!("`{test}`")).collect();
+            let tests = if tests.is_empty() { "**not proven**".to_owned() } else { tests.join(" ") };
+            let _ = writeln!(text, "| {} | {source} | {tests} |", cell(rule));
+        }
+    }
+    let tests = OF_THE_FIELDS.map(|test| format!("`{test}`")).join(", ");
+    let _ = writeln!(text, "\n# What each operation takes and answers\n\nProven for every field: {tests}.");
+    for (path, methods) in described["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let (name, method) = (operation["operationId"].as_str().unwrap(), method.to_uppercase());
+            let _ = writeln!(
+                text,
+                "\n## `{method} {path}`\n\n{} `{name}`, role {}, {}. Answers {}.",
+                operation["summary"].as_str().unwrap(),
+                operation["x-guichet-role"].as_str().unwrap(),
+                operation["x-guichet-source"].as_str().unwrap(),
+                answers(operation, described),
+            );
+            let parameters = operation["parameters"].as_array().unwrap();
+            let body = &operation["requestBody"]["content"]["application/json"]["schema"];
+            if parameters.is_empty() && body.is_null() {
+                continue;
+            }
+            text += "\n| field | in | | what is taken | from |\n|---|---|---|---|---|\n";
+            for one in parameters {
+                let (place, need) = (one["in"].as_str().unwrap(), need(one["required"] == true));
+                let source = one["x-guichet-source"].as_str().unwrap();
+                let name = one["name"].as_str().unwrap();
+                let _ = writeln!(text, "| `{name}` | {place} | {need} | {} | {source} |", shape(&one["schema"]));
+            }
+            fields(&mut text, body, "", &|name, field, required| {
+                let source = field["x-guichet-source"].as_str().unwrap();
+                format!("| `{name}` | body | {} | {} | {source} |", need(required), shape(field))
+            });
+        }
+    }
+    text += "\n# Resources\n";
+    for (name, schema) in described["components"]["schemas"].as_object().unwrap() {
+        if schema["properties"].is_null() {
+            continue;
+        }
+        let _ = writeln!(text, "\n## {name}\n\n| field | what is answered | from |\n|---|---|---|");
+        fields(&mut text, schema, "", &|name, field, _| {
+            format!("| `{name}` | {} | {} |", shape(field), field["x-guichet-source"].as_str().unwrap())
+        });
+    }
+    text
+}
+
+/// The statuses of an operation, and the codes of its refusals.
+fn answers(operation: &Value, described: &Value) -> String {
+    let answers = operation["responses"].as_object().unwrap().iter().map(|(status, answer)| {
+        let answer =
+            answer["$ref"].as_str().map_or(answer, |at| described.pointer(at.trim_start_matches('#')).unwrap());
+        let codes =
+            &answer["content"]["application/json"]["schema"]["properties"]["error"]["properties"]["code"]["enum"];
+        let codes: Vec<&str> = codes.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        if codes.is_empty() { status.clone() } else { format!("{status} ({})", codes.join(", ")) }
+    });
+    answers.collect::<Vec<_>>().join(" · ")
+}
+
+/// A row for each field of an object, and for those inside it.
+fn fields(text: &mut String, schema: &Value, under: &str, row: &dyn Fn(&str, &Value, bool) -> String) {
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let full = format!("{under}{name}");
+        if !field["x-guichet-source"].is_null() {
+            let _ = writeln!(text, "{}", row(&full, field, required.contains(&name.as_str())));
+        }
+        fields(text, field, &format!("{full}."), row);
+        fields(text, &field["items"], &format!("{full}[]."), row);
+        for one in ["anyOf", "oneOf"].iter().flat_map(|key| field[key].as_array().into_iter().flatten()) {
+            fields(text, one, &format!("{full}."), row);
+        }
+    }
+}
+
+fn need(required: bool) -> &'static str {
+    if required { "required" } else { "optional" }
+}
+
+/// A schema in a few words.
+fn shape(schema: &Value) -> String {
+    let mut words = Vec::new();
+    match &schema["type"] {
+        Value::String(kind) => words.push(kind.clone()),
+        Value::Array(kinds) => words.push(kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")),
+        _ => {}
+    }
+    if let Some(name) = schema["$ref"].as_str().and_then(|name| name.rsplit('/').next()) {
+        words.push(name.to_owned());
+    }
+    for one in ["anyOf", "oneOf"] {
+        let several: Vec<String> = schema[one].as_array().into_iter().flatten().map(shape).collect();
+        if !several.is_empty() {
+            words.push(several.join(" or "));
+        }
+    }
+    if !schema["items"].is_null() {
+        words.push(format!("of {}", shape(&schema["items"])));
+    }
+    let list = |words: &Value| {
+        words.as_array().map(|words| words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "))
+    };
+    words.extend(list(&schema["enum"]).map(|words| format!("one of {words}")));
+    let named = [
+        ("const", "always"),
+        ("pattern", "like"),
+        ("minimum", "from"),
+        ("maximum", "to"),
+        ("maxLength", "at most"),
+        ("default", "default"),
+    ];
+    for (key, word) in named {
+        match &schema[key] {
+            Value::Null => {}
+            // A pattern that is read by nobody: the description has it.
+            Value::String(text) if text.starts_with("[^") => words.push("that is not blank".to_owned()),
+            Value::String(text) if text.len() > 80 => words.push("of a shape of its own".to_owned()),
+            Value::String(text) => words.push(format!("{word} `{text}`")),
+            other => words.push(format!("{word} {other}")),
+        }
+    }
+    cell(&words.join(" "))
+}
+
+/// A text that stays in its cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+/// The names of all functions of the sources and the tests.
+fn functions() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut folders = vec![root().join("src"), root().join("tests")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let after_fn = text.split("fn ").skip(1);
+                names.extend(
+                    after_fn.map(|rest| rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()),
+                );
+            }
+        }
+    }
+    names
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}

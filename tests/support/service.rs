@@ -1,0 +1,72 @@
+//! A service that answers what a test has written down, once each, over a real socket.
+
+use std::sync::{Arc, Mutex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+pub struct Service {
+    pub base_url: String,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+/// One answer.
+pub enum Answer {
+    /// The status line's rest, further headers, the body.
+    Reply(&'static str, &'static [&'static str], String),
+    /// The request is read and the connection is closed.
+    Nothing,
+}
+
+pub fn reply(status: &'static str, body: impl Into<String>) -> Answer {
+    Answer::Reply(status, &[], body.into())
+}
+
+impl Service {
+    pub async fn start(answers: Vec<Answer>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let base_url = format!("http://{}", listener.local_addr().expect("an address"));
+        let requests = Arc::<Mutex<Vec<String>>>::default();
+        let seen = Arc::clone(&requests);
+        tokio::spawn(async move {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().await.expect("a connection");
+                let request = read(&mut stream).await;
+                seen.lock().expect("not poisoned").push(request);
+                if let Answer::Reply(status, headers, body) = answer {
+                    let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+                    let text = format!(
+                        "HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                        body.len()
+                    );
+                    // A client that stops reading closes the socket: that is its answer, not this service's fault.
+                    let _ = stream.write_all(text.as_bytes()).await;
+                    let _ = stream.shutdown().await;
+                }
+            }
+        });
+        Self { base_url, requests }
+    }
+
+    /// Every request so far, head and body.
+    pub fn requests(&self) -> Vec<String> {
+        self.requests.lock().expect("not poisoned").clone()
+    }
+}
+
+async fn read(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok()).unwrap_or(0);
+            if body.len() >= length {
+                return text.into_owned();
+            }
+        }
+        match stream.read(&mut chunk).await.expect("a request") {
+            0 => return String::from_utf8_lossy(&bytes).into_owned(),
+            read => bytes.extend_from_slice(&chunk[..read]),
+        }
+    }
+}
