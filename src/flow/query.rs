@@ -44,11 +44,18 @@ pub(super) fn pieces<'a>(query: &'a str, names: &[&str]) -> Vec<&'a str> {
 }
 
 /// What stands before the first of these names that a `?` or a `&` precedes, and the rest from that name on.
+///
+/// Linear in the length of `piece`: anyone may write an address, so the rest is not searched again at every `?`.
 pub(super) fn second_query<'a>(piece: &'a str, names: &[&str]) -> Option<(&'a str, &'a str)> {
     piece.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'?' | b'&')).find_map(|(at, _)| {
         let (before, after) = (piece.get(..at)?, piece.get(at + 1..)?);
-        names.contains(&name(after)).then_some((before, after))
+        names.iter().any(|name| is_named(after, name)).then_some((before, after))
     })
+}
+
+/// Whether the text is this name alone, or this name and a `=`.
+fn is_named(text: &str, name: &str) -> bool {
+    text.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
 }
 
 /// The name of a piece.

@@ -144,6 +144,19 @@ mod tests {
         }
     }
 
+    /// Searching the rest of the address at every `?` made this take hours.
+    #[test]
+    fn an_address_of_two_million_question_marks_is_read_in_linear_time() {
+        let (done, is_done) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let marks = "?".repeat(2_000_000);
+            let address = format!("https://shop.example/r?q={marks}&guichet_return={N}#/route{marks}");
+            done.send(arrival(&address).map(|back| back.nonce))
+        });
+        let nonce = is_done.recv_timeout(std::time::Duration::from_secs(60)).expect("it is read within a minute");
+        assert_eq!(nonce.flatten().as_deref(), Some(N));
+    }
+
     #[test]
     fn elsewhere_nobody_returns() {
         for address in [
