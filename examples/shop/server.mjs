@@ -1,4 +1,4 @@
-// A shop's server without a library: the page, and the merchant's three routes that the page asks.
+// A shop's server without a library: it serves the page, answers the merchant's three routes, and settles by a timer.
 //
 //   cp -r ../../target/npm/package .                      (npm: npm install guichet, and node_modules/guichet)
 //   GUICHET_SECRET_KEY=sk_test_… node server.mjs          (the key that `guichet sandbox` prints)
@@ -9,87 +9,129 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 
 const service = "http://127.0.0.1:4243"; // the sandbox
-const shop = "http://127.0.0.1:8000";
+const shop = "http://127.0.0.1:8000"; // this server, as browsers name it
+const readOpenEvery = 3_000; // milliseconds between two reads of a payment whose status is not final yet
+const readFinalEvery = 60_000; // and of one whose status is final, for 24 hours
+const day = 24 * 60 * 60 * 1000;
+
 const key = process.env.GUICHET_SECRET_KEY;
 if (!key) stop("GUICHET_SECRET_KEY is not set. Set it to the secret key that `guichet sandbox` prints (sk_test_…).");
 if (!existsSync("package/guichet.js")) stop("There is no folder package here. Copy it: cp -r ../../target/npm/package .");
 
-// Your database: what you sell, and which payment was made for what.
-const orders = new Map([["17", { reference: "ORDER-17", amount: "45000", description: "A pair of shoes", tries: 0, paid: false }]]);
-const sold = new Map(); // by payment_ref
+// These three stand for the tables of your database. What they hold is lost when this process ends; a database keeps it.
+const orders = new Map([
+  ["17", { email: "awa@example.com", reference: "ORDER-17", amount: "45000", description: "A pair of shoes", tries: 0, paid: false }],
+]);
+const payments = new Map(); // by payment_ref: what was sold, to whom
+const refundsDue = new Map(); // by intent and attempt: money that was taken twice
 
-// Who is signed in? You know by the request's cookie. Nobody: null.
+// Who is signed in? Read your session cookie here, and return null for nobody.
 const customer = (request) => ({ email: "awa@example.com", firstname: "Awa", lastname: "Ngono" });
 
 const routes = {
-  "POST /guichet/session": ({ email }) => ask("POST", "/sessions/create", { customer_email: email }),
+  "POST /guichet/session": ({ email }) => callService("POST", "/sessions/create", { customer_email: email }),
 
   // The server alone sets price, customer and reference. The same reference again is the same payment.
   "POST /guichet/intents": async (buyer, wanted) => {
     const order = orders.get(wanted?.id);
-    if (!order) throw new Refused(404, "order_missing", "There is no such order.");
+    if (order?.email !== buyer.email) throw new Refused(404, "order_missing", "There is no such order.");
+    if (payments.size >= 10_000) throw new Refused(503, "unavailable", "The shop has too many open payments. Please try again later.");
     const { amount, description, tries } = order;
     const merchant_reference = tries ? `${order.reference}.${tries}` : order.reference;
     const return_nonce = createHmac("sha256", key).update(merchant_reference).digest("hex").slice(0, 22);
-    const { data } = await ask("POST", "/payment-intents", {
+    const { data } = await callService("POST", "/payment-intents", {
       ...buyer, merchant_reference, amount, description, fee_bearer: "customer",
-      redirect_url: `${shop}/?guichet_return=${return_nonce}`,
+      redirect_url: `${shop}/?guichet_return=${return_nonce}`, // without it the return page cannot tell whose return it is
     });
     const { id, checkout_url, payment_ref, status } = data;
-    sold.set(payment_ref, { id, merchant_reference, amount, order, try: tries, email: buyer.email });
+    // Stored before the customer leaves to pay.
+    if (!payments.has(payment_ref)) payments.set(payment_ref, { id, merchant_reference, amount, order, tries, email: buyer.email });
     return { intent: { id, checkout_url, payment_ref, merchant_reference, status }, return_nonce };
   },
 
+  // Another customer's payment gets the same 404 as one that does not exist.
   "GET /guichet/intents": async ({ email }, _, payment_ref) => {
-    const sale = sold.get(payment_ref);
-    if (sale?.email !== email) throw new Refused(404, "resource_missing", "There is no such payment."); // another's is not there
-    const { status, last_payment_error } = await settle(sale);
+    const payment = payments.get(payment_ref);
+    if (payment?.email !== email) throw new Refused(404, "resource_missing", "There is no such payment.");
+    const { status, last_payment_error } = await settle(payment);
     return { status, last_payment_error };
   },
 };
 
-// Ship here, on the service's word, and nowhere else. Who pays and closes the tab never asks: a real shop also does this
-// every few seconds for what is not settled yet.
-async function settle({ id, merchant_reference, amount, order, try: number }) {
-  const { data } = await ask("GET", `/payment-intents/${id}`);
-  if (data.merchant_reference !== merchant_reference || data.amount !== amount || data.currency !== "XAF") {
-    console.error(`${merchant_reference}: the payment ${id} is not the one that was sold.`);
-    throw new Refused(409, "payment_mismatch", "The payment is not the one of this order.");
+// Reads a payment with the secret key. An order becomes paid here, and nowhere else.
+async function settle(payment) {
+  const { id, merchant_reference, amount, email, order, tries } = payment;
+  const { data } = await callService("GET", `/payment-intents/${id}`);
+  const { status, attempts, duplicate_payments } = data;
+  const isTheOneSold = data.merchant_reference === merchant_reference && data.amount === amount && data.currency === "XAF"
+    && data.customer?.email?.toLowerCase() === email.toLowerCase();
+  if (!isTheOneSold) {
+    payment.readAt = Infinity;
+    log(`${merchant_reference}: the payment ${id} is not the one that was sold. Look at it by hand.`);
+    throw new Refused(409, "payment_mismatch", "The payment is not the one of this order. Please ask the shop.");
   }
-  if (data.status === "succeeded") order.paid = true;
-  // That payment is over: the order is paid by another one, under a reference of its own.
-  if (["failed", "canceled"].includes(data.status) && number === order.tries) order.tries += 1;
+  if (status === "succeeded" && !order.paid) {
+    order.paid = true;
+    console.log(`${merchant_reference} is paid.`); // ship it
+  }
+  // A failed or canceled payment stays so. The order is paid by another one, under the next reference.
+  if ((status === "failed" || status === "canceled") && tries === order.tries) order.tries += 1;
+  // An operator approved an attempt late, when the customer had paid by another one or the payment was over. The interface
+  // has no refund: make it with the payment company.
+  for (const duplicate of duplicate_payments ?? []) {
+    const name = `${id}, attempt ${duplicate.attempt}`;
+    if (refundsDue.has(name)) continue;
+    refundsDue.set(name, duplicate);
+    log(`${merchant_reference}: a refund of ${duplicate.amount} ${duplicate.currency} is due (${name}).`);
+  }
+  if (["succeeded", "failed", "canceled"].includes(status)) {
+    payment.finalSince ??= Date.now();
+    // Only an attempt that did not succeed at once can be approved late.
+    const mayBeApprovedLate = !(attempts <= (status === "succeeded" ? 1 : 0));
+    payment.readAt = mayBeApprovedLate ? Date.now() + readFinalEvery : Infinity;
+  }
   return data;
 }
 
-// Asks the service with the key. What goes wrong is said here, on the server's console, and told to the page in its terms.
-async function ask(method, path, body) {
+// The service calls no webhook, and a customer who pays and closes the tab never asks again. So the shop asks: every few
+// seconds until a payment's status is final, then for 24 hours more, in which an operator may approve an attempt late.
+async function settleAll() {
+  for (const [payment_ref, payment] of payments) {
+    const now = Date.now();
+    if (now - payment.finalSince > day) payments.delete(payment_ref);
+    else if (now >= (payment.readAt ?? 0)) await settle(payment).catch(logUnexpected);
+  }
+  setTimeout(settleAll, readOpenEvery);
+}
+
+// Calls the service with the key. A failure is logged here with its cause; the page gets what it can act on.
+async function callService(method, path, body) {
   const failed = (why, ...refused) => {
-    console.error(`${method} ${service}/v1${path}: ${why}`);
+    log(`${method} ${service}/v1${path}: ${why}`);
     return new Refused(...refused);
   };
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   let status, reply;
   try {
-    const answer = await fetch(`${service}/v1${path}`, {
-      method, headers, body: body && JSON.stringify(body), signal: AbortSignal.timeout(20_000),
+    const response = await fetch(`${service}/v1${path}`, {
+      method, headers, body: body && JSON.stringify(body), redirect: "error", signal: AbortSignal.timeout(20_000),
     });
-    status = answer.status;
-    reply = await answer.json();
+    status = response.status;
+    reply = await response.json();
   } catch (error) {
     const why = status ? `${status}, and no JSON` : `no answer (${error.cause?.code ?? error.name}). Is the service running?`;
     throw failed(why, 503, "unavailable", "The payment service does not answer. Please try again.");
   }
   if (status < 300) return reply;
-  const { code, request_id } = reply.error ?? {};
-  const why = `${status} ${code}, ${request_id}: ${reply.message}`;
-  // What the customer can mend, or try again, is passed on. A refused key is the shop's own affair: a 401 would tell the page
-  // that nobody is signed in.
-  if ([409, 422, 429, 503].includes(status)) throw failed(why, status, code, reply.message, reply.error);
+  const { code, request_id } = reply?.error ?? {};
+  const why = `${status} ${code}, ${request_id}: ${reply?.message}`;
+  // The customer can correct these, or try again. A refused key is the shop's own problem: a 401 would tell the page that
+  // nobody is signed in.
+  if ([409, 422, 429, 503].includes(status)) throw failed(why, status, code, reply?.message, reply?.error);
   throw failed(why, 502, "service_failed", "The payment service did not take the shop's request.");
 }
 
-// A refusal as the page's half of guichet reads it, which is how the service refuses.
+// A refusal in the shape that the service uses too, which the page's half of guichet reads.
 class Refused extends Error {
   constructor(status, code, message, error = { errors: [], request_id: null, retryable: status === 503 }) {
     super(message);
@@ -102,20 +144,31 @@ async function answer(request, url) {
   const [, first, second, last] = url.pathname.split("/");
   const route = routes[`${request.method} /${first}/${second}`];
   if (!route) return file(url.pathname);
-  if ((request.headers.origin ?? shop) !== shop) throw new Refused(403, "cross_site", "Another site's page asks.");
+  refuseOtherSites(request.headers);
   const buyer = customer(request);
   if (!buyer) throw new Refused(401, "authentication_required", "Nobody is signed in.");
+  return { type: "application/json", body: JSON.stringify(await route(buyer, await readJson(request), last)) };
+}
+
+// The routes are called with the customer's cookies: only this shop's own pages may do it. Browsers set both headers, and no
+// page can change them; a request without either comes from no page.
+function refuseOtherSites({ origin, "sec-fetch-site": site }) {
+  const isOurs = [undefined, shop].includes(origin) && [undefined, "same-origin", "none"].includes(site);
+  if (!isOurs) throw new Refused(403, "cross_site", "This address answers the shop's own pages alone.");
+}
+
+// JSON alone: another site's form cannot send it.
+async function readJson(request) {
   let text = "";
-  for await (const chunk of request) {
+  for await (const chunk of request.setEncoding("utf8").iterator({ destroyOnReturn: false })) {
     text += chunk;
     if (text.length > 65_536) throw new Refused(413, "body_too_large", "The request is too large.");
   }
-  return { type: "application/json", body: JSON.stringify(await route(buyer, read(text), last)) };
-}
-
-function read(text) {
+  if (!text) return null;
+  const [type] = (request.headers["content-type"] ?? "").split(";");
+  if (type.trim().toLowerCase() !== "application/json") throw new Refused(415, "unsupported_media_type", "Send JSON.");
   try {
-    return text ? JSON.parse(text) : null;
+    return JSON.parse(text);
   } catch {
     throw new Refused(400, "invalid_json", "The request is not JSON.");
   }
@@ -123,10 +176,19 @@ function read(text) {
 
 // The page and the package, and nothing else of this folder.
 async function file(path) {
-  const script = /^\/package\/[\w./-]+\.js$/.test(path);
+  const script = /^\/package\/(?:\w+\/)*[\w.-]+\.js$/.test(path);
   const bytes = script || path === "/" ? await readFile(script ? `.${path}` : "index.html").catch(() => null) : null;
   if (!bytes) throw new Refused(404, "route_not_found", "There is nothing here.");
   return { type: script ? "text/javascript" : "text/html", body: bytes };
+}
+
+// Texts from elsewhere are logged with their control characters escaped: they neither forge a line nor steer a terminal.
+function log(text) {
+  console.error(text.replace(/[\p{C}\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`));
+}
+
+function logUnexpected(error) {
+  if (!(error instanceof Refused)) log(String(error?.stack)); // a refusal was logged where its cause was known
 }
 
 function stop(why) {
@@ -134,14 +196,20 @@ function stop(why) {
   process.exit(1);
 }
 
-createServer(async (request, response) => {
-  const say = (status, { type, body }) => response.writeHead(status, { "content-type": type, "cache-control": "no-store" }).end(body);
+const server = createServer(async (request, response) => {
+  const send = (status, { type, body }) => response.writeHead(status, { "content-type": type, "cache-control": "no-store" }).end(body);
   try {
-    say(200, await answer(request, new URL(request.url, shop)));
+    send(200, await answer(request, new URL(request.url, shop)));
   } catch (error) {
-    if (!(error instanceof Refused)) console.error(error); // the shop's own fault
+    logUnexpected(error);
     const { status, body } = error instanceof Refused ? error : new Refused(500, "internal_error", "Something went wrong in the shop.");
-    say(status, { type: "application/json", body: JSON.stringify(body) });
+    send(status, { type: "application/json", body: JSON.stringify(body) });
   }
-}).on("error", (error) => stop(`The shop cannot listen at ${shop} (${error.code}). Name another address in this file.`))
-  .listen(new URL(shop).port, "127.0.0.1", () => console.log(`Open ${shop}`));
+});
+// Slow clients hold neither memory nor connections for long.
+server.maxConnections = 1_000;
+server.requestTimeout = 30_000;
+server.setTimeout(30_000);
+server.on("error", (error) => stop(`The shop cannot listen at ${shop} (${error.code}). Name another address in this file.`));
+server.listen(new URL(shop).port, "127.0.0.1", () => console.log(`Open ${shop}`));
+settleAll();

@@ -3,6 +3,8 @@
 //!
 //! `cargo xtask test` makes the package and then asks for these tests.
 
+mod example_shop;
+
 use crate::support::asking;
 use crate::support::browser::Browser;
 use crate::support::folder::Folder;
@@ -22,7 +24,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tower_http::services::ServeDir;
 
 #[tokio::test]
@@ -45,11 +49,20 @@ async fn the_shop_of_the_examples_sells_in_node_and_serves_no_key() {
     let shop = NodeShop::open(sandbox.base_url(), sandbox.secret_key().expose());
     let browser = Browser::start("example").await;
     browser.open(&shop.url).await;
-    browser.arrive_at_text("#costs", "45").await;
+    browser.arrive_at_text("#costs", "abroad").await;
+    let costs = browser.see("#costs").await;
+    let costs: Vec<&str> = costs.lines().filter_map(|line| line.split_once(": ")).map(|(name, _)| name).collect();
+    assert!(costs.contains(&"Card issued in this country") && costs.contains(&"Card issued abroad"), "{costs:?}");
+    assert!(
+        costs.iter().all(|name| costs.iter().filter(|other| *other == name).count() == 1),
+        "each is told from the others: {costs:?}"
+    );
+    let button = browser.see("#pay").await;
+    assert!(!button.contains("45 000"), "the customer pays the fee too, which the button leaves out: {button}");
     browser.click("#pay").await;
     pay(&browser).await;
     browser.arrive("back in the shop", |url| url.as_str().starts_with(&shop.url)).await;
-    browser.arrive_at_text("#said", "succeeded").await;
+    browser.arrive_at_text("#message", "succeeded").await;
     let statuses = "return Promise.all(['/server.mjs', '/package/../server.mjs', '/package/%2e%2e/server.mjs', '/package/package.json']
         .map(async (path) => (await fetch(path)).status))";
     assert_eq!(browser.run_async(statuses).await, json!([404, 404, 404, 404]), "nothing but the page and the package");
@@ -134,17 +147,25 @@ fn the_readme_has_a_row_for_each_operation_and_says_whether_the_document_shows_i
 struct NodeShop {
     url: String,
     server: Child,
+    /// What it prints on stdout.
+    lines: Receiver<String>,
     _folder: Folder,
 }
 
 impl NodeShop {
     fn open(service: &str, key: &str) -> Self {
+        Self::open_with(service, key, |text| text)
+    }
+
+    /// Opens it with its files as `change` returns them.
+    fn open_with(service: &str, key: &str, change: impl Fn(String) -> String) -> Self {
         let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
         let url = format!("http://127.0.0.1:{port}");
-        let folder = Folder::new("example");
+        let folder = Folder::new(&format!("example-{port}"));
         for file in ["index.html", "server.mjs"] {
             let text = std::fs::read_to_string(root().join("examples/shop").join(file)).expect("it is there");
             let text = text.replace("http://127.0.0.1:4243", service).replace("http://127.0.0.1:8000", &url);
+            let text = if file == "server.mjs" { change(text) } else { text };
             std::fs::write(folder.path.join(file), text).expect("it is written");
         }
         std::os::unix::fs::symlink(root().join("target/npm/package"), folder.path.join("package")).expect("a link");
@@ -156,10 +177,31 @@ impl NodeShop {
             .stderr(Stdio::piped())
             .spawn()
             .expect("Node.js starts");
-        let mut line = String::new();
-        BufReader::new(server.stdout.take().expect("it was piped")).read_line(&mut line).expect("it says something");
-        assert_eq!(line.trim(), format!("Open {url}"));
-        Self { url, server, _folder: folder }
+        let stdout = BufReader::new(server.stdout.take().expect("it was piped"));
+        let (sender, lines) = channel();
+        std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        let shop = Self { url, server, lines, _folder: folder };
+        shop.prints(&format!("Open {}", shop.url));
+        shop
+    }
+
+    /// Waits until it has printed this line.
+    fn prints(&self, expected: &str) {
+        let line = self.lines.recv_timeout(Duration::from_secs(60)).expect("it prints a line");
+        assert_eq!(line, expected);
+    }
+
+    /// Sends a request as `headers` say.
+    async fn ask(&self, method: &str, path: &str, body: Option<&str>, headers: &[(&str, &str)]) -> asking::Reply {
+        let url = format!("{}{path}", self.url);
+        asking::send(&asking::client(), method, &url, None, body.map(str::to_owned), headers).await
+    }
+
+    /// Places the order as its page does; the intent.
+    async fn begin(&self) -> Value {
+        let reply = self.ask("POST", "/guichet/intents", Some(r#"{"id": "17"}"#), &[("origin", &self.url)]).await;
+        assert_eq!(reply.status, 200, "{}", reply.text);
+        reply.body["intent"].clone()
     }
 
     /// Ends the server; what it has complained of.

@@ -1,0 +1,116 @@
+//! The server of `examples/shop` under Node.js, asked over a socket: what it settles, refuses and logs.
+
+use super::NodeShop;
+use crate::support::asking;
+use axum::http::StatusCode;
+use axum::{Json, Router};
+use guichet::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn an_order_whose_customer_pays_and_closes_the_tab_is_paid() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let shop = NodeShop::open(sandbox.base_url(), sandbox.secret_key().expose());
+    let intent = shop.begin().await;
+    pay(&sandbox, &intent, "237670000000").await;
+    // From here on no page asks.
+    shop.prints("ORDER-17 is paid.");
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn pages_of_other_sites_and_bodies_that_are_not_json_are_refused() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let shop = NodeShop::open(sandbox.base_url(), sandbox.secret_key().expose());
+    let order = r#"{"id": "17"}"#;
+    let large = format!(r#"{{"id": "{}"}}"#, "1".repeat(100_000));
+    let own = shop.url.as_str();
+    let other_port = own.rsplit_once(':').map(|(host, _)| format!("{host}:1")).expect("an address");
+    let upper = "APPLICATION/JSON; charset=utf-8";
+    for (headers, body, status) in [
+        (&[("origin", "https://evil.example")][..], order, 403),
+        (&[("origin", "null")], order, 403),
+        (&[("origin", &other_port), ("sec-fetch-site", "same-site")], order, 403),
+        (&[("origin", own), ("sec-fetch-site", "cross-site")], order, 403),
+        (&[("sec-fetch-site", "cross-site")], order, 403),
+        (&[("sec-fetch-site", "same-site")], order, 403),
+        (&[("origin", own), ("content-type", "text/plain")], order, 415),
+        (&[("origin", own), ("content-type", "application/x-www-form-urlencoded")], "id=17", 415),
+        (&[("origin", own)], &large, 413),
+    ] {
+        let reply = shop.ask("POST", "/guichet/intents", Some(body), headers).await;
+        assert_eq!(reply.status, status, "{headers:?}: {}", reply.text);
+    }
+    for headers in [&[("sec-fetch-site", "cross-site")][..], &[("origin", "https://evil.example")]] {
+        assert_eq!(shop.ask("GET", "/guichet/intents/gch_1", None, headers).await.status, 403, "{headers:?}");
+        assert_eq!(shop.ask("POST", "/guichet/session", None, headers).await.status, 403, "{headers:?}");
+    }
+    let requests = asking::control(&sandbox, "GET", "/requests", Value::Null).await;
+    assert_eq!(requests.body["requests"], json!([]), "nothing of it has reached the service");
+
+    for headers in [&[][..], &[("origin", own)], &[("sec-fetch-site", "same-origin"), ("content-type", upper)]] {
+        assert_eq!(shop.ask("POST", "/guichet/intents", Some(order), headers).await.status, 200, "{headers:?}");
+    }
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn another_customers_order_and_payment_get_the_404_of_unknown_ones() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let by_cookie = r#"const customer = ({ headers }) => headers.cookie && ({ email: headers.cookie, firstname: "A", lastname: "B" });"#;
+    let shop = NodeShop::open_with(sandbox.base_url(), sandbox.secret_key().expose(), |text| {
+        let line = text.lines().find(|line| line.starts_with("const customer = ")).expect("the example says who it is");
+        text.replace(line, by_cookie)
+    });
+    let (awa, bello) = (("cookie", "awa@example.com"), ("cookie", "bello@example.com"));
+    let begun = shop.ask("POST", "/guichet/intents", Some(r#"{"id": "17"}"#), &[awa]).await;
+    let payment_ref = begun.body["intent"]["payment_ref"].as_str().expect("a reference");
+    let own = format!("/guichet/intents/{payment_ref}");
+    assert_eq!(shop.ask("GET", &own, None, &[awa]).await.status, 200);
+
+    let theirs = shop.ask("GET", &own, None, &[bello]).await;
+    let unknown = shop.ask("GET", "/guichet/intents/gch_unknown", None, &[bello]).await;
+    assert_eq!((theirs.status, &theirs.text), (404, &unknown.text));
+    let theirs = shop.ask("POST", "/guichet/intents", Some(r#"{"id": "17"}"#), &[bello]).await;
+    let unknown = shop.ask("POST", "/guichet/intents", Some(r#"{"id": "18"}"#), &[bello]).await;
+    assert_eq!((theirs.status, &theirs.text), (404, &unknown.text));
+    assert_eq!(shop.ask("GET", &own, None, &[]).await.status, 401, "nobody is signed in");
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn control_characters_of_a_reply_are_escaped_on_its_console() {
+    let forged = "No.\n\u{1b}[2KORDER-17 is paid.\u{202e}\u{2028}\u{9b}";
+    let refuse = move || async move {
+        let reply = json!({"message": forged, "error": {"code": forged, "request_id": forged}});
+        (StatusCode::UNPROCESSABLE_ENTITY, Json(reply))
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let service = format!("http://{}", listener.local_addr().expect("it listens"));
+    tokio::spawn(async move { axum::serve(listener, Router::new().fallback(refuse)).await });
+    let mut shop = NodeShop::open(&service, "sk_test_1");
+
+    assert_eq!(shop.ask("POST", "/guichet/session", Some("{}"), &[]).await.status, 422);
+    let console = shop.console();
+    assert_eq!(console.lines().count(), 1, "{console:?}");
+    let raw =
+        |character: &char| (character.is_control() && *character != '\n') || "\u{202e}\u{2028}".contains(*character);
+    assert_eq!(console.chars().filter(raw).count(), 0, "{console:?}");
+    assert!(console.contains(r"No.\u{a}\u{1b}[2KORDER-17 is paid.\u{202e}\u{2028}\u{9b}"), "{console:?}");
+}
+
+/// Pays as the customer does: with the client secret of the checkout address.
+async fn pay(sandbox: &Sandbox, intent: &Value, phone: &str) -> asking::Reply {
+    let address = intent["checkout_url"].as_str().expect("an address");
+    let (_, secret) = address.split_once("client_secret=").expect("a client secret");
+    let path =
+        format!("{}/v1/payment-intents/{}/payment-method", sandbox.base_url(), intent["id"].as_str().expect("an id"));
+    let reply =
+        asking::send(&asking::client(), "POST", &path, Some(secret), Some(asking::phone(phone).to_string()), &[]).await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    reply
+}
