@@ -36,6 +36,8 @@ pub mod operations;
 #[cfg(feature = "sandbox")]
 mod package;
 pub mod protocol;
+#[cfg(all(feature = "sandbox", not(target_arch = "wasm32")))]
+mod server;
 pub mod values;
 
 #[cfg(target_arch = "wasm32")]

@@ -13,6 +13,7 @@
 
 mod api;
 mod catalogue;
+mod guard;
 mod logins;
 mod orders;
 mod pages;

@@ -1,4 +1,5 @@
 use super::api::{self, Api};
+use super::guard;
 use super::logins::Logins;
 use super::orders::Orders;
 use super::pages;
@@ -9,7 +10,9 @@ use crate::flow::service_root;
 use crate::native::{Client, Routes, SecretKey, SessionGuard, Sessions, same_origin};
 use crate::package::Package;
 use crate::sandbox::Sandbox;
+use crate::server::{Limits, serve};
 use axum::Router;
+use axum::middleware::from_fn;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -111,15 +114,15 @@ impl Shop {
                 api::router(api).merge(Subscriptions::new(client.clone(), guard).router()).layer(own_pages_only),
             )
             .nest("/guichet", Routes::new(client.clone(), seller.clone()).sessions(sessions).router())
-            .merge(pages::router(&Package::find(package), &origin));
+            .merge(pages::router(&Package::find(package), &origin))
+            .layer(from_fn(guard::body_in_time))
+            .layer(from_fn(guard::known_hosts_only));
 
         let settling = tokio::spawn(keep_settling(client, seller, settle_every));
         let (close, closing) = oneshot::channel();
+        let limits = Limits { shutdown: Duration::from_secs(5), ..Limits::default() };
         let serving = tokio::spawn(async move {
-            let until = async { drop(closing.await) };
-            if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(until).await {
-                tracing::error!(%error, "the shop has stopped serving");
-            }
+            serve(listener, router, limits, closing).await;
             settling.abort();
             pool.close().await;
         });

@@ -1,3 +1,4 @@
+use crate::server::CONNECTIONS_PER_ADDRESS;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -32,6 +33,9 @@ pub struct Config {
     pub allow_origins: Vec<String>,
     /// Whether payment methods and fees may be read without a credential.
     pub public_methods: bool,
+    /// How many connections one peer address may have open, at least 1. Loopback is not limited. A load balancer is one
+    /// address: behind one, set this to what it needs.
+    pub connections_per_address: usize,
     /// Whether a field that the interface does not know is refused.
     pub strict: bool,
 }
@@ -47,6 +51,7 @@ impl Default for Config {
             allow_hosts: Vec::new(),
             allow_origins: Vec::new(),
             public_methods: false,
+            connections_per_address: CONNECTIONS_PER_ADDRESS,
             strict: false,
         }
     }

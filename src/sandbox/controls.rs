@@ -11,14 +11,14 @@ use super::problem::Problem;
 use super::requests::Request;
 use super::tokens::{id, same};
 use crate::protocol::Envelope;
+use crate::server::host;
 use crate::values::Secret;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request as Incoming, State};
-use axum::http::{Method, Response, StatusCode, header};
+use axum::http::{Method, Response, StatusCode};
 use axum::routing::any;
 use serde_json::{Map, Value, json};
-use std::net::IpAddr;
 use std::sync::Arc;
 
 /// What guards the side door.
@@ -53,9 +53,7 @@ impl Door {
     async fn answer(&self, request: Incoming) -> Result<Value, Problem> {
         let (parts, body) = request.into_parts();
         // A page of another name may have been pointed at this address (DNS rebinding): it is told nothing.
-        let host = parts.uri.authority().map(|authority| authority.as_str());
-        let host = host.or_else(|| parts.headers.get(header::HOST)?.to_str().ok()).unwrap_or_default();
-        if !self.knows(host) {
+        if !host::is_known(host::requested(&parts), &self.hosts) {
             let message = "The side door is asked under a loopback name, or one given with --allow-host.";
             return Err(Problem::new(StatusCode::FORBIDDEN, "host_not_allowed", message));
         }
@@ -109,17 +107,6 @@ impl Door {
                 Ok(json!({ "merchant": merchant.id, "now": merchant.now().unix() }))
             }
         }
-    }
-
-    fn knows(&self, host: &str) -> bool {
-        let name = match host.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-            _ => host,
-        };
-        let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-        name.eq_ignore_ascii_case("localhost")
-            || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-            || self.hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
     }
 
     fn merchant(&self, id: Option<&str>) -> Result<Arc<Merchant>, Problem> {

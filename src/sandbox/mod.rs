@@ -13,7 +13,6 @@
 mod admit;
 mod clock;
 mod config;
-mod connections;
 mod controls;
 mod desk;
 mod events;

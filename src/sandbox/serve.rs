@@ -1,7 +1,6 @@
 //! A running sandbox: its own thread and runtime, so that whoever starts it may have any runtime.
 
 use super::config::{Config, StartError};
-use super::connections::{Limits, serve};
 use super::controls::{self, Door};
 use super::desk::{Desk, Merchants};
 use super::keys::Keys;
@@ -13,6 +12,7 @@ use super::tenant::{Clock, Tenant, on};
 use super::tokens::{self, InstanceKey};
 use crate::package::Package;
 use crate::platform::read_origin;
+use crate::server::{Limits, serve};
 use crate::values::Secret;
 use axum::Router;
 use std::io;
@@ -189,11 +189,11 @@ fn run(
     runtime.block_on(async {
         match open(config).await {
             Err(error) => drop(ready.send(Err(error))),
-            Ok((house, claim, listener, router)) => {
+            Ok((house, claim, listener, router, limits)) => {
                 let desk = Arc::clone(&house.desk);
                 if ready.send(Ok(house)).is_ok() {
                     tokio::select! {
-                        () = serve(listener, router, Limits::default(), stopped) => {}
+                        () = serve(listener, router, limits, stopped) => {}
                         () = desk.keep_billing() => {}
                         () = desk.keep_forgetting() => {}
                     }
@@ -207,7 +207,8 @@ fn run(
 }
 
 /// Opens everything a sandbox needs, and listens.
-async fn open(config: Config) -> Result<(House, Claim, TcpListener, Router), StartError> {
+async fn open(config: Config) -> Result<(House, Claim, TcpListener, Router, Limits), StartError> {
+    let limits = limits(&config)?;
     let mut probe = [0; 1];
     getrandom::fill(&mut probe)
         .map_err(|error| StartError::System(format!("The system gives no randomness: {error}.")))?;
@@ -242,7 +243,14 @@ async fn open(config: Config) -> Result<(House, Claim, TcpListener, Router), Sta
         .with_state(Arc::clone(&desk))
         .merge(controls::routes(Arc::new(door)))
         .merge(pages::routes(Arc::new(Pages { desk: Arc::clone(&desk), package })));
-    Ok((House { desk, base_url, control_token, secret_key: keys.secret_key }, claim, listener, router))
+    Ok((House { desk, base_url, control_token, secret_key: keys.secret_key }, claim, listener, router, limits))
+}
+
+fn limits(config: &Config) -> Result<Limits, StartError> {
+    if config.connections_per_address == 0 {
+        return Err(StartError::Config("connections_per_address must be at least 1: nobody could connect.".into()));
+    }
+    Ok(Limits { per_address: config.connections_per_address, ..Limits::default() })
 }
 
 fn cannot_listen(address: SocketAddr, error: &io::Error) -> StartError {

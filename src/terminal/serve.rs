@@ -40,6 +40,9 @@ pub(super) struct SandboxArgs {
     /// Let anyone read payment methods and fees.
     #[arg(long)]
     public_methods: bool,
+    /// How many connections one client address may have open; loopback is not limited. Behind a load balancer all clients have its address.
+    #[arg(long, value_name = "N", default_value_t = Config::default().connections_per_address, value_parser = at_least_one)]
+    connections_per_address: usize,
     /// Refuse fields that the interface does not know.
     #[arg(long)]
     strict: bool,
@@ -90,6 +93,7 @@ pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
         allow_hosts: args.allow_hosts,
         allow_origins: args.allow_origins,
         public_methods: args.public_methods,
+        connections_per_address: args.connections_per_address,
         strict: args.strict,
         ..Config::default()
     })
@@ -170,6 +174,10 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
         sandbox.stop().await;
     }
     Ok(())
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "Give a whole number of at least 1.".to_owned())
 }
 
 /// Refuses a folder that was named for the npm package and does not hold it: at the start, and not on the page of the first

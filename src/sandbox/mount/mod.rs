@@ -6,7 +6,7 @@ mod respond;
 mod strike;
 
 pub(super) use read::{read_body, read_object};
-pub(super) use respond::{Cut, plain, refuse};
+pub(super) use respond::{plain, refuse};
 
 use super::admit::{Caller, admit, identify, is_public};
 use super::desk::{Desk, Done, Handle};
@@ -15,6 +15,7 @@ use super::requests::Request as Received;
 use super::tokens;
 use crate::operations::*;
 use crate::protocol::{CredentialKind, Envelope, Fields, Method, Operation, Role, Served, Spec};
+use crate::server::DropConnection;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
@@ -146,7 +147,7 @@ async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, reque
         cors::allow(&desk, origin.as_ref(), response.headers_mut());
     }
     let status = response.status().as_u16();
-    if response.extensions().get::<Cut>().is_none() {
+    if response.extensions().get::<DropConnection>().is_none() {
         merchant.requests.answered(&request_id, status);
     }
     tracing::debug!(operation = route.spec.name, status, request_id, "answered");

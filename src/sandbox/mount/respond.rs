@@ -3,20 +3,17 @@
 use crate::protocol::{Envelope, Spec};
 use crate::sandbox::desk::{Done, Page};
 use crate::sandbox::problem::Problem;
+use crate::server::DropConnection;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-/// Marks a response that is none: the connection ends without a byte of it.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::sandbox) struct Cut;
-
-/// No answer.
-pub(super) fn cut() -> Response<Body> {
+/// No response: the connection ends.
+pub(super) fn drop_connection() -> Response<Body> {
     let mut response = Response::new(Body::empty());
-    response.extensions_mut().insert(Cut);
+    response.extensions_mut().insert(DropConnection);
     response
 }
 
@@ -57,7 +54,7 @@ fn pagination(page: &Page) -> String {
 pub(in crate::sandbox) fn refuse(problem: Problem, request_id: &str, envelope: Envelope) -> Response<Body> {
     if problem.status == StatusCode::REQUEST_TIMEOUT {
         // Whoever sends this slowly is not waited for; nothing was done.
-        return cut();
+        return drop_connection();
     }
     let mut response = plain(problem.status, problem.body(request_id, envelope == Envelope::Session), request_id);
     let headers = response.headers_mut();

@@ -1,6 +1,6 @@
 //! Faults, as they strike a call: before it is done, or after.
 
-use super::respond::{cut, refuse};
+use super::respond::{drop_connection, refuse};
 use crate::protocol::Envelope;
 use crate::sandbox::FaultKind;
 use crate::sandbox::problem::Problem;
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// What is answered in place of doing the call; nothing where it is to be done.
 pub(super) async fn before(fault: Option<FaultKind>, request_id: &str, envelope: Envelope) -> Option<Response<Body>> {
     match fault? {
-        FaultKind::Drop => Some(cut()),
+        FaultKind::Drop => Some(drop_connection()),
         FaultKind::Status { status, retry_after } => {
             let mut response = refuse(Problem::asked_for(status), request_id, envelope);
             if let Some(seconds) = retry_after {
@@ -34,7 +34,7 @@ pub(super) async fn before(fault: Option<FaultKind>, request_id: &str, envelope:
 /// What becomes of the answer of a call that was done.
 pub(super) async fn after(fault: Option<FaultKind>, mut response: Response<Body>) -> Response<Body> {
     match fault {
-        Some(FaultKind::LostResponse) => cut(),
+        Some(FaultKind::LostResponse) => drop_connection(),
         Some(FaultKind::Malformed) => {
             response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
             *response.body_mut() =
@@ -49,7 +49,7 @@ pub(super) async fn after(fault: Option<FaultKind>, mut response: Response<Body>
 /// The head of an answer and the first half of its body, and then the connection ends.
 async fn truncated(mut response: Response<Body>) -> Response<Body> {
     let body = std::mem::take(response.body_mut());
-    let Ok(whole) = axum::body::to_bytes(body, usize::MAX).await else { return cut() };
+    let Ok(whole) = axum::body::to_bytes(body, usize::MAX).await else { return drop_connection() };
     response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(whole.len()));
     *response.body_mut() = Body::new(Half { first: Some(whole.slice(..whole.len() / 2)), sent: false });
     response

@@ -1,5 +1,6 @@
 //! The shop of `guichet demo`, which uses the routes as a merchant would, against the whole service.
 
+use crate::support::asking::{client, send};
 use crate::support::folder::Folder;
 use crate::support::http::{get, post};
 use guichet::demo::{Shop, ShopConfig};
@@ -188,6 +189,25 @@ async fn the_shops_pages_may_speak_to_the_shop_and_the_service_alone() {
     for product in shown.json()["products"].as_array().expect("products") {
         let picture = product["picture"].as_str().expect("a picture");
         assert_eq!(get(&format!("{}{picture}", shop.url()), &[]).await.status, 200, "{picture}");
+    }
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn the_shop_answers_under_its_own_host_names_alone() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let client = client();
+    for path in ["/", "/api/shop", "/package/guichet.js"] {
+        let url = format!("{}{path}", shop.url());
+        let ask = async |host: &'static str| send(&client, "GET", &url, None, None, &[("host", host)]).await.status;
+        for known in ["localhost:4242", "127.0.0.1", "[::1]:4242"] {
+            assert_eq!(ask(known).await, 200, "{path} under {known}");
+        }
+        for unknown in ["evil.example", "localhost.evil.example:4242", "192.168.1.9", ""] {
+            assert_eq!(ask(unknown).await, 421, "{path} under {unknown}");
+        }
     }
     shop.stop().await;
     sandbox.stop().await;

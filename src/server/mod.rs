@@ -1,0 +1,256 @@
+//! The HTTP server of the sandbox and of the demo's shop: how many connections there are, how long one may make no
+//! progress, and how one is dropped on purpose.
+
+pub(crate) mod host;
+mod per_address;
+
+use axum::Router;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use per_address::{PerAddress, Slot};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio_io_timeout::TimeoutWriter;
+
+/// How many connections one peer address may have, where nobody says otherwise.
+pub(crate) const CONNECTIONS_PER_ADDRESS: usize = 100;
+
+/// What clients may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// How many connections are open at once. Further ones wait.
+    pub(crate) connections: usize,
+    /// How many of them one peer address may have, loopback left out. Further ones are closed at once.
+    pub(crate) per_address: usize,
+    /// How long the head of a request may take to arrive, and a connection may be idle.
+    pub(crate) head: Duration,
+    /// How long a response may make no progress because the client does not read it.
+    pub(crate) write: Duration,
+    /// How long a stop waits for requests under way.
+    pub(crate) shutdown: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 1024,
+            per_address: CONNECTIONS_PER_ADDRESS,
+            head: Duration::from_secs(30),
+            write: Duration::from_secs(30),
+            shutdown: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Marks a response that must not be sent: the connection ends without a byte of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DropConnection;
+
+/// Serves until `stopped` ends; requests that are under way then are answered.
+pub(crate) async fn serve(listener: TcpListener, router: Router, limits: Limits, mut stopped: oneshot::Receiver<()>) {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(limits.head);
+    let open = GracefulShutdown::new();
+    let permits = Arc::new(Semaphore::new(limits.connections));
+    let per_address = PerAddress::new(limits.per_address);
+    loop {
+        let accepted = tokio::select! {
+            accepted = accept(&listener, &permits, &per_address) => accepted,
+            // An error means that the sender was dropped, which is a stop as well.
+            _ = &mut stopped => break,
+        };
+        let Some((socket, permit, slot)) = accepted else { continue };
+        // Without this a client that never reads its response would hold the connection for as long as it likes.
+        let mut socket = TimeoutWriter::new(socket);
+        socket.set_timeout(Some(limits.write));
+        let io = TokioIo::new(Box::pin(socket));
+        let connection = open.watch(http.serve_connection(io, service_fn(respond(router.clone()))));
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection was closed early");
+            }
+            drop((permit, slot));
+        });
+    }
+    drop(listener);
+    if tokio::time::timeout(limits.shutdown, open.shutdown()).await.is_err() {
+        tracing::warn!("a request was still under way when the server stopped");
+    }
+}
+
+/// The next connection, unless it could not be accepted or its address has too many.
+async fn accept(
+    listener: &TcpListener,
+    permits: &Arc<Semaphore>,
+    per_address: &Arc<PerAddress>,
+) -> Option<(TcpStream, OwnedSemaphorePermit, Option<Slot>)> {
+    let permit = Arc::clone(permits).acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((socket, peer)) => {
+            let slot = per_address.take(peer.ip()).ok()?;
+            if let Err(error) = socket.set_nodelay(true) {
+                tracing::debug!(%error, "TCP_NODELAY could not be set");
+            }
+            Some((socket, permit, slot))
+        }
+        Err(error) => {
+            tracing::warn!(%error, "a connection could not be accepted");
+            // Most likely there are no file handles left: to accept again at once would only keep a core busy.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            None
+        }
+    }
+}
+
+/// Responds as the router does, but for a response that is marked [`DropConnection`].
+fn respond(router: Router) -> impl Fn(hyper::Request<Incoming>) -> Responding {
+    let router = TowerToHyperService::new(router);
+    move |request| {
+        let response = router.call(request);
+        Box::pin(async move {
+            match response.await {
+                Ok(response) if response.extensions().get::<DropConnection>().is_some() => Err(Dropped),
+                Ok(response) => Ok(response),
+                Err(never) => match never {},
+            }
+        })
+    }
+}
+
+type Responding = std::pin::Pin<Box<dyn Future<Output = Result<axum::response::Response, Dropped>> + Send>>;
+
+/// The connection was dropped on purpose.
+#[derive(Debug)]
+struct Dropped;
+
+impl fmt::Display for Dropped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the connection was dropped on purpose")
+    }
+}
+
+impl std::error::Error for Dropped {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test]
+    async fn who_does_not_finish_a_head_is_cut_and_makes_room() {
+        let limits = Limits { connections: 2, head: Duration::from_millis(100), ..Limits::default() };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let router = Router::new().fallback(|| async { "here" });
+        let serving = tokio::spawn(serve(listener, router, limits, stopped));
+        let mut slow = Vec::new();
+        for _ in 0..2 {
+            let mut socket = TcpStream::connect(address).await.unwrap();
+            socket.write_all(b"GET / HTTP/1.1\r\nHost: ").await.unwrap();
+            slow.push(socket);
+        }
+        let mut patient = TcpStream::connect(address).await.unwrap();
+        patient.write_all(b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").await.unwrap();
+        let mut said = String::new();
+        patient.read_to_string(&mut said).await.unwrap();
+        assert!(said.starts_with("HTTP/1.1 200") && said.ends_with("here"), "{said}");
+        for mut socket in slow {
+            let mut rest = Vec::new();
+            let _ = socket.read_to_end(&mut rest).await;
+            assert!(!rest.starts_with(b"HTTP/1.1 200"));
+        }
+        stop.send(()).unwrap();
+        serving.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn clients_that_never_read_their_responses_are_cut_and_make_room() {
+        const CLIENTS: usize = 8;
+        let limits = Limits { connections: CLIENTS, write: Duration::from_millis(300), ..Limits::default() };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        // More than the sockets' buffers take.
+        let large = axum::body::Bytes::from(vec![b'x'; 32 << 20]);
+        let router = Router::new()
+            .route("/large", axum::routing::get(async move || large))
+            .route("/small", axum::routing::get(async || "here"));
+        let serving = tokio::spawn(serve(listener, router, limits, stopped));
+        let mut deaf = Vec::new();
+        for _ in 0..CLIENTS {
+            let mut socket = TcpStream::connect(address).await.unwrap();
+            socket.write_all(&b"GET /large HTTP/1.1\r\nHost: here\r\n\r\n".repeat(4)).await.unwrap();
+            deaf.push(socket);
+        }
+        let mut normal = TcpStream::connect(address).await.unwrap();
+        normal.write_all(b"GET /small HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").await.unwrap();
+        let mut response = String::new();
+        let read = tokio::time::timeout(Duration::from_secs(60), normal.read_to_string(&mut response));
+        read.await.expect("the clients that do not read give up their places").unwrap();
+        assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("here"), "{response}");
+        drop(deaf);
+        stop.send(()).unwrap();
+        serving.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_slowly_but_steadily_gets_the_whole_response() {
+        let limits = Limits { write: Duration::from_secs(5), ..Limits::default() };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let large = axum::body::Bytes::from(vec![b'x'; 16 << 20]);
+        let length = large.len();
+        let router = Router::new().fallback(async move || large);
+        let serving = tokio::spawn(serve(listener, router, limits, stopped));
+        let mut slow = TcpStream::connect(address).await.unwrap();
+        slow.write_all(b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").await.unwrap();
+        let (mut read, mut piece) = (0, vec![0; 256 << 10]);
+        loop {
+            let some = slow.read(&mut piece).await.unwrap();
+            if some == 0 {
+                break;
+            }
+            read += some;
+            // Longer in all than the timeout, and each pause shorter.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert!(read > length, "{read} of {length}");
+        stop.send(()).unwrap();
+        serving.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn one_address_cannot_take_every_place() {
+        // A connection to an address of this machine's own comes from that address.
+        let probe = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
+        let Some(own) = probe.connect("192.0.2.1:9").and_then(|()| probe.local_addr()).ok().map(|own| own.ip()) else {
+            return; // A machine without any network has loopback alone.
+        };
+        let limits = Limits { per_address: 2, ..Limits::default() };
+        let listener = TcpListener::bind((own, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(serve(listener, Router::new().fallback(async || "here"), limits, stopped));
+        let mut open = Vec::new();
+        for place in 0..3 {
+            let mut socket = TcpStream::connect(address).await.unwrap();
+            let _ = socket.write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").await;
+            let mut head = [0; 12];
+            let answered = socket.read_exact(&mut head).await.is_ok();
+            assert_eq!(answered, place < 2, "connection {place}");
+            open.push(socket);
+        }
+        drop(open);
+        stop.send(()).unwrap();
+        serving.await.unwrap();
+    }
+}
