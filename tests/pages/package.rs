@@ -4,6 +4,7 @@
 //! `cargo xtask test` makes the pages, with the newest of each tool (`newest.json`), and then asks for these tests.
 
 use crate::support::browser::Browser;
+use crate::support::port;
 use crate::support::site::Said;
 use crate::support::storefront::{RETURN, Storefront};
 use axum::Router;
@@ -194,8 +195,7 @@ struct ViteServer {
 
 impl ViteServer {
     fn start(entry: &str) -> Self {
-        let port =
-            std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
+        let port = port::free();
         let process = Command::new("node")
             .current_dir(consumers().join("project"))
             .arg(root().join("target/npm-newest/node_modules/vite/bin/vite.js"))

@@ -8,6 +8,7 @@ mod example_shop;
 use crate::support::asking;
 use crate::support::browser::Browser;
 use crate::support::folder::Folder;
+use crate::support::port;
 use axum::Router;
 use axum::extract::Path as InPath;
 use axum::http::HeaderMap;
@@ -21,7 +22,6 @@ use guichet::values::{Amount, Email, MerchantReference, PaymentRef, RedirectUrl}
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -159,9 +159,8 @@ impl NodeShop {
 
     /// Opens it with its files as `change` returns them.
     fn open_with(service: &str, key: &str, change: impl Fn(String) -> String) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
-        let url = format!("http://127.0.0.1:{port}");
-        let folder = Folder::new(&format!("example-{port}"));
+        let url = format!("http://127.0.0.1:{}", port::free());
+        let folder = Folder::new("example");
         for file in ["index.html", "server.mjs"] {
             let text = std::fs::read_to_string(root().join("examples/shop").join(file)).expect("it is there");
             let text = text.replace("http://127.0.0.1:4243", service).replace("http://127.0.0.1:8000", &url);

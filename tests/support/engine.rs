@@ -4,12 +4,13 @@
 
 use super::browser::Browser;
 use super::line::Line;
+use super::port;
 use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
@@ -161,7 +162,7 @@ struct Driver {
 
 impl Driver {
     fn start(engine: Engine, language: &str) -> Self {
-        let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+        let address = SocketAddr::from(([127, 0, 0, 1], port::free()));
         let port = address.port();
         let (name, variable, package) = match engine {
             Engine::Chromium => ("chromedriver", "CHROMEDRIVER", "apt-get install chromium-driver"),
@@ -244,9 +245,4 @@ fn installed(names: &[&str]) -> Option<PathBuf> {
     let folders: Vec<PathBuf> =
         std::iter::once(own).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())).collect();
     names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|file| file.is_file())
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }

@@ -2,19 +2,23 @@
 
 use guichet::sandbox::Config;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use tempfile::TempDir;
 
-/// A folder of a test's own, gone when it ends.
+/// A folder that no other test uses, removed when it is dropped.
 pub struct Folder {
     pub path: PathBuf,
+    _inside: TempDir,
 }
 
 impl Folder {
+    /// Creates `target/tmp/<name>-<random>/files`.
     pub fn new(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sandbox-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self { path }
+        let inside =
+            tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let path = inside.path().join("files");
+        fs::create_dir(&path).unwrap();
+        Self { path, _inside: inside }
     }
 
     pub fn config(&self) -> Config {
@@ -26,23 +30,16 @@ impl Folder {
         format!("sqlite:{}", self.path.join("sandbox.sqlite").display())
     }
 
-    /// Where a log can be kept, beside the folder.
+    /// The path of a log beside the folder, so that the folder's list of names does not hold it.
     pub fn log(&self) -> PathBuf {
-        self.path.with_extension("log")
+        self.path.with_file_name("log")
     }
 
-    /// The names of what is in it.
+    /// The names of the files in it.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> =
             fs::read_dir(&self.path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort_unstable();
         names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.path);
-        let _ = fs::remove_file(self.log());
     }
 }

@@ -9,6 +9,7 @@ pub mod folder;
 pub mod http;
 pub mod line;
 pub mod market;
+pub mod port;
 pub mod process;
 pub mod service;
 pub mod site;

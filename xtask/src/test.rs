@@ -2,7 +2,7 @@
 
 use std::thread::{self, JoinHandle};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use crate::cargo::{cargo, run, run_reading};
 use crate::consumers::{self, Found};
@@ -54,14 +54,14 @@ impl Run {
         let browsers = meanwhile("set-up: the browsers", setup::browsers);
         let schemathesis = meanwhile("set-up: schemathesis", setup::schemathesis);
 
-        self.check("format", |remark| match has_component("fmt", remark) {
-            true => run(&mut cargo(["fmt", "--all", "--check"])),
-            false => Ok(()),
+        self.check("format", |_| {
+            require_component("fmt", "rustfmt")?;
+            run(&mut cargo(["fmt", "--all", "--check"]))
         });
-        for (face, what) in CLIPPY {
-            self.check(face, |remark| match has_component("clippy", remark) {
-                true => run(cargo(["clippy"]).args(what)),
-                false => Ok(()),
+        for (name, options) in CLIPPY {
+            self.check(name, |_| {
+                require_component("clippy", "clippy")?;
+                run(cargo(["clippy"]).args(options))
             });
         }
 
@@ -137,13 +137,14 @@ fn joined<T>(work: JoinHandle<Result<T>>) -> Result<T> {
     work.join().unwrap_or_else(|_| bail!("a part of xtask has panicked"))
 }
 
-/// Whether a component of the toolchain is there; the step is left out where it is not.
-fn has_component(name: &str, remark: &mut String) -> bool {
-    let there = cargo([name, "--version"]).output().is_ok_and(|output| output.status.success());
-    if !there {
-        *remark = format!("LEFT OUT: cargo {name} is not installed (rustup component add)");
-    }
-    there
+/// Fails if cargo does not have this subcommand. A check that cannot run has not passed.
+fn require_component(subcommand: &str, component: &str) -> Result<()> {
+    let output = cargo([subcommand, "--version"]).output();
+    ensure!(
+        output.is_ok_and(|output| output.status.success()),
+        "cargo {subcommand} is not installed. Run `rustup component add {component}`."
+    );
+    Ok(())
 }
 
 /// How many tests and checks have passed, and how many have not.
@@ -194,6 +195,13 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_missing_component_is_a_failure() {
+        let error = require_component("no-such-subcommand", "clippy").expect_err("there is no such subcommand");
+        assert!(error.to_string().contains("rustup component add clippy"), "{error}");
+        assert!(require_component("fmt", "rustfmt").is_ok());
+    }
 
     #[test]
     fn the_tests_of_every_binary_are_counted() {

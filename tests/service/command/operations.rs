@@ -1,6 +1,7 @@
 //! Every operation as a command, against a sandbox that runs as a command: what it prints, and how it ends.
 
 use super::{Running, guichet};
+use crate::support::folder::Folder;
 use crate::support::http;
 use guichet::operations::*;
 use guichet::protocol::Operation;
@@ -217,7 +218,8 @@ async fn a_service_that_is_not_there_ends_with_3_and_one_that_leaves_doubt_with_
 #[tokio::test]
 async fn the_key_comes_from_a_file_and_who_can_read_it_is_told() {
     let house = House::open();
-    let file = std::env::temp_dir().join(format!("guichet-key-{}", std::process::id()));
+    let folder = Folder::new("key");
+    let file = folder.path.join("key");
     std::fs::write(&file, format!("{}\n", house.key)).expect("it is written");
     let path = file.to_str().expect("text");
     let arguments = ["plans", "list", "--key-file", path];
@@ -233,7 +235,6 @@ async fn the_key_comes_from_a_file_and_who_can_read_it_is_told() {
         allow(0o600);
         assert_eq!(house.run_with(&arguments, &none, "").stderr, "");
     }
-    std::fs::remove_file(&file).expect("it is removed");
 }
 
 #[tokio::test]
