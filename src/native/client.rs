@@ -128,11 +128,9 @@ impl Answer {
 
     /// Why this reply cannot be read. It is kept.
     pub(super) fn unreadable(self, spec: &'static Spec) -> Error {
-        unreadable(spec, "The service's reply cannot be read. It is kept in the error's `reply`.").with_reply(
-            self.status,
-            self.request_id,
-            self.body,
-        )
+        let request_id = self.request_id().map(str::to_owned);
+        let error = unreadable(spec, "The service's reply cannot be read. It is kept in the error's `reply`.");
+        error.with_reply(self.status, request_id, self.body)
     }
 }
 

@@ -1,7 +1,7 @@
 use super::Client;
 use crate::operations::{RevokeSession, RevokedSession, SessionState, ValidateSession};
 use crate::protocol::{Error, Fulfils, Operation, decode};
-use crate::values::SessionToken;
+use crate::values::{Moment, SessionToken};
 use serde::de::DeserializeOwned;
 
 /// One customer's session, asked about from the merchant's server: [`Client::customer`].
@@ -34,14 +34,23 @@ impl CustomerClient {
     /// # Errors
     /// As [`Client::send`], for a service that cannot say.
     pub async fn validate(&self) -> Result<SessionState, Error> {
-        match self.send(ValidateSession::new()).await {
+        self.validate_with_date().await.map(|(state, _)| state)
+    }
+
+    /// The same, and the service's time of it where its reply says that the token is valid.
+    pub(super) async fn validate_with_date(&self) -> Result<(SessionState, Option<Moment>), Error> {
+        match self.client.ask(&ValidateSession::new(), &self.token).await {
+            Ok(answer) => {
+                let date = answer.date();
+                Ok((answer.into_output::<ValidateSession>()?, date))
+            }
             // The service may say so with a 401 (a decision): only one that says `valid: false` in so many words.
             Err(error) if error.status() == Some(401) => {
                 let said =
                     error.reply().and_then(|reply| decode::<SessionState>(reply).ok()).filter(|state| !state.valid);
-                said.ok_or(error)
+                said.map(|state| (state, None)).ok_or(error)
             }
-            other => other,
+            Err(error) => Err(error),
         }
     }
 

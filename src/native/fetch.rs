@@ -3,14 +3,17 @@
 use crate::protocol::{
     Call, Error, FieldError, IDEMPOTENCY_KEY, Kind, Method, Patience, Refusal, Repeat, Request, Seen, Spec, Step,
 };
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use crate::values::Moment;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 use tokio::time::{sleep, timeout};
 use zeroize::Zeroizing;
 
 /// No reply of the interface comes near it; a larger one is a mistake or an attack, and is not read to its end.
 const LARGEST_REPLY: usize = 8 * 1024 * 1024;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
 /// The sockets of one client.
 pub(super) struct Fetch {
@@ -20,9 +23,8 @@ pub(super) struct Fetch {
 /// A reply.
 pub(super) struct Answer {
     pub status: u16,
-    pub request_id: Option<String>,
     pub body: Vec<u8>,
-    retry_after: Option<Duration>,
+    headers: HeaderMap,
     /// Whether the body was read to its end.
     whole: bool,
 }
@@ -118,17 +120,15 @@ impl Fetch {
         }
         let mut reply = sending.send().await.map_err(|error| lost(&error))?;
         let status = reply.status().as_u16();
-        let header = |name| reply.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-        let request_id = header("request-id").map(str::to_owned);
-        let retry_after = retry_after(reply.headers());
+        let headers = std::mem::take(reply.headers_mut());
         let mut body = Vec::new();
         while let Some(chunk) = reply.chunk().await.map_err(|error| lost(&error))? {
             if body.len() + chunk.len() > LARGEST_REPLY {
-                return Ok(Answer { status, request_id, body, retry_after, whole: false });
+                return Ok(Answer { status, body, headers, whole: false });
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { status, request_id, body, retry_after, whole: true })
+        Ok(Answer { status, body, headers, whole: true })
     }
 }
 
@@ -136,12 +136,37 @@ impl Answer {
     fn seen(&self) -> Seen {
         // A refusal alone says whether another attempt can help; the body of a success is not read twice.
         let retryable = if self.status >= 400 { Refusal::read(&self.body).retryable } else { None };
-        Seen::Reply { status: self.status, retry_after: self.retry_after, retryable }
+        Seen::Reply { status: self.status, retry_after: self.retry_after(), retryable }
     }
 
     /// Without the credential in what errors and logs say of it. The body is kept as it came.
-    fn without(self, bearer: Option<&str>) -> Self {
-        Self { request_id: self.request_id.map(|id| hushed(id, bearer)), ..self }
+    fn without(mut self, bearer: Option<&str>) -> Self {
+        let echoes = |id: &str| bearer.is_some_and(|bearer| !bearer.is_empty() && id.contains(bearer));
+        if self.request_id().is_some_and(echoes) {
+            self.headers.insert(REQUEST_ID, HeaderValue::from_static("***"));
+        }
+        self
+    }
+
+    /// `Date`: when the service wrote the reply, by its own clock.
+    pub fn date(&self) -> Option<Moment> {
+        let date = httpdate::parse_http_date(self.header(DATE)?).ok()?;
+        let since = date.duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_secs()).ok().map(Moment::from_unix)
+    }
+
+    /// `Retry-After` in seconds. Its other form, a date, would need a clock that agrees with the service's.
+    fn retry_after(&self) -> Option<Duration> {
+        self.header(RETRY_AFTER)?.trim().parse().ok().map(Duration::from_secs)
+    }
+
+    /// The service's name of the request.
+    pub fn request_id(&self) -> Option<&str> {
+        self.header(REQUEST_ID)
+    }
+
+    fn header(&self, name: HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
     }
 }
 
@@ -201,7 +226,8 @@ fn judge(
             }
         }
     };
-    Err(error.of(spec.name).with_reply(answer.status, answer.request_id, answer.body))
+    let request_id = answer.request_id().map(str::to_owned);
+    Err(error.of(spec.name).with_reply(answer.status, request_id, answer.body))
 }
 
 /// A success that cannot be read: what may not be repeated was most likely done.
@@ -271,11 +297,6 @@ fn authorization(bearer: &str) -> Result<HeaderValue, Error> {
         .map_err(|_| Error::new(Kind::Input, "The credential holds characters that no header can carry."))?;
     value.set_sensitive(true);
     Ok(value)
-}
-
-/// `Retry-After` in seconds. Its other form, a date, would need a clock that agrees with the service's.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }
 
 fn http_method(method: Method) -> reqwest::Method {

@@ -138,6 +138,8 @@ pub struct Refused {
     retryable: bool,
     /// What `WWW-Authenticate` says.
     challenge: Option<&'static str>,
+    /// What `Retry-After` says, in seconds.
+    retry_after: Option<u16>,
 }
 
 impl Refused {
@@ -146,7 +148,16 @@ impl Refused {
     pub fn new(status: u16, code: impl Into<String>, message: impl Into<String>) -> Self {
         let (code, message) = (code.into(), message.into());
         let retryable = matches!(status, 429 | 503);
-        Self { status, code, message, fields: Vec::new(), request_id: None, retryable, challenge: None }
+        Self {
+            status,
+            code,
+            message,
+            fields: Vec::new(),
+            request_id: None,
+            retryable,
+            challenge: None,
+            retry_after: None,
+        }
     }
 
     /// The shop's own failure: its cause goes to the log, and the customer reads that something went wrong.
@@ -164,6 +175,11 @@ impl Refused {
     /// With what a client is to bring, in the words of `WWW-Authenticate`.
     pub(super) fn challenged(self, challenge: &'static str) -> Self {
         Self { challenge: Some(challenge), ..self }
+    }
+
+    /// With how many seconds a client is to wait before it tries again.
+    pub(super) fn retry_after(self, seconds: u16) -> Self {
+        Self { retry_after: Some(seconds), ..self }
     }
 
     /// The HTTP status.
@@ -238,6 +254,9 @@ impl IntoResponse for Refused {
         let mut response = (status, [(header::CACHE_CONTROL, "no-store")], axum::Json(body)).into_response();
         if let Some(challenge) = self.challenge {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        }
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }

@@ -1,5 +1,6 @@
 //! The merchant's client keeps its promises over a real socket.
 
+mod guard;
 mod lists;
 
 mod operations;

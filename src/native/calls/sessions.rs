@@ -1,7 +1,7 @@
 use crate::native::Client;
 use crate::operations::{CreateSession, CustomerSession};
 use crate::protocol::Error;
-use crate::values::Email;
+use crate::values::{Email, Moment};
 
 impl Client {
     /// `POST /v1/sessions/create`: a token with which this customer's browser acts for 30 minutes.
@@ -20,6 +20,16 @@ impl Client {
     /// # Errors
     /// As [`Client::send`].
     pub async fn create_session(&self, customer_email: &Email) -> Result<CustomerSession, Error> {
-        self.send(CreateSession::new(customer_email.clone())).await
+        self.create_session_with_date(customer_email).await.map(|(session, _)| session)
+    }
+
+    /// The same, and the service's time of it, where its reply says so.
+    pub(in crate::native) async fn create_session_with_date(
+        &self,
+        customer_email: &Email,
+    ) -> Result<(CustomerSession, Option<Moment>), Error> {
+        let answer = self.ask(&CreateSession::new(customer_email.clone()), self.key()).await?;
+        let date = answer.date();
+        Ok((answer.into_output::<CreateSession>()?, date))
     }
 }

@@ -1,7 +1,7 @@
 //! The door of the merchant's own API: who comes with a session token, and whether it is good.
 
 use super::flights::Flights;
-use super::store::LIFETIME;
+use super::known::{Hash, KEPT_FOR, KnownTokens, Lookup, Rejection};
 use crate::native::{Client, Refused, clock};
 use crate::protocol::Kind;
 use crate::values::{Email, Moment, SessionToken, looks_like_a_secret_key};
@@ -11,22 +11,19 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Response, header};
 use axum::response::IntoResponse;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::sync::Semaphore;
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// The longest that the service's word on a token is believed.
-const LONGEST: Duration = Duration::from_secs(30);
-/// How long an ended token is refused: as long as a session lives. The service may be slow to end it, or fail to, and its
-/// answer to an earlier question may come late.
-const REFUSED: Duration = Duration::from_secs(LIFETIME.unsigned_abs());
-/// The most tokens whose state is kept; those beyond it are asked about each time.
-const MOST_KEPT: usize = 10_000;
+/// The most unknown tokens that the service is asked about at once. A token that was valid a moment ago is not unknown.
+const MAX_UNKNOWN_AT_ONCE: usize = 32;
+/// How long an unknown token waits for its turn: long enough for the customers who come back after a restart.
+const TURN_WITHIN: Duration = Duration::from_secs(1);
 /// No token comes near it.
 const LONGEST_TOKEN: usize = 4096;
 
@@ -87,53 +84,51 @@ pub struct CustomerSession {
 /// ```
 ///
 /// It is kept in the state of a router, for [`CustomerSession`] as an extractor, or laid around a router as a layer: then
-/// `Extension<CustomerSession>` says who has come.
+/// `Extension<CustomerSession>` says whom the innermost layer has admitted.
 ///
 /// - The token comes as `Authorization: Bearer …`. Anything else is answered 401 in the document's envelope, with
 ///   `WWW-Authenticate: Bearer`.
-/// - The service's word on a token is kept for 30 seconds at most, never past the session's end, and by the token's
-///   SHA-256: the token itself is kept nowhere and logged nowhere.
-/// - Who comes with the same token at the same time waits for the same answer.
-/// - A service that does not answer lets nobody in: 503.
+/// - The service's word on a token, good or bad, is kept for 30 seconds at most, never past the session's end (`expires_at`
+///   minus the `Date` of the same reply, so that the two clocks need not agree), and by the token's SHA-256: the token itself
+///   is kept nowhere and logged nowhere.
+/// - Requests with the same token at the same time wait for the same answer.
+/// - The service is asked about at most 32 unknown tokens at once. Beyond that a request waits one second for its turn and
+///   is answered 503 with `Retry-After`. Known tokens do not wait.
+/// - If the service does not answer, nobody is admitted: 503.
+/// - A guard accepts its own word alone: in an application with guards for two services, the extractor of one asks its own
+///   service about a request that the other has admitted.
 #[derive(Clone)]
 pub struct SessionGuard(Arc<Inner>);
 
 struct Inner {
     client: Client,
-    known: Mutex<Known>,
+    known: Mutex<KnownTokens>,
     flights: Flights<Hash, Result<CustomerSession, Refused>>,
-}
-
-type Hash = [u8; 32];
-
-/// What is known of the tokens, each until when.
-#[derive(Default)]
-struct Known {
-    good: HashMap<Hash, (Instant, CustomerSession)>,
-    /// Ended here: the service's word on them is not believed. They take no room from the good ones.
-    ended: HashMap<Hash, Instant>,
+    unknown_at_once: Semaphore,
 }
 
 impl SessionGuard {
     /// A guard that asks this client's service.
     #[must_use]
     pub fn new(client: Client) -> Self {
-        Self(Arc::new(Inner { client, known: Mutex::default(), flights: Flights::default() }))
+        let unknown_at_once = Semaphore::new(MAX_UNKNOWN_AT_ONCE);
+        Self(Arc::new(Inner { client, known: Mutex::default(), flights: Flights::default(), unknown_at_once }))
     }
 
     /// Who has sent a request with these headers.
     ///
     /// # Errors
     /// 401 with code `authentication_required`, `session_token_required`, `session_expired`, `session_revoked` or
-    /// `session_unknown`; 502 or 503 where the service cannot say, or does not say whose session it is.
+    /// `session_unknown`; 502 or 503 where the service cannot say, or does not say whose session it is; 503 with
+    /// `Retry-After` where it is being asked about too many unknown tokens.
     pub async fn check(&self, headers: &HeaderMap) -> Result<CustomerSession, Refused> {
         let token = token(headers)?;
         let hash: Hash = Sha256::digest(token.expose()).into();
-        if let Some(known) = self.0.lock().of(&hash, clock::ticks()) {
-            return known;
+        if let Lookup::Known(known) = self.0.lock().look_up(&hash, clock::ticks()) {
+            return Ok(known?);
         }
         let inner = Arc::clone(&self.0);
-        let work = async move { inner.ask(&token, hash).await };
+        let work = async move { inner.check_with_service(&token, hash).await };
         let broken_off = || Refused::broken("a session was not checked: the work has broken off");
         self.0.flights.join(hash, work).await.ok_or_else(broken_off)?
     }
@@ -145,14 +140,24 @@ impl SessionGuard {
 }
 
 impl Inner {
-    async fn ask(&self, token: &SessionToken, hash: Hash) -> Result<CustomerSession, Refused> {
-        let asked = clock::ticks();
-        let state = match self.client.customer(token).validate().await {
-            Err(error) if error.kind() == Kind::Session => return Err(ended(None)),
-            answer => answer?,
+    async fn check_with_service(&self, token: &SessionToken, hash: Hash) -> Result<CustomerSession, Refused> {
+        let lookup = self.lock().look_up(&hash, clock::ticks());
+        let _permit = match lookup {
+            // An earlier request with the same token was answered in the meantime.
+            Lookup::Known(known) => return Ok(known?),
+            Lookup::WasValid => None,
+            Lookup::Unknown => match tokio::time::timeout(TURN_WITHIN, self.unknown_at_once.acquire()).await {
+                Ok(permit) => permit.ok(),
+                Err(_) => return Err(too_many_unknown()),
+            },
+        };
+        let asked_at = clock::ticks();
+        let (state, date) = match self.client.customer(token).validate_with_date().await {
+            Err(error) if error.kind() == Kind::Session => return Err(self.reject(hash, None)),
+            result => result?,
         };
         if !state.valid {
-            return Err(ended(state.reason.as_deref()));
+            return Err(self.reject(hash, state.reason.as_deref()));
         }
         let email = state.customer_email.and_then(|email| Email::new(email).ok());
         let session = CustomerSession {
@@ -161,56 +166,31 @@ impl Inner {
             })?,
             expires_at: state.expires_at,
         };
-        // From when it was asked: the answer may have been long on its way.
-        let until = asked + believed_for(session.expires_at, clock::now());
-        self.lock().keep(hash, until, session, clock::ticks())
+        // Counted from when it was asked: the reply may have been long on its way.
+        let until = asked_at + kept_for(session.expires_at, date);
+        Ok(self.lock().accept(hash, until, session, clock::ticks())?)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn reject(&self, hash: Hash, reason: Option<&str>) -> Refused {
+        let now = clock::ticks();
+        self.lock().reject(hash, now + KEPT_FOR, Rejection::from_reason(reason), now).into()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, KnownTokens> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
-    fn of(&self, hash: &Hash, now: Instant) -> Option<Result<CustomerSession, Refused>> {
-        if self.ended.get(hash).is_some_and(|until| now < *until) {
-            return Some(Err(ended(Some("revoked"))));
-        }
-        self.good.get(hash).filter(|(until, _)| now < *until).map(|(_, session)| Ok(session.clone()))
-    }
-
-    /// Keeps the service's word on a token and passes it on, unless the token was ended meanwhile.
-    fn keep(
-        &mut self,
-        hash: Hash,
-        until: Instant,
-        session: CustomerSession,
-        now: Instant,
-    ) -> Result<CustomerSession, Refused> {
-        if let Some(Err(ended)) = self.of(&hash, now) {
-            return Err(ended);
-        }
-        if self.good.len() >= MOST_KEPT {
-            self.good.retain(|_, (until, _)| now < *until);
-        }
-        if self.good.len() < MOST_KEPT {
-            self.good.insert(hash, (until, session.clone()));
-        }
-        Ok(session)
-    }
-
-    fn end(&mut self, hash: Hash, now: Instant) {
-        self.good.remove(&hash);
-        self.ended.retain(|_, until| now < *until);
-        self.ended.insert(hash, now + REFUSED);
-    }
+/// How long the service's word on a session is kept: what is left of the session by the service's own clock. Both times are
+/// whole seconds: the one that has begun is over. Without a `Date`, nobody knows what is left.
+fn kept_for(expires_at: Option<Moment>, date: Option<Moment>) -> Duration {
+    let left = expires_at.zip(date).map(|(end, date)| end.unix().saturating_sub(date.unix()).saturating_sub(1));
+    left.map_or(KEPT_FOR, |left| Duration::from_secs(u64::try_from(left).unwrap_or(0)).min(KEPT_FOR))
 }
 
-/// How long the service's word on a session is believed. Both times are whole seconds: the one that has begun is over.
-fn believed_for(expires_at: Option<Moment>, now: Moment) -> Duration {
-    let left =
-        expires_at.map(|end| u64::try_from(end.unix().saturating_sub(now.unix()).saturating_sub(1)).unwrap_or(0));
-    left.map_or(LONGEST, Duration::from_secs).min(LONGEST)
+fn too_many_unknown() -> Refused {
+    let message = "Too many unknown session tokens are being checked. Please try again.";
+    Refused::new(503, "unavailable", message).retry_after(1)
 }
 
 impl fmt::Debug for SessionGuard {
@@ -240,21 +220,21 @@ fn token(headers: &HeaderMap) -> Result<SessionToken, Refused> {
         return Err(Refused::new(401, "session_token_required", message).challenged(INVALID));
     }
     if token.len() > LONGEST_TOKEN {
-        return Err(ended(None));
+        return Err(Rejection::Unknown.into());
     }
     Ok(SessionToken::new(token))
 }
 
-const INVALID: &str = "Bearer realm=\"guichet\", error=\"invalid_token\"";
+pub(super) const INVALID: &str = "Bearer realm=\"guichet\", error=\"invalid_token\"";
 
-/// The refusal of a token that is not good, for the service's reason.
-fn ended(reason: Option<&str>) -> Refused {
-    let (code, message) = match reason {
-        Some("expired") => ("session_expired", "The session has ended. Ask for another."),
-        Some("revoked") => ("session_revoked", "The session was ended. Sign in again."),
-        _ => ("session_unknown", "This is no session token that is known here."),
-    };
-    Refused::new(401, code, message).challenged(INVALID)
+/// The guards that have admitted a request, each with whom it has admitted.
+#[derive(Clone, Default)]
+struct Admissions(Vec<(SessionGuard, CustomerSession)>);
+
+impl Admissions {
+    fn by(&self, guard: &SessionGuard) -> Option<&CustomerSession> {
+        self.0.iter().find(|(by, _)| Arc::ptr_eq(&by.0, &guard.0)).map(|(_, session)| session)
+    }
 }
 
 impl<S> FromRequestParts<S> for CustomerSession
@@ -265,9 +245,10 @@ where
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
-        match parts.extensions.get::<Self>() {
+        let guard = SessionGuard::from_ref(state);
+        match parts.extensions.get::<Admissions>().and_then(|admissions| admissions.by(&guard)) {
             Some(session) => Ok(session.clone()),
-            None => SessionGuard::from_ref(state).check(&parts.headers).await,
+            None => guard.check(&parts.headers).await,
         }
     }
 }
@@ -308,6 +289,8 @@ where
         Box::pin(async move {
             match guard.check(request.headers()).await {
                 Ok(session) => {
+                    let admissions = request.extensions_mut().get_or_insert_default::<Admissions>();
+                    admissions.0.push((guard, session.clone()));
                     request.extensions_mut().insert(session);
                     ready.call(request).await
                 }
@@ -321,66 +304,23 @@ where
 mod tests {
     use super::*;
 
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn awa() -> CustomerSession {
-        CustomerSession { customer_email: Email::new("awa@example.com").expect("an e-mail"), expires_at: None }
-    }
-
     #[test]
-    fn the_services_word_is_believed_for_thirty_seconds_and_never_past_the_sessions_end() {
-        // It may be all but 1001 by now.
-        let now = Moment::from_unix(1000);
-        for (end, seconds) in [
-            (Some(1010), 9),
-            (Some(1030), 29),
-            (Some(1031), 30),
-            (Some(9999), 30),
-            (None, 30),
-            (Some(1001), 0),
-            (Some(1000), 0),
-            (Some(1), 0),
+    fn the_services_word_is_kept_for_thirty_seconds_and_never_past_the_sessions_end() {
+        // By the service's clock, of which it may be all but 1001 by now.
+        let date = Some(Moment::from_unix(1000));
+        for (end, date, seconds) in [
+            (Some(1010), date, 9),
+            (Some(1030), date, 29),
+            (Some(1031), date, 30),
+            (Some(9999), date, 30),
+            (None, date, 30),
+            (Some(1001), date, 0),
+            (Some(1000), date, 0),
+            (Some(1), date, 0),
+            (Some(1), None, 30),
+            (None, None, 30),
         ] {
-            assert_eq!(believed_for(end.map(Moment::from_unix), now), seconds * SECOND, "{end:?}");
+            assert_eq!(kept_for(end.map(Moment::from_unix), date), Duration::from_secs(seconds), "{end:?} {date:?}");
         }
-    }
-
-    #[test]
-    fn what_is_known_of_a_token_is_known_until_its_time_is_over() {
-        let (mut known, now) = (Known::default(), clock::ticks());
-        known.keep([1; 32], now + 30 * SECOND, awa(), now).expect("a good token");
-        assert!(known.of(&[1; 32], now + 29 * SECOND).is_some_and(|known| known.is_ok()));
-        assert!(known.of(&[1; 32], now + 30 * SECOND).is_none());
-        assert!(known.of(&[2; 32], now).is_none());
-    }
-
-    #[test]
-    fn an_ended_token_is_refused_as_long_as_a_session_lives_whatever_the_service_says_of_it() {
-        let (mut known, now) = (Known::default(), clock::ticks());
-        known.end([1; 32], now);
-        // The service was slow to end it, or its answer to an earlier question was long on its way.
-        for seconds in [0, 31, 1799] {
-            let now = now + seconds * SECOND;
-            let refused = known.keep([1; 32], now + 30 * SECOND, awa(), now).expect_err("it was ended");
-            assert_eq!(refused.code(), "session_revoked");
-            assert!(known.of(&[1; 32], now).is_some_and(|known| known.is_err()), "{seconds}");
-        }
-        known.end([2; 32], now + 1800 * SECOND);
-        assert_eq!(known.ended.len(), 1, "what is over is not kept for ever");
-    }
-
-    #[test]
-    fn strangers_do_not_fill_the_memory_and_do_not_make_room_for_what_was_ended() {
-        let (mut known, now) = (Known::default(), clock::ticks());
-        let hash = |number: u32| -> Hash { Sha256::digest(number.to_be_bytes()).into() };
-        let most = u32::try_from(MOST_KEPT).expect("it fits");
-        for number in 0..most + 10 {
-            known.keep(hash(number), now + SECOND, awa(), now).expect("a good token");
-        }
-        assert_eq!(known.good.len(), MOST_KEPT);
-        known.end(hash(most + 10), now);
-        assert!(known.of(&hash(most + 10), now).is_some_and(|known| known.is_err()));
-        known.keep(hash(0), now + 9 * SECOND, awa(), now + SECOND).expect("a good token");
-        assert_eq!(known.good.len(), 1, "what is over makes room");
     }
 }

@@ -3,6 +3,7 @@
 
 mod flights;
 mod guard;
+mod known;
 mod store;
 
 pub use guard::{CustomerSession, Guarded, SessionGuard};
@@ -15,9 +16,12 @@ use flights::Flights;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A token that ends within two minutes is not handed out any more: the page that gets it would have to come back at once.
 const MARGIN: i64 = 120;
+/// The longest that a session lives by the document, whatever the service's clock says.
+const LONGEST: Duration = Duration::from_secs(store::LIFETIME.unsigned_abs());
 
 /// The session tokens of the merchant's customers, by their login in the shop. Cheap to clone; one is enough for a server.
 ///
@@ -116,10 +120,11 @@ impl Desk {
         {
             return Ok(kept);
         }
-        let session = self.client.create_session(&customer).await?;
+        let made_at = clock::now();
+        let (session, date) = self.client.create_session_with_date(&customer).await?;
         let ends_at = session.ends();
-        let kept =
-            KeptSession { token: session.session_token, customer_email: customer, made_at: clock::now(), ends_at };
+        let lifetime = ends_at.and_then(|end| lifetime(end, date.unwrap_or(made_at)));
+        let kept = KeptSession { token: session.session_token, customer_email: customer, made_at, ends_at, lifetime };
         match self.store.keep(login, &kept).await {
             Ok(true) => Ok(kept),
             not_kept => {
@@ -167,13 +172,20 @@ impl Desk {
 }
 
 impl KeptSession {
-    /// Whether it ends too soon to be handed out. Where its end is not known, or is nonsense by this server's clock, the
-    /// service alone can say.
+    /// Whether it ends too soon to be handed out. If its lifetime is not known, or is shorter than the margin, the service
+    /// alone can say.
     fn is_ending(&self, now: Moment) -> bool {
-        let lifetime = self.ends_at.map(|end| (end.unix() - self.made_at.unix()).min(store::LIFETIME));
-        let used = now.unix() - self.made_at.unix();
-        lifetime.is_some_and(|lifetime| lifetime > MARGIN && lifetime - used < MARGIN)
+        let age = now.unix().saturating_sub(self.made_at.unix());
+        // The clock was set back, by more than the clocks of two servers differ: its age is not known.
+        let is_of_the_future = age < -MARGIN;
+        let lifetime = self.lifetime.map(|lifetime| lifetime.min(LONGEST).as_secs().cast_signed());
+        is_of_the_future || lifetime.is_some_and(|lifetime| lifetime > MARGIN && lifetime.saturating_sub(age) < MARGIN)
     }
+}
+
+/// How long a session lives that ends at one moment of a clock and was made at another.
+fn lifetime(ends_at: Moment, made_at: Moment) -> Option<Duration> {
+    u64::try_from(ends_at.unix().saturating_sub(made_at.unix())).ok().map(Duration::from_secs)
 }
 
 type Waiting<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refused>> + Send + 'a>>;
@@ -207,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_token_that_ends_soon_is_not_handed_out_and_a_wrong_clock_decides_nothing() {
-        for (ends_at, now, ending) in [
+        for (lifetime, now, ending) in [
             (Some(1800), 0, false),
             (Some(1800), 1680, false),
             (Some(1800), 1681, true),
@@ -215,17 +227,21 @@ mod tests {
             // By a service whose clock was moved: it lives no longer than the document says.
             (Some(1_000_000), 1680, false),
             (Some(1_000_000), 1681, true),
-            // By a service whose clock is behind: the service is asked.
-            (Some(-5000), 10, false),
+            // It ends before it could be handed out, or nobody knows when: the service is asked.
+            (Some(100), 10, false),
             (None, 5000, false),
+            // Another server of the shop is a minute ahead; this server's clock was set back by an hour.
+            (Some(1800), -60, false),
+            (Some(1800), -3600, true),
         ] {
             let kept = KeptSession {
                 token: SessionToken::new("cst_test_1"),
                 customer_email: Email::new("awa@example.com").expect("an e-mail"),
                 made_at: Moment::from_unix(0),
-                ends_at: ends_at.map(Moment::from_unix),
+                ends_at: None,
+                lifetime: lifetime.map(Duration::from_secs),
             };
-            assert_eq!(kept.is_ending(Moment::from_unix(now)), ending, "{ends_at:?} {now}");
+            assert_eq!(kept.is_ending(Moment::from_unix(now)), ending, "{lifetime:?} {now}");
         }
     }
 }

@@ -2,6 +2,7 @@ use crate::native::Refused;
 use crate::values::{Email, Moment, SessionToken};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// Where [`Sessions`](super::Sessions) keeps the tokens of each login. In memory there is [`MemoryStore`]; several servers
 /// of one shop share a database, and write the four methods as `async fn` over it.
@@ -31,8 +32,11 @@ pub struct KeptSession {
     pub customer_email: Email,
     /// When it was made, by this server's clock.
     pub made_at: Moment,
-    /// When it ends, as the service says, where that can be read.
+    /// When it ends, by the service's clock, where that can be read.
     pub ends_at: Option<Moment>,
+    /// How long it lives from `made_at` on: `ends_at` minus the `Date` of the reply that brought it, so that the two clocks
+    /// need not agree. It is kept with the rest; without it, the service is asked about a token that may be about to end.
+    pub lifetime: Option<Duration>,
 }
 
 /// How long the document lets a session live.
@@ -110,6 +114,7 @@ mod tests {
             customer_email: Email::new("awa@example.com").expect("an e-mail"),
             made_at: Moment::from_unix(made_at),
             ends_at: None,
+            lifetime: None,
         }
     }
 

@@ -63,6 +63,7 @@ async fn a_session_that_ends_soon_is_renewed_before_it_does() {
         customer_email: email(),
         made_at: Moment::from_unix(now + made_at),
         ends_at: Some(Moment::from_unix(now + ends_at)),
+        lifetime: Some(Duration::from_secs((ends_at - made_at).unsigned_abs())),
     };
     let service = Service::start(vec![valid(), made("cst_test_2")]).await;
     let sessions = Sessions::with_store(client(&service.base_url), Shared { store: Arc::clone(&store), forgets: true });
@@ -71,6 +72,27 @@ async fn a_session_that_ends_soon_is_renewed_before_it_does() {
     store.keep("login-2", &kept("cst_test_1", -1700, 100)).await.expect("it is kept");
     assert_eq!(sessions.of("login-2", &email()).await.expect("a session").token.expose(), "cst_test_2");
     assert!(service.requests()[1].starts_with("POST /v1/sessions/create "), "the old one was not asked about");
+}
+
+#[tokio::test]
+async fn how_long_a_session_lives_is_told_by_the_services_clock_alone() {
+    // By a service whose clock is half an hour behind this one, half an hour ahead, and one that does not say.
+    for (date, lifetime) in [
+        (&["Date: Sat, 21 Nov 2026 10:00:00 GMT"][..], Some(1800)),
+        (&["Date: Saturday, 21-Nov-26 10:20:00 GMT"][..], Some(600)),
+        (&["Date: yesterday"][..], None),
+        (&[][..], None),
+    ] {
+        let body = r#"{"data":{"session_token":"cst_test_1","expires_at":"2026-11-21T10:30:00Z"}}"#;
+        let service = Service::start(vec![Answer::Reply("201 Created", date, body.into())]).await;
+        let kept = Sessions::new(client(&service.base_url)).of("login-1", &email()).await.expect("a session");
+        let by_date = kept.lifetime.map(|lifetime| lifetime.as_secs());
+        match lifetime {
+            Some(_) => assert_eq!(by_date, lifetime, "{date:?}"),
+            // By this server's clock, which is the best that there is.
+            None => assert_eq!(by_date, u64::try_from(1_795_257_000 - kept.made_at.unix()).ok(), "{date:?}"),
+        }
+    }
 }
 
 #[tokio::test]
@@ -85,6 +107,7 @@ async fn signing_out_ends_every_token_of_the_login_and_of_no_other() {
         customer_email: email(),
         made_at: Moment::from_unix(now() - 1700),
         ends_at: Some(Moment::from_unix(now() + 100)),
+        lifetime: Some(Duration::from_secs(1800)),
     };
     store.keep("login-1", &older).await.expect("it is kept");
     let newer = sessions.of("login-1", &email()).await.expect("a session");
@@ -313,7 +336,8 @@ async fn two_of(login: &str, client: &Client, store: &MemoryStore) -> [SessionTo
     for _ in 0..2 {
         let token = client.create_session(&email()).await.expect("a session").session_token;
         let made_at = Moment::from_unix(now());
-        let kept = KeptSession { token: token.clone(), customer_email: email(), made_at, ends_at: None };
+        let kept =
+            KeptSession { token: token.clone(), customer_email: email(), made_at, ends_at: None, lifetime: None };
         assert!(store.keep(login, &kept).await.expect("it is kept"));
         tokens.push(token);
     }
@@ -340,7 +364,7 @@ fn now() -> i64 {
     i64::try_from(since.as_secs()).expect("before the sun goes out")
 }
 
-fn made(token: &str) -> Answer {
+pub(super) fn made(token: &str) -> Answer {
     reply("201 Created", format!(r#"{{"data":{{"session_token":"{token}","customer_email":"awa@example.com"}}}}"#))
 }
 
@@ -348,25 +372,25 @@ fn valid() -> Answer {
     reply("200 OK", r#"{"data":{"valid":true,"customer_email":"awa@example.com"}}"#)
 }
 
-fn bearer(token: &str) -> String {
+pub(super) fn bearer(token: &str) -> String {
     format!("Authorization: Bearer {token}")
 }
 
-fn headers(token: &SessionToken) -> HeaderMap {
+pub(super) fn headers(token: &SessionToken) -> HeaderMap {
     let value = HeaderValue::from_str(&format!("Bearer {}", token.expose())).expect("a header");
     HeaderMap::from_iter([(header::AUTHORIZATION, value)])
 }
 
 /// The merchant's own API, guarded in both ways.
-struct Api(String);
+pub(super) struct Api(String);
 
 impl Api {
-    async fn get(&self, route: &str, headers: &[&str]) -> crate::support::http::Reply {
+    pub(super) async fn get(&self, route: &str, headers: &[&str]) -> crate::support::http::Reply {
         crate::support::http::get(&format!("{}{route}", self.0), headers).await
     }
 }
 
-async fn api(guard: &SessionGuard) -> Api {
+pub(super) async fn api(guard: &SessionGuard) -> Api {
     async fn extracted(session: CustomerSession) -> String {
         session.customer_email.to_string()
     }

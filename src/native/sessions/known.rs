@@ -1,0 +1,233 @@
+//! What a guard remembers of session tokens, each by its SHA-256 and until a moment.
+
+use super::guard::CustomerSession;
+use super::store::LIFETIME;
+use crate::native::Refused;
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+pub(super) type Hash = [u8; 32];
+
+/// How long the service's word on a token is kept, good or bad.
+pub(super) const KEPT_FOR: Duration = Duration::from_secs(30);
+/// How long an ended token is refused: as long as a session lives. The service may be slow to end it, or fail to, and its
+/// reply to an earlier request may come late.
+const ENDED_FOR: Duration = Duration::from_secs(LIFETIME.unsigned_abs());
+/// The most valid tokens that are kept; the service is asked about the others each time.
+const MAX_VALID: usize = 10_000;
+/// The most rejected tokens that are kept; beyond it, the oldest is forgotten.
+const MAX_REJECTED: usize = 10_000;
+
+/// The tokens that a guard knows. The three kinds share no room, so that made-up tokens push out no customer's, and none
+/// that was ended.
+#[derive(Default)]
+pub(super) struct KnownTokens {
+    valid: HashMap<Hash, (Instant, CustomerSession)>,
+    /// Ended by this server: the service's word on them is not taken.
+    ended: HashMap<Hash, Instant>,
+    rejected: RejectedTokens,
+}
+
+/// What is known of one token.
+pub(super) enum Lookup {
+    /// The service's word, which is still kept.
+    Known(Result<CustomerSession, Rejection>),
+    /// It was valid when the service was last asked.
+    WasValid,
+    Unknown,
+}
+
+/// Why a token is not accepted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Rejection {
+    Expired,
+    Revoked,
+    Unknown,
+}
+
+impl Rejection {
+    /// By the service's word for the reason.
+    pub fn from_reason(reason: Option<&str>) -> Self {
+        match reason {
+            Some("expired") => Self::Expired,
+            Some("revoked") => Self::Revoked,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl From<Rejection> for Refused {
+    fn from(rejection: Rejection) -> Self {
+        let (code, message) = match rejection {
+            Rejection::Expired => ("session_expired", "The session has ended. Ask for another."),
+            Rejection::Revoked => ("session_revoked", "The session was ended. Sign in again."),
+            Rejection::Unknown => ("session_unknown", "This is no session token that is known here."),
+        };
+        Self::new(401, code, message).challenged(super::guard::INVALID)
+    }
+}
+
+impl KnownTokens {
+    pub fn look_up(&self, hash: &Hash, now: Instant) -> Lookup {
+        if self.ended.get(hash).is_some_and(|until| now < *until) {
+            return Lookup::Known(Err(Rejection::Revoked));
+        }
+        if let Some(rejection) = self.rejected.get(hash, now) {
+            return Lookup::Known(Err(rejection));
+        }
+        match self.valid.get(hash) {
+            Some((until, session)) if now < *until => Lookup::Known(Ok(session.clone())),
+            Some(_) => Lookup::WasValid,
+            None => Lookup::Unknown,
+        }
+    }
+
+    /// Keeps a valid token until then, unless it was ended while the service was asked.
+    pub fn accept(
+        &mut self,
+        hash: Hash,
+        until: Instant,
+        session: CustomerSession,
+        now: Instant,
+    ) -> Result<CustomerSession, Rejection> {
+        if self.ended.get(&hash).is_some_and(|until| now < *until) {
+            return Err(Rejection::Revoked);
+        }
+        if self.valid.len() >= MAX_VALID {
+            self.valid.retain(|_, (until, _)| now < *until);
+        }
+        if self.valid.len() < MAX_VALID || self.valid.contains_key(&hash) {
+            self.valid.insert(hash, (until, session.clone()));
+        }
+        Ok(session)
+    }
+
+    /// Keeps a rejected token until then.
+    pub fn reject(&mut self, hash: Hash, until: Instant, rejection: Rejection, now: Instant) -> Rejection {
+        self.valid.remove(&hash);
+        self.rejected.insert(hash, until, rejection, now);
+        rejection
+    }
+
+    /// Refuses a token from now on, for as long as a session can live.
+    pub fn end(&mut self, hash: Hash, now: Instant) {
+        self.valid.remove(&hash);
+        self.ended.retain(|_, until| now < *until);
+        self.ended.insert(hash, now + ENDED_FOR);
+    }
+}
+
+/// Rejected tokens, of which the oldest makes room for the newest.
+#[derive(Default)]
+struct RejectedTokens {
+    until: HashMap<Hash, (Instant, Rejection)>,
+    oldest_first: VecDeque<(Instant, Hash)>,
+}
+
+impl RejectedTokens {
+    fn get(&self, hash: &Hash, now: Instant) -> Option<Rejection> {
+        self.until.get(hash).filter(|(until, _)| now < *until).map(|(_, rejection)| *rejection)
+    }
+
+    fn insert(&mut self, hash: Hash, until: Instant, rejection: Rejection, now: Instant) {
+        while let Some(&(over_at, oldest)) = self.oldest_first.front()
+            && (over_at <= now || self.oldest_first.len() >= MAX_REJECTED)
+        {
+            self.oldest_first.pop_front();
+            // The token may have been rejected again since: then a later entry stands for it.
+            if self.until.get(&oldest).is_some_and(|(until, _)| *until == over_at) {
+                self.until.remove(&oldest);
+            }
+        }
+        self.until.insert(hash, (until, rejection));
+        self.oldest_first.push_back((until, hash));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::clock;
+    use crate::values::Email;
+    use sha2::{Digest, Sha256};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn awa() -> CustomerSession {
+        CustomerSession { customer_email: Email::new("awa@example.com").expect("an e-mail"), expires_at: None }
+    }
+
+    fn hash(number: u32) -> Hash {
+        Sha256::digest(number.to_be_bytes()).into()
+    }
+
+    #[test]
+    fn what_is_known_of_a_token_is_known_until_its_time_is_over() {
+        let (mut known, now) = (KnownTokens::default(), clock::ticks());
+        known.accept([1; 32], now + 30 * SECOND, awa(), now).expect("a valid token");
+        assert!(matches!(known.look_up(&[1; 32], now + 29 * SECOND), Lookup::Known(Ok(_))));
+        assert!(matches!(known.look_up(&[1; 32], now + 30 * SECOND), Lookup::WasValid));
+        assert!(matches!(known.look_up(&[2; 32], now), Lookup::Unknown));
+        known.reject([2; 32], now + 30 * SECOND, Rejection::Expired, now);
+        assert!(matches!(known.look_up(&[2; 32], now + 29 * SECOND), Lookup::Known(Err(Rejection::Expired))));
+        assert!(matches!(known.look_up(&[2; 32], now + 30 * SECOND), Lookup::Unknown));
+    }
+
+    #[test]
+    fn an_ended_token_is_refused_as_long_as_a_session_lives_whatever_the_service_says_of_it() {
+        let (mut known, now) = (KnownTokens::default(), clock::ticks());
+        known.end([1; 32], now);
+        // The service was slow to end it, or its reply to an earlier request was long on its way.
+        for seconds in [0, 31, 1799] {
+            let now = now + seconds * SECOND;
+            let refused = known.accept([1; 32], now + 30 * SECOND, awa(), now).expect_err("it was ended");
+            assert_eq!(refused, Rejection::Revoked);
+            assert!(matches!(known.look_up(&[1; 32], now), Lookup::Known(Err(Rejection::Revoked))), "{seconds}");
+        }
+        known.end([2; 32], now + 1800 * SECOND);
+        assert_eq!(known.ended.len(), 1, "what is over is not kept for ever");
+    }
+
+    #[test]
+    fn made_up_tokens_are_forgotten_oldest_first_and_push_out_no_other() {
+        let (mut known, now) = (KnownTokens::default(), clock::ticks());
+        let until = now + 30 * SECOND;
+        known.accept([1; 32], until, awa(), now).expect("a valid token");
+        known.end([2; 32], now);
+        let most = u32::try_from(MAX_REJECTED).expect("it fits");
+        for number in 0..most + 10 {
+            known.reject(hash(number), until, Rejection::Unknown, now);
+        }
+        assert_eq!((known.rejected.until.len(), known.rejected.oldest_first.len()), (MAX_REJECTED, MAX_REJECTED));
+        assert!(matches!(known.look_up(&hash(9), now), Lookup::Unknown));
+        for number in [10, most + 9] {
+            assert!(matches!(known.look_up(&hash(number), now), Lookup::Known(Err(Rejection::Unknown))), "{number}");
+        }
+        assert!(matches!(known.look_up(&[1; 32], now), Lookup::Known(Ok(_))));
+        assert!(matches!(known.look_up(&[2; 32], now), Lookup::Known(Err(Rejection::Revoked))));
+
+        known.reject(hash(0), until + 30 * SECOND, Rejection::Unknown, until);
+        assert_eq!(known.rejected.until.len(), 1, "what is over is not kept for ever");
+    }
+
+    #[test]
+    fn a_token_that_is_rejected_again_is_kept_by_its_later_time() {
+        let (mut known, now) = (KnownTokens::default(), clock::ticks());
+        known.reject([1; 32], now + 10 * SECOND, Rejection::Unknown, now);
+        known.reject([1; 32], now + 40 * SECOND, Rejection::Unknown, now + 10 * SECOND);
+        known.reject([2; 32], now + 41 * SECOND, Rejection::Unknown, now + 11 * SECOND);
+        assert!(matches!(known.look_up(&[1; 32], now + 11 * SECOND), Lookup::Known(Err(_))));
+    }
+
+    #[test]
+    fn valid_tokens_do_not_fill_the_memory() {
+        let (mut known, now) = (KnownTokens::default(), clock::ticks());
+        let most = u32::try_from(MAX_VALID).expect("it fits");
+        for number in 0..most + 10 {
+            known.accept(hash(number), now + SECOND, awa(), now).expect("a valid token");
+        }
+        assert_eq!(known.valid.len(), MAX_VALID);
+        known.accept(hash(0), now + 9 * SECOND, awa(), now + SECOND).expect("a valid token");
+        assert_eq!(known.valid.len(), 1, "what is over makes room");
+    }
+}

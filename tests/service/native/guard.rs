@@ -1,0 +1,249 @@
+//! The guard of the merchant's own API: how often it asks the service, how long it takes the service's word, and whose
+//! word it takes.
+
+use super::sessions::{api, bearer, headers};
+use super::{client, email};
+use crate::support::service::{Answer, Service};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use guichet::native::{CustomerSession, SessionGuard};
+use guichet::values::{Moment, SessionToken};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::watch;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_hundred_requests_with_one_made_up_token_are_one_call_of_the_service() {
+    let service = Validator::start(&[], 0, Some(1800)).await;
+    let api = Arc::new(api(&SessionGuard::new(client(&service.base_url))).await);
+    let request = || {
+        let api = Arc::clone(&api);
+        async move { api.get("/extracted", &[&bearer("cst_test_made_up")]).await }
+    };
+    // Half of them at once, half one after the other.
+    let at_once: Vec<_> = (0..150).map(|_| tokio::spawn(request())).collect();
+    let mut replies = Vec::new();
+    for reply in at_once {
+        replies.push(reply.await.expect("it ends"));
+    }
+    for _ in 0..150 {
+        replies.push(request().await);
+    }
+    for reply in replies {
+        assert_eq!((reply.status, reply.json()["error"]["code"].as_str()), (401, Some("session_unknown")));
+    }
+    assert_eq!(service.calls(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_most_thirty_two_unknown_tokens_are_under_way_and_known_customers_are_served_meanwhile() {
+    let service = Validator::start(&["cst_test_awa"], 0, Some(1800)).await;
+    // A service whose sessions always end in a second: its word is kept for no time at all, and it is asked each time.
+    let brief = Validator::start(&["cst_test_awa"], 0, None).await;
+    for (service, kept) in [(&service, true), (&brief, false)] {
+        let guard = SessionGuard::new(client(&service.base_url));
+        let awa = headers(&SessionToken::new("cst_test_awa"));
+        guard.check(&awa).await.expect("a customer");
+
+        service.answer_unknown(false);
+        let unknown: Vec<_> = (0..1000)
+            .map(|number| {
+                let (guard, headers) = (guard.clone(), headers(&SessionToken::new(format!("cst_test_{number}"))));
+                tokio::spawn(async move { guard.check(&headers).await })
+            })
+            .collect();
+        until(|| service.under_way() == 32).await;
+        assert_eq!(guard.check(&awa).await.expect("a customer who is known").customer_email, email());
+        until(|| unknown.iter().filter(|check| check.is_finished()).count() == 1000 - 32).await;
+        assert_eq!(guard.check(&awa).await.expect("a customer who is known").customer_email, email());
+        service.answer_unknown(true);
+
+        let mut rejected = 0;
+        for check in unknown {
+            let refused = check.await.expect("it ends").expect_err("unknown");
+            if refused.status() == 401 {
+                rejected += 1;
+                continue;
+            }
+            let reply = refused.into_response();
+            assert_eq!(
+                (reply.status(), &reply.headers()[header::RETRY_AFTER]),
+                (StatusCode::SERVICE_UNAVAILABLE, &"1".parse().expect("a header"))
+            );
+            let body = axum::body::to_bytes(reply.into_body(), 10_000).await.expect("a body");
+            let body: Value = serde_json::from_slice(&body).expect("JSON");
+            assert_eq!((&body["error"]["code"], &body["error"]["retryable"]), (&json!("unavailable"), &json!(true)));
+        }
+        assert_eq!((rejected, service.most_under_way()), (32, 32));
+        assert_eq!(service.calls(), if kept { 1 + 32 } else { 3 + 32 });
+        let refused = guard.check(&headers(&SessionToken::new("cst_test_new"))).await.expect_err("unknown");
+        assert_eq!(refused.status(), 401, "there is room again");
+    }
+}
+
+#[tokio::test]
+async fn no_session_is_taken_past_its_end_although_the_two_clocks_are_half_an_hour_apart() {
+    const LIFETIME: i64 = 6;
+    let of_a_clock = |ahead: i64| async move {
+        let service = Validator::start(&["cst_test_awa"], ahead, Some(LIFETIME)).await;
+        let guard = SessionGuard::new(client(&service.base_url));
+        let awa = headers(&SessionToken::new("cst_test_awa"));
+        let begun = Instant::now();
+        guard.check(&awa).await.expect("a customer");
+        guard.check(&awa).await.expect("a customer");
+        // A machine that is too busy for the second check to come in time proves nothing about it.
+        if begun.elapsed() < Duration::from_secs(4) {
+            assert_eq!(service.calls(), 1, "the service's word is kept, {ahead} s");
+        }
+        tokio::time::sleep(Duration::from_secs(LIFETIME.unsigned_abs())).await;
+        let refused = guard.check(&awa).await.expect_err("it has ended");
+        assert_eq!(refused.code(), "session_expired", "{ahead} s");
+    };
+    tokio::join!(of_a_clock(0), of_a_clock(1800), of_a_clock(-1800));
+}
+
+#[tokio::test]
+async fn without_a_date_the_services_word_is_kept_all_the_same() {
+    let body = r#"{"data":{"valid":true,"customer_email":"awa@example.com","expires_at":"2001-01-01T00:00:00Z"}}"#;
+    let service = Service::start(vec![Answer::Reply("200 OK", &[], body.into())]).await;
+    let guard = SessionGuard::new(client(&service.base_url));
+    for _ in 0..2 {
+        guard.check(&headers(&SessionToken::new("cst_test_awa"))).await.expect("a customer");
+    }
+    assert_eq!(service.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_customer_of_one_service_is_not_admitted_by_the_guard_of_another() {
+    async fn me(session: CustomerSession) -> String {
+        session.customer_email.to_string()
+    }
+    let (here, there) = (
+        Validator::start(&["cst_test_awa"], 0, Some(1800)).await,
+        Validator::start(&["cst_test_paul"], 0, Some(1800)).await,
+    );
+    let guards = [&here, &there].map(|service| SessionGuard::new(client(&service.base_url)));
+    let token = |token: &str| [bearer(token)];
+    for (layer, extractor, tokens) in [
+        (&guards[0], &guards[1], ["cst_test_awa", "cst_test_paul"]),
+        (&guards[1], &guards[0], ["cst_test_awa", "cst_test_paul"]),
+    ] {
+        let url = serve(Router::new().route("/me", get(me)).layer(layer.clone()).with_state(extractor.clone())).await;
+        for of_one in tokens {
+            let reply = crate::support::http::get(&format!("{url}/me"), &[&token(of_one)[0]]).await;
+            assert_eq!(reply.status, 401, "{of_one} is known to one of the two alone");
+        }
+    }
+    // Of the guard that has admitted it, the extractor takes the word.
+    for guard in &guards {
+        let url = serve(Router::new().route("/me", get(me)).layer(guard.clone()).with_state(guard.clone())).await;
+        let (service, of_it) =
+            if std::ptr::eq(guard, &guards[0]) { (&here, "cst_test_awa") } else { (&there, "cst_test_paul") };
+        let before = service.calls();
+        let reply = crate::support::http::get(&format!("{url}/me"), &[&token(of_it)[0]]).await;
+        assert_eq!((reply.status, reply.body.as_str()), (200, "awa@example.com"));
+        assert!(service.calls() <= before + 1);
+    }
+}
+
+async fn until(is_so: impl Fn() -> bool) {
+    while !is_so() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn serve(router: Router) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    tokio::spawn(async { axum::serve(listener, router).await });
+    url
+}
+
+/// A service that validates tokens by a clock of its own, and counts what it is asked.
+struct Validator {
+    base_url: String,
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    valid: Vec<&'static str>,
+    /// How many seconds its clock is ahead of this machine's.
+    ahead: i64,
+    /// When its sessions end, by its clock.
+    ends_at: Option<i64>,
+    answers_unknown: watch::Sender<bool>,
+    calls: AtomicUsize,
+    /// Requests with unknown tokens.
+    under_way: AtomicUsize,
+    most_under_way: AtomicUsize,
+}
+
+impl Validator {
+    /// A service that knows these tokens, whose sessions end in so many seconds, or always a second later.
+    async fn start(valid: &[&'static str], ahead: i64, ends_in: Option<i64>) -> Self {
+        let inner = Arc::new(Inner {
+            valid: valid.to_vec(),
+            ahead,
+            ends_at: ends_in.map(|seconds| unix_now() + ahead + seconds),
+            answers_unknown: watch::channel(true).0,
+            calls: AtomicUsize::default(),
+            under_way: AtomicUsize::default(),
+            most_under_way: AtomicUsize::default(),
+        });
+        let router = Router::new().route("/v1/sessions/validate", post(validate)).with_state(Arc::clone(&inner));
+        Self { base_url: serve(router).await, inner }
+    }
+
+    /// Whether it answers what it is asked about tokens that it does not know.
+    fn answer_unknown(&self, answers: bool) {
+        self.inner.answers_unknown.send_replace(answers);
+    }
+
+    fn calls(&self) -> usize {
+        self.inner.calls.load(Ordering::SeqCst)
+    }
+
+    fn under_way(&self) -> usize {
+        self.inner.under_way.load(Ordering::SeqCst)
+    }
+
+    fn most_under_way(&self) -> usize {
+        self.inner.most_under_way.load(Ordering::SeqCst)
+    }
+}
+
+async fn validate(State(service): State<Arc<Inner>>, headers: HeaderMap) -> Response {
+    service.calls.fetch_add(1, Ordering::SeqCst);
+    let token = headers[header::AUTHORIZATION].to_str().expect("text").trim_start_matches("Bearer ").to_owned();
+    let is_known = service.valid.contains(&token.as_str());
+    if !is_known {
+        let under_way = service.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+        service.most_under_way.fetch_max(under_way, Ordering::SeqCst);
+        service.answers_unknown.subscribe().wait_for(|answers| *answers).await.expect("it is not dropped");
+        service.under_way.fetch_sub(1, Ordering::SeqCst);
+    }
+    let now = unix_now() + service.ahead;
+    let ends_at = service.ends_at.unwrap_or(now + 1);
+    let (status, data) = if !is_known {
+        (StatusCode::UNAUTHORIZED, json!({"valid": false, "reason": "unknown"}))
+    } else if now >= ends_at {
+        (StatusCode::UNAUTHORIZED, json!({"valid": false, "reason": "expired"}))
+    } else {
+        let expires_at = Moment::from_unix(ends_at).to_string();
+        (StatusCode::OK, json!({"valid": true, "customer_email": "awa@example.com", "expires_at": expires_at}))
+    };
+    let since = Duration::from_secs(now.unsigned_abs());
+    let date = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + since);
+    (status, [(header::DATE, date)], Json(json!({"success": status.is_success(), "message": "", "data": data})))
+        .into_response()
+}
+
+fn unix_now() -> i64 {
+    let since = SystemTime::UNIX_EPOCH.elapsed().expect("after 1970");
+    i64::try_from(since.as_secs()).expect("before the sun goes out")
+}
