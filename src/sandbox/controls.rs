@@ -164,9 +164,7 @@ fn read_fault(fields: &Map<String, Value>) -> Result<Fault, Problem> {
     let required = |name: &'static str| {
         text(fields, name)?.ok_or_else(|| Problem::field(name, "parameter_missing", format!("{name} is required.")))
     };
-    let operation = operation_named(required("operation")?).ok_or_else(|| {
-        wrong("operation", "There is no operation of this name. They are named as create_payment_intent is.")
-    })?;
+    let operation = operation_named(required("operation")?).map_err(|message| wrong("operation", &message))?;
     let count = whole("count", 1..=10_000, "count is a whole number from 1 to 10,000.")?.unwrap_or(1);
     let kind = match required("kind")? {
         "delay" => {

@@ -161,15 +161,26 @@ impl FaultKind {
     }
 }
 
-/// The name of an operation, where there is one of this name.
-pub(super) fn operation_named(name: &str) -> Option<&'static str> {
+/// Finds the operation of this name, or says which operations there are.
+///
+/// # Errors
+/// A sentence that lists them, with the nearest name first where one is near.
+pub(super) fn operation_named(name: &str) -> Result<&'static str, String> {
     use crate::operations::*;
     macro_rules! names {
         ($($operation:ident)*) => {
             [$(<$operation as Operation>::SPEC.name),*]
         };
     }
-    crate::every_operation!(names).into_iter().find(|known| *known == name)
+    let names = crate::every_operation!(names);
+    if let Some(known) = names.into_iter().find(|known| *known == name) {
+        return Ok(known);
+    }
+    let likeness = |known: &&str| strsim::jaro(known, name);
+    let nearest = names.into_iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
+    let suggestion = nearest.filter(|known| likeness(known) > 0.8).map(|known| format!(" Did you mean {known}?"));
+    let suggestion = suggestion.unwrap_or_default();
+    Err(format!("There is no operation of this name.{suggestion} The operations are: {}.", names.join(", ")))
 }
 
 /// A merchant's faults that are still to come, in the order they were asked for.

@@ -1,10 +1,10 @@
-//! The side door of a sandbox: its clock and its faults.
+//! The commands of a sandbox's control API: its clock and its faults.
 
 use super::connection::variable;
 use super::failure::Failure;
 use super::show;
 use crate::native::{Client, SecretKey};
-use crate::protocol::{Credential, Method, Request, Spec};
+use crate::protocol::{Credential, Method, Operation, Request, Spec};
 use crate::values::{Moment, Secret};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -43,22 +43,23 @@ enum FaultsVerb {
     List,
     /// Make the next calls of an operation go wrong.
     Set {
-        /// The operation, as the README names it: create_payment_intent.
+        /// The operation: create_payment_intent. `--help` lists all of them.
+        #[arg(long_help = operations())]
         operation: String,
-        /// How: `delay` and `lost_response`, `malformed`, `truncate` are done, and answered late or badly; `drop` and
-        /// `status` are not done.
+        /// What goes wrong: `delay`, `lost_response`, `malformed` and `truncate` execute the call and answer it late or
+        /// badly; `drop` and `status` do not execute it.
         #[arg(value_parser = ["delay", "drop", "lost_response", "malformed", "status", "truncate"])]
         kind: String,
         /// How many calls.
         #[arg(long, default_value_t = 1)]
         count: u32,
-        /// The status that is answered, 400 to 599; 503 where nothing is said.
+        /// The status of the answer, 400 to 599; 503 by default.
         #[arg(long)]
         status: Option<u16>,
-        /// What `Retry-After` says then, in seconds.
+        /// The answer's `Retry-After`, in seconds.
         #[arg(long, value_name = "SECONDS")]
         retry_after: Option<u32>,
-        /// How long a `delay` is: it has to be said, 600000 at most.
+        /// Required for `delay`; at most 600000.
         #[arg(long)]
         milliseconds: Option<u64>,
     },
@@ -66,15 +67,30 @@ enum FaultsVerb {
     Clear,
 }
 
-/// Said where the arguments of the side door are explained.
+/// The end of the help of both commands.
 const TOKEN: &str = "\
-The sandbox prints the address and the token of its side door when it starts. The token comes from GUICHET_CONTROL_TOKEN and
-is another at each start; the address from GUICHET_CONTROL_URL or --control-url (default: the sandbox of this machine).";
+The sandbox prints the address and the token of its control API when it starts. Set GUICHET_CONTROL_TOKEN to the token, which
+is new at each start. The address comes from GUICHET_CONTROL_URL or --control-url (default: the sandbox of this machine).";
+
+/// The names of the operations, for the help.
+fn operations() -> String {
+    use crate::operations::*;
+    macro_rules! names {
+        ($($operation:ident)*) => {
+            [$(<$operation as Operation>::SPEC.name),*]
+        };
+    }
+    format!("The operation: {}", crate::every_operation!(names).join(", "))
+}
+
+/// The two paths of the control API that are commands. An error begins with the command's name.
+const CLOCK: Spec = Spec::post("clock", "/sandbox/clock");
+const FAULTS: Spec = Spec::post("faults", "/sandbox/faults");
 
 /// Which sandbox, and which of its merchants.
 #[derive(Args)]
 struct Door {
-    /// The sandbox's side door, as it prints it; or GUICHET_CONTROL_URL.
+    /// The address of the sandbox's control API, as it prints it; or GUICHET_CONTROL_URL.
     #[arg(long, value_name = "URL", global = true)]
     control_url: Option<String>,
     /// The merchant; without one, the first.
@@ -86,10 +102,9 @@ struct Door {
 }
 
 pub(super) async fn clock(args: ClockArgs) -> Result<(), Failure> {
-    let path = "/sandbox/clock";
     let reply = match args.verb {
-        None => args.door.ask(Method::Get, path, Value::Null).await?,
-        Some(ClockVerb::Advance { by }) => args.door.ask(Method::Post, path, json!({"advance_seconds": by})).await?,
+        None => args.door.ask(&CLOCK, Method::Get, Value::Null).await?,
+        Some(ClockVerb::Advance { by }) => args.door.ask(&CLOCK, Method::Post, json!({"advance_seconds": by})).await?,
     };
     args.door.tell(&reply, |reply| {
         let now = reply["now"].as_i64().map(Moment::from_unix);
@@ -98,19 +113,18 @@ pub(super) async fn clock(args: ClockArgs) -> Result<(), Failure> {
 }
 
 pub(super) async fn faults(args: FaultsArgs) -> Result<(), Failure> {
-    let path = "/sandbox/faults";
     let reply = match args.verb {
-        None | Some(FaultsVerb::List) => args.door.ask(Method::Get, path, Value::Null).await?,
-        Some(FaultsVerb::Clear) => args.door.ask(Method::Delete, path, Value::Null).await?,
+        None | Some(FaultsVerb::List) => args.door.ask(&FAULTS, Method::Get, Value::Null).await?,
+        Some(FaultsVerb::Clear) => args.door.ask(&FAULTS, Method::Delete, Value::Null).await?,
         Some(FaultsVerb::Set { kind, milliseconds: None, .. }) if kind == "delay" => {
-            return Err(Failure::usage("Say how long the delay is: --milliseconds 2000, and 600000 at most."));
+            return Err(Failure::usage("A delay needs its length: --milliseconds 2000, at most 600000."));
         }
         Some(FaultsVerb::Set { operation, kind, count, status, retry_after, milliseconds }) => {
             let fault = json!({
                 "operation": operation, "kind": kind, "count": count, "status": status, "retry_after": retry_after,
                 "milliseconds": milliseconds,
             });
-            args.door.ask(Method::Post, path, fault).await?
+            args.door.ask(&FAULTS, Method::Post, fault).await?
         }
     };
     args.door.tell(&reply, |reply| match reply["faults"].as_array().filter(|faults| !faults.is_empty()) {
@@ -129,8 +143,7 @@ pub(super) async fn faults(args: FaultsArgs) -> Result<(), Failure> {
 }
 
 impl Door {
-    async fn ask(&self, method: Method, path: &str, fields: Value) -> Result<Vec<u8>, Failure> {
-        const SPEC: Spec = Spec::post("control", "/sandbox");
+    async fn ask(&self, spec: &'static Spec, method: Method, fields: Value) -> Result<Vec<u8>, Failure> {
         let url = self.control_url.clone().or_else(|| variable("GUICHET_CONTROL_URL"));
         let url = url.unwrap_or_else(|| "http://127.0.0.1:4243/sandbox".to_owned());
         let token = variable("GUICHET_CONTROL_TOKEN").ok_or_else(|| {
@@ -138,7 +151,7 @@ impl Door {
         })?;
         let base = url.trim_end_matches('/').trim_end_matches("/sandbox");
         let client = Client::builder(base, SecretKey::none(true)).build()?;
-        let mut target = path.to_owned();
+        let mut target = spec.path.to_owned();
         let mut body = None;
         match (fields, &self.merchant) {
             (Value::Object(mut fields), merchant) => {
@@ -154,7 +167,7 @@ impl Door {
             (_, None) => {}
         }
         let request = Request { method, target, body, idempotency_key: None };
-        Ok(client.reply(&SPEC, &request, &ControlToken(Secret::new(token))).await?)
+        Ok(client.reply(spec, &request, &ControlToken(Secret::new(token))).await?)
     }
 
     /// Prints a reply as it came, or as people read it.

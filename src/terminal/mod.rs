@@ -39,9 +39,9 @@ struct Guichet {
 
 const AFTER: &str = "\
 The secret key comes from GUICHET_SECRET_KEY or --key-file, the address of the service from GUICHET_BASE_URL or --base-url
-(default: the sandbox of this machine). A session token comes from GUICHET_SESSION_TOKEN or the standard input. The side
-door of a sandbox (clock, faults) is asked with the token in GUICHET_CONTROL_TOKEN, at GUICHET_CONTROL_URL or --control-url
-(default: the sandbox of this machine).
+(default: the sandbox of this machine). A session token comes from GUICHET_SESSION_TOKEN or the standard input. The
+commands clock and faults call the control API of a sandbox, with the token in GUICHET_CONTROL_TOKEN, at GUICHET_CONTROL_URL
+or --control-url (default: the sandbox of this machine).
 
 Exit codes: 0 done; 1 refused by the service, or not possible here; 2 not a command, nothing was sent; 3 the service was not
 reached in time; 4 uncertain: it may have been done, read what is there first; 5 the reply cannot be read; 6 probe: not

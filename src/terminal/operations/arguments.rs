@@ -183,14 +183,15 @@ impl Field {
         let refuse = |why: &str| Failure::usage(format!("{}: {why}", self.name));
         let inline = !given.starts_with('@') && given != "-";
         if self.is_a_payment_method() && inline {
+            if is_a_card_number(given) || given.contains("\"card\"") {
+                return Err(refuse(
+                    "A card does not belong on a command line, where other users of the machine can read it. Write \
+                     {\"type\":\"card\",\"card\":{\"number\",\"exp_month\",\"exp_year\",\"cvc\"}} with its values into a file (@FILE) or to the \
+                     standard input (-).",
+                ));
+            }
             if !given.starts_with('{') {
                 return Ok(serde_json::json!({"type": "mobile_money", "phone": given}));
-            }
-            if given.contains("\"card\"") {
-                return Err(refuse(
-                    "A card does not belong on a command line, where other users of the machine can read it. Give it in a file (@FILE) or on \
-                     the standard input (-).",
-                ));
             }
         }
         let text = match given.strip_prefix('@') {
@@ -224,6 +225,14 @@ impl Field {
     fn is_a_payment_method(&self) -> bool {
         self.name == "payment_method"
     }
+}
+
+/// Whether this is a card's number, in groups or not: longer than a phone number, or as long as one and of a beginning (3)
+/// under which no country has phone numbers of 14 digits.
+fn is_a_card_number(given: &str) -> bool {
+    let digits: Vec<u8> = given.bytes().filter(|byte| !b" -".contains(byte)).collect();
+    let digits_alone = digits.iter().all(u8::is_ascii_digit);
+    digits_alone && (matches!(digits.len(), 16..=19) || (matches!(digits.len(), 14 | 15) && digits.starts_with(b"3")))
 }
 
 /// The fields that were given, for the operation to read.

@@ -158,6 +158,14 @@ async fn what_is_no_command_ends_with_2_and_nothing_is_sent() {
         (&["intents", "read", ".."][..], "path"),
         (&["intents", "unknown"][..], "unrecognized"),
         (&["intents", "pay", "pi_1", "--payment-method", card][..], "command line"),
+        (
+            &["intents", "pay", "pi_1", "--payment-method", "4242424242424242"][..],
+            "A card does not belong on a command line",
+        ),
+        (&["intents", "pay", "pi_1", "--payment-method", "4242 4242 4242 4242"][..], "A card does not belong"),
+        (&["intents", "pay", "pi_1", "--payment-method", "378282246310005"][..], "A card does not belong"),
+        (&["intents", "pay", "pi_1", "--payment-method", "2376700000000000"][..], "A card does not belong"),
+        (&["intents", "pay", "pi_1", "--payment-method", "visa"][..], "A phone number is"),
         (&["intents", "pay", "pi_1", "--payment-method", "{"][..], "JSON"),
         (&["intents", "pay", "pi_1", "--payment-method", "@no/such/file"][..], "no/such/file"),
         (&["intents", "pay", "pi_1", "--payment-method", "+237"][..], "payment_method"),
@@ -178,7 +186,9 @@ async fn what_is_no_command_ends_with_2_and_nothing_is_sent() {
         let told = house.run(arguments);
         assert_eq!((told.code, told.stdout.as_str()), (2, ""), "{arguments:?}: {}", told.stderr);
         assert!(told.stderr.contains(said), "{arguments:?}: {}", told.stderr);
-        assert!(!told.stderr.contains("4242424242424242"), "{}", told.stderr);
+        for number in ["4242424242424242", "4242 4242 4242 4242", "378282246310005"] {
+            assert!(!told.stderr.contains(number), "{}", told.stderr);
+        }
     }
     let plain = ["sessions", "validate", "--base-url", "http://pay.test", "--allow-plain-http", "pay.test"];
     let live = house.run_with(&plain, &[], "cst_live_hidden\n");
@@ -264,6 +274,30 @@ async fn the_clock_of_a_sandbox_is_read_and_moved_and_its_faults_are_set_and_cle
     let old = house.run_with(&["clock"], &old, "");
     assert_eq!(old.code, 1);
     assert!(old.stderr.contains("another at each start") && !old.stderr.contains("ctl_of"), "{}", old.stderr);
+}
+
+#[tokio::test]
+async fn errors_of_the_control_api_begin_with_the_command_and_list_the_operations() {
+    let house = House::open();
+    let control =
+        [("GUICHET_CONTROL_URL", house.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", &house.control_token)];
+    let unknown = house.run_with(&["faults", "set", "make_money", "drop"], &control, "");
+    assert!(unknown.stderr.starts_with("guichet: faults: operation: There is no operation"), "{}", unknown.stderr);
+    assert!(!unknown.stderr.contains("Did you mean"), "{}", unknown.stderr);
+    macro_rules! names {
+        ($($operation:ident)*) => {
+            [$(<$operation as Operation>::SPEC.name),*]
+        };
+    }
+    let help = house.run_with(&["faults", "set", "--help"], &control, "").stdout;
+    for name in guichet::every_operation!(names) {
+        assert!(unknown.stderr.contains(name), "{name} is not listed: {}", unknown.stderr);
+        assert!(help.contains(name), "{name} is not in the help: {help}");
+    }
+    let misspelt = house.run_with(&["faults", "set", "create_sesion", "drop"], &control, "");
+    assert!(misspelt.stderr.contains("Did you mean create_session?"), "{}", misspelt.stderr);
+    let merchant = house.run_with(&["clock", "--merchant", "mer_nobody"], &control, "");
+    assert!(merchant.stderr.starts_with("guichet: clock: "), "{}", merchant.stderr);
 }
 
 #[test]
