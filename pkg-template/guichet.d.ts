@@ -284,4 +284,18 @@ export interface PaymentIntent {
   description?: string;
   items?: ReadonlyArray<{ name: string; price: number | string; currency: string; quantity: number }> | null;
   payment_method_types?: readonly string[] | null;
+  /** The payments that an operator approved late, beside another attempt or after the end: for each a refund is due. */
+  duplicate_payments?: readonly DuplicatePayment[];
+}
+
+/** A payment that was told as declined and that the operator approved later, too late to pay the intent. */
+export interface DuplicatePayment {
+  /** Which attempt of the payment intent, from 1. */
+  attempt: number;
+  /** What the customer has paid: digits, in the smallest unit. */
+  amount: string;
+  currency: string;
+  payment_method?: { type: string; phone?: string; brand?: string; last4?: string } | null;
+  /** ISO 8601, UTC. */
+  approved_at: string;
 }

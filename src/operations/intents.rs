@@ -1,12 +1,10 @@
 //! Payment intents: one intent is one payment, from the basket to its final status.
 
 use super::{setters, supported};
-use crate::protocol::{Fields, FromField, Merchant, Operation, Served, Spec, lenient, whole};
-#[cfg(feature = "sandbox")]
-use crate::values::Moment;
+use crate::protocol::{Fields, FromField, Merchant, Operation, Served, Spec, lenient, lenient_list, whole};
 use crate::values::{
     Amount, CheckoutUrl, ClientSecret, ConfirmationMethod, Currency, Email, FeeBearer, IntentId, IntentStatus, Invalid,
-    MerchantReference, PaymentRef, Phone, RedirectUrl, Secret, number,
+    MerchantReference, Moment, PaymentRef, Phone, RedirectUrl, Secret, number,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -373,6 +371,45 @@ pub struct PaymentIntent {
     #[serde(default, deserialize_with = "lenient")]
     #[cfg_attr(feature = "sandbox", schemars(extend("enum" = ["requested_by_customer", "requested_by_merchant", "expired", null])))]
     pub cancellation_reason: Option<String>,
+    /// The payments that an operator approved beside another attempt or after the end, the first approved first: for each a
+    /// refund is due.
+    #[serde(default, deserialize_with = "lenient_list")]
+    pub duplicate_payments: Vec<DuplicatePayment>,
+}
+
+/// A payment that an operator approved after it was told as declined, while another attempt was processing or after the
+/// payment intent had ended: the customer has paid, and gets nothing for it.
+///
+/// A refund is due. The interface shows none: the merchant makes it with the payment company.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(default)]
+#[non_exhaustive]
+#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
+pub struct DuplicatePayment {
+    /// In a subscription's record: the payment intent of the charge.
+    #[serde(deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(skip_serializing_if = "Option::is_none", extend("pattern" = "^pi_[0-9A-Za-z]{22}$")))]
+    pub payment_intent: Option<IntentId>,
+    /// Which attempt of the payment intent, from 1. With the intent it names this payment.
+    #[serde(deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(range(min = 1)))]
+    pub attempt: u32,
+    /// What the customer has paid, in the smallest unit: with the fee, where they bear it.
+    #[serde(deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "Amount"))]
+    pub amount: String,
+    /// In which currency.
+    #[serde(deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "Currency"))]
+    pub currency: String,
+    /// What it was paid with: type and a masked phone, or brand and last four digits.
+    #[serde(deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "PaidWith"))]
+    pub payment_method: Option<Value>,
+    /// When the operator approved it.
+    #[serde(deserialize_with = "lenient")]
+    #[cfg_attr(feature = "sandbox", schemars(with = "Moment"))]
+    pub approved_at: Option<Moment>,
 }
 
 /// What the customer has to do before the payment goes on.

@@ -26,7 +26,9 @@ pub use assumed::{
 };
 pub use customers::{Customer, ListCustomers};
 pub use esim::{CreateEsimOrder, Esim, EsimOrder, EsimPackage, ListEsimPackages};
-pub use intents::{CreatePaymentIntent, IntentCustomer, Item, LastPaymentError, NextAction, PaymentIntent};
+pub use intents::{
+    CreatePaymentIntent, DuplicatePayment, IntentCustomer, Item, LastPaymentError, NextAction, PaymentIntent,
+};
 pub use methods::{CalculateFee, FeeBreakdown, ListPaymentMethods, PaymentMethod};
 pub use plans::{CreatePlan, DeactivatePlan, ListPlans, Plan};
 pub use sessions::{CreateSession, CustomerSession, RevokeSession, RevokedSession, SessionState, ValidateSession};

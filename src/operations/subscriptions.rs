@@ -4,8 +4,8 @@
 
 #[cfg(feature = "sandbox")]
 use super::intents::PaidWith;
-use super::{Instrument, setters};
-use crate::protocol::{Fields, Merchant, Operation, Served, Spec, Whole, lenient};
+use super::{DuplicatePayment, Instrument, setters};
+use crate::protocol::{Fields, Merchant, Operation, Served, Spec, Whole, lenient, lenient_list};
 use crate::values::{Figure, IntentId, Moment, PlanId, SubscriptionId, SubscriptionStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -307,6 +307,10 @@ pub struct Subscription {
     #[serde(default, deserialize_with = "lenient")]
     #[cfg_attr(feature = "sandbox", schemars(with = "i64"))]
     pub created_at: Option<i64>,
+    /// The failed charges that an operator has approved since, the first approved first: for each a refund is due. Each
+    /// names its payment intent.
+    #[serde(default, deserialize_with = "lenient_list")]
+    pub duplicate_payments: Vec<DuplicatePayment>,
 }
 
 /// The plan of a subscription, as it was when the customer subscribed.

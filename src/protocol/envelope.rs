@@ -69,6 +69,16 @@ where
     Ok(serde_json::from_str(raw.get()).unwrap_or_default())
 }
 
+/// A list of which every entry is kept: what cannot be read of one is its default. Anything but a list is an empty one.
+pub(crate) fn lenient_list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    let entries: Vec<Box<RawValue>> = lenient(deserializer)?;
+    Ok(entries.iter().map(|entry| serde_json::from_str(entry.get()).unwrap_or_default()).collect())
+}
+
 /// What a refusing reply says: the `error` member (a decision of ours), as far as it is there.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Refusal {

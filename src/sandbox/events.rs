@@ -1,6 +1,6 @@
 //! What has happened to a merchant's payments, subscriptions and eSIM orders: every status that one came to, and when.
 
-use super::rules::{EsimOrder, Intent, Status};
+use super::rules::{EsimOrder, Intent};
 use super::store::Happening;
 use crate::values::Moment;
 use serde_json::{Value, json};
@@ -20,8 +20,10 @@ use serde_json::{Value, json};
 pub struct Event {
     /// Its identifier, the same at each look.
     pub id: String,
-    /// What: `payment_intent.created`, or `payment_intent.` and the status it came to; of a subscription also
-    /// `subscription.renewed`, with each period after its first, and `subscription.updated`; `esim_order.created` and
+    /// What: `payment_intent.created`, or `payment_intent.` and the status it came to; `payment_intent.duplicate_payment`
+    /// for each entry of its `duplicate_payments`. Of a subscription also `subscription.renewed`, with each period after its
+    /// first, `subscription.updated`, `subscription.duplicate_payment`, and `subscription.charge_succeeded` or
+    /// `subscription.charge_failed` for a charge that ended after the subscription was canceled. `esim_order.created` and
     /// `esim_order.fulfilled`.
     pub kind: String,
     /// When, by the merchant's clock.
@@ -57,14 +59,21 @@ impl Event {
     }
 
     fn of_intent(intent: &Intent) -> impl Iterator<Item = Self> {
-        let created = (intent.created_at.unix(), None);
-        let passages = intent.life.passages.iter().map(|(at, status)| (*at, Some(*status)));
-        std::iter::once(created).chain(passages).enumerate().map(|(number, (at, status))| Self {
-            id: format!("evt_{}_{number}", intent.id.as_str().trim_start_matches("pi_")),
-            kind: format!("payment_intent.{}", status.map_or("created", Status::as_str)),
+        let Intent { id, life, terms, created_at, .. } = intent;
+        let created = (created_at.unix(), "0".to_owned(), "created");
+        let statuses =
+            (1..).zip(&life.passages).map(|(number, (at, status))| (*at, number.to_string(), status.as_str()));
+        // Numbered by attempt, so that each keeps its identifier whatever comes beside it.
+        let duplicates = life
+            .duplicate_payments
+            .iter()
+            .map(|approval| (approval.approved_at, format!("duplicate_{}", approval.attempt), "duplicate_payment"));
+        std::iter::once(created).chain(statuses).chain(duplicates).map(|(at, number, word)| Self {
+            id: format!("evt_{}_{number}", id.as_str().trim_start_matches("pi_")),
+            kind: format!("payment_intent.{word}"),
             at: Moment::from_unix(at),
-            subject: intent.id.to_string(),
-            merchant_reference: Some(intent.terms.merchant_reference.clone()),
+            subject: id.to_string(),
+            merchant_reference: Some(terms.merchant_reference.clone()),
         })
     }
 

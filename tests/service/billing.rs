@@ -57,6 +57,7 @@ async fn a_subscription_is_told_whole() {
             "cancel_at_period_end": false, "pause_at_period_end": false,
             "paused_at": null, "canceled_at": null, "cancellation_reason": null,
             "latest_payment_intent": charge["id"], "metadata": { "seat": { "row": 4 } }, "created_at": told["created_at"],
+            "duplicate_payments": [],
         })
     );
     assert_eq!((charge["amount"].as_str(), charge["currency"].as_str()), (Some("5000"), Some("XAF")));

@@ -134,6 +134,8 @@ impl Cycle {
 /// The instruments of the table, and what a charge of each comes to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Method {
+    ApprovedLateAfterTimeout,
+    ApprovedLateAfterUnavailable,
     AsksForCode,
     AsksForRedirect,
     Blocked,
@@ -149,6 +151,8 @@ enum Method {
 impl Method {
     fn body(self) -> Value {
         match self {
+            Self::ApprovedLateAfterTimeout => phone("237670000011"),
+            Self::ApprovedLateAfterUnavailable => phone("237670000012"),
             Self::AsksForCode => phone("237670000010"),
             Self::AsksForRedirect => card("4000000000003220"),
             Self::Blocked => phone("237670000009"),
@@ -169,15 +173,28 @@ impl Method {
             Self::Pays | Self::PaysByCard => Some((0, true)),
             Self::PaysInThirtySeconds => Some((30, true)),
             Self::Recovers => Some((0, attempt >= 3)),
-            Self::TimesOut => Some((300, false)),
-            Self::AsksForCode | Self::AsksForRedirect | Self::Blocked | Self::TooPoor => Some((0, false)),
+            Self::TimesOut | Self::ApprovedLateAfterTimeout => Some((300, false)),
+            Self::ApprovedLateAfterUnavailable
+            | Self::AsksForCode
+            | Self::AsksForRedirect
+            | Self::Blocked
+            | Self::TooPoor => Some((0, false)),
         }
+    }
+}
+
+impl Method {
+    /// Whether the operator approves a charge 600 seconds after it began.
+    fn is_approved_late(self) -> bool {
+        matches!(self, Self::ApprovedLateAfterTimeout | Self::ApprovedLateAfterUnavailable)
     }
 }
 
 fn method() -> impl Strategy<Value = Method> {
     use Method::*;
     prop::sample::select(vec![
+        ApprovedLateAfterTimeout,
+        ApprovedLateAfterUnavailable,
         AsksForCode,
         AsksForRedirect,
         Blocked,
@@ -223,6 +240,8 @@ struct Told {
     paused: Option<i64>,
     canceled: Option<i64>,
     reason: Option<String>,
+    /// When each failed charge was approved late.
+    duplicates: Vec<i64>,
 }
 
 impl Told {
@@ -237,6 +256,7 @@ impl Told {
             paused: at("paused_at"),
             canceled: at("canceled_at"),
             reason: subscription["cancellation_reason"].as_str().map(str::to_owned),
+            duplicates: duplicates(subscription).map(|(_, at)| at).collect(),
         }
     }
 
@@ -246,6 +266,7 @@ impl Told {
             next_charge: self.next_charge.map(|at| at - begin),
             paused: self.paused.map(|at| at - begin),
             canceled: self.canceled.map(|at| at - begin),
+            duplicates: self.duplicates.iter().map(|at| at - begin).collect(),
             ..self
         }
     }
@@ -261,6 +282,8 @@ struct Charge {
     ends: Option<(i64, bool)>,
     by_fallback: bool,
     ended: bool,
+    /// When the operator approves it after all.
+    approved: Option<i64>,
 }
 
 /// What the model knows of a subscription.
@@ -334,7 +357,16 @@ impl Model {
 
     /// Lives on until a moment, event by event.
     fn until(&mut self, now: i64) {
-        while self.canceled.is_none() {
+        loop {
+            if self.canceled.is_some() {
+                // A charge that was under way still ends; it begins nothing.
+                let ends = self.under_way().and_then(|charge| charge.ends).filter(|(at, _)| *at <= now);
+                if let Some((_, paid)) = ends {
+                    self.charges.last_mut().unwrap().ended = true;
+                    self.paid.extend(paid.then(|| self.bounds()));
+                }
+                return;
+            }
             let (_, end) = self.bounds();
             let open = self.status != "paused";
             let settles = self.under_way().and_then(|charge| charge.ends).map(|(at, _)| at).filter(|at| *at <= now);
@@ -360,7 +392,8 @@ impl Model {
         let with = if by_fallback { self.fallback.unwrap() } else { self.method };
         let ends = with.charged(attempt).map(|(after, paid)| (at + after, paid));
         self.retry = None;
-        self.charges.push(Charge { period, attempt, at, ends, by_fallback, ended: false });
+        let approved = with.is_approved_late().then_some(at + 600);
+        self.charges.push(Charge { period, attempt, at, ends, by_fallback, ended: false, approved });
     }
 
     fn settle(&mut self, at: i64) {
@@ -466,7 +499,7 @@ impl Model {
         200
     }
 
-    fn told(&self) -> Told {
+    fn told(&self, now: i64) -> Told {
         let (from, to) = self.bounds();
         let next_charge = match self.status {
             "past_due" => self.retry,
@@ -482,6 +515,7 @@ impl Model {
             paused: self.paused,
             canceled: self.canceled.map(|(at, _)| at),
             reason: self.canceled.map(|(_, reason)| reason.to_owned()),
+            duplicates: self.charges.iter().filter_map(|charge| charge.approved).filter(|at| *at <= now).collect(),
         }
     }
 
@@ -541,7 +575,7 @@ impl World {
         let at = made["created_at"].as_i64().unwrap();
         assert!((before..=self.shop.tenant.now().unix()).contains(&at));
         let model = Model::new(cycle, trial, method, at);
-        assert_eq!(Told::read(&made), model.told());
+        assert_eq!(Told::read(&made), model.told(at));
         self.subscriptions[of] = Some((made, model));
     }
 
@@ -574,21 +608,22 @@ impl World {
         let after = self.shop.tenant.now().unix();
         let ways = (before..=after).map(|now| {
             let mut way = model.clone();
-            (way.obey(what, now), way)
+            (way.obey(what, now), now, way)
         });
         let ways: Vec<_> = ways.collect();
-        let agrees = |(status, way): &&(u16, Model)| match reply.status {
-            200 => *status == 200 && Told::read(&reply.body["data"]) == way.told(),
+        let agrees = |(status, now, way): &&(u16, i64, Model)| match reply.status {
+            200 => *status == 200 && Told::read(&reply.body["data"]) == way.told(*now),
             refused => refused == *status && reply.message().contains(way.status),
         };
         let way = ways.iter().find(agrees);
-        let (_, way) = way.unwrap_or_else(|| panic!("{what:?} came to {}\n and the model says {ways:?}", reply.text));
+        let (_, _, way) =
+            way.unwrap_or_else(|| panic!("{what:?} came to {}\n and the model says {ways:?}", reply.text));
         *model = way.clone();
     }
 
     /// The service tells of every subscription what the model says, and what always holds does.
     async fn agrees(&mut self, after: &Command) {
-        let mut taken = 0;
+        let (mut taken, mut recorded) = (0, Vec::new());
         for (made, model) in self.subscriptions.iter_mut().flatten() {
             let read = self.shop.subscribed(made).await;
             let before = self.shop.tenant.now().unix();
@@ -598,15 +633,17 @@ impl World {
             let ways = (before - 1..=now).map(|now| {
                 let mut way = model.clone();
                 way.until(now);
-                (way.told(), way.charges(now), way)
+                (way.told(now), way.charges(now), way)
             });
             let ways: Vec<_> = ways.collect();
             assert!(ways.iter().any(|(told, ..)| *told == Told::read(&read)), "after {after:?}: {read}\n{ways:?}");
             let way = ways.into_iter().find(|(_, expected, _)| *expected == charges);
             *model = way.unwrap_or_else(|| panic!("after {after:?}: {charges:?}\n{model:?}")).2;
             taken += holds(&read, &charges, model);
+            recorded.push(read);
         }
         let intents = self.shop.intents().await;
+        each_late_approval_is_told_by_its_intent_too(&recorded, &intents);
         let paid = intents.iter().filter(|intent| intent["status"] == "succeeded");
         let sum: u64 = paid.map(|intent| intent["amount"].as_str().unwrap().parse::<u64>().unwrap()).sum();
         assert_eq!(sum, taken * PRICE, "money adds up");
@@ -643,6 +680,28 @@ fn holds(read: &Value, charges: &[(String, i64, String)], model: &Model) -> u64 
     }
     assert_eq!(paid.len(), model.paid.len(), "every payment is for a period of its own");
     u64::try_from(paid.len()).unwrap()
+}
+
+/// The late approvals in a subscription's record: the payment intent of each, and when.
+fn duplicates(subscription: &Value) -> impl Iterator<Item = (String, i64)> {
+    subscription["duplicate_payments"].as_array().unwrap().iter().map(|one| {
+        assert_eq!((&one["attempt"], &one["amount"], &one["currency"]), (&json!(1), &json!("5000"), &json!("XAF")));
+        let at = Moment::new(one["approved_at"].as_str().unwrap()).unwrap().unix();
+        (one["payment_intent"].as_str().unwrap().to_owned(), at)
+    })
+}
+
+/// The records were read before the intents: what they have, the intents have, each once.
+fn each_late_approval_is_told_by_its_intent_too(subscriptions: &[Value], intents: &[Value]) {
+    let mut seen = std::collections::BTreeSet::new();
+    for (id, at) in subscriptions.iter().flat_map(duplicates) {
+        let intent = intents.iter().find(|intent| intent["id"] == id.as_str()).unwrap();
+        let told = intent["duplicate_payments"].as_array().unwrap();
+        assert_eq!((&intent["status"], told.len()), (&json!("failed"), 1), "{intent}");
+        let approved_at = Moment::new(told[0]["approved_at"].as_str().unwrap()).unwrap().unix();
+        assert_eq!(approved_at, at, "{intent}");
+        assert!(seen.insert(id), "each is told once");
+    }
 }
 
 /// Whether the count began anew between two paid periods: what lies between was paused, or not paid.

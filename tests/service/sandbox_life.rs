@@ -235,6 +235,82 @@ async fn every_test_card_and_phone_ends_as_the_decisions_say() {
 }
 
 #[tokio::test]
+async fn a_payment_that_is_approved_late_succeeds_while_nothing_is_processing() {
+    let (_sandbox, shop) = shop().await;
+    for (reference, number, declined_after, code, approved_after) in [
+        ("ORDER-11", "237670000011", 300, "payer_timeout", 300),
+        ("ORDER-12", "237670000012", 0, "provider_unavailable", 600),
+    ] {
+        let intent = shop.intent(reference).await;
+        shop.attach(&intent, phone(number)).await;
+        shop.tenant.clock().advance(declined_after).await.unwrap();
+        let declined = shop.read(&intent).await;
+        assert_eq!((&declined["status"], &declined["attempts"]), (&json!("requires_action"), &json!(1)), "{number}");
+        assert_eq!(declined["last_payment_error"]["code"], code);
+        shop.tenant.clock().advance(approved_after - 60).await.unwrap();
+        assert_eq!(shop.read(&intent).await["status"], "requires_action", "{number}: not approved yet");
+        shop.tenant.clock().advance(60).await.unwrap();
+        let paid = shop.read(&intent).await;
+        assert_eq!((&paid["status"], &paid["last_payment_error"]), (&json!("succeeded"), &Value::Null), "{number}");
+        assert_eq!((&paid["attempts"], &paid["duplicate_payments"]), (&json!(1), &json!([])));
+    }
+}
+
+#[tokio::test]
+async fn a_late_approval_after_the_customer_paid_again_or_gave_up_is_a_duplicate_payment() {
+    let (_sandbox, shop) = shop().await;
+    for (reference, number, then, status) in [
+        ("PAID-11", "237670000011", Some("237670000000"), "succeeded"),
+        ("PAID-12", "237670000012", Some("237670000000"), "succeeded"),
+        ("PAYING-11", "237670000011", Some("237670000005"), "processing"),
+        ("FAILED-12", "237670000012", Some("237670000009"), "failed"),
+        ("CANCELED-11", "237670000011", None, "canceled"),
+    ] {
+        let mut fields = order(reference);
+        fields["fee_bearer"] = json!("customer");
+        let intent = shop.secret("POST", "/v1/payment-intents", fields).await.body["data"].clone();
+        assert_eq!(intent["duplicate_payments"], json!([]));
+        shop.attach(&intent, phone(number)).await;
+        shop.tenant.clock().advance(310).await.unwrap();
+        match then {
+            Some(other) => drop(shop.attach(&intent, phone(other)).await),
+            None => drop(shop.move_on(&intent, "cancel", Value::Null).await),
+        }
+        assert_eq!(shop.read(&intent).await["duplicate_payments"], json!([]), "{reference}: not approved yet");
+        shop.tenant.clock().advance(300).await.unwrap();
+        let read = shop.read(&intent).await;
+        assert_eq!(read["status"], status, "{reference}: what was told stays");
+        let [duplicate] = &read["duplicate_payments"].as_array().unwrap()[..] else { panic!("{reference}: {read}") };
+        assert_eq!((&duplicate["attempt"], &duplicate["currency"]), (&json!(1), &json!("XAF")));
+        assert_eq!(duplicate["amount"], "5100", "{reference}: what the customer paid, with the fee");
+        let masked = format!("237*****{}", &number[8..]);
+        assert_eq!(duplicate["payment_method"], json!({ "type": "mobile_money", "phone": masked }));
+        assert!(duplicate["approved_at"].as_str().unwrap().ends_with('Z'));
+        let events = shop.tenant.events().await.unwrap();
+        let told = |event: &&guichet::sandbox::Event| {
+            intent["id"] == event.subject.as_str() && event.kind == "payment_intent.duplicate_payment"
+        };
+        assert_eq!(events.iter().filter(told).count(), 1, "{reference}");
+        shop.tenant.clock().advance(90_000).await.unwrap();
+        assert_eq!(shop.read(&intent).await["duplicate_payments"], read["duplicate_payments"], "{reference}");
+    }
+}
+
+#[tokio::test]
+async fn a_late_approval_after_the_intent_expired_is_a_duplicate_payment() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.intent("ORDER-17").await;
+    shop.tenant.clock().advance(86_400 - 100).await.unwrap();
+    shop.attach(&intent, phone("237670000012")).await;
+    shop.tenant.clock().advance(200).await.unwrap();
+    let expired = shop.read(&intent).await;
+    assert_eq!((&expired["status"], &expired["cancellation_reason"]), (&json!("canceled"), &json!("expired")));
+    shop.tenant.clock().advance(600).await.unwrap();
+    let read = shop.read(&intent).await;
+    assert_eq!((&read["status"], read["duplicate_payments"].as_array().map(Vec::len)), (&json!("canceled"), Some(1)));
+}
+
+#[tokio::test]
 async fn a_merchants_server_confirms_answers_and_cancels_with_its_client() {
     let (_sandbox, shop) = shop().await;
     let key = SecretKey::new(shop.key()).unwrap();

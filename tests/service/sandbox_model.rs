@@ -26,6 +26,7 @@ proptest! {
                 world.obey(command).await;
             }
             world.keeps_its_invariants().await;
+            world.every_approval_is_accounted_for().await;
         });
     }
 
@@ -94,6 +95,8 @@ enum What {
 /// The instruments of the table, and what each comes to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Method {
+    ApprovedLateAfterTimeout,
+    ApprovedLateAfterUnavailable,
     AsksForCode,
     AsksForRedirect,
     Blocked,
@@ -108,6 +111,10 @@ enum Method {
 
 fn command() -> impl Strategy<Value = Command> {
     let method = prop::sample::select(vec![
+        Method::ApprovedLateAfterTimeout,
+        Method::ApprovedLateAfterTimeout,
+        Method::ApprovedLateAfterUnavailable,
+        Method::ApprovedLateAfterUnavailable,
         Method::AsksForCode,
         Method::AsksForRedirect,
         Method::Blocked,
@@ -121,7 +128,7 @@ fn command() -> impl Strategy<Value = Command> {
     ]);
     let what = prop_oneof![
         // Hundreds of seconds, so that the seconds which the test itself takes say nothing; and now and then a day.
-        2 => prop_oneof![4 => 1..4_u32, 1 => Just(864)].prop_map(|hundreds| What::Advance { hundreds }),
+        3 => prop_oneof![4 => 1..4_u32, 1 => Just(864)].prop_map(|hundreds| What::Advance { hundreds }),
         2 => any::<bool>().prop_map(|right| What::Answer { right }),
         6 => method.prop_map(What::Attach),
         1 => Just(What::Cancel),
@@ -161,11 +168,38 @@ struct Intent {
     expires: u32,
     /// The page that the customer was last sent to, and how many attempts there had been by then.
     issuer: Option<(String, u32)>,
+    /// The declined attempts that the operator approves: when, which, and of what.
+    approvals: Vec<(u32, u32, Method)>,
+    /// The attempts that were approved beside another, or after the end.
+    duplicates: Vec<u32>,
+    /// Which attempt a late approval made a success.
+    paid_late: Option<u32>,
 }
 
 impl Intent {
     /// What time alone has made of it.
     fn at(&mut self, now: u32) {
+        let approved = self.approvals.iter().copied().filter(|(at, attempt, _)| {
+            let told = self.duplicates.contains(attempt) || self.paid_late == Some(*attempt);
+            *at <= now && !told
+        });
+        // What comes before, comes first.
+        if let Some((at, attempt, method)) = approved.min_by_key(|(at, attempt, _)| (*at, *attempt)) {
+            self.moves_on(at);
+            if self.status == "requires_action" {
+                (self.status, self.waits_for, self.declined) = ("succeeded", None, None);
+                self.paid_late = Some(attempt);
+                self.method = Some(method);
+            } else {
+                self.duplicates.push(attempt);
+            }
+            return self.at(now);
+        }
+        self.moves_on(now);
+    }
+
+    /// What time alone has made of it by then, late approvals aside.
+    fn moves_on(&mut self, now: u32) {
         if let ("processing", Some((at, decline))) = (self.status, self.ends)
             && at <= now
         {
@@ -185,6 +219,14 @@ impl Intent {
 
     fn charge(&mut self, now: u32) {
         let (after, decline) = match self.method.unwrap() {
+            Method::ApprovedLateAfterTimeout => {
+                self.approvals.push((now + 600, self.attempts + 1, Method::ApprovedLateAfterTimeout));
+                (300, Some("payer_timeout"))
+            }
+            Method::ApprovedLateAfterUnavailable => {
+                self.approvals.push((now + 600, self.attempts + 1, Method::ApprovedLateAfterUnavailable));
+                (0, Some("provider_unavailable"))
+            }
             Method::AsksForCode => return self.waits_for = Some("otp"),
             Method::AsksForRedirect => return self.waits_for = Some("redirect"),
             Method::Hangs => (u32::MAX, None),
@@ -258,8 +300,9 @@ impl World {
         for _ in 0..1 + u32::from(command.twice) {
             match command.what {
                 What::Advance { hundreds } => {
-                    self.shop.tenant.clock().advance(100 * hundreds).await.unwrap();
-                    self.now += 100 * hundreds;
+                    // And 40, so that no two things of one intent come due within the same few seconds.
+                    self.shop.tenant.clock().advance(100 * hundreds + 40).await.unwrap();
+                    self.now += 100 * hundreds + 40;
                 }
                 What::Create { manual, confirm } => self.create(command.of, manual, confirm).await,
                 _ => self.move_on(command).await,
@@ -289,6 +332,9 @@ impl World {
                     reason: None,
                     expires: self.now + 86_400,
                     issuer: None,
+                    approvals: Vec::new(),
+                    duplicates: Vec::new(),
+                    paid_late: None,
                 });
             }
             Some(there) if (there.manual, there.confirm) == (manual, confirm) => {
@@ -358,6 +404,10 @@ impl World {
         for intent in self.intents.iter_mut().flatten() {
             intent.at(self.now);
             let told = self.shop.read(&intent.told).await;
+            let duplicates = told["duplicate_payments"].as_array().unwrap().iter();
+            let duplicates: Vec<_> =
+                duplicates.filter_map(|one| u32::try_from(one["attempt"].as_u64()?).ok()).collect();
+            assert_eq!(duplicates, intent.duplicates, "after {after:?}: {told}");
             let text = |value: &Value| value.as_str().map(str::to_owned);
             let seen = (
                 text(&told["status"]),
@@ -378,6 +428,30 @@ impl World {
         }
     }
 
+    /// Each approval by the operator is the intent's success, or exactly one duplicate payment.
+    async fn every_approval_is_accounted_for(&mut self) {
+        self.shop.tenant.clock().advance(2 * 86_400).await.unwrap();
+        self.now += 2 * 86_400;
+        for intent in self.intents.iter_mut().flatten() {
+            let mut approved: Vec<u32> = intent.approvals.iter().map(|(_, attempt, _)| *attempt).collect();
+            approved.sort_unstable();
+            let told = self.shop.read(&intent.told).await;
+            let mut counted: Vec<u32> = told["duplicate_payments"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| one["attempt"].as_u64().unwrap() as u32)
+                .collect();
+            intent.at(self.now);
+            if let Some(attempt) = intent.paid_late {
+                assert_eq!(told["status"], "succeeded");
+                counted.push(attempt);
+            }
+            counted.sort_unstable();
+            assert_eq!(counted, approved, "{told}");
+        }
+    }
+
     /// What holds whatever was asked, read from what the service says has happened.
     async fn keeps_its_invariants(&self) {
         let events = self.shop.tenant.events().await.unwrap();
@@ -385,7 +459,7 @@ impl World {
             let id = intent.told["id"].as_str().unwrap();
             let passed: Vec<&str> = events
                 .iter()
-                .filter(|event| event.subject == id)
+                .filter(|event| event.subject == id && event.kind != "payment_intent.duplicate_payment")
                 .map(|event| event.kind.trim_start_matches("payment_intent."))
                 .collect();
             let count = |word: &str| passed.iter().filter(|passed| **passed == word).count();
@@ -395,6 +469,11 @@ impl World {
             let at_once = passed.windows(2).any(|pair| pair == ["processing", "processing"]);
             assert!(!at_once, "never two attempts at once: {passed:?}");
             let read = self.shop.read(&intent.told).await;
+            let is_duplicate = |event: &&guichet::sandbox::Event| {
+                event.subject == id && event.kind == "payment_intent.duplicate_payment"
+            };
+            let told = events.iter().filter(is_duplicate).count();
+            assert_eq!(told, intent.duplicates.len(), "an event for each duplicate payment");
             assert_eq!(read["attempts"].as_u64(), u64::try_from(count("processing")).ok(), "{passed:?}");
         }
         let listed = self.shop.secret("GET", "/v1/payment-intents", Value::Null).await;
@@ -430,6 +509,8 @@ async fn challenge(shop: &Shop, url: &str, approve: bool) -> Reply {
 
 fn instrument(method: Method) -> Value {
     match method {
+        Method::ApprovedLateAfterTimeout => phone("237670000011"),
+        Method::ApprovedLateAfterUnavailable => phone("237670000012"),
         Method::AsksForCode => phone("237670000010"),
         Method::AsksForRedirect => card("4000000000003220"),
         Method::Blocked => phone("237670000009"),

@@ -139,7 +139,10 @@ impl Billing {
                     let of_charge = |intent: &&Intent| intent.id == *id;
                     let intent = self.charges.iter().chain(&self.known).find(of_charge);
                     let intent = intent.ok_or_else(|| Unavailable::because("a charge is not there"))?.clone();
-                    life.settled(intent.at(at).life.status == Status::Succeeded, at)
+                    let ended = intent.at(at).life;
+                    // A charge has one attempt: the one that may be approved late.
+                    let late = ended.late_approvals.into_iter().next();
+                    life.settled(ended.status == Status::Succeeded, late, at)
                 }
                 due => life.passes(due),
             };

@@ -1,7 +1,7 @@
 //! Plans and subscriptions.
 
-use super::{Metadata, PaymentMethodReply, payment_method, written};
-use crate::sandbox::rules::billing::{Plan, Subscription};
+use super::{DuplicatePaymentReply, Metadata, PaymentMethodReply, duplicate_payment, payment_method, written};
+use crate::sandbox::rules::billing::{LateCharge, Plan, Subscription};
 use crate::values::Moment;
 use serde::Serialize;
 
@@ -68,6 +68,13 @@ pub(in crate::sandbox) fn subscription(subscription: &Subscription, echoed: Opti
         latest_payment_intent: life.latest_intent.as_ref().map(|intent| intent.as_str()),
         metadata: terms.metadata.as_deref().map_or(Metadata::None {}, Metadata::Some),
         created_at: created_at.unix(),
+        duplicate_payments: life
+            .duplicate_payments
+            .iter()
+            .map(|LateCharge { intent, approval }| {
+                duplicate_payment(Some(intent.as_str()), approval, offer.amount.units(), &offer.currency)
+            })
+            .collect(),
     })
 }
 
@@ -95,6 +102,7 @@ struct SubscriptionReply<'a> {
     latest_payment_intent: Option<&'a str>,
     metadata: Metadata<'a>,
     created_at: i64,
+    duplicate_payments: Vec<DuplicatePaymentReply<'a>>,
 }
 
 /// The plan as it was when the customer subscribed.

@@ -10,7 +10,7 @@ pub(super) use billing::{plan, subscription};
 pub(super) use customers::customer;
 pub(super) use esim::{esim_order, esim_package};
 
-use super::rules::{Fees, Intent, ListedMethod, NextAction, PayingWith, Session};
+use super::rules::{Fees, Intent, LateApproval, ListedMethod, NextAction, PayingWith, Session};
 use super::tokens::InstanceKey;
 use crate::values::{Currency, Moment, SessionToken};
 use serde::Serialize;
@@ -56,7 +56,32 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
         items: terms.items.as_deref(),
         payment_method_types: terms.payment_method_types.as_deref(),
         cancellation_reason: life.cancellation.map(|reason| reason.as_str()),
+        duplicate_payments: life
+            .duplicate_payments
+            .iter()
+            .map(|approval| {
+                let amount = intent.amount_with(&approval.with, fees).unwrap_or_else(|| terms.amount.units());
+                duplicate_payment(None, approval, amount, &terms.currency)
+            })
+            .collect(),
     })
+}
+
+/// A late approval beside another payment or after the end, of an intent that a subscription's record has to name.
+fn duplicate_payment<'a>(
+    payment_intent: Option<&'a str>,
+    approval: &'a LateApproval,
+    amount: u64,
+    currency: &'a Currency,
+) -> DuplicatePaymentReply<'a> {
+    DuplicatePaymentReply {
+        payment_intent,
+        attempt: approval.attempt,
+        amount: amount.to_string(),
+        currency: currency.as_str(),
+        payment_method: payment_method(&approval.with),
+        approved_at: Moment::from_unix(approval.approved_at),
+    }
 }
 
 /// Where the customer pays. The secret is in the fragment, which reaches no log and no `Referer`.
@@ -98,6 +123,18 @@ struct IntentReply<'a> {
     items: Option<&'a RawValue>,
     payment_method_types: Option<&'a [String]>,
     cancellation_reason: Option<&'static str>,
+    duplicate_payments: Vec<DuplicatePaymentReply<'a>>,
+}
+
+#[derive(Serialize)]
+struct DuplicatePaymentReply<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payment_intent: Option<&'a str>,
+    attempt: u32,
+    amount: String,
+    currency: &'a str,
+    payment_method: PaymentMethodReply<'a>,
+    approved_at: Moment,
 }
 
 /// An empty object when none was given.

@@ -20,6 +20,8 @@ pub(in crate::sandbox) enum Behaviour {
     AsksForCode,
     /// Sends the customer to the card's issuer before anything is charged.
     AsksForRedirect,
+    /// Declined so many seconds later, and approved by the operator so many seconds after that.
+    ApprovedLate { after: u32, decline: Decline, approved_after: u32 },
     /// Declined so many seconds later.
     Declines { after: u32, decline: Decline },
     /// Never comes to an end.
@@ -77,6 +79,8 @@ fn test_phone(last_seven: &str) -> Behaviour {
         "0000008" => at_once(Decline::LimitExceeded),
         "0000009" => at_once(Decline::FraudBlocked),
         "0000010" => Behaviour::AsksForCode,
+        "0000011" => Behaviour::ApprovedLate { after: 300, decline: Decline::PayerTimeout, approved_after: 300 },
+        "0000012" => Behaviour::ApprovedLate { after: 0, decline: Decline::ProviderUnavailable, approved_after: 600 },
         _ => Behaviour::Succeeds { after: 2 },
     }
 }
@@ -217,6 +221,7 @@ mod tests {
             read_instrument(&Instrument::MobileMoney { phone: Phone::new(phone).unwrap() }).unwrap().behaviour()
         };
         let declines = |after, decline| Behaviour::Declines { after, decline };
+        let late = |after, decline, approved_after| Behaviour::ApprovedLate { after, decline, approved_after };
         for prefix in ["23767", "22507", "1", ""] {
             let table = [
                 ("0000000", Behaviour::Succeeds { after: 0 }),
@@ -230,6 +235,8 @@ mod tests {
                 ("0000008", declines(0, Decline::LimitExceeded)),
                 ("0000009", declines(0, Decline::FraudBlocked)),
                 ("0000010", Behaviour::AsksForCode),
+                ("0000011", late(300, Decline::PayerTimeout, 300)),
+                ("0000012", late(0, Decline::ProviderUnavailable, 600)),
                 ("1234567", Behaviour::Succeeds { after: 2 }),
             ];
             for (digits, behaviour) in table {

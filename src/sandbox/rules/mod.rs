@@ -11,6 +11,6 @@ mod session;
 pub(super) use esim::{EsimOrder, EsimPackage, EsimPackages, Fulfilment};
 pub(super) use fees::{FeeProblem, Fees, Method as ListedMethod};
 pub(super) use instruments::{Behaviour, Decline, PayingWith, read_instrument, test_cards};
-pub(super) use intent::{Cancellation, Conflict, Intent, Life, MOST_ATTEMPTS, NextAction, Status, Terms};
+pub(super) use intent::{Cancellation, Conflict, Intent, LateApproval, Life, MOST_ATTEMPTS, NextAction, Status, Terms};
 pub(super) use once::Once;
 pub(super) use session::{LIFETIME, Session, Standing};

@@ -74,6 +74,59 @@ async fn at_the_end_of_the_calendar_all_can_still_be_read_and_nothing_more_is_ch
 }
 
 #[tokio::test]
+async fn a_charge_that_is_approved_late_is_a_duplicate_payment_in_the_subscriptions_record() {
+    let (_sandbox, shop) = shop().await;
+    let made = shop.subscribe(&shop.plan("daily", 0).await, phone("237670000011")).await;
+    assert_eq!(made["duplicate_payments"], json!([]));
+    shop.advance(310).await;
+    assert_eq!(shop.subscribed(&made).await["status"], "past_due");
+    // The customer pays otherwise, and then the operator approves the first charge as well.
+    shop.billed(&made, "payment-method", phone(PAYS)).await;
+    assert_eq!(shop.subscribed(&made).await["duplicate_payments"], json!([]));
+    shop.advance(300).await;
+    let now = shop.subscribed(&made).await;
+    assert_eq!((&now["status"], &now["consecutive_failures"]), (&json!("active"), &json!(0)));
+    let [duplicate] = &now["duplicate_payments"].as_array().unwrap()[..] else { panic!("{now}") };
+    let intents = shop.intents().await;
+    let charge = &intents[0];
+    assert_eq!((&duplicate["payment_intent"], &charge["status"]), (&charge["id"], &json!("failed")));
+    assert_eq!((&duplicate["attempt"], &duplicate["amount"]), (&json!(1), &json!("5000")));
+    assert_eq!(duplicate["approved_at"], charge["duplicate_payments"][0]["approved_at"]);
+    assert_eq!(shop.told(&made).await, ["created", "past_due", "updated", "active", "duplicate_payment"]);
+}
+
+#[tokio::test]
+async fn late_approvals_after_the_subscription_ended_are_in_its_record() {
+    let (_sandbox, shop) = shop().await;
+    let made = shop.subscribe(&shop.plan("daily", 0).await, phone("237670000012")).await;
+    shop.advance(3 * DAY).await;
+    let ended = shop.subscribed(&made).await;
+    assert_eq!((&ended["status"], &ended["cancellation_reason"]), (&json!("canceled"), &json!("payment_failed")));
+    assert_eq!(ended["duplicate_payments"].as_array().map(Vec::len), Some(4), "each of the four charges");
+    assert_eq!(shop.told(&made).await.iter().filter(|word| *word == "duplicate_payment").count(), 4);
+}
+
+#[tokio::test]
+async fn a_charge_under_way_when_its_subscription_is_canceled_is_settled_and_told() {
+    let (_sandbox, shop) = shop().await;
+    let plan = shop.plan("monthly", 0).await;
+    for (number, status, told) in [
+        ("237670000001", "succeeded", &["created", "canceled", "charge_succeeded"][..]),
+        ("237670000004", "failed", &["created", "canceled", "charge_failed"]),
+        ("237670000011", "failed", &["created", "canceled", "charge_failed", "duplicate_payment"]),
+    ] {
+        let made = shop.subscribe(&plan, phone(number)).await;
+        let canceled = shop.billed(&made, "cancel", json!({ "immediately": true })).await;
+        assert_eq!(canceled["status"], "canceled");
+        shop.advance(700).await;
+        assert_eq!(shop.charges(&made).await, expected(&[("0:1", 0, status)]), "{number}");
+        let now = shop.subscribed(&made).await;
+        assert_eq!((&now["status"], &now["canceled_at"]), (&json!("canceled"), &canceled["canceled_at"]), "it stays");
+        assert_eq!(shop.told(&made).await, told, "{number}");
+    }
+}
+
+#[tokio::test]
 async fn a_failed_charge_is_tried_again_four_times_in_all_and_then_the_subscription_ends() {
     let (_sandbox, shop) = shop().await;
     // A quarter of a day, and a day where a quarter of the period is longer.

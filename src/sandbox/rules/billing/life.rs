@@ -2,7 +2,7 @@
 
 use super::Offer;
 use super::calendar::Calendar;
-use crate::sandbox::rules::PayingWith;
+use crate::sandbox::rules::{LateApproval, PayingWith};
 use crate::values::{IntentId, Moment};
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,19 @@ pub(in crate::sandbox) struct Life {
     pub(in crate::sandbox) paused_at: Option<Moment>,
     pub(in crate::sandbox) canceled_at: Option<Moment>,
     pub(in crate::sandbox) cancellation: Option<Cancellation>,
+    /// The failed charges that the operator approves later, in the order they are approved.
+    #[serde(default)]
+    pub(super) late_charges: Vec<LateCharge>,
+    /// Those that the operator has approved: money to be given back, since a failed charge is tried again.
+    #[serde(default)]
+    pub(in crate::sandbox) duplicate_payments: Vec<LateCharge>,
+}
+
+/// A charge that has failed and that the operator approves later.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(in crate::sandbox) struct LateCharge {
+    pub(in crate::sandbox) intent: IntentId,
+    pub(in crate::sandbox) approval: LateApproval,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -90,6 +103,8 @@ pub(in crate::sandbox) struct Charge {
 pub(in crate::sandbox) enum Due {
     /// The next attempt to charge the period.
     Attempt,
+    /// The operator approves a charge that has failed.
+    LateApproval,
     /// A charge has been under way for so long that the period counts as not paid.
     Overdue,
     /// The period ends.
@@ -125,6 +140,8 @@ impl Life {
             paused_at: None,
             canceled_at: None,
             cancellation: None,
+            late_charges: Vec::new(),
+            duplicate_payments: Vec::new(),
         };
         match trial_end {
             Some(_) => (life, None),
@@ -134,16 +151,17 @@ impl Life {
 
     /// What comes of itself next, and when.
     pub(in crate::sandbox) fn due(&self) -> Option<(Moment, Due)> {
-        if self.status == Status::Canceled {
-            return None;
-        }
         let settles = self.under_way.as_ref().and_then(|charge| Some((charge.settles_at?, charge.intent.clone())));
         let overdue = self.overdue_at().filter(|_| self.status == Status::Active);
-        let ends = self.cancel_at_period_end
-            || self.status != Status::Paused && (self.pause_at_period_end || self.paid && self.under_way.is_none());
-        // Of two at one moment the first of these: what was paid counts before the period ends.
+        let runs = !matches!(self.status, Status::Canceled | Status::Paused);
+        let ends =
+            self.cancel_at_period_end || runs && (self.pause_at_period_end || self.paid && self.under_way.is_none());
+        let late = self.late_charges.first().map(|late| Moment::from_unix(late.approval.approved_at));
+        // Of two at one moment the first of these: what was paid counts before the period ends. A canceled subscription
+        // has but the first two: money that is on its way arrives, and is told.
         let all = [
             settles.map(|(at, intent)| (at, Due::Settlement(intent))),
+            late.map(|at| (at, Due::LateApproval)),
             ends.then_some((self.period_end, Due::PeriodEnd)),
             self.next_attempt.map(|at| (at, Due::Attempt)),
             overdue.map(|at| (at, Due::Overdue)),
@@ -155,6 +173,11 @@ impl Life {
     pub(in crate::sandbox) fn passes(mut self, due: &Due) -> (Self, Option<Charge>) {
         match due {
             Due::Settlement(_) => (self, None),
+            Due::LateApproval => {
+                let late = (!self.late_charges.is_empty()).then(|| self.late_charges.remove(0));
+                self.duplicate_payments.extend(late);
+                (self, None)
+            }
             Due::Overdue => {
                 self.status = Status::PastDue;
                 (self, None)
@@ -172,11 +195,24 @@ impl Life {
         }
     }
 
-    /// The charge under way has ended: paid, or not.
-    pub(in crate::sandbox) fn settled(mut self, paid: bool, at: Moment) -> (Self, Option<Charge>) {
-        let by_fallback = self.under_way.take().is_some_and(|charge| charge.by_fallback);
+    /// The charge under way has ended: paid, or not. A charge that has failed may be approved late; that is remembered.
+    pub(in crate::sandbox) fn settled(
+        mut self,
+        paid: bool,
+        late: Option<LateApproval>,
+        at: Moment,
+    ) -> (Self, Option<Charge>) {
+        let Some(UnderWay { intent, by_fallback, .. }) = self.under_way.take() else { return (self, None) };
+        self.paid |= paid;
+        if let Some(approval) = late {
+            let earlier = |other: &LateCharge| other.approval.approved_at <= approval.approved_at;
+            let place = self.late_charges.partition_point(earlier);
+            self.late_charges.insert(place, LateCharge { intent, approval });
+        }
+        if self.status == Status::Canceled {
+            return (self, None);
+        }
         if paid {
-            self.paid = true;
             self.consecutive_failures = 0;
             if self.status != Status::Paused {
                 self.status = Status::Active;
@@ -216,8 +252,14 @@ impl Life {
     /// changed. `None` where nobody needs to know.
     pub(in crate::sandbox) fn told_since(&self, before: &Self) -> Option<&'static str> {
         let wishes = |life: &Self| (life.cancel_at_period_end, life.pause_at_period_end, life.trigger_after_failures);
+        let charge_ended = before.under_way.is_some() && self.under_way.is_none();
         if self.status != before.status {
             Some(self.status.as_str())
+        } else if self.status == Status::Canceled && charge_ended {
+            // No status tells how it ended.
+            Some(if self.paid { "charge_succeeded" } else { "charge_failed" })
+        } else if self.duplicate_payments.len() != before.duplicate_payments.len() {
+            Some("duplicate_payment")
         } else if self.next_period != before.next_period {
             Some("renewed")
         } else if wishes(self) != wishes(before)

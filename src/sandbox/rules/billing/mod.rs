@@ -9,7 +9,7 @@ mod moves;
 #[cfg(test)]
 mod walks;
 
-pub(in crate::sandbox) use life::{Charge, Due, Life};
+pub(in crate::sandbox) use life::{Charge, Due, LateCharge, Life};
 pub(in crate::sandbox) use moves::Conflict;
 
 use crate::values::{Amount, BillingCycle, Currency, Moment, PlanCode, PlanId, SubscriptionId};

@@ -1,7 +1,7 @@
 //! Subscriptions on random walks: whatever a merchant does and however long they wait, money is taken once and for what
 //! was agreed.
 
-use super::life::{Charge, Due, Life, Status};
+use super::life::{Charge, Due, LateCharge, Life, Status};
 use super::{Conflict, Offer};
 use crate::operations::{Card, Instrument};
 use crate::sandbox::rules::{Life as IntentLife, PayingWith, Status as IntentStatus, read_instrument};
@@ -72,7 +72,10 @@ fn walk() -> impl Strategy<Value = Walk> {
 }
 
 fn method() -> impl Strategy<Value = PayingWith> {
-    let phones = ["0000000", "0000001", "0000002", "0000004", "0000005", "0000007", "0000009", "0000010", "1234567"];
+    let phones = [
+        "0000000", "0000001", "0000002", "0000004", "0000005", "0000007", "0000009", "0000010", "0000011", "0000012",
+        "1234567",
+    ];
     prop_oneof![
         4 => prop::sample::select(phones.to_vec()).prop_map(|digits| {
             Instrument::MobileMoney { phone: Phone::new(format!("23767{digits}")).unwrap() }
@@ -177,7 +180,8 @@ impl World {
                 Due::Settlement(_) => {
                     let charge = self.charges.last_mut().unwrap();
                     charge.intent = charge.intent.clone().at(at, charge.at.plus(86_400));
-                    life.settled(charge.intent.status == IntentStatus::Succeeded, at)
+                    let late = charge.intent.late_approvals.first().cloned();
+                    life.settled(charge.intent.status == IntentStatus::Succeeded, late, at)
                 }
                 due => life.passes(due),
             };
@@ -251,6 +255,20 @@ impl World {
                 paid.push(charge);
             }
         }
+        let now = self.now;
+        let approved = self.charges.iter().enumerate().flat_map(|(number, charge)| {
+            let intent = charge.intent.clone().at(now, charge.at.plus(86_400));
+            let id = IntentId::new(format!("pi_{number}")).unwrap();
+            intent.duplicate_payments.into_iter().map(move |approval| LateCharge { intent: id.clone(), approval })
+        });
+        let mut approved: Vec<_> = approved.collect();
+        approved.sort_by_key(|late| late.approval.approved_at);
+        assert_eq!(self.life.duplicate_payments, approved, "each late approval is in the record, once");
+        let told = self.told.iter().filter(|(_, word)| *word == "duplicate_payment");
+        assert_eq!(
+            told.map(|(at, _)| at.unix()).collect::<Vec<_>>(),
+            approved.iter().map(|late| late.approval.approved_at).collect::<Vec<_>>()
+        );
         let ended = self.charges.iter().rev().filter(|charge| charge.intent.status != IntentStatus::Processing);
         let failures = ended.take_while(|charge| charge.intent.status == IntentStatus::Failed).count();
         if self.life.status != Status::Canceled {

@@ -31,6 +31,12 @@ pub(in crate::sandbox) struct Life {
     /// How many attempts it has.
     #[serde(default = "usual_attempts")]
     pub(in crate::sandbox) most_attempts: u32,
+    /// The declined attempts that the operator approves later, in the order they are approved.
+    #[serde(default)]
+    pub(in crate::sandbox) late_approvals: Vec<LateApproval>,
+    /// The late approvals that came beside another attempt or after the end: money to be given back.
+    #[serde(default)]
+    pub(in crate::sandbox) duplicate_payments: Vec<LateApproval>,
 }
 
 fn usual_attempts() -> u32 {
@@ -43,6 +49,28 @@ pub(in crate::sandbox) struct Settlement {
     settles_at: i64,
     /// Paid, where there is none.
     decline: Option<Decline>,
+    /// When the operator approves the declined attempt after all.
+    #[serde(default)]
+    approved_at: Option<i64>,
+}
+
+/// An attempt that was told as declined and that the operator approves later.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(in crate::sandbox) struct LateApproval {
+    /// Which attempt of the intent, from 1.
+    pub(in crate::sandbox) attempt: u32,
+    pub(in crate::sandbox) with: PayingWith,
+    /// When the operator approves it, in Unix seconds.
+    pub(in crate::sandbox) approved_at: i64,
+}
+
+/// What time alone does to an intent next. Of two at one moment the earlier variant comes first: an attempt ends before
+/// a late approval finds out whether another is processing, and money counts before the intent expires.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Next {
+    Settlement,
+    LateApproval,
+    Expiry,
 }
 
 /// A move that the intent's state does not allow.
@@ -67,6 +95,8 @@ impl Life {
             cancellation: None,
             passages: Vec::new(),
             most_attempts: MOST_ATTEMPTS,
+            late_approvals: Vec::new(),
+            duplicate_payments: Vec::new(),
         }
     }
 
@@ -75,7 +105,7 @@ impl Life {
     pub(in crate::sandbox) fn off_session(with: PayingWith, nth: u32, now: Moment) -> Self {
         let settlement = match with.behaviour() {
             Behaviour::AsksForCode | Behaviour::AsksForRedirect => {
-                Some(Settlement { settles_at: now.unix(), decline: Some(Decline::AuthenticationRequired) })
+                Some(Settlement::at(now, Some(Decline::AuthenticationRequired)))
             }
             behaviour => settlement(behaviour, nth, now),
         };
@@ -87,30 +117,68 @@ impl Life {
         self.settlement.map(|settlement| Moment::from_unix(settlement.settles_at))
     }
 
-    /// Where it stands at a moment: an attempt whose end has come has ended, and a customer who was not heard of for
-    /// too long is not waited for.
+    /// When it came to its final status; `None` while it has none.
+    pub(in crate::sandbox) fn final_since(&self) -> Option<Moment> {
+        let is_final = matches!(self.status, Status::Succeeded | Status::Failed | Status::Canceled);
+        self.passages.last().filter(|_| is_final).map(|(at, _)| Moment::from_unix(*at))
+    }
+
+    /// Where it stands at a moment: what time alone does until then has happened, in the order of time.
     #[must_use]
     pub(in crate::sandbox) fn at(mut self, now: Moment, expires_at: Moment) -> Self {
-        if self.status == Status::Processing
-            && let Some(settlement) = self.settlement.filter(|settlement| settlement.settles_at <= now.unix())
-        {
-            self.settlement = None;
-            self.declined = settlement.decline;
-            let ended = match settlement.decline {
-                None => Status::Succeeded,
-                Some(decline) if decline.can_be_mended() && self.attempts < self.most_attempts => {
-                    Status::RequiresAction
-                }
-                Some(_) => Status::Failed,
-            };
-            self.comes_to(ended, settlement.settles_at);
-        }
-        if self.status == Status::RequiresAction && now >= expires_at {
-            // An attempt that ran past the expiry and was declined then leaves nothing to wait for.
-            let since = self.passages.last().map_or(0, |(at, _)| *at);
-            self.ends_by(Cancellation::Expired, expires_at.unix().max(since));
+        while let Some((at, next)) = self.next(expires_at).filter(|(at, _)| *at <= now.unix()) {
+            match next {
+                Next::Settlement => self.attempt_ends(at),
+                Next::LateApproval => self.is_approved_late(at),
+                Next::Expiry => self.ends_by(Cancellation::Expired, at),
+            }
         }
         self
+    }
+
+    /// What time alone does next, and when.
+    fn next(&self, expires_at: Moment) -> Option<(i64, Next)> {
+        let settlement = self.settlement.filter(|_| self.status == Status::Processing);
+        let approval = self.late_approvals.first();
+        // An attempt that ran past the expiry and was declined then leaves nothing to wait for.
+        let since = self.passages.last().map_or(0, |(at, _)| *at);
+        let expiry = (self.status == Status::RequiresAction).then(|| expires_at.unix().max(since));
+        let all = [
+            settlement.map(|settlement| (settlement.settles_at, Next::Settlement)),
+            approval.map(|approval| (approval.approved_at, Next::LateApproval)),
+            expiry.map(|at| (at, Next::Expiry)),
+        ];
+        all.into_iter().flatten().min()
+    }
+
+    /// The attempt under way ends.
+    fn attempt_ends(&mut self, at: i64) {
+        let Some(Settlement { decline, approved_at, .. }) = self.settlement.take() else { return };
+        if let (Some(approved_at), Some(with)) = (approved_at, &self.paying_with) {
+            let approval = LateApproval { attempt: self.attempts, with: with.clone(), approved_at };
+            let place = self.late_approvals.partition_point(|other| other.approved_at <= approved_at);
+            self.late_approvals.insert(place, approval);
+        }
+        self.declined = decline;
+        let status = match decline {
+            None => Status::Succeeded,
+            Some(decline) if decline.can_be_mended() && self.attempts < self.most_attempts => Status::RequiresAction,
+            Some(_) => Status::Failed,
+        };
+        self.comes_to(status, at);
+    }
+
+    /// The operator approves an attempt that was told as declined. It pays the intent if nothing else does; otherwise the
+    /// customer has paid twice, or for nothing.
+    fn is_approved_late(&mut self, at: i64) {
+        let approval = self.late_approvals.remove(0);
+        if self.status == Status::RequiresAction {
+            self.paying_with = Some(approval.with);
+            (self.next_action, self.declined) = (None, None);
+            self.comes_to(Status::Succeeded, at);
+        } else {
+            self.duplicate_payments.push(approval);
+        }
     }
 
     /// A customer attaches a method, at a moment whose state this is. `Ok(None)` when it has no effect.
@@ -164,7 +232,7 @@ impl Life {
             return Err(self.conflict("and waits for no one-time code."));
         }
         let decline = (code.trim() != RIGHT_CODE).then_some(Decline::IncorrectOtp);
-        Ok(self.clone().attempt(Some(Settlement { settles_at: now.unix(), decline }), now))
+        Ok(self.clone().attempt(Some(Settlement::at(now, decline)), now))
     }
 
     /// The customer approves or refuses the payment at the card's issuer. `None` where that is not waited for: it has
@@ -172,7 +240,7 @@ impl Life {
     pub(in crate::sandbox) fn challenged(&self, approved: bool, now: Moment) -> Option<Self> {
         let waits = self.status == Status::RequiresAction && self.next_action == Some(NextAction::Redirect);
         let decline = (!approved).then_some(Decline::RejectedByPayer);
-        waits.then(|| self.clone().attempt(Some(Settlement { settles_at: now.unix(), decline }), now))
+        waits.then(|| self.clone().attempt(Some(Settlement::at(now, decline)), now))
     }
 
     /// Whether the issuer's page of this round still leads on: the round that is open, or the one that has just been
@@ -235,10 +303,21 @@ impl Life {
     }
 }
 
+impl Settlement {
+    /// The end of an attempt at a moment: paid, or declined for good.
+    fn at(moment: Moment, decline: Option<Decline>) -> Self {
+        Self { settles_at: moment.unix(), decline, approved_at: None }
+    }
+}
+
 /// How the n-th attempt ends that begins now; one that nothing ends hangs.
 fn settlement(behaviour: Behaviour, nth: u32, now: Moment) -> Option<Settlement> {
-    let ends = |after: u32, decline| Some(Settlement { settles_at: now.plus(i64::from(after)).unix(), decline });
+    let ends = |after: u32, decline| Some(Settlement::at(now.plus(i64::from(after)), decline));
     match behaviour {
+        Behaviour::ApprovedLate { after, decline, approved_after } => {
+            let approved_at = now.plus(i64::from(after)).plus(i64::from(approved_after)).unix();
+            ends(after, Some(decline)).map(|end| Settlement { approved_at: Some(approved_at), ..end })
+        }
         // The customer does what it asks for, and that ends it.
         Behaviour::AsksForCode | Behaviour::AsksForRedirect | Behaviour::Hangs => None,
         Behaviour::Declines { after, decline } => ends(after, Some(decline)),
@@ -273,6 +352,8 @@ pub(super) mod tests {
             ("0000008", vec![(0, Failed)]),
             ("0000009", vec![(0, Failed)]),
             ("0000010", vec![(0, RequiresAction)]),
+            ("0000011", vec![(299, Processing), (300, RequiresAction), (300, Succeeded)]),
+            ("0000012", vec![(0, RequiresAction), (0, RequiresAction), (0, Failed), (600, Failed)]),
             ("1234567", vec![(1, Processing), (2, Succeeded)]),
         ];
         for (digits, sights) in table {
@@ -432,6 +513,74 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_late_approval_pays_the_intent_while_nothing_is_processing() {
+        let expiry = Intent::expiry(START);
+        let timed_out = attached(Life::new(), "0000011", START).at(START.plus(300), expiry);
+        assert_eq!((timed_out.status, timed_out.declined), (RequiresAction, Some(Decline::PayerTimeout)));
+        let paid = timed_out.clone().at(START.plus(600), expiry);
+        assert_eq!((paid.status, paid.declined, paid.attempts), (Succeeded, None, 1));
+        assert_eq!(paid.final_since(), Some(START.plus(600)));
+        // A one-time code that nobody has given yet is no attempt.
+        let asks = attached(timed_out, "0000010", START.plus(301));
+        let paid = asks.at(START.plus(600), expiry);
+        assert_eq!((paid.status, paid.next_action), (Succeeded, None));
+        assert_eq!(paid.paying_with, Some(phone("0000011")), "what has paid is what is shown");
+        assert_eq!(paid.duplicate_payments, []);
+    }
+
+    #[test]
+    fn a_late_approval_beside_another_attempt_or_after_the_end_is_a_duplicate_payment() {
+        let expiry = Intent::expiry(START);
+        let timed_out = |at: Moment| attached(Life::new(), "0000011", at).at(at.plus(300), expiry);
+        let first = timed_out(START);
+        let ways = [
+            ("another is processing", attached(first.clone(), "0000005", START.plus(301)), Processing),
+            ("another has succeeded", attached(first.clone(), "0000000", START.plus(301)), Succeeded),
+            ("another has failed for good", attached(first.clone(), "0000009", START.plus(301)), Failed),
+            ("canceled", first.cancel(Cancellation::RequestedByCustomer, START.plus(301)).unwrap().unwrap(), Canceled),
+            ("expired", timed_out(expiry.plus(-301)), Canceled),
+        ];
+        for (why, life, status) in ways {
+            let late = life.clone().at(START.plus(100_000), expiry);
+            assert_eq!(late.status, status, "{why}");
+            let attempts: Vec<u32> = late.duplicate_payments.iter().map(|approval| approval.attempt).collect();
+            assert_eq!((attempts, late.late_approvals.len()), (vec![1], 0), "{why}");
+            let again = late.clone().at(START.plus(900_000), expiry);
+            assert_eq!(again, late, "{why}: it is told once");
+        }
+    }
+
+    #[test]
+    fn of_three_attempts_approved_late_one_pays_at_most() {
+        let expiry = Intent::expiry(START);
+        let mut life = Life::new();
+        for after in [0, 1] {
+            life = attached(life, "0000012", START.plus(after)).at(START.plus(after), expiry);
+        }
+        let one_paid = life.clone().at(START.plus(5_000), expiry);
+        assert_eq!((one_paid.status, one_paid.final_since()), (Succeeded, Some(START.plus(600))));
+        assert_eq!(one_paid.duplicate_payments.len(), 1, "the second is approved after the first has paid");
+        let none_paid = attached(life, "0000012", START.plus(2)).at(START.plus(5_000), expiry);
+        assert_eq!((none_paid.status, none_paid.final_since()), (Failed, Some(START.plus(2))));
+        let told: Vec<_> = none_paid.duplicate_payments.iter().map(|one| (one.attempt, one.approved_at)).collect();
+        assert_eq!(told, [(1, START.unix() + 600), (2, START.unix() + 601), (3, START.unix() + 602)]);
+    }
+
+    #[test]
+    fn one_look_and_many_looks_see_the_same() {
+        let expiry = Intent::expiry(START);
+        let life = attached(Life::new(), "0000012", START);
+        let life = attached(life.at(START, expiry), "0000011", START.plus(400));
+        let mut often = life.clone();
+        for second in 400..90_000 {
+            often = often.at(START.plus(second), expiry);
+        }
+        assert_eq!(often, life.at(START.plus(90_000), expiry));
+        // The first is approved at 600 while the second is processing; the second is declined at 700 and approved at 1000.
+        assert_eq!((often.status, often.duplicate_payments.len()), (Succeeded, 1));
+    }
+
+    #[test]
     fn every_status_it_came_to_is_remembered_with_its_moment() {
         let expiry = Intent::expiry(START);
         let life = Life::new().attach(&terms("automatic", false), phone("0000004"), START).unwrap().unwrap();
@@ -446,6 +595,10 @@ pub(super) mod tests {
     pub(in super::super) fn phone(digits: &str) -> PayingWith {
         let phone = crate::values::Phone::new(format!("23767{digits}")).unwrap();
         crate::sandbox::rules::read_instrument(&crate::operations::Instrument::MobileMoney { phone }).unwrap()
+    }
+
+    fn attached(life: Life, digits: &str, at: Moment) -> Life {
+        life.attach(&terms("automatic", false), phone(digits), at).unwrap().unwrap()
     }
 
     fn card(number: &str) -> PayingWith {

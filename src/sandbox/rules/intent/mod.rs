@@ -2,9 +2,9 @@
 
 mod life;
 
-pub(in crate::sandbox) use life::{Conflict, Life, MOST_ATTEMPTS};
+pub(in crate::sandbox) use life::{Conflict, LateApproval, Life, MOST_ATTEMPTS};
 
-use super::{FeeProblem, Fees};
+use super::{FeeProblem, Fees, PayingWith};
 use crate::values::{ConfirmationMethod, Country, Currency, FeeBearer, IntentId, Moment};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -90,19 +90,25 @@ impl Intent {
     }
 
     /// What the customer pays; `None` while that depends on a method that is not known yet.
+    pub(in crate::sandbox) fn amount_payable(&self, fees: &Fees) -> Option<u64> {
+        match (self.terms.fee_bearer, &self.life.paying_with) {
+            (FeeBearer::Merchant, _) => Some(self.terms.amount.units()),
+            (FeeBearer::Customer, None) => None,
+            (FeeBearer::Customer, Some(with)) => self.amount_with(with, fees),
+        }
+    }
+
+    /// What the customer pays with a method; `None` where the table has no fee for it.
     ///
     /// An intent has no country, so its fee is that of a fee asked without one: what the customer was quoted.
-    pub(in crate::sandbox) fn amount_payable(&self, fees: &Fees) -> Option<u64> {
+    pub(in crate::sandbox) fn amount_with(&self, with: &PayingWith, fees: &Fees) -> Option<u64> {
         let amount = self.terms.amount.units();
-        match (self.terms.fee_bearer, &self.life.paying_with) {
-            (FeeBearer::Merchant, _) => Some(amount),
-            (FeeBearer::Customer, None) => None,
-            (FeeBearer::Customer, Some(with)) => {
-                let fee: Result<u64, FeeProblem> =
-                    fees.fee(with.kind(), &self.terms.currency, &Country::cm(), with.card_type(), amount);
-                fee.ok().map(|fee| amount.saturating_add(fee))
-            }
+        if self.terms.fee_bearer == FeeBearer::Merchant {
+            return Some(amount);
         }
+        let fee: Result<u64, FeeProblem> =
+            fees.fee(with.kind(), &self.terms.currency, &Country::cm(), with.card_type(), amount);
+        fee.ok().map(|fee| amount.saturating_add(fee))
     }
 }
 
@@ -170,7 +176,6 @@ impl Cancellation {
 
 #[cfg(test)]
 mod tests {
-    use super::super::PayingWith;
     use super::*;
 
     const START: Moment = Moment::from_unix(1_000_000);
