@@ -311,6 +311,69 @@ async fn a_late_approval_after_the_intent_expired_is_a_duplicate_payment() {
 }
 
 #[tokio::test]
+async fn a_client_secret_ends_a_day_after_the_final_status() {
+    let (sandbox, shop) = shop().await;
+    let (canceled, issuer) = sent_to_the_issuer(&shop, "CANCELED").await;
+    shop.move_on(&canceled, "cancel", Value::Null).await;
+    let paid = shop.intent("PAID").await;
+    shop.attach(&paid, phone("237670000000")).await;
+    let failed = shop.intent("FAILED").await;
+    shop.attach(&failed, phone("237670000012")).await;
+    shop.attach(&failed, phone("237670000009")).await;
+    let hanging = shop.intent("HANGING").await;
+    shop.attach(&hanging, phone("237670000005")).await;
+
+    shop.tenant.clock().advance(86_400 - 120).await.unwrap();
+    for (intent, status) in
+        [(&canceled, "canceled"), (&paid, "succeeded"), (&failed, "failed"), (&hanging, "processing")]
+    {
+        let read = ask_with_secret(&shop, intent, "GET", "", Value::Null).await;
+        assert_eq!((read.status, &read.body["data"]["status"]), (200, &json!(status)), "{}", read.text);
+    }
+    assert_eq!(decide(&shop, &issuer, "approve").await.status, 200);
+    let duplicates = shop.read(&failed).await["duplicate_payments"].as_array().map(Vec::len);
+    assert_eq!(duplicates, Some(1), "a late approval came, and does not put off the end");
+
+    shop.tenant.clock().advance(120).await.unwrap();
+    // An intent that is forgotten: its secret is whole, and its id unknown.
+    let other = Shop::of(sandbox.merchant().await.unwrap());
+    let unknown = other.intent("GONE").await;
+    other.tenant.reset().await.unwrap();
+    for (method, verb, fields) in [
+        ("GET", "", Value::Null),
+        ("POST", "/payment-method", phone("237670000000")),
+        ("POST", "/answer", json!({ "otp": "123456" })),
+        ("POST", "/confirm", Value::Null),
+        ("POST", "/cancel", Value::Null),
+    ] {
+        let expected = without_request_id(&ask_with_secret(&shop, &unknown, method, verb, fields.clone()).await);
+        for intent in [&canceled, &paid, &failed] {
+            let refused = ask_with_secret(&shop, intent, method, verb, fields.clone()).await;
+            assert_eq!((refused.status, refused.code()), (404, "resource_missing"), "{verb}: {}", refused.text);
+            assert_eq!(without_request_id(&refused), expected, "{verb}: as an unknown id answers");
+        }
+    }
+    let refused = decide(&shop, &issuer, "approve").await;
+    assert_eq!((refused.status, refused.code()), (404, "resource_missing"), "the issuer's page leads on no more");
+    for (intent, status) in [(&canceled, "canceled"), (&paid, "succeeded"), (&failed, "failed")] {
+        assert_eq!(shop.read(intent).await["status"], status, "the secret key still reads it");
+    }
+    let read = ask_with_secret(&shop, &hanging, "GET", "", Value::Null).await;
+    assert_eq!((read.status, &read.body["data"]["status"]), (200, &json!("processing")), "it has no final status");
+}
+
+async fn ask_with_secret(shop: &Shop, intent: &Value, method: &str, verb: &str, fields: Value) -> Reply {
+    let path = format!("/v1/payment-intents/{}{verb}", intent["id"].as_str().unwrap());
+    shop.ask(method, &path, intent["client_secret"].as_str(), fields).await
+}
+
+fn without_request_id(reply: &Reply) -> Value {
+    let mut body = reply.body.clone();
+    body["error"].as_object_mut().unwrap().remove("request_id");
+    body
+}
+
+#[tokio::test]
 async fn a_merchants_server_confirms_answers_and_cancels_with_its_client() {
     let (_sandbox, shop) = shop().await;
     let key = SecretKey::new(shop.key()).unwrap();

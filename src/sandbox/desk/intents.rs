@@ -90,7 +90,11 @@ impl Desk {
         };
         let merchant = self.merchants.by_id(&intent.merchant).filter(|_| theirs).ok_or_else(missing)?;
         let now = merchant.now();
-        Ok((intent.at(now), now))
+        let intent = intent.at(now);
+        if matches!(caller, Caller::ClientSecret(_)) && intent.secret_has_ended(now) {
+            return Err(missing());
+        }
+        Ok((intent, now))
     }
 
     /// What has happened to the newest payments, subscriptions and eSIM orders of a merchant.

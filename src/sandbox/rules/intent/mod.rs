@@ -11,6 +11,8 @@ use serde_json::value::RawValue;
 
 /// How long a customer has, in seconds.
 const LIFETIME: i64 = 24 * 60 * 60;
+/// How long the client secret opens an intent after its final status, in seconds.
+const SECRET_AFTER_THE_END: i64 = 24 * 60 * 60;
 
 /// A payment intent, as it is stored.
 #[derive(Clone, Debug)]
@@ -87,6 +89,12 @@ impl Intent {
     pub(in crate::sandbox) fn at(mut self, now: Moment) -> Self {
         self.life = self.life.at(now, self.expires_at);
         self
+    }
+
+    /// Whether its client secret opens it no more: the secret stays in the browser's history, and the customer has seen how
+    /// the payment ended.
+    pub(in crate::sandbox) fn secret_has_ended(&self, now: Moment) -> bool {
+        self.life.final_since().is_some_and(|end| now >= end.plus(SECRET_AFTER_THE_END))
     }
 
     /// What the customer pays; `None` while that depends on a method that is not known yet.
