@@ -94,6 +94,24 @@ async fn a_table_hides_secrets_until_they_are_asked_for_and_json_is_the_services
 }
 
 #[tokio::test]
+async fn the_readmes_commands_run_and_print_the_address_where_the_customer_pays() {
+    let readme = include_str!("../../../README.md");
+    let section = readme.split("## At a terminal").nth(1).expect("the README has the section");
+    let block = section.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block of commands");
+    let block = block.replace("\\\n", " ");
+    let commands: Vec<Vec<&str>> = block
+        .lines()
+        .filter_map(|line| line.strip_prefix("guichet "))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let house = House::open();
+    let outputs: Vec<String> = commands.iter().map(|command| house.done(command)).collect();
+    let created = commands.iter().position(|command| command.starts_with(&["intents", "create"]));
+    let created = &outputs[created.expect("the README creates an intent")];
+    assert!(created.contains("/checkout/pi_") && created.contains("#client_secret="), "{created}");
+}
+
+#[tokio::test]
 async fn the_next_page_is_named() {
     let house = House::open();
     let ids = ["ORDER-1", "ORDER-2"].map(|reference| house.intent(reference, &[]));
