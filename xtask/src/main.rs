@@ -2,10 +2,12 @@
 
 mod behaviours;
 mod bench;
+mod binaries;
 mod bytes;
 mod cargo;
 mod consumers;
 mod demo;
+mod durations;
 mod inline;
 mod npm;
 mod pack;

@@ -6,9 +6,10 @@ use anyhow::{Result, bail, ensure};
 
 use crate::cargo::{cargo, run, run_reading};
 use crate::consumers::{self, Found};
+use crate::durations::Durations;
 use crate::npm::Tools;
 use crate::steps::{Steps, bold, meanwhile};
-use crate::{pack, setup, size};
+use crate::{binaries, pack, setup, size};
 
 pub fn verb(args: &[String]) -> Result<()> {
     if !args.is_empty() {
@@ -18,7 +19,8 @@ pub fn verb(args: &[String]) -> Result<()> {
     let result = run.everything();
 
     println!("\n{}\n", run.steps.table());
-    let Tally { passed, mut failed } = run.tally;
+    println!("{}\n", run.tally.durations);
+    let Tally { passed, mut failed, .. } = run.tally;
     if result.is_err() {
         // What failed was a set-up or a build: the tests it was for have not been run.
         failed += 1;
@@ -79,7 +81,7 @@ impl Run {
         // Those who use the package look at it while the tests are built.
         let consumers: JoinHandle<Result<Vec<Found>>> =
             thread::spawn(move || consumers::look(&tarball, &locked, &newest));
-        self.steps.step("build the tests", |_| run(cargo(GUICHET).arg("--no-run")))?;
+        let binaries = self.steps.step("build the tests", |_| binaries::build())?;
         for Found { what, took, remark, result } in joined(consumers)? {
             let failed = self.steps.done(what, took, remark, result);
             self.tally.check(&failed);
@@ -97,11 +99,9 @@ impl Run {
         }
         self.tally.check(&schemathesis);
 
-        let tests = ["--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];
-        self.tests("tests", cargo(GUICHET).args(tests));
-        // They look at what was made above, so that they are left out of a plain `cargo test`.
-        let ignored = ["--no-fail-fast", "--tests", "--", "--ignored"];
-        self.tests("tests of what was made above", cargo(GUICHET).args(ignored));
+        for binary in &binaries {
+            self.tests(&format!("tests: {}", binary.name), &mut binary.command());
+        }
         self.tests("tests of the documentation", cargo(GUICHET).arg("--doc"));
         self.tests("tests of xtask", &mut cargo(["test", "--package=xtask"]));
         Ok(())
@@ -152,6 +152,7 @@ fn require_component(subcommand: &str, component: &str) -> Result<()> {
 struct Tally {
     passed: u32,
     failed: u32,
+    durations: Durations,
 }
 
 impl Tally {
@@ -169,6 +170,7 @@ impl Tally {
         let result = run_reading(command, |line| {
             println!("{line}");
             here.read(line);
+            self.durations.read(line);
         });
         *remark = format!("{} passed, {} failed", here.passed, here.failed);
         self.passed += here.passed;

@@ -1,0 +1,69 @@
+//! The test binaries of the crate, built by cargo and run one by one.
+//!
+//! libtest measures each test only behind an unstable option. `RUSTC_BOOTSTRAP` allows it on a stable toolchain, but
+//! build scripts watch that variable, and cargo would build anew. So cargo builds, and xtask runs what cargo built.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::cargo::{at_root, cargo, root, run_reading};
+
+/// One test binary.
+pub struct Binary {
+    /// `lib guichet`, `test pages`.
+    pub name: String,
+    executable: PathBuf,
+}
+
+/// Builds every test binary of the package `guichet`.
+pub fn build() -> Result<Vec<Binary>> {
+    const BUILD: [&str; 4] = ["test", "--package=guichet", "--all-features", "--no-run"];
+    let mut binaries = Vec::new();
+    let mut command = cargo(BUILD);
+    command.args(["--lib", "--bins", "--tests", "--examples", "--message-format=json-render-diagnostics"]);
+    run_reading(&mut command, |line| binaries.extend(binary(line)))?;
+    // The short ones first, so that a broken unit is seen before the browsers start.
+    binaries.sort_by_key(|binary| ["lib", "bin"].iter().position(|kind| binary.name.starts_with(kind)).unwrap_or(2));
+    Ok(binaries)
+}
+
+impl Binary {
+    /// Runs all its tests, also those that are ignored because they need what only xtask makes. Each is timed.
+    pub fn command(&self) -> Command {
+        let mut command = at_root(&self.executable);
+        command.args(["--include-ignored", "-Zunstable-options", "--report-time"]);
+        command.env("RUSTC_BOOTSTRAP", "1").env("CARGO_MANIFEST_DIR", root());
+        command
+    }
+}
+
+/// Reads a line of `--message-format=json`.
+fn binary(line: &str) -> Option<Binary> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
+        return None;
+    }
+    let target = &message["target"];
+    Some(Binary {
+        name: format!("{} {}", target["kind"][0].as_str()?, target["name"].as_str()?),
+        executable: message["executable"].as_str()?.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_test_binaries_are_taken() {
+        let built = r#"{"reason":"compiler-artifact","target":{"kind":["test"],"name":"pages"},"profile":{"test":true},
+            "executable":"/t/pages-1"}"#;
+        assert_eq!(binary(built).map(|binary| binary.name).as_deref(), Some("test pages"));
+        assert!(binary(&built.replace("true", "false")).is_none());
+        assert!(binary(r#"{"reason":"build-finished","success":true}"#).is_none());
+        assert!(binary("warning: not JSON").is_none());
+    }
+}
