@@ -303,7 +303,7 @@ impl Browser {
 
     /// Ends the session.
     pub async fn close(self) {
-        self.session.client.clone().close().await.unwrap();
+        drop(self);
     }
 
     /// Sets the size of the page itself where the engine lets it: a headless window is never narrower than 500 pixels.

@@ -4,7 +4,7 @@
 
 use super::browser::Browser;
 use super::line::Line;
-use super::port;
+use super::{firefox, port};
 use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
@@ -12,9 +12,10 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::LazyLock;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// How long a driver may take to listen.
@@ -77,13 +78,53 @@ impl Engine {
             Semaphore::new(std::thread::available_parallelism().map_or(1, |cores| cores.get().min(4)))
         });
         let place = PLACES.acquire().await.unwrap();
-        let mut driver = Driver::start(self, language);
-        let Value::Object(capabilities) = self.capabilities(language, proxy) else { unreachable!("it is an object") };
-        let mut builder = ClientBuilder::new(HttpConnector::new());
-        let client = builder.capabilities(capabilities).connect(&format!("http://{}", driver.address)).await;
-        let client = client.unwrap_or_else(|error| panic!("{self:?} does not start: {error}"));
-        driver.session = client.session_id().await.unwrap();
-        Session { engine: self, journey, client, _driver: driver, _place: place }
+        let (client, driver) = match self.kept(language, proxy).await {
+            Some(kept) => kept,
+            None => self.launch(language, proxy).await,
+        };
+        let keep = self == Self::Firefox && language == KEPT_LANGUAGE;
+        Session { engine: self, journey, client, driver: Some(driver), keep, _place: place }
+    }
+
+    /// A browser that an earlier test left, without anything of that test. Only Firefox is worth keeping: it takes four
+    /// times as long to start as the others.
+    async fn kept(self, language: &str, proxy: Option<SocketAddr>) -> Option<(Client, Driver)> {
+        if self != Self::Firefox || language != KEPT_LANGUAGE {
+            return None;
+        }
+        let (client, driver) = KEPT.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+        match firefox::reset(&client, proxy).await {
+            Ok(()) => Some((client, driver)),
+            Err(error) => {
+                eprintln!("a Firefox that an earlier test left is started anew: {error}");
+                None
+            }
+        }
+    }
+
+    /// Starts a driver and its browser. What fails is tried again, for a driver can be too slow on a busy machine.
+    async fn launch(self, language: &str, proxy: Option<SocketAddr>) -> (Client, Driver) {
+        const ATTEMPTS: u32 = 3;
+        for attempt in 1.. {
+            let mut driver = Driver::start(self, language);
+            let Value::Object(capabilities) = self.capabilities(language, proxy) else {
+                unreachable!("it is an object")
+            };
+            let address = format!("http://{}", driver.address);
+            // A client ends with the runtime that made it, and a kept browser outlives its first test's.
+            let connected = RUNTIME.spawn(async move {
+                ClientBuilder::new(HttpConnector::new()).capabilities(capabilities).connect(&address).await
+            });
+            match connected.await.unwrap() {
+                Ok(client) => {
+                    driver.session = client.session_id().await.unwrap();
+                    return (client, driver);
+                }
+                Err(error) if attempt == ATTEMPTS => panic!("{self:?} does not start: {error}"),
+                Err(error) => eprintln!("{self:?} does not start, and is started again: {error}"),
+            }
+        }
+        unreachable!("the last attempt returns or panics")
     }
 
     fn capabilities(self, language: &str, proxy: Option<SocketAddr>) -> Value {
@@ -143,13 +184,33 @@ const MINI_BROWSERS: [&str; 3] = [
     "/usr/libexec/webkit2gtk-4.1/MiniBrowser",
 ];
 
-/// A browser under its driver; both are gone when it is dropped.
+/// A browser under its driver. When it is dropped, both end or are kept for the next test.
 pub struct Session {
     pub engine: Engine,
     pub journey: &'static str,
     pub client: Client,
-    _driver: Driver,
+    driver: Option<Driver>,
+    keep: bool,
     _place: SemaphorePermit<'static>,
+}
+
+/// The language of browsers that are kept.
+const KEPT_LANGUAGE: &str = "en";
+
+static KEPT: Mutex<Vec<(Client, Driver)>> = Mutex::new(Vec::new());
+/// Where the clients of all drivers run.
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // A failed test may leave its browser in any state.
+        if self.keep
+            && !std::thread::panicking()
+            && let Some(driver) = self.driver.take()
+        {
+            KEPT.lock().unwrap_or_else(PoisonError::into_inner).push((self.client.clone(), driver));
+        }
+    }
 }
 
 /// A WebDriver that listens, and the screen of a browser that needs one.
@@ -158,6 +219,8 @@ struct Driver {
     process: Child,
     session: Option<String>,
     screen: Option<Child>,
+    /// While this is open, the driver runs.
+    leash: Option<ChildStdin>,
 }
 
 impl Driver {
@@ -176,13 +239,16 @@ impl Driver {
         let program = std::env::var_os(variable).or_else(|| installed(&[name]).map(OsString::from));
         let program = program
             .unwrap_or_else(|| panic!("{name} is not there: `cargo xtask test` installs it, or by hand: `{package}`"));
-        let mut command = Command::new(program);
+        let mut command = match engine {
+            Engine::Firefox => firefox::on_a_leash(&program),
+            Engine::Chromium | Engine::WebKit => Command::new(program),
+        };
         command.arg(format!("--port={port}"));
         let mut screen = None;
         match engine {
             Engine::Chromium => {}
             // Each Firefox finds a port of its own for what speaks to it.
-            Engine::Firefox => drop(command.arg("--websocket-port=0")),
+            Engine::Firefox => drop(command.args(["--websocket-port=0", "--allow-system-access"])),
             Engine::WebKit => {
                 let (process, display) = start_screen();
                 screen = Some(process);
@@ -190,9 +256,11 @@ impl Driver {
                 command.env("GDK_BACKEND", "x11").env("NO_AT_BRIDGE", "1");
             }
         }
-        let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let process = process.unwrap_or_else(|error| panic!("{name} cannot be started: {error}"));
-        let driver = Self { address, process, session: None, screen };
+        command.stdin(if engine == Engine::Firefox { Stdio::piped() } else { Stdio::null() });
+        let process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let mut process = process.unwrap_or_else(|error| panic!("{name} cannot be started: {error}"));
+        let leash = process.stdin.take();
+        let driver = Self { address, process, session: None, screen, leash };
         let begun = Instant::now();
         while TcpStream::connect(address).is_err() {
             assert!(begun.elapsed() < PATIENCE, "{name} does not listen");
@@ -216,9 +284,13 @@ impl Drop for Driver {
             );
             let _ = stream.read(&mut [0; 64]);
         }
-        for process in [Some(&mut self.process), self.screen.as_mut()].into_iter().flatten() {
-            let _ = process.kill();
-            let _ = process.wait();
+        if self.leash.take().is_none() {
+            let _ = self.process.kill();
+        }
+        let _ = self.process.wait();
+        if let Some(screen) = &mut self.screen {
+            let _ = screen.kill();
+            let _ = screen.wait();
         }
     }
 }

@@ -1,0 +1,66 @@
+//! A Firefox that several tests use, one after the other.
+
+use fantoccini::Client;
+use fantoccini::error::CmdError;
+use fantoccini::wd::WebDriverCompatibleCommand;
+use serde_json::json;
+use std::ffi::OsStr;
+use std::net::SocketAddr;
+use std::process::Command;
+
+/// Closes every window, and forgets cookies, storage, caches and permissions. Then the network is the given proxy's.
+pub async fn reset(client: &Client, proxy: Option<SocketAddr>) -> Result<(), CmdError> {
+    const CLEAR: &str = "const [host, port, done] = arguments;
+        Services.prefs.setIntPref('network.proxy.type', port ? 1 : 0);
+        Services.prefs.setCharPref('network.proxy.http', host);
+        Services.prefs.setIntPref('network.proxy.http_port', port);
+        Services.clearData.deleteData(Ci.nsIClearDataService.CLEAR_ALL, () => done(null));";
+    let old = client.windows().await?;
+    if let Some(first) = old.first() {
+        client.switch_to_window(first.clone()).await?;
+    }
+    let new = client.new_window(true).await?.handle;
+    for window in old {
+        client.switch_to_window(window).await?;
+        client.close_window().await?;
+    }
+    client.switch_to_window(new).await?;
+    client.issue_cmd(Context("chrome")).await?;
+    let host = proxy.map(|proxy| proxy.ip().to_string()).unwrap_or_default();
+    client.execute_async(CLEAR, vec![json!(host), json!(proxy.map_or(0, |proxy| proxy.port()))]).await?;
+    client.issue_cmd(Context("content")).await?;
+    Ok(())
+}
+
+/// A driver that runs as long as its standard input is open. The tests' process never drops what it keeps; when it ends,
+/// however it ends, its driver, its Firefox and their files go as well.
+pub fn on_a_leash(driver: &OsStr) -> Command {
+    const LEASH: &str = r#"trap : TERM
+        TMPDIR=$(mktemp -d) || exit
+        export TMPDIR
+        "$0" "$@" < /dev/null &
+        cat > /dev/null
+        kill -TERM 0
+        sleep 1
+        rm -rf "$TMPDIR"
+        kill -KILL 0"#;
+    let mut command = Command::new("sh");
+    command.args(["-c", LEASH]).arg(driver);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command
+}
+
+/// Whether scripts run in the page (`content`) or in Firefox itself (`chrome`).
+#[derive(Debug)]
+struct Context(&'static str);
+
+impl WebDriverCompatibleCommand for Context {
+    fn endpoint(&self, base: &url::Url, session: Option<&str>) -> Result<url::Url, url::ParseError> {
+        base.join(&format!("session/{}/moz/context", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
+        (http::Method::POST, Some(json!({ "context": self.0 }).to_string()))
+    }
+}
