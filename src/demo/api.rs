@@ -77,7 +77,7 @@ async fn sign_out(State(api): State<Api>, headers: HeaderMap) -> Result<Response
         && let Err(refused) = api.sessions.sign_out(&login).await
     {
         // Signed out here they are all the same, and the token runs out by itself.
-        tracing::warn!(code = refused.code(), "a session was not ended at the payment service");
+        tracing::warn!(code = %crate::values::printable(refused.code()), "a session was not ended at the payment service");
     }
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
 }

@@ -3,7 +3,7 @@
 use crate::protocol::{
     Call, Error, FieldError, IDEMPOTENCY_KEY, Kind, Method, Patience, Refusal, Repeat, Request, Seen, Spec, Step,
 };
-use crate::values::Moment;
+use crate::values::{Moment, printable};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use std::sync::Arc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
@@ -239,9 +239,9 @@ pub(super) fn unreadable(spec: &Spec, why: &str) -> Error {
     error.uncertain(format!("{why} It was most likely done: read what is there before anything is sent again."))
 }
 
-/// What a refusal says, without the credential that it was sent with.
+/// What a refusal says, without the credential that it was sent with, and as a log may print it.
 fn without(said: Refusal, bearer: Option<&str>) -> Refusal {
-    let hushed = |text| hushed(text, bearer);
+    let hushed = |text| printable(hushed(text, bearer)).to_string();
     let field = |field: FieldError| FieldError {
         param: hushed(field.param),
         code: hushed(field.code),

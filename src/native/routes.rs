@@ -1,6 +1,6 @@
 use super::{Client, Refused, ReturnKey, Sessions, Shop, Sold, same_origin};
 use crate::operations::PaymentIntent;
-use crate::values::{Address, CheckoutUrl, Email, Invalid, PaymentRef};
+use crate::values::{Address, CheckoutUrl, Email, Invalid, PaymentRef, printable};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, State};
@@ -106,7 +106,7 @@ impl<S: Shop> Desk<S> {
 /// # async fn tick(client: guichet::Client, my_shop: impl Shop, unsettled: Vec<Sold>) {
 /// for sold in unsettled {
 ///     if let Err(refused) = settle(&client, &my_shop, &sold).await {
-///         eprintln!("{}: {}", sold.merchant_reference, refused.message()); // it is asked for again at the next tick
+///         eprintln!("{}: {refused}", sold.merchant_reference); // it is asked for again at the next tick
 ///     }
 /// }
 /// # }
@@ -124,7 +124,8 @@ pub async fn settle<S: Shop>(client: &Client, shop: &S, sold: &Sold) -> Result<P
 /// Tells the shop of a final status, once the payment is known to be the one it sold.
 async fn tell<S: Shop>(shop: &S, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
     if !sold.is(intent) {
-        tracing::error!(intent = %intent.id, reference = %sold.merchant_reference, "the payment is not the one that was sold");
+        let (intent, reference) = (printable(&intent.id), printable(&sold.merchant_reference));
+        tracing::error!(%intent, %reference, "the payment is not the one that was sold");
         return Err(Refused::new(
             409,
             "payment_mismatch",

@@ -1,6 +1,6 @@
 use crate::operations::{CreatePaymentIntent, PaymentIntent};
 use crate::protocol::{Error, FieldError, Kind};
-use crate::values::{Amount, Currency, Email, IntentId, MerchantReference, PaymentRef};
+use crate::values::{Amount, Currency, Email, IntentId, MerchantReference, PaymentRef, printable};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
@@ -163,7 +163,7 @@ impl Refused {
     /// The shop's own failure: its cause goes to the log, and the customer reads that something went wrong.
     #[must_use]
     pub fn broken(cause: impl fmt::Display) -> Self {
-        tracing::error!(%cause, "the shop has failed");
+        tracing::error!(cause = %printable(cause), "the shop has failed");
         let retryable = true;
         Self { retryable, ..Self::new(500, "internal_error", "Something went wrong in the shop. Please try again.") }
     }
@@ -205,7 +205,8 @@ impl Refused {
 /// the customer's: that would say that nobody is signed in.
 impl From<Error> for Refused {
     fn from(error: Error) -> Self {
-        tracing::warn!(%error, kind = ?error.kind(), status = error.status(), code = error.code(), "the service did not do it");
+        let code = error.code().map(printable);
+        tracing::warn!(%error, kind = ?error.kind(), status = error.status(), code = ?code, "the service did not do it");
         let ours = |status, code, message| Self::new(status, code, message);
         let refused = match (error.kind(), error.status()) {
             (Kind::Offline | Kind::Timeout, _) => {
@@ -264,7 +265,7 @@ impl IntoResponse for Refused {
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        fmt::Display::fmt(&printable(&self.message), f)
     }
 }
 

@@ -1,10 +1,11 @@
 use super::{Refusal, Spec};
-use crate::values::Invalid;
+use crate::values::{Invalid, printable};
 use serde::Deserialize;
 use std::fmt;
 
 /// What went wrong with one call, in our words. One type for every face: switch on [`Error::kind`] and [`Error::code`],
-/// show [`fmt::Display`] to a person. Neither it nor `Debug` shows a credential, a query or a body.
+/// show [`fmt::Display`] to a person. Neither it nor `Debug` shows a credential, a query or a body, and what the service
+/// wrote is escaped by [`printable`] in both.
 #[derive(Clone, PartialEq)]
 pub struct Error(Box<Inner>);
 
@@ -236,14 +237,14 @@ impl fmt::Display for Error {
         // Of a refusal by its fields the sentence is often that of the first: it is said there, with its name.
         let mut said = self.fields().iter().any(|field| field.message == self.0.message);
         if !said {
-            f.write_str(&self.0.message)?;
+            write!(f, "{}", printable(&self.0.message))?;
         }
         for field in self.fields() {
             let space = if std::mem::take(&mut said) { "" } else { " " };
-            write!(f, "{space}{}: {}", field.param, field.message)?;
+            write!(f, "{space}{}: {}", printable(&field.param), printable(&field.message))?;
         }
         if let Some(request_id) = self.request_id() {
-            write!(f, " (request {request_id})")?;
+            write!(f, " (request {})", printable(request_id))?;
         }
         Ok(())
     }

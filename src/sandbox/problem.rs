@@ -3,6 +3,7 @@
 use super::rules::Conflict;
 use super::store::Unavailable;
 use crate::protocol::FieldFault;
+use crate::values::printable;
 use axum::http::StatusCode;
 use serde::Serialize;
 
@@ -88,7 +89,7 @@ impl Problem {
 
     /// Something of ours is broken; what it is goes to the log.
     pub(super) fn internal(cause: &dyn std::fmt::Display) -> Self {
-        tracing::error!(%cause, "a request could not be answered");
+        tracing::error!(cause = %printable(cause), "a request could not be answered");
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "The sandbox has a defect. Its log says more.")
     }
 
@@ -183,7 +184,7 @@ impl Problem {
 
 impl From<Unavailable> for Problem {
     fn from(cause: Unavailable) -> Self {
-        tracing::error!(%cause, "the store did not answer");
+        tracing::error!(cause = %printable(cause), "the store did not answer");
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "unavailable",

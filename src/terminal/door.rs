@@ -173,7 +173,7 @@ impl Door {
     /// Prints a reply as it came, or as people read it.
     fn tell(&self, reply: &[u8], shown: impl FnOnce(&Value)) -> Result<(), Failure> {
         if self.json {
-            return show::raw(reply);
+            return show::reply(reply);
         }
         shown(&serde_json::from_slice(reply).unwrap_or_default());
         Ok(())

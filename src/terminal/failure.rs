@@ -1,7 +1,7 @@
 //! How a command ends that did not do what it was asked.
 
-use super::show::printable;
 use crate::protocol::{Error, Kind};
+use crate::values::printable;
 use std::process::ExitCode;
 
 /// A sentence for the person at the terminal, and an exit code for the program there.
@@ -67,10 +67,10 @@ impl From<Error> for Failure {
         };
         let mut sentence = error.to_string();
         if let Some(code) = error.code() {
-            sentence.push_str(&format!(" [{code}]"));
+            sentence.push_str(&format!(" [{}]", printable(code)));
         }
         if let Some(existing_id) = error.existing_id() {
-            sentence.push_str(&format!("\nThere is already: {existing_id}"));
+            sentence.push_str(&format!("\nThere is already: {}", printable(existing_id)));
         }
         Self::Said(code, sentence)
     }

@@ -22,12 +22,15 @@ mod probe;
 mod serve;
 mod show;
 
+use crate::values::printable;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::Failure;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::format;
 
 /// A payments client for mobile money and cards, and the whole service to try it against.
 #[derive(Parser)]
@@ -73,7 +76,13 @@ enum Verb {
 pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let level = std::env::var("GUICHET_LOG").ok().and_then(|level| level.parse().ok()).unwrap_or(LevelFilter::WARN);
     let stderr = std::io::stderr;
-    tracing_subscriber::fmt().with_max_level(level).with_ansi(stderr().is_terminal()).with_writer(stderr).init();
+    // Whatever is logged, by whichever library, may hold a text that somebody else wrote.
+    let fields = format::debug_fn(|writer, field, value| match field.name() {
+        "message" => write!(writer, "{}", printable(format_args!("{value:?}"))),
+        name => write!(writer, "{name}={}", printable(format_args!("{value:?}"))),
+    });
+    let log = tracing_subscriber::fmt().with_max_level(level).with_ansi(stderr().is_terminal()).with_writer(stderr);
+    log.fmt_fields(fields.delimited(" ")).init();
     match obey(arguments).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.tell(),

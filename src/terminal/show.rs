@@ -1,20 +1,40 @@
 //! Replies as people read them: tables, money with its unit, and no secrets.
 
 use super::failure::{Failure, UNREADABLE};
-use crate::values::{Currency, Moment};
+use crate::values::{Currency, Moment, is_plain, printable};
 use comfy_table::{Table, presets};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::fmt;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 /// What is shown as `***` unless it is asked for: who has it can pay, act as the customer, or use what was bought.
 const SECRETS: [&str; 4] = ["activation_code", "checkout_url", "client_secret", "session_token"];
 /// Figures in the smallest unit of the currency beside them.
 const MONEY: [&str; 6] = ["amount", "amount_payable", "balance", "fee", "price", "total_payable"];
 
-/// Prints the service's own reply, byte for byte.
+/// Prints the service's own reply: to a program byte for byte, and to a terminal as the same JSON, in which a text may
+/// steer nothing.
+pub(super) fn reply(reply: &[u8]) -> Result<(), Failure> {
+    if std::io::stdout().is_terminal() { raw(on_a_terminal(reply).as_bytes()) } else { raw(reply) }
+}
+
+/// JSON whose texts steer no terminal: what [`printable`] would escape is escaped as JSON does it.
+fn on_a_terminal(reply: &[u8]) -> String {
+    let mut shown = String::with_capacity(reply.len());
+    let text = String::from_utf8_lossy(reply).replace("\r\n", "\n");
+    for c in text.chars() {
+        if is_plain(c) || matches!(c, '\n' | '\t') {
+            shown.push(c);
+        } else {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    shown
+}
+
+/// Prints these bytes.
 pub(super) fn raw(reply: &[u8]) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     let end: &[u8] = if reply.ends_with(b"\n") { b"" } else { b"\n" };
@@ -33,7 +53,7 @@ pub(super) fn object(data: &RawValue, secrets: bool) -> Result<String, Failure> 
     let fields = flat(data).ok_or_else(unreadable)?;
     let mut table = plain();
     for (name, _) in &fields {
-        table.add_row([printable(name), cell(&fields, name, secrets)]);
+        table.add_row([printable(name).to_string(), cell(&fields, name, secrets)]);
     }
     Ok(table.trim_fmt())
 }
@@ -56,14 +76,9 @@ pub(super) fn grid(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>
     let mut table = plain();
     table.set_header(headings.iter().map(|heading| heading.to_uppercase().replace(['_', '.'], " ")));
     for row in rows {
-        table.add_row(row.iter().map(|text| printable(text)));
+        table.add_row(row.iter().map(|text| printable(text).to_string()));
     }
     table.trim_fmt()
-}
-
-/// A text of the service as a terminal may print it: without the characters that would steer it.
-pub(super) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 fn plain() -> Table {
@@ -87,12 +102,12 @@ fn cell(fields: &[(String, &RawValue)], name: &str, secrets: bool) -> String {
     }
     let beside = |name: &str| if parent.is_empty() { name.to_owned() } else { format!("{parent}.{name}") };
     if MONEY.contains(&last) && !value.is_empty() {
-        return printable(&money(&value, find(&beside("currency")).as_deref()));
+        return printable(money(&value, find(&beside("currency")).as_deref())).to_string();
     }
     let is_a_moment = last.ends_with("_at") || last.ends_with("_end") || last.ends_with("_start");
     match value.parse() {
         Ok(unix) if is_a_moment => Moment::from_unix(unix).to_string(),
-        _ => printable(&value),
+        _ => printable(value).to_string(),
     }
 }
 
@@ -230,5 +245,17 @@ mod tests {
         let data: Box<RawValue> = serde_json::from_str(r#"[{"name":"a\u001b[2Jb\nc"}]"#).expect("JSON");
         let shown = list(&data, &["name"], false).expect("a table");
         assert!(!shown.contains('\u{1b}') && shown.lines().count() == 2, "{shown:?}");
+    }
+
+    #[test]
+    fn json_on_a_terminal_is_the_same_json_and_steers_nothing() {
+        let json = "{\r\n\t\"name\": \"a\u{202e}b\u{9b}c\u{7f}d\\u001b e\u{e0041} été\"\r}";
+        let shown = on_a_terminal(json.as_bytes());
+        assert_eq!(shown, "{\n\t\"name\": \"a\\u202eb\\u009bc\\u007fd\\u001b e\\udb40\\udc41 été\"\\u000d}");
+        let read = |json: &str| {
+            serde_json::from_str::<serde_json::Value>(&json.replace(['\r', '\n'], "").replace("\\u000d", ""))
+        };
+        assert_eq!(read(&shown).expect("JSON"), read(json).expect("JSON"));
+        assert_eq!(on_a_terminal(b"<html>\x1b[2J\xff"), "<html>\\u001b[2J\u{fffd}");
     }
 }

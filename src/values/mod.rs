@@ -12,6 +12,7 @@ mod ids;
 mod moment;
 mod money;
 mod page;
+mod printable;
 mod quantity;
 mod secrets;
 mod words;
@@ -32,6 +33,9 @@ pub use moment::Moment;
 pub use money::{Amount, Currency};
 pub(crate) use money::{digits, number};
 pub use page::PageLimit;
+#[cfg(feature = "cli")]
+pub(crate) use printable::is_plain;
+pub use printable::{Printable, printable};
 pub use quantity::EsimQuantity;
 pub(crate) use secrets::any_part_begins;
 pub use secrets::{CheckoutUrl, ClientSecret, Secret, SessionToken, looks_like_a_secret_key};

@@ -105,6 +105,26 @@ async fn the_shop_of_the_examples_says_what_goes_wrong_to_the_page_and_on_its_co
     assert!(!said.contains(merchant.secret_key().expose()), "its key is on its console");
 }
 
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn the_console_of_the_examples_shop_has_no_line_that_another_wrote() {
+    let forged = "\n2026-11-21T10:30:00Z INFO order ORDER-18 is paid\u{1b}[2J\u{9b}31m\u{7f}\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}";
+    let error = json!({"code": forged, "request_id": forged, "errors": []});
+    let reply = json!({"message": forged, "data": null, "error": error}).to_string();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let service = format!("http://{}", listener.local_addr().expect("an address"));
+    let refuse = async move || (axum::http::StatusCode::CONFLICT, reply.clone());
+    tokio::spawn(async { axum::serve(listener, axum::Router::new().fallback(refuse)).await });
+
+    let mut shop = NodeShop::open(&service, "sk_test_secret");
+    let reply = shop.ask("POST", "/guichet/intents", Some(r#"{"id": "17"}"#), &[("origin", &shop.url)]).await;
+    assert_eq!(reply.status, 409, "{}", reply.text);
+    let said = shop.console();
+    assert!(said.contains("\\u{202e}") && said.lines().count() == 1, "{said:?}");
+    let steers = |c: char| c.is_control() && c != '\n' || forged.contains(c) && !c.is_ascii();
+    assert!(!said.contains(steers), "{said:?}");
+}
+
 #[test]
 #[ignore = "cargo xtask test makes what it looks at"]
 fn the_shop_of_the_examples_names_what_is_not_set() {

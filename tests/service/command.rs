@@ -143,7 +143,7 @@ fn a_database_that_is_none_is_told_in_a_sentence() {
 }
 
 /// A command that runs until it is stopped, or the test ends.
-struct Running {
+pub(super) struct Running {
     child: Child,
     stdout: BufReader<std::process::ChildStdout>,
 }
@@ -153,20 +153,25 @@ impl Running {
         Self::of(guichet(arguments))
     }
 
-    fn of(mut command: Command) -> Self {
+    pub(super) fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
         let stdout = BufReader::new(child.stdout.take().expect("it was piped"));
         Self { child, stdout }
     }
 
-    fn line(&mut self) -> Value {
+    pub(super) fn line(&mut self) -> Value {
         let mut line = String::new();
         self.stdout.read_line(&mut line).expect("a line");
         serde_json::from_str(&line).expect("a line of JSON")
     }
 
+    /// Its log, where it was piped.
+    pub(super) fn stderr(&mut self) -> Option<std::process::ChildStderr> {
+        self.child.stderr.take()
+    }
+
     /// Asks it to stop as a service manager does; its exit code, and what else it has printed.
-    fn stop(mut self) -> (Option<i32>, String) {
+    pub(super) fn stop(mut self) -> (Option<i32>, String) {
         let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status().expect("kill runs");
         assert!(asked.success());
         let mut rest = String::new();
@@ -182,7 +187,7 @@ impl Drop for Running {
     }
 }
 
-fn guichet(arguments: &[&str]) -> Command {
+pub(super) fn guichet(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
     command.args(arguments).stdin(Stdio::null());
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("GUICHET_")) {

@@ -12,6 +12,7 @@ mod billing_killed;
 mod billing_model;
 mod command;
 mod embedding;
+mod foreign_text;
 mod interface;
 mod locks;
 mod merchant_routes;

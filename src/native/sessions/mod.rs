@@ -11,7 +11,7 @@ pub use store::{KeptSession, MemoryStore, SessionStore};
 
 use super::{Client, Refused, clock};
 use crate::protocol::Kind;
-use crate::values::{Email, Moment, SessionToken};
+use crate::values::{Email, Moment, SessionToken, printable};
 use flights::Flights;
 use std::fmt;
 use std::pin::Pin;
@@ -130,7 +130,7 @@ impl Desk {
             not_kept => {
                 // Nobody will ever end it but this.
                 if let Err(refused) = self.revoke(&kept.token).await {
-                    tracing::warn!(code = refused.code(), "a session that came too late was not revoked");
+                    tracing::warn!(code = %printable(refused.code()), "a session that came too late was not revoked");
                 }
                 Err(not_kept.err().unwrap_or_else(Refused::nobody))
             }

@@ -8,7 +8,7 @@ use crate::sandbox::problem::Problem;
 use crate::sandbox::rules::billing::{Charge, Due, Life, Subscription};
 use crate::sandbox::rules::{Intent, Life as IntentLife, Status};
 use crate::sandbox::store::{Billed, Customer, Unavailable};
-use crate::values::{Email, MerchantReference, Moment};
+use crate::values::{Email, MerchantReference, Moment, printable};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::MissedTickBehavior;
@@ -62,7 +62,7 @@ impl Desk {
         loop {
             ticks.tick().await;
             if let Err(error) = self.bill_all().await {
-                tracing::error!(%error, "what has come due was not billed");
+                tracing::error!(error = %printable(error), "what has come due was not billed");
             }
         }
     }
@@ -74,7 +74,7 @@ impl Desk {
             if let Some(merchant) = self.merchants.by_id(&id)
                 && let Err(error) = self.bill(&merchant).await
             {
-                tracing::error!(%error, merchant = %id, "what has come due was not billed");
+                tracing::error!(error = %printable(error), merchant = %id, "what has come due was not billed");
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use crate::sandbox::clock;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::rules::Once;
 use crate::sandbox::tokens;
-use crate::values::IdempotencyKey;
+use crate::values::{IdempotencyKey, printable};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::MissedTickBehavior;
@@ -42,7 +42,7 @@ impl Desk {
         loop {
             ticks.tick().await;
             if let Err(error) = self.store.forget_keys(clock::now(0)).await {
-                tracing::error!(%error, "the idempotency keys whose time is over were not forgotten");
+                tracing::error!(error = %printable(error), "the idempotency keys whose time is over were not forgotten");
             }
         }
     }

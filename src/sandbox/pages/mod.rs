@@ -6,7 +6,7 @@ mod files;
 use super::desk::Desk;
 use super::rules::MOST_ATTEMPTS;
 use crate::package::Package;
-use crate::values::IntentId;
+use crate::values::{IntentId, printable};
 use askama::Template;
 use axum::Router;
 use axum::body::Body;
@@ -68,7 +68,7 @@ async fn checkout(State(pages): State<Arc<Pages>>, Path(id): Path<String>) -> Re
     match (Checkout { merchant, attempts: MOST_ATTEMPTS }).render() {
         Ok(text) => page(StatusCode::OK, text),
         Err(error) => {
-            tracing::error!(%error, "the checkout page cannot be rendered");
+            tracing::error!(error = %printable(error), "the checkout page cannot be rendered");
             page(StatusCode::INTERNAL_SERVER_ERROR, "The page cannot be shown.".into())
         }
     }

@@ -15,7 +15,7 @@ use super::sessions::{self, SessionWrites};
 use super::subscriptions::{self, Billed};
 use crate::sandbox::rules::billing::Plan;
 use crate::sandbox::rules::{EsimOrder, Fulfilment, Intent, Once, Session};
-use crate::values::{EsimOrderId, Moment, PlanId};
+use crate::values::{EsimOrderId, Moment, PlanId, printable};
 use sqlx::{SqliteConnection, SqlitePool};
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -132,7 +132,7 @@ async fn write_groups(pool: SqlitePool, mut gathered: mpsc::Receiver<Job>) {
                 }
             }
             Err(error) => {
-                tracing::error!(%error, "a group of writes was not stored");
+                tracing::error!(error = %printable(&error), "a group of writes was not stored");
                 for done in waiting {
                     let _ = done.send(Err(Unavailable(error.to_string())));
                 }

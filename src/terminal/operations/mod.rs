@@ -9,6 +9,7 @@ use super::show;
 use crate::native::Client;
 use crate::operations::*;
 use crate::protocol::{CredentialKind, Fields, Operation, Request, Role, Spec};
+use crate::values::printable;
 use arguments::Description;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use serde::Deserialize;
@@ -95,12 +96,12 @@ impl Verb {
             client.reply(self.spec, &request, &token).await
         };
         match answer {
-            Ok(reply) if json => show::raw(&reply),
+            Ok(reply) if json => show::reply(&reply),
             Ok(reply) => self.print(&reply, matches.get_flag("show-secrets")),
             Err(error) => {
                 // A program reads the refusal as it came, too.
                 if let Some(reply) = error.reply().filter(|_| json) {
-                    show::raw(reply)?;
+                    show::reply(reply)?;
                 }
                 Err(error.into())
             }
@@ -127,7 +128,7 @@ impl Verb {
         }
         show::raw(show::list(data, self.columns, secrets)?.as_bytes())?;
         if let Some(next) = pagination.and_then(|pagination| pagination.next_cursor) {
-            eprintln!("guichet: there are more: --starting-after {}", show::printable(&next));
+            eprintln!("guichet: there are more: --starting-after {}", printable(next));
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ mod sessions;
 use super::connection::Connection;
 use super::failure::{Failure, NOT_ALL_HOLDS, NOT_REACHED};
 use super::show;
+use crate::values::printable;
 use asking::{Prober, Row};
 use clap::Args;
 use serde_json::json;
@@ -43,7 +44,7 @@ pub(super) async fn probe(args: ProbeArgs) -> Result<(), Failure> {
         return Err(Failure::usage("probe makes payments and sessions: it takes a test key (sk_test_…) and no other."));
     }
     let base_url = args.connection.base_url(&key)?;
-    eprintln!("guichet: probing {}.\n{WILL_MAKE}", show::printable(&base_url));
+    eprintln!("guichet: probing {}.\n{WILL_MAKE}", printable(&base_url));
     if !args.yes && !goes_on()? {
         return Err(Failure::usage("Nothing was sent."));
     }
@@ -59,7 +60,7 @@ pub(super) async fn probe(args: ProbeArgs) -> Result<(), Failure> {
     let rows = prober.rows;
     if args.json {
         let written: Vec<_> = rows.iter().map(Row::written).collect();
-        show::raw(json!({"base_url": base_url, "rows": written}).to_string().as_bytes())?;
+        show::reply(json!({"base_url": base_url, "rows": written}).to_string().as_bytes())?;
     } else {
         show::raw(show::grid(&["decision", "what", "holds", "seen"], rows.iter().map(Row::cells)).as_bytes())?;
     }
