@@ -69,11 +69,11 @@ export const creator = (core, wasm) => (options) => {
       // Opened in the click itself: later it would be blocked. A second click for an order finds the first one's window.
       const order = how?.mode === "popup" ? json(what?.order) : undefined;
       let window = popups.get(order);
-      if (window?.closed === false) return window.focus(), call("checkout", what, how);
+      if (window?.closed === false) return window.focus(), call("checkout", { what }, how);
       window = order && popup(given.locale);
       if (window) popups.set(order, window);
       try {
-        return await call("checkout", { ...what, popup: window }, how);
+        return await call("checkout", { what, popup: window }, how);
       } finally {
         window?.close();
         if (popups.get(order) === window) popups.delete(order);

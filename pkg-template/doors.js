@@ -1,5 +1,7 @@
 // What the wasm asks of the browser. Each function opens one door and decides nothing.
 
+import { failure } from "./error.js";
+
 // What is to be ended with the task that is being stepped: its requests, timers and listeners. Each hears the reason.
 let here;
 
@@ -109,13 +111,18 @@ export const to_service = (method, bearer, body, fresh) => ({
 
 /** How one to the merchant's own server is sent: with its cookies, and with the page's headers under ours. */
 export function to_merchant(method, body, theirs, locale) {
-  const headers = new Headers(typeof theirs === "function" ? theirs() : undefined);
+  const own = theirs?.();
+  // Made into headers, a promise would be none, and nobody would know.
+  if (typeof own?.then === "function") throw failure("input", "`merchantHeaders` returned a promise. Return the headers themselves.", undefined, false);
+  const headers = new Headers(own);
   headers.set("accept", "application/json");
   if (body) headers.set("content-type", "application/json");
   if (locale) headers.set("accept-language", locale);
   return { method, body, headers, credentials: "same-origin", cache: "no-store" };
 }
-export const said = ({ headers }) => [...headers.values()].join("\n");
+/** Its values but for the language: `sk_SK` is one, and begins as a secret key does. */
+export const header_values = ({ headers }) =>
+  [...headers].map(([name, value]) => (name === "accept-language" ? "" : value)).join("\n");
 
 /** One request and its whole answer; or that none came, and whether the time was over. */
 export function exchange(fetcher, url, init, ms) {
@@ -186,6 +193,7 @@ export const pause = (ms, wakes) =>
 
 /** Opens a window in the middle of a click, before it is known what for. Its pages do not reach the one it came from. */
 export function popup(locale) {
+  if (!has_page()) return;
   const window = open("", "", "popup,width=480,height=760");
   if (!window || window.closed) return;
   window.opener = null;
@@ -274,7 +282,13 @@ const sorts = [
 ];
 export const is = (value, path, sort) => sorts[sort](at(value, path));
 
-export const any_text = (value) => `${value}`;
+export const any_text = (value) => {
+  try {
+    return `${value}`;
+  } catch {
+    return ""; // a symbol, or an object that makes no text of itself
+  }
+};
 export const json = (value) => {
   try {
     return JSON.stringify(value);
@@ -296,8 +310,25 @@ export function object(names, values) {
   return made;
 }
 export const picked = (value, names) => object(names, names.split(" ").map((name) => text(value, name)));
-/** The first name of an object that a sentence does not list. */
-export const other = (value, sentence) => Object.keys(Object(value)).find((name) => !sentence.split(/\W+/).includes(name));
+/** The first name of an object that is none of these. */
+export const other = (value, names) => Object.keys(Object(value)).find((name) => !names.split(" ").includes(name));
+
+/** Every text in a value, names included, a line each: of objects, lists, maps and headers, and of what JSON makes of the rest. */
+export function texts(value) {
+  const found = new Set([value]); // the loop goes on to what it adds, and takes nothing twice
+  for (const it of found) {
+    try {
+      if (typeof it !== "object" || is_of_the_page(it)) continue;
+      if (typeof it.toJSON === "function") found.add(it.toJSON());
+      if (it instanceof String) found.add(`${it}`);
+      if (/Map|Set|Headers|Params|FormData/.test(Object.prototype.toString.call(it))) it.forEach((member, name) => found.add(name).add(member));
+      else for (const [name, member] of Object.entries(it)) found.add(name).add(member);
+    } catch {} // null, or what does not let itself be read: it is not sent either
+  }
+  return [...found].filter((it) => typeof it === "string").join("\n");
+}
+/** A window, an element, bytes: they are no words, and lead to the whole page. */
+const is_of_the_page = (it) => it.window === it || ArrayBuffer.isView(it) || (globalThis.Node && it instanceof Node);
 export const merged = (under, over) => ({ ...under, ...over });
 
 /** What the URL Standard's parser says of an address, a line each. */
@@ -339,6 +370,7 @@ export const origin = () => globalThis.location?.origin;
 export const href = () => globalThis.location?.href;
 export const go = (address) => location.assign(address);
 export const replace = (address) => location.replace(address);
+export const has_page = () => typeof document !== "undefined" && !/jsdom|happydom/i.test(navigator.userAgent);
 export const state = () => history.state;
 export const rewrite = (state, address) => history.replaceState(state, "", address);
 

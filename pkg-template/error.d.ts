@@ -1,10 +1,13 @@
 /** What kind of error it is: switch on this, and on `code`. */
 export type Kind =
-  /** A merchant's secret key was given to a browser. Nothing was sent. */
+  /** A merchant's secret key stands somewhere in an option or an argument. Nothing was sent. */
   | "secret_key"
-  /** What was given is not what the call takes; `fields` says where. Nothing was sent. */
+  /** What was given is not what the call takes, or has a name that does not exist; `fields` says where. Nothing was sent. */
   | "input"
-  /** Nobody is signed in at the merchant's. */
+  /**
+   * Nobody is signed in at the merchant's: the session route answered `null`, 401, 403 or 419. `status`, `operation` and
+   * `reply` say what was answered. A CSRF rule of the merchant's own server answers so, too: see `merchantHeaders`.
+   */
   | "signed_out"
   /** The service does not take the credential, not even a fresh one. */
   | "session"
@@ -22,7 +25,7 @@ export type Kind =
   | "address"
   /** The payment has come to its end already. */
   | "settled"
-  /** The service, or the merchant's server, does not have this. */
+  /** The service, or the merchant's server, does not have this; or there is no browser's page to do it in. */
   | "unsupported"
   /** The page or the device does not allow WebAssembly. */
   | "wasm_blocked"

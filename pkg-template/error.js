@@ -26,19 +26,38 @@ export const is_one_of = (error, kinds) => kinds.split(" ").includes(error?.kind
 export const failure = (kind, message, operation, retryable, fields = [], reply = undefined) =>
   new GuichetError(kind, message, { operation, retryable, fields, reply });
 
+/** That a merchant's secret key was found where a browser is. It is not repeated. */
+export const secret_key = () =>
+  failure("secret_key", "A merchant's secret key was given to a browser. Replace the key, since whoever opened this page may have it, and give the page a customer's session token.", undefined, false);
+
+/** A refusal of the merchant's server that means that nobody is signed in. What was answered is kept. */
+export function signed_out(error) {
+  const { status, reply } = error;
+  const remedy = status === 401 ? "" : " If it refused the request itself (a CSRF rule), pass what it asks for by `merchantHeaders`.";
+  const made = new GuichetError("signed_out", `Nobody is signed in: the merchant's server answered ${status}.${remedy}`, {
+    ...error, kind: "signed_out", retryable: false, reply,
+  });
+  return Object.defineProperty(made, "cause", { value: error, configurable: true, writable: true });
+}
+
 /** The error of a reply: what the service said of it, without the credential it may repeat. */
-export function refusal(kind, otherwise, operation, retryable, { status, body, text, request_id }, secret) {
-  const hush = (said) => (secret?.length > 7 ? `${said}`.replaceAll(secret, "***") : `${said}`);
-  const said = (word) => (word == null ? undefined : hush(word));
+export function refusal(kind, otherwise, operation, retryable, { status, body, text: raw, request_id }, secret) {
+  // A reply is anyone's JSON: where a text is expected, an object or a list says nothing.
+  const redacted = (value) => {
+    const text = ["string", "number", "boolean"].includes(typeof value) ? `${value}` : undefined;
+    return secret?.length > 7 ? text?.replaceAll(secret, "***") : text;
+  };
   const error = body?.error;
-  const fields = Array.isArray(error?.errors) ? error.errors.filter((field) => field?.param !== undefined) : [];
-  return new GuichetError(kind, hush(body?.message ?? otherwise), {
+  const fields = Array.isArray(error?.errors) ? error.errors : [];
+  return new GuichetError(kind, redacted(body?.message) ?? otherwise, {
     operation,
     retryable,
     status,
-    code: said(error?.code),
-    requestId: said(error?.request_id ?? request_id),
-    fields: fields.map(({ param, code = "", message = "" }) => ({ param: hush(param), code: hush(code), message: hush(message) })),
-    reply: body ?? text,
+    code: redacted(error?.code),
+    requestId: redacted(error?.request_id) ?? redacted(request_id),
+    fields: fields
+      .map((field) => ({ param: redacted(field?.param), code: redacted(field?.code) ?? "", message: redacted(field?.message) ?? "" }))
+      .filter(({ param }) => param !== undefined),
+    reply: body ?? raw,
   });
 }

@@ -10,12 +10,18 @@ export interface Options {
   baseUrl: string | URL;
   /** The address of the merchant's three routes (`/guichet`), or functions in their place. */
   merchant?: string | Merchant;
-  /** More headers for the merchant's routes, such as a CSRF token. */
+  /**
+   * More headers for requests to the merchant's three routes, and for no others: a CSRF token. Called for each request, so
+   * that a token may change. What is sent by the functions of `merchant` is theirs to send.
+   */
   merchantHeaders?: () => HeadersInit;
   /** The origins that a `checkout_url` may lead to. Default: that of `baseUrl`. */
   checkoutOrigins?: readonly string[];
-  /** How methods and fees are asked for. Default: with the session, or with nothing where `merchant` has none. */
-  publicReads?: "session" | "none";
+  /**
+   * How methods, fees and quotes are requested: with the customer's session, or without a credential, so that guests see
+   * prices. Default: `session`; `anonymous` where `merchant` has no session route.
+   */
+  publicReads?: "session" | "anonymous";
   /** The customer's language (`fr`), told to the merchant's routes. */
   locale?: string;
   /** Used in place of the browser's own. */
@@ -38,7 +44,7 @@ export interface Call {
   requestId?: string;
 }
 
-/** How a call is to go. */
+/** How a call is to go. A name that is not listed here is refused (kind `input`), as it is in every request and option. */
 export interface How {
   /** Calls it off: the promise rejects with `signal.reason`. */
   signal?: AbortSignal;
@@ -53,7 +59,10 @@ export interface How {
 export interface Merchant {
   /** The customer's session; `null` where nobody is signed in. */
   session?(how: How): Promise<string | CustomerSession | { data: CustomerSession } | null>;
-  /** The payment intent of an order. The server sets price, customer and reference. */
+  /**
+   * The payment intent of an order. The server sets price, customer and reference, and puts
+   * `guichet_return=<return_nonce>` into `redirect_url`: see {@link Ticket}.
+   */
   intent?(order: unknown, how: How): Promise<Ticket>;
   /** How a payment stands, by the server's word. */
   status?(of: Reference, how: How): Promise<{ status: string; last_payment_error?: LastPaymentError | null }>;
@@ -81,11 +90,12 @@ export interface Guichet {
    * Called off, it closes the window where the browser lets it, which most do only before the hosted page is there.
    *
    * Rejects with kind `settled` for a payment that has come to its end, `address` for a `checkout_url` that may not be
-   * followed, `signed_out` where nobody is signed in.
+   * followed, `signed_out` where nobody is signed in, and `unsupported`, before anything is sent, where there is no
+   * browser's page: in Node.js and in jsdom.
    */
   checkout(what: { order: unknown }, how?: CheckoutHow): Promise<Outcome>;
   /**
-   * Who has come back, on the page of the `redirect_url`; `null` elsewhere. Takes its parameters out of the address bar,
+   * Who has come back, on the page of the `redirect_url`; `null` elsewhere, and on a server. Takes its parameters out of the address bar,
    * and keeps `history.state`. Gives the same answer when it is called again. In a popup it tells the page that opened it,
    * and closes the window; where that page is gone the window stays, and is a return page like any other.
    */
@@ -181,9 +191,16 @@ export interface QuoteRequest {
   codes?: Readonly<Record<string, string>>;
 }
 
-/** What one way of paying costs. Every figure is text in the smallest unit: as the service sent it where that
- * was text, and of a JSON number what JavaScript writes for it (`145.10` arrives as `145.1`). */
-export interface Quote {
+/**
+ * What one way of paying costs; or, with an `error`, that its price could not be had. Look at `error` first:
+ * `if (!quote.error) formatMoney(quote.customer_pays, quote.currency)`.
+ *
+ * Every figure is text in the smallest unit: as the service sent it where that was text, and of a JSON number what
+ * JavaScript writes for it (`145.10` arrives as `145.1`).
+ */
+export type Quote = PricedQuote | UnpricedQuote;
+
+interface AnyQuote {
   method: PaymentMethod;
   /** Its fee code: `mobile_money`, `card`. */
   payment_method: string;
@@ -192,10 +209,20 @@ export interface Quote {
   currency: string;
   amount: string;
   fee?: string;
-  customer_pays?: string;
+}
+
+export interface PricedQuote extends AnyQuote {
+  customer_pays: string;
+  /** Absent where the fee cannot be subtracted from the amount. */
   merchant_gets?: string;
+  error?: undefined;
+}
+
+export interface UnpricedQuote extends AnyQuote {
+  customer_pays?: undefined;
+  merchant_gets?: undefined;
   /** Why there is no price. */
-  error?: GuichetError;
+  error: GuichetError;
 }
 
 /** `budgetMs` and `onStatus` are for what follows when the customer is back. */
@@ -204,10 +231,25 @@ export interface CheckoutHow extends WaitHow {
   mode?: "redirect" | "popup";
 }
 
-/** What the merchant's server answers to an order. */
+/**
+ * What the merchant's server answers to an order.
+ *
+ * The server also puts the nonce into the `redirect_url` of the intent that it creates, as `guichet_return`:
+ *
+ * ```js
+ * redirect_url: `https://shop.example.com/paid?guichet_return=${return_nonce}`,
+ * ```
+ *
+ * Without it a return is `unmatched`, and a popup never closes: the return page cannot tell which checkout it ends. The
+ * same order must give the same nonce, since a repeated creation has to send the same body; in Node.js:
+ *
+ * ```js
+ * const return_nonce = createHmac("sha256", key).update(merchant_reference).digest("hex").slice(0, 22);
+ * ```
+ */
 export interface Ticket {
   intent: Pick<PaymentIntent, "id" | "checkout_url"> & Partial<PaymentIntent>;
-  /** By it the return is matched: 22 characters of `[0-9A-Za-z]`. */
+  /** 22 characters of `[0-9A-Za-z]`, the same as in the intent's `redirect_url`. */
   return_nonce?: string;
 }
 

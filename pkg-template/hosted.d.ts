@@ -61,7 +61,7 @@ export interface HostedCheckout {
    */
   answer(otp: string, how?: PayHow): Promise<PaymentIntent>;
   /** Calls the payment off, while nothing is under way. Rejects with kind `refused` or `settled` where it is too late. */
-  cancel(how?: How): Promise<PaymentIntent>;
+  cancel(how?: PayHow): Promise<PaymentIntent>;
   /**
    * Looks until the payment is settled or needs the customer: after a reload, or back from the issuer's page. When
    * `budgetMs` is over it gives the intent as it was last read; where no look was answered it rejects with why
@@ -72,12 +72,14 @@ export interface HostedCheckout {
   refresh(how?: How): Promise<PaymentIntent>;
   /**
    * Goes to the issuer's page, where `next_action` is `redirect`; it sends the customer back to this page's address.
-   * Throws kind `address` where the intent's own reply names none, or none that may be followed.
+   * Throws kind `address` where the intent's own reply names none, or none that may be followed, and `unsupported` where
+   * there is no browser's page.
    */
   proceed(): void;
   /**
    * Leaves for the `redirect_url` of the intent's own reply, with `payment_intent`, `payment_ref`, `merchant_reference`
-   * and `status` appended. Throws kind `address` where there is none, or none that may be followed.
+   * and `status` appended. Throws kind `address` where there is none, or none that may be followed, and `unsupported` where
+   * there is no browser's page.
    */
   leave(): void;
 }

@@ -122,7 +122,7 @@ const en = {
     unreadable: "The payment service answered in a way this page cannot read. Wait a moment and try again.",
     address: "The address to go to is missing or not one this page may follow. Go back to the shop by yourself. (Shop: check redirect_url and checkoutOrigins.)",
     settled: "This purchase has already come to its end. Look at your order before you pay again.",
-    unsupported: "The payment service does not offer this. Choose another way, or ask the shop.",
+    unsupported: "This cannot be done here. Choose another way, or ask the shop.",
     wasm_blocked: "This browser may not run a part that paying needs (WebAssembly). Update it or use another browser. (Shop: allow 'wasm-unsafe-eval' in script-src.)",
     panic: "This page has met a fault of its own. Reload it, and look at your order before you pay again.",
   },
@@ -147,6 +147,7 @@ const en = {
     service_failed: "The shop could not reach the payment service. Nothing was charged. Try again in a moment.",
     cross_site: "This page may not ask the shop that. Open the shop itself and try again.",
     body_too_large: "Too much was sent at once. Shorten what you entered and try again.",
+    body_too_slow: "Your connection is too slow to send this. Try again where it is better.",
     unsupported_media_type: "The payment service could not read what was sent. Reload the page and try again.",
     merchant_reference_conflict: "The order has changed since its payment began. Go back to the shop and order again.",
     intent_not_confirmable: "This payment can no longer be made, or another attempt is under way. Reload the page to see where it stands.",
@@ -304,7 +305,7 @@ const fr = {
     unreadable: "Le service de paiement a répondu d’une façon que cette page ne sait pas lire. Attendez un instant et réessayez.",
     address: "L’adresse où aller manque, ou cette page ne peut pas la suivre. Retournez vous-même à la boutique. (Boutique : vérifiez redirect_url et checkoutOrigins.)",
     settled: "Cet achat est déjà arrivé à son terme. Regardez votre commande avant de payer à nouveau.",
-    unsupported: "Le service de paiement ne propose pas cela. Choisissez un autre moyen ou demandez à la boutique.",
+    unsupported: "Cela ne peut pas se faire ici. Choisissez un autre moyen ou demandez à la boutique.",
     wasm_blocked: "Ce navigateur ne peut pas exécuter un élément nécessaire au paiement (WebAssembly). Mettez-le à jour ou utilisez-en un autre. (Boutique : autorisez 'wasm-unsafe-eval' dans script-src.)",
     panic: "Cette page a rencontré une panne. Rechargez-la et regardez votre commande avant de payer à nouveau.",
   },
@@ -329,6 +330,7 @@ const fr = {
     service_failed: "La boutique n’a pas pu joindre le service de paiement. Rien n’a été débité. Réessayez dans un instant.",
     cross_site: "Cette page ne peut pas demander cela à la boutique. Ouvrez la boutique elle-même et réessayez.",
     body_too_large: "L’envoi est trop grand. Raccourcissez votre saisie et réessayez.",
+    body_too_slow: "Votre connexion est trop lente pour cet envoi. Réessayez là où elle est meilleure.",
     unsupported_media_type: "Le service de paiement n’a pas pu lire l’envoi. Rechargez la page et réessayez.",
     merchant_reference_conflict: "La commande a changé depuis le début de son paiement. Retournez à la boutique et commandez à nouveau.",
     intent_not_confirmable: "Ce paiement n’est plus possible, ou un autre essai est en cours. Rechargez la page pour voir où il en est.",
@@ -419,5 +421,5 @@ function money(locale, currency, more) {
 
 // A code comes from outside: "constructor" must not find what every object has.
 function own(map, key) {
-  return Object.hasOwn(map, key) ? map[key] : undefined;
+  return typeof key === "string" && Object.hasOwn(map, key) ? map[key] : undefined;
 }

@@ -21,6 +21,8 @@ extern "C" {
     pub(super) fn luck() -> u32;
     pub(super) fn origin() -> Option<String>;
     pub(super) fn href() -> Option<String>;
+    /// Whether there is a page that can go to another address.
+    pub(super) fn has_page() -> bool;
     pub(super) fn state() -> JsValue;
     #[wasm_bindgen(catch)]
     pub(super) fn rewrite(state: &JsValue, address: &str) -> Result<(), JsValue>;
@@ -49,8 +51,8 @@ extern "C" {
         theirs: &JsValue,
         locale: &JsValue,
     ) -> Result<JsValue, JsValue>;
-    /// The values of its headers, a line each.
-    pub(super) fn said(init: &JsValue) -> String;
+    /// The values of its headers but for the language, a line each.
+    pub(super) fn header_values(init: &JsValue) -> String;
     pub(super) fn ask(functions: &JsValue, name: &str, given: &JsValue, ms: f64) -> Promise;
     /// Follows an address, in the window where there is one, and waits for the customer to be back: with `true` where the
     /// return page tells so by this key.

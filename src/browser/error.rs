@@ -1,6 +1,6 @@
 //! How a call ends badly, and what JavaScript sees of it.
 
-use super::read::{Sort, at, is, list_of, make, number, text};
+use super::read::{Sort, at, is, list_of, make, number, text, texts};
 use crate::protocol::{Kind, Repeat, Spec};
 use crate::values::{Invalid, looks_like_a_secret_key};
 use wasm_bindgen::prelude::*;
@@ -26,6 +26,11 @@ extern "C" {
         answer: &JsValue,
         secret: Option<&str>,
     ) -> JsValue;
+    fn secret_key() -> JsValue;
+    /// The same error as one of kind `signed_out`: its status, its code and its reply are kept.
+    #[cfg(not(feature = "hosted"))]
+    #[wasm_bindgen(js_name = signed_out)]
+    fn as_signed_out(error: &JsValue) -> JsValue;
 }
 
 /// Why a call ended: a `GuichetError` made here, or what another threw (the reason of an abort, a merchant's function).
@@ -95,15 +100,10 @@ impl Stop {
         self.is_one_of("offline timeout unreadable") || self.status() >= 500
     }
 
+    /// The same refusal as one of kind `signed_out`: what was answered is kept.
     #[cfg(not(feature = "hosted"))]
-    /// That nobody is signed in, which is why this happened.
     pub(super) fn signed_out(self) -> Self {
-        Self::of(
-            Kind::SignedOut,
-            "Nobody is signed in.",
-            &text(&self.0, "operation").unwrap_or_default(),
-            &self.at("reply"),
-        )
+        Self(as_signed_out(&self.0))
     }
 
     /// A member of the error or of what it keeps: `reply.data`.
@@ -147,17 +147,15 @@ pub(super) fn not_followed(invalid: Invalid) -> Stop {
 
 /// Refuses what is shaped like a merchant's secret key, wherever it comes in and before anything is sent.
 pub(super) fn refuse_secret_key(text: &str) -> Result<(), Stop> {
-    if looks_like_a_secret_key(text) { Err(secret_key()) } else { Ok(()) }
+    if looks_like_a_secret_key(text) { Err(Stop(secret_key())) } else { Ok(()) }
 }
 
-/// Refuses an address that one is in.
-pub(super) fn refuse_secret_key_in(address: &str) -> Result<(), Stop> {
-    if crate::flow::carries_a_secret_key(address) { Err(secret_key()) } else { Ok(()) }
+/// Refuses a text that one stands in, such as an address.
+pub(super) fn refuse_secret_key_in(text: &str) -> Result<(), Stop> {
+    if crate::flow::carries_a_secret_key(text) { Err(Stop(secret_key())) } else { Ok(()) }
 }
 
-fn secret_key() -> Stop {
-    Stop::new(
-        Kind::SecretKey,
-        "A merchant's secret key was given to a browser: replace it, since whoever opened this page may have it. Pages use a customer's session token.",
-    )
+/// Refuses an option or an argument that one stands in, at any depth, in a value or in a name.
+pub(super) fn refuse_secret_key_within(given: &JsValue) -> Result<(), Stop> {
+    refuse_secret_key_in(&texts(given))
 }

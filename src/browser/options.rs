@@ -1,12 +1,13 @@
 //! The options of `createGuichet` and `openHostedCheckout`, read once.
 
 use super::doors;
-use super::error::{Stop, refuse_secret_key_in};
+use super::error::{Stop, field};
 use super::fetch::Wire;
-use super::read::{Sort, any_text, at, is, list, other};
+use super::read::{Sort, any_text, at, is, list, list_of, other};
 use super::task::flights;
-use crate::flow::Base;
-use crate::values::Address;
+use crate::flow::{Base, nearest};
+use crate::protocol::Kind;
+use crate::values::{Address, parts};
 use wasm_bindgen::prelude::*;
 
 /// The way to the service. It is there for as long as the instance, and has no other end.
@@ -15,7 +16,6 @@ pub(super) fn wire(options: &JsValue) -> Result<&'static Wire, Stop> {
         return Err(Stop::field("baseUrl", "It is required: https://api.example.com, or a path of this origin."));
     }
     let base = any_text(&at(options, "baseUrl"));
-    refuse_secret_key_in(&base)?;
     match Base::new(&base, doors::origin().as_deref()) {
         Ok(base) => Ok(Box::leak(Box::new(Wire {
             base,
@@ -27,12 +27,40 @@ pub(super) fn wire(options: &JsValue) -> Result<&'static Wire, Stop> {
     }
 }
 
-/// Refuses a member that has none of the names which a sentence lists: a mistyped option would be one that is not there.
-pub(super) fn only(given: &JsValue, sentence: &str) -> Result<(), Stop> {
-    match other(given, sentence) {
-        Some(name) => Err(Stop::field(&name, sentence)),
-        None => Ok(()),
+/// Refuses an object with a name that is none of `known` (with a space between): a mistyped name would pass for one that
+/// was left out. `what` is the word for such a name: `option`, `field`.
+#[inline(never)]
+pub(super) fn only(given: &JsValue, what: &str, known: &str) -> Result<(), Stop> {
+    if !is(given, "", Sort::Nothing) && !is(given, "", Sort::Object) {
+        return Err(Stop::input(&(String::from("Pass an object. ") + &listed(what, known)), JsValue::UNDEFINED));
     }
+    let Some(name) = other(given, known) else { return Ok(()) };
+    let remedy = match nearest(&name, parts(known, b' ')) {
+        Some(meant) => String::from("Did you mean `") + meant + "`?",
+        None => listed(what, known),
+    };
+    let message = String::from("Unknown ") + what + " `" + &name + "`. " + &remedy;
+    Err(Stop::input(&message, list_of([field(&name, "parameter_unknown", &message)].into_iter())))
+}
+
+/// `The fields are: amount, currency.`
+fn listed(what: &str, known: &str) -> String {
+    let mut sentence = String::from("The ") + what + "s are";
+    for (place, name) in parts(known, b' ').enumerate() {
+        sentence.push_str(if place == 0 { ": " } else { ", " });
+        sentence.push_str(name);
+    }
+    sentence + "."
+}
+
+/// Refuses what only a browser's page can do, where there is none: Node.js has no page, and jsdom's cannot leave.
+pub(super) fn needs_a_page(call: &str) -> Result<(), Stop> {
+    if doors::has_page() {
+        return Ok(());
+    }
+    let message = String::from(call)
+        + " needs a page in a browser: Node.js has none, and that of jsdom cannot go to another address. In a test without a browser, put a function of your own in its place.";
+    Err(Stop::new(Kind::Unsupported, &message))
 }
 
 /// A list of origins.
@@ -43,7 +71,6 @@ pub(super) fn origins(options: &JsValue, name: &str) -> Result<Vec<String>, Stop
     }
     for origin in list(&at(options, name)) {
         let origin = any_text(&origin);
-        refuse_secret_key_in(&origin)?;
         // Written as the browser writes it, so that the two compare.
         match Address::new(&origin) {
             Ok(address) => origins.push(address.origin().to_owned()),

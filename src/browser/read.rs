@@ -12,7 +12,7 @@ extern "C" {
     pub(super) fn number(value: &JsValue, path: &str) -> f64;
     #[wasm_bindgen(js_name = is)]
     fn is_of(value: &JsValue, path: &str, sort: u32) -> bool;
-    /// The text that JavaScript makes of a value: an `URL` is its address.
+    /// The text that JavaScript makes of a value: an `URL` is its address. Empty where it makes none.
     pub(super) fn any_text(value: &JsValue) -> String;
     fn object(names: &str, values: JsValue) -> JsValue;
     fn empty() -> JsValue;
@@ -21,8 +21,10 @@ extern "C" {
     #[cfg(not(feature = "hosted"))]
     pub(super) fn picked(value: &JsValue, names: &str) -> JsValue;
     pub(super) fn merged(under: &JsValue, over: &JsValue) -> JsValue;
-    /// The name of the first of its own members that is no word of a sentence.
-    pub(super) fn other(value: &JsValue, sentence: &str) -> Option<String>;
+    /// The name of the first of its own members that is none of these names (with a space between).
+    pub(super) fn other(value: &JsValue, names: &str) -> Option<String>;
+    /// Every text in a value, names included, a line each.
+    pub(super) fn texts(value: &JsValue) -> String;
     /// How many members an array has; 0 where it is none.
     fn count(value: &JsValue) -> u32;
     fn item(value: &JsValue, index: u32) -> JsValue;
@@ -41,7 +43,6 @@ pub(super) enum Sort {
     Text,
     List,
     Function,
-    #[cfg_attr(feature = "hosted", expect(dead_code, reason = "the doors number them in this order"))]
     Object,
     True,
     False,

@@ -2,7 +2,7 @@
 
 use super::query::{join, name, pieces, split, value, without};
 use crate::protocol::percent_encode;
-use crate::values::{Address, Invalid, any_part_begins};
+use crate::values::{Address, Invalid, any_part};
 
 /// The address of a `checkout_url`, where it may be followed: it passes the rules of [`Address`], and its origin is one
 /// of `allowed`.
@@ -114,14 +114,24 @@ pub fn open(address: &str) -> Opened {
     }
 }
 
-/// Whether a part of an address is shaped like a merchant's secret key. An honest one may have a part like `sk_SK`, the
-/// language of Slovakia.
+/// Whether a merchant's secret key stands anywhere in a text: in an address, a sentence, a header, among other words.
+///
+/// A whole key's beginning is asked for, since an honest text may have a word like `sk_SK`, the language of Slovakia, or
+/// `rk_17`, somebody's reference.
 #[must_use]
-pub fn carries_a_secret_key(address: &str) -> bool {
-    any_part_begins(
-        address,
-        |byte| b"=&?#/:@".contains(&byte) || !byte.is_ascii_graphic(),
-        &["sk_test_", "sk_live_", "rk_test_", "rk_live_", "FLWSECK"],
+pub fn carries_a_secret_key(text: &str) -> bool {
+    any_part(
+        text,
+        |byte| !byte.is_ascii_alphanumeric() && byte != b'_',
+        |part| {
+            let begins = |prefix: &str| part.starts_with(prefix.as_bytes());
+            if begins("FLWSECK") {
+                return true;
+            }
+            let Some(rest) = part.get(3..).filter(|_| begins("sk_") || begins("rk_")) else { return false };
+            let is_long = rest.get(..20).is_some_and(|start| start.iter().all(u8::is_ascii_alphanumeric));
+            is_long || ["test_", "live_", "sandbox_"].iter().any(|mode| rest.starts_with(mode.as_bytes()))
+        },
     )
 }
 
@@ -326,10 +336,34 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_key_in_an_address_is_seen() {
-        assert!(carries_a_secret_key("https://pay.example/checkout/pi_1#client_secret=sk_live_1"));
-        assert!(carries_a_secret_key("https://pay.example/?key=FLWSECK_TEST-1"));
-        assert!(!carries_a_secret_key("https://pay.example/checkout/pi_1#client_secret=pi_1_secret_sk_2"));
-        assert!(!carries_a_secret_key("https://pay.example/sk_SK/checkout?ref=rk_17"));
+    fn a_secret_key_is_seen_wherever_it_stands() {
+        for text in [
+            "https://pay.example/checkout/pi_1#client_secret=sk_live_1",
+            "https://pay.example/?key=FLWSECK_TEST-1",
+            "/x?k=sk_live_1",
+            "/x?next=%2Fy%3Fk%3Dsk_live_1",
+            "sk_test_1",
+            "Bearer rk_live_1",
+            "{\"key\":\"sk_sandbox_1\"}",
+            "a line\nsk_test_1",
+            "my key is sk_0123456789abcdefABCD.",
+            "x-FLWSECK-1",
+        ] {
+            assert!(carries_a_secret_key(text), "{text}");
+        }
+        for text in [
+            "https://pay.example/checkout/pi_1#client_secret=pi_1_secret_sk_2",
+            "https://pay.example/sk_SK/checkout?ref=rk_17",
+            "sk_SK",
+            "rk_order_17",
+            "task_live_1",
+            "desk_test_1",
+            "pi_1_secret_sk_live_2",
+            "a desk, a task and a risk_test_1",
+            "%",
+            "",
+        ] {
+            assert!(!carries_a_secret_key(text), "{text}");
+        }
     }
 }

@@ -8,6 +8,7 @@ pub type Ms = f64;
 
 mod address;
 mod base;
+mod names;
 mod paying;
 mod query;
 mod quotes;
@@ -19,6 +20,7 @@ pub use address::{Opened, carries_a_secret_key, checkout_address, open, path_of,
 pub use base::Base;
 #[cfg(feature = "native")]
 pub(crate) use base::service_root;
+pub use names::nearest;
 pub use paying::{AfterLost, Standing, after_lost, tidy_phone};
 pub use quotes::{Price, Unpriced, by_what_the_customer_pays, card_types, price};
 pub use returns::{Arrival, Match, Purchase, arrival, judge};

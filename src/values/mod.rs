@@ -37,7 +37,7 @@ pub use page::PageLimit;
 pub(crate) use printable::is_plain;
 pub use printable::{Printable, printable};
 pub use quantity::EsimQuantity;
-pub(crate) use secrets::any_part_begins;
+pub(crate) use secrets::any_part;
 pub use secrets::{CheckoutUrl, ClientSecret, Secret, SessionToken, looks_like_a_secret_key};
 pub use words::{
     BillingCycle, CardType, ConfirmationMethod, EsimOrderStatus, FeeBearer, IntentStatus, RETURN_NONCE_LENGTH,

@@ -79,16 +79,18 @@ credential! {
 /// The browser refuses such a value before any I/O, whatever it was meant to be.
 #[must_use]
 pub fn looks_like_a_secret_key(text: &str) -> bool {
-    any_part_begins(text, |byte| !byte.is_ascii_graphic(), &["sk_", "rk_", "FLWSECK"])
+    let prefixes = ["sk_", "rk_", "FLWSECK"];
+    let begins = |part: &[u8]| prefixes.iter().any(|prefix| part.starts_with(prefix.as_bytes()));
+    any_part(text, |byte| !byte.is_ascii_graphic(), begins)
 }
 
-/// Whether any part of a text begins so, of the parts between such bytes. By bytes, since the library's characters would
-/// weigh more in wasm than the rest of this.
-pub(crate) fn any_part_begins(text: &str, separates: fn(u8) -> bool, prefixes: &[&str]) -> bool {
-    let mut begins = true;
-    text.bytes().enumerate().any(|(at, byte)| {
-        let part = text.as_bytes().get(at..).filter(|_| begins).unwrap_or_default();
-        begins = separates(byte);
-        prefixes.iter().any(|prefix| part.starts_with(prefix.as_bytes()))
+/// Whether a text from any part on is such, of the parts between such bytes or behind an escape (`%3D`). By bytes, since
+/// the library's characters would weigh more in wasm than the rest of this.
+pub(crate) fn any_part(text: &str, separates: fn(u8) -> bool, is_such: impl Fn(&[u8]) -> bool) -> bool {
+    let bytes = text.as_bytes();
+    let byte = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied();
+    (0..bytes.len()).any(|at| {
+        let begins = byte(at.checked_sub(1)).is_none_or(separates) || byte(at.checked_sub(3)) == Some(b'%');
+        begins && is_such(bytes.get(at..).unwrap_or_default())
     })
 }

@@ -9,6 +9,7 @@
 mod accessible;
 mod browser;
 mod calls;
+mod given;
 mod hosted;
 mod lost_network;
 mod package;

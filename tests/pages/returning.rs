@@ -17,6 +17,7 @@ in_every_browser!(
     a_return_is_matched_once_and_every_call_gives_the_same_answer,
     two_purchases_come_back_in_either_order,
     a_return_in_a_new_tab_is_good_for_asking_ones_own_server,
+    an_address_full_of_question_marks_is_read_at_once,
     a_router_keeps_its_state_and_its_route,
     what_a_service_appends_behind_a_second_question_mark_is_read,
     a_return_without_storage_is_unmatched_and_the_checkout_works,
@@ -140,6 +141,24 @@ async fn a_return_in_a_new_tab_is_good_for_asking_ones_own_server(engine: Engine
             assert_eq!(outcome["state"], "succeeded", "{outcome}");
         })
         .await;
+    page.browser.close().await;
+}
+
+/// Anyone may send a customer to such an address. When the rest was searched again at every `?` this took minutes.
+async fn an_address_full_of_question_marks_is_read_at_once(engine: Engine) {
+    let page = Page::open(engine, "marks").await;
+    let told = page
+        .browser
+        .run_async(
+            "const marks = '?'.repeat(500_000);
+             history.replaceState(null, '', '/return?q=' + marks);
+             const nobody = await guichet.returned();
+             history.replaceState(null, '', '/return?payment_intent=pi_1&q=' + marks);
+             const { reference } = await guichet.returned();
+             return [nobody, reference.id, location.search.length];",
+        )
+        .await;
+    assert_eq!(told, json!([null, "pi_1", "?q=".len() + 500_000]));
     page.browser.close().await;
 }
 

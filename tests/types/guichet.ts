@@ -2,8 +2,8 @@
 import { createGuichet, GuichetError } from "guichet";
 import type {
   Call, CardType, CheckoutHow, CustomerSession, FeeBreakdown, FeeRequest, FieldError, Guichet, How, Kind, LastPaymentError,
-  Merchant, Options, Outcome, PaymentIntent, PaymentMethod, Quote, QuoteRequest, Reference, Return, Session, SessionState,
-  Ticket, Validity, WaitHow,
+  Merchant, Options, Outcome, PaymentIntent, PaymentMethod, PricedQuote, Quote, QuoteRequest, Reference, Return, Session, SessionState,
+  Ticket, UnpricedQuote, Validity, WaitHow,
 } from "guichet";
 import * as entry from "guichet";
 import * as beside from "guichet/beside";
@@ -28,7 +28,7 @@ const options: Options = {
   merchant,
   merchantHeaders: () => ({ "X-CSRF-Token": "1" }),
   checkoutOrigins: ["https://pay.example.com"],
-  publicReads: "none",
+  publicReads: "anonymous",
   locale: "fr",
   fetch,
   wasm: "/guichet_core_bg.wasm",
@@ -64,8 +64,15 @@ export async function prices(): Promise<string[]> {
   // @ts-expect-error: an amount is text
   await guichet.fee({ payment_method: "card", currency: "XAF", amount: 5000 });
   return quotes.map((quote) => {
-    holds<Equal<typeof quote.error, GuichetError | undefined>>();
-    const price: string = quote.customer_pays ?? quote.amount;
+    holds<Equal<typeof quote, PricedQuote | UnpricedQuote>>();
+    // @ts-expect-error: whether there is a price is asked first
+    const unasked: string = quote.customer_pays;
+    if (quote.error) {
+      const problem: GuichetError = quote.error;
+      return `${quote.method.name}: ${problem.message} ${unasked}`;
+    }
+    const price: string = quote.customer_pays;
+    holds<Equal<typeof quote.merchant_gets, string | undefined>>();
     return `${quote.method.name} ${quote.card_type ?? ""} ${price} ${fee.currency} ${methods.length}`;
   });
 }

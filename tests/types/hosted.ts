@@ -43,7 +43,7 @@ export async function checkout(options: HostedOptions, signal: AbortSignal): Pro
   if (intent.next_action?.type === "redirect") page.proceed();
   intent = await page.wait(how);
   intent = await page.refresh({ signal });
-  intent = await page.cancel({ signal });
+  intent = await page.cancel(how);
   holds<Equal<typeof page.intent, PaymentIntent>>();
   holds<Equal<ReturnType<typeof page.leave>, void>>();
   // @ts-expect-error: the intent is read, not set

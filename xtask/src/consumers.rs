@@ -39,6 +39,7 @@ pub fn look(tarball: &Path, locked: &Tools, newest: &Tools) -> Result<Vec<Found>
         look("a page in React", &|remark| project.develop_in_react(newest, remark)),
         look("types", &|remark| types::check(&project, locked, newest, remark)),
         look("import in Node.js", &|_| project.import_in_node()),
+        look("calls without a page", &|remark| project.call_without_a_page(newest, remark)),
         look("publint", &|_| publint(tarball, newest)),
         look("attw", &|_| attw(tarball, newest)),
     ])
@@ -116,6 +117,16 @@ impl Project {
         fs::copy(root().join("tests/pages/package/import.js"), self.place.join("import.js"))?;
         quietly(at_root("node").current_dir(&self.place).arg("import.js"))
             .context("importing the package does harm")?;
+        Ok(())
+    }
+
+    /// Calls what only a page can do, in Node.js and in jsdom.
+    fn call_without_a_page(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        let script = "without_a_page.js";
+        fs::copy(root().join("tests/pages/package").join(script), self.place.join(script))?;
+        quietly(at_root("node").current_dir(&self.place).env("JSDOM", tools.modules()).arg(script))
+            .context("a call that needs a page does not say so")?;
+        *remark = format!("jsdom {}", tools.version("jsdom")?);
         Ok(())
     }
 

@@ -2,14 +2,14 @@
 //!
 //! `tests/types/` is a small consumer of every entry. It is compiled against the
 //! package as npm installs it, by the oldest and the newest TypeScript that the
-//! package is meant for.
+//! package is meant for; and so is the JavaScript that the READMEs show.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::cargo::root;
+use crate::cargo::{at_root, root};
 use crate::consumers::Project;
 use crate::npm::{Tools, quietly};
 
@@ -17,23 +17,53 @@ use crate::npm::{Tools, quietly};
 pub fn check(project: &Project, oldest: &Tools, newest: &Tools, remark: &mut String) -> Result<()> {
     declarations(&project.package())?;
     let consumer = project.with_sources(&root().join("tests/types"))?;
+    quietly(at_root("node").current_dir(&consumer).arg("words.mjs"))
+        .context("the words are not those of their types")?;
+    for (name, document) in READMES {
+        let text = fs::read_to_string(root().join(document))?;
+        let scripts = scripts(&text);
+        ensure!(!scripts.is_empty(), "{document} shows no JavaScript");
+        for (number, script) in scripts.iter().enumerate() {
+            fs::write(consumer.join("readme").join(format!("{name}-{number}.ts")), script)?;
+        }
+    }
     let mut versions = Vec::new();
     for (tools, compiler, resolution, module) in
         [(oldest, "typescript-oldest", "nodenext", "nodenext"), (newest, "typescript", "bundler", "esnext")]
     {
         let version = tools.version(compiler)?;
-        quietly(
-            tools
-                .node(compiler, "tsc")?
-                .current_dir(&consumer)
-                .args(["--project", "tsconfig.json", "--pretty", "false"])
-                .args(["--moduleResolution", resolution, "--module", module]),
-        )
-        .with_context(|| format!("the types do not hold (TypeScript {version}, {resolution})"))?;
+        for (what, configuration) in
+            [("the types", "tsconfig.json"), ("the JavaScript of the READMEs", "readme/tsconfig.json")]
+        {
+            quietly(
+                tools
+                    .node(compiler, "tsc")?
+                    .current_dir(&consumer)
+                    .args(["--project", configuration, "--pretty", "false"])
+                    .args(["--moduleResolution", resolution, "--module", module]),
+            )
+            .with_context(|| format!("{what}: errors by TypeScript {version}, {resolution}"))?;
+        }
         versions.push(version);
     }
     *remark = format!("TypeScript {}", versions.join(" and "));
     Ok(())
+}
+
+/// The documents whose JavaScript is compiled as strict TypeScript, each with the name of its files.
+const READMES: [(&str, &str); 2] = [("root", "README.md"), ("package", "pkg-template/README.md")];
+
+/// The scripts of a document: a block that imports nothing goes on where the one before it ended.
+fn scripts(document: &str) -> Vec<String> {
+    let mut scripts: Vec<String> = Vec::new();
+    for block in document.split("\n```js\n").skip(1) {
+        let block = block.split("\n```").next().unwrap_or_default();
+        match scripts.last_mut() {
+            Some(script) if !block.contains("import ") => script.extend(["\n", block]),
+            _ => scripts.push(block.to_owned()),
+        }
+    }
+    scripts
 }
 
 /// Reads what the package declares: `any` is refused, for it would switch the reader's checks off (what is `any` for want
@@ -114,6 +144,12 @@ mod tests {
     fn any_is_found_where_it_is_a_type() {
         assert_eq!(first_any("export type A = unknown;\nexport type B = any[];"), Some(2));
         assert_eq!(first_any("export const a: Promise<any>;"), Some(1));
+    }
+
+    #[test]
+    fn a_block_that_imports_nothing_continues_the_script_before_it() {
+        let document = "\n```js\nimport a;\n```\n\n```js\nb();\n```\n```sh\nno\n```\n```js\nimport c;\n```\n";
+        assert_eq!(scripts(document), ["import a;\nb();", "import c;"]);
     }
 
     #[test]

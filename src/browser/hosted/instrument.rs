@@ -2,6 +2,7 @@
 
 use crate::browser::error::Stop;
 use crate::browser::inputs::Inputs;
+use crate::browser::options;
 use crate::browser::read::{at, text};
 use crate::flow::tidy_phone;
 use crate::operations::{Card, Instrument};
@@ -12,6 +13,7 @@ use wasm_bindgen::JsValue;
 pub(super) fn read(given: &JsValue) -> Result<Instrument, Stop> {
     match text(given, "type").as_deref() {
         Some("mobile_money") => {
+            options::only(given, "field", "type phone country_code")?;
             let mut inputs = Inputs::of(given);
             let country = inputs.optional("country_code", |text| Country::new(text));
             let country = country.as_ref().map(Country::as_str);
@@ -22,6 +24,8 @@ pub(super) fn read(given: &JsValue) -> Result<Instrument, Stop> {
         }
         Some("card") => {
             let card = at(given, "card");
+            options::only(given, "field", "type card")?;
+            options::only(&card, "field", "number exp_month exp_year cvc")?;
             let mut inputs = Inputs::of(&card);
             let number = inputs.required("number", |text| digits(text, 12, 19, "A card number has 12 to 19 digits."));
             let exp_month =

@@ -7,7 +7,7 @@ mod paying;
 use self::paying::{Asked, Following, Look, Moving};
 use super::call::{How, duration};
 use super::doors;
-use super::error::{Stop, no_such_call, not_followed, refuse_secret_key_in};
+use super::error::{Stop, no_such_call, not_followed, refuse_secret_key_in, refuse_secret_key_within};
 use super::fetch::{Ready, Wire, data, send, send_to, unreadable};
 use super::options;
 use super::quotes::{Asks, quotes};
@@ -27,7 +27,7 @@ const MOVABLE: [&str; 4] = [
     AnswerPaymentIntent::SPEC.name,
     CancelPaymentIntent::SPEC.name,
 ];
-const OPTIONS: &str = "It is no option. The options are: baseUrl, intent, paths, redirectOrigins, fetch, wasm, onCall.";
+const OPTIONS: &str = "baseUrl intent paths redirectOrigins fetch wasm onCall";
 /// How long a payment is followed where the caller does not say.
 const BUDGET: Ms = 600_000.0;
 
@@ -54,11 +54,12 @@ impl HostedPage {
     /// Reads the options, and takes the client secret out of the address bar; nothing is sent.
     #[wasm_bindgen(constructor)]
     pub fn new(given: &JsValue) -> Result<HostedPage, JsValue> {
-        options::only(given, OPTIONS)?;
+        refuse_secret_key_within(given)?;
+        options::only(given, "option", OPTIONS)?;
         let (id, secret) = intent_address::read(&at(given, "intent"))?;
         let (wire, redirect_origins) = (options::wire(given)?, options::origins(given, "redirectOrigins")?);
         let paths = at(given, "paths");
-        options::only(&paths, &(String::from("It is no path. The paths are: ") + &MOVABLE.join(", ")))?;
+        options::only(&paths, "path", &MOVABLE.join(" "))?;
         for name in MOVABLE {
             if !is(&paths, name, Sort::Nothing) {
                 let path = text(&paths, name).unwrap_or_default();
@@ -74,6 +75,10 @@ impl HostedPage {
     /// One call by its name, with its first argument and how it is to go.
     pub fn call(&self, name: &str, first: JsValue, how: JsValue) -> Result<Task, JsValue> {
         let open = self.0;
+        for given in [&first, &how] {
+            refuse_secret_key_within(given)?;
+        }
+        options::only(&how, "option", call_options(name))?;
         let asked = How::read(&how)?;
         let work: Work = match name {
             "open" => Box::new(Look::new(open, asked)),
@@ -99,6 +104,7 @@ impl HostedPage {
         let address = text(&intent, "next_action.url").filter(|_| is_redirect).unwrap_or_default();
         refuse_secret_key_in(&address)?;
         Address::new(&address).map_err(not_followed)?;
+        options::needs_a_page("proceed")?;
         doors::go(&address)
     }
 
@@ -109,7 +115,18 @@ impl HostedPage {
         let mut known = vec![("payment_intent", self.0.id.as_str())];
         known.extend(said.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))));
         let address = text(&intent, "redirect_url").unwrap_or_default();
-        doors::replace(&redirect_address(&address, &self.0.redirect_origins, &known).map_err(not_followed)?)
+        let address = redirect_address(&address, &self.0.redirect_origins, &known).map_err(not_followed)?;
+        options::needs_a_page("leave")?;
+        doors::replace(&address)
+    }
+}
+
+/// The names that a call takes in its last argument.
+fn call_options(name: &str) -> &'static str {
+    match name {
+        "open" => "signal timeoutMs",
+        "quotes" => "signal timeoutMs country_code codes",
+        _ => "signal timeoutMs budgetMs onStatus",
     }
 }
 

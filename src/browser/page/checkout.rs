@@ -6,6 +6,7 @@ use super::wait::Wait;
 use crate::browser::call::How;
 use crate::browser::doors;
 use crate::browser::error::{Stop, not_followed, refuse_secret_key_in};
+use crate::browser::options;
 use crate::browser::read::{Sort, at, is, make, maybe, merged, picked, text};
 use crate::browser::task::{Answer, Flow, Next, Waiting, Work, forget, joined};
 use crate::flow::{Match, Purchase, arrival, checkout_address, judge};
@@ -13,16 +14,19 @@ use crate::protocol::Kind;
 use crate::values::IntentStatus;
 use wasm_bindgen::prelude::*;
 
-/// `checkout({order}, {mode})`; a double click joins the same flight. With the mode `popup` there is a window, where the
+/// `checkout({order}, {mode})`, as `{what: {order}, popup}`; a double click joins the same flight. With the mode `popup` there is a window, where the
 /// browser has opened one.
-pub(super) fn checkout(inner: &'static Inner, first: JsValue, given: &JsValue, how: How) -> Result<Work, Stop> {
+pub(super) fn checkout(inner: &'static Inner, first: &JsValue, given: &JsValue, how: How) -> Result<Work, Stop> {
+    let (what, window) = (at(first, "what"), at(first, "popup"));
+    options::only(&what, "field", "order")?;
     if !is(given, "mode", Sort::Nothing) && !matches!(text(given, "mode").as_deref(), Some("popup" | "redirect")) {
         return Err(Stop::field("mode", "It is \"redirect\" or \"popup\"."));
     }
-    let (order, window) = (at(&first, "order"), at(&first, "popup"));
+    let order = at(&what, "order");
     let Some(json) = doors::json(&order) else {
         return Err(Stop::field("order", "It is required, and is sent to your server as JSON."));
     };
+    options::needs_a_page("checkout")?;
     let flight = String::from("checkout ") + &json;
     // Of a window that was opened now nothing is under way yet: what is waits for another one.
     if !is(&window, "", Sort::Nothing) {
@@ -140,7 +144,7 @@ pub(super) fn returned() -> JsValue {
 }
 
 /// What says which purchase it is.
-const REFERENCE: &str = "id payment_ref merchant_reference";
+pub(super) const REFERENCE: &str = "id payment_ref merchant_reference";
 
 /// Which purchase, as JavaScript sees it.
 fn reference(purchase: &Purchase) -> JsValue {

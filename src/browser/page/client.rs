@@ -4,7 +4,7 @@ use super::merchant::Merchant;
 use super::session::{self, Renew, Revoke, Session, Validate, WithSession};
 use super::{checkout, wait};
 use crate::browser::call::How;
-use crate::browser::error::{Stop, no_such_call};
+use crate::browser::error::{Stop, no_such_call, refuse_secret_key_within};
 use crate::browser::fetch::{Ready, Wire, data_of, send};
 use crate::browser::inputs::Inputs;
 use crate::browser::options;
@@ -29,7 +29,7 @@ pub(super) struct Inner {
     reads_with_session: bool,
 }
 
-const OPTIONS: &str = "It is no option. The options are: baseUrl, merchant, merchantHeaders, checkoutOrigins, publicReads, locale, fetch, wasm, onCall.";
+const OPTIONS: &str = "baseUrl merchant merchantHeaders checkoutOrigins publicReads locale fetch wasm onCall";
 
 thread_local! {
     /// The one client of this instance of the wasm: it is there for as long as the instance, and has no other end.
@@ -40,7 +40,8 @@ thread_local! {
 /// name of the channel that the tabs of this service's clients share.
 #[wasm_bindgen]
 pub fn open(given: &JsValue, tell: JsValue, say: JsValue) -> Result<JsValue, JsValue> {
-    options::only(given, OPTIONS)?;
+    refuse_secret_key_within(given)?;
+    options::only(given, "option", OPTIONS)?;
     let wire = options::wire(given)?;
     let merchant = Merchant::read(given)?;
     let mut checkout_origins = options::origins(given, "checkoutOrigins")?;
@@ -48,9 +49,9 @@ pub fn open(given: &JsValue, tell: JsValue, say: JsValue) -> Result<JsValue, JsV
         checkout_origins.push(wire.base.origin().to_owned());
     }
     let reads_with_session = match text(given, "publicReads").as_deref() {
-        Some("none") => false,
+        Some("anonymous") => false,
         None | Some("session") => merchant.has("session"),
-        _ => return Err(Stop::field("publicReads", "It is \"session\" or \"none\".").into()),
+        _ => return Err(Stop::field("publicReads", "It is \"session\" or \"anonymous\".").into()),
     };
     let (session, flights) = (Session::new(tell, say), &wire.flights);
     let inner = Inner { wire, merchant, session, checkout_origins, flights, reads_with_session };
@@ -66,6 +67,13 @@ fn client() -> &'static Inner {
 #[wasm_bindgen]
 pub fn call(name: &str, first: JsValue, how: JsValue) -> Result<Task, JsValue> {
     let inner = client();
+    for given in [&first, &how] {
+        refuse_secret_key_within(given)?;
+    }
+    options::only(&how, "option", call_options(name))?;
+    if let Some(fields) = fields(name) {
+        options::only(&first, "field", fields)?;
+    }
     let asked = How::read(&how)?;
     let work: Work = match name {
         "validate" => Box::new(Validate::new(inner, asked)),
@@ -74,12 +82,31 @@ pub fn call(name: &str, first: JsValue, how: JsValue) -> Result<Task, JsValue> {
         "payment_methods" => payment_methods(inner, &first, asked)?,
         "fee" => fee(inner, &first, asked)?,
         "quotes" => quotes(inner, &first, asked)?,
-        "checkout" => checkout::checkout(inner, first, &how, asked)?,
+        "checkout" => checkout::checkout(inner, &first, &how, asked)?,
         "returned" => Box::new(Waiting(Some(checkout::returned()))),
-        "wait_for_outcome" => Box::new(wait::Wait::new(inner, &how, asked, false)?.of(first)),
+        "wait_for_outcome" => Box::new(wait::Wait::new(inner, &how, asked, false)?.of(first)?),
         _ => return Err(no_such_call().into()),
     };
     Ok(Task::new(work))
+}
+
+/// The names that a call takes in its last argument.
+fn call_options(name: &str) -> &'static str {
+    match name {
+        "checkout" => "signal timeoutMs budgetMs onStatus mode",
+        "wait_for_outcome" => "signal timeoutMs budgetMs onStatus",
+        _ => "signal timeoutMs",
+    }
+}
+
+/// The names that a call takes in its first argument; `None` where the call itself looks at them.
+fn fields(name: &str) -> Option<&'static str> {
+    match name {
+        "payment_methods" => Some("country_code"),
+        "fee" => Some("payment_method currency amount country_code card_type"),
+        "quotes" => Some("amount currency fee_bearer country_code payment_method_types codes"),
+        _ => None,
+    }
 }
 
 /// Hears a word of another tab; or none, when it is time to look how the session stands.

@@ -3,8 +3,9 @@
 use super::client::Inner;
 use crate::browser::call::How;
 use crate::browser::doors;
-use crate::browser::error::{Stop, refuse_secret_key};
+use crate::browser::error::{Stop, refuse_secret_key, refuse_secret_key_within};
 use crate::browser::fetch::{Sending, data, lost, unreadable, unwrapped};
+use crate::browser::options;
 use crate::browser::read::{Sort, at, is, text};
 use crate::browser::task::{Answer, Flow, Next};
 use crate::protocol::{Kind, Spec, percent_encode};
@@ -25,10 +26,15 @@ pub(super) struct Merchant {
 }
 
 impl Merchant {
-    pub(super) fn read(options: &JsValue) -> Result<Self, Stop> {
-        let place = at(options, "merchant");
-        refuse_secret_key(&text(&place, "").unwrap_or_default())?;
-        Ok(Self { place, headers: at(options, "merchantHeaders"), locale: at(options, "locale") })
+    pub(super) fn read(given: &JsValue) -> Result<Self, Stop> {
+        let (place, headers) = (at(given, "merchant"), at(given, "merchantHeaders"));
+        if !is(&place, "", Sort::Text) {
+            options::only(&place, "merchant function", "session intent status")?;
+        }
+        if !is(&headers, "", Sort::Nothing) && !is(&headers, "", Sort::Function) {
+            return Err(Stop::field("merchantHeaders", "It is a function that returns headers."));
+        }
+        Ok(Self { place, headers, locale: at(given, "locale") })
     }
 
     /// Whether there is someone to ask for this: `session`, `intent`, `status`.
@@ -95,7 +101,8 @@ impl Ask {
         }
         url.push_str(&self.path);
         let init = doors::to_merchant(self.spec.method.as_str(), self.body.as_deref(), headers, locale)?;
-        for value in parts(&doors::said(&init), b'\n') {
+        refuse_secret_key_within(&at(&init, "headers"))?;
+        for value in parts(&doors::header_values(&init), b'\n') {
             refuse_secret_key(value)?;
         }
         Ok(Next::Call(Box::new(Sending::new(self.inner.wire, self.spec, url, init, None, self.how))))

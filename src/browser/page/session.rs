@@ -346,7 +346,7 @@ impl Flow for Renewing {
             return Err(signed_out());
         }
         match came {
-            Err(stop) if stop.status() == 403 => Err(signed_out()),
+            Err(stop) if stop.status() == 403 => Err(stop.signed_out()),
             came => {
                 self.inner.session.take(&came?)?;
                 Ok(Next::Done(JsValue::UNDEFINED))

@@ -1,10 +1,12 @@
 //! `waitForOutcome`: looking until a purchase has come to its end, or the caller's patience has.
 
+use super::checkout::REFERENCE;
 use super::client::Inner;
 use super::look::Look;
 use crate::browser::call::{How, duration};
 use crate::browser::doors::{self, pause, today};
 use crate::browser::error::Stop;
+use crate::browser::options;
 use crate::browser::read::{Sort, at, is, make, maybe, text};
 use crate::browser::task::{Answer, Flow, Next};
 use crate::flow::{Ms, OutcomeState, pause_within};
@@ -53,9 +55,15 @@ impl Wait {
     }
 
     /// Of a return, or of a reference itself.
-    pub(super) fn of(self, back: JsValue) -> Self {
-        let reference = if is(&back, "reference", Sort::Object) { at(&back, "reference") } else { back };
-        Self { reference, ..self }
+    pub(super) fn of(self, back: JsValue) -> Result<Self, Stop> {
+        let reference = if is(&back, "reference", Sort::Object) {
+            options::only(&back, "field", "match reference")?;
+            at(&back, "reference")
+        } else {
+            back
+        };
+        options::only(&reference, "field", REFERENCE)?;
+        Ok(Self { reference, ..self })
     }
 
     /// Looks, and does not wait.

@@ -3,7 +3,7 @@
 
 use crate::support::engine::{Engine, in_every_browser};
 use crate::support::site::Said;
-use crate::support::storefront::{CUSTOMER, RETURN, SESSION, Storefront};
+use crate::support::storefront::{CUSTOMER, INTENTS, RETURN, SESSION, Storefront};
 use guichet::operations::ListPaymentIntents;
 use guichet::sandbox::Config;
 use guichet::values::IntentStatus;
@@ -21,6 +21,7 @@ in_every_browser!(
     every_shape_of_session_that_routes_answer_is_taken,
     nobody_signed_in_is_told_as_signed_out_and_not_asked_again,
     a_page_of_html_for_a_session_is_an_error_that_says_so,
+    a_refused_session_keeps_what_the_merchants_server_answered,
     the_pages_own_headers_go_to_the_merchant_alone,
     a_guest_needs_no_session_to_ask_what_is_public,
     a_guest_buys_from_the_first_click_to_the_end_without_a_session,
@@ -179,6 +180,7 @@ async fn nobody_signed_in_is_told_as_signed_out_and_not_asked_again(engine: Engi
         ("null", Said::json(&json!(null))),
         ("401", Said::json(&json!({ "message": "Nobody." })).status(401)),
         ("403", Said::json(&json!({ "message": "Nobody." })).status(403)),
+        ("419", Said::json(&json!({ "message": "Nobody." })).status(419)),
         ("204", Said::default().status(204)),
     ] {
         shop.answers(SESSION, said);
@@ -193,6 +195,36 @@ async fn nobody_signed_in_is_told_as_signed_out_and_not_asked_again(engine: Engi
         assert_eq!(shop.asked(SESSION).len() - before, 2, "{answer}: each call asks once");
     }
     assert_eq!(shop.tenant.requests().len(), 0, "the service is asked nothing");
+    browser.close().await;
+}
+
+/// A CSRF rule of the merchant's framework: Django answers 403 with a page of HTML, Laravel 419 with JSON.
+async fn a_refused_session_keeps_what_the_merchants_server_answered(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("csrf-refused").await;
+    shop.visit(&browser, "{}").await;
+    let ask = |call: &str| {
+        format!(
+            "const e = await createGuichet(options).{call}.catch((e) => e);
+             return [e.kind, e.status, e.operation, e.code ?? null, JSON.stringify(e.reply).includes('CSRF'), e.retryable, e.cause?.status,
+                     e.message, Object.keys(e).includes('reply')]"
+        )
+    };
+    let csrf = "If it refused the request itself (a CSRF rule), pass what it asks for by `merchantHeaders`.";
+    let laravel = json!({ "message": "CSRF token mismatch.", "error": { "code": "csrf" } });
+    for (path, call, operation, said, status, code) in [
+        (SESSION, "paymentMethods()", "merchant_session", Said::html("<h1>CSRF verification failed</h1>"), 403, None),
+        (SESSION, "session.renew()", "merchant_session", Said::json(&laravel), 419, Some("csrf")),
+        (SESSION, "paymentMethods()", "merchant_session", Said::json(&laravel), 401, Some("csrf")),
+        (INTENTS, "checkout({ order: 1 })", "merchant_intent", Said::json(&laravel), 419, Some("csrf")),
+    ] {
+        shop.answers(path, said.status(status));
+        let told = browser.run_async(&ask(call)).await;
+        let remedy = if status == 401 { String::new() } else { format!(" {csrf}") };
+        let message = format!("Nobody is signed in: the merchant's server answered {status}.{remedy}");
+        let expected = json!(["signed_out", status, operation, code, true, false, status, message, false]);
+        assert_eq!(told, expected, "{call}: {status}");
+    }
     browser.close().await;
 }
 
@@ -227,6 +259,16 @@ async fn a_guest_needs_no_session_to_ask_what_is_public(engine: Engine) {
         )
         .await;
     assert_eq!(told, json!([true, "XAF", null]));
+    assert_eq!(shop.asked(SESSION).len(), 0);
+    // The same where there is a session route, which is not asked.
+    let told = browser
+        .run_async(
+            "const anonymous = createGuichet({ ...options, merchant: '/guichet', publicReads: 'anonymous' });
+             const none = await createGuichet({ ...options, publicReads: 'none' }).paymentMethods().catch(({ message }) => message);
+             return [(await anonymous.paymentMethods()).length > 0, none]",
+        )
+        .await;
+    assert_eq!(told, json!([true, "publicReads: It is \"session\" or \"anonymous\"."]));
     assert_eq!(shop.asked(SESSION).len(), 0);
     browser.close().await;
 }

@@ -1,0 +1,271 @@
+//! What a page gives the package, and what a reply may hold: a secret key is refused wherever it stands, a name that does
+//! not exist is refused with the one that was meant, and no reply makes anything but a `GuichetError`.
+
+use crate::support::engine::{Engine, in_every_browser};
+use crate::support::site::Site;
+use axum::Router;
+use serde_json::{Value, json};
+
+in_every_browser!(
+    a_secret_key_is_refused_wherever_it_stands_and_nothing_is_sent,
+    an_honest_text_is_not_taken_for_a_secret_key,
+    an_unknown_name_is_refused_with_the_one_that_was_meant,
+    a_hostile_reply_becomes_an_error_of_the_package,
+    headers_that_are_a_promise_are_refused,
+);
+
+/// Clients of a service that is not there: `answers` answers, and `sent` keeps each request.
+const CLIENTS: &str = "
+    const { createGuichet, GuichetError } = await import('/package/guichet.js');
+    const { openHostedCheckout } = await import('/package/hosted.js');
+    const sent = [];
+    let answers = () => new Response(JSON.stringify({ data: [] }));
+    const fetch = async (url, init) => (sent.push(String(url)), answers(String(url), init));
+    const client = (options) => createGuichet({ baseUrl: 'https://api.example', merchant: '/guichet', fetch, ...options });
+    const hosted = (options) => openHostedCheckout({ baseUrl: 'https://api.example', intent: { id: 'pi_1', client_secret: 's' }, fetch, ...options });
+    const problem = (work) => Promise.resolve().then(work).then(() => null, (e) => e);
+";
+
+async fn on_a_page(engine: Engine, journey: &'static str, script: &str) -> Value {
+    let site = Site::open(Router::new()).await;
+    let browser = engine.start(journey).await;
+    browser.open(&format!("{}/", site.url())).await;
+    let found = browser.run_async(&format!("{CLIENTS}{script}")).await;
+    browser.close().await;
+    found
+}
+
+async fn a_secret_key_is_refused_wherever_it_stands_and_nothing_is_sent(engine: Engine) {
+    let found = on_a_page(
+        engine,
+        "secret-key",
+        "const key = 'sk_live_1';
+         const nested = { a: [{ b: new Map([['c', { d: `the key is ${key}` }]]) }] };
+         const functions = { session: async () => sent.push('session'), intent: async () => sent.push('intent'), status: async () => sent.push('status') };
+         const methods = (options) => client(options).paymentMethods();
+         const order = (order, options) => client(options).checkout({ order });
+         const works = {
+             merchant: () => methods({ merchant: `/x?k=${key}` }),
+             escaped: () => methods({ merchant: `/x?next=%2Fy%3Fk%3D${key}` }),
+             of_another_kind: () => methods({ merchant: '/x?k=FLWSECK_TEST-1' }),
+             of_no_mode: () => methods({ merchant: '/x?k=sk_0123456789abcdefABCD' }),
+             base_url: () => methods({ baseUrl: new URL(`https://api.example/${key}`) }),
+             origin: () => methods({ checkoutOrigins: ['https://pay.example', `https://pay.example/${key}`] }),
+             locale: () => methods({ locale: key }),
+             public_reads: () => methods({ publicReads: key }),
+             wasm: () => methods({ wasm: `${location.origin}/wasm?k=${key}` }),
+             wasm_url: () => methods({ wasm: new URL(`/wasm?k=${key}`, location.origin) }),
+             unknown_option: () => methods({ [key]: 1 }),
+             header: () => methods({ merchantHeaders: () => ({ 'X-Csrf-Token': `k=${key}` }) }),
+             headers: () => methods({ merchantHeaders: () => new Headers({ Authorization: 'Bearer sk_anything' }) }),
+             language: () => methods({ merchantHeaders: () => [['Accept-Language', key]] }),
+             order: () => order({ id: '17', nested }, { merchant: functions }),
+             order_text: () => order(key),
+             order_name: () => order({ lines: [{ [key]: 1 }] }),
+             order_url: () => order({ next: new URL(`https://shop.example/?k=${key}`) }),
+             order_json: () => order({ toJSON: () => ({ key }) }),
+             order_after_a_break: () => order('a line\\n' + key),
+             mode: () => client().checkout({ order: 1 }, { mode: key }),
+             amount: () => client().fee({ payment_method: 'card', currency: 'XAF', amount: key }),
+             country: () => client().paymentMethods({ country_code: key }),
+             codes: () => client().quotes({ amount: '5000', codes: { svc_card: key } }),
+             reference: () => client({ merchant: functions }).waitForOutcome({ payment_ref: key }),
+             hosted_intent: () => hosted({ intent: { id: 'pi_1', client_secret: key } }),
+             hosted_address: () => hosted({ intent: `https://pay.example/checkout/pi_1?a=${key}#client_secret=s` }),
+             hosted_path: () => hosted({ paths: { read_payment_intent: `/v2/${key}/{id}` } }),
+             hosted_origin: () => hosted({ redirectOrigins: [`https://shop.example/${key}`] }),
+         };
+         const kinds = {};
+         const real = window.fetch;
+         window.fetch = (url, init) => (sent.push(String(url)), real(url, init));
+         for (const [name, work] of Object.entries(works)) kinds[name] = await problem(work);
+         window.fetch = real;
+         const leaks = Object.values(kinds).some((e) => `${e?.stack} ${JSON.stringify(e)}`.includes(key));
+         for (const name in kinds) kinds[name] = GuichetError.is(kinds[name]) ? kinds[name].kind : String(kinds[name]);
+         return { kinds, sent, leaks };",
+    )
+    .await;
+    let kinds = found["kinds"].as_object().unwrap_or_else(|| panic!("{found}"));
+    assert_eq!(kinds.len(), 29, "{found}");
+    for (place, kind) in kinds {
+        assert_eq!(kind, "secret_key", "{place}");
+    }
+    assert_eq!(found["sent"], json!([]));
+    assert_eq!(found["leaks"], false, "no error repeats the key");
+}
+
+async fn an_honest_text_is_not_taken_for_a_secret_key(engine: Engine) {
+    let found = on_a_page(
+        engine,
+        "honest",
+        "answers = (url) => new Response(JSON.stringify(url.endsWith('/session') ? { session_token: 'cst_test_1' } : { data: [] }));
+         const shop = client({ merchant: '/sk_SK/guichet', locale: 'sk_SK', merchantHeaders: () => ({ 'X-Task': 'task_live_1' }) });
+         await shop.paymentMethods({ country_code: 'CM' });
+         const e = await problem(() => shop.checkout({ order: { note: 'desk_test_1 at /sk_SK/', ref: 'rk_17' } }));
+         return [sent.map((url) => url.replace('https://api.example', '')), e.kind];",
+    )
+    .await;
+    let expected = json!([
+        ["/sk_SK/guichet/session", "/v1/payment-methods?country_code=CM", "/sk_SK/guichet/intents"],
+        "unreadable"
+    ]);
+    assert_eq!(found, expected);
+}
+
+async fn an_unknown_name_is_refused_with_the_one_that_was_meant(engine: Engine) {
+    let found = on_a_page(
+        engine,
+        "names",
+        "const session = async () => 'cst_test_1';
+         const quote = { amount: '5000', currency: 'XAF' };
+         const fee = { payment_method: 'card', ...quote };
+         const page = { baseUrl: 'https://api.example', intent: { id: 'pi_1', client_secret: 's' } };
+         const open = async () => {
+             answers = () => new Response(JSON.stringify({ data: { id: 'pi_1', status: 'requires_action', amount: '1', currency: 'XAF' } }));
+             const page = await hosted();
+             sent.length = 0;
+             return page;
+         };
+         const works = [
+             () => client({ no: 1 }).paymentMethods(),
+             () => client({ merchnt: '/guichet' }).paymentMethods(),
+             () => client({ checkoutOrigin: [] }).paymentMethods(),
+             () => client({ merchant: { sesion: session } }).paymentMethods(),
+             () => client().paymentMethods({ countryCode: 'CM' }),
+             () => client().fee({ ...fee, cardType: 'local' }),
+             () => client().quotes({ ...quote, feeBearer: 'customer' }),
+             () => client().quotes({ ...quote, no: 1 }),
+             () => client().quotes({ ...quote, fee_bearer: 'customer' }, { timeout: 5 }),
+             () => client().checkout({ order: 1, popup: true }),
+             () => client().checkout({ ordr: 1 }),
+             () => client().checkout({ order: 1 }, { Mode: 'popup' }),
+             () => client().waitForOutcome({ paymentRef: 'gch_1' }),
+             () => client().waitForOutcome({ reference: { payment_reff: 'gch_1' } }),
+             () => client().waitForOutcome({ payment_ref: 'gch_1' }, { budget: 1 }),
+             () => client().session.validate({ timeoutMS: 5 }),
+             () => client().session.renew({ aborts: 5 }),
+             () => client().session.revoke({ sginal: 5 }),
+             () => hosted({ paths: { cancel_payment: '/v2/{id}' } }),
+             () => hosted({ redirectOrigin: [] }),
+             async () => (await open()).quotes({ countrycode: 'CM' }),
+             async () => (await open()).pay({ type: 'mobile_money', phone: '237670000000', country: 'CM' }),
+             async () => (await open()).pay({ type: 'card', card: { number: '4242424242424242', exp_month: 12, exp_year: 2034, cvv: '123' } }),
+             () => client().paymentMethods('CM'),
+         ];
+         const found = [];
+         for (const work of works) {
+             const { kind, message, fields } = await problem(work) ?? {};
+             found.push([kind, fields?.[0]?.param ?? null, message, sent.length]);
+         }
+         return found;",
+    )
+    .await;
+    let none: [&str; 24] = [
+        "Unknown option `no`. The options are: baseUrl, merchant, merchantHeaders, checkoutOrigins, publicReads, locale, fetch, wasm, onCall.",
+        "Unknown option `merchnt`. Did you mean `merchant`?",
+        "Unknown option `checkoutOrigin`. Did you mean `checkoutOrigins`?",
+        "Unknown merchant function `sesion`. Did you mean `session`?",
+        "Unknown field `countryCode`. Did you mean `country_code`?",
+        "Unknown field `cardType`. Did you mean `card_type`?",
+        "Unknown field `feeBearer`. Did you mean `fee_bearer`?",
+        "Unknown field `no`. The fields are: amount, currency, fee_bearer, country_code, payment_method_types, codes.",
+        "Unknown option `timeout`. Did you mean `timeoutMs`?",
+        "Unknown field `popup`. The fields are: order.",
+        "Unknown field `ordr`. Did you mean `order`?",
+        "Unknown option `Mode`. Did you mean `mode`?",
+        "Unknown field `paymentRef`. Did you mean `payment_ref`?",
+        "Unknown field `payment_reff`. Did you mean `payment_ref`?",
+        "Unknown option `budget`. Did you mean `budgetMs`?",
+        "Unknown option `timeoutMS`. Did you mean `timeoutMs`?",
+        "Unknown option `aborts`. The options are: signal, timeoutMs.",
+        "Unknown option `sginal`. Did you mean `signal`?",
+        "Unknown path `cancel_payment`. Did you mean `cancel_payment_intent`?",
+        "Unknown option `redirectOrigin`. Did you mean `redirectOrigins`?",
+        "Unknown option `countrycode`. Did you mean `country_code`?",
+        "Unknown field `country`. Did you mean `country_code`?",
+        "Unknown field `cvv`. Did you mean `cvc`?",
+        "Pass an object. The fields are: country_code.",
+    ];
+    let found = found.as_array().unwrap_or_else(|| panic!("{found}"));
+    assert_eq!(found.len(), none.len());
+    for (found, message) in found.iter().zip(none) {
+        let param = message.split('`').nth(1).filter(|_| message.starts_with("Unknown"));
+        assert_eq!(*found, json!(["input", param, message, 0]));
+    }
+}
+
+async fn a_hostile_reply_becomes_an_error_of_the_package(engine: Engine) {
+    let found = on_a_page(
+        engine,
+        "hostile",
+        r#"const no_text = ['{"toString":1,"valueOf":1}', '[[]]', 'null', '1e400', '{"__proto__":null}'];
+         const bodies = no_text.flatMap((odd) => [
+             odd,
+             `{"message":${odd}}`,
+             `{"error":${odd},"message":"m"}`,
+             `{"error":{"code":${odd},"request_id":${odd},"retryable":${odd},"errors":${odd}}}`,
+             `{"error":{"errors":[${odd},{"param":${odd},"code":${odd},"message":${odd}},{"param":"amount","code":${odd}}]}}`,
+             `{"data":${odd}}`,
+             `{"data":[${odd},{"id":${odd},"name":${odd},"active":${odd}}]}`,
+             `{"data":{"fee":${odd},"total_payable":${odd},"amount":${odd},"currency":${odd}}}`,
+             `{"session_token":${odd},"expires_at":${odd},"customer_email":${odd}}`,
+             `{"intent":${odd},"return_nonce":${odd}}`,
+             `{"intent":{"id":${odd},"status":${odd},"checkout_url":${odd}},"return_nonce":${odd}}`,
+             `{"status":${odd},"last_payment_error":${odd}}`,
+             `{"data":{"id":${odd},"status":"requires_action","next_action":${odd},"attempts":${odd},"redirect_url":${odd},"last_payment_error":{"code":${odd}}}}`,
+             `{"__proto__":${odd},"error":{"__proto__":{"code":"x"}}}`,
+         ]);
+         for (const [open, close] of [['[', ']'], ['{"error":', '}'], ['{"data":', '}']]) bodies.push(open.repeat(100_000) + '1' + close.repeat(100_000));
+         const { describe } = await import('/package/words.js');
+         const merchant = { session: async () => 'cst_test_1' };
+         const how = { timeoutMs: 1000 };
+         const quick = { timeoutMs: 1000, budgetMs: 1 };
+         const [guest, member, shop] = [client({ publicReads: 'anonymous' }), client({ merchant }), client()];
+         const works = [
+             () => guest.paymentMethods({}, how),
+             () => guest.quotes({ amount: '5000', fee_bearer: 'customer' }, how),
+             () => guest.fee({ payment_method: 'card', currency: 'XAF', amount: '5000' }, how),
+             () => member.session.validate(how),
+             () => shop.session.renew(how),
+             () => shop.checkout({ order: 1 }, how),
+             () => shop.waitForOutcome({ payment_ref: 'gch_1' }, quick),
+             async () => (await hosted()).pay({ type: 'mobile_money', phone: '237670000000' }, quick),
+         ];
+         const others = new Set();
+         let errors = 0, tried = 0;
+         for (const status of [200, 401, 422]) {
+             for (const body of bodies) {
+                 answers = () => new Response(body, { status, headers: { 'content-type': 'application/json' } });
+                 const problems = await Promise.all(works.map(problem));
+                 for (const [place, e] of problems.entries()) {
+                     tried++;
+                     if (e === null) continue;
+                     errors++;
+                     const texts = GuichetError.is(e) && [e.message, e.code ?? '', e.requestId ?? '', describe(e), ...e.fields.flatMap(({ param, code, message }) => [param, code, message])];
+                     if (!texts || texts.some((text) => typeof text !== 'string') || typeof JSON.stringify(e) !== 'string') others.add(`${status} ${body.slice(0, 99)} ${works[place]}: ${e}`);
+                 }
+             }
+         }
+         return { others: [...others].slice(0, 5), enough: errors > tried / 2, plain: ({}).code ?? null, declined: describe({ code: { toString: 1 } }) };"#,
+    )
+    .await;
+    assert_eq!((&found["others"], &found["enough"]), (&json!([]), &json!(true)), "{found}");
+    assert_eq!(found["plain"], Value::Null, "no prototype is changed");
+    assert!(found["declined"].as_str().is_some_and(|sentence| sentence.starts_with("Something went wrong")), "{found}");
+}
+
+async fn headers_that_are_a_promise_are_refused(engine: Engine) {
+    let found = on_a_page(
+        engine,
+        "promise",
+        "const later = await problem(() => client({ merchantHeaders: async () => ({ 'X-CSRF-Token': '1' }) }).paymentMethods());
+         const object = await problem(() => client({ merchantHeaders: { 'X-CSRF-Token': '1' } }).paymentMethods());
+         return [later?.kind, later?.message, object?.kind, object?.message, sent.length];",
+    )
+    .await;
+    let (later, object) = (
+        "`merchantHeaders` returned a promise. Return the headers themselves.",
+        "merchantHeaders: It is a function that returns headers.",
+    );
+    assert_eq!(found, json!(["input", later, "input", object, 0]));
+}
