@@ -1,7 +1,7 @@
 //! Calls that end, sessions that end in every tab, and a module that loads or says why not: what a shop's page relies on,
 //! in real browsers.
 
-use crate::support::engine::{Engine, in_every_browser};
+use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use axum::Router;
 use axum::extract::Path as Named;
 use axum::http::header::CONTENT_SECURITY_POLICY;
@@ -19,14 +19,18 @@ use std::sync::{Arc, Mutex};
 use tower_http::services::ServeDir;
 
 in_every_browser!(
-    equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own,
     a_request_that_nobody_waits_for_any_more_ends,
     a_question_is_asked_again_without_asking_whether_it_may_be_and_a_payment_comes_from_no_cache,
-    a_long_wait_keeps_nothing_of_the_looks_that_are_over,
-    a_session_that_time_changes_is_told_so,
     signing_out_ends_the_sessions_of_every_tab_with_the_service_too,
     a_page_that_forbids_webassembly_is_told_what_to_allow,
     a_module_that_did_not_come_is_asked_for_again_and_comes_in_every_way,
+);
+
+// The same in every engine: rules of the service, and code that asks nothing of the engine.
+in_chromium!(
+    equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own,
+    a_long_wait_keeps_nothing_of_the_looks_that_are_over,
+    a_session_that_time_changes_is_told_so,
     a_defect_ends_its_client_and_no_other,
 );
 

@@ -2,7 +2,7 @@
 //! one charge however many tabs, clicks and reloads there are.
 
 use crate::support::browser::Browser;
-use crate::support::engine::{Engine, in_every_browser};
+use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::market::Market;
 use guichet::operations::{AttachPaymentMethod, CreatePaymentIntent, Instrument, PaymentIntent};
 use guichet::sandbox::Fault;
@@ -15,17 +15,21 @@ const AFTER_30_SECONDS: &str = "237670000001";
 const PAYS: &str = "4242424242424242";
 
 in_every_browser!(
+    leaving_follows_only_what_the_intents_own_reply_holds,
+    two_tabs_that_pay_at_once_charge_once,
+    a_reload_while_the_charge_is_sent_charges_once,
+);
+
+// The same in every engine: rules of the service, and code that asks nothing of the engine.
+in_chromium!(
     an_intent_is_named_by_an_address_of_any_shape,
     what_names_no_intent_or_is_a_secret_key_is_refused_before_anything_is_sent,
     a_service_that_has_its_operations_elsewhere_is_asked_there,
     what_is_no_path_is_refused_before_anything_is_sent,
     what_has_no_such_name_is_refused_and_told_what_there_is,
-    leaving_follows_only_what_the_intents_own_reply_holds,
     waiting_without_a_single_answer_is_an_error_and_no_old_intent,
     a_number_as_it_is_dialled_at_home_is_charged_with_its_prefix,
     a_settled_intent_says_so_and_what_to_do,
-    two_tabs_that_pay_at_once_charge_once,
-    a_reload_while_the_charge_is_sent_charges_once,
 );
 
 async fn an_intent_is_named_by_an_address_of_any_shape(engine: Engine) {

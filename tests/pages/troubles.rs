@@ -2,7 +2,7 @@
 //! language, and nobody pays twice.
 
 use crate::support::browser::Browser;
-use crate::support::engine::{Engine, in_every_browser};
+use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::market::Market;
 use fantoccini::key::Key;
 use guichet::operations::{
@@ -15,13 +15,17 @@ use std::time::{Duration, Instant};
 
 // The rest is the service's doing and the words, which are alike in each, or is done to Chromium alone: its network is cut.
 in_every_browser!(
-    a_one_time_code_is_asked_for_and_a_wrong_one_can_be_mended,
-    a_card_that_asks_the_bank_comes_back_paid,
-    three_declines_are_the_end_and_each_says_how_many_are_left,
     a_reload_while_the_phone_is_asked_goes_on_waiting,
     the_back_button_after_paying_pays_nothing,
     turning_back_without_paying_leaves_a_shop_whose_pay_button_works,
     the_keyboard_alone_pays,
+);
+
+// The same in every engine: rules of the service, and code that asks nothing of the engine.
+in_chromium!(
+    a_one_time_code_is_asked_for_and_a_wrong_one_can_be_mended,
+    a_card_that_asks_the_bank_comes_back_paid,
+    three_declines_are_the_end_and_each_says_how_many_are_left,
 );
 
 const SUCCEEDS: &str = "237670000000";

@@ -2,16 +2,20 @@
 //! takes no answer for an answer.
 
 use crate::support::browser::Browser;
-use crate::support::engine::{Engine, in_every_browser};
+use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::market::Market;
 use serde_json::{Value, json};
 
 in_every_browser!(
+    it_looks_at_once_when_there_may_be_news,
+    a_tab_out_of_sight_keeps_its_deadlines_and_looks_when_it_is_back_in_sight,
+);
+
+// The same in every engine: rules of the service, and code that asks nothing of the engine.
+in_chromium!(
     every_status_is_told_once_in_order_and_nothing_after_a_final_one,
     an_error_while_looking_is_pending_and_the_last_that_was_seen_is_told,
     a_budget_that_is_over_looks_once_more,
-    it_looks_at_once_when_there_may_be_news,
-    a_tab_out_of_sight_keeps_its_deadlines_and_looks_when_it_is_back_in_sight,
     only_no_source_signed_out_and_the_callers_abort_reject,
     the_merchants_route_is_asked_first_and_the_service_where_it_has_none,
 );

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 /// A phone's width in CSS pixels, the narrowest that the pages promise to serve.
 const PHONE: (u32, u32) = (360, 780);
 const DESKTOP: (u32, u32) = (1280, 900);
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a page may take until it shows what a test waits for.
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One browser, gone with its profile when it is dropped.
 pub struct Browser {

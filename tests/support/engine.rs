@@ -39,6 +39,14 @@ macro_rules! in_every_browser {
     };
 }
 
+/// One test for each function, in Chromium alone, `chromium_only::…`: for what does not differ between engines.
+#[allow(unused_macros, reason = "each test binary uses a part of it")]
+macro_rules! in_chromium {
+    ($($test:ident),+ $(,)?) => {
+        $crate::support::engine::in_one_browser!(chromium_only Chromium $($test)+);
+    };
+}
+
 #[allow(unused_macros, reason = "each test binary uses a part of it")]
 macro_rules! in_one_browser {
     ($module:ident $engine:ident $($test:ident)+) => {
@@ -54,7 +62,7 @@ macro_rules! in_one_browser {
 }
 
 #[allow(unused_imports, reason = "each test binary uses a part of it")]
-pub(crate) use {in_every_browser, in_one_browser};
+pub(crate) use {in_chromium, in_every_browser, in_one_browser};
 
 impl Engine {
     /// Starts a browser for one journey of a customer.

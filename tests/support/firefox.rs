@@ -45,7 +45,7 @@ pub fn on_a_leash(driver: &OsStr) -> Command {
         rm -rf "$TMPDIR"
         kill -KILL 0"#;
     let mut command = Command::new("sh");
-    command.args(["-c", LEASH]).arg(driver);
+    command.args(["-c", LEASH]).arg(driver).env("TMPDIR", env!("CARGO_TARGET_TMPDIR"));
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command

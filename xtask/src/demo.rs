@@ -69,7 +69,7 @@ fn check_purchase() -> Result<()> {
     let bought = steps.step("the purchase", |_| {
         clear(&pictures)?;
         run(cargo(PURCHASE)
-            .args(["--", "purchase::chromium::", "--nocapture", "--test-threads=1"])
+            .args(["--", "purchase::chromium", "--nocapture", "--test-threads=1"])
             .env("GUICHET_PICTURES", &pictures))
     });
     println!("\n{}", steps.table());

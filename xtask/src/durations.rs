@@ -60,11 +60,12 @@ fn file(name: &str) -> Option<&str> {
     name.split("::").next()
 }
 
+/// The engine of a browser test; `chromium_only` holds those that run in no other.
 fn engine(name: &str) -> Option<&str> {
     name.split("::").find(|part| ENGINES.contains(part))
 }
 
-const ENGINES: [&str; 3] = ["chromium", "firefox", "webkit"];
+const ENGINES: [&str; 4] = ["chromium", "chromium_only", "firefox", "webkit"];
 
 #[cfg(test)]
 mod tests {

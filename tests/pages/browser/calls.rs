@@ -1,6 +1,6 @@
 //! Calls that end: at their deadline, when they are called off, and when the page goes; and that say which trouble it was.
 
-use crate::support::engine::{Engine, in_every_browser};
+use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::line::Line;
 use crate::support::storefront::{SESSION, Storefront};
 use guichet::operations::{CalculateFee, ListPaymentMethods};
@@ -10,20 +10,24 @@ use std::time::Duration;
 
 in_every_browser!(
     a_call_ends_at_its_deadline_and_says_so,
-    a_deadline_holds_for_all_the_attempts_of_a_call_together,
     a_callers_abort_rejects_with_the_signals_own_reason,
+    a_lost_network_is_told_from_a_slow_one_and_from_a_refusal,
+    a_read_that_was_dropped_truncated_or_lost_is_sent_again,
+    a_page_that_goes_away_leaves_nothing_running,
+);
+
+// The same in every engine: rules of the service, and code that asks nothing of the engine.
+in_chromium!(
+    a_deadline_holds_for_all_the_attempts_of_a_call_together,
     a_call_that_was_called_off_before_it_began_asks_nothing,
     equal_reads_at_once_are_one_request,
     a_caller_who_leaves_a_shared_read_leaves_the_others_theirs,
-    a_lost_network_is_told_from_a_slow_one_and_from_a_refusal,
-    a_read_that_was_dropped_truncated_or_lost_is_sent_again,
     a_429_waits_as_long_as_it_is_told,
     a_429_that_asks_for_more_time_than_there_is_ends_at_once,
     html_in_the_place_of_json_is_told_with_the_reply,
     every_field_of_a_refusal_is_told,
     an_option_that_there_is_not_is_refused_by_its_name,
     monitoring_hears_of_every_request_and_of_no_secret,
-    a_page_that_goes_away_leaves_nothing_running,
 );
 
 const FEE: &str = "guichet.fee({ payment_method: 'mobile_money', currency: 'XAF', amount: '5000' }";

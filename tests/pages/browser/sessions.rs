@@ -1,7 +1,7 @@
 //! Sessions that live as long as the customer does: renewed before they end and where they were ended, one renewal at a
 //! time, and over in every tab once the customer has signed out.
 
-use crate::support::engine::{Engine, in_every_browser};
+use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::site::Said;
 use crate::support::storefront::{CUSTOMER, INTENTS, RETURN, SESSION, Storefront};
 use guichet::operations::ListPaymentIntents;
@@ -10,11 +10,13 @@ use guichet::values::IntentStatus;
 use serde_json::json;
 use std::time::Duration;
 
-in_every_browser!(
+in_every_browser!(a_sign_out_is_final_in_every_tab_and_at_the_service,);
+
+// The same in every engine: rules of the service, and code that asks nothing of the engine.
+in_chromium!(
     a_call_that_meets_401_renews_once_and_is_sent_again,
     a_second_401_is_told_and_not_renewed_again,
     twenty_calls_at_once_ask_for_one_session,
-    a_sign_out_is_final_in_every_tab_and_at_the_service,
     a_session_that_was_asked_for_before_a_sign_out_is_not_taken_after_it,
     the_page_is_told_where_its_session_stands,
     a_session_that_is_ending_is_told_and_renewed_before_it_is_used,

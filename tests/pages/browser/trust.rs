@@ -1,7 +1,7 @@
 //! What other packages were caught at, tried on this one: a forged success, the answer of another payment, a loop that
 //! hammers a service in trouble, a request to a third party.
 
-use crate::support::engine::{Engine, in_every_browser};
+use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::line::Line;
 use crate::support::market::Market;
 use crate::support::site::{Said, Site};
@@ -14,10 +14,14 @@ use std::time::Duration;
 
 in_every_browser!(
     a_message_from_another_page_makes_no_payment_succeed,
+    a_purchase_asks_the_shop_and_the_service_and_nobody_else,
+);
+
+// The same in every engine: rules of the service, and code that asks nothing of the engine.
+in_chromium!(
     the_answer_of_one_payment_is_never_told_for_another,
     a_service_in_trouble_is_asked_a_few_times_and_with_growing_pauses,
     a_page_that_is_mounted_twice_is_told_once_each,
-    a_purchase_asks_the_shop_and_the_service_and_nobody_else,
 );
 
 /// Makes the payment of an order as a page does, and keeps what it is.
