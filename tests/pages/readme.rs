@@ -167,8 +167,9 @@ fn the_readme_has_a_row_for_each_operation_and_says_whether_the_document_shows_i
 struct NodeShop {
     url: String,
     server: Child,
-    /// What it prints on stdout.
+    /// What it prints on stdout, and what it logs on stderr.
     lines: Receiver<String>,
+    logged: Receiver<String>,
     _folder: Folder,
 }
 
@@ -196,10 +197,9 @@ impl NodeShop {
             .stderr(Stdio::piped())
             .spawn()
             .expect("Node.js starts");
-        let stdout = BufReader::new(server.stdout.take().expect("it was piped"));
-        let (sender, lines) = channel();
-        std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        let shop = Self { url, server, lines, _folder: folder };
+        let lines = lines_of(server.stdout.take().expect("it was piped"));
+        let logged = lines_of(server.stderr.take().expect("it was piped"));
+        let shop = Self { url, server, lines, logged, _folder: folder };
         shop.prints(&format!("Open {}", shop.url));
         shop
     }
@@ -208,6 +208,11 @@ impl NodeShop {
     fn prints(&self, expected: &str) {
         let line = self.lines.recv_timeout(Duration::from_secs(60)).expect("it prints a line");
         assert_eq!(line, expected);
+    }
+
+    /// Waits for the next line of its log; the line.
+    fn logs(&self) -> String {
+        self.logged.recv_timeout(Duration::from_secs(60)).expect("it logs a line")
     }
 
     /// Sends a request as `headers` say.
@@ -223,13 +228,19 @@ impl NodeShop {
         reply.body["intent"].clone()
     }
 
-    /// Ends the server; what it has complained of.
+    /// Ends the server; the rest of its log.
     fn console(&mut self) -> String {
         let _ = self.server.kill();
-        let mut said = String::new();
-        self.server.stderr.take().expect("it was piped").read_to_string(&mut said).expect("it is text");
-        said
+        self.logged.iter().map(|line| line + "\n").collect()
     }
+}
+
+/// The lines of a stream, as they come.
+fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, lines) = channel();
+    let stream = BufReader::new(stream);
+    std::thread::spawn(move || stream.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    lines
 }
 
 impl Drop for NodeShop {

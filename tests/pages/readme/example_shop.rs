@@ -103,6 +103,31 @@ async fn control_characters_of_a_reply_are_escaped_on_its_console() {
     assert!(console.contains(r"No.\u{a}\u{1b}[2KORDER-17 is paid.\u{202e}\u{2028}\u{9b}"), "{console:?}");
 }
 
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn an_approval_after_the_order_was_paid_is_recorded_as_a_refund_due() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let merchant = sandbox.merchant().await.expect("a sandbox takes another merchant");
+    let mut shop = NodeShop::open_with(merchant.base_url(), merchant.secret_key().expose(), |text| {
+        assert!(text.contains("readFinalEvery = 60_000"), "the example says how often it reads a final payment");
+        text.replace("readFinalEvery = 60_000", "readFinalEvery = 500")
+    });
+    let intent = shop.begin().await;
+    pay(&sandbox, &intent, "237670000011").await;
+    merchant.clock().advance(300).await.expect("the clock moves");
+    pay(&sandbox, &intent, "237670000000").await;
+    shop.prints("ORDER-17 is paid.");
+    merchant.clock().advance(300).await.expect("the clock moves");
+    let line = shop.logs();
+    assert!(line.starts_with("ORDER-17: a refund of "), "{line}");
+    assert!(line.contains(" XAF is due (") && line.contains("attempt 1"), "{line}");
+    // Read again, it is recorded once.
+    let path = format!("/guichet/intents/{}", intent["payment_ref"].as_str().expect("a reference"));
+    assert_eq!(shop.ask("GET", &path, None, &[]).await.body["status"], "succeeded");
+    assert_eq!(shop.console(), "");
+    sandbox.stop().await;
+}
+
 /// Pays as the customer does: with the client secret of the checkout address.
 async fn pay(sandbox: &Sandbox, intent: &Value, phone: &str) -> asking::Reply {
     let address = intent["checkout_url"].as_str().expect("an address");
