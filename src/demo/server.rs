@@ -15,8 +15,10 @@ use axum::Router;
 use axum::middleware::from_fn;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -189,8 +191,8 @@ async fn open(database: &str) -> Result<SqlitePool, StartError> {
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full);
-    if let Some(folder) = options.get_filename().parent().filter(|_| !database.contains(":memory:")) {
-        std::fs::create_dir_all(folder).map_err(|error| unusable(&error))?;
+    if !database.contains(":memory:") {
+        keep_private(options.get_filename()).map_err(|error| unusable(&error))?;
     }
     let pool = SqlitePoolOptions::new()
         .max_connections(1)
@@ -204,6 +206,31 @@ async fn open(database: &str) -> Result<SqlitePool, StartError> {
         .map_err(|error| unusable(&error))?;
     sqlx::raw_sql(include_str!("schema.sql")).execute(&pool).await.map_err(|error| unusable(&error))?;
     Ok(pool)
+}
+
+/// Creates the database file with its folder, for its owner alone; one that others may use is closed to them. It holds
+/// customers, their orders and the hashes of their logins.
+fn keep_private(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder)?;
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        // It exists, and is not opened here: closing it would release the locks of another shop of this process.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        opened => return opened.map(drop),
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        if fs::metadata(path)?.permissions().mode() & 0o077 != 0 {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! The instance key and the first merchant's secret key: from the environment, or from a file beside the database.
 
 use super::StartError;
+use super::store::with_suffix;
 use super::tokens::{SECRET_KEY, secret};
 use crate::values::Secret;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The two keys of a sandbox.
@@ -21,8 +22,9 @@ const SECRET_VARIABLE: &str = "GUICHET_SECRET_KEY";
 const SHORTEST: usize = 16;
 
 impl Keys {
-    /// The keys of a sandbox whose database is this file; fresh ones where it is kept in memory.
-    pub(super) fn find(database: Option<&Path>) -> Result<Self, StartError> {
+    /// The keys of a sandbox whose database is the file with this canonical path, and was named like this; fresh ones where
+    /// it is kept in memory.
+    pub(super) fn find(database: Option<&Path>, named: Option<&Path>) -> Result<Self, StartError> {
         let instance = from_environment(INSTANCE_VARIABLE);
         let secret_key = from_environment(SECRET_VARIABLE);
         if secret_key.as_ref().is_some_and(|key| !is_a_key(key.expose())) {
@@ -33,7 +35,7 @@ impl Keys {
         }
         let kept = match (&instance, &secret_key, database) {
             (Some(_), Some(_), _) | (_, _, None) => Self::fresh(),
-            (_, _, Some(database)) => Self::kept(&beside(database))?,
+            (_, _, Some(database)) => Self::kept(&beside(database), named.map(beside).as_deref())?,
         };
         Ok(Self { instance: instance.unwrap_or(kept.instance), secret_key: secret_key.unwrap_or(kept.secret_key) })
     }
@@ -42,24 +44,38 @@ impl Keys {
         Self { instance: secret(""), secret_key: secret(SECRET_KEY) }
     }
 
-    /// Reads the keys of a file, or makes it.
-    fn kept(path: &Path) -> Result<Self, StartError> {
-        let trouble = |error: io::Error| {
+    /// Reads the keys file of this path, or creates it.
+    ///
+    /// An earlier version kept it beside whatever link the database was named by. Where it lies there, new keys would lock
+    /// out everyone who has the old ones: the caller is told to move it.
+    fn kept(path: &Path, beside_link: Option<&Path>) -> Result<Self, StartError> {
+        let unusable = |error: io::Error| {
             StartError::Keys(format!("The keys of the sandbox in {} cannot be kept: {error}.", path.display()))
         };
-        match fs::read_to_string(path) {
-            Ok(text) => Self::read(&text).ok_or_else(|| {
-                StartError::Keys(format!(
-                    "{} does not hold the keys of a sandbox. Move it away to get new ones.",
-                    path.display()
-                ))
-            }),
+        match fs::symlink_metadata(path) {
+            Ok(metadata) => {
+                refuse_what_others_read(path, &metadata)?;
+                let text = read_same_file(path, &metadata).map_err(unusable)?;
+                Self::read(&text).ok_or_else(|| {
+                    StartError::Keys(format!(
+                        "{} does not hold the keys of a sandbox. Move it away to get new ones.",
+                        path.display()
+                    ))
+                })
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if let Some(old) = beside_link.filter(|old| fs::symlink_metadata(old).is_ok()) {
+                    return Err(StartError::Keys(format!(
+                        "The keys of this database lie beside a link to it, in {0}. Move them beside the database itself: mv {0} {1}",
+                        old.display(),
+                        path.display()
+                    )));
+                }
                 let keys = Self::fresh();
-                write_privately(path, &keys.written()).map_err(trouble)?;
+                create_privately(path, &keys.written()).map_err(unusable)?;
                 Ok(keys)
             }
-            Err(error) => Err(trouble(error)),
+            Err(error) => Err(unusable(error)),
         }
     }
 
@@ -85,26 +101,69 @@ fn is_a_key(text: &str) -> bool {
 
 /// `sandbox.sqlite` keeps its keys in `sandbox.sqlite.keys`.
 fn beside(database: &Path) -> PathBuf {
-    let mut name = database.as_os_str().to_owned();
-    name.push(".keys");
-    PathBuf::from(name)
+    with_suffix(database, ".keys")
 }
 
 fn from_environment(variable: &str) -> Option<Secret> {
     std::env::var(variable).ok().filter(|text| !text.is_empty()).map(Secret::new)
 }
 
-/// Writes a file that its owner alone may read, whole or not at all.
-fn write_privately(path: &Path, text: &str) -> io::Result<()> {
-    let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(".new");
+/// Creates a file that its owner alone may read, whole or not at all. What someone else has put at its path, or at that of
+/// the unfinished file, is not written through: the one is replaced as a name, the other removed.
+fn create_privately(path: &Path, text: &str) -> io::Result<()> {
+    let unfinished = with_suffix(path, ".new");
+    match fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    // Refuses whatever is there already, a link as well: O_EXCL follows none.
+    options.write(true).create_new(true);
     owner_alone(&mut options);
     let mut file = options.open(&unfinished)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(unfinished, path)
+}
+
+/// Refuses a keys file that is none, or that others than its owner may read or write.
+fn refuse_what_others_read(path: &Path, metadata: &Metadata) -> Result<(), StartError> {
+    let path = path.display();
+    if !metadata.is_file() {
+        return Err(StartError::Keys(format!(
+            "{path} is a link or no file at all, and the keys of a sandbox are read through none. Put the file itself there, or move it away to \
+             get new keys."
+        )));
+    }
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777;
+        if mode & 0o077 != 0 {
+            return Err(StartError::Keys(format!(
+                "Others than its owner may use the keys in {path} (mode {mode:04o}). If nobody else has read them: chmod 600 {path}. Otherwise \
+                 move the file away to get new ones."
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Reads a file, where it still is the one that was looked at.
+fn read_same_file(path: &Path, looked_at: &Metadata) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let opened = file.metadata()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        if (opened.dev(), opened.ino()) != (looked_at.dev(), looked_at.ino()) {
+            return Err(io::Error::other("it was replaced while it was read"));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (opened, looked_at);
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Files made with these options are the owner's alone, where the system knows owners.

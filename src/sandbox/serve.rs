@@ -7,7 +7,7 @@ use super::keys::Keys;
 use super::mount;
 use super::pages::{self, Pages};
 use super::rules::{EsimPackages, Fees};
-use super::store::{Claim, Location, Store, Unavailable};
+use super::store::{Location, Store, Unavailable};
 use super::tenant::{Clock, Tenant, on};
 use super::tokens::{self, InstanceKey};
 use crate::package::Package;
@@ -189,7 +189,7 @@ fn run(
     runtime.block_on(async {
         match open(config).await {
             Err(error) => drop(ready.send(Err(error))),
-            Ok((house, claim, listener, router, limits)) => {
+            Ok((house, listener, router, limits)) => {
                 let desk = Arc::clone(&house.desk);
                 if ready.send(Ok(house)).is_ok() {
                     tokio::select! {
@@ -199,7 +199,6 @@ fn run(
                     }
                 }
                 desk.store.close().await;
-                drop(claim);
             }
         }
     });
@@ -207,7 +206,7 @@ fn run(
 }
 
 /// Opens everything a sandbox needs, and listens.
-async fn open(config: Config) -> Result<(House, Claim, TcpListener, Router, Limits), StartError> {
+async fn open(config: Config) -> Result<(House, TcpListener, Router, Limits), StartError> {
     let limits = limits(&config)?;
     let mut probe = [0; 1];
     getrandom::fill(&mut probe)
@@ -215,15 +214,21 @@ async fn open(config: Config) -> Result<(House, Claim, TcpListener, Router, Limi
     let location = Location::read(&config.database)?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| cannot_listen(config.listen, &error))?;
     let address = listener.local_addr().map_err(|error| cannot_listen(config.listen, &error))?;
-    let claim = location.prepare()?;
-    let store = Store::open(&location).await?;
-    let keys = Keys::find(location.file())?;
-    let merchants = Merchants::load(&store, &keys.secret_key, &config.merchant_name).await?;
-
     let base_url = format!("http://{address}");
     let public_origin = match &config.public_url {
         Some(url) => origin(url)?,
         None => base_url.clone(),
+    };
+    let allow_origins = config.allow_origins.iter().map(|text| allowed(text)).collect::<Result<_, _>>()?;
+
+    let store = Store::open(&location).await?;
+    let (keys, merchants) = match load(&store, &location, &config).await {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            // The file is unlocked when the error is returned, so that the next start does not meet this one.
+            store.close().await;
+            return Err(error);
+        }
     };
     let desk = Arc::new(Desk {
         store,
@@ -234,7 +239,7 @@ async fn open(config: Config) -> Result<(House, Claim, TcpListener, Router, Limi
         public_origin,
         public_methods: config.public_methods,
         strict: config.strict,
-        allow_origins: config.allow_origins.iter().map(|text| allowed(text)).collect::<Result<_, _>>()?,
+        allow_origins,
     });
     let control_token = tokens::secret("ctl_");
     let door = Door { desk: Arc::clone(&desk), token: control_token.clone(), hosts: config.allow_hosts };
@@ -243,7 +248,7 @@ async fn open(config: Config) -> Result<(House, Claim, TcpListener, Router, Limi
         .with_state(Arc::clone(&desk))
         .merge(controls::routes(Arc::new(door)))
         .merge(pages::routes(Arc::new(Pages { desk: Arc::clone(&desk), package })));
-    Ok((House { desk, base_url, control_token, secret_key: keys.secret_key }, claim, listener, router, limits))
+    Ok((House { desk, base_url, control_token, secret_key: keys.secret_key }, listener, router, limits))
 }
 
 fn limits(config: &Config) -> Result<Limits, StartError> {
@@ -251,6 +256,13 @@ fn limits(config: &Config) -> Result<Limits, StartError> {
         return Err(StartError::Config("connections_per_address must be at least 1: nobody could connect.".into()));
     }
     Ok(Limits { per_address: config.connections_per_address, ..Limits::default() })
+}
+
+/// The keys of a database, and its merchants.
+async fn load(store: &Store, location: &Location, config: &Config) -> Result<(Keys, Merchants), StartError> {
+    let keys = Keys::find(store.path(), location.file())?;
+    let merchants = Merchants::load(store, &keys.secret_key, &config.merchant_name).await?;
+    Ok((keys, merchants))
 }
 
 fn cannot_listen(address: SocketAddr, error: &io::Error) -> StartError {

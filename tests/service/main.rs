@@ -21,6 +21,7 @@ mod openapi;
 mod sandbox_bad_input;
 mod sandbox_credentials;
 mod sandbox_database;
+mod sandbox_database_file;
 mod sandbox_every_operation;
 mod sandbox_faults;
 mod sandbox_house;

@@ -53,8 +53,13 @@ impl Drop for Process {
 
 /// The command that starts it.
 pub fn command(folder: &Folder) -> Command {
+    command_on(&folder.database())
+}
+
+/// The command that starts a sandbox on this database.
+pub fn command_on(database: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
-    command.args(["sandbox", "--listen", "127.0.0.1:0", "--json", "--database", &folder.database()]);
+    command.args(["sandbox", "--listen", "127.0.0.1:0", "--json", "--database", database]);
     command.env_remove("GUICHET_SECRET_KEY").env_remove("GUICHET_INSTANCE_KEY").env("GUICHET_LOG", "debug");
     command
 }

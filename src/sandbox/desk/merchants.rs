@@ -92,6 +92,7 @@ impl Merchants {
                 rows.push(row);
             }
             Some(first) if first.key_fingerprint != key_fingerprint => {
+                tracing::warn!(merchant = %first.id, "the first merchant has another secret key than at the last start");
                 store.change_key(first.id.clone(), key_fingerprint.clone()).await.map_err(told)?;
                 first.key_fingerprint = key_fingerprint;
             }

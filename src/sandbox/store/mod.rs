@@ -5,6 +5,7 @@
 
 mod customers;
 mod esim;
+mod file;
 mod insert;
 mod intents;
 mod keys;
@@ -17,16 +18,18 @@ mod subscriptions;
 mod writer;
 
 pub(super) use customers::Customer;
+pub(super) use file::with_suffix;
 pub(super) use keys::Made;
 pub(super) use lists::{After, List};
 pub(super) use merchants::MerchantRow;
-pub(super) use open::{Claim, Location};
+pub(super) use open::Location;
 pub(super) use subscriptions::{Billed, Happening};
 
 use super::rules::billing::{Plan, Subscription};
 use super::rules::{EsimOrder, Fulfilment, Intent, Once, Session};
 use crate::values::{EsimOrderId, IntentId, Moment, PlanId, PlanKey, SubscriptionId};
 use sqlx::SqlitePool;
+use std::path::{Path, PathBuf};
 use writer::{Write, Writer};
 
 /// The database.
@@ -34,6 +37,7 @@ use writer::{Write, Writer};
 pub(super) struct Store {
     readers: SqlitePool,
     writer: Writer,
+    path: Option<PathBuf>,
 }
 
 /// The database did not do what it was asked: the disk is full, or gone. Nothing was stored.
@@ -288,9 +292,13 @@ impl Store {
         merchants::all(&self.readers).await
     }
 
-    /// Writes what has gathered, and closes. The writer goes last: only it may fold the write-ahead log into the file.
+    /// The canonical path of the database, where it is a file.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Writes what has gathered, closes every connection, and unlocks the file.
     pub(super) async fn close(&self) {
-        self.readers.close().await;
         self.writer.close().await;
     }
 }

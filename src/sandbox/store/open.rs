@@ -1,13 +1,11 @@
 //! Opening the database: SQLite in a file or in memory.
 
+use super::file::DatabaseFile;
 use super::writer::Writer;
 use super::{Store, Unavailable};
 use crate::sandbox::StartError;
-use crate::sandbox::keys::owner_alone;
+use sqlx::SqlitePool;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{AssertSqlSafe, SqlitePool};
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,12 +17,13 @@ pub(in crate::sandbox) enum Location {
 }
 
 /// What makes version n+1 of the schema of version n.
-const STEPS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("schema.sql"),
     include_str!("billing.sql"),
     include_str!("trade.sql"),
     include_str!("keys.sql"),
     include_str!("order.sql"),
+    include_str!("0006_database_file.sql"),
 ];
 const READERS: u32 = 3;
 
@@ -48,43 +47,17 @@ impl Location {
         }
     }
 
-    /// Makes the file with its folder, the owner's alone, where it is not there yet, and claims it: two sandboxes that
-    /// share one database would each rule by what they hold in memory.
-    pub(in crate::sandbox) fn prepare(&self) -> Result<Claim, StartError> {
-        let Self::File(path) = self else { return Ok(Claim(None)) };
-        let trouble = |error: io::Error| {
-            StartError::Database(format!("The database {} cannot be opened for writing: {error}.", path.display()))
-        };
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder).map_err(trouble)?;
-        }
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true);
-        owner_alone(&mut options);
-        options.open(path).map_err(trouble)?;
-        // By its own name, whatever link it was found by.
-        let mut name = path.canonicalize().map_err(trouble)?.into_os_string();
-        name.push(".lock");
-        let lock = options.open(PathBuf::from(name)).map_err(trouble)?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Claim(Some(lock))),
-            Err(TryLockError::WouldBlock) => Err(StartError::Database(format!(
-                "Another sandbox uses the database {} already. Stop it, or give another file with --database.",
-                path.display()
-            ))),
-            Err(TryLockError::Error(error)) => Err(trouble(error)),
-        }
+    /// Locks the file, where there is one; it is created where it does not exist.
+    pub(in crate::sandbox) fn lock(&self) -> Result<Option<DatabaseFile>, StartError> {
+        self.file().map(DatabaseFile::lock).transpose()
     }
 }
 
-/// A database is this sandbox's alone for as long as this is held. The lock ends with the process, however that ends;
-/// its file stays, since taking it away could take away another's.
-#[derive(Debug)]
-pub(in crate::sandbox) struct Claim(#[expect(dead_code, reason = "it is held, and not looked at")] Option<File>);
-
 impl Store {
-    /// Opens the database, and brings it to this version.
+    /// Opens the database, and brings it to this version. A file stays locked for as long as the store has a connection to
+    /// it.
     pub(in crate::sandbox) async fn open(location: &Location) -> Result<Self, StartError> {
+        let file = location.lock()?;
         let options = SqliteConnectOptions::new().busy_timeout(Duration::from_secs(5)).foreign_keys(false);
         let pool = |connections| {
             // In memory a connection *is* the database, and in a file it costs nothing to keep it.
@@ -95,25 +68,30 @@ impl Store {
                 .test_before_acquire(false)
         };
         let told = |error: sqlx::Error| StartError::Database(sentence(location, &error));
-        let (writing, readers) = match location {
-            Location::Memory => {
+        let (writing, readers) = match &file {
+            None => {
                 let only = pool(1).connect_with(options.in_memory(true)).await.map_err(told)?;
                 (only.clone(), only)
             }
-            Location::File(path) => {
-                let options = options.filename(path);
+            Some(file) => {
+                let options = options.filename(file.path());
                 let for_writing = options.clone().synchronous(SqliteSynchronous::Full);
                 let writing = pool(1).connect_with(for_writing).await.map_err(told)?;
                 (writing, pool(READERS).connect_lazy_with(options.read_only(true)))
             }
         };
-        bring_up(&writing, location).await?;
-        Ok(Self { readers, writer: Writer::start(writing) })
+        if let Err(error) = migrate(&writing, location, file.as_ref()).await {
+            writing.close().await;
+            return Err(error);
+        }
+        let path = file.as_ref().map(|file| file.path().to_owned());
+        let writer = Writer::start(writing, readers.clone(), file);
+        Ok(Self { readers, writer, path })
     }
 }
 
 /// Makes the schema, or brings an older one to this version.
-async fn bring_up(pool: &SqlitePool, location: &Location) -> Result<(), StartError> {
+async fn migrate(pool: &SqlitePool, location: &Location, file: Option<&DatabaseFile>) -> Result<(), StartError> {
     let told = |error: sqlx::Error| StartError::Database(sentence(location, &error));
     let tables: Vec<String> = sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'")
         .fetch_all(pool)
@@ -131,30 +109,59 @@ async fn bring_up(pool: &SqlitePool, location: &Location) -> Result<(), StartErr
             "{name} is not a database of the guichet sandbox, and is left as it is. Give another file."
         )));
     };
-    if version > STEPS.len() {
+    if version > MIGRATIONS.len() {
         return Err(StartError::Database(format!(
             "{name} was written by a newer guichet. Give another file, or use that version."
         )));
     }
-    if location.file().is_some() {
+    let last_used_as = if tables.iter().any(|table| table == "database_file") {
+        sqlx::query_scalar("SELECT path FROM database_file").fetch_optional(pool).await.map_err(told)?
+    } else {
+        None::<String>
+    };
+    if let Some((file, last_used_as)) = file.zip(last_used_as.as_deref()) {
+        file.refuse_lost_log(Path::new(last_used_as))?;
+    }
+    if file.is_some() {
         // Only now: the journal's mode is written into the file, and another program's is left as it is.
         sqlx::raw_sql("PRAGMA journal_mode = WAL").execute(pool).await.map_err(told)?;
     }
-    if version == STEPS.len() {
+    if version == MIGRATIONS.len() {
         // Said now, and not at the first payment: whether it may be written at all.
-        return sqlx::raw_sql("UPDATE guichet_schema SET version = version")
-            .execute(pool)
+        sqlx::raw_sql("UPDATE guichet_schema SET version = version").execute(pool).await.map_err(told)?;
+    } else {
+        let mut transaction = pool.begin().await.map_err(told)?;
+        for migration in &MIGRATIONS[version..] {
+            sqlx::raw_sql(*migration).execute(&mut *transaction).await.map_err(told)?;
+        }
+        sqlx::raw_sql("DELETE FROM guichet_schema").execute(&mut *transaction).await.map_err(told)?;
+        sqlx::query("INSERT INTO guichet_schema (version) VALUES ($1)")
+            .bind(i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX))
+            .execute(&mut *transaction)
             .await
-            .map(drop)
-            .map_err(told);
+            .map_err(told)?;
+        transaction.commit().await.map_err(told)?;
     }
-    let mut transaction = pool.begin().await.map_err(told)?;
-    for step in &STEPS[version..] {
-        sqlx::raw_sql(*step).execute(&mut *transaction).await.map_err(told)?;
+    match file {
+        Some(file) => remember_name(pool, file, last_used_as.as_deref()).await.map_err(told),
+        None => Ok(()),
     }
-    let done = format!("DELETE FROM guichet_schema; INSERT INTO guichet_schema (version) VALUES ({})", STEPS.len());
-    sqlx::raw_sql(AssertSqlSafe(done)).execute(&mut *transaction).await.map_err(told)?;
-    transaction.commit().await.map_err(told)
+}
+
+/// Writes the name under which the file is used into the file itself, so that a start under another name finds out that the
+/// newest writes may lie in a log beside this one.
+async fn remember_name(pool: &SqlitePool, file: &DatabaseFile, last_used_as: Option<&str>) -> Result<(), sqlx::Error> {
+    let path = file.path().to_string_lossy();
+    if last_used_as == Some(&*path) {
+        return Ok(());
+    }
+    let mut transaction = pool.begin().await?;
+    sqlx::query("DELETE FROM database_file").execute(&mut *transaction).await?;
+    let insert = sqlx::query("INSERT INTO database_file (path) VALUES ($1)").bind(path);
+    insert.execute(&mut *transaction).await?;
+    transaction.commit().await?;
+    // Into the file, and not only into the log that a start under another name would not see.
+    sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(pool).await.map(drop)
 }
 
 /// What SQLite says, in our words.
@@ -185,6 +192,7 @@ impl Unavailable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sqlx::AssertSqlSafe;
 
     #[test]
     fn a_database_is_sqlite_in_memory_or_in_a_file() {
@@ -198,7 +206,7 @@ mod tests {
     #[tokio::test]
     async fn a_database_of_an_older_version_is_brought_to_this_one_with_what_is_in_it() {
         let pool = SqlitePool::connect("sqlite::memory:").await.unwrap();
-        sqlx::raw_sql(STEPS[0]).execute(&pool).await.unwrap();
+        sqlx::raw_sql(MIGRATIONS[0]).execute(&pool).await.unwrap();
         let life = r#"{"status":"requires_action","attempts":1,"paying_with":null,"next_action":null,"settlement":null,"declined":null,"cancellation":null}"#;
         let body = r#"{"firstname":"Awa","lastname":"Ngo","email":"awa@example.com","amount":"5000","currency":"XAF","description":"Shoes","merchant_reference":"ORDER-17","fee_bearer":"merchant","confirmation_method":"automatic","confirm":false}"#;
         let rows = format!(
@@ -206,8 +214,8 @@ mod tests {
              INSERT INTO intents VALUES ('pi_1', 'mch_1', 'ORDER-17', 'gch_1', 'd', '{body}', '{life}', 1, 2, 1)"
         );
         sqlx::raw_sql(AssertSqlSafe(rows)).execute(&pool).await.unwrap();
-        bring_up(&pool, &Location::Memory).await.unwrap();
-        let store = Store { readers: pool.clone(), writer: Writer::start(pool) };
+        migrate(&pool, &Location::Memory, None).await.unwrap();
+        let store = Store { readers: pool.clone(), writer: Writer::start(pool.clone(), pool, None), path: None };
         let intent = store.intent_by_reference("mch_1", "ORDER-17").await.unwrap().unwrap();
         assert_eq!((intent.life.attempts, intent.life.most_attempts), (1, 3));
         assert!(store.subscriptions("mch_1", None, 1).await.unwrap().is_empty());

@@ -7,6 +7,7 @@
 use super::Unavailable;
 use super::customers::{Customer, CustomerWrites};
 use super::esim;
+use super::file::DatabaseFile;
 use super::intents::{self, IntentWrites};
 use super::keys;
 use super::merchants::{self, MerchantRow};
@@ -90,10 +91,16 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts writing.
-    pub(super) fn start(pool: SqlitePool) -> Self {
+    /// Starts writing. When it ends, it closes every connection, and only then unlocks the file.
+    pub(super) fn start(pool: SqlitePool, readers: SqlitePool, file: Option<DatabaseFile>) -> Self {
         let (jobs, gathered) = mpsc::channel(4 * GROUP);
-        let task = tokio::spawn(write_groups(pool, gathered));
+        let task = tokio::spawn(async move {
+            write_groups(&pool, gathered).await;
+            // The writer goes last: only it may fold the write-ahead log into the file.
+            readers.close().await;
+            pool.close().await;
+            drop(file);
+        });
         Self { jobs: Mutex::new(Some(jobs)), task: Mutex::new(Some(task)) }
     }
 
@@ -119,12 +126,12 @@ impl Writer {
     }
 }
 
-async fn write_groups(pool: SqlitePool, mut gathered: mpsc::Receiver<Job>) {
+async fn write_groups(pool: &SqlitePool, mut gathered: mpsc::Receiver<Job>) {
     let writes = Writes::new();
     let mut jobs = Vec::with_capacity(GROUP);
     while gathered.recv_many(&mut jobs, GROUP).await > 0 {
         let (group, waiting): (Vec<Write>, Vec<_>) = jobs.drain(..).map(|job| (job.write, job.done)).unzip();
-        match commit(&pool, &writes, group).await {
+        match commit(pool, &writes, group).await {
             Ok(effects) => {
                 for (done, effect) in waiting.into_iter().zip(effects) {
                     // Who no longer waits does not need to hear it.
@@ -139,7 +146,6 @@ async fn write_groups(pool: SqlitePool, mut gathered: mpsc::Receiver<Job>) {
             }
         }
     }
-    pool.close().await;
 }
 
 /// The prepared statements of the tables that many rows go to.

@@ -1,0 +1,155 @@
+//! A database file that this sandbox alone uses.
+//!
+//! Two sandboxes on one file would each decide by what they hold in memory, and SQLite's write-ahead log lies beside the
+//! *name* a file was opened by: under two names, each misses what the other has written.
+
+use crate::sandbox::StartError;
+use crate::sandbox::keys::owner_alone;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The files that sandboxes of this process use.
+static IN_USE: Mutex<BTreeSet<Identity>> = Mutex::new(BTreeSet::new());
+
+/// What two names of one file have in common: device and inode.
+#[cfg(unix)]
+type Identity = (u64, u64);
+/// What two names of one file have in common: its canonical path, since this system tells nothing better.
+#[cfg(not(unix))]
+type Identity = PathBuf;
+
+/// The lock on a database file. It ends with the process, however that ends.
+///
+/// The file `<database>.lock` stays, since removing it could remove the lock of another process.
+#[derive(Debug)]
+pub(in crate::sandbox) struct DatabaseFile {
+    /// Its canonical path: the same by whichever symbolic link it was named.
+    path: PathBuf,
+    identity: Identity,
+    _lock: File,
+}
+
+impl DatabaseFile {
+    /// Creates the file with its folder, for its owner alone, where it does not exist, and locks it.
+    ///
+    /// # Errors
+    /// If another sandbox uses it, if it has more than one name (hard link), or if it cannot be opened for writing.
+    pub(super) fn lock(path: &Path) -> Result<Self, StartError> {
+        let unusable = |error: io::Error| {
+            StartError::Database(format!("The database {} cannot be opened for writing: {error}.", path.display()))
+        };
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).map_err(unusable)?;
+        }
+        // Held until the end, so that no other sandbox of this process comes between the look and the opening.
+        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+        // By `stat`, before the file is opened: closing a second handle releases the locks that SQLite holds in this process.
+        match fs::metadata(path) {
+            Ok(metadata) if in_use.contains(&identity(path, &metadata).map_err(unusable)?) => {
+                return Err(used_by_another(path));
+            }
+            Ok(metadata) => refuse_other_names(path, &metadata)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(unusable(error)),
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true);
+        owner_alone(&mut options);
+        let metadata = options.open(path).and_then(|file| file.metadata()).map_err(unusable)?;
+        let path = path.canonicalize().map_err(unusable)?;
+        let lock = options.open(with_suffix(&path, ".lock")).map_err(unusable)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(used_by_another(&path)),
+            Err(TryLockError::Error(error)) => return Err(unusable(error)),
+        }
+        let identity = identity(&path, &metadata).map_err(unusable)?;
+        in_use.insert(identity.clone());
+        Ok(Self { path, identity, _lock: lock })
+    }
+
+    /// Its canonical path.
+    pub(in crate::sandbox) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Checks that no writes of this database lie in the log beside the name under which it was last used.
+    ///
+    /// # Errors
+    /// If they do: SQLite would open the file without them.
+    pub(super) fn refuse_lost_log(&self, last_used_as: &Path) -> Result<(), StartError> {
+        if last_used_as == self.path {
+            return Ok(());
+        }
+        let log = with_suffix(last_used_as, "-wal");
+        let has_writes = fs::metadata(&log).is_ok_and(|metadata| metadata.len() > 0);
+        // Where another file has that name now, this one is a copy, and the log is the other one's.
+        let is_a_copy = fs::metadata(last_used_as)
+            .and_then(|metadata| identity(last_used_as, &metadata))
+            .is_ok_and(|other| other != self.identity);
+        if !has_writes || is_a_copy {
+            return Ok(());
+        }
+        let (old, now) = (last_used_as.display(), self.path.display());
+        Err(StartError::Database(format!(
+            "The database {now} was last used under the name {old}, and its newest payments lie in {}. Rename the database back to {old} and start \
+             the sandbox under that name; after a regular stop it can be renamed.",
+            log.display()
+        )))
+    }
+}
+
+impl Drop for DatabaseFile {
+    fn drop(&mut self) {
+        IN_USE.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.identity);
+    }
+}
+
+/// A path with this behind its name: `sandbox.sqlite` and `.lock` are `sandbox.sqlite.lock`.
+pub(in crate::sandbox) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn used_by_another(path: &Path) -> StartError {
+    StartError::Database(format!(
+        "Another sandbox uses the database {} already. Stop it, or give another file with --database.",
+        path.display()
+    ))
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have to ask for the canonical path")]
+fn identity(_: &Path, metadata: &Metadata) -> io::Result<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(path: &Path, _: &Metadata) -> io::Result<Identity> {
+    path.canonicalize()
+}
+
+#[cfg(unix)]
+fn refuse_other_names(path: &Path, metadata: &Metadata) -> Result<(), StartError> {
+    use std::os::unix::fs::MetadataExt;
+    if metadata.is_dir() || metadata.nlink() <= 1 {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(StartError::Database(format!(
+        "The database {path} has {} names (hard links), and its write-ahead log lies beside one of them. Remove the other names: keep the one \
+         beside which there is a file that ends in -wal, or else {path}. `find -samefile {path}` lists them.",
+        metadata.nlink()
+    )))
+}
+
+#[cfg(not(unix))]
+fn refuse_other_names(_: &Path, _: &Metadata) -> Result<(), StartError> {
+    Ok(())
+}
