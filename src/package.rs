@@ -1,14 +1,10 @@
 //! The npm package, as the hosted page and the demo's shop serve it.
 
-use crate::encoding::media_type;
 use askama::Template;
-use axum::Router;
-use axum::extract::Path;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::body::Bytes;
+use std::fs;
 use std::path::{Path as FilePath, PathBuf};
-use tower_http::services::ServeDir;
+use std::time::SystemTime;
 
 /// What `build.rs` has put into this binary: nothing, unless it was built with `GUICHET_PACKAGE`.
 static EMBEDDED: Files = include!(concat!(env!("OUT_DIR"), "/package.rs"));
@@ -36,19 +32,32 @@ impl Package {
         }
     }
 
-    /// Its files, to be nested where pages look for them. Those of a folder are read anew each time: whoever builds the
-    /// package reloads the page.
-    pub(crate) fn files<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
-        match self.clone() {
-            Self::Folder(folder) => Router::new().fallback_service(ServeDir::new(folder)),
+    /// What changes when a file of the package does: whoever builds it reloads the page.
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        let mut files = Vec::new();
+        if let Self::Folder(folder) = self {
+            list(folder, "", 0, &mut files);
+        }
+        files.sort();
+        Fingerprint(files)
+    }
+
+    /// The names of its files and what they hold.
+    pub(crate) fn read(&self, fingerprint: &Fingerprint) -> Vec<(String, Bytes)> {
+        match self {
+            Self::Folder(folder) => fingerprint
+                .0
+                .iter()
+                .filter_map(|(name, ..)| Some((name.clone(), Bytes::from(fs::read(folder.join(name)).ok()?))))
+                .collect(),
             Self::Embedded(files) => {
-                Router::new().route("/{*path}", get(async move |Path(path): Path<String>| file(files, &path)))
+                files.iter().map(|(name, bytes)| ((*name).to_owned(), Bytes::from_static(bytes))).collect()
             }
         }
     }
 
-    /// What a page that begins with this file of the package says while the file is not there.
-    pub(crate) fn missing(&self, entry: &str) -> Option<String> {
+    /// The page that says how to build the package, where a file of it is missing.
+    pub(crate) fn missing(&self) -> String {
         #[derive(Template)]
         #[template(
             source = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>The package is missing</title>\
@@ -61,20 +70,35 @@ impl Package {
         struct Missing<'a> {
             folder: &'a str,
         }
-        match self {
-            Self::Folder(folder) if !folder.join(entry).is_file() => {
-                let page = Missing { folder: &folder.display().to_string() }.render();
-                Some(page.unwrap_or_else(|_| "Build the npm package: cargo xtask pack --quick".into()))
-            }
-            _ => None,
-        }
+        let folder = match self {
+            Self::Folder(folder) => folder.display().to_string(),
+            Self::Embedded(_) => "this binary".to_owned(),
+        };
+        let page = Missing { folder: &folder }.render();
+        page.unwrap_or_else(|_| "Build the npm package: cargo xtask pack --quick".into())
     }
 }
 
-fn file(files: Files, path: &str) -> Response {
-    match files.iter().find(|(name, _)| *name == path) {
-        Some((_, bytes)) => ([(header::CONTENT_TYPE, media_type(path))], *bytes).into_response(),
-        None => StatusCode::NOT_FOUND.into_response(),
+/// The names of a package's files, how long they are, and when they were written. Of the one in this binary there is nothing
+/// to say: it does not change.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Fingerprint(Vec<(String, u64, Option<SystemTime>)>);
+
+/// How deep folders are looked into: the package's own are two deep.
+const DEPTH: usize = 4;
+/// How many files a package may have. A folder with more of them is not one.
+const MOST_FILES: usize = 1000;
+
+fn list(folder: &FilePath, prefix: &str, depth: usize, files: &mut Vec<(String, u64, Option<SystemTime>)>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        // Of what a link leads to, not of the link.
+        let (Ok(name), Ok(metadata)) = (entry.file_name().into_string(), fs::metadata(entry.path())) else { continue };
+        if metadata.is_dir() && depth < DEPTH && name != "node_modules" {
+            list(&entry.path(), &format!("{prefix}{name}/"), depth + 1, files);
+        } else if metadata.is_file() && files.len() < MOST_FILES {
+            files.push((format!("{prefix}{name}"), metadata.len(), metadata.modified().ok()));
+        }
     }
 }
 
@@ -85,19 +109,17 @@ mod tests {
     const FILES: Files = &[("hosted.js", b"export {};"), ("core/guichet_hosted_bg.wasm", b"\0asm")];
 
     #[test]
-    fn a_package_in_the_binary_is_served_by_the_names_and_types_of_its_files() {
-        let wasm = file(FILES, "core/guichet_hosted_bg.wasm");
-        assert_eq!(wasm.headers()[header::CONTENT_TYPE], "application/wasm", "else no browser compiles it as it comes");
-        assert_eq!(file(FILES, "hosted.js").headers()[header::CONTENT_TYPE], "text/javascript; charset=utf-8");
-        assert_eq!(file(FILES, "core").status(), StatusCode::NOT_FOUND);
-        assert_eq!(Package::Embedded(FILES).missing("hosted.js"), None);
+    fn a_package_in_the_binary_is_read_by_the_names_of_its_files() {
+        let package = Package::Embedded(FILES);
+        let files = package.read(&package.fingerprint());
+        assert_eq!(files[1], ("core/guichet_hosted_bg.wasm".to_owned(), Bytes::from_static(b"\0asm")));
     }
 
     #[test]
     fn a_folder_that_is_named_goes_before_what_is_in_the_binary() {
         let Package::Folder(folder) = Package::find(Some("elsewhere".into())) else { panic!("it is not in a folder") };
         assert_eq!(folder, FilePath::new("elsewhere"));
-        let page = Package::Folder("a<b".into()).missing("hosted.js").unwrap();
+        let page = Package::Folder("a<b".into()).missing();
         assert!(page.contains("cargo xtask pack --quick") && page.contains("--package") && !page.contains("a<b"));
     }
 }

@@ -1,18 +1,26 @@
 //! The shop's pages, their files, and the npm package that they import.
 
-use crate::encoding::media_type;
 use crate::package::Package;
+use crate::server::site::{Page, Site};
 use axum::Router;
 use axum::extract::{Path, State};
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{Html, IntoResponse, Response};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
 use axum::routing::get;
 use include_dir::{Dir, include_dir};
+use std::sync::Arc;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/www/shop");
+/// Without the package the pages could show nothing but an empty shelf.
+const ENTRY: Option<&str> = Some("guichet.js");
+const PAGES: [Page; 3] = [
+    Page { name: "index.html", modules: &["shop.js"], needs: ENTRY },
+    Page { name: "return.html", modules: &["return.js"], needs: ENTRY },
+    Page { name: "subscriptions.html", modules: &["subscriptions.js"], needs: ENTRY },
+];
 
 /// The pages of a shop that buys from the service at this origin.
-pub(super) fn router(package: &Package, service: &str) -> Router {
+pub(super) fn router(package: Package, service: &str) -> Router {
     let policy = format!(
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' {service}; style-src 'self'; img-src 'self'; \
          form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -20,32 +28,32 @@ pub(super) fn router(package: &Package, service: &str) -> Router {
     // What is no header value names no origin that a page could reach either.
     let policy = HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
     let page = |name: &'static str| {
-        let package = package.clone();
-        // Without the package the pages could show nothing but an empty shelf.
-        get(async move || match package.missing("guichet.js") {
-            None => file(name),
-            Some(missing) => (StatusCode::SERVICE_UNAVAILABLE, Html(missing)).into_response(),
-        })
+        get(async move |State(site): State<Arc<Site>>, headers: HeaderMap| site.page(name, headers).await)
     };
     Router::new()
         .route("/", page("index.html"))
         .route("/return", page("return.html"))
         .route("/subscriptions", page("subscriptions.html"))
-        .route("/assets/{*path}", get(async |Path(path): Path<String>| file(&path)))
-        .nest("/package", package.files())
+        .route("/assets/{*path}", get(file))
+        .route("/package/{*path}", get(package_file))
+        .with_state(Arc::new(Site::new("/assets", &FILES, &PAGES, package)))
         .layer(axum::middleware::map_response_with_state(policy, guarded))
+}
+
+async fn file(State(site): State<Arc<Site>>, Path(path): Path<String>, headers: HeaderMap) -> Response {
+    site.file(path, headers).await
+}
+
+/// The package under an address that does not change: what a page of one's own imports.
+async fn package_file(State(site): State<Arc<Site>>, Path(path): Path<String>, headers: HeaderMap) -> Response {
+    site.package_file(&path, headers).await
 }
 
 async fn guarded(State(policy): State<HeaderValue>, mut response: Response) -> Response {
     let headers = response.headers_mut();
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response
-}
-
-fn file(path: &str) -> Response {
-    let Some(found) = FILES.get_file(path) else { return StatusCode::NOT_FOUND.into_response() };
-    ([(header::CONTENT_TYPE, media_type(path))], found.contents()).into_response()
 }

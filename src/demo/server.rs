@@ -116,7 +116,7 @@ impl Shop {
                 api::router(api).merge(Subscriptions::new(client.clone(), guard).router()).layer(own_pages_only),
             )
             .nest("/guichet", Routes::new(client.clone(), seller.clone()).sessions(sessions).router())
-            .merge(pages::router(&Package::find(package), &origin))
+            .merge(pages::router(Package::find(package), &origin))
             .layer(from_fn(guard::body_in_time))
             .layer(from_fn(guard::known_hosts_only));
 

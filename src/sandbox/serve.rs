@@ -247,7 +247,7 @@ async fn open(config: Config) -> Result<(House, TcpListener, Router, Limits), St
     let router = mount::routes()
         .with_state(Arc::clone(&desk))
         .merge(controls::routes(Arc::new(door)))
-        .merge(pages::routes(Arc::new(Pages { desk: Arc::clone(&desk), package })));
+        .merge(pages::routes(Pages::new(Arc::clone(&desk), package)));
     Ok((House { desk, base_url, control_token, secret_key: keys.secret_key }, listener, router, limits))
 }
 

@@ -3,6 +3,8 @@
 
 pub(crate) mod host;
 mod per_address;
+pub(crate) mod site;
+mod static_file;
 
 use axum::Router;
 use hyper::body::Incoming;

@@ -20,6 +20,7 @@ mod returning;
 mod sandbox_issuer_page;
 mod troubles;
 mod waiting;
+mod wire;
 
 #[path = "../support/mod.rs"]
 mod support;

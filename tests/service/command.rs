@@ -108,7 +108,7 @@ async fn the_shop_and_its_sandbox_serve_the_same_package_wherever_the_demo_is_st
     let ready = demo.line();
     let address = |name: &str| ready[name].as_str().expect("an address").to_owned();
     let shop = http::get(&format!("{}/package/guichet.js", address("shop_url")), &[]).await;
-    let service = http::get(&format!("{}/checkout/package/guichet.js", address("base_url")), &[]).await;
+    let service = http::get(&format!("{}/checkout/assets/package/guichet.js", address("base_url")), &[]).await;
     assert_eq!((shop.status, shop.body.len()), (service.status, service.body.len()));
     demo.stop();
 }

@@ -32,6 +32,7 @@ mod sandbox_service;
 mod sandbox_session_model;
 mod sandbox_trade;
 mod schemathesis;
+mod site;
 mod trust;
 mod values;
 

@@ -292,58 +292,6 @@ async fn the_side_door_is_shut_without_its_token_and_under_another_name() {
 }
 
 #[tokio::test]
-async fn the_hosted_page_names_the_merchant_and_loads_nothing_from_elsewhere() {
-    let package = Folder::new("package");
-    fs::write(package.path.join("hosted.js"), "export const hosted = 1;").unwrap();
-    let config = Config {
-        package: Some(package.path.clone()),
-        public_url: Some("https://pay.example".into()),
-        ..Config::default()
-    };
-    let sandbox = Sandbox::start_with(config).await.unwrap();
-    let shop = Shop::of(sandbox.merchant_named("Chez <Awa> & \"fils\"").await.unwrap());
-    let intent = shop.intent("ORDER-17").await;
-    let id = intent["id"].as_str().unwrap();
-    assert!(
-        intent["checkout_url"]
-            .as_str()
-            .unwrap()
-            .starts_with(&format!("https://pay.example/checkout/{id}#client_secret="))
-    );
-
-    let page = get(&shop, &format!("/checkout/{id}")).await;
-    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
-    assert!(
-        page.text.contains("<meta name=\"merchant\" content=\"Chez &#60;Awa&#62; &#38; &#34;fils&#34;\">"),
-        "{}",
-        &page.text[..900]
-    );
-    assert_eq!(
-        page.header("content-security-policy"),
-        Some(
-            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; style-src 'self'; img-src 'self'; \
-             form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-        )
-    );
-    assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
-    assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
-    assert!(get(&shop, "/checkout/pi_unknown").await.text.contains("<meta name=\"merchant\" content=\"\">"));
-
-    let script = get(&shop, "/checkout/package/hosted.js").await;
-    assert_eq!((script.status, script.header("content-type")), (200, Some("text/javascript")));
-    let style = get(&shop, "/checkout/assets/checkout.css").await;
-    assert_eq!((style.status, style.header("content-type")), (200, Some("text/css; charset=utf-8")));
-    for nothing in [
-        "/checkout/assets/index.html",
-        "/checkout/assets/none.js",
-        "/checkout/package/..%2f..%2fsecret",
-        "/checkout/package/none.js",
-    ] {
-        assert_eq!(get(&shop, nothing).await.status, 404, "{nothing}");
-    }
-}
-
-#[tokio::test]
 async fn without_its_package_the_hosted_page_says_how_to_build_it() {
     let config = Config { package: Some("nowhere/at/all".into()), ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();

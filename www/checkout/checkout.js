@@ -11,11 +11,13 @@
 // exp-month, exp-year, cvc, otp, test-<number>, pay, answer, proceed, another, cancel, cancel-yes,
 // cancel-no, leave, stay, again, language-en, language-fr, sandbox.
 
-import { words } from "/checkout/package/words.js";
+import { words } from "./package/words.js";
 import { fillIn, markFrom, readCode, readMethod, showFields, translateMarks, wipe, wipeCodes } from "./fields.js";
-import { draw, translate } from "./view.js";
+import { draw, nameMerchant, translate } from "./view.js";
 
 const ui = (id) => document.getElementById(id);
+// Beside the script it is smaller on the wire than inside it, and fetched at the same time.
+const WASM = new URL("./package/core/guichet_hosted_bg.wasm", import.meta.url).href;
 const LEAVE_AFTER_MS = 6_000;
 // A payment under way is followed for as long as the page is open.
 const FOLLOW_MS = 24 * 60 * 60 * 1000;
@@ -48,8 +50,9 @@ async function start() {
   busy = false;
   show("loading");
   try {
-    const { openHostedCheckout } = await import("/checkout/package/hosted.js");
-    page = await openHostedCheckout({ baseUrl: location.origin, intent: location.href }, { signal });
+    const { openHostedCheckout } = await import("./package/hosted.js");
+    page = await openHostedCheckout({ baseUrl: location.origin, intent: location.href, wasm: WASM }, { signal });
+    showMerchant(signal);
     // One who comes from the bank has just paid here; one who reloads has paid before.
     const fromBank = kept.read("at_bank") === page.intent.id;
     kept.write("at_bank", "");
@@ -57,6 +60,16 @@ async function start() {
   } catch (error) {
     if (!signal.aborted) giveUp(error);
   }
+}
+
+/** Asks whose payment it is. The server tells only who holds the payment's secret, so that the page gives nothing away. */
+async function showMerchant(signal) {
+  try {
+    const headers = { authorization: `Bearer ${page.intent.client_secret}` };
+    const reply = await fetch(`${location.pathname}/merchant`, { headers, signal, cache: "no-store" });
+    const { data } = await reply.json();
+    nameMerchant(data.name, locale);
+  } catch {} // the payment goes on without the name
 }
 
 function giveUp(error) {

@@ -2,11 +2,11 @@
 //
 // All that comes from outside is put in as text, never as markup.
 
-import { describe, fill, formatMoney, words } from "/checkout/package/words.js";
+import { describe, fill, formatMoney, words } from "./package/words.js";
 
 const ui = (id) => document.getElementById(id);
 const told = (name) => document.querySelector(`meta[name="${name}"]`).content; // by the server
-const merchant = told("merchant");
+let merchant = "";
 
 const TONES = {
   loading: "wait", ready: "info", sending: "wait", waiting: "wait", succeeded: "good", settled: "good",
@@ -72,6 +72,14 @@ export function draw({ view, intent, choices, chosen, choose }, locale) {
   document.title = [titleOf(key, say, values), merchant].filter(Boolean).join(" · ");
   // The control that had the focus is gone: the status takes it, or a keyboard would be lost.
   if (hadFocus !== document.body && !hadFocus.checkVisibility?.()) status.focus();
+}
+
+/** Shows whose payment it is. */
+export function nameMerchant(name, locale) {
+  if (merchant === name) return;
+  merchant = name;
+  translate(locale);
+  document.title = [document.title, merchant].join(" · ");
 }
 
 /** Puts the page's fixed sentences into the customer's language. */

@@ -1,6 +1,6 @@
 // What the shop's pages need: the shop's own server, the payment client, the kept order.
 
-import { createGuichet } from "/package/guichet.js";
+import { createGuichet } from "./package/guichet.js";
 
 /** Asks the shop's server; its cookie says who is signed in, or a token among the headers. */
 export async function api(path, body, headers) {

@@ -3,7 +3,7 @@
 // For tests, by data-test: outcome (data-state: looking, paid, failed, canceled, unpaid, pending,
 // none, trouble), try-again, look-again, to-shop, sign-out, lines, total, problem.
 
-import { describe, formatMoney } from "/package/words.js";
+import { describe, formatMoney } from "./package/words.js";
 import { api, basket, element, guichetFor, keptOrder, signOut, ui } from "./common.js";
 import { language, locale, say, translate } from "./texts.js";
 

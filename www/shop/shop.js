@@ -4,7 +4,7 @@
 // sign-in-<customer id>, customer, sign-out, quotes, quote-<method>[-<card type>], pay, pay-in-window,
 // dismissed, problem.
 
-import { describe, fill, formatMoney } from "/package/words.js";
+import { describe, fill, formatMoney } from "./package/words.js";
 import { api, basket, element, guichetFor, keptOrder, signInButtons, signOut, ui } from "./common.js";
 import { language, locale, say, translate } from "./texts.js";
 
@@ -107,7 +107,7 @@ function product({ sku, name, price, currency, picture, description }) {
   const add = element("button", { type: "button", "data-test": `add-${sku}`, "aria-label": `${say.add}: ${name}` }, say.add);
   add.addEventListener("click", () => change(sku, 1, fill(say.added, { name })));
   return element("li", {},
-    element("img", { src: picture, alt: "", width: "320", height: "240", loading: "lazy" }),
+    element("img", { src: new URL(picture, import.meta.url).href, alt: "", width: "320", height: "240", loading: "lazy" }),
     element("h2", {}, name),
     element("p", { class: "soft" }, description),
     element("p", { class: "price" }, money(price, currency)),

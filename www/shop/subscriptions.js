@@ -7,7 +7,7 @@
 // cancel-now, keep (within it), plan-<code>, subscribe-<code>, no-subscriptions, sign-in-<customer id>, customer, sign-out,
 // problem.
 
-import { describe, fill, formatMoney } from "/package/words.js";
+import { describe, fill, formatMoney } from "./package/words.js";
 import { api, element, guichetFor, signInButtons, signOut, ui } from "./common.js";
 import { language, locale, say, translate } from "./texts.js";
 

@@ -31,7 +31,7 @@ usage: cargo xtask <verb>
   pack            the npm package, its wasm as small as can be, as a tarball in
                   target/npm/; fails where a page would load too much
   pack --quick    the npm package, by Rust alone, into target/npm/package/
-  size            what the package weighs, and what a page loads of it
+  size            what the package weighs, what a page loads of it, and what a browser is sent
   bench [NAME…]   the bars of the project, measured side by side: a release
                   build (minutes, the first time), then one table";
 

@@ -1,4 +1,5 @@
-//! `cargo xtask size`: what the package weighs, what a page loads of it, and what each behaviour costs.
+//! `cargo xtask size`: what the package weighs, what a page loads of it, what each behaviour costs, and what a browser is
+//! really sent for the hosted page and the shop.
 
 use std::fmt;
 use std::fs;
@@ -8,7 +9,7 @@ use anyhow::{Result, bail};
 
 use crate::behaviours::Behaviours;
 use crate::bytes::Weight;
-use crate::cargo::root;
+use crate::cargo::{cargo, root, run};
 use crate::npm::{Tools, quietly};
 use crate::pack::{self, Packed};
 use crate::setup;
@@ -30,7 +31,15 @@ pub fn verb(args: &[String]) -> Result<()> {
     let packed = pack::whole(&mut steps, &tools)?;
     println!("\n{}", measure(&packed, &tools)?);
     println!("\n{}", Behaviours::weigh(&pack::named(&tools)?)?);
-    Ok(())
+    steps.step("the browser", setup::chromium)?;
+    println!("\nWhat Chromium is sent, headers left out:");
+    // The test fails where it is more than the bar.
+    run(cargo(["test", "--quiet", "--package=guichet", "--features=cli", "--test=pages"]).args([
+        "--",
+        "wire::",
+        "--nocapture",
+        "--test-threads=1",
+    ]))
 }
 
 /// Weighs a package, minified as a bundler does it.

@@ -76,7 +76,11 @@ impl Handle<ListPaymentIntents> for Desk {
 
 impl Desk {
     /// The intent a caller asks for, as it stands now; 404 unless it is theirs.
-    pub(super) async fn intent_of(&self, caller: &Caller, id: &IntentId) -> Result<(Intent, Moment), Problem> {
+    pub(in crate::sandbox) async fn intent_of(
+        &self,
+        caller: &Caller,
+        id: &IntentId,
+    ) -> Result<(Intent, Moment), Problem> {
         let missing = || Problem::missing("payment intent");
         let intent = self.store.intent(id).await?.ok_or_else(missing)?;
         let theirs = match caller {

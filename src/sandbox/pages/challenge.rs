@@ -1,6 +1,6 @@
 //! The page of the card's issuer, as the sandbox plays it: where a card that asks for a redirect sends its customer.
 
-use super::{Pages, files};
+use super::Pages;
 use crate::protocol::Envelope;
 use crate::sandbox::mount::{plain, read_body, read_object, refuse};
 use crate::sandbox::problem::Problem;
@@ -11,11 +11,6 @@ use axum::extract::{Path, Request, State};
 use axum::http::{Response, StatusCode};
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// The page. It is the same for everyone: what it is about is in the address's fragment, which reaches no server.
-pub(super) async fn page() -> Response<Body> {
-    files::page("challenge.html")
-}
 
 /// The customer's word. The token in the body is the page's own; no cookie and no credential is read.
 pub(super) async fn decide(

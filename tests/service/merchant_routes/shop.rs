@@ -188,7 +188,7 @@ async fn the_shops_pages_may_speak_to_the_shop_and_the_service_alone() {
     assert!(!shown.body.contains("sk_test_"));
     for product in shown.json()["products"].as_array().expect("products") {
         let picture = product["picture"].as_str().expect("a picture");
-        assert_eq!(get(&format!("{}{picture}", shop.url()), &[]).await.status, 200, "{picture}");
+        assert_eq!(get(&format!("{}/assets/{picture}", shop.url()), &[]).await.status, 200, "{picture}");
     }
     shop.stop().await;
     sandbox.stop().await;

@@ -1,0 +1,39 @@
+//! Whose payment it is: the one thing that the hosted page shows and no operation of the interface tells.
+
+use super::Pages;
+use crate::protocol::Envelope;
+use crate::sandbox::admit::identify;
+use crate::sandbox::mount::{plain, refuse};
+use crate::sandbox::problem::Problem;
+use crate::sandbox::tokens;
+use crate::values::IntentId;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, Response, StatusCode};
+use serde_json::json;
+use std::sync::Arc;
+
+/// The merchant's name, for who may read the payment: the page sends the payment's client secret as the Bearer value.
+/// Anyone else is told the same of every id.
+pub(super) async fn name(
+    State(pages): State<Arc<Pages>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let request_id = tokens::id("req_");
+    match merchant_of(&pages, id, &headers).await {
+        Ok(name) => {
+            let body = json!({ "status_code": 200, "response_type": "success", "data": { "name": name } });
+            plain(StatusCode::OK, body.to_string(), &request_id)
+        }
+        Err(problem) => refuse(problem, &request_id, Envelope::Standard),
+    }
+}
+
+async fn merchant_of(pages: &Pages, id: String, headers: &HeaderMap) -> Result<String, Problem> {
+    let missing = || Problem::missing("payment intent");
+    let id = IntentId::new(id).map_err(|_| missing())?;
+    let caller = identify(&pages.desk, headers).await?;
+    let (intent, _) = pages.desk.intent_of(&caller, &id).await?;
+    pages.desk.merchants.by_id(&intent.merchant).map(|merchant| merchant.name.clone()).ok_or_else(missing)
+}

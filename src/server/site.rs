@@ -1,0 +1,264 @@
+//! The files of a site: its pages, what they load, and the npm package, from one folder whose name changes with what it
+//! holds. So a browser keeps everything but the pages, and asks for nothing twice.
+
+use super::static_file::{Caching, StaticFile};
+use crate::encoding::hex;
+use crate::package::{Fingerprint, Package};
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use include_dir::Dir;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Where the package is below a site's files.
+const PACKAGE: &str = "package/";
+/// How many hexadecimal digits name a version.
+const VERSION_DIGITS: usize = 16;
+
+/// A site's own files and the package that they import.
+#[derive(Debug)]
+pub(crate) struct Site {
+    /// Where the files are, without a `/` at the end.
+    base: &'static str,
+    files: &'static Dir<'static>,
+    pages: &'static [Page],
+    package: Package,
+    /// What else stands in the pages for what: `{{ attempts }}` for 3.
+    values: Vec<(&'static str, String)>,
+    current: Mutex<Option<Arc<Version>>>,
+}
+
+/// One page. `{{ assets }}` in it stands for the versioned folder, and `{{ modules }}` for links to its modules.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Page {
+    /// The name of its file.
+    pub(crate) name: &'static str,
+    /// The modules that it begins with. These and all that they import are fetched side by side.
+    pub(crate) modules: &'static [&'static str],
+    /// The entry of the package without which it cannot do anything.
+    pub(crate) needs: Option<&'static str>,
+}
+
+/// The site as it is now.
+#[derive(Debug)]
+struct Version {
+    package: Fingerprint,
+    name: String,
+    files: BTreeMap<String, Arc<StaticFile>>,
+    pages: BTreeMap<&'static str, Arc<StaticFile>>,
+}
+
+impl Site {
+    pub(crate) fn new(
+        base: &'static str,
+        files: &'static Dir<'static>,
+        pages: &'static [Page],
+        package: Package,
+    ) -> Self {
+        Self { base, files, pages, package, values: Vec::new(), current: Mutex::default() }
+    }
+
+    /// With this in the pages in place of `{{ name }}`.
+    pub(crate) fn value(mut self, name: &'static str, value: String) -> Self {
+        self.values.push((name, value));
+        self
+    }
+
+    /// A page. Without the package that it needs, it says how to build it.
+    pub(crate) async fn page(self: &Arc<Self>, name: &'static str, request: HeaderMap) -> Response<Body> {
+        self.respond(move |site, version| {
+            let needs = site.pages.iter().find(|page| page.name == name).and_then(|page| page.needs);
+            if let Some(missing) = needs.filter(|entry| !version.files.contains_key(&format!("{PACKAGE}{entry}"))) {
+                tracing::warn!(missing, "the npm package is missing");
+                return site.package_missing();
+            }
+            version.pages.get(name).map_or_else(not_found, |page| page.respond(&request, Caching::Revalidate))
+        })
+        .await
+    }
+
+    /// A file below [`Site::base`], with or without a version before its path. Under the present version it may be kept for
+    /// ever; under any other name it is the present file, and asked for again.
+    pub(crate) async fn file(self: &Arc<Self>, path: String, request: HeaderMap) -> Response<Body> {
+        self.respond(move |_, version| {
+            let (caching, path) = match path.split_once('/') {
+                Some((name, path)) if name == version.name => (Caching::Immutable, path),
+                Some((name, path)) if is_version(name) => (Caching::Revalidate, path),
+                _ => (Caching::Revalidate, path.as_str()),
+            };
+            version.files.get(path).map_or_else(not_found, |file| file.respond(&request, caching))
+        })
+        .await
+    }
+
+    /// A file of the package, under an address of its own that does not change.
+    pub(crate) async fn package_file(self: &Arc<Self>, path: &str, request: HeaderMap) -> Response<Body> {
+        self.file(format!("{PACKAGE}{path}"), request).await
+    }
+
+    /// Reads and compresses where it holds nobody up.
+    async fn respond(
+        self: &Arc<Self>,
+        respond: impl FnOnce(&Self, &Version) -> Response<Body> + Send + 'static,
+    ) -> Response<Body> {
+        let site = Arc::clone(self);
+        let response = tokio::task::spawn_blocking(move || respond(&site, &site.version())).await;
+        response.unwrap_or_else(|error| {
+            tracing::error!(%error, "a file could not be served");
+            plain(StatusCode::INTERNAL_SERVER_ERROR, "The file cannot be served.")
+        })
+    }
+
+    /// The site as it is now: read anew when a file of the package has changed, since whoever builds the package reloads the
+    /// page.
+    fn version(&self) -> Arc<Version> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let fingerprint = self.package.fingerprint();
+        if let Some(version) = current.as_ref().filter(|version| version.package == fingerprint) {
+            return Arc::clone(version);
+        }
+        let version = Arc::new(self.read(fingerprint));
+        *current = Some(Arc::clone(&version));
+        version
+    }
+
+    fn read(&self, package: Fingerprint) -> Version {
+        let is_page = |name: &str| self.pages.iter().any(|page| page.name == name);
+        let mut files = BTreeMap::new();
+        let mut own = vec![self.files];
+        while let Some(folder) = own.pop() {
+            own.extend(folder.dirs());
+            for file in folder.files() {
+                let name = file.path().to_string_lossy().replace('\\', "/");
+                if !is_page(&name) {
+                    files.insert(name.clone(), StaticFile::new(&name, Bytes::from_static(file.contents())));
+                }
+            }
+        }
+        for (name, bytes) in self.package.read(&package) {
+            let name = format!("{PACKAGE}{name}");
+            files.insert(name.clone(), StaticFile::new(&name, bytes));
+        }
+        let name = name_of(&files);
+        let pages = self.pages.iter().map(|page| (page.name, self.page_of(page, &name, &files))).collect();
+        Version { package, name, files, pages }
+    }
+
+    fn page_of(&self, page: &Page, version: &str, files: &BTreeMap<String, Arc<StaticFile>>) -> Arc<StaticFile> {
+        let template = self.files.get_file(page.name).and_then(|file| file.contents_utf8()).unwrap_or_default();
+        let assets = format!("{}/{version}", self.base);
+        let mut links = String::new();
+        for module in modules(page.modules, files) {
+            // Writing to a string cannot fail.
+            let _ = write!(links, "<link rel=\"modulepreload\" href=\"{assets}/{module}\">\n  ");
+        }
+        let text = template.replace("{{ modules }}", links.trim_end()).replace("{{ assets }}", &assets);
+        let text =
+            self.values.iter().fold(text, |text, (name, value)| text.replace(&format!("{{{{ {name} }}}}"), value));
+        StaticFile::new(page.name, Bytes::from(text))
+    }
+
+    fn package_missing(&self) -> Response<Body> {
+        let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, self.package.missing());
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+        response
+    }
+}
+
+/// The name of a version: a digest of every file's name and content.
+fn name_of(files: &BTreeMap<String, Arc<StaticFile>>) -> String {
+    let mut digest = Sha256::new();
+    for (name, file) in files {
+        digest.update(name);
+        digest.update([0]);
+        digest.update(file.digest());
+    }
+    let mut name = hex(&digest.finalize());
+    name.truncate(VERSION_DIGITS);
+    name
+}
+
+fn is_version(name: &str) -> bool {
+    name.len() == VERSION_DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// These modules and all that they import, in the order in which a browser would find them.
+fn modules(entries: &[&str], files: &BTreeMap<String, Arc<StaticFile>>) -> Vec<String> {
+    let mut found: Vec<String> = entries.iter().map(|entry| (*entry).to_owned()).collect();
+    let mut next = 0;
+    while let Some(module) = found.get(next).cloned() {
+        next += 1;
+        let text = files.get(&module).map(|file| String::from_utf8_lossy(file.bytes()).into_owned());
+        for imported in text.iter().flat_map(|text| imports(text)) {
+            let imported = resolve(&module, imported);
+            if files.contains_key(&imported) && !found.contains(&imported) {
+                found.push(imported);
+            }
+        }
+    }
+    found.retain(|module| files.contains_key(module));
+    found
+}
+
+/// What a module imports at once, as written: `import … from "./a.js"`, `export … from "./a.js"`, `import "./a.js"`. What
+/// else looks like that names no file, and is left out.
+fn imports(text: &str) -> impl Iterator<Item = &str> {
+    let names = |keyword| text.split(keyword).skip(1);
+    fn quoted(rest: &str) -> Option<&str> {
+        let quote = rest.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+        rest[1..].split(quote).next()
+    }
+    names(" from ").chain(names("import ")).filter_map(quoted).filter(|name| name.starts_with('.'))
+}
+
+/// A relative address, from the module that names it.
+fn resolve(module: &str, name: &str) -> String {
+    let mut parts: Vec<&str> = module.split('/').collect();
+    parts.pop();
+    for part in name.split('/') {
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+fn not_found() -> Response<Body> {
+    plain(StatusCode::NOT_FOUND, "There is no such file.")
+}
+
+fn plain(status: StatusCode, text: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(text.into());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_links_to_every_module_that_it_will_ask_for() {
+        let file = |name: &str, text: &str| (name.to_owned(), StaticFile::new(name, Bytes::from(text.to_owned())));
+        let files = BTreeMap::from([
+            file("a.js", "import { b } from \"./b/b.js\";\nimport './c.js';\nconst d = () => import(\"./d.js\");"),
+            file("b/b.js", "export * from '../c.js';\n// a comment from \"./none.js\"\nimport x from \"b\";"),
+            file("c.js", "import { a } from \"./a.js\";"),
+            file("d.js", ""),
+        ]);
+        assert_eq!(
+            modules(&["a.js"], &files),
+            ["a.js", "b/b.js", "c.js"],
+            "what is imported later is not asked for yet"
+        );
+        assert_eq!(modules(&["a.js", "d.js", "none.js"], &files), ["a.js", "d.js", "b/b.js", "c.js"]);
+    }
+}

@@ -1,0 +1,92 @@
+//! What a browser is really sent for a page, on a first visit and on the next. `cargo xtask size` prints it.
+
+use crate::support::browser::Browser;
+use crate::support::market::Market;
+use guichet::operations::CreatePaymentIntent;
+use guichet::values::{Amount, Email, MerchantReference};
+use serde_json::Value;
+
+/// The most bytes of files for the hosted page, heads apart.
+const HOSTED_FIRST: u64 = 75_000;
+const HOSTED_AGAIN: u64 = 2_000;
+
+#[tokio::test]
+async fn the_hosted_page_is_small_on_the_wire_and_is_not_fetched_twice() {
+    let market = Market::open().await;
+    let reference = MerchantReference::new("WIRE-1").unwrap();
+    let order = CreatePaymentIntent::new(reference, Amount::new("5000").unwrap(), "Shoes", "Awa", "Ndiaye")
+        .email(Email::new("awa@example.com").unwrap());
+    let intent = market.intent(order).await;
+    let address = intent.checkout_url.as_ref().expect("the sandbox sends it").expose().to_owned();
+    let browser = Browser::start("wire-hosted").await;
+    let visits = visits("hosted page", &browser, &address, async || {
+        browser.see("[data-test='method-mobile_money']").await;
+    })
+    .await;
+    browser.close().await;
+    let [first, again] = visits.map(|visit| visit.bytes);
+    assert!(first <= HOSTED_FIRST, "{first} bytes of {HOSTED_FIRST}");
+    assert!(first > 20_000, "{first} bytes: something was not counted");
+    assert!(again <= HOSTED_AGAIN, "{again} bytes of {HOSTED_AGAIN}");
+}
+
+#[tokio::test]
+async fn the_shops_page_is_not_fetched_twice() {
+    let market = Market::open().await;
+    let browser = Browser::start("wire-shop").await;
+    // A customer who is signed in already, on a page that loads nothing of the shop.
+    browser.open(&format!("{}/no-page", market.shop.url().trim_end_matches('/'))).await;
+    browser
+        .run_async(
+            "await fetch('/api/sign-in', {
+                 method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ customer: 'awa' }),
+             })",
+        )
+        .await;
+    let visits = visits("shop", &browser, market.shop.url(), async || {
+        browser.click("[data-test^='add-']").await;
+        // Prices are asked for with the package's wasm.
+        browser.see("[data-test='quote-mobile_money']").await;
+    })
+    .await;
+    browser.close().await;
+    let [first, again] = visits.map(|visit| visit.bytes);
+    assert!(first > 20_000 && again <= HOSTED_AGAIN, "{first}, then {again}");
+}
+
+/// What one visit cost.
+struct Visit {
+    bytes: u64,
+}
+
+/// Visits a page twice, as a browser that was never there, and prints what each visit cost.
+async fn visits(name: &str, browser: &Browser, address: &str, arrive: impl AsyncFn()) -> [Visit; 2] {
+    let mut visits = Vec::new();
+    for visit in ["first visit", "second visit"] {
+        browser.open("about:blank").await;
+        browser.open(address).await;
+        arrive().await;
+        // Every module and the wasm have come by now; the icon may be on its way, and counts little.
+        let entries = browser.run(ENTRIES).await;
+        let entries: Vec<(&str, u64)> = entries.as_array().expect("a list").iter().filter_map(entry).collect();
+        let bytes = entries.iter().map(|(_, bytes)| bytes).sum();
+        println!("{name:<12} {visit:<13} {bytes:>7} bytes in {:>2} files", entries.len());
+        if std::env::var_os("GUICHET_FILES").is_some() {
+            entries.iter().for_each(|(file, bytes)| println!("    {bytes:>7}  {file}"));
+        }
+        visits.push(Visit { bytes });
+    }
+    visits.try_into().unwrap_or_else(|_| panic!("two visits"))
+}
+
+/// Every file that the page asked for, with the bytes of its body that came over the network. Chromium adds 300 for a head;
+/// a body that was in its cache counts nothing. What pages ask of a service is no file.
+const ENTRIES: &str = "
+    const entries = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
+    return entries
+        .map(({ name, transferSize }) => [new URL(name).pathname, Math.max(0, transferSize - 300)])
+        .filter(([path]) => !/^\\/(v1|api|guichet)\\/|\\/merchant$/.test(path));";
+
+fn entry(entry: &Value) -> Option<(&str, u64)> {
+    Some((entry[0].as_str()?, entry[1].as_u64()?))
+}

@@ -1,0 +1,201 @@
+//! What the hosted page and the shop's pages are sent as: small, kept by browsers, and the same for every payment.
+
+use crate::support::asking::{Reply, Shop, client, send};
+use crate::support::folder::Folder;
+use guichet::demo::{Shop as DemoShop, ShopConfig};
+use guichet::sandbox::{Config, Sandbox};
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap};
+use serde_json::Value;
+use std::fs;
+
+#[tokio::test]
+async fn the_hosted_page_loads_nothing_from_elsewhere() {
+    let package = package("nothing-from-elsewhere");
+    let config = Config {
+        package: Some(package.path.clone()),
+        public_url: Some("https://pay.example".into()),
+        ..Config::default()
+    };
+    let sandbox = Sandbox::start_with(config).await.unwrap();
+    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let intent = shop.intent("ORDER-17").await;
+    let id = intent["id"].as_str().unwrap();
+    let address = format!("https://pay.example/checkout/{id}#client_secret=");
+    assert!(intent["checkout_url"].as_str().unwrap().starts_with(&address));
+
+    let page = get(&shop, &format!("/checkout/{id}")).await;
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    assert_eq!(
+        page.header("content-security-policy"),
+        Some(
+            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; style-src 'self'; img-src 'self'; \
+             form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+        )
+    );
+    assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
+    let links = links(&page.text);
+    assert!(links.iter().all(|link| link.starts_with("/checkout/assets/")), "{links:?}");
+    for (file, media_type) in
+        [("package/hosted.js", "text/javascript; charset=utf-8"), ("checkout.css", "text/css; charset=utf-8")]
+    {
+        let link = links.iter().find(|link| link.ends_with(file)).unwrap_or_else(|| panic!("{file} is not linked to"));
+        let reply = get(&shop, link).await;
+        assert_eq!((reply.status, reply.header("content-type")), (200, Some(media_type)));
+        assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
+    }
+    for nothing in [
+        "/checkout/assets/index.html",
+        "/checkout/assets/none.js",
+        "/checkout/assets/package/..%2f..%2fsecret",
+        "/checkout/assets/package/none.js",
+        "/checkout/assets/../../Cargo.toml",
+    ] {
+        assert_eq!(get(&shop, nothing).await.status, 404, "{nothing}");
+    }
+}
+
+#[tokio::test]
+async fn the_hosted_page_is_the_same_for_known_and_unknown_ids() {
+    let package = package("same");
+    let config = Config { package: Some(package.path.clone()), ..Config::default() };
+    let sandbox = Sandbox::start_with(config).await.unwrap();
+    let shop = Shop::of(sandbox.merchant_named("Chez Awa").await.unwrap());
+    let intent = shop.intent("ORDER-17").await;
+    let known = intent["id"].as_str().unwrap();
+    for page in ["", "/challenge"] {
+        let first = get(&shop, &format!("/checkout/{known}{page}")).await;
+        assert_eq!(first.status, 200);
+        assert!(!first.text.contains("Awa"));
+        for unknown in ["pi_0000000000000000000000", "pi_unknown", "nonsense", "%F0%9F%91%9F"] {
+            let other = get(&shop, &format!("/checkout/{unknown}{page}")).await;
+            assert_eq!((other.status, &other.text), (first.status, &first.text), "{unknown}");
+            assert_eq!(other.header("etag"), first.header("etag"), "{unknown}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_merchants_name_is_told_with_the_client_secret_alone() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let shop = Shop::of(sandbox.merchant_named("Chez <Awa>").await.unwrap());
+    let (intent, other) = (shop.intent("ORDER-17").await, shop.intent("ORDER-18").await);
+    let (id, secret) = (intent["id"].as_str().unwrap(), intent["client_secret"].as_str().unwrap());
+    let ask = async |id: &str, bearer: Option<&str>| {
+        shop.ask("GET", &format!("/checkout/{id}/merchant"), bearer, Value::Null).await
+    };
+    let named = ask(id, Some(secret)).await;
+    assert_eq!((named.status, &named.body["data"]["name"]), (200, &Value::from("Chez <Awa>")));
+    assert_eq!(named.header("cache-control"), Some("no-store"));
+
+    let other_secret = other["client_secret"].as_str().unwrap();
+    let forged = format!("{id}_secret_{}", "x".repeat(43));
+    for bearer in [None, Some(other_secret), Some(&*forged), Some("cst_test_none")] {
+        let (known, unknown) = (ask(id, bearer).await, ask("pi_0000000000000000000000", bearer).await);
+        assert!(known.status == 401 || known.status == 404, "{bearer:?}: {}", known.status);
+        assert_eq!((known.status, known.code()), (unknown.status, unknown.code()), "{bearer:?}");
+        assert!(!known.text.contains("Awa"));
+    }
+}
+
+#[tokio::test]
+async fn files_go_out_compressed_and_a_browser_keeps_them() {
+    let package = package("compressed");
+    let config = Config { package: Some(package.path.clone()), ..Config::default() };
+    let sandbox = Sandbox::start_with(config).await.unwrap();
+    let mut config = ShopConfig::for_tests(&sandbox);
+    config.package = Some(package.path.clone());
+    let shop = DemoShop::start(config).await.unwrap();
+    for (origin, page) in [(sandbox.base_url(), "/checkout/pi_1"), (shop.url(), "/"), (shop.url(), "/return")] {
+        let origin = origin.trim_end_matches('/');
+        let html = plainly(&format!("{origin}{page}")).await;
+        assert_eq!(html.header("cache-control"), Some("no-cache"), "{page} is asked for again each time");
+        let links = links(&html.text);
+        assert!(links.len() > 4, "{links:?}");
+        let files = links.iter().map(|link| (link.as_str(), "public, max-age=31536000, immutable"));
+        for (path, caching) in files.chain([(page, "no-cache")]) {
+            let url = format!("{origin}{path}");
+            let plain = plainly(&url).await;
+            assert_eq!((plain.status, plain.header("content-encoding")), (200, None), "{path}");
+            assert_eq!(plain.header("cache-control"), Some(caching), "{path}");
+            let mut tags = vec![plain.header("etag").expect("a tag").to_owned()];
+            for coding in ["br", "gzip"] {
+                let (head, body) = in_coding(&url, coding, None).await;
+                if plain.text.len() > 1000 {
+                    assert_eq!(head["content-encoding"], coding, "{path}");
+                    assert_eq!(head["vary"], "accept-encoding", "{path}");
+                    assert!(body.len() * 2 < plain.text.len(), "{path}: {} of {}", body.len(), plain.text.len());
+                }
+                let tag = head["etag"].to_str().unwrap().to_owned();
+                assert!(tag.starts_with('"'), "{tag} is strong");
+                let (head, body) = in_coding(&url, coding, Some(&tag)).await;
+                assert_eq!((head["x-status"].to_str().unwrap(), body.len()), ("304", 0), "{path}");
+                tags.push(tag);
+            }
+            tags.dedup();
+            assert!(plain.text.len() <= 1000 || tags.len() == 3, "{path}: each coding has a tag of its own: {tags:?}");
+        }
+    }
+    shop.stop().await;
+}
+
+#[tokio::test]
+async fn a_package_that_is_built_anew_is_served_under_a_new_name_at_once() {
+    let package = package("anew");
+    let config = Config { package: Some(package.path.clone()), ..Config::default() };
+    let sandbox = Sandbox::start_with(config).await.unwrap();
+    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let hosted = async || {
+        let page = get(&shop, "/checkout/pi_1").await.text;
+        links(&page).into_iter().find(|link| link.ends_with("package/hosted.js")).expect("a link to it")
+    };
+    let before = hosted().await;
+    assert_eq!(hosted().await, before);
+    fs::write(package.path.join("hosted.js"), "export const hosted = 'a new one';").unwrap();
+    let after = hosted().await;
+    assert_ne!(after, before, "whoever kept the old one must not be given it");
+    assert!(get(&shop, &after).await.text.contains("a new one"));
+    // A page that was loaded before still gets a file, and does not keep it under the old name.
+    let late = get(&shop, &before).await;
+    assert_eq!((late.status, late.header("cache-control")), (200, Some("no-cache")));
+    fs::remove_file(package.path.join("hosted.js")).unwrap();
+    assert_eq!(get(&shop, "/checkout/pi_1").await.status, 503);
+}
+
+/// A package of which the pages find their entries.
+fn package(test: &str) -> Folder {
+    let package = Folder::new(&format!("site-{test}"));
+    let long = "// A line of a module that is long enough to be worth compressing.\n".repeat(40);
+    for entry in ["hosted.js", "guichet.js", "words.js"] {
+        fs::write(package.path.join(entry), format!("export const entry = '{entry}';\n{long}")).unwrap();
+    }
+    fs::create_dir(package.path.join("core")).unwrap();
+    fs::write(package.path.join("core/guichet_hosted_bg.wasm"), b"\0asm\x01\0\0\0".repeat(300)).unwrap();
+    package
+}
+
+/// Every file that a page links to.
+fn links(html: &str) -> Vec<String> {
+    let links = html.split(['"']).filter(|text| text.contains("/assets/") && !text.contains(char::is_whitespace));
+    links.map(str::to_owned).collect()
+}
+
+async fn get(shop: &Shop, path: &str) -> Reply {
+    shop.send("GET", path, None, None, &[]).await
+}
+
+async fn plainly(url: &str) -> Reply {
+    send(&client(), "GET", url, None, None, &[]).await
+}
+
+/// The head and the bytes of a response as they are on the wire; its status stands in `x-status`.
+async fn in_coding(url: &str, coding: &str, kept: Option<&str>) -> (HeaderMap, Vec<u8>) {
+    let mut request = client().get(url).header(ACCEPT_ENCODING, coding);
+    if let Some(kept) = kept {
+        request = request.header("if-none-match", kept);
+    }
+    let response = request.send().await.unwrap();
+    let mut head = response.headers().clone();
+    head.insert("x-status", response.status().as_str().parse().unwrap());
+    (head, response.bytes().await.unwrap().to_vec())
+}
