@@ -6,6 +6,7 @@ mod per_address;
 pub(crate) mod site;
 mod static_file;
 
+use crate::values::printable;
 use axum::Router;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -76,7 +77,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, limits: Limits,
         let connection = open.watch(http.serve_connection(io, service_fn(respond(router.clone()))));
         tokio::spawn(async move {
             if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection was closed early");
+                tracing::debug!(error = %printable(&error), "a connection was closed early");
             }
             drop((permit, slot));
         });
@@ -98,12 +99,12 @@ async fn accept(
         Ok((socket, peer)) => {
             let slot = per_address.take(peer.ip()).ok()?;
             if let Err(error) = socket.set_nodelay(true) {
-                tracing::debug!(%error, "TCP_NODELAY could not be set");
+                tracing::debug!(error = %printable(&error), "TCP_NODELAY could not be set");
             }
             Some((socket, permit, slot))
         }
         Err(error) => {
-            tracing::warn!(%error, "a connection could not be accepted");
+            tracing::warn!(error = %printable(&error), "a connection could not be accepted");
             // Most likely there are no file handles left: to accept again at once would only keep a core busy.
             tokio::time::sleep(Duration::from_millis(100)).await;
             None

@@ -4,6 +4,7 @@
 use super::static_file::{Caching, StaticFile};
 use crate::encoding::hex;
 use crate::package::{Fingerprint, Package};
+use crate::values::printable;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use include_dir::Dir;
@@ -106,7 +107,7 @@ impl Site {
         let site = Arc::clone(self);
         let response = tokio::task::spawn_blocking(move || respond(&site, &site.version())).await;
         response.unwrap_or_else(|error| {
-            tracing::error!(%error, "a file could not be served");
+            tracing::error!(error = %printable(&error), "a file could not be served");
             plain(StatusCode::INTERNAL_SERVER_ERROR, "The file cannot be served.")
         })
     }
