@@ -48,14 +48,28 @@ pub(super) fn raw(reply: &[u8]) -> Result<(), Failure> {
     }
 }
 
+/// The most fields of an object, and the most rows of a list, that a table has: nobody reads more at a terminal, and a reply
+/// of many megabytes keeps the command no longer than it takes to read it.
+const MAX_FIELDS: usize = 1_000;
+const MAX_ROWS: usize = 10_000;
+/// The most characters of one cell. An address has 2,048 at most; in a list, what is cut off is read with the entry itself.
+const MAX_CELL: usize = 4_096;
+const MAX_CELL_OF_LIST: usize = 256;
+/// The most characters of one name, of several that are joined.
+const MAX_NAME: usize = 128;
+/// How deep an object's fields are told apart; what lies below is shown as JSON.
+const MAX_DEPTH: u8 = 8;
+
 /// A table of one object: a field a line.
 pub(super) fn object(data: &RawValue, secrets: bool) -> Result<String, Failure> {
-    let fields = flat(data).ok_or_else(unreadable)?;
+    let fields = Flat::of(data).ok_or_else(unreadable)?;
     let mut table = plain();
-    for (name, _) in &fields {
-        table.add_row([printable(name).to_string(), cell(&fields, name, secrets)]);
+    for (name, _) in fields.shown() {
+        let text = short(&cell(fields.shown(), name, secrets), MAX_CELL);
+        table.add_row([printable(name).to_string(), text]);
     }
-    Ok(table.trim_fmt())
+    let table = table.trim_fmt();
+    Ok(if fields.is_cut() { format!("{table}\n… The reply has more fields: --json prints it whole.") } else { table })
 }
 
 /// A table of a list: an entry a line, with these fields.
@@ -65,8 +79,8 @@ pub(super) fn list(data: &RawValue, columns: &[&str], secrets: bool) -> Result<S
         return Ok("None.".to_owned());
     }
     let rows = entries.iter().map(|entry| {
-        let fields = flat(entry).unwrap_or_default();
-        columns.iter().map(|name| cell(&fields, name, secrets)).collect()
+        let fields = Flat::of(entry).unwrap_or_default();
+        columns.iter().map(|name| cell(fields.shown(), name, secrets)).collect()
     });
     Ok(grid(columns, rows))
 }
@@ -75,10 +89,23 @@ pub(super) fn list(data: &RawValue, columns: &[&str], secrets: bool) -> Result<S
 pub(super) fn grid(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = plain();
     table.set_header(headings.iter().map(|heading| heading.to_uppercase().replace(['_', '.'], " ")));
-    for row in rows {
-        table.add_row(row.iter().map(|text| printable(text).to_string()));
+    let mut rows = rows.into_iter();
+    for row in rows.by_ref().take(MAX_ROWS) {
+        table.add_row(row.iter().map(|text| short(&printable(text).to_string(), MAX_CELL_OF_LIST)));
     }
-    table.trim_fmt()
+    let table = table.trim_fmt();
+    match rows.count() {
+        0 => table,
+        more => format!("{table}\n… and {more} more: --json prints them all."),
+    }
+}
+
+/// A text of so many characters at most.
+fn short(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }
 
 fn plain() -> Table {
@@ -136,25 +163,50 @@ fn grouped(digits: &str) -> String {
 
 /// The fields of an object in the order they came, those of an object in it with its name before theirs. Figures keep
 /// the text that they were sent in.
-fn flat(data: &RawValue) -> Option<Vec<(String, &RawValue)>> {
-    let pairs = match serde_json::from_str(data.get()) {
-        Ok(Pairs(pairs)) => pairs,
-        // A list of objects: by their numbers.
-        Err(_) => {
-            let entries: Vec<&RawValue> = serde_json::from_str(data.get()).ok()?;
-            let objects = entries.iter().all(|entry| entry.get().starts_with('{'));
-            let numbered = entries.into_iter().enumerate().map(|(number, entry)| (number.to_string(), entry));
-            numbered.take_while(|_| objects).collect()
-        }
-    };
-    let mut fields = Vec::new();
-    for (name, value) in pairs {
-        match flat(value).filter(|inner| !inner.is_empty()) {
-            Some(inner) => fields.extend(inner.into_iter().map(|(below, value)| (format!("{name}.{below}"), value))),
-            None => fields.push((name, value)),
+#[derive(Default)]
+struct Flat<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'a> Flat<'a> {
+    /// Reads an object, or a list of objects; `None` for anything else.
+    fn of(data: &'a RawValue) -> Option<Self> {
+        let mut flat = Self::default();
+        flat.add(None, members(data)?, MAX_DEPTH);
+        Some(flat)
+    }
+
+    /// Adds the members below a name, and stops once there are more than are shown.
+    fn add(&mut self, above: Option<&str>, members: Vec<(String, &'a RawValue)>, depth: u8) {
+        for (name, value) in members {
+            if self.is_cut() {
+                return;
+            }
+            let name = short(&name, MAX_NAME);
+            let name = above.map_or_else(|| name.clone(), |above| format!("{above}.{name}"));
+            match self::members(value).filter(|members| depth > 1 && !members.is_empty()) {
+                Some(members) => self.add(Some(&name), members, depth - 1),
+                None => self.0.push((name, value)),
+            }
         }
     }
-    Some(fields)
+
+    fn shown(&self) -> &[(String, &'a RawValue)] {
+        self.0.get(..MAX_FIELDS).unwrap_or(&self.0)
+    }
+
+    fn is_cut(&self) -> bool {
+        self.0.len() > MAX_FIELDS
+    }
+}
+
+/// The members of an object, or of a list of objects by their numbers.
+fn members(data: &RawValue) -> Option<Vec<(String, &RawValue)>> {
+    if let Ok(Pairs(pairs)) = serde_json::from_str(data.get()) {
+        return Some(pairs);
+    }
+    let entries: Vec<&RawValue> = serde_json::from_str(data.get()).ok()?;
+    let objects = entries.iter().all(|entry| entry.get().starts_with('{'));
+    let numbered = entries.into_iter().enumerate().map(|(number, entry)| (number.to_string(), entry));
+    Some(numbered.take_while(|_| objects).collect())
 }
 
 /// A value as text: a string without its quotes, several with commas between them, nothing for null, and JSON for what has

@@ -434,3 +434,51 @@ impl House {
         told.json()["requests"].as_array().expect("a list").clone()
     }
 }
+
+/// What the command does with a reply takes as long as reading it, and its timeout stands.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reply_of_many_megabytes_keeps_the_command_no_longer_than_it_takes_to_read() {
+    let object = |members: String| format!(r#"{{"status_code":200,"data":{{{members}}}}}"#);
+    let keys = |count: usize| (0..count).map(|number| format!(r#""k{number}":1"#)).collect::<Vec<_>>().join(",");
+    let entries = |count: usize, last: &str| format!(r#"{{"data":[{}{last}]}}"#, r#"{"id":"a"},"#.repeat(count));
+    let long = "a".repeat(3_000_000);
+    let deep = 1_000_000;
+    let read: &[&str] = &["intents", "read", "pi_1"];
+    let list: &[&str] = &["intents", "list"];
+    for (what, reply, arguments) in [
+        ("500,000 keys", object(keys(500_000)), read),
+        ("500,000 keys in an object", object(format!(r#""metadata":{{{}}}"#, keys(500_000))), read),
+        ("300,000 keys below a long one", object(format!(r#""{long}":{{{}}}"#, keys(300_000))), read),
+        ("300,000 keys beside a long value", object(format!(r#""id":"{long}",{}"#, keys(300_000))), read),
+        (
+            "a million objects in one another",
+            object(format!(r#""a":{}1{}"#, r#"{"a":"#.repeat(deep), "}".repeat(deep))),
+            read,
+        ),
+        ("300,000 entries, one of them long", entries(300_000, &format!(r#"{{"id":"{long}"}}"#)), list),
+        ("100 entries, one of them with 400,000 keys", entries(100, &format!("{{{}}}", keys(400_000))), list),
+    ] {
+        assert!(reply.len() < 8 * 1024 * 1024, "{what}: the client does not read more");
+        let answer = move || async move { reply };
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let service = tokio::spawn(async { axum::serve(listener, axum::Router::new().fallback(answer)).await });
+        let mut command = guichet(arguments);
+        command.args(["--base-url", &url, "--timeout", "20"]).env("GUICHET_SECRET_KEY", "sk_test_1");
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        // A second is enough; a busy machine may take longer, and what grows by the square takes hours.
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        let status = loop {
+            if let Some(status) = child.try_wait().expect("it can be asked") {
+                break status;
+            }
+            if std::time::Instant::now() > deadline {
+                let _ = child.kill();
+                panic!("{what}: the command is still busy");
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        };
+        assert_eq!(status.code(), Some(0), "{what}");
+        service.abort();
+    }
+}
