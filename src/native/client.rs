@@ -111,6 +111,11 @@ impl Client {
         if is_creation { &self.0.gateway } else { &self.0.base }
     }
 
+    /// Where every operation but creation is sent, without `/v1`.
+    pub(super) fn base_url(&self) -> &str {
+        &self.0.base
+    }
+
     pub(crate) fn key(&self) -> &SecretKey {
         &self.0.key
     }

@@ -4,6 +4,7 @@ use crate::protocol::{
     Call, Error, FieldError, IDEMPOTENCY_KEY, Kind, Method, Patience, Refusal, Repeat, Request, Seen, Spec, Step,
 };
 use crate::values::{Moment, printable};
+use axum::body::Bytes;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use std::sync::Arc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
@@ -274,29 +275,37 @@ fn lost(error: &reqwest::Error) -> Lost {
     }
     Lost::NotSent(Error::new(
         Kind::Offline,
-        if is_about_trust(error) {
-            "The service's certificate is not trusted by this machine: no connection was made."
-        } else {
-            "The service cannot be reached: no connection could be made to its address."
+        match tls_error(error) {
+            None => "The service cannot be reached: no connection could be made to its address.",
+            Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented) => {
+                "The service's certificate is not trusted by this machine: no connection was made."
+            }
+            Some(_) => {
+                "No encrypted connection could be made: what answers at this address speaks no https, or no version of it that this machine \
+                 speaks. Check the address, its port too."
+            }
         },
     ))
 }
 
-/// Whether TLS has refused, however deep it is wrapped: an `io::Error` does not name what it wraps as its source.
-fn is_about_trust(error: &(dyn std::error::Error + 'static)) -> bool {
+/// The error of TLS, however deep it is wrapped: an `io::Error` does not name what it wraps as its source.
+fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a rustls::Error> {
     let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-    error.is::<rustls::Error>()
-        || wrapped.is_some_and(|inner| is_about_trust(inner))
-        || error.source().is_some_and(is_about_trust)
+    let inside = wrapped.and_then(|inner| tls_error(inner));
+    error.downcast_ref().or(inside).or_else(|| error.source().and_then(tls_error))
 }
 
 /// `Authorization: Bearer …`, marked so that no log shows it.
 fn authorization(bearer: &str) -> Result<HeaderValue, Error> {
-    let text = Zeroizing::new(["Bearer ", bearer].concat());
-    let mut value = HeaderValue::from_str(&text)
-        .map_err(|_| Error::new(Kind::Input, "The credential holds characters that no header can carry."))?;
+    header_of(Zeroizing::new(["Bearer ", bearer].concat()))
+        .ok_or_else(|| Error::new(Kind::Input, "The credential holds characters that no header can carry."))
+}
+
+/// A header that holds the text itself and no copy, so that the text is wiped when the last clone of the header is dropped.
+fn header_of(text: impl AsRef<[u8]> + Send + 'static) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_maybe_shared(Bytes::from_owner(text)).ok()?;
     value.set_sensitive(true);
-    Ok(value)
+    Some(value)
 }
 
 fn http_method(method: Method) -> reqwest::Method {
@@ -324,4 +333,47 @@ fn tls(encrypted: bool) -> Result<rustls::ClientConfig, Error> {
         config.with_root_certificates(rustls::RootCertStore::empty())
     };
     Ok(config.with_no_client_auth())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::{CertificateError, InvalidMessage};
+
+    #[test]
+    fn the_headers_copy_of_a_credential_is_the_only_one_and_goes_with_the_last_clone() {
+        /// What `Zeroizing` wipes when it is dropped.
+        struct Owner {
+            text: Zeroizing<String>,
+            _alive: Arc<()>,
+        }
+        impl AsRef<[u8]> for Owner {
+            fn as_ref(&self) -> &[u8] {
+                self.text.as_bytes()
+            }
+        }
+        let (alive, text) = (Arc::new(()), Zeroizing::new("Bearer sk_test_1".to_owned()));
+        let place = text.as_ptr();
+        let header = header_of(Owner { text, _alive: Arc::clone(&alive) }).expect("a header");
+        let clone = header.clone();
+        for header in [&header, &clone] {
+            assert!(header.is_sensitive() && header == "Bearer sk_test_1");
+            assert_eq!(header.as_bytes().as_ptr(), place, "it is a copy, which nobody wipes");
+        }
+        drop(header);
+        assert_eq!(Arc::strong_count(&alive), 2);
+        drop(clone);
+        assert_eq!(Arc::strong_count(&alive), 1, "the text outlives its header");
+        assert!(authorization("sk_test_1\n").is_err());
+    }
+
+    #[test]
+    fn only_a_certificate_is_called_untrusted() {
+        let wrapped = |error| std::io::Error::other(std::io::Error::new(std::io::ErrorKind::InvalidData, error));
+        let untrusted = rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer);
+        assert_eq!(tls_error(&wrapped(untrusted.clone())), Some(&untrusted));
+        let no_tls = rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType);
+        assert_eq!(tls_error(&wrapped(no_tls.clone())), Some(&no_tls));
+        assert_eq!(tls_error(&std::io::Error::other("refused")), None);
+    }
 }

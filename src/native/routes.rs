@@ -1,4 +1,5 @@
 use super::{Client, Refused, ReturnKey, Sessions, Shop, Sold, same_origin};
+use crate::flow::checkout_address;
 use crate::operations::PaymentIntent;
 use crate::values::{Address, CheckoutUrl, Email, Invalid, PaymentRef, printable};
 use axum::Router;
@@ -34,6 +35,7 @@ pub struct Routes<S> {
     return_key: ReturnKey,
     sessions: Sessions,
     origins: Vec<String>,
+    checkout_origins: Vec<String>,
 }
 
 impl<S: Shop> Routes<S> {
@@ -41,7 +43,7 @@ impl<S: Shop> Routes<S> {
     pub fn new(client: Client, shop: S) -> Self {
         let return_key = client.return_key();
         let sessions = Sessions::new(client.clone());
-        Self { client, shop, return_key, sessions, origins: Vec::new() }
+        Self { client, shop, return_key, sessions, origins: Vec::new(), checkout_origins: Vec::new() }
     }
 
     /// Hands out the tokens that are kept here, so that the shop can end them when a customer signs out. It takes
@@ -57,7 +59,10 @@ impl<S: Shop> Routes<S> {
         self
     }
 
-    /// Answers the pages of this origin too, `https://www.example.com`: for a proxy that changes the host it asks for.
+    /// Names an origin of the shop's own pages, `https://www.example.com`. It may be repeated.
+    ///
+    /// Once one is named, the pages of the named origins are answered and no others. Without one, the browser's
+    /// `Sec-Fetch-Site` decides; from a browser that sends none, the host of the request is compared with that of its page.
     ///
     /// # Errors
     /// [`Invalid`] for what is no origin: it has a path, say, and a browser's `Origin` would never be the same.
@@ -66,14 +71,28 @@ impl<S: Shop> Routes<S> {
         Ok(self)
     }
 
+    /// Names an origin where a `checkout_url` may lead, `https://pay.example.com`: a plain form's customer is sent on to no
+    /// other. It may be repeated. Default: the origin of the client's base address. The page has the same rule, as
+    /// `checkoutOrigins`.
+    ///
+    /// # Errors
+    /// [`Invalid`] for what is no origin.
+    pub fn checkout_origin(mut self, origin: &str) -> Result<Self, Invalid> {
+        self.checkout_origins.push(same_origin::origin(origin)?);
+        Ok(self)
+    }
+
     /// The router, to be nested where `createGuichet({merchant})` says.
     pub fn router(self) -> Router {
-        let Self { client, shop, return_key, sessions, origins } = self;
+        let Self { client, shop, return_key, sessions, origins, mut checkout_origins } = self;
+        if checkout_origins.is_empty() {
+            checkout_origins.extend(Address::new(client.base_url()).map(|address| address.origin().to_owned()));
+        }
         Router::new()
             .route("/session", post(session::<S>))
             .route("/intents", post(begin::<S>))
             .route("/intents/{payment_ref}", get(status::<S>))
-            .with_state(Arc::new(Desk { client, shop, return_key, sessions }))
+            .with_state(Arc::new(Desk { client, shop, return_key, sessions, checkout_origins }))
             .layer(DefaultBodyLimit::max(64 * 1024))
             .layer(axum::middleware::from_fn_with_state(Arc::<[String]>::from(origins), same_origin::guard))
     }
@@ -84,6 +103,8 @@ struct Desk<S> {
     shop: S,
     return_key: ReturnKey,
     sessions: Sessions,
+    /// Where a form's customer may be sent.
+    checkout_origins: Vec<String>,
 }
 
 impl<S: Shop> Desk<S> {
@@ -172,7 +193,12 @@ async fn begin<S: Shop>(
     let checkout_url = intent.checkout_url.as_ref().map(CheckoutUrl::expose);
     if by_form {
         let unusable = || Refused::new(502, "address", "The payment service named no address that can be followed.");
-        let address = checkout_url.and_then(|url| Address::new(url).ok()).ok_or_else(unusable)?;
+        let address =
+            checkout_address(checkout_url.unwrap_or_default(), &desk.checkout_origins).map_err(|invalid| {
+                let reason = printable(&invalid);
+                tracing::error!(%reason, "a form was not sent on to where it is paid: see Routes::checkout_origin");
+                unusable()
+            })?;
         let headers = [(header::LOCATION, address.as_str()), (header::CACHE_CONTROL, "no-store")];
         return Ok((StatusCode::SEE_OTHER, headers).into_response());
     }

@@ -25,21 +25,35 @@ pub(super) fn origin(text: &str) -> Result<String, Invalid> {
     ))
 }
 
-/// Both headers are the browser's own, which no page can set; a request without either comes from no page.
+/// Whether another site's page has sent a request. Both headers are the browser's own, which no page can set; a request
+/// without either comes from no page.
+///
+/// If the shop has named its origins, the whole origin is compared. Otherwise `Sec-Fetch-Site` decides; without it, the host
+/// is compared, and https is accepted as http is: a proxy may end TLS, and nobody vouches for `X-Forwarded-Proto`.
 fn is_of_another_site(headers: &HeaderMap, authority: Option<&str>, allowed: &[String]) -> bool {
     let text = |name| headers.get(name).map(|value: &axum::http::HeaderValue| value.to_str().unwrap_or("unreadable"));
     let origin = text(header::ORIGIN);
-    if origin.is_some_and(|origin| allowed.iter().any(|allowed| allowed == origin)) {
-        return false;
+    // A page that sends no referrer sends `null` with its own forms, too: then the other header decides.
+    if let Some(origin) = origin.filter(|origin| *origin != "null" && !allowed.is_empty()) {
+        return !allowed.iter().any(|allowed| allowed == origin);
     }
-    let site = text(header::HeaderName::from_static("sec-fetch-site"));
-    let foreign_site = site.is_some_and(|site| site != "same-origin" && site != "none");
-    let foreign_origin = origin.is_some_and(|origin| match origin.split_once("://") {
-        Some((_, host)) => text(header::HOST).or(authority) != Some(host),
-        // A page that sends no referrer sends `null` with its own forms, too: then the other header decides.
-        None => site.is_none(),
-    });
-    foreign_site || foreign_origin
+    match text(header::HeaderName::from_static("sec-fetch-site")) {
+        Some(site) => !matches!(site, "same-origin" | "none"),
+        None => {
+            let host = text(header::HOST).or(authority).unwrap_or_default();
+            origin.is_some_and(|origin| !is_of_host(origin, host))
+        }
+    }
+}
+
+/// Whether an http or https origin is of this host, whose port may be left out where it is the scheme's own.
+fn is_of_host(origin: &str, host: &str) -> bool {
+    let (name, port) = match origin.split_once("://") {
+        Some(("https", name)) => (name, ":443"),
+        Some(("http", name)) => (name, ":80"),
+        _ => return false,
+    };
+    name.eq_ignore_ascii_case(host) || host.strip_suffix(port).is_some_and(|host| name.eq_ignore_ascii_case(host))
 }
 
 #[cfg(test)]
@@ -68,36 +82,68 @@ mod tests {
 
     #[test]
     fn only_the_merchants_own_pages_are_answered() {
-        let allowed = ["https://www.shop.example".to_owned()];
         for (origin, site, refused) in [
             (None, None, false),
-            (Some("http://shop.example:4242"), None, false),
-            (Some("http://shop.example:4242"), Some("same-origin"), false),
             (None, Some("same-origin"), false),
             (None, Some("none"), false),
+            (None, Some("cross-site"), true),
+            (None, Some("same-site"), true),
+            (Some("http://shop.example:4242"), None, false),
+            (Some("https://shop.example:4242"), None, false),
+            (Some("http://shop.example:4242"), Some("same-origin"), false),
+            // A proxy changes the host that it asks for.
+            (Some("https://www.shop.example"), Some("same-origin"), false),
             (Some("null"), Some("same-origin"), false),
-            (Some("https://www.shop.example"), Some("same-site"), false),
-            (Some("https://www.shop.example"), None, false),
             (Some("http://shop.example:4243"), None, true),
+            (Some("http://shop.example"), None, true),
+            (Some("ftp://shop.example:4242"), None, true),
+            (Some("http://shop.example:4242"), Some("cross-site"), true),
             (Some("http://shop.example:4243"), Some("same-site"), true),
             (Some("https://evil.example"), None, true),
             (Some("https://evil.example"), Some("cross-site"), true),
             (Some("https://shop.example:4242.evil.example"), None, true),
             (Some("null"), None, true),
             (Some("null"), Some("cross-site"), true),
-            (None, Some("cross-site"), true),
-            (None, Some("same-site"), true),
-            (Some("https://evil.example"), Some("same-origin"), true),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::HOST, HeaderValue::from_static("shop.example:4242"));
-            if let Some(origin) = origin {
-                headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
-            }
-            if let Some(site) = site {
-                headers.insert("sec-fetch-site", HeaderValue::from_static(site));
-            }
-            assert_eq!(is_of_another_site(&headers, None, &allowed), refused, "{origin:?} {site:?}");
+            assert_eq!(judge(origin, site, "shop.example:4242", &[]), refused, "{origin:?} {site:?}");
         }
+        assert!(!judge(Some("https://shop.example"), None, "shop.example:443", &[]), "the port of the scheme");
+        assert!(judge(Some("http://shop.example"), None, "shop.example:443", &[]));
+    }
+
+    #[test]
+    fn where_the_shop_has_named_its_origins_the_whole_origin_is_compared() {
+        let allowed = ["https://www.shop.example".to_owned(), "http://localhost:3000".to_owned()];
+        for (origin, site, refused) in [
+            (Some("https://www.shop.example"), None, false),
+            (Some("https://www.shop.example"), Some("same-origin"), false),
+            (Some("https://www.shop.example"), Some("cross-site"), false),
+            (Some("http://localhost:3000"), None, false),
+            (Some("null"), Some("same-origin"), false),
+            (None, Some("same-origin"), false),
+            (None, None, false),
+            (Some("http://www.shop.example"), None, true),
+            (Some("http://www.shop.example"), Some("same-origin"), true),
+            (Some("https://www.shop.example:8443"), None, true),
+            (Some("http://shop.example:4242"), None, true),
+            (Some("http://shop.example:4242"), Some("same-origin"), true),
+            (Some("null"), None, true),
+            (Some("null"), Some("cross-site"), true),
+            (None, Some("cross-site"), true),
+        ] {
+            assert_eq!(judge(origin, site, "shop.example:4242", &allowed), refused, "{origin:?} {site:?}");
+        }
+    }
+
+    fn judge(origin: Option<&'static str>, site: Option<&'static str>, host: &'static str, allowed: &[String]) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, HeaderValue::from_static(host));
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
+        }
+        if let Some(site) = site {
+            headers.insert("sec-fetch-site", HeaderValue::from_static(site));
+        }
+        is_of_another_site(&headers, None, allowed)
     }
 }

@@ -57,6 +57,42 @@ async fn a_plain_form_is_sent_on_to_where_it_is_paid() {
 }
 
 #[tokio::test]
+async fn a_plain_form_is_sent_on_to_an_allowed_origin_alone() {
+    let form = [AWA, "Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin"];
+    for (checkout_url, followed) in [
+        ("https://pay.example/checkout/pi_1", true),
+        ("https://evil.example/checkout/pi_1#client_secret=hush", false),
+        ("https://pay.example.evil.example/", false),
+        ("https://pay.example:8443/", false),
+        ("javascript:alert(1)", false),
+    ] {
+        let merchant = Merchant::open(vec![intent_at("requires_action", "45000", checkout_url)]).await;
+        let answer = post(&merchant.at("/intents"), &form, "id=17").await;
+        let location = answer.header("location");
+        if followed {
+            assert_eq!((answer.status, location), (303, Some(checkout_url)));
+        } else {
+            assert_eq!((answer.status, location), (502, None), "{checkout_url}");
+            assert_eq!(answer.json()["error"]["code"], "address");
+            assert!(!answer.body.contains("hush") && !answer.body.contains("evil"), "{}", answer.body);
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_a_named_one_a_plain_form_is_sent_on_to_the_services_own_origin() {
+    let form = [AWA, "Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin"];
+    let sandbox = guichet::sandbox::Sandbox::start().await.expect("a sandbox");
+    let key = SecretKey::new(sandbox.secret_key().expose()).expect("a key");
+    let client = Client::builder(sandbox.base_url(), key).build().expect("a client");
+    let url = serve(Routes::new(client, Arc::new(Books::default())).router()).await;
+    let answer = post(&format!("{url}/intents"), &form, "id=17").await;
+    let location = answer.header("location").unwrap_or_default();
+    assert!(answer.status == 303 && location.starts_with(sandbox.base_url()), "{} {location}", answer.status);
+    sandbox.stop().await;
+}
+
+#[tokio::test]
 async fn a_cross_site_origin_is_refused() {
     let merchant = Merchant::open(vec![]).await;
     for foreign in
@@ -223,7 +259,8 @@ impl Merchant {
         let client =
             Client::builder(&service.base_url, SecretKey::new("sk_test_1").expect("a key")).build().expect("a client");
         let books = Arc::new(Books::default());
-        let url = serve(Routes::new(client.clone(), Arc::clone(&books)).router()).await;
+        let routes = Routes::new(client.clone(), Arc::clone(&books)).checkout_origin("https://pay.example");
+        let url = serve(routes.expect("an origin").router()).await;
         Self { url, client, service, books }
     }
 
@@ -279,10 +316,14 @@ impl Shop for Books {
 }
 
 fn intent(status: &str, amount: &str) -> Answer {
+    intent_at(status, amount, "https://pay.example/checkout/pi_1#client_secret=pi_1_secret_2")
+}
+
+fn intent_at(status: &str, amount: &str, checkout_url: &str) -> Answer {
     let intent = json!({
         "id": "pi_1", "object": "payment_intent", "amount": amount, "currency": "XAF", "status": status, "client_secret": "pi_1_secret_2",
         "payment_ref": "gch_1", "merchant_reference": "ORDER-17", "metadata": {},
-        "checkout_url": "https://pay.example/checkout/pi_1#client_secret=pi_1_secret_2",
+        "checkout_url": checkout_url,
         "customer": {"firstname": "Awa", "lastname": "Ngono", "email": "awa@example.com"},
     });
     reply("200 OK", json!({"status_code": 200, "response_type": "success", "data": intent}).to_string())

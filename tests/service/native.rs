@@ -15,6 +15,7 @@ use guichet::protocol::{Error, Kind};
 use guichet::values::{Amount, Email, EsimPackageId, IdempotencyKey, IntentId, MerchantReference, Phone, SessionToken};
 use guichet::{Client, SecretKey};
 use std::time::Duration;
+use tokio::io::AsyncWriteExt;
 
 const KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
 const INTENT: &str = r#"{"status_code":200,"response_type":"success","data":{"id":"pi_1","object":"payment_intent","amount":"45000",
@@ -341,6 +342,21 @@ async fn a_session_that_has_ended_is_an_answer_and_a_401_that_does_not_say_so_is
         service.requests()[0].contains("authorization: Bearer cst_test_1\r\n"),
         "the token is sent, and not the key"
     );
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_no_tls_is_not_said_to_have_an_untrusted_certificate() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let base_url = format!("https://{}", listener.local_addr().expect("an address"));
+    tokio::spawn(async move {
+        // It answers as nginx does to a handshake on its port for plain http.
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").await;
+        }
+    });
+    let error = client(&base_url).read_payment_intent(&intent_id("pi_1")).await.expect_err("no TLS");
+    assert_eq!(error.kind(), Kind::Offline);
+    assert!(!error.message().contains("trusted") && error.message().contains("https"), "{error}");
 }
 
 #[tokio::test]
