@@ -5,6 +5,7 @@
 
 use crate::support::browser::Browser;
 use crate::support::market::Market;
+use crate::support::npm_tools;
 use guichet::operations::{CreatePaymentIntent, Item};
 use guichet::values::{Amount, Currency, FeeBearer, MerchantReference, Phone, RedirectUrl};
 use serde_json::json;
@@ -246,7 +247,7 @@ struct Look<'a> {
 
 impl<'a> Look<'a> {
     fn with(browser: &'a Browser) -> Self {
-        let axe = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm-newest/node_modules/axe-core/axe.min.js");
+        let axe = npm_tools().join("node_modules/axe-core/axe.min.js");
         let axe = std::fs::read_to_string(axe).expect("axe-core is not there: `cargo xtask test` installs it");
         Self { browser, axe }
     }

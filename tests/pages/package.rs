@@ -4,6 +4,7 @@
 //! `cargo xtask test` makes the pages, with the newest of each tool (`newest.json`), and then asks for these tests.
 
 use crate::support::browser::Browser;
+use crate::support::npm_tools;
 use crate::support::port;
 use crate::support::site::Said;
 use crate::support::storefront::{RETURN, Storefront};
@@ -198,7 +199,7 @@ impl ViteServer {
         let port = port::free();
         let process = Command::new("node")
             .current_dir(consumers().join("project"))
-            .arg(root().join("target/npm-newest/node_modules/vite/bin/vite.js"))
+            .arg(npm_tools().join("node_modules/vite/bin/vite.js"))
             .arg(Path::new("pages").join(entry))
             .args(["--host", "127.0.0.1", "--strictPort", "--port", &port.to_string()])
             .stdin(Stdio::null())

@@ -16,3 +16,9 @@ pub mod service;
 pub mod site;
 pub mod storefront;
 pub mod subscribing;
+
+/// The folder of the tools from npm: `GUICHET_NPM_TOOLS`, or those that `cargo xtask test` has installed last.
+pub fn npm_tools() -> std::path::PathBuf {
+    let locked = || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm-tools");
+    std::env::var_os("GUICHET_NPM_TOOLS").map_or_else(locked, Into::into)
+}

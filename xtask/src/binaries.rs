@@ -38,6 +38,11 @@ impl Binary {
         command.env("RUSTC_BOOTSTRAP", "1").env("CARGO_MANIFEST_DIR", root());
         command
     }
+
+    /// Whether it is the binary of this folder of `tests/`.
+    pub fn is_test(&self, name: &str) -> bool {
+        self.name.strip_prefix("test ") == Some(name)
+    }
 }
 
 /// Reads a line of `--message-format=json`.

@@ -11,11 +11,13 @@ mod durations;
 mod inline;
 mod npm;
 mod pack;
+mod semver;
 mod setup;
 mod shrink;
 mod size;
 mod steps;
 mod test;
+mod toolchains;
 mod types;
 
 use std::process::ExitCode;
@@ -27,7 +29,10 @@ usage: cargo xtask <verb>
                   print the address to open (Ctrl-C stops it)
   demo --check    the same purchase in a headless browser, step by step;
                   pictures of each page are left in target/demo/
-  test            everything the project promises, browsers included
+  test            everything the project promises, browsers included, with locked
+                  versions of every tool: what must pass before a change is taken
+  test --newest   the newest tools from npm, the other versions of Rust that are
+                  installed, and semver checks against the last tag
   pack            the npm package, its wasm as small as can be, as a tarball in
                   target/npm/; fails where a page would load too much
   pack --quick    the npm package, by Rust alone, into target/npm/package/

@@ -1,9 +1,8 @@
 //! The tools that come from npm, and how they get under `target/`.
 //!
-//! Two kinds. What makes and measures the package is locked (`xtask/npm/`): the
-//! same source gives the same bytes. What the package must get along with, and what
-//! looks over the pages, is taken at its newest (`tests/pages/package/newest.json`): people install what is newest on
-//! their day, and a release that breaks the package is to be met here first.
+//! Whatever gates a change is locked (`xtask/npm/`): the same source gives the same bytes and the same result. The
+//! newest of what the package must get along with (`tests/pages/package/newest.json`) is tried by
+//! `cargo xtask test --newest`, for people install what is newest on their day.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,6 +78,11 @@ impl Tools {
             }
         }
         Ok(Self { folder })
+    }
+
+    /// The folder that holds `node_modules/`.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// `node <the command of a package>`.

@@ -131,6 +131,25 @@ fn geckodriver(remark: &mut String) -> Result<()> {
     Ok(())
 }
 
+/// cargo-semver-checks, which compares the crate's interface with another version of it.
+pub fn semver_checks(remark: &mut String) -> Result<()> {
+    let place = root().join("target/tools");
+    if find("cargo-semver-checks").is_some() || place.join("bin/cargo-semver-checks").is_file() {
+        *remark = "already installed".to_owned();
+        return Ok(());
+    }
+    println!("   missing: building cargo-semver-checks by `cargo install`, into target/tools/");
+    quietly(
+        cargo(["install", "cargo-semver-checks", "--locked", "--quiet", "--root"])
+            .arg(&place)
+            .env("CARGO_PROFILE_RELEASE_LTO", "off")
+            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
+    )
+    .context("cargo-semver-checks could not be built")?;
+    *remark = "installed".to_owned();
+    Ok(())
+}
+
 /// Node.js and npm, which make the package small and try it as people use it.
 pub fn node(remark: &mut String) -> Result<()> {
     require(

@@ -9,33 +9,26 @@ use crate::consumers::{self, Found};
 use crate::durations::Durations;
 use crate::npm::Tools;
 use crate::steps::{Steps, bold, meanwhile};
-use crate::{binaries, pack, setup, size};
+use crate::{binaries, pack, semver, setup, size, toolchains};
+
+const USAGE: &str = "usage: cargo xtask test [--newest]";
 
 pub fn verb(args: &[String]) -> Result<()> {
-    if !args.is_empty() {
-        bail!("usage: cargo xtask test");
-    }
-    let mut run = Run { steps: Steps::begin(), tally: Tally::default() };
-    let result = run.everything();
-
-    println!("\n{}\n", run.steps.table());
-    println!("{}\n", run.tally.durations);
-    let Tally { passed, mut failed, .. } = run.tally;
-    if result.is_err() {
-        // What failed was a set-up or a build: the tests it was for have not been run.
-        failed += 1;
-    }
-    println!("{}", bold(&format!("{passed} passed, {failed} failed")));
-    match result {
-        Ok(()) if failed > 0 => bail!("what has failed is marked above"),
-        result => result,
-    }
+    let mut run = Run::begin();
+    let result = match args {
+        [] => run.gate(),
+        [newest] if newest == "--newest" => run.newest(),
+        _ => bail!("{USAGE}"),
+    };
+    run.close(result)
 }
 
-/// One run: what was done, and what came of it.
-struct Run {
-    steps: Steps,
+/// One run and its results.
+pub struct Run {
+    pub steps: Steps,
     tally: Tally,
+    /// What could not be run here, and how to change that. It counts neither as passed nor as failed.
+    not_run: Vec<String>,
 }
 
 /// Each package on its own: together, their features would be unified, and what the other commands have built would
@@ -43,16 +36,35 @@ struct Run {
 const GUICHET: [&str; 3] = ["test", "--package=guichet", "--all-features"];
 
 impl Run {
-    /// Stops only at what nothing can go on without.
-    fn everything(&mut self) -> Result<()> {
+    pub fn begin() -> Self {
+        Self { steps: Steps::begin(), tally: Tally::default(), not_run: Vec::new() }
+    }
+
+    /// Prints every step, the slowest tests, and how many have passed and failed.
+    pub fn close(self, result: Result<()>) -> Result<()> {
+        println!("\n{}\n", self.steps.table());
+        println!("{}\n", self.tally.durations);
+        for what in &self.not_run {
+            println!("not run: {what}");
+        }
+        let Tally { passed, mut failed, .. } = self.tally;
+        if result.is_err() {
+            // What failed was a set-up or a build: the tests it was for have not been run.
+            failed += 1;
+        }
+        println!("{}", bold(&format!("{passed} passed, {failed} failed")));
+        match result {
+            Ok(()) if failed > 0 => bail!("what has failed is marked above"),
+            result => result,
+        }
+    }
+
+    /// What must pass before a change is taken, with locked versions of every tool. It stops only where nothing can go
+    /// on.
+    fn gate(&mut self) -> Result<()> {
         self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
         // They wait for the network, and cargo does not: all at once.
-        let tools = meanwhile("set-up: Node.js and the tools from npm", |remark| {
-            setup::node(remark)?;
-            let (locked, newest) = (Tools::locked()?, Tools::newest()?);
-            *remark = newest.versions()?;
-            Ok((locked, newest))
-        });
+        let tools = meanwhile("set-up: Node.js and the tools from npm", locked_tools);
         let browsers = meanwhile("set-up: the browsers", setup::browsers);
         let schemathesis = meanwhile("set-up: schemathesis", setup::schemathesis);
 
@@ -67,11 +79,11 @@ impl Run {
             });
         }
 
-        let (locked, newest) = self.steps.joined(tools)?;
-        let packed = pack::whole(&mut self.steps, &locked)?;
+        let tools = self.steps.joined(tools)?;
+        let packed = pack::whole(&mut self.steps, &tools)?;
         let tarball = self.steps.step("the tarball", |_| packed.tarball())?;
         self.check("what a page loads", |remark| {
-            let sizes = size::measure(&packed, &locked)?;
+            let sizes = size::measure(&packed, &tools)?;
             println!("{sizes}");
             sizes.hold()?;
             *remark = "within the budget".to_owned();
@@ -79,32 +91,87 @@ impl Run {
         });
 
         // Those who use the package look at it while the tests are built.
-        let consumers: JoinHandle<Result<Vec<Found>>> =
-            thread::spawn(move || consumers::look(&tarball, &locked, &newest));
+        let consumers = thread::spawn({
+            let tools = tools.clone();
+            move || consumers::look(&tarball, &tools, &tools)
+        });
         let binaries = self.steps.step("build the tests", |_| binaries::build())?;
-        for Found { what, took, remark, result } in joined(consumers)? {
-            let failed = self.steps.done(what, took, remark, result);
-            self.tally.check(&failed);
-        }
+        self.consumers(consumers)?;
 
-        let browsers = self.steps.joined(browsers);
-        if let Err(error) = &browsers {
-            eprintln!("{error:#}");
-        }
-        self.tally.check(&browsers);
-
+        let (pages, others): (Vec<_>, Vec<_>) = binaries.iter().partition(|binary| binary.is_test("pages"));
         let schemathesis = self.steps.joined(schemathesis);
-        if let Err(error) = &schemathesis {
-            eprintln!("{error:#}");
-        }
-        self.tally.check(&schemathesis);
-
-        for binary in &binaries {
+        self.set_up(schemathesis);
+        for binary in others {
             self.tests(&format!("tests: {}", binary.name), &mut binary.command());
         }
         self.tests("tests of the documentation", cargo(GUICHET).arg("--doc"));
         self.tests("tests of xtask", &mut cargo(["test", "--package=xtask"]));
+        // On a new machine Firefox's driver has been compiling up to here.
+        let browsers = self.steps.joined(browsers);
+        self.set_up(browsers);
+        for binary in pages {
+            self.tests(&format!("tests: {}", binary.name), binary.command().env(NPM_TOOLS, tools.folder()));
+        }
         Ok(())
+    }
+
+    /// What changes without a change of ours: the newest tools from npm, other versions of Rust, and whether the crate's
+    /// interface is still that of the last release.
+    fn newest(&mut self) -> Result<()> {
+        self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
+        let tools = self.steps.step("set-up: the locked tools from npm", locked_tools)?;
+        let newest = self.steps.step("set-up: the newest tools from npm", |remark| {
+            let newest = Tools::newest()?;
+            *remark = newest.versions()?;
+            Ok(newest)
+        })?;
+        self.steps.step("set-up: the browser", setup::chromium)?;
+        let packed = pack::whole(&mut self.steps, &tools)?;
+        let tarball = self.steps.step("the tarball", |_| packed.tarball())?;
+        let consumers = thread::spawn({
+            let newest = newest.clone();
+            move || consumers::look(&tarball, &tools, &newest)
+        });
+        let binaries = self.steps.step("build the tests", |_| binaries::build())?;
+        self.consumers(consumers)?;
+        for binary in binaries.iter().filter(|binary| binary.is_test("pages")) {
+            let mut command = binary.command();
+            command.args(["package::", "accessible::"]).env(NPM_TOOLS, newest.folder());
+            self.tests("pages made and examined by the newest tools", &mut command);
+        }
+        for toolchain in toolchains::others()? {
+            match toolchain.is_installed() {
+                true => self.check(&format!("Rust {toolchain}"), |remark| toolchain.check(remark)),
+                false => self.not_run.push(format!("Rust {toolchain} (rustup toolchain install {toolchain})")),
+            }
+        }
+        match semver::baseline()? {
+            Some(baseline) => self.check(&format!("semver: against {baseline}"), |remark| {
+                setup::semver_checks(remark)?;
+                semver::check(&baseline)
+            }),
+            None => self
+                .not_run
+                .push(format!("semver checks (no tag v* to compare with; {} names a commit)", semver::BASELINE)),
+        }
+        Ok(())
+    }
+
+    /// Counts what those who use the package have found.
+    fn consumers(&mut self, consumers: JoinHandle<Result<Vec<Found>>>) -> Result<()> {
+        for Found { what, took, remark, result } in joined(consumers)? {
+            let result = self.steps.done(what, took, remark, result);
+            self.tally.check(&result);
+        }
+        Ok(())
+    }
+
+    /// Counts a set-up that other tests can do without.
+    fn set_up(&mut self, result: Result<()>) {
+        if let Err(error) = &result {
+            eprintln!("{error:#}");
+        }
+        self.tally.check(&result);
     }
 
     /// A check stands for one test. Where it fails, the run goes on and fails in the end.
@@ -117,7 +184,7 @@ impl Run {
     }
 
     /// Runs a `cargo test`, and counts its tests.
-    fn tests(&mut self, name: &str, command: &mut std::process::Command) {
+    pub fn tests(&mut self, name: &str, command: &mut std::process::Command) {
         let tally = &mut self.tally;
         let result = self.steps.step(name, |remark| tally.run(command, remark));
         if let Err(error) = result {
@@ -131,6 +198,16 @@ const CLIPPY: [(&str, &[&str]); 2] = [
     ("clippy: native", &["--workspace", "--all-targets", "--all-features", "--", "--deny=warnings"]),
     ("clippy: wasm32", &["--package=guichet", "--lib", "--target=wasm32-unknown-unknown", "--", "--deny=warnings"]),
 ];
+
+/// Names the folder of the npm tools that the tests of pages use.
+const NPM_TOOLS: &str = "GUICHET_NPM_TOOLS";
+
+fn locked_tools(remark: &mut String) -> Result<Tools> {
+    setup::node(remark)?;
+    let tools = Tools::locked()?;
+    *remark = tools.versions()?;
+    Ok(tools)
+}
 
 /// What came of work that was done meanwhile.
 fn joined<T>(work: JoinHandle<Result<T>>) -> Result<T> {

@@ -1,0 +1,93 @@
+//! Other versions of Rust than the one that runs.
+
+use std::fmt;
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use crate::cargo::{at_root, root, run};
+use crate::npm::quietly;
+
+/// A toolchain by its name for rustup.
+pub struct Toolchain(String);
+
+/// The oldest version that the crate promises, and the channels, except for the version that runs.
+pub fn others() -> Result<Vec<Toolchain>> {
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml"))?;
+    let oldest = rust_version(&manifest).context("Cargo.toml names no rust-version")?;
+    let running = version(&mut at_root("rustc")).unwrap_or_default();
+    let mut others = Vec::new();
+    if !running.starts_with(&format!("rustc {oldest}.")) {
+        others.push(Toolchain(oldest.to_owned()));
+    }
+    let channels = ["stable", "beta", "nightly"].map(|name| Toolchain(name.to_owned()));
+    others.extend(channels.into_iter().filter(|channel| version(&mut channel.run("rustc")).as_ref() != Some(&running)));
+    Ok(others)
+}
+
+impl Toolchain {
+    pub fn is_installed(&self) -> bool {
+        version(&mut self.run("rustc")).is_some()
+    }
+
+    /// Checks everything that is native, and the browser's half if this toolchain has its target.
+    pub fn check(&self, remark: &mut String) -> Result<()> {
+        const WASM: &str = "wasm32-unknown-unknown";
+        *remark = version(&mut self.run("rustc")).unwrap_or_default();
+        run(self.cargo_check().args(["--all-features", "--all-targets"]))?;
+        let libraries = quietly(self.run("rustc").args(["--print", "target-libdir", "--target", WASM]))?;
+        let libraries = String::from_utf8_lossy(&libraries.stdout).trim().to_owned();
+        if std::path::Path::new(&libraries).exists() {
+            return run(self.cargo_check().args(["--lib", "--target", WASM]));
+        }
+        remark.push_str("; without wasm32, which it does not have");
+        Ok(())
+    }
+
+    /// A program of this toolchain. rustup does not install what is missing.
+    fn run(&self, program: &str) -> Command {
+        let mut command = at_root("rustup");
+        command.args(["run", &self.0, program]).env_remove("CARGO").env_remove("RUSTC");
+        command
+    }
+
+    fn cargo_check(&self) -> Command {
+        let mut command = self.run("cargo");
+        command.args(["check", "--package=guichet", "--target-dir"]);
+        command.arg(root().join("target/toolchains").join(&self.0));
+        command
+    }
+}
+
+impl fmt::Display for Toolchain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// `rustc 1.95.0 (…)`, unless it cannot be run.
+fn version(rustc: &mut Command) -> Option<String> {
+    let output = rustc.arg("--version").output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn rust_version(manifest: &str) -> Option<&str> {
+    let line = manifest.lines().find_map(|line| line.strip_prefix("rust-version"))?;
+    line.split('"').nth(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_version_is_that_of_the_manifest() {
+        assert_eq!(rust_version("[package]\nrust-version = \"1.95\"\n"), Some("1.95"));
+        assert!(others().expect("Cargo.toml names it").iter().any(|toolchain| !toolchain.0.is_empty()));
+    }
+
+    #[test]
+    fn a_toolchain_that_is_not_there_is_not_installed() {
+        assert!(!Toolchain("1.0.0-never".to_owned()).is_installed());
+    }
+}
