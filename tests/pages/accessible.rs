@@ -9,7 +9,6 @@ use crate::support::npm_tools;
 use guichet::operations::{CreatePaymentIntent, Item};
 use guichet::values::{Amount, Currency, FeeBearer, MerchantReference, Phone, RedirectUrl};
 use serde_json::json;
-use std::path::Path;
 
 /// Every state in which the hosted page can be, by what is done to come there: what the service says of the intent, and what
 /// the customer does.

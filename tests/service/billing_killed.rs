@@ -2,11 +2,11 @@
 #![cfg(unix)]
 
 use crate::support::asking::{card, client, phone, try_send};
+use crate::support::evidence::Random;
 use crate::support::folder::Folder;
 use crate::support::process::Process;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -30,9 +30,10 @@ async fn a_process_killed_in_a_billing_run_charges_nobody_twice_and_forgets_noth
     let begin = Instant::now();
     let mut clock = advance(sandbox.base_url.clone(), sandbox.control_token.clone()).await.unwrap();
     let whole = u64::try_from(begin.elapsed().as_micros()).unwrap();
+    let random = Random::new();
     for round in 0..ROUNDS {
         let run = tokio::spawn(advance(sandbox.base_url.clone(), sandbox.control_token.clone()));
-        let moment = Duration::from_micros(RandomState::new().hash_one(round) % whole);
+        let moment = Duration::from_micros(random.number(round) % whole);
         tokio::time::sleep(moment).await;
         sandbox.child.kill().unwrap();
         sandbox.child.wait().unwrap();

@@ -26,16 +26,22 @@ async fn no_request_made_from_the_description_is_answered_otherwise_than_it_says
     let config = folder.join("schemathesis.toml");
     std::fs::write(&config, sandbox.config().await).unwrap();
 
-    let status = Command::new(program)
+    let output = Command::new(program)
         .current_dir(&folder)
         .arg("--config-file")
         .arg(&config)
         .args(["run", &format!("{}/sandbox/openapi.json", sandbox.base_url)])
         .args(["--checks", "all", "--max-examples", EXAMPLES, "--workers", "2", "--continue-on-failure"])
         .args(["--generation-database", "none", "--no-color", "--seed", &seed()])
-        .status()
+        .output()
         .unwrap();
-    assert!(status.success(), "what schemathesis has found is above");
+    assert!(
+        output.status.success(),
+        "GUICHET_SEED={} repeats what schemathesis has found:\n{}{}",
+        seed(),
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 /// The same requests each time, so that a run that fails can be run again; `GUICHET_SEED` asks for others.

@@ -1,5 +1,6 @@
 //! Asking the sandbox over a socket, with a client that knows nothing of this crate.
 
+use super::evidence;
 use guichet::sandbox::{Sandbox, Tenant};
 use serde_json::{Value, json};
 use std::sync::{Arc, Once};
@@ -38,7 +39,9 @@ impl Reply {
 
 impl Shop {
     pub fn of(tenant: Tenant) -> Self {
-        Self { base_url: tenant.base_url().to_owned(), tenant: Arc::new(tenant), client: client() }
+        let tenant = Arc::new(tenant);
+        evidence::watch(&tenant);
+        Self { base_url: tenant.base_url().to_owned(), tenant, client: client() }
     }
 
     pub fn key(&self) -> String {

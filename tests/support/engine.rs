@@ -4,13 +4,16 @@
 
 use super::browser::Browser;
 use super::line::Line;
-use super::{firefox, port};
+use super::{evidence, firefox, port};
+use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -100,9 +103,12 @@ impl Engine {
         if self != Self::Firefox || language != KEPT_LANGUAGE {
             return None;
         }
-        let (client, driver) = KEPT.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+        let (client, mut driver) = KEPT.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
         match firefox::reset(&client, proxy).await {
-            Ok(()) => Some((client, driver)),
+            Ok(()) => {
+                driver.before = driver.output.metadata().map_or(0, |file| file.len());
+                Some((client, driver))
+            }
             Err(error) => {
                 eprintln!("a Firefox that an earlier test left is started anew: {error}");
                 None
@@ -155,7 +161,7 @@ impl Engine {
                 if proxy.is_some() {
                     args.push("--proxy-bypass-list=<-loopback>".to_owned());
                 }
-                json!({ "goog:chromeOptions": { "args": args } })
+                json!({ "goog:chromeOptions": { "args": args }, "goog:loggingPrefs": { "browser": "ALL" } })
             }
             Self::Firefox => json!({ "moz:firefoxOptions": {
                 "binary": installed(&["firefox-esr", "firefox"]).unwrap_or_else(|| panic!(
@@ -166,6 +172,7 @@ impl Engine {
                     "intl.accept_languages": language,
                     "ui.prefersReducedMotion": 1,
                     "network.proxy.allow_hijacking_localhost": true,
+                    "devtools.console.stdout.content": true,
                     "network.captive-portal-service.enabled": false,
                     "network.connectivity-service.enabled": false,
                 },
@@ -174,7 +181,7 @@ impl Engine {
                 "binary": MINI_BROWSERS.iter().find(|binary| Path::new(binary).exists()).unwrap_or_else(|| panic!(
                     "WebKit's browser is not there: `cargo xtask test` installs it, or `apt-get install webkit2gtk-driver`"
                 )),
-                "args": ["--automation"],
+                "args": ["--automation", "--enable-write-console-messages-to-stdout=true"],
             } }),
         };
         capabilities["timeouts"] = json!({ "script": 60_000 });
@@ -209,8 +216,46 @@ static KEPT: Mutex<Vec<(Client, Driver)>> = Mutex::new(Vec::new());
 /// Where the clients of all drivers run.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 
+impl Session {
+    /// Prints what the page of a failed test looks like, and what it and its browser have said.
+    fn print_evidence(&self) {
+        let (client, picture) = (self.client.clone(), evidence::file("png"));
+        let (send, receive) = std::sync::mpsc::channel();
+        // Here nothing can be awaited.
+        RUNTIME.spawn(async move {
+            let page = async {
+                let url = client.current_url().await?;
+                let title = client.title().await?;
+                let file = client.screenshot().await.map(|bytes| match std::fs::write(&picture, bytes) {
+                    Ok(()) => picture.display().to_string(),
+                    Err(error) => error.to_string(),
+                })?;
+                Ok::<_, fantoccini::error::CmdError>(format!("{url} {title:?}\n  picture: {file}"))
+            };
+            let page = page.await.unwrap_or_else(|error| error.to_string());
+            // Chromium alone keeps its console for its driver; the others write it to their output.
+            let console = client.issue_cmd(Console).await.unwrap_or_default();
+            let _ = send.send((page, console));
+        });
+        let Ok((page, console)) = receive.recv_timeout(Duration::from_secs(20)) else {
+            eprintln!("\n{:?} does not answer", self.engine);
+            return;
+        };
+        eprintln!("\nthe page in {:?}: {page}", self.engine);
+        for entry in console.as_array().into_iter().flatten() {
+            eprintln!("  console: {} {}", entry["level"].as_str().unwrap_or_default(), entry["message"]);
+        }
+        if let Some(driver) = &self.driver {
+            eprintln!("  the driver and its browser have written:\n{}", driver.output());
+        }
+    }
+}
+
 impl Drop for Session {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.print_evidence();
+        }
         // A failed test may leave its browser in any state.
         if self.keep
             && !std::thread::panicking()
@@ -229,6 +274,10 @@ struct Driver {
     screen: Option<Child>,
     /// While this is open, the driver runs.
     leash: Option<ChildStdin>,
+    /// What it and its browser write.
+    output: File,
+    /// How much of that an earlier test has caused.
+    before: u64,
 }
 
 impl Driver {
@@ -265,16 +314,31 @@ impl Driver {
             }
         }
         command.stdin(if engine == Engine::Firefox { Stdio::piped() } else { Stdio::null() });
-        let process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let output = tempfile::tempfile_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let process = command.stdout(output.try_clone().unwrap()).stderr(output.try_clone().unwrap()).spawn();
         let mut process = process.unwrap_or_else(|error| panic!("{name} cannot be started: {error}"));
         let leash = process.stdin.take();
-        let driver = Self { address, process, session: None, screen, leash };
+        let driver = Self { address, process, session: None, screen, leash, output, before: 0 };
         let begun = Instant::now();
         while TcpStream::connect(address).is_err() {
             assert!(begun.elapsed() < PATIENCE, "{name} does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
         driver
+    }
+}
+
+impl Driver {
+    /// What it and its browser have written since this test began, the last lines of it.
+    fn output(&self) -> String {
+        const LINES: usize = 60;
+        let length = self.output.metadata().map_or(0, |file| file.len()).saturating_sub(self.before);
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
+        // Its position belongs to those who write.
+        let _ = self.output.read_exact_at(&mut bytes, self.before);
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(LINES)..].iter().map(|line| format!("    {line}\n")).collect()
     }
 }
 
@@ -325,4 +389,18 @@ fn installed(names: &[&str]) -> Option<PathBuf> {
     let folders: Vec<PathBuf> =
         std::iter::once(own).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())).collect();
     names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|file| file.is_file())
+}
+
+/// Chromium's console, as its driver has collected it since it was last asked.
+#[derive(Debug)]
+struct Console;
+
+impl WebDriverCompatibleCommand for Console {
+    fn endpoint(&self, base: &url::Url, session: Option<&str>) -> Result<url::Url, url::ParseError> {
+        base.join(&format!("session/{}/se/log", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
+        (http::Method::POST, Some(json!({ "type": "browser" }).to_string()))
+    }
 }

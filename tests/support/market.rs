@@ -3,15 +3,17 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use super::browser::Browser;
+use super::evidence;
 use guichet::demo::{SHOP_NAME, Shop, ShopConfig};
 use guichet::operations::{CreatePaymentIntent, ListPaymentIntents, PaymentIntent};
 use guichet::sandbox::{Sandbox, Tenant};
 use guichet::{Client, SecretKey};
+use std::sync::Arc;
 
 /// A shop that is open, the merchant that it is in the service, and the service.
 pub struct Market {
     pub shop: Shop,
-    pub merchant: Tenant,
+    pub merchant: Arc<Tenant>,
     _sandbox: Sandbox,
 }
 
@@ -23,7 +25,8 @@ impl Market {
     /// The same, where the merchant has this name in the service.
     pub async fn of(name: &str) -> Self {
         let sandbox = Sandbox::start().await.expect("a sandbox starts on a free port");
-        let merchant = sandbox.merchant_named(name).await.expect("a sandbox takes another merchant");
+        let merchant = Arc::new(sandbox.merchant_named(name).await.expect("a sandbox takes another merchant"));
+        evidence::watch(&merchant);
         let config = ShopConfig::new(sandbox.base_url(), key(&merchant));
         let shop = Shop::start(config).await.expect("a shop starts on a free port");
         Self { shop, merchant, _sandbox: sandbox }

@@ -5,6 +5,7 @@ pub mod asking;
 pub mod browser;
 pub mod described;
 pub mod engine;
+pub mod evidence;
 pub mod firefox;
 pub mod folder;
 pub mod http;

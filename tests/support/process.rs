@@ -4,6 +4,7 @@ use super::asking::{self, client, send};
 use super::folder::Folder;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// The real command, killed when the test ends.
@@ -12,6 +13,7 @@ pub struct Process {
     pub base_url: String,
     pub key: String,
     pub control_token: String,
+    log: PathBuf,
 }
 
 impl Process {
@@ -29,13 +31,20 @@ impl Process {
                 limited
             }
         };
+        let log_file = folder.log();
         let log = std::fs::File::options().create(true).append(true).open(folder.log()).unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let ready: Value = serde_json::from_str(&line).expect("it starts, and prints a line of JSON");
         let text = |name: &str| ready[name].as_str().unwrap().to_owned();
-        Self { child, base_url: text("base_url"), key: text("secret_key"), control_token: text("control_token") }
+        Self {
+            child,
+            base_url: text("base_url"),
+            key: text("secret_key"),
+            control_token: text("control_token"),
+            log: log_file,
+        }
     }
 
     pub async fn ask(&self, method: &str, path: &str, fields: Value) -> asking::Reply {
@@ -48,6 +57,10 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+            eprintln!("\nthe sandbox's log:\n{log}");
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A merchant whose pages a test writes: the merchant's three routes at an origin of their own, and the service at another.
 
 use super::browser::Browser;
+use super::evidence;
 use super::site::{Said, Site};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -27,7 +28,7 @@ pub const CUSTOMER: &str = "awa@example.com";
 /// The merchant's site (it is one: `answers`, `asked`), and the service it sells by.
 pub struct Storefront {
     site: Site,
-    pub tenant: Tenant,
+    pub tenant: Arc<Tenant>,
     counter: Arc<Counter>,
     _sandbox: Sandbox,
 }
@@ -59,7 +60,8 @@ impl Storefront {
 
     async fn made(config: Config, guests: bool) -> Self {
         let sandbox = Sandbox::start_with(config).await.expect("a sandbox starts on a free port");
-        let tenant = sandbox.merchant().await.expect("a sandbox takes another merchant");
+        let tenant = Arc::new(sandbox.merchant().await.expect("a sandbox takes another merchant"));
+        evidence::watch(&tenant);
         let key = SecretKey::new(tenant.secret_key().expose()).expect("the sandbox's key is a secret key");
         let client = Client::builder(tenant.base_url(), key).build().expect("a loopback address may be sent to");
         let counter =

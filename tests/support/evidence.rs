@@ -1,0 +1,70 @@
+//! What a person needs to understand a failed test. libtest shows it with the failure and hides it otherwise.
+
+use guichet::sandbox::Tenant;
+use std::cell::RefCell;
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
+use std::panic;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Once, Weak};
+
+thread_local! {
+    static TENANTS: RefCell<Vec<Weak<Tenant>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// If this test panics, prints every request that this merchant's service has received. From now on the log of the sandbox
+/// is part of the test's output.
+pub fn watch(tenant: &Arc<Tenant>) {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let default = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            default(info);
+            print_requests();
+        }));
+        let log = tracing_subscriber::fmt().with_test_writer().with_ansi(false).with_max_level(tracing::Level::INFO);
+        let _ = log.try_init();
+    });
+    TENANTS.with_borrow_mut(|tenants| tenants.push(Arc::downgrade(tenant)));
+}
+
+fn print_requests() {
+    const SHOWN: usize = 100;
+    let tenants = TENANTS.try_with(|tenants| tenants.borrow().clone()).unwrap_or_default();
+    for tenant in tenants.iter().filter_map(Weak::upgrade) {
+        let requests = tenant.requests();
+        eprintln!("\nrequests to {}, the last {SHOWN} of {}:", tenant.base_url(), requests.len());
+        for request in requests.iter().skip(requests.len().saturating_sub(SHOWN)) {
+            let status = request.status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
+            let fault = request.fault.map(|fault| format!(", fault {fault}")).unwrap_or_default();
+            eprintln!("  {} {} {status}, {}{fault}", request.method, request.path, request.credential);
+        }
+    }
+}
+
+/// A file for this test in `target/tmp/failed/`.
+pub fn file(ending: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("failed");
+    let _ = std::fs::create_dir_all(&folder);
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or("test").replace("::", "-");
+    folder.join(format!("{name}.{ending}"))
+}
+
+/// Random numbers that can be had again: the seed is printed, and `GUICHET_SEED` sets it.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new() -> Self {
+        let given = std::env::var("GUICHET_SEED").ok().and_then(|seed| seed.parse().ok());
+        let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0_u8));
+        println!("random numbers: GUICHET_SEED={seed} repeats them");
+        Self(seed)
+    }
+
+    /// The number that belongs to `index`.
+    pub fn number(&self, index: u64) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.0, index).hash(&mut hasher);
+        hasher.finish()
+    }
+}
