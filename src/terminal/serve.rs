@@ -10,11 +10,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 const KEYS: &str = "\
-The first merchant's secret key is printed. It is made at the first start and kept beside the database, in <database>.keys;
-where GUICHET_SECRET_KEY is set, the first merchant has that key from then on instead: sk_test_ and at least 16 letters and
-digits. So a command in the same terminal has the same key. GUICHET_INSTANCE_KEY, of any text, is what client secrets are made from.
+The sandbox prints the first merchant's secret key. It makes the key at the first start and stores it beside the database, in
+<database>.keys, which only its owner can read. If GUICHET_SECRET_KEY is set (sk_test_ and at least 16 letters and digits), the
+first merchant has that key from then on, so a command in the same terminal uses the same key. Client secrets are made from
+GUICHET_INSTANCE_KEY, any text; without it, from a key in the same file.
 
-The control token is another at each start. GUICHET_CONTROL_TOKEN is where `guichet clock` and `guichet faults` look for it.";
+The control token is new at each start. `guichet clock` and `guichet faults` read it from GUICHET_CONTROL_TOKEN.";
 
 #[derive(Args)]
 #[command(after_long_help = KEYS)]
@@ -22,28 +23,28 @@ pub(super) struct SandboxArgs {
     /// Where to listen; port 0 takes a free one.
     #[arg(long, default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)))]
     listen: SocketAddr,
-    /// Where everything is kept; `sqlite::memory:` for a throwaway.
+    /// Where everything is stored; `sqlite::memory:` stores nothing.
     #[arg(long, value_name = "URL", default_value = "sqlite:.guichet/sandbox.sqlite")]
     database: String,
     /// The folder of the npm package, for the hosted checkout page.
     #[arg(long, value_name = "DIR")]
     package: Option<PathBuf>,
-    /// The origin under which customers reach it, where that is not where it listens.
+    /// The origin under which customers reach it, if it is not the address it listens on.
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
-    /// A host name beside loopback under which the tester's side door answers. May be repeated.
+    /// A host name under which the control API answers, besides loopback. May be repeated.
     #[arg(long = "allow-host", value_name = "NAME")]
     allow_hosts: Vec<String>,
-    /// An origin whose pages may call the service; without one, every origin. May be repeated.
+    /// An origin whose pages may call the service; by default every origin. May be repeated.
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
     allow_origins: Vec<String>,
-    /// Let anyone read payment methods and fees.
+    /// Let anyone read payment methods and fees without a credential, for pages that show prices to guests.
     #[arg(long)]
     public_methods: bool,
     /// How many connections one client address may have open; loopback is not limited. Behind a load balancer all clients have its address.
     #[arg(long, value_name = "N", default_value_t = Config::default().connections_per_address, value_parser = at_least_one)]
     connections_per_address: usize,
-    /// Refuse fields that the interface does not know.
+    /// Refuse fields that the interface does not have.
     #[arg(long)]
     strict: bool,
     /// Print one line of JSON when ready, and nothing else on stdout.
@@ -56,13 +57,13 @@ pub(super) struct DemoArgs {
     /// Where the shop listens; port 0 takes a free one.
     #[arg(long, default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4242)))]
     listen: SocketAddr,
-    /// Where the sandbox listens, when the shop brings its own.
+    /// Where the sandbox listens, if the shop starts its own.
     #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)))]
     sandbox_listen: SocketAddr,
-    /// Another service to buy from than a sandbox of the shop's own. The key comes from GUICHET_SECRET_KEY.
+    /// Buy from this service instead of a sandbox of the shop's own. The key comes from GUICHET_SECRET_KEY.
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// Where orders are kept; the sandbox keeps its own beside it. `sqlite::memory:` for a throwaway of both.
+    /// Where orders are stored, with the sandbox's database beside it; `sqlite::memory:` stores neither.
     #[arg(long, value_name = "URL", default_value = "sqlite:.guichet/shop.sqlite")]
     database: String,
     /// The folder of the npm package, for the pages.
