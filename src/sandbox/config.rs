@@ -1,3 +1,4 @@
+use super::clock::WallClock;
 use crate::server::CONNECTIONS_PER_ADDRESS;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -38,6 +39,9 @@ pub struct Config {
     pub connections_per_address: usize,
     /// Whether a field that the interface does not know is refused.
     pub strict: bool,
+    /// The time of day; a test can shift it.
+    #[doc(hidden)]
+    pub wall_clock: WallClock,
 }
 
 impl Default for Config {
@@ -53,6 +57,7 @@ impl Default for Config {
             public_methods: false,
             connections_per_address: CONNECTIONS_PER_ADDRESS,
             strict: false,
+            wall_clock: WallClock::default(),
         }
     }
 }

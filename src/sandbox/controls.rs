@@ -75,6 +75,7 @@ impl Door {
             }
             Some(_) => {}
         }
+        self.desk.catch_up().await;
         let (method, path) = (parts.method.as_str(), parts.uri.path());
         let verbs = verbs(path).ok_or_else(Problem::route_not_found)?;
         if !verbs.contains(&method) {

@@ -30,6 +30,8 @@ mod store;
 mod tenant;
 mod tokens;
 
+#[doc(hidden)]
+pub use clock::WallClock;
 pub use config::{Config, StartError};
 pub use events::Event;
 pub use faults::{Fault, FaultKind};

@@ -1,5 +1,6 @@
 //! A running sandbox: its own thread and runtime, so that whoever starts it may have any runtime.
 
+use super::clock::ServiceClock;
 use super::config::{Config, StartError};
 use super::controls::{self, Door};
 use super::desk::{Desk, Merchants};
@@ -222,7 +223,7 @@ async fn open(config: Config) -> Result<(House, TcpListener, Router, Limits), St
     let allow_origins = config.allow_origins.iter().map(|text| allowed(text)).collect::<Result<_, _>>()?;
 
     let store = Store::open(&location).await?;
-    let (keys, merchants) = match load(&store, &location, &config).await {
+    let (keys, clock, merchants) = match load(&store, &location, &config).await {
         Ok(loaded) => loaded,
         Err(error) => {
             // The file is unlocked when the error is returned, so that the next start does not meet this one.
@@ -232,6 +233,7 @@ async fn open(config: Config) -> Result<(House, TcpListener, Router, Limits), St
     };
     let desk = Arc::new(Desk {
         store,
+        clock,
         merchants,
         fees: Fees::standard(),
         esim_packages: EsimPackages::standard(),
@@ -258,11 +260,17 @@ fn limits(config: &Config) -> Result<Limits, StartError> {
     Ok(Limits { per_address: config.connections_per_address, ..Limits::default() })
 }
 
-/// The keys of a database, and its merchants.
-async fn load(store: &Store, location: &Location, config: &Config) -> Result<(Keys, Merchants), StartError> {
+/// The keys of a database, its clock and its merchants.
+async fn load(
+    store: &Store,
+    location: &Location,
+    config: &Config,
+) -> Result<(Keys, Arc<ServiceClock>, Merchants), StartError> {
     let keys = Keys::find(store.path(), location.file())?;
-    let merchants = Merchants::load(store, &keys.secret_key, &config.merchant_name).await?;
-    Ok((keys, merchants))
+    let clock = ServiceClock::load(store, config.wall_clock.clone()).await;
+    let clock = Arc::new(clock.map_err(|error| StartError::Database(error.to_string()))?);
+    let merchants = Merchants::load(store, &clock, &keys.secret_key, &config.merchant_name).await?;
+    Ok((keys, clock, merchants))
 }
 
 fn cannot_listen(address: SocketAddr, error: &io::Error) -> StartError {

@@ -58,7 +58,7 @@ impl Tenant {
     /// What its clock shows.
     #[must_use]
     pub fn now(&self) -> Moment {
-        self.clock.merchant.now()
+        self.clock.merchant.peek()
     }
 }
 
@@ -93,7 +93,11 @@ impl Tenant {
     pub async fn events(&self) -> Result<Vec<Event>, Unavailable> {
         let Clock { merchant, desk, runtime } = &self.clock;
         let (merchant, desk) = (Arc::clone(merchant), Arc::clone(desk));
-        on(runtime, async move { desk.events(&merchant).await }).await
+        on(runtime, async move {
+            desk.catch_up().await;
+            desk.events(&merchant).await
+        })
+        .await
     }
 
     /// Forgets everything of this merchant but its name and its key, and sets its clock to the wall's time.
@@ -138,7 +142,7 @@ impl Clock {
 
 impl std::fmt::Debug for Clock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Clock").field("now", &self.merchant.now()).finish_non_exhaustive()
+        f.debug_struct("Clock").field("now", &self.merchant.peek()).finish_non_exhaustive()
     }
 }
 

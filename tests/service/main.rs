@@ -19,6 +19,8 @@ mod merchant_routes;
 mod native;
 mod openapi;
 mod sandbox_bad_input;
+mod sandbox_clock;
+mod sandbox_contention;
 mod sandbox_credentials;
 mod sandbox_database;
 mod sandbox_database_file;

@@ -2,7 +2,7 @@
 //! a few plain structs agree. The seed of a failure is printed, with the shortest way to it.
 
 use crate::support::asking::{Reply, Shop, card, order, phone};
-use guichet::sandbox::Sandbox;
+use guichet::sandbox::{Config, Sandbox, WallClock};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ proptest! {
             let mut world = World::new().await;
             world.obey(&Command { what: What::Create { manual, confirm: false }, ..CREATE }).await;
             let intent = world.intents[0].as_ref().unwrap().told.clone();
-            let asked: Vec<_> = commands.iter().filter(|command| !matches!(command.what, What::Create { .. } | What::Advance { .. })).collect();
+            let asked: Vec<_> = commands.iter().filter(|command| !matches!(command.what, What::Create { .. } | What::Advance { .. } | What::SetBack { .. })).collect();
             let asked = asked.into_iter().map(|command| {
                 let (shop, intent, command) = (world.shop.clone(), intent.clone(), command.clone());
                 tokio::spawn(async move { ask(&shop, &intent, &command.what, Some(shop.key())).await })
@@ -83,13 +83,26 @@ enum Who {
 
 #[derive(Clone, Debug)]
 enum What {
-    Advance { hundreds: u32 },
-    Answer { right: bool },
+    Advance {
+        hundreds: u32,
+    },
+    Answer {
+        right: bool,
+    },
     Attach(Method),
     Cancel,
-    Challenge { approve: bool },
+    Challenge {
+        approve: bool,
+    },
     Confirm,
-    Create { manual: bool, confirm: bool },
+    Create {
+        manual: bool,
+        confirm: bool,
+    },
+    /// The wall clock is set so far back.
+    SetBack {
+        hours: i64,
+    },
 }
 
 /// The instruments of the table, and what each comes to.
@@ -135,6 +148,7 @@ fn command() -> impl Strategy<Value = Command> {
         2 => any::<bool>().prop_map(|approve| What::Challenge { approve }),
         2 => Just(What::Confirm),
         4 => (prop::bool::weighted(0.4), any::<bool>()).prop_map(|(manual, confirm)| What::Create { manual, confirm }),
+        1 => (0..3_i64).prop_map(|hours| What::SetBack { hours }),
     ];
     let who = prop_oneof![
         4 => Just(Who::ClientSecret),
@@ -174,6 +188,8 @@ struct Intent {
     duplicates: Vec<u32>,
     /// Which attempt a late approval made a success.
     paid_late: Option<u32>,
+    /// When it came to its final status.
+    final_at: Option<u32>,
 }
 
 impl Intent {
@@ -188,6 +204,7 @@ impl Intent {
             self.moves_on(at);
             if self.status == "requires_action" {
                 (self.status, self.waits_for, self.declined) = ("succeeded", None, None);
+                self.final_at = Some(at);
                 self.paid_late = Some(attempt);
                 self.method = Some(method);
             } else {
@@ -211,9 +228,13 @@ impl Intent {
                 Some(_) if self.attempts == 3 => "failed",
                 Some(_) => "requires_action",
             };
+            self.final_at = (self.status != "requires_action").then_some(at);
+            // An attempt that ran past the expiry leaves nothing to wait for.
+            self.expires = self.expires.max(at);
         }
         if self.status == "requires_action" && self.expires <= now {
             (self.status, self.reason, self.waits_for) = ("canceled", Some("expired"), None);
+            self.final_at = Some(self.expires);
         }
     }
 
@@ -273,6 +294,7 @@ impl Intent {
             What::Cancel if open => {
                 let reason = if who == Who::Merchant { "requested_by_merchant" } else { "requested_by_customer" };
                 (self.status, self.reason, self.waits_for) = ("canceled", Some(reason), None);
+                self.final_at = Some(now);
                 200
             }
             What::Cancel if self.status == "canceled" => 200,
@@ -304,6 +326,7 @@ impl World {
                     self.shop.tenant.clock().advance(100 * hundreds + 40).await.unwrap();
                     self.now += 100 * hundreds + 40;
                 }
+                What::SetBack { hours } => WALL_CLOCK.shift(-3_600 * hours),
                 What::Create { manual, confirm } => self.create(command.of, manual, confirm).await,
                 _ => self.move_on(command).await,
             }
@@ -335,6 +358,7 @@ impl World {
                     approvals: Vec::new(),
                     duplicates: Vec::new(),
                     paid_late: None,
+                    final_at: None,
                 });
             }
             Some(there) if (there.manual, there.confirm) == (manual, confirm) => {
@@ -371,6 +395,8 @@ impl World {
             let expected = match who {
                 Who::Nobody => 401,
                 Who::OtherCustomer | Who::OtherMerchant => 404,
+                // The secret stays in browsers' histories, and ends a day after the payment has.
+                Who::ClientSecret if intent.final_at.is_some_and(|end| end + 86_400 <= self.now) => 404,
                 Who::ClientSecret | Who::Customer | Who::Merchant => intent.obey(*who, what, self.now),
             };
             assert_eq!(reply.status, expected, "{what:?} by {who:?}: {}", reply.text);
@@ -492,7 +518,7 @@ async fn ask(shop: &Shop, intent: &Value, what: &What, bearer: Option<String>) -
         What::Attach(method) => ("payment-method", instrument(*method)),
         What::Cancel => ("cancel", Value::Null),
         What::Confirm => ("confirm", Value::Null),
-        What::Challenge { .. } | What::Advance { .. } | What::Create { .. } => ("", Value::Null),
+        What::Challenge { .. } | What::Advance { .. } | What::Create { .. } | What::SetBack { .. } => ("", Value::Null),
     };
     let path = format!("/v1/payment-intents/{}/{verb}", intent["id"].as_str().unwrap());
     match verb {
@@ -526,7 +552,12 @@ fn instrument(method: Method) -> Value {
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 /// One for all cases; each has a merchant of its own.
-static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| RUNTIME.block_on(Sandbox::start()).unwrap());
+static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| {
+    let config = Config { wall_clock: WALL_CLOCK.clone(), ..Config::default() };
+    RUNTIME.block_on(Sandbox::start_with(config)).unwrap()
+});
+/// The sandbox's, which is set back now and then. No case may notice.
+static WALL_CLOCK: LazyLock<WallClock> = LazyLock::new(WallClock::default);
 
 fn run(case: impl Future<Output = ()>) {
     LazyLock::force(&SANDBOX);

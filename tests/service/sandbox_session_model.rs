@@ -2,7 +2,7 @@
 //! minute or its end, whichever comes first, and no longer.
 
 use crate::support::asking::Shop;
-use guichet::sandbox::Sandbox;
+use guichet::sandbox::{Config, Sandbox, WallClock};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use serde_json::{Value, json};
@@ -35,6 +35,7 @@ proptest! {
                         let token = made.body["data"]["session_token"].as_str().unwrap().to_owned();
                         sessions.push(Session { token, email, made: now, revoked: false });
                     }
+                    Command::SetBack { hours } => WALL_CLOCK.shift(-3_600 * hours),
                     Command::Revoke { of } => {
                         let Some(session) = pick(&mut sessions, *of) else { continue };
                         let reply = shop.ask("POST", "/v1/sessions/revoke", Some(&session.token), Value::Null).await;
@@ -64,11 +65,25 @@ proptest! {
 
 #[derive(Clone, Debug)]
 enum Command {
-    Advance { hundreds: u32 },
-    Create { customer: u32 },
-    Revoke { of: usize },
-    Use { of: usize },
-    Validate { of: usize },
+    Advance {
+        hundreds: u32,
+    },
+    Create {
+        customer: u32,
+    },
+    Revoke {
+        of: usize,
+    },
+    /// The wall clock is set so far back.
+    SetBack {
+        hours: i64,
+    },
+    Use {
+        of: usize,
+    },
+    Validate {
+        of: usize,
+    },
 }
 
 fn command() -> impl Strategy<Value = Command> {
@@ -77,6 +92,7 @@ fn command() -> impl Strategy<Value = Command> {
         3 => prop::sample::select(vec![1_u32, 5, 7, 25]).prop_map(|hundreds| Command::Advance { hundreds }),
         3 => (0..3_u32).prop_map(|customer| Command::Create { customer }),
         2 => (0..6_usize).prop_map(|of| Command::Revoke { of }),
+        1 => (0..3_i64).prop_map(|hours| Command::SetBack { hours }),
         3 => (0..6_usize).prop_map(|of| Command::Use { of }),
         3 => (0..6_usize).prop_map(|of| Command::Validate { of }),
     ]
@@ -108,7 +124,12 @@ fn pick(sessions: &mut [Session], of: usize) -> Option<&mut Session> {
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 /// One for all cases; each has a merchant of its own.
-static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| RUNTIME.block_on(Sandbox::start()).unwrap());
+static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| {
+    let config = Config { wall_clock: WALL_CLOCK.clone(), ..Config::default() };
+    RUNTIME.block_on(Sandbox::start_with(config)).unwrap()
+});
+/// The sandbox's, which is set back now and then. No case may notice.
+static WALL_CLOCK: LazyLock<WallClock> = LazyLock::new(WallClock::default);
 
 fn run(case: impl Future<Output = ()>) {
     LazyLock::force(&SANDBOX);

@@ -1,9 +1,8 @@
 //! Billing that runs: what comes of itself, each at its own moment, whenever it is done.
 
 use super::intents::new_intent;
-use super::{Desk, Merchant};
+use super::{Desk, Merchant, ROUNDS};
 use crate::operations::CreatePaymentIntent;
-use crate::sandbox::clock;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::rules::billing::{Charge, Due, Life, Subscription};
 use crate::sandbox::rules::{Intent, Life as IntentLife, Status};
@@ -28,7 +27,8 @@ impl Desk {
     pub(in crate::sandbox) async fn bill(&self, merchant: &Merchant) -> Result<(), Unavailable> {
         // One at a time, so that nobody rules about what another is writing.
         let _turn = merchant.billing.lock().await;
-        loop {
+        let mut lost = 0;
+        while lost < ROUNDS {
             let until = merchant.now();
             let due = self.store.due(&merchant.id, until, TOGETHER).await?;
             if due.is_empty() {
@@ -44,12 +44,14 @@ impl Desk {
                 billed.push(billing.into_billed());
             }
             // What was not stored, since someone else was faster, is due again.
-            self.store.save_billed(billed).await?;
+            lost = if self.store.save_billed(billed).await? { 0 } else { lost + 1 };
         }
+        Err(Unavailable::contended())
     }
 
     /// Moves a merchant's clock forward, does what has come due by then, and says what the clock shows.
     pub(in crate::sandbox) async fn advance(&self, merchant: &Merchant, seconds: u32) -> Result<Moment, Unavailable> {
+        self.catch_up().await;
         let now = self.merchants.advance(&self.store, merchant, seconds).await?;
         self.bill(merchant).await?;
         Ok(now)
@@ -69,7 +71,11 @@ impl Desk {
 
     /// Does what has come due for every merchant by now.
     async fn bill_all(&self) -> Result<(), Unavailable> {
-        for id in self.store.merchants_due(clock::now(0)).await? {
+        let due = self.store.merchants_due(self.clock.peek()).await?;
+        if !due.is_empty() {
+            self.catch_up().await;
+        }
+        for id in due {
             // What keeps one merchant's from being done keeps nobody else's.
             if let Some(merchant) = self.merchants.by_id(&id)
                 && let Err(error) = self.bill(&merchant).await

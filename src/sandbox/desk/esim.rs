@@ -1,7 +1,7 @@
 //! eSIM packages, and the orders of them that payments fulfil.
 
 use super::once::once;
-use super::{Desk, Done, Handle, Merchant, Outcomes};
+use super::{Desk, Done, Handle, Merchant, Outcomes, ROUNDS};
 use crate::operations::{CreateEsimOrder, ListEsimPackages, ReadEsimOrder};
 use crate::sandbox::admit::Caller;
 use crate::sandbox::problem::Problem;
@@ -37,18 +37,22 @@ impl Handle<CreateEsimOrder> for Desk {
     async fn handle(&self, caller: Caller, operation: CreateEsimOrder) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let once = once(merchant, &operation, operation.idempotency_key.as_ref())?;
-        let (id, before) = loop {
-            if let Some(id) = self.made_before(once.as_ref()).await? {
-                break (EsimOrderId::new(id).map_err(|error| Problem::internal(&error))?, true);
-            }
-            let order = self.new_esim_order(merchant, &operation)?;
-            let id = order.id.clone();
-            if self.store.add_esim_order(order, once.clone()).await? {
-                break (id, false);
-            }
-        };
-        let order = self.esim_order_of(merchant, &id).await?;
-        Ok(Done::made(replies::esim_order(&order, &self.instance_key), before))
+        for _ in 0..ROUNDS {
+            let (id, before) = match self.made_before(once.as_ref()).await? {
+                Some(id) => (EsimOrderId::new(id).map_err(|error| Problem::internal(&error))?, true),
+                None => {
+                    let order = self.new_esim_order(merchant, &operation)?;
+                    let id = order.id.clone();
+                    if !self.store.add_esim_order(order, once.clone()).await? {
+                        continue;
+                    }
+                    (id, false)
+                }
+            };
+            let order = self.esim_order_of(merchant, &id).await?;
+            return Ok(Done::made(replies::esim_order(&order, &self.instance_key), before));
+        }
+        Err(Unavailable::contended().into())
     }
 }
 
@@ -84,13 +88,14 @@ impl Desk {
 
     /// A merchant's newest orders as they stand now, the newest first.
     pub(super) async fn esim_orders(&self, merchant: &Merchant, limit: i64) -> Result<Vec<EsimOrder>, Unavailable> {
-        loop {
+        for _ in 0..ROUNDS {
             // Before the orders: what is fulfilled between the two is seen to be.
             let now = merchant.now();
             let mut paying: HashMap<String, Vec<Intent>> = HashMap::new();
-            for intent in self.store.intents_of_open_esim_orders(&merchant.id, limit).await? {
+            let intents = self.store.intents_of_open_esim_orders(&merchant.id, limit).await?;
+            for intent in self.all_as_they_stand(intents, now).await? {
                 if let Some(order) = intent.terms.esim_order() {
-                    paying.entry(order).or_default().push(intent.at(now));
+                    paying.entry(order).or_default().push(intent);
                 }
             }
             let orders = self.store.esim_orders(&merchant.id, limit).await?;
@@ -105,6 +110,7 @@ impl Desk {
             }
             self.store.fulfil(paid).await?;
         }
+        Err(Unavailable::contended())
     }
 
     /// A merchant's order as it stands now.
@@ -116,19 +122,21 @@ impl Desk {
     /// An order as it stands now. Once it was seen to be paid, by which payment is stored before anyone hears of it: it
     /// never changes, whoever pays it again.
     async fn fulfilled(&self, merchant: &Merchant, mut order: EsimOrder) -> Result<EsimOrder, Unavailable> {
-        while order.fulfilment.is_none() {
-            let now = merchant.now();
+        for _ in 0..ROUNDS {
+            if order.fulfilment.is_some() {
+                return Ok(order);
+            }
             let intents = self.store.intents_of_esim_order(&merchant.id, &order.id).await?;
-            let intents: Vec<_> = intents.into_iter().map(|intent| intent.at(now)).collect();
-            let Some(fulfilment) = order.fulfilled_by(&intents) else { break };
+            let intents = self.all_as_they_stand(intents, merchant.now()).await?;
+            let Some(fulfilment) = order.fulfilled_by(&intents) else { return Ok(order) };
             // Where someone else was faster, theirs stands: either way it is read again.
             self.store.fulfil(vec![(order.id.clone(), fulfilment)]).await?;
             match self.store.esim_order(&merchant.id, &order.id).await? {
                 Some(read) => order = read,
                 // A reset has come between.
-                None => break,
+                None => return Ok(order),
             }
         }
-        Ok(order)
+        Err(Unavailable::contended())
     }
 }

@@ -1,6 +1,6 @@
 //! Payment intents: made, read, listed.
 
-use super::{Desk, Done, Handle, Merchant, Outcomes, billing, to_read};
+use super::{Desk, Done, Handle, Merchant, Outcomes, ROUNDS, billing, to_read};
 use crate::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
 use crate::sandbox::admit::Caller;
 use crate::sandbox::events::Event;
@@ -31,18 +31,22 @@ impl Handle<CreatePaymentIntent> for Desk {
         check(&operation)?;
         let intent = new_intent(&merchant.id, operation, Life::new(), merchant.now())?;
         let customer = customer_of(&intent);
-        let existing = loop {
+        let mut existing = None;
+        for _ in 0..ROUNDS {
             if self.store.add_intent(intent.clone(), customer.clone()).await? {
                 return Ok(Done::created(self.reply(&intent)));
             }
-            // Where a reset has come between, the reference is free again.
+            // If a reset has come between, the reference is free again.
             let reference = &intent.terms.merchant_reference;
-            if let Some(existing) = self.store.intent_by_reference(&merchant.id, reference).await? {
-                break existing;
+            existing = self.store.intent_by_reference(&merchant.id, reference).await?;
+            if existing.is_some() {
+                break;
             }
-        };
+        }
+        let existing = existing.ok_or_else(Unavailable::contended)?;
         if existing.digest == intent.digest {
-            let existing = existing.at(merchant.now());
+            let existing = self.as_it_stands(existing, merchant.now()).await?;
+            let existing = existing.ok_or_else(Unavailable::contended)?;
             return Ok(Done::made(self.reply(&existing), true));
         }
         let message = "This merchant_reference belongs to another payment. Give each payment its own, or send exactly what was sent first.";
@@ -69,8 +73,8 @@ impl Handle<ListPaymentIntents> for Desk {
         let after = self.after(List::Intents, merchant, starting_after).await?;
         let limit = operation.limit.unwrap_or_default();
         let intents = self.store.intents(&merchant.id, after, to_read(limit)).await?;
-        let now = merchant.now();
-        Ok(Done::list(intents, limit, |intent| intent.id.to_string(), |intent| self.reply(&intent.at(now))))
+        let intents = self.all_as_they_stand(intents, merchant.now()).await?;
+        Ok(Done::list(intents, limit, |intent| intent.id.to_string(), |intent| self.reply(&intent)))
     }
 }
 
@@ -94,7 +98,7 @@ impl Desk {
         };
         let merchant = self.merchants.by_id(&intent.merchant).filter(|_| theirs).ok_or_else(missing)?;
         let now = merchant.now();
-        let intent = intent.at(now);
+        let intent = self.as_it_stands(intent, now).await?.ok_or_else(missing)?;
         if matches!(caller, Caller::ClientSecret(_)) && intent.secret_has_ended(now) {
             return Err(missing());
         }
@@ -108,7 +112,55 @@ impl Desk {
         let intents = self.store.intents(&merchant.id, None, TOLD).await?;
         let happened = self.store.subscription_events(&merchant.id, TOLD).await?;
         let orders = self.esim_orders(merchant, TOLD).await?;
-        Ok(Event::of(&intents.into_iter().map(|intent| intent.at(now)).collect::<Vec<_>>(), &happened, &orders))
+        Ok(Event::of(&self.all_as_they_stand(intents, now).await?, &happened, &orders))
+    }
+
+    /// An intent as it stands at a moment; none where a reset has come between. A final status that time alone has brought
+    /// is stored before anyone is told of it.
+    pub(super) async fn as_it_stands(&self, mut intent: Intent, now: Moment) -> Result<Option<Intent>, Unavailable> {
+        for _ in 0..ROUNDS {
+            let was_final = intent.life.final_since().is_some();
+            intent = intent.at(now);
+            if was_final || intent.life.final_since().is_none() {
+                return Ok(Some(intent));
+            }
+            if self.store.save_intent(intent.clone()).await? {
+                return Ok(Some(Intent { version: intent.version + 1, ..intent }));
+            }
+            let Some(read) = self.store.intent(&intent.id).await? else { return Ok(None) };
+            intent = read;
+        }
+        Err(Unavailable::contended())
+    }
+
+    /// Intents as they stand at a moment, without those that a reset has taken meanwhile. The final statuses that time alone
+    /// has brought are stored, by one commit, before anyone is told of them.
+    pub(super) async fn all_as_they_stand(
+        &self,
+        intents: Vec<Intent>,
+        now: Moment,
+    ) -> Result<Vec<Intent>, Unavailable> {
+        let mut ended = Vec::new();
+        let mut all = Vec::with_capacity(intents.len());
+        for intent in intents {
+            let was_final = intent.life.final_since().is_some();
+            let intent = intent.at(now);
+            if !was_final && intent.life.final_since().is_some() {
+                ended.push(intent.clone());
+            }
+            all.push(intent);
+        }
+        if ended.is_empty() || self.store.save_intents(ended).await? {
+            return Ok(all);
+        }
+        // Someone else was faster with one of them: what is stored now is told.
+        let mut read = Vec::with_capacity(all.len());
+        for intent in all {
+            if let Some(intent) = self.store.intent(&intent.id).await? {
+                read.extend(self.as_it_stands(intent, now).await?);
+            }
+        }
+        Ok(read)
     }
 
     pub(super) fn reply(&self, intent: &Intent) -> String {

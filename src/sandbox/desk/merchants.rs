@@ -1,7 +1,7 @@
 //! The merchants: few, so all are held at hand.
 
 use crate::sandbox::StartError;
-use crate::sandbox::clock;
+use crate::sandbox::clock::ServiceClock;
 use crate::sandbox::faults::Faults;
 use crate::sandbox::requests::Requests;
 use crate::sandbox::store::{MerchantRow, Store, Unavailable};
@@ -17,6 +17,8 @@ use tokio::sync::Mutex;
 pub(in crate::sandbox) struct Merchant {
     pub(in crate::sandbox) id: String,
     pub(in crate::sandbox) name: String,
+    clock: Arc<ServiceClock>,
+    /// How far its own clock is ahead of the service's, in seconds.
     clock_offset: AtomicI64,
     /// Held by whoever does what has come due, or moves the clock.
     pub(super) billing: Mutex<()>,
@@ -27,9 +29,14 @@ pub(in crate::sandbox) struct Merchant {
 }
 
 impl Merchant {
-    /// Its now: the wall clock, moved forward as far as its clock was.
+    /// Its now, by which its requests are answered: the service's clock, moved forward as far as its own was. It is stored.
     pub(in crate::sandbox) fn now(&self) -> Moment {
-        clock::now(self.clock_offset.load(Ordering::Acquire))
+        self.clock.now().plus(self.clock_offset.load(Ordering::Acquire))
+    }
+
+    /// What its clock shows, which may not be stored yet. No answer may depend on it.
+    pub(in crate::sandbox) fn peek(&self) -> Moment {
+        self.clock.peek().plus(self.clock_offset.load(Ordering::Acquire))
     }
 }
 
@@ -37,6 +44,7 @@ impl Merchant {
 #[derive(Debug)]
 pub(in crate::sandbox) struct Merchants {
     first: Arc<Merchant>,
+    clock: Arc<ServiceClock>,
     table: RwLock<Table>,
 }
 
@@ -47,10 +55,11 @@ struct Table {
 }
 
 impl Table {
-    fn add(&mut self, row: MerchantRow) -> Arc<Merchant> {
+    fn add(&mut self, row: MerchantRow, clock: &Arc<ServiceClock>) -> Arc<Merchant> {
         let merchant = Arc::new(Merchant {
             id: row.id,
             name: row.name,
+            clock: Arc::clone(clock),
             clock_offset: AtomicI64::new(row.clock_offset),
             billing: Mutex::default(),
             faults: Faults::default(),
@@ -66,6 +75,7 @@ impl Merchants {
     /// Those of the store; the first one is made where there is none, and its key is the one given.
     pub(in crate::sandbox) async fn load(
         store: &Store,
+        clock: &Arc<ServiceClock>,
         first_key: &Secret,
         first_name: &str,
     ) -> Result<Self, StartError> {
@@ -99,9 +109,9 @@ impl Merchants {
             Some(_) => {}
         }
         let mut table = Table::default();
-        let all: Vec<_> = rows.into_iter().map(|row| table.add(row)).collect();
+        let all: Vec<_> = rows.into_iter().map(|row| table.add(row, clock)).collect();
         let first = all.into_iter().next().expect("there is a first merchant: it was made above");
-        Ok(Self { first, table: RwLock::new(table) })
+        Ok(Self { first, clock: Arc::clone(clock), table: RwLock::new(table) })
     }
 
     /// Makes a merchant. Its secret key is shown this once.
@@ -119,7 +129,7 @@ impl Merchants {
             place: 1,
         };
         store.add_merchant(row.clone()).await?;
-        let merchant = self.table.write().unwrap_or_else(PoisonError::into_inner).add(row);
+        let merchant = self.table.write().unwrap_or_else(PoisonError::into_inner).add(row, &self.clock);
         Ok((merchant, secret_key))
     }
 
@@ -172,12 +182,14 @@ impl Merchants {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sandbox::WallClock;
     use crate::sandbox::store::Location;
 
     #[tokio::test]
     async fn a_clock_that_is_moved_while_it_is_reset_shows_what_is_stored() {
         let store = Store::open(&Location::Memory).await.unwrap();
-        let merchants = Merchants::load(&store, &Secret::new("sk_test_1"), "Shop").await.unwrap();
+        let clock = Arc::new(ServiceClock::load(&store, WallClock::default()).await.unwrap());
+        let merchants = Merchants::load(&store, &clock, &Secret::new("sk_test_1"), "Shop").await.unwrap();
         let merchant = merchants.first();
         for reset_first in [true, false] {
             let (reset, advance) = (merchants.reset(&store, &merchant), merchants.advance(&store, &merchant, 1_000));

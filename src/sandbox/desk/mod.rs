@@ -15,6 +15,7 @@ mod subscriptions;
 pub(super) use merchants::{Merchant, Merchants};
 
 use super::admit::Caller;
+use super::clock::ServiceClock;
 use super::problem::Problem;
 use super::rules::{EsimPackages, Fees};
 use super::store::{After, List, Store};
@@ -22,10 +23,15 @@ use super::tokens::InstanceKey;
 use crate::protocol::Operation;
 use crate::values::PageLimit;
 use axum::http::StatusCode;
+use std::sync::Arc;
+
+/// How often a request loads, rules and saves again, where others were faster. Then it is refused, and can be sent again.
+const ROUNDS: u32 = 100;
 
 /// Everything the service knows.
 pub(super) struct Desk {
     pub(super) store: Store,
+    pub(super) clock: Arc<ServiceClock>,
     pub(super) merchants: Merchants,
     pub(super) fees: Fees,
     pub(super) esim_packages: EsimPackages,
@@ -90,6 +96,11 @@ pub(super) struct Page {
 }
 
 impl Desk {
+    /// Brings the service's clock to the second of a request that has arrived, or goes on after a wait.
+    pub(super) async fn catch_up(&self) {
+        self.clock.catch_up(&self.store).await;
+    }
+
     /// Where a page of a merchant's list begins: after the entry of this id, or at the list's begin.
     async fn after(&self, list: List, merchant: &Merchant, id: Option<&str>) -> Result<After, Problem> {
         let Some(id) = id else { return Ok(None) };

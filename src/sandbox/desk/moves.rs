@@ -1,6 +1,6 @@
 //! What moves a payment intent: a method, a confirmation, a code, the issuer's word, a cancellation.
 
-use super::{Desk, Done, Handle, Outcomes};
+use super::{Desk, Done, Handle, Outcomes, ROUNDS};
 use crate::operations::{
     AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent, Instrument,
 };
@@ -9,6 +9,7 @@ use crate::sandbox::admit::{Caller, role_required};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::rules::{Cancellation, Intent, Life, PayingWith, read_instrument};
+use crate::sandbox::store::Unavailable;
 use crate::sandbox::tokens::same;
 use crate::values::{ConfirmationMethod, IntentId, Moment};
 
@@ -88,7 +89,7 @@ impl Desk {
         approved: bool,
     ) -> Result<String, Problem> {
         let caller = Caller::ClientSecret(id.clone());
-        loop {
+        for _ in 0..ROUNDS {
             let (mut intent, now) = self.intent_of(&caller, id).await?;
             // Every round is compared, so that the time says nothing of which.
             let rounds = (0..=intent.life.attempts)
@@ -102,10 +103,11 @@ impl Desk {
                 None => return Ok(onward),
                 Some(life) => intent.life = life,
             }
-            if self.store.save_intent(intent).await? {
+            if self.store.save_intent(intent.at(now)).await? {
                 return Ok(onward);
             }
         }
+        Err(Unavailable::contended().into())
     }
 
     /// Loads, rules, saves; and rules again where someone was faster. A rule that gives nothing has no effect.
@@ -115,16 +117,19 @@ impl Desk {
         id: &IntentId,
         rule: impl Fn(&Intent, Moment) -> Result<Option<Life>, Problem>,
     ) -> Result<Done, Problem> {
-        loop {
+        for _ in 0..ROUNDS {
             let (mut intent, now) = self.intent_of(caller, id).await?;
             match rule(&intent, now)? {
                 None => return Ok(Done::ok(self.reply(&intent))),
                 Some(life) => intent.life = life,
             }
+            // What the move comes to at once is stored with it: it may be final.
+            let intent = intent.at(now);
             if self.store.save_intent(intent.clone()).await? {
-                return Ok(Done::ok(self.reply(&intent.at(now))));
+                return Ok(Done::ok(self.reply(&intent)));
             }
         }
+        Err(Unavailable::contended().into())
     }
 }
 

@@ -3,9 +3,9 @@
 use super::intents::sorted;
 use super::{Desk, Done, Merchant};
 use crate::protocol::{IDEMPOTENCY_KEY, Operation, assemble};
-use crate::sandbox::clock;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::rules::Once;
+use crate::sandbox::store::Unavailable;
 use crate::sandbox::tokens;
 use crate::values::{IdempotencyKey, printable};
 use serde_json::Value;
@@ -41,10 +41,18 @@ impl Desk {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            if let Err(error) = self.store.forget_keys(clock::now(0)).await {
+            if let Err(error) = self.forget_keys().await {
                 tracing::error!(error = %printable(error), "the idempotency keys whose time is over were not forgotten");
             }
         }
+    }
+
+    async fn forget_keys(&self) -> Result<(), Unavailable> {
+        if self.store.any_keys_over(self.clock.peek()).await? {
+            self.catch_up().await;
+            self.store.forget_keys(self.clock.now()).await?;
+        }
+        Ok(())
     }
 
     /// The id of what was made under the key of a request.

@@ -4,7 +4,7 @@ use super::billing::Billing;
 use super::intents::in_one_order;
 use super::moves::paying_with;
 use super::once::once;
-use super::{Desk, Done, Handle, Merchant, Outcomes, to_read};
+use super::{Desk, Done, Handle, Merchant, Outcomes, ROUNDS, to_read};
 use crate::operations::{
     CancelSubscription, ChangeSubscriptionPaymentMethod, ConfigureFallback, CreateSubscription, ListSubscriptions,
     PauseSubscription, ReadSubscription, ResumeSubscription,
@@ -15,7 +15,7 @@ use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::rules::billing::{Charge, Conflict, Life, Subscription, Terms};
 use crate::sandbox::rules::{Once, read_instrument};
-use crate::sandbox::store::{Customer, List};
+use crate::sandbox::store::{Customer, List, Unavailable};
 use crate::sandbox::tokens;
 use crate::values::{Moment, SubscriptionId};
 use axum::http::StatusCode;
@@ -31,16 +31,18 @@ impl Handle<CreateSubscription> for Desk {
     async fn handle(&self, caller: Caller, operation: CreateSubscription) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let once = once(merchant, &operation, operation.idempotency_key.as_ref())?;
-        let (id, before) = loop {
-            if let Some(id) = self.made_before(once.as_ref()).await? {
-                break (SubscriptionId::new(id).map_err(|error| Problem::internal(&error))?, true);
-            }
-            if let Some(id) = self.subscribe(merchant, operation.clone(), once.clone()).await? {
-                break (id, false);
-            }
-        };
-        let made = self.subscription_of(merchant, &id).await?;
-        Ok(Done::made(replies::subscription(&made, None), before))
+        for _ in 0..ROUNDS {
+            let (id, before) = match self.made_before(once.as_ref()).await? {
+                Some(id) => (SubscriptionId::new(id).map_err(|error| Problem::internal(&error))?, true),
+                None => match self.subscribe(merchant, operation.clone(), once.clone()).await? {
+                    Some(id) => (id, false),
+                    None => continue,
+                },
+            };
+            let made = self.subscription_of(merchant, &id).await?;
+            return Ok(Done::made(replies::subscription(&made, None), before));
+        }
+        Err(Unavailable::contended().into())
     }
 }
 
@@ -192,7 +194,7 @@ impl Desk {
         rule: impl Fn(&Life, Moment) -> Result<Option<(Life, Option<Charge>)>, Conflict>,
     ) -> Result<Subscription, Problem> {
         let merchant = caller.merchant()?;
-        loop {
+        for _ in 0..ROUNDS {
             let subscription = self.subscription_of(merchant, id).await?;
             let now = merchant.now();
             if subscription.life.due().is_some_and(|(at, _)| at <= now) {
@@ -209,6 +211,7 @@ impl Desk {
                 return Ok(moved);
             }
         }
+        Err(Unavailable::contended().into())
     }
 }
 

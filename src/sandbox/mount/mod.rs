@@ -109,6 +109,7 @@ async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, reque
         return refuse(method_not_allowed(&routes), &request_id, Envelope::Standard);
     };
     let origin = parts.headers.get(axum::http::header::ORIGIN).cloned();
+    desk.catch_up().await;
     let caller = identify(&desk, &parts.headers).await;
     // What nobody known has sent is told to the first merchant.
     let known = match &caller {
@@ -167,7 +168,11 @@ where
     let operation = O::read(&mut fields);
     // Asked whatever was read, so that the fields that nobody knows are told beside those that are wrong.
     match (operation, fields.is_good()) {
-        (Some(operation), true) => desk.handle(caller, operation).await,
+        (Some(operation), true) => {
+            // A body or a fault may have taken a while.
+            desk.catch_up().await;
+            desk.handle(caller, operation).await
+        }
         _ => Err(Problem::fields(fields.into_faults())),
     }
 }

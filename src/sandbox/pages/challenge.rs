@@ -39,5 +39,6 @@ async fn decided(pages: &Pages, id: String, request: Request) -> Result<String, 
     };
     let token = fields.get("token").and_then(Value::as_str).unwrap_or_default();
     let id = IntentId::new(id).map_err(|_| Problem::missing("payment intent"))?;
+    pages.desk.catch_up().await;
     pages.desk.challenged(&id, token, approved).await
 }

@@ -3,6 +3,7 @@
 //! **An answer means stored.** A write is handed to one writer, which commits what has gathered together and only then
 //! says so (`synchronous=FULL`). Readers have connections of their own.
 
+mod clock;
 mod customers;
 mod esim;
 mod file;
@@ -50,6 +51,11 @@ impl Unavailable {
         Self(what.to_owned())
     }
 
+    /// Other requests have changed the same records whenever this one wanted to.
+    pub(super) fn contended() -> Self {
+        Self("other requests changed the same records each time".into())
+    }
+
     /// The sandbox was stopped before this was asked.
     pub(super) fn stopped() -> Self {
         Self("the sandbox was stopped".into())
@@ -79,6 +85,22 @@ impl Store {
     /// Stores an intent's next state; `false` when someone else has stored one since this was read.
     pub(super) async fn save_intent(&self, intent: Intent) -> Result<bool, Unavailable> {
         self.writer.write(Write::SaveIntent(Box::new(intent))).await
+    }
+
+    /// Stores the next states of intents; `false` when someone else has stored one of them since it was read, which is left
+    /// out.
+    pub(super) async fn save_intents(&self, intents: Vec<Intent>) -> Result<bool, Unavailable> {
+        self.writer.write(Write::SaveIntents(intents)).await
+    }
+
+    /// The latest second of the service's clock that is stored.
+    pub(super) async fn latest_second(&self) -> Result<i64, Unavailable> {
+        clock::latest(&self.readers).await
+    }
+
+    /// Stores a second of the service's clock, where no later one is stored.
+    pub(super) async fn save_second(&self, second: i64) -> Result<(), Unavailable> {
+        self.writer.write(Write::SaveSecond(second)).await.map(drop)
     }
 
     /// Stores a plan; `false` when the merchant's code is taken.
@@ -114,13 +136,16 @@ impl Store {
         keys::made(&self.readers, once).await
     }
 
-    /// Forgets the idempotency keys whose time is over at this moment of the wall clock. A few at a time, so that nobody's
-    /// write waits long.
-    pub(super) async fn forget_keys(&self, wall: Moment) -> Result<(), Unavailable> {
+    /// Whether there are idempotency keys whose time is over at this moment of the service's clock.
+    pub(super) async fn any_keys_over(&self, now: Moment) -> Result<bool, Unavailable> {
+        keys::any_over(&self.readers, now).await
+    }
+
+    /// Forgets the idempotency keys whose time is over at this moment of the service's clock. A few at a time, so that
+    /// nobody's write waits long.
+    pub(super) async fn forget_keys(&self, now: Moment) -> Result<(), Unavailable> {
         const MOST: i64 = 500;
-        while keys::any_over(&self.readers, wall).await? {
-            self.writer.write(Write::ForgetKeys { wall, most: MOST }).await?;
-        }
+        while self.any_keys_over(now).await? && self.writer.write(Write::ForgetKeys { wall: now, most: MOST }).await? {}
         Ok(())
     }
 
@@ -290,6 +315,19 @@ impl Store {
     /// Every merchant, the first one first.
     pub(super) async fn merchants(&self) -> Result<Vec<MerchantRow>, Unavailable> {
         merchants::all(&self.readers).await
+    }
+
+    /// Lets every statement of this kind on a table do this instead, by a trigger of the database itself.
+    #[cfg(test)]
+    pub(super) async fn intercept(&self, table: &str, event: &str, action: &str) {
+        let text = format!("CREATE TRIGGER intercepted BEFORE {event} ON {table} BEGIN SELECT {action}; END");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(text)).execute(&self.readers).await.expect("the trigger is made");
+    }
+
+    /// Ends what [`Store::intercept`] began.
+    #[cfg(test)]
+    pub(super) async fn stop_intercepting(&self) {
+        sqlx::raw_sql("DROP TRIGGER intercepted").execute(&self.readers).await.expect("the trigger is there");
     }
 
     /// The canonical path of the database, where it is a file.

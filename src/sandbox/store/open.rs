@@ -17,13 +17,14 @@ pub(in crate::sandbox) enum Location {
 }
 
 /// What makes version n+1 of the schema of version n.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("schema.sql"),
     include_str!("billing.sql"),
     include_str!("trade.sql"),
     include_str!("keys.sql"),
     include_str!("order.sql"),
     include_str!("0006_database_file.sql"),
+    include_str!("0007_service_clock.sql"),
 ];
 const READERS: u32 = 3;
 

@@ -5,6 +5,7 @@
 //! is told that anything was stored.
 
 use super::Unavailable;
+use super::clock;
 use super::customers::{Customer, CustomerWrites};
 use super::esim;
 use super::file::DatabaseFile;
@@ -65,6 +66,9 @@ pub(super) enum Write {
     },
     SaveBilled(Vec<Billed>),
     SaveIntent(Box<Intent>),
+    SaveIntents(Vec<Intent>),
+    /// Of the service's clock.
+    SaveSecond(i64),
 }
 
 impl Write {
@@ -219,6 +223,12 @@ async fn write_all(
                     esim::fulfil(connection, &order, &fulfilment).await?;
                 }
             }
+            Write::SaveIntents(intents) => {
+                for intent in intents {
+                    effects[place] &= intents::save(connection, &intent).await?;
+                }
+            }
+            Write::SaveSecond(second) => effects[place] = clock::save(connection, second).await?,
             Write::SaveIntent(intent) => effects[place] = intents::save(connection, &intent).await?,
             Write::RevokeSession { fingerprint, at } => {
                 effects[place] = sessions::revoke(connection, &fingerprint, at).await?

@@ -1,0 +1,186 @@
+//! The service's clock never goes back: what was told as final or expired stays so, over a crash and a clock set back.
+#![cfg(unix)]
+
+use crate::support::asking::{Reply, Shop, client, control, order, phone, send};
+use crate::support::folder::Folder;
+use crate::support::process::Process;
+use guichet::sandbox::{Config, Sandbox, WallClock};
+use serde_json::{Value, json};
+use sqlx::SqlitePool;
+use sqlx::sqlite::SqliteConnectOptions;
+use std::time::{Duration, Instant};
+
+const CREATE: &str = "/v1/payment-intents";
+const HOUR: i64 = 3_600;
+const DAY: i64 = 86_400;
+
+#[tokio::test]
+async fn what_was_final_or_expired_stays_so_when_a_killed_sandbox_starts_with_its_clock_set_back() {
+    let folder = Folder::new("set-back");
+    let mut sandbox = Process::start(&folder, None);
+    let token = sandbox.ask("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    let token = token.body["data"]["session_token"].as_str().unwrap().to_owned();
+    let unpaid = made(&sandbox, "ORDER-1").await;
+    advance(&sandbox, DAY - 40).await;
+    let paid = made(&sandbox, "ORDER-2").await;
+    let attached = sandbox.ask("POST", &format!("{paid}/payment-method"), phone("237670000001")).await;
+    assert_eq!(attached.body["data"]["status"], "processing");
+    let under_way = made(&sandbox, "ORDER-3").await;
+    let attached = sandbox.ask("POST", &format!("{under_way}/payment-method"), phone("237670000001")).await;
+    assert_eq!(attached.body["data"]["status"], "processing");
+    let told = advance(&sandbox, 40).await;
+    assert_eq!(status(&sandbox, &unpaid).await, json!(["canceled", "expired"]));
+    assert_eq!(status(&sandbox, &paid).await, json!(["succeeded", null]));
+    let url = format!("{}/v1/sessions/validate", sandbox.base_url);
+    assert_eq!(send(&client(), "POST", &url, Some(&token), None, &[]).await.code(), "session_expired");
+    let made_last = sandbox.ask("POST", CREATE, order("ORDER-4")).await.body["data"]["created_at"].clone();
+    sandbox.child.kill().unwrap();
+    sandbox.child.wait().unwrap();
+
+    let wall_clock = WallClock::default();
+    wall_clock.shift(-HOUR);
+    let again = Sandbox::start_with(Config { wall_clock: wall_clock.clone(), ..folder.config() }).await.unwrap();
+    let now = control(&again, "GET", "/clock", Value::Null).await.body["now"].as_i64().unwrap();
+    assert!(now >= told, "the clock has gone back by {} s", told - now);
+    for (path, expected) in [(&unpaid, json!(["canceled", "expired"])), (&paid, json!(["succeeded", null]))] {
+        let read = ask(&again, "GET", path, Value::Null).await;
+        assert_eq!(json!([read.body["data"]["status"], read.body["data"]["cancellation_reason"]]), expected);
+    }
+    let refused = ask(&again, "POST", &format!("{unpaid}/payment-method"), phone("237670000000")).await;
+    assert_eq!(refused.status, 409, "{}", refused.text);
+    let url = format!("{}/v1/sessions/validate", again.base_url());
+    assert_eq!(send(&client(), "POST", &url, Some(&token), None, &[]).await.code(), "session_expired");
+    let next = ask(&again, "POST", CREATE, order("ORDER-5")).await.body["data"]["created_at"].clone();
+    assert!(next.as_str() >= made_last.as_str(), "{next} is before {made_last}");
+    // It runs on: an attempt that is under way comes to its end.
+    wall_clock.shift(-2 * HOUR);
+    control(&again, "POST", "/clock", json!({ "advance_seconds": 30 })).await;
+    assert_eq!(ask(&again, "GET", &under_way, Value::Null).await.body["data"]["status"], "succeeded");
+    again.stop().await;
+}
+
+#[tokio::test]
+async fn a_clock_set_back_under_a_running_sandbox_takes_nothing_back() {
+    let wall_clock = WallClock::default();
+    let sandbox = Sandbox::start_with(Config { wall_clock: wall_clock.clone(), ..Config::default() }).await.unwrap();
+    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    wall_clock.shift(30 * 60);
+    let token = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    let token = token.body["data"]["session_token"].as_str().unwrap().to_owned();
+    wall_clock.shift(60 * 60);
+    let expired = shop.ask("POST", "/v1/sessions/validate", Some(&token), Value::Null).await;
+    assert_eq!(expired.code(), "session_expired");
+    let before = shop.tenant.now();
+    for seconds in [60 * 60 - 1, 0, -HOUR, -DAY] {
+        wall_clock.shift(seconds);
+        let expired = shop.ask("POST", "/v1/sessions/validate", Some(&token), Value::Null).await;
+        assert_eq!(expired.code(), "session_expired", "with the wall clock at {seconds}");
+        assert!(shop.tenant.now() >= before);
+    }
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_second_is_stored_before_anyone_is_answered_by_it() {
+    let folder = Folder::new("stored-second");
+    let sandbox = Process::start(&folder, None);
+    for _ in 0..4 {
+        let now = clock(&sandbox).await;
+        let (latest, _) = stored(&folder).await;
+        assert!(latest >= now, "{now} was told, and {latest} is stored");
+        tokio::time::sleep(Duration::from_millis(700)).await;
+    }
+}
+
+#[tokio::test]
+async fn reads_of_one_second_share_one_commit() {
+    let folder = Folder::new("shared-second");
+    let sandbox = Process::start(&folder, None);
+    let path = made(&sandbox, "ORDER-1").await;
+    let log = folder.path.join("sandbox.sqlite-wal");
+    let before = std::fs::metadata(&log).unwrap().len();
+    let start = Instant::now();
+    for _ in 0..300 {
+        assert_eq!(sandbox.ask("GET", &path, Value::Null).await.status, 200);
+    }
+    // A commit of one second is a page of 4,096 bytes and its head.
+    let most = (start.elapsed().as_secs() + 2) * 2 * 4_120;
+    let grown = std::fs::metadata(&log).unwrap().len() - before;
+    assert!(grown <= most, "300 reads have written {grown} bytes");
+}
+
+/// Each is told in another way, and all are final without any clock.
+#[tokio::test]
+async fn a_final_status_that_follows_from_time_is_stored_before_it_is_told() {
+    let folder = Folder::new("stored-status");
+    let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
+    let mut paths = Vec::new();
+    for number in 0..4 {
+        let made = ask(&sandbox, "POST", CREATE, order(&format!("ORDER-{number}"))).await;
+        paths.push(format!("{CREATE}/{}", made.body["data"]["id"].as_str().unwrap()));
+        let attached = ask(&sandbox, "POST", &format!("{}/payment-method", paths[number]), phone("237670000001")).await;
+        assert_eq!(attached.body["data"]["status"], "processing");
+    }
+    let made = ask(&sandbox, "POST", CREATE, order("ORDER-4")).await;
+    paths.push(format!("{CREATE}/{}", made.body["data"]["id"].as_str().unwrap()));
+    let attached = ask(&sandbox, "POST", &format!("{}/payment-method", paths[4]), phone("237670000000")).await;
+    assert_eq!(attached.body["data"]["status"], "succeeded", "at once, by the move itself");
+    sandbox.stop().await;
+    assert_eq!(stored(&folder).await.1, [("succeeded".to_owned(), 1)], "no other has ended");
+
+    for (number, how) in ["read", "created again", "event", "list"].into_iter().enumerate() {
+        let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
+        control(&sandbox, "POST", "/clock", json!({ "advance_seconds": 30 })).await;
+        match how {
+            "read" => drop(ask(&sandbox, "GET", &paths[0], Value::Null).await),
+            "created again" => drop(ask(&sandbox, "POST", CREATE, order("ORDER-1")).await),
+            "event" => drop(control(&sandbox, "GET", "/events", Value::Null).await),
+            _ => drop(ask(&sandbox, "GET", CREATE, Value::Null).await),
+        }
+        sandbox.stop().await;
+        let succeeded: i64 = stored(&folder).await.1.iter().map(|(_, count)| *count).sum();
+        let expected = if number < 2 { 2 + i64::try_from(number).unwrap() } else { 5 };
+        assert_eq!(succeeded, expected, "told by: {how}");
+    }
+}
+
+async fn made(sandbox: &Process, reference: &str) -> String {
+    let made = sandbox.ask("POST", CREATE, order(reference)).await;
+    format!("{CREATE}/{}", made.body["data"]["id"].as_str().unwrap())
+}
+
+async fn status(sandbox: &Process, path: &str) -> Value {
+    let read = sandbox.ask("GET", path, Value::Null).await;
+    json!([read.body["data"]["status"], read.body["data"]["cancellation_reason"]])
+}
+
+async fn ask(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
+    let (key, url) = (sandbox.secret_key().expose(), format!("{}{path}", sandbox.base_url()));
+    let body = (!fields.is_null()).then(|| fields.to_string());
+    send(&client(), method, &url, Some(key), body, &[]).await
+}
+
+async fn advance(sandbox: &Process, seconds: i64) -> i64 {
+    let url = format!("{}/sandbox/clock", sandbox.base_url);
+    let body = json!({ "advance_seconds": seconds }).to_string();
+    let reply = send(&client(), "POST", &url, Some(&sandbox.control_token), Some(body), &[]).await;
+    reply.body["now"].as_i64().unwrap()
+}
+
+async fn clock(sandbox: &Process) -> i64 {
+    let url = format!("{}/sandbox/clock", sandbox.base_url);
+    let reply = send(&client(), "GET", &url, Some(&sandbox.control_token), None, &[]).await;
+    reply.body["now"].as_i64().unwrap()
+}
+
+/// What lies in the database: the clock's latest second, and how many intents have which final status.
+async fn stored(folder: &Folder) -> (i64, Vec<(String, i64)>) {
+    let options = SqliteConnectOptions::new().filename(folder.path.join("sandbox.sqlite"));
+    let pool = SqlitePool::connect_with(options).await.unwrap();
+    let latest = sqlx::query_scalar("SELECT latest FROM service_clock").fetch_one(&pool).await.unwrap();
+    let text = "SELECT json_extract(life, '$.status') AS status, COUNT(*) FROM intents \
+                WHERE status IN ('succeeded', 'failed', 'canceled') GROUP BY status";
+    let statuses = sqlx::query_as(text).fetch_all(&pool).await.unwrap();
+    pool.close().await;
+    (latest, statuses)
+}
