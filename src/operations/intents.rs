@@ -1,6 +1,8 @@
 //! Payment intents: one intent is one payment, from the basket to its final status.
 
 use super::{setters, supported};
+#[cfg(feature = "sandbox")]
+use crate::protocol::GREATEST_INTEGER;
 use crate::protocol::{Fields, FromField, Merchant, Operation, Served, Spec, lenient, lenient_list, whole};
 use crate::values::{
     Amount, CheckoutUrl, ClientSecret, ConfirmationMethod, Currency, Email, FeeBearer, IntentId, IntentStatus, Invalid,
@@ -199,7 +201,7 @@ pub struct Item {
     /// The currency of the price.
     pub currency: Currency,
     /// How many, at least 1.
-    #[cfg_attr(feature = "sandbox", schemars(range(min = 1, max = u64::MAX)))]
+    #[cfg_attr(feature = "sandbox", schemars(range(min = 1, max = GREATEST_INTEGER)))]
     pub quantity: u64,
 }
 
@@ -271,7 +273,7 @@ struct Price;
 #[cfg(feature = "sandbox")]
 crate::values::described! { Price: schemars::json_schema!({
     "anyOf": [
-        { "type": "integer", "minimum": 0, "maximum": u64::MAX },
+        { "type": "integer", "minimum": 0, "maximum": GREATEST_INTEGER },
         { "type": "string", "pattern": "^[0-9]{1,18}$" },
     ],
 }) }

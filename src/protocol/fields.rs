@@ -218,12 +218,16 @@ pub struct Whole<const LEAST: u32, const MOST: u32>(
     pub u32,
 );
 
-/// The whole number of a JSON number that is not negative. JSON knows one kind of number: `7.0` is 7.
+/// The greatest integer that every reader of JSON keeps: 2^53.
+pub(crate) const GREATEST_INTEGER: u64 = 1 << 53;
+
+/// The whole number of a JSON number that is not negative, up to 2^53. JSON knows one kind of number: `7.0` is 7.
 pub(crate) fn whole(value: &Value) -> Option<u64> {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    let of_a_fraction =
-        |number: f64| ((0.0..=EXACT).contains(&number) && number.fract() == 0.0).then_some(number as u64);
-    value.as_u64().or_else(|| value.as_f64().and_then(of_a_fraction))
+    let of_a_fraction = |number: f64| {
+        let is_exact = (0.0..=GREATEST_INTEGER as f64).contains(&number) && number.fract() == 0.0;
+        is_exact.then_some(number as u64)
+    };
+    value.as_u64().or_else(|| value.as_f64().and_then(of_a_fraction)).filter(|number| *number <= GREATEST_INTEGER)
 }
 
 impl<const LEAST: u32, const MOST: u32> FromField for Whole<LEAST, MOST> {

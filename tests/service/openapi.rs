@@ -220,6 +220,8 @@ fn what_is_taken_of_an_item_is_what_is_described() {
         json!(""),
         json!("x"),
         json!(null),
+        json!(1_u64 << 53),
+        json!((1_u64 << 53) + 1),
         json!(u64::MAX),
     ];
     let more = [json!("1".repeat(18)), json!("1".repeat(19)), json!(" 1"), json!([1])];

@@ -7,6 +7,61 @@ use serde_json::{Value, json};
 const CREATE: &str = "/v1/payment-intents";
 
 #[tokio::test]
+async fn two_different_bodies_are_never_taken_for_equal() {
+    let (_sandbox, shop) = shop().await;
+    let whole = order("ORDER-17").to_string();
+    let with = |members: &str| format!("{},{members}}}", whole.strip_suffix('}').unwrap());
+    let made = async |body: String| shop.send("POST", "/v1/payment-intents", Some(&shop.key()), Some(body), &[]).await;
+    let first = made(with(r#""metadata":{"n":9007199254740992,"x":0.1}"#)).await;
+    assert_eq!(first.status, 201, "{}", first.text);
+    // Each was taken for the first or for another of them, or silently changed.
+    for (members, param) in [
+        (r#""metadata":{"n":9007199254740993,"x":0.1}"#, "metadata.n"),
+        (r#""metadata":{"n":9007199254740992,"x":0.1000000000000000055511151231257827}"#, "metadata.x"),
+        (r#""metadata":{"n":9007199254740992,"n":9007199254740992,"x":0.1}"#, "metadata.n"),
+        (r#""metadata":{"deep":[{"n":1},{"n":-9007199254740993}]}"#, "metadata.deep[1].n"),
+        (r#""metadata":{"n":1e400}"#, "metadata.n"),
+        (r#""metadata":{},"metadata":{"n":9007199254740992,"x":0.1}"#, "metadata"),
+        (r#""amount":"1","amount":"5000""#, "amount"),
+        (r#""items":[{"name":"Shoe","price":1,"currency":"XAF","quantity":9007199254740993}]"#, "items[0].quantity"),
+    ] {
+        let refused = made(with(members)).await;
+        assert_eq!((refused.status, refused.code()), (422, "parameter_invalid"), "{members}: {}", refused.text);
+        assert_eq!(refused.body["error"]["param"], param, "{members}");
+    }
+    let again = made(with(r#""metadata":{"x":0.1,"n":9007199254740992}"#)).await;
+    assert_eq!((again.status, &again.body["data"]["id"]), (200, &first.body["data"]["id"]), "an equal body is equal");
+
+    // Under a key, and where nothing is compared, too.
+    let keyed = r#"{"package_id":"esp_cm_1gb","quantity":1,"quantity":2}"#.to_owned();
+    let refused =
+        shop.send("POST", "/v1/esim/orders", Some(&shop.key()), Some(keyed), &[("idempotency-key", "k")]).await;
+    assert_eq!((refused.status, &refused.body["error"]["param"]), (422, &json!("quantity")), "{}", refused.text);
+    let twice = r#"{"customer_email":"awa@example.com","customer_email":"ngo@example.com"}"#.to_owned();
+    let refused = shop.send("POST", "/v1/sessions/create", Some(&shop.key()), Some(twice), &[]).await;
+    assert_eq!((refused.status, &refused.body["error"]["param"]), (422, &json!("customer_email")), "{}", refused.text);
+}
+
+#[tokio::test]
+async fn a_number_that_readers_change_is_sent_by_the_client_as_it_was_given_and_refused() {
+    let (_sandbox, shop) = shop().await;
+    let key = guichet::SecretKey::new(shop.key()).unwrap();
+    let client = guichet::Client::builder(&shop.base_url, key).build().unwrap();
+    let purchase = |number: Value| {
+        let reference = guichet::values::MerchantReference::new("ORDER-17").unwrap();
+        let amount = guichet::values::Amount::new("5000").unwrap();
+        guichet::operations::CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngo")
+            .email(guichet::values::Email::new("awa@example.com").unwrap())
+            .metadata([("n".to_owned(), number)].into())
+    };
+    let refused = client.create_payment_intent(purchase(json!(u64::MAX))).await.unwrap_err();
+    assert_eq!((refused.status(), refused.code()), (Some(422), Some("parameter_invalid")));
+    assert_eq!(refused.fields()[0].param, "metadata.n");
+    let made = client.create_payment_intent(purchase(json!(1_u64 << 53))).await.unwrap();
+    assert_eq!(made.metadata["n"], json!(1_u64 << 53));
+}
+
+#[tokio::test]
 async fn an_amount_is_a_string_of_up_to_fifteen_digits_and_nothing_else() {
     let (_sandbox, shop) = shop().await;
     let wrong = [

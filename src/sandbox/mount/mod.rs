@@ -1,6 +1,7 @@
 //! From the interface to routes: every operation of `every_operation!` becomes one, by its own description.
 
 mod cors;
+mod exact;
 mod read;
 mod respond;
 mod strike;

@@ -1,6 +1,7 @@
 //! From a request's bytes to an operation's fields.
 
 use super::Asked;
+use super::exact::lost_in_reading;
 use crate::protocol::{IDEMPOTENCY_KEY, Method, Place, Spec};
 use crate::sandbox::problem::Problem;
 use axum::body::{Body, Bytes};
@@ -61,7 +62,7 @@ async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {
     read.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "A body is 64 KiB at most."))
 }
 
-/// Reads a JSON object; an empty body counts as an empty one.
+/// Reads a JSON object; an empty body counts as an empty one. A body that reading would change is refused.
 pub(in crate::sandbox) fn read_object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Problem> {
     if body.is_empty() {
         return Ok(Map::new());
@@ -74,6 +75,10 @@ pub(in crate::sandbox) fn read_object(headers: &HeaderMap, body: &[u8]) -> Resul
     let text = std::str::from_utf8(body).map_err(|_| malformed("invalid_utf8", "The body is not UTF-8."))?;
     if depth(text) > DEPTH_LIMIT {
         return Err(malformed("invalid_json", "The body is nested too deeply."));
+    }
+    let lost = lost_in_reading(text);
+    if !lost.is_empty() {
+        return Err(Problem::fields(lost));
     }
     match serde_json::from_str(text) {
         Ok(Value::Object(fields)) => Ok(fields),

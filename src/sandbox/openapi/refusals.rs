@@ -48,7 +48,7 @@ pub(super) fn codes<R: Role>(
         add(400, &["invalid_json", "invalid_utf8", "body_not_object"]);
         add(413, &["body_too_large"]);
         add(415, &["unsupported_media_type"]);
-        add(422, &["parameter_unknown"]);
+        add(422, &["parameter_invalid", "parameter_unknown"]);
     } else if spec.path.contains('{') {
         add(400, &["invalid_utf8"]);
     }
@@ -63,7 +63,7 @@ pub(super) fn codes<R: Role>(
     if spec.path.contains("{id}") || spec.query.contains(&"starting_after") {
         add(404, &["resource_missing"]);
     }
-    if has_fields {
+    if has_fields && !reads_a_body {
         add(422, &["parameter_invalid"]);
     }
     if has_body {

@@ -1,0 +1,165 @@
+//! What a JSON text would lose when it is read: a key that is given twice, a number that changes.
+//!
+//! Two different bodies must never be taken for equal (`decisions.md` 2), so that such a body is refused.
+
+use crate::protocol::{FieldFault, GREATEST_INTEGER};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::collections::HashSet;
+use std::fmt;
+
+/// How many of these errors one answer names.
+const MOST_NAMED: usize = 16;
+/// How much of a field's path an answer repeats, in characters.
+const LONGEST_PATH: usize = 128;
+
+/// Every place of a JSON object where reading it loses something, as far as one answer names them. None for what is not
+/// JSON: the reader says that better.
+pub(super) fn lost_in_reading(text: &str) -> Vec<FieldFault> {
+    let mut faults = Vec::new();
+    if let Ok(value) = serde_json::from_str(text) {
+        look(value, "", &mut faults);
+    }
+    faults
+}
+
+fn look(value: &RawValue, path: &str, faults: &mut Vec<FieldFault>) {
+    let text = value.get();
+    match text.as_bytes().first() {
+        Some(b'{') => {
+            let Ok(Members(members)) = serde_json::from_str(text) else { return };
+            let mut known = HashSet::new();
+            for (key, value) in members {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                if !known.insert(key) {
+                    name(&path, "is given twice in one object. Give each name once.", faults);
+                }
+                look(value, &path, faults);
+            }
+        }
+        Some(b'[') => {
+            let values: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+            for (place, value) in values.into_iter().enumerate() {
+                look(value, &format!("{path}[{place}]"), faults);
+            }
+        }
+        Some(b'-' | b'0'..=b'9') if !survives(text) => {
+            name(path, "is a number that many readers of JSON change. Send it as a string.", faults);
+        }
+        _ => {}
+    }
+}
+
+fn name(path: &str, what: &str, faults: &mut Vec<FieldFault>) {
+    if faults.len() < MOST_NAMED {
+        let param: String = path.chars().take(LONGEST_PATH).collect();
+        let message = format!("{param} {what}");
+        faults.push(FieldFault { param, code: "parameter_invalid", message });
+    }
+}
+
+/// Whether a JSON number has the same value after a reader has made a double of it, as JavaScript does.
+fn survives(text: &str) -> bool {
+    if text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit()) {
+        return text.trim_start_matches('-').parse::<u64>().is_ok_and(|number| number <= GREATEST_INTEGER);
+    }
+    let Ok(number) = text.parse::<f64>() else { return false };
+    number.is_finite() && decimal(text).is_some_and(|written| decimal(&format!("{number:e}")) == Some(written))
+}
+
+/// The value of a JSON number without its sign: its digits from the first to the last that is not 0, and the power of ten
+/// that they are multiplied by.
+fn decimal(text: &str) -> Option<(String, i64)> {
+    let (mantissa, exponent) =
+        text.trim_start_matches('-').split_once(['e', 'E']).unwrap_or((text.trim_start_matches('-'), "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let digits = all.trim_end_matches('0');
+    let zeros = i64::try_from(all.len() - digits.len()).ok()?;
+    let significant = digits.trim_start_matches('0');
+    if significant.is_empty() {
+        return Some((String::new(), 0));
+    }
+    let exponent = exponent.parse::<i64>().ok()?.checked_sub(i64::try_from(fraction.len()).ok()?)?;
+    Some((significant.to_owned(), exponent.checked_add(zeros)?))
+}
+
+/// The members of an object in the order they were written, with those whose key is given twice.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_number_survives_where_its_value_does() {
+        let kept =
+            ["0", "-0", "1", "-17", "9007199254740992", "0.1", "1.50", "-2.5e-7", "1e2", "100.0", "1e22", "0e999"];
+        for number in kept {
+            assert!(survives(number), "{number}");
+        }
+        let changed = [
+            "9007199254740993",
+            "-9007199254740993",
+            "18446744073709551616",
+            "9007199254740993.0",
+            "0.1000000000000000055511151231257827",
+            "1e400",
+            "1e-400",
+            "1e99999999999999999999",
+        ];
+        for number in changed {
+            assert!(!survives(number), "{number}");
+        }
+    }
+
+    #[test]
+    fn each_place_is_named_by_its_path() {
+        let named =
+            |text: &str| -> Vec<String> { lost_in_reading(text).into_iter().map(|fault| fault.param).collect() };
+        assert_eq!(named(r#"{"a":1,"b":{"a":2}}"#), [""; 0]);
+        assert_eq!(named(r#"{"a":1,"\u0061":1}"#), ["a"], "a key is what it says, however it is written");
+        assert_eq!(named(r#"{"m":{"x":[{"y":1},{"y":1,"y":1}]}}"#), ["m.x[1].y"]);
+        assert_eq!(named(r#"{"m":[1,9007199254740993],"n":1e999}"#), ["m[1]", "n"]);
+        assert_eq!(named(r#"{"a":"9007199254740993"}"#), [""; 0], "a string is kept as it is");
+        assert_eq!(named(r#"{"a":1,"a":"#), [""; 0], "what is not JSON is refused as such");
+        let many = format!("{{{}}}", vec![format!(r#""{}":1"#, "k".repeat(1_000)); 60].join(","));
+        let faults = lost_in_reading(&many);
+        assert_eq!((faults.len(), faults[0].param.len()), (MOST_NAMED, LONGEST_PATH));
+    }
+
+    proptest! {
+        #[test]
+        fn every_double_survives_as_it_is_written(number in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL) {
+            prop_assert!(survives(&format!("{number:e}")));
+        }
+
+        #[test]
+        fn two_integers_that_survive_are_two_doubles(one in 0..=GREATEST_INTEGER, other in 0..=GREATEST_INTEGER) {
+            prop_assert_eq!(one == other, (one as f64).to_bits() == (other as f64).to_bits());
+        }
+    }
+}
