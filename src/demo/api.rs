@@ -121,5 +121,6 @@ async fn order(State(api): State<Api>, headers: HeaderMap, Path(id): Path<String
     let customer = api.signed_in(&headers).await?;
     let missing = || Refused::new(404, "order_missing", "There is no such order.");
     let order = api.seller.orders.find(&id, customer.id).await.map_err(Refused::broken)?.ok_or_else(missing)?;
-    Ok(([(header::CACHE_CONTROL, "no-store")], Json(order.to_json())).into_response())
+    let shown = api.seller.orders.shown(&order).await.map_err(Refused::broken)?;
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(shown)).into_response())
 }

@@ -2,17 +2,39 @@
 
 use super::catalogue::{CURRENCY, Language, Product};
 use crate::native::Sold;
+use crate::operations::DuplicatePayment;
 use crate::values::{Email, IntentStatus, MerchantReference, PaymentRef};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::Row;
 use sqlx::sqlite::{SqlitePool, SqliteRow};
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// For how long a payment with a final status is asked about, in milliseconds.
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// The time in Unix milliseconds, as SQLite tells it.
+macro_rules! now {
+    () => {
+        "CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER)"
+    };
+}
 
 /// The orders of the shop.
 #[derive(Clone)]
 pub(super) struct Orders {
     pool: SqlitePool,
+}
+
+/// A payment to ask the service about.
+#[derive(Debug)]
+pub(super) struct ToAskAbout {
+    /// Its row: the next ones come after it.
+    pub row: i64,
+    pub sold: Sold,
+    /// When it is asked about, in Unix milliseconds.
+    asked_at: i64,
 }
 
 /// One order. Its prices are those of the moment it was placed.
@@ -130,21 +152,98 @@ impl Orders {
             .transpose()
     }
 
-    /// At most so many payments, after this row, whose orders are not paid, failed or canceled yet: each with its row.
-    pub async fn unsettled(&self, after: i64, most: u32) -> Result<Vec<(i64, Sold)>, sqlx::Error> {
-        let rows = sqlx::query(
-            "SELECT payments.rowid, payments.sold FROM payments JOIN orders ON orders.payment_ref = payments.payment_ref \
-             WHERE payments.rowid > $1 AND orders.status = 'unpaid' ORDER BY payments.rowid LIMIT $2",
-        )
+    /// At most so many payments to ask about, after this row: those whose orders are not paid, failed or canceled yet, and
+    /// the watched ones that were last read longer ago than this.
+    pub async fn to_ask_about(
+        &self,
+        after: i64,
+        most: u32,
+        read_every: Duration,
+    ) -> Result<Vec<ToAskAbout>, sqlx::Error> {
+        let rows = sqlx::query(concat!(
+            "SELECT payments.rowid, payments.sold, ",
+            now!(),
+            " AS now FROM payments \
+             LEFT JOIN orders ON orders.payment_ref = payments.payment_ref AND orders.status = 'unpaid' \
+             LEFT JOIN watched_payments AS watched ON watched.payment_ref = payments.payment_ref \
+             AND NOT watched.is_over AND watched.read_at + $3 <= ",
+            now!(),
+            " WHERE payments.rowid > $1 AND (orders.id IS NOT NULL OR watched.payment_ref IS NOT NULL) \
+             ORDER BY payments.rowid LIMIT $2"
+        ))
         .bind(after)
         .bind(most)
+        .bind(i64::try_from(read_every.as_millis()).unwrap_or(i64::MAX))
         .fetch_all(&self.pool)
         .await?;
         let read = |row: &SqliteRow| {
             let sold = serde_json::from_str(row.try_get("sold")?).map_err(|error| sqlx::Error::Decode(error.into()))?;
-            Ok((row.try_get("rowid")?, sold))
+            Ok(ToAskAbout { row: row.try_get("rowid")?, sold, asked_at: row.try_get("now")? })
         };
         rows.iter().map(read).collect()
+    }
+
+    /// Goes on asking about a payment whose status is final, for a day.
+    pub async fn watch(&self, sold: &Sold) -> Result<(), sqlx::Error> {
+        sqlx::query(concat!(
+            "INSERT INTO watched_payments (payment_ref, final_since, read_at) VALUES ($1, ",
+            now!(),
+            ", ",
+            now!(),
+            ") ON CONFLICT DO NOTHING"
+        ))
+        .bind(sold.payment_ref.as_str())
+        .execute(&self.pool)
+        .await
+        .map(|_| ())
+    }
+
+    /// The service was asked about a payment at this moment, and all that it said is stored. A watch that has lasted a day by
+    /// then is over.
+    pub async fn was_read(&self, asked: &ToAskAbout) -> Result<(), sqlx::Error> {
+        sqlx::query("UPDATE watched_payments SET read_at = $1, is_over = final_since + $2 <= $1 WHERE payment_ref = $3")
+            .bind(asked.asked_at)
+            .bind(DAY)
+            .bind(asked.sold.payment_ref.as_str())
+            .execute(&self.pool)
+            .await
+            .map(|_| ())
+    }
+
+    /// Keeps a duplicate payment; whether it is new.
+    pub async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<bool, sqlx::Error> {
+        let stored = sqlx::query(
+            "INSERT INTO duplicate_payments (intent, attempt, order_id, amount, currency, approved_at) \
+             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+        )
+        .bind(sold.intent.as_str())
+        .bind(duplicate.attempt)
+        .bind(named_by(&sold.merchant_reference).map(|(id, _)| id))
+        .bind(&duplicate.amount)
+        .bind(&duplicate.currency)
+        .bind(duplicate.approved_at.map(|at| at.to_string()))
+        .execute(&self.pool)
+        .await?;
+        Ok(stored.rows_affected() == 1)
+    }
+
+    /// An order as the shop's pages read it, with the refunds that are due for it.
+    pub async fn shown(&self, order: &Order) -> Result<Value, sqlx::Error> {
+        let rows = sqlx::query(
+            "SELECT amount, currency, approved_at FROM duplicate_payments WHERE order_id = $1 ORDER BY intent, attempt",
+        )
+        .bind(&order.id)
+        .fetch_all(&self.pool)
+        .await?;
+        let refund = |row: &SqliteRow| -> Result<Value, sqlx::Error> {
+            let (amount, currency): (String, String) = (row.try_get("amount")?, row.try_get("currency")?);
+            let approved_at: Option<String> = row.try_get("approved_at")?;
+            Ok(json!({"amount": amount, "currency": currency, "approved_at": approved_at}))
+        };
+        let refunds: Vec<Value> = rows.iter().map(refund).collect::<Result<_, _>>()?;
+        let mut shown = order.to_json();
+        shown["refunds_due"] = refunds.into();
+        Ok(shown)
     }
 
     /// Writes down how a payment has ended. Paid is paid; a decline counts for the payment that is being tried alone.

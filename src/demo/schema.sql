@@ -21,3 +21,22 @@ CREATE TABLE IF NOT EXISTS logins (
     token_hash TEXT PRIMARY KEY,
     customer TEXT NOT NULL
 );
+
+-- The payments with a final status of which an operator may still approve an attempt. Moments are Unix milliseconds.
+CREATE TABLE IF NOT EXISTS watched_payments (
+    payment_ref TEXT PRIMARY KEY,
+    final_since BIGINT NOT NULL,
+    read_at BIGINT NOT NULL,
+    is_over BOOLEAN NOT NULL DEFAULT FALSE
+);
+
+-- Money that was taken twice, or after the payment was over: a refund is due.
+CREATE TABLE IF NOT EXISTS duplicate_payments (
+    intent TEXT NOT NULL,
+    attempt BIGINT NOT NULL,
+    order_id TEXT,
+    amount TEXT NOT NULL,
+    currency TEXT NOT NULL,
+    approved_at TEXT,
+    PRIMARY KEY (intent, attempt)
+);

@@ -3,9 +3,11 @@
 use super::catalogue::{Customer, SHOP_NAME};
 use super::logins::Logins;
 use super::orders::{Order, Orders};
-use crate::native::{Refused, Shop, Sold};
-use crate::operations::{CreatePaymentIntent, Item, PaymentIntent};
-use crate::values::{Amount, Currency, Email, FeeBearer, Invalid, MerchantReference, PaymentRef, RedirectUrl};
+use crate::native::{AskAgain, Refused, Shop, Sold};
+use crate::operations::{CreatePaymentIntent, DuplicatePayment, Item, PaymentIntent};
+use crate::values::{
+    Amount, Currency, Email, FeeBearer, Invalid, MerchantReference, PaymentRef, RedirectUrl, printable,
+};
 use axum::http::HeaderMap;
 use serde_json::Value;
 
@@ -49,7 +51,21 @@ impl Shop for Seller {
     }
 
     async fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
+        if AskAgain::about(intent) == AskAgain::ForADay {
+            // First, so that no order is settled whose payment nobody asks about any more.
+            self.orders.watch(sold).await.map_err(Refused::broken)?;
+        }
         self.orders.settle(sold, &intent.status).await.map_err(Refused::broken)
+    }
+
+    async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), Refused> {
+        if self.orders.overpaid(sold, duplicate).await.map_err(Refused::broken)? {
+            let (intent, reference) = (printable(&sold.intent), printable(&sold.merchant_reference));
+            let (amount, currency) = (printable(&duplicate.amount), printable(&duplicate.currency));
+            let attempt = duplicate.attempt;
+            tracing::warn!(%reference, %intent, attempt, %amount, %currency, "a refund is due: the customer has paid too much");
+        }
+        Ok(())
     }
 }
 

@@ -1,4 +1,5 @@
-//! A customer pays and closes the tab, and no page ever asks how it went: so the shop asks by itself.
+//! A customer pays and closes the tab, and no page ever asks how it went: so the shop asks by itself. An operator approves
+//! an attempt late, and the customer has paid twice: so the shop goes on asking for a day after the end.
 
 use super::seller::Seller;
 use crate::native::{Client, Refused, settle};
@@ -6,6 +7,8 @@ use std::time::Duration;
 
 /// How many payments are asked about at once: a shelf of abandoned ones must not become a flood.
 const MOST_AT_ONCE: u32 = 20;
+/// How many turns pass between two readings of a payment whose status is final.
+const TURNS_OF_A_WATCH: u32 = 12;
 /// How long the service is left alone after it did not answer.
 const AFTER_A_FAILURE: Duration = Duration::from_secs(60);
 
@@ -13,7 +16,7 @@ const AFTER_A_FAILURE: Duration = Duration::from_secs(60);
 pub(super) async fn keep_settling(client: Client, seller: Seller, every: Duration) {
     let mut after = 0;
     loop {
-        let pause = match round(&client, &seller, &mut after).await {
+        let pause = match round(&client, &seller, &mut after, every * TURNS_OF_A_WATCH).await {
             Ok(()) => every,
             Err(_) => AFTER_A_FAILURE.max(every),
         };
@@ -22,19 +25,20 @@ pub(super) async fn keep_settling(client: Client, seller: Seller, every: Duratio
 }
 
 /// One turn. It ends at the first failure, whose cause is in the log, and the next turn goes on behind it.
-async fn round(client: &Client, seller: &Seller, after: &mut i64) -> Result<(), Refused> {
-    let payments = seller.orders.unsettled(*after, MOST_AT_ONCE).await.map_err(Refused::broken)?;
+async fn round(client: &Client, seller: &Seller, after: &mut i64, watch_every: Duration) -> Result<(), Refused> {
+    let payments = seller.orders.to_ask_about(*after, MOST_AT_ONCE, watch_every).await.map_err(Refused::broken)?;
     if payments.is_empty() {
         *after = 0;
     }
-    for (row, sold) in payments {
-        *after = row;
-        match settle(client, seller, &sold).await {
+    for payment in payments {
+        *after = payment.row;
+        match settle(client, seller, &payment.sold).await {
             // The service has forgotten it, as a sandbox does whose database was deleted, or has another payment under its
             // name: neither holds up the others.
             Err(refused) if ["resource_missing", "payment_mismatch"].contains(&refused.code()) => {}
             other => drop(other?),
         }
+        seller.orders.was_read(&payment).await.map_err(Refused::broken)?;
     }
     Ok(())
 }

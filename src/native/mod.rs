@@ -69,6 +69,7 @@ mod return_key;
 mod routes;
 pub(crate) mod same_origin;
 mod sessions;
+mod settle;
 mod shop;
 
 pub use all::All;
@@ -78,6 +79,7 @@ pub use customer::CustomerClient;
 pub use key::SecretKey;
 pub use quotes::{Quote, Sale};
 pub use return_key::ReturnKey;
-pub use routes::{Routes, settle};
+pub use routes::Routes;
 pub use sessions::{CustomerSession, Guarded, KeptSession, MemoryStore, SessionGuard, SessionStore, Sessions};
+pub use settle::{AskAgain, Settled, settle};
 pub use shop::{Refused, Shop, Sold};

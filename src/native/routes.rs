@@ -1,6 +1,6 @@
+use super::settle::{Settled, settle, verify_and_settle};
 use super::{Client, Refused, ReturnKey, Sessions, Shop, Sold, same_origin};
 use crate::flow::checkout_address;
-use crate::operations::PaymentIntent;
 use crate::values::{Address, CheckoutUrl, Email, Invalid, PaymentRef, printable};
 use axum::Router;
 use axum::body::Bytes;
@@ -117,48 +117,6 @@ impl<S: Shop> Desk<S> {
     }
 }
 
-/// Reads a payment with the secret key, checks that it is the one that was sold, and tells the shop of a final status:
-/// what `GET {m}/intents/{payment_ref}` does, without a page that asks.
-///
-/// A customer who pays and closes the tab never asks. Do this every few seconds for what was remembered and is not settled
-/// yet, or an order stays unpaid whose money was taken:
-/// ```no_run
-/// # use guichet::native::{Refused, Shop, Sold, settle};
-/// # async fn tick(client: guichet::Client, my_shop: impl Shop, unsettled: Vec<Sold>) {
-/// for sold in unsettled {
-///     if let Err(refused) = settle(&client, &my_shop, &sold).await {
-///         eprintln!("{}: {refused}", sold.merchant_reference); // it is asked for again at the next tick
-///     }
-/// }
-/// # }
-/// ```
-///
-/// # Errors
-/// [`Refused`] where the service does not answer, where the payment is another than was sold (code `payment_mismatch`),
-/// and where the shop cannot write it down.
-pub async fn settle<S: Shop>(client: &Client, shop: &S, sold: &Sold) -> Result<PaymentIntent, Refused> {
-    let intent = client.read_payment_intent(&sold.intent).await?;
-    tell(shop, sold, &intent).await?;
-    Ok(intent)
-}
-
-/// Tells the shop of a final status, once the payment is known to be the one it sold.
-async fn tell<S: Shop>(shop: &S, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
-    if !sold.is(intent) {
-        let (intent, reference) = (printable(&intent.id), printable(&sold.merchant_reference));
-        tracing::error!(%intent, %reference, "the payment is not the one that was sold");
-        return Err(Refused::new(
-            409,
-            "payment_mismatch",
-            "The payment is not the one of this order. Please ask the shop.",
-        ));
-    }
-    if intent.status.is_final() {
-        shop.settled(sold, intent).await?;
-    }
-    Ok(())
-}
-
 async fn session<S: Shop>(State(desk): State<Arc<Desk<S>>>, headers: HeaderMap) -> Result<Response, Refused> {
     let customer = desk.shop.customer(&headers).await?.ok_or_else(Refused::nobody)?;
     if let Some(login) = desk.shop.login(&headers).await? {
@@ -188,7 +146,7 @@ async fn begin<S: Shop>(
     let intent = desk.client.create_payment_intent(purchase.clone()).await?;
     let sold = Sold::new(&purchase, &intent)?;
     desk.shop.remember(&sold).await?;
-    tell(&desk.shop, &sold, &intent).await?;
+    verify_and_settle(&desk.shop, &sold, &intent).await?;
 
     let checkout_url = intent.checkout_url.as_ref().map(CheckoutUrl::expose);
     if by_form {
@@ -218,9 +176,17 @@ async fn status<S: Shop>(
     let customer = desk.customer(&headers).await?;
     let payment_ref = PaymentRef::new(payment_ref).map_err(|_| missing())?;
     let sold = desk.shop.find(&payment_ref, customer.as_ref()).await?.ok_or_else(missing)?;
-    let intent = settle(&desk.client, &desk.shop, &sold).await?;
+    let Settled { intent, .. } = settle(&desk.client, &desk.shop, &sold).await?;
     let declined = intent.last_payment_error.map(|error| json!({"code": error.code, "message": error.message}));
-    Ok(fresh(json!({"status": intent.status.as_str(), "last_payment_error": declined})))
+    // The customer may know: they have paid twice, and get their money back.
+    let duplicates = intent.duplicate_payments.iter().map(|duplicate| {
+        let approved_at = duplicate.approved_at.map(|at| at.to_string());
+        json!({"attempt": duplicate.attempt, "amount": duplicate.amount, "currency": duplicate.currency, "approved_at": approved_at})
+    });
+    let duplicates: Vec<Value> = duplicates.collect();
+    let body =
+        json!({"status": intent.status.as_str(), "last_payment_error": declined, "duplicate_payments": duplicates});
+    Ok(fresh(body))
 }
 
 /// The order of a request, and whether a plain form has sent it. Any other content type could be sent by a page of

@@ -1,4 +1,4 @@
-use crate::operations::{CreatePaymentIntent, PaymentIntent};
+use crate::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
 use crate::protocol::{Error, FieldError, Kind};
 use crate::values::{Amount, Currency, Email, IntentId, MerchantReference, PaymentRef, printable};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -45,7 +45,17 @@ pub trait Shop: Send + Sync + 'static {
     /// The payment has a final status, read with the secret key, and is the one that was sold: same reference, amount,
     /// currency and owner. It may come more than once. This, and nothing else, is where an order becomes paid: it is told
     /// when a page asks, and by [`settle`](super::settle) for those whose customer closed the page.
+    ///
+    /// Where [`AskAgain::about`](super::AskAgain::about) this intent is `ForADay`, store that too, with the time: an operator
+    /// may still approve another attempt, and [`Shop::overpaid`] is only told of it if somebody asks.
     fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> impl Future<Output = Result<(), Refused>> + Send;
+
+    /// The customer has paid a second time, or after the payment had failed or was canceled: an operator approved an attempt
+    /// that it had told as declined. Store it by the intent and the attempt; `Ok` means stored. A refund is due, which is made
+    /// with the payment company.
+    ///
+    /// Every reading of the payment tells it again, so the same again does nothing.
+    fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> impl Future<Output = Result<(), Refused>> + Send;
 
     /// Whether somebody who is not signed in may buy. Default: no.
     fn guests_may_buy(&self) -> bool {
@@ -72,6 +82,9 @@ impl<S: Shop> Shop for std::sync::Arc<S> {
     }
     async fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
         S::settled(self, sold, intent).await
+    }
+    async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), Refused> {
+        S::overpaid(self, sold, duplicate).await
     }
     fn guests_may_buy(&self) -> bool {
         S::guests_may_buy(self)

@@ -15,7 +15,7 @@ use axum::http::HeaderMap;
 use axum::response::Html;
 use axum::routing::get;
 use guichet::native::{Refused, Routes, Shop, Sold};
-use guichet::operations::{CreatePaymentIntent, PaymentIntent};
+use guichet::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
 use guichet::protocol::{Operation, Source};
 use guichet::sandbox::{Fault, Sandbox};
 use guichet::values::{Amount, Email, MerchantReference, PaymentRef, RedirectUrl};
@@ -399,6 +399,10 @@ impl Shop for Books {
     }
 
     async fn settled(&self, _: &Sold, _: &PaymentIntent) -> Result<(), Refused> {
+        Ok(())
+    }
+
+    async fn overpaid(&self, _: &Sold, _: &DuplicatePayment) -> Result<(), Refused> {
         Ok(())
     }
 }

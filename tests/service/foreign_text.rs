@@ -6,7 +6,7 @@ use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use guichet::native::{Refused, Shop, Sold, settle};
-use guichet::operations::{CreatePaymentIntent, PaymentIntent};
+use guichet::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
 use guichet::protocol::Error;
 use guichet::values::{Amount, Currency, Email, IntentId, MerchantReference, PaymentRef};
 use guichet::{Client, SecretKey};
@@ -298,6 +298,9 @@ impl Shop for Books {
         Ok(None)
     }
     async fn settled(&self, _: &Sold, _: &PaymentIntent) -> Result<(), Refused> {
+        Ok(())
+    }
+    async fn overpaid(&self, _: &Sold, _: &DuplicatePayment) -> Result<(), Refused> {
         Ok(())
     }
 }

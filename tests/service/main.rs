@@ -14,6 +14,7 @@ mod command;
 mod embedding;
 mod foreign_text;
 mod interface;
+mod late_approvals;
 mod locks;
 mod merchant_routes;
 mod native;

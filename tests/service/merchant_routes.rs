@@ -5,8 +5,8 @@ mod shop;
 use crate::support::http::{get, post};
 use crate::support::service::{Answer, Service, reply};
 use axum::http::HeaderMap;
-use guichet::native::{Refused, Routes, Shop, Sold, settle};
-use guichet::operations::{CreatePaymentIntent, PaymentIntent};
+use guichet::native::{AskAgain, Refused, Routes, Shop, Sold, settle};
+use guichet::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
 use guichet::values::{Amount, Email, IntentStatus, MerchantReference, PaymentRef, RedirectUrl};
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
@@ -139,10 +139,63 @@ async fn a_customer_who_pays_and_closes_the_page_has_paid() {
     // No page asks from here on: the shop does, about what it remembers.
     let sold = merchant.books.sold.lock().expect("not poisoned")[0].clone();
     let read = settle(&merchant.client, &merchant.books, &sold).await.expect("the payment");
-    assert_eq!(read.status, IntentStatus::Processing);
+    assert_eq!((&read.intent.status, read.ask_again), (&IntentStatus::Processing, AskAgain::Soon));
     assert!(merchant.settled().is_empty());
     settle(&merchant.client, &merchant.books, &sold).await.expect("the payment");
     assert_eq!(merchant.settled(), ["ORDER-17 succeeded"]);
+}
+
+#[tokio::test]
+async fn a_shop_is_told_of_every_duplicate_payment_at_every_reading_until_it_has_stored_it() {
+    let twice = json!([
+        {"attempt": 1, "amount": "45000", "currency": "XAF", "approved_at": "2026-11-21T10:30:00Z"},
+        {"attempt": 2, "amount": "45000", "currency": "XAF", "later": "unknown"},
+    ]);
+    let paid =
+        || changed_intent("succeeded", "45000", &[("attempts", json!(3)), ("duplicate_payments", twice.clone())]);
+    let merchant = Merchant::open(vec![intent("requires_action", "45000"), paid(), paid(), paid()]).await;
+    post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
+    let sold = merchant.books.sold.lock().expect("not poisoned")[0].clone();
+    let failed = settle(&merchant.client, &merchant.books, &sold).await.expect_err("the first was not stored");
+    assert_eq!(failed.code(), "internal_error");
+    assert_eq!(merchant.settled(), ["ORDER-17 succeeded"], "the order is paid all the same");
+    let both = ["ORDER-17 attempt 1: 45000 XAF", "ORDER-17 attempt 2: 45000 XAF"];
+    assert_eq!(merchant.overpaid(), both, "what cannot be stored keeps nothing else from being told");
+    let settled = settle(&merchant.client, &merchant.books, &sold).await.expect("the payment");
+    assert_eq!((settled.ask_again, merchant.overpaid().len()), (AskAgain::ForADay, 4));
+    // A page that asks has the shop told as well, and knows of the refund.
+    let status = get(&merchant.at("/intents/gch_1"), &[AWA]).await.json();
+    assert_eq!((&status["status"], &status["duplicate_payments"][1]["attempt"]), (&json!("succeeded"), &json!(2)));
+    assert_eq!(merchant.overpaid()[4..], both);
+}
+
+#[test]
+fn a_shop_asks_for_a_day_longer_where_an_attempt_may_be_approved_late() {
+    for (status, attempts, expected) in [
+        ("requires_action", Some(0), AskAgain::Soon),
+        ("processing", Some(3), AskAgain::Soon),
+        ("a status of tomorrow", None, AskAgain::Soon),
+        ("succeeded", Some(1), AskAgain::Never),
+        ("succeeded", Some(2), AskAgain::ForADay),
+        ("failed", Some(1), AskAgain::ForADay),
+        ("canceled", Some(0), AskAgain::Never),
+        ("canceled", Some(1), AskAgain::ForADay),
+        ("succeeded", None, AskAgain::ForADay),
+    ] {
+        let intent = json!({"id": "pi_1", "amount": "1", "currency": "XAF", "status": status, "attempts": attempts});
+        let intent: PaymentIntent = serde_json::from_value(intent).expect("an intent");
+        assert_eq!(AskAgain::about(&intent), expected, "{status} {attempts:?}");
+    }
+}
+
+#[test]
+fn an_odd_duplicate_payment_is_still_one() {
+    let told = json!([{"attempt": "two", "amount": 5}, "odd", {"attempt": 2, "amount": "5", "currency": "XAF"}]);
+    let intent =
+        json!({"id": "pi_1", "amount": "1", "currency": "XAF", "status": "succeeded", "duplicate_payments": told});
+    let intent: PaymentIntent = serde_json::from_value(intent).expect("an intent");
+    let attempts: Vec<u32> = intent.duplicate_payments.iter().map(|duplicate| duplicate.attempt).collect();
+    assert_eq!(attempts, [0, 0, 2], "money that cannot be read well is still told");
 }
 
 #[tokio::test]
@@ -251,6 +304,8 @@ struct Merchant {
 struct Books {
     sold: Mutex<Vec<Sold>>,
     settled: Mutex<Vec<String>>,
+    /// What it was told of duplicate payments. The first time it cannot store one.
+    overpaid: Mutex<Vec<String>>,
 }
 
 impl Merchant {
@@ -266,6 +321,10 @@ impl Merchant {
 
     fn at(&self, route: &str) -> String {
         format!("{}{route}", self.url)
+    }
+
+    fn overpaid(&self) -> Vec<String> {
+        self.books.overpaid.lock().expect("not poisoned").clone()
     }
 
     fn settled(&self) -> Vec<String> {
@@ -313,19 +372,35 @@ impl Shop for Books {
         self.settled.lock().expect("not poisoned").push(format!("{} {}", sold.merchant_reference, intent.status));
         Ok(())
     }
+
+    async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), Refused> {
+        let mut told = self.overpaid.lock().expect("not poisoned");
+        told.push(format!(
+            "{} attempt {}: {} {}",
+            sold.merchant_reference, duplicate.attempt, duplicate.amount, duplicate.currency
+        ));
+        if told.len() == 1 { Err(Refused::broken("the disk is full")) } else { Ok(()) }
+    }
 }
 
 fn intent(status: &str, amount: &str) -> Answer {
-    intent_at(status, amount, "https://pay.example/checkout/pi_1#client_secret=pi_1_secret_2")
+    changed_intent(status, amount, &[])
 }
 
 fn intent_at(status: &str, amount: &str, checkout_url: &str) -> Answer {
-    let intent = json!({
+    changed_intent(status, amount, &[("checkout_url", json!(checkout_url))])
+}
+
+fn changed_intent(status: &str, amount: &str, more: &[(&str, Value)]) -> Answer {
+    let mut intent = json!({
         "id": "pi_1", "object": "payment_intent", "amount": amount, "currency": "XAF", "status": status, "client_secret": "pi_1_secret_2",
         "payment_ref": "gch_1", "merchant_reference": "ORDER-17", "metadata": {},
-        "checkout_url": checkout_url,
+        "checkout_url": "https://pay.example/checkout/pi_1#client_secret=pi_1_secret_2",
         "customer": {"firstname": "Awa", "lastname": "Ngono", "email": "awa@example.com"},
     });
+    for (name, value) in more {
+        intent[*name] = value.clone();
+    }
     reply("200 OK", json!({"status_code": 200, "response_type": "success", "data": intent}).to_string())
 }
 

@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use axum::routing::post;
 use axum::{Json, Router};
 use guichet::native::{Refused, Routes, Shop, Sold};
-use guichet::operations::{CreatePaymentIntent, CustomerSession, PaymentIntent};
+use guichet::operations::{CreatePaymentIntent, CustomerSession, DuplicatePayment, PaymentIntent};
 use guichet::sandbox::{Config, Sandbox, Tenant};
 use guichet::values::{Amount, Email, MerchantReference, PaymentRef, Phone, RedirectUrl, SessionToken};
 use guichet::{Client, SecretKey};
@@ -199,6 +199,10 @@ impl Shop for Counter {
     }
 
     async fn settled(&self, _: &Sold, _: &PaymentIntent) -> Result<(), Refused> {
+        Ok(())
+    }
+
+    async fn overpaid(&self, _: &Sold, _: &DuplicatePayment) -> Result<(), Refused> {
         Ok(())
     }
 }

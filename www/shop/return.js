@@ -1,9 +1,9 @@
 // Where the customer comes back to after paying: what became of it, and what to do next.
 //
 // For tests, by data-test: outcome (data-state: looking, paid, failed, canceled, unpaid, pending,
-// none, trouble), try-again, look-again, to-shop, sign-out, lines, total, problem.
+// none, trouble), try-again, look-again, to-shop, sign-out, lines, total, refunds-due, problem.
 
-import { describe, formatMoney } from "./package/words.js";
+import { describe, fill, formatMoney } from "./package/words.js";
 import { api, basket, element, guichetFor, keptOrder, signOut, ui } from "./common.js";
 import { language, locale, say, translate } from "./texts.js";
 
@@ -63,7 +63,10 @@ function show(state, error) {
   }
 }
 
-function drawOrder({ lines, total, currency }, products) {
+function drawOrder({ lines, total, currency, refunds_due }, products) {
+  // The operator approved an attempt after it was told as declined, and too late to pay for the order.
+  ui("refunds").replaceChildren(...refunds_due.map((refund) =>
+    element("li", {}, fill(say.refund_due, { amount: formatMoney(refund.amount, refund.currency, locale) }))));
   ui("lines").replaceChildren(...lines.map(({ sku, quantity }) =>
     element("li", {}, element("span", {}, `${quantity} × ${products.find((product) => product.sku === sku)?.name[language] ?? sku}`))));
   ui("total-line").hidden = false;

@@ -154,7 +154,8 @@ mod tests {
     proptest! {
         #[test]
         fn every_double_survives_as_it_is_written(number in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL) {
-            prop_assert!(survives(&format!("{number:e}")));
+            let written = format!("{number:e}");
+            prop_assert!(survives(&written), "{}", written);
         }
 
         #[test]

@@ -4,7 +4,7 @@ use crate::support::asking::{client, send};
 use crate::support::folder::Folder;
 use crate::support::http::{get, post};
 use guichet::demo::{Shop, ShopConfig};
-use guichet::operations::Instrument;
+use guichet::operations::{Instrument, PaymentIntent};
 use guichet::sandbox::Sandbox;
 use guichet::values::{IntentId, Phone};
 use guichet::{Client, SecretKey};
@@ -99,6 +99,43 @@ async fn a_customer_who_pays_and_closes_the_tab_has_paid_the_order() {
     };
     tokio::time::timeout(Duration::from_secs(20), paid).await.expect("the order becomes paid");
     assert_eq!(status(&shop, &paul, &abandoned).await, "unpaid");
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_customer_who_paid_twice_since_an_operator_approved_late_is_owed_a_refund() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let mut config = ShopConfig::for_tests(&sandbox);
+    config.settle_every = Duration::from_millis(20);
+    let shop = Shop::start(config).await.expect("a shop");
+    let awa = sign_in(&shop, "awa").await;
+    let id = place(&shop, &awa).await;
+    let ticket = ticket(&shop, &awa, &id).await;
+    attach(&sandbox, &ticket, "237670000012").await;
+    pay(&sandbox, &ticket, "237670000000").await;
+    let until = async |wanted: &dyn Fn(&Value) -> bool| {
+        let waiting = async {
+            loop {
+                let order = order(&shop, &awa, &id).await;
+                if wanted(&order) {
+                    return order;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("the shop asks by itself")
+    };
+    let paid = until(&|order| order["status"] == "paid").await;
+    assert_eq!(paid["refunds_due"], json!([]));
+    let moved = format!("{}/clock", sandbox.control_url());
+    let token = format!("Authorization: Bearer {}", sandbox.control_token().expose());
+    assert_eq!(post(&moved, &[&token], r#"{"advance_seconds":600}"#).await.status, 200);
+    let owed = until(&|order| order["refunds_due"] != json!([])).await;
+    let refund = &owed["refunds_due"][0];
+    // The customer bears the fee, and paid it each time.
+    assert_eq!((&refund["amount"], &refund["currency"]), (&json!("45900"), &json!("XAF")));
+    assert_eq!((&owed["status"], owed["refunds_due"].as_array().map(Vec::len)), (&json!("paid"), Some(1)));
     shop.stop().await;
     sandbox.stop().await;
 }
@@ -343,10 +380,14 @@ async fn ticket(shop: &Shop, cookie: &str, id: &str) -> Value {
 
 /// Pays as the hosted page does, with a phone whose outcome comes at once.
 async fn pay(sandbox: &Sandbox, ticket: &Value, phone: &str) {
+    assert!(attach(sandbox, ticket, phone).await.status.is_final());
+}
+
+async fn attach(sandbox: &Sandbox, ticket: &Value, phone: &str) -> PaymentIntent {
     let key = SecretKey::new(sandbox.secret_key().expose()).expect("a key");
     let client = Client::builder(sandbox.base_url(), key).build().expect("a client");
     let id = IntentId::new(ticket["intent"]["id"].as_str().expect("an identifier")).expect("an identifier");
     let phone = Phone::new(phone).expect("a phone");
     client.attach_payment_method(&id, Instrument::MobileMoney { phone }).await.expect("it is tried");
-    assert!(client.read_payment_intent(&id).await.expect("the intent").status.is_final());
+    client.read_payment_intent(&id).await.expect("the intent")
 }

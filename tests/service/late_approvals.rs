@@ -1,0 +1,240 @@
+//! Payments that an operator approves late: whatever customers and processes do, each approval is the payment's success or
+//! one duplicate payment, and the shop that settles by itself has stored every one.
+
+use crate::support::asking::{control, phone, send};
+use crate::support::folder::Folder;
+use axum::http::HeaderMap;
+use guichet::native::{AskAgain, Refused, Settled, Shop, Sold, settle};
+use guichet::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
+use guichet::sandbox::Sandbox;
+use guichet::values::{Amount, Currency, Email, IntentStatus, MerchantReference, PaymentRef};
+use guichet::{Client, SecretKey};
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::{LazyLock, Mutex};
+use tokio::runtime::Runtime;
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        max_shrink_iters: 60,
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("seeds"))),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_approval_is_the_success_or_one_duplicate_payment_that_the_shop_has_stored(
+        steps in prop::collection::vec(step(), 1..14), failures in 0..4_u32,
+    ) {
+        static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+        RUNTIME.block_on(async {
+            let mut world = World::new(failures).await;
+            for step in &steps {
+                world.take(step).await;
+            }
+            world.settles_to_the_end().await;
+            world.every_approval_is_accounted_for().await;
+        });
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Advance { seconds: u32 },
+    Attach { phone: &'static str },
+    Cancel,
+    Restart,
+    Settle,
+}
+
+/// What the operator approves 600 seconds after the attempt began.
+const APPROVED_LATE: [&str; 2] = ["237670000011", "237670000012"];
+
+fn step() -> impl Strategy<Value = Step> {
+    let phones = vec![
+        "237670000000",
+        "237670000001",
+        "237670000002",
+        "237670000004",
+        "237670000009",
+        "237670000010",
+        "237670000011",
+        "237670000011",
+        "237670000011",
+        "237670000012",
+        "237670000012",
+        "237670000012",
+    ];
+    prop_oneof![
+        4 => prop::sample::select(vec![20_u32, 290, 310, 610, 86_000]).prop_map(|seconds| Step::Advance { seconds }),
+        6 => prop::sample::select(phones).prop_map(|phone| Step::Attach { phone }),
+        1 => Just(Step::Cancel),
+        1 => Just(Step::Restart),
+        2 => Just(Step::Settle),
+    ]
+}
+
+/// A service that is restarted, a shop that settles by itself, and what the operator will approve.
+struct World {
+    folder: Folder,
+    sandbox: Option<Sandbox>,
+    shop: Books,
+    sold: Sold,
+    attempts: u64,
+    /// The attempts that the operator approves late.
+    approvals: BTreeSet<u32>,
+}
+
+impl World {
+    async fn new(failures: u32) -> Self {
+        let folder = Folder::new("late");
+        let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
+        let reference = MerchantReference::new("ORDER-17").unwrap();
+        let (amount, email) = (Amount::new("5000").unwrap(), Email::new("awa@example.com").unwrap());
+        let purchase =
+            CreatePaymentIntent::new(reference.clone(), amount, "Shoes", "Awa", "Ngono").email(email.clone());
+        let made = client(&sandbox).create_payment_intent(purchase).await.unwrap();
+        let sold = Sold {
+            payment_ref: made.payment_ref.unwrap(),
+            intent: made.id,
+            merchant_reference: reference,
+            amount,
+            currency: Currency::xaf(),
+            owner: Some(email),
+        };
+        let shop = Books { failures: Mutex::new(failures), ..Books::default() };
+        Self { folder, sandbox: Some(sandbox), shop, sold, attempts: 0, approvals: BTreeSet::new() }
+    }
+
+    fn sandbox(&self) -> &Sandbox {
+        self.sandbox.as_ref().unwrap()
+    }
+
+    async fn take(&mut self, step: &Step) {
+        match step {
+            Step::Advance { seconds } => self.advance(*seconds).await,
+            Step::Attach { phone: number } => {
+                let reply = self.ask("POST", "/payment-method", phone(number)).await;
+                let attempts = reply["attempts"].as_u64().unwrap_or(self.attempts);
+                if attempts > self.attempts && APPROVED_LATE.contains(number) {
+                    self.approvals.insert(u32::try_from(attempts).unwrap());
+                }
+                self.attempts = attempts;
+            }
+            Step::Cancel => drop(self.ask("POST", "/cancel", Value::Null).await),
+            Step::Restart => {
+                self.sandbox.take().unwrap().stop().await;
+                self.sandbox = Some(Sandbox::start_with(self.folder.config()).await.unwrap());
+            }
+            Step::Settle => drop(self.settle().await),
+        }
+    }
+
+    async fn advance(&self, seconds: u32) {
+        let moved = control(self.sandbox(), "POST", "/clock", json!({ "advance_seconds": seconds })).await;
+        assert_eq!(moved.status, 200, "{}", moved.text);
+    }
+
+    /// What the service says of the intent, or null where it refuses.
+    async fn ask(&self, method: &str, verb: &str, fields: Value) -> Value {
+        let sandbox = self.sandbox();
+        let url = format!("{}/v1/payment-intents/{}{verb}", sandbox.base_url(), self.sold.intent);
+        let body = (!fields.is_null()).then(|| fields.to_string());
+        let key = sandbox.secret_key().expose();
+        let reply = send(&crate::support::asking::client(), method, &url, Some(key), body, &[]).await;
+        assert!(matches!(reply.status, 200 | 409), "{}", reply.text);
+        reply.body["data"].clone()
+    }
+
+    async fn settle(&self) -> Result<Settled, Refused> {
+        settle(&client(self.sandbox()), &self.shop, &self.sold).await
+    }
+
+    /// As a shop does by itself: until nothing more can come, or a day after the first final reading.
+    async fn settles_to_the_end(&self) {
+        let mut final_since = None;
+        for hour in 0..100 {
+            match self.settle().await.map(|settled| settled.ask_again) {
+                Ok(AskAgain::Never) => return,
+                Ok(AskAgain::ForADay) if hour >= *final_since.get_or_insert(hour) + 24 => return,
+                _ => self.advance(3_600).await,
+            }
+        }
+        panic!("the shop asks for ever");
+    }
+
+    async fn every_approval_is_accounted_for(&self) {
+        self.advance(3 * 86_400).await;
+        let intent = self.ask("GET", "", Value::Null).await;
+        let mut counted: Vec<u32> = attempts(&intent);
+        let stored: Vec<u32> = self.shop.stored.lock().unwrap().iter().map(|(_, attempt)| *attempt).collect();
+        assert_eq!(sorted(stored), sorted(counted.clone()), "the shop has stored each: {intent}");
+        let phone = intent["payment_method"]["phone"].as_str().unwrap_or_default();
+        if intent["status"] == "succeeded" && (phone.ends_with("0011") || phone.ends_with("0012")) {
+            let by = self.approvals.iter().find(|attempt| !counted.contains(attempt));
+            counted.push(*by.unwrap_or_else(|| panic!("the approval that paid is told as a duplicate, too: {intent}")));
+        }
+        assert_eq!(sorted(counted), self.approvals.iter().copied().collect::<Vec<_>>(), "{intent}");
+        let is_final = IntentStatus::from(intent["status"].as_str().unwrap().to_owned()).is_final();
+        assert!(is_final && *self.shop.settled.lock().unwrap() > 0, "{intent}");
+    }
+}
+
+fn attempts(intent: &Value) -> Vec<u32> {
+    let duplicates = intent["duplicate_payments"].as_array().unwrap().iter();
+    duplicates.map(|one| u32::try_from(one["attempt"].as_u64().unwrap()).unwrap()).collect()
+}
+
+fn sorted(mut attempts: Vec<u32>) -> Vec<u32> {
+    attempts.sort_unstable();
+    attempts
+}
+
+fn client(sandbox: &Sandbox) -> Client {
+    let key = SecretKey::new(sandbox.secret_key().expose()).unwrap();
+    Client::builder(sandbox.base_url(), key).build().unwrap()
+}
+
+/// A shop that fails to store the first duplicate payments that it is told of.
+#[derive(Default)]
+struct Books {
+    failures: Mutex<u32>,
+    stored: Mutex<BTreeSet<(String, u32)>>,
+    settled: Mutex<u32>,
+}
+
+impl Shop for Books {
+    async fn customer(&self, _: &HeaderMap) -> Result<Option<Email>, Refused> {
+        Ok(None)
+    }
+
+    async fn purchase(&self, _: Option<&Email>, _: Value) -> Result<CreatePaymentIntent, Refused> {
+        Err(Refused::new(404, "order_missing", "There is no such order."))
+    }
+
+    async fn remember(&self, _: &Sold) -> Result<(), Refused> {
+        Ok(())
+    }
+
+    async fn find(&self, _: &PaymentRef, _: Option<&Email>) -> Result<Option<Sold>, Refused> {
+        Ok(None)
+    }
+
+    async fn settled(&self, _: &Sold, _: &PaymentIntent) -> Result<(), Refused> {
+        *self.settled.lock().unwrap() += 1;
+        Ok(())
+    }
+
+    async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), Refused> {
+        let mut failures = self.failures.lock().unwrap();
+        if *failures > 0 {
+            *failures -= 1;
+            return Err(Refused::broken("the disk is full"));
+        }
+        assert_eq!((duplicate.amount.as_str(), duplicate.currency.as_str()), ("5000", "XAF"));
+        self.stored.lock().unwrap().insert((sold.intent.to_string(), duplicate.attempt));
+        Ok(())
+    }
+}
