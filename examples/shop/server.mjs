@@ -61,6 +61,7 @@ const routes = {
 // Reads a payment with the secret key. An order becomes paid here, and nowhere else.
 async function settle(payment) {
   const { id, merchant_reference, amount, email, order, tries } = payment;
+  const begun = Date.now();
   const { data } = await callService("GET", `/payment-intents/${id}`);
   const { status, attempts, duplicate_payments } = data;
   const isTheOneSold = data.merchant_reference === merchant_reference && data.amount === amount && data.currency === "XAF"
@@ -85,10 +86,11 @@ async function settle(payment) {
     log(`${merchant_reference}: a refund of ${duplicate.amount} ${duplicate.currency} is due (${name}).`);
   }
   if (["succeeded", "failed", "canceled"].includes(status)) {
-    payment.finalSince ??= Date.now();
-    // Only an attempt that did not succeed at once can be approved late.
-    const mayBeApprovedLate = !(attempts <= (status === "succeeded" ? 1 : 0));
-    payment.readAt = mayBeApprovedLate ? Date.now() + readFinalEvery : Infinity;
+    payment.finalSince ??= begun;
+    payment.readAt = begun + readFinalEvery;
+    // Only an attempt that was declined first can be approved late, and only for a day: read once more after that.
+    const nothingWasDeclined = attempts <= (status === "succeeded" ? 1 : 0);
+    payment.isOver = nothingWasDeclined || begun - payment.finalSince > day;
   }
   return data;
 }
@@ -98,8 +100,8 @@ async function settle(payment) {
 async function settleAll() {
   for (const [payment_ref, payment] of payments) {
     const now = Date.now();
-    if (now - payment.finalSince > day) payments.delete(payment_ref);
-    else if (now >= (payment.readAt ?? 0)) await settle(payment).catch(logUnexpected);
+    if (payment.isOver && now - payment.finalSince > day) payments.delete(payment_ref);
+    else if (!payment.isOver && now >= (payment.readAt ?? 0)) await settle(payment).catch(logUnexpected);
   }
   setTimeout(settleAll, readOpenEvery);
 }
