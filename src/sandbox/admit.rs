@@ -79,6 +79,18 @@ pub(super) fn is_public<R: Role>(desk: &Desk) -> bool {
     desk.public_methods && R::admits(CredentialKind::None)
 }
 
+/// A refusal of a page that showed no credential, with what the page can do where the sandbox could let anyone ask.
+pub(super) fn for_a_page<R: Role>(problem: Problem) -> Problem {
+    if !R::admits(CredentialKind::None) || problem.code != "authentication_required" {
+        return problem;
+    }
+    Problem::unauthorized(
+        problem.code,
+        "A page reads payment methods and fees with its customer's session token: give the client a `merchant` with a session \
+         route. To let pages without one read them, start the sandbox with --public-methods.",
+    )
+}
+
 /// Whether they may do what this role may.
 pub(super) fn admit<R: Role>(desk: &Desk, caller: Caller) -> Result<Caller, Problem> {
     let about_sessions = !R::admits(CredentialKind::SecretKey);

@@ -6,7 +6,7 @@ use super::desk::{Desk, Merchant};
 use super::events::Event;
 use super::faults::{Fault, FaultKind, LONGEST_DELAY, operation_named};
 use super::mount::{plain, read_body, read_object, refuse};
-use super::openapi::openapi;
+use super::openapi;
 use super::problem::Problem;
 use super::requests::Request;
 use super::tokens::{id, same};
@@ -14,7 +14,7 @@ use crate::protocol::Envelope;
 use crate::server::host;
 use crate::values::Secret;
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Request as Incoming, State};
 use axum::http::{Method, Response, StatusCode};
 use axum::routing::any;
@@ -44,13 +44,13 @@ async fn answer(State(door): State<Arc<Door>>, request: Incoming) -> Response<Bo
     // A task of its own: what is stored and what is held in memory go together, even for a tester who hangs up.
     let answered = tokio::spawn(async move { door.answer(request).await }).await;
     match answered.unwrap_or_else(|error| Err(Problem::internal(&error))) {
-        Ok(reply) => plain(StatusCode::OK, reply.to_string(), &request_id),
+        Ok(reply) => plain(StatusCode::OK, reply, &request_id),
         Err(problem) => refuse(problem, &request_id, Envelope::Standard),
     }
 }
 
 impl Door {
-    async fn answer(&self, request: Incoming) -> Result<Value, Problem> {
+    async fn answer(&self, request: Incoming) -> Result<Bytes, Problem> {
         let (parts, body) = request.into_parts();
         // A page of another name may have been pointed at this address (DNS rebinding): it is told nothing.
         if !host::is_known(host::requested(&parts), &self.hosts) {
@@ -58,7 +58,7 @@ impl Door {
             return Err(Problem::new(StatusCode::FORBIDDEN, "host_not_allowed", message));
         }
         if parts.uri.path() == OPENAPI && parts.method == Method::GET {
-            return Ok(openapi());
+            return Ok(openapi::text());
         }
         match bearer(&parts.headers) {
             None => {
@@ -84,27 +84,41 @@ impl Door {
         let fields = read_object(&parts.headers, &read_body(body).await?)?;
         let asked = query(parts.uri.query(), "merchant");
         let merchant = self.merchant(text(&fields, "merchant")?.or(asked.as_deref()))?;
+        let reply = self.dispatch(method, path, &merchant, &fields).await?;
+        Ok(Bytes::from(reply.to_string()))
+    }
+
+    async fn dispatch(
+        &self,
+        method: &str,
+        path: &str,
+        merchant: &Arc<Merchant>,
+        fields: &Map<String, Value>,
+    ) -> Result<Value, Problem> {
         match (method, path) {
             ("GET", "/sandbox/clock") => Ok(json!({ "now": merchant.now().unix() })),
-            (_, "/sandbox/clock") => self.advance(&merchant, &fields).await,
-            (_, "/sandbox/merchants") => self.make_merchant(&fields).await,
-            ("GET", "/sandbox/faults") => Ok(faults_of(&merchant)),
+            (_, "/sandbox/clock") => self.advance(merchant, fields).await,
+            (_, "/sandbox/merchants") => self.make_merchant(fields).await,
+            ("GET", "/sandbox/faults") => Ok(faults_of(merchant)),
             ("POST", "/sandbox/faults") => {
-                merchant.faults.add(read_fault(&fields)?);
-                Ok(faults_of(&merchant))
+                let fault = read_fault(fields)?;
+                merchant.faults.add(fault).map_err(|full| {
+                    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "too_many_faults", full.to_string())
+                })?;
+                Ok(faults_of(merchant))
             }
             (_, "/sandbox/faults") => {
                 merchant.faults.clear();
-                Ok(faults_of(&merchant))
+                Ok(faults_of(merchant))
             }
             (_, "/sandbox/requests") => {
                 Ok(json!({ "requests": merchant.requests.list().iter().map(Request::written).collect::<Vec<_>>() }))
             }
             (_, "/sandbox/events") => Ok(
-                json!({ "events": self.desk.events(&merchant).await?.iter().map(Event::written).collect::<Vec<_>>() }),
+                json!({ "events": self.desk.events(merchant).await?.iter().map(Event::written).collect::<Vec<_>>() }),
             ),
             _ => {
-                self.desk.merchants.reset(&self.desk.store, &merchant).await?;
+                self.desk.merchants.reset(&self.desk.store, merchant).await?;
                 Ok(json!({ "merchant": merchant.id, "now": merchant.now().unix() }))
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::protocol::Operation;
 use serde_json::{Value, json};
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -50,6 +51,19 @@ pub enum FaultKind {
     },
     /// Done and stored, and then the connection ends in the middle of the answer.
     Truncate,
+}
+
+/// How many faults of one merchant wait at once. One fault may be for many calls.
+pub(super) const MOST_FAULTS: usize = 1000;
+
+/// A merchant has as many faults as may wait.
+#[derive(Debug)]
+pub(super) struct TooManyFaults;
+
+impl fmt::Display for TooManyFaults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("A merchant has at most 1,000 faults at once. Give one fault a `count`, or delete those that wait.")
+    }
 }
 
 /// The longest a call is delayed.
@@ -188,11 +202,19 @@ pub(super) fn operation_named(name: &str) -> Result<&'static str, String> {
 pub(super) struct Faults(Mutex<Vec<Fault>>);
 
 impl Faults {
-    pub(super) fn add(&self, fault: Fault) {
+    /// Adds one behind the others.
+    ///
+    /// # Errors
+    /// Where [`MOST_FAULTS`] wait already.
+    pub(super) fn add(&self, fault: Fault) -> Result<(), TooManyFaults> {
         let mut faults = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if faults.len() >= MOST_FAULTS {
+            return Err(TooManyFaults);
+        }
         if fault.count > 0 {
             faults.push(fault);
         }
+        Ok(())
     }
 
     /// How this call goes wrong, if it does; that fault has then struck once.

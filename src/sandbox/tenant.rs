@@ -64,8 +64,12 @@ impl Tenant {
 
 impl Tenant {
     /// The next calls of an operation by this merchant, or by its customers, go wrong. [`Fault`] has an example.
+    ///
+    /// # Panics
+    /// Where 1,000 faults wait already: give one of them [`Fault::times`].
     pub fn fault(&self, fault: Fault) {
-        self.clock.merchant.faults.add(fault);
+        let added = self.clock.merchant.faults.add(fault);
+        added.expect("no more than 1,000 faults wait at once");
     }
 
     /// The faults that are still to come.

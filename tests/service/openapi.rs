@@ -131,6 +131,7 @@ fn every_answer_is_held_against_its_description() {
         let mut headers = reqwest::header::HeaderMap::new();
         headers.insert("request-id", format!("req_{}", "0".repeat(22)).parse().unwrap());
         headers.insert("cache-control", "no-store".parse().unwrap());
+        headers.insert("date", "Sat, 21 Nov 2026 10:30:00 GMT".parse().unwrap());
         let check = || {
             crate::support::described::check(
                 "GET",

@@ -180,6 +180,23 @@ async fn methods_and_fees_are_public_only_where_the_sandbox_is_told_so() {
 }
 
 #[tokio::test]
+async fn a_page_that_is_refused_is_told_what_it_can_do() {
+    let (_sandbox, shop) = shop().await;
+    let origin = [("origin", "https://shop.example")];
+    for path in ["/v1/payment-methods", "/v1/payment-methods/fee/mobile_money/XAF/5000"] {
+        let of_a_page = shop.send("GET", path, None, None, &origin).await;
+        assert_eq!((of_a_page.status, of_a_page.code()), (401, "authentication_required"));
+        for word in ["session", "`merchant`", "--public-methods"] {
+            assert!(of_a_page.message().contains(word), "{word}: {}", of_a_page.message());
+        }
+        let of_a_server = shop.send("GET", path, None, None, &[]).await;
+        assert!(of_a_server.message().contains("secret key"), "{}", of_a_server.message());
+    }
+    let merchants = shop.send("GET", "/v1/customers", None, None, &origin).await;
+    assert!(!merchants.message().contains("--public-methods"), "no flag opens this: {}", merchants.message());
+}
+
+#[tokio::test]
 async fn a_page_may_call_what_is_not_the_merchants_and_nothing_else() {
     let (_sandbox, shop) = shop().await;
     let table = [

@@ -215,6 +215,27 @@ async fn the_side_door_takes_lists_and_forgets_faults() {
 }
 
 #[tokio::test]
+async fn at_most_a_thousand_faults_of_a_merchant_wait_at_once() {
+    let (sandbox, shop) = shop().await;
+    for _ in 0..999 {
+        shop.tenant.fault(Fault::drop::<ListPaymentMethods>());
+    }
+    let fault = json!({ "merchant": shop.tenant.id(), "operation": "calculate_fee", "kind": "drop" });
+    assert_eq!(control(&sandbox, "POST", "/faults", fault.clone()).await.status, 200, "the thousandth");
+    let refused = control(&sandbox, "POST", "/faults", fault).await;
+    assert_eq!((refused.status, refused.code()), (422, "too_many_faults"));
+    assert!(refused.message().contains("1,000") && refused.message().contains("count"), "{}", refused.message());
+    assert_eq!(shop.tenant.faults().len(), 1000);
+    let other = json!({ "operation": "calculate_fee", "kind": "drop" });
+    assert_eq!(control(&sandbox, "POST", "/faults", other).await.status, 200, "another merchant has faults of its own");
+    let tenant = std::sync::Arc::clone(&shop.tenant);
+    let one_more = tokio::spawn(async move { tenant.fault(Fault::drop::<ListPaymentMethods>()) });
+    assert!(one_more.await.unwrap_err().is_panic(), "a test that asks for more is told at that line");
+    shop.tenant.clear_faults();
+    shop.tenant.fault(Fault::drop::<ListPaymentMethods>());
+}
+
+#[tokio::test]
 async fn the_tester_sees_what_was_asked_and_no_secret_of_it() {
     let (sandbox, shop) = shop().await;
     let intent = shop.intent("ORDER-17").await;

@@ -337,6 +337,66 @@ async fn a_list_goes_on_where_it_was_cut_and_skips_nothing() {
 }
 
 #[tokio::test]
+async fn a_page_of_large_intents_ends_early_and_skips_nothing() {
+    const MOST: usize = 4 << 20;
+    let (_sandbox, shop) = shop().await;
+    let mut made = Vec::new();
+    for number in 0..100 {
+        let mut fields = order(&format!("ORDER-{number}"));
+        fields["metadata"] = json!({ "note": "x".repeat(60_000) });
+        made.push(text(&shop.secret("POST", "/v1/payment-intents", fields).await.body["data"]["id"]));
+    }
+    let mut listed = Vec::new();
+    let mut path = "/v1/payment-intents?limit=100".to_owned();
+    loop {
+        let page = shop.secret("GET", &path, Value::Null).await;
+        assert_eq!(page.status, 200);
+        assert!(page.text.len() <= MOST, "{} bytes", page.text.len());
+        let entries = page.body["data"].as_array().unwrap();
+        listed.extend(entries.iter().map(|intent| text(&intent["id"])));
+        let pagination = &page.body["pagination"];
+        assert_eq!(pagination["limit"], 100);
+        if pagination["has_more"] == false {
+            break;
+        }
+        assert!(entries.len() < 100 && page.text.len() > MOST / 2, "no shorter than it must be");
+        assert_eq!(pagination["next_cursor"], entries.last().unwrap()["id"]);
+        path = page.header("link").unwrap().split(['<', '>']).nth(1).unwrap().to_owned();
+    }
+    made.reverse();
+    assert_eq!(listed, made);
+}
+
+#[tokio::test]
+async fn answers_are_dated_by_the_merchants_clock() {
+    let (_sandbox, shop) = shop().await;
+    let date = |reply: &Reply| {
+        let date = httpdate::parse_http_date(reply.header("date").expect("a date")).unwrap();
+        i64::try_from(date.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()).unwrap()
+    };
+    let intent = shop.intent("ORDER-17").await;
+    shop.tenant.clock().advance(40 * 86_400).await.unwrap();
+    let read = format!("/v1/payment-intents/{}", text(&intent["id"]));
+    let before = shop.tenant.now().unix();
+    for (path, status) in [(&*read, 200), ("/v1/payment-intents/pi_none", 404), ("/v1/payment-intents?limit=0", 422)] {
+        let reply = shop.secret("GET", path, Value::Null).await;
+        assert_eq!(reply.status, status);
+        let dated = date(&reply);
+        assert!(before <= dated && dated <= shop.tenant.now().unix(), "{path}: {dated}, not {before}");
+    }
+    let session = json!({ "customer_email": "awa@example.com" });
+    let made = shop.secret("POST", "/v1/sessions/create", session).await;
+    let ends = guichet::values::Moment::new(made.body["data"]["expires_at"].as_str().unwrap()).unwrap().unix();
+    let lifetime = ends - date(&made);
+    assert!((1790..=1800).contains(&lifetime), "30 minutes by the answer itself, not {lifetime} s");
+    // Who is nobody's customer is told the service's own time.
+    for path in ["/v1/payment-methods", "/v1/nothing", "/v1/customers"] {
+        let reply = shop.ask("GET", path, None, Value::Null).await;
+        assert!(date(&reply) < before - 30 * 86_400, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn what_was_made_within_one_second_is_listed_and_told_in_the_order_it_was_made() {
     let (_sandbox, shop) = shop().await;
     let mut made = [const { Vec::new() }; 4];

@@ -21,7 +21,7 @@ use super::rules::{EsimPackages, Fees};
 use super::store::{After, List, Store};
 use super::tokens::InstanceKey;
 use crate::protocol::Operation;
-use crate::values::PageLimit;
+use crate::values::{Moment, PageLimit};
 use axum::http::StatusCode;
 use std::sync::Arc;
 
@@ -101,6 +101,11 @@ impl Desk {
         self.clock.catch_up(&self.store).await;
     }
 
+    /// The service's clock, for whoever belongs to no merchant.
+    pub(super) fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
     /// Where a page of a merchant's list begins: after the entry of this id, or at the list's begin.
     async fn after(&self, list: List, merchant: &Merchant, id: Option<&str>) -> Result<After, Problem> {
         let Some(id) = id else { return Ok(None) };
@@ -120,15 +125,10 @@ fn to_read(limit: PageLimit) -> i64 {
     i64::from(limit.entries()) + 1
 }
 
-impl Page {
-    /// Cuts off the entry that was read to know whether more come.
-    fn cut<T>(entries: &mut Vec<T>, limit: PageLimit, id: impl Fn(&T) -> String) -> Self {
-        let most = usize::from(limit.entries());
-        let more = entries.len() > most;
-        entries.truncate(most);
-        Self { limit: limit.entries(), next: entries.last().filter(|_| more).map(id) }
-    }
-}
+/// The most bytes of a page, `decisions.md` 5. A client may refuse to read more.
+const MOST_PAGE_BYTES: usize = 4 << 20;
+/// What stands around the entries of a page: the envelope and `pagination`.
+const ENVELOPE_BYTES: usize = 512;
 
 impl Done {
     /// Done, and this is what it came to.
@@ -141,20 +141,61 @@ impl Done {
         Self { status: StatusCode::CREATED, ..Self::ok(data) }
     }
 
-    /// One page of a list, of which one entry more was read than it holds.
+    /// One page of a list, of which one entry more was read than it holds. It ends early where its bytes would pass
+    /// [`MOST_PAGE_BYTES`], and has at least one entry.
     fn list<T>(
-        mut entries: Vec<T>,
+        entries: Vec<T>,
         limit: PageLimit,
         id: impl Fn(&T) -> String,
-        reply: impl FnMut(T) -> String,
+        mut reply: impl FnMut(T) -> String,
     ) -> Self {
-        let page = Page::cut(&mut entries, limit, id);
-        let replies: Vec<String> = entries.into_iter().map(reply).collect();
-        Self { page: Some(page), ..Self::ok(format!("[{}]", replies.join(","))) }
+        let read = entries.len();
+        let (mut data, mut last, mut written) = (String::from("["), None, 0);
+        for entry in entries.into_iter().take(usize::from(limit.entries())) {
+            let (id, reply) = (id(&entry), reply(entry));
+            if written > 0 {
+                if data.len() + reply.len() + ENVELOPE_BYTES > MOST_PAGE_BYTES {
+                    break;
+                }
+                data.push(',');
+            }
+            data.push_str(&reply);
+            last = Some(id);
+            written += 1;
+        }
+        data.push(']');
+        let next = last.filter(|_| written < read);
+        Self { page: Some(Page { limit: limit.entries(), next }), ..Self::ok(data) }
     }
 
     /// With a sentence.
     fn saying(self, message: &'static str) -> Self {
         Self { message: Some(message), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page_of(entries: &[usize]) -> (usize, Option<String>) {
+        let limit = PageLimit::new(100).unwrap();
+        let done =
+            Done::list(entries.to_vec(), limit, ToString::to_string, |bytes| format!("\"{}\"", "x".repeat(bytes)));
+        (done.data.len(), done.page.unwrap().next)
+    }
+
+    #[test]
+    fn a_page_ends_before_the_entry_that_would_make_it_too_large() {
+        let half = MOST_PAGE_BYTES / 2 - ENVELOPE_BYTES;
+        let (bytes, next) = page_of(&[half, half, 3]);
+        assert_eq!(next, None, "{bytes}");
+        let (bytes, next) = page_of(&[half - 1, half, 1000]);
+        assert!(bytes <= MOST_PAGE_BYTES);
+        assert_eq!(next, Some(half.to_string()), "it goes on after the second");
+        let (bytes, next) = page_of(&[MOST_PAGE_BYTES * 2, 1]);
+        assert!(bytes > MOST_PAGE_BYTES, "one entry at least, however large");
+        assert_eq!(next, Some((MOST_PAGE_BYTES * 2).to_string()));
+        assert_eq!(page_of(&[]), (2, None));
     }
 }

@@ -9,7 +9,7 @@ mod strike;
 pub(super) use read::{read_body, read_object};
 pub(super) use respond::{plain, refuse};
 
-use super::admit::{Caller, admit, identify, is_public};
+use super::admit::{Caller, admit, for_a_page, identify, is_public};
 use super::desk::{Desk, Done, Handle};
 use super::problem::Problem;
 use super::requests::Request as Received;
@@ -38,7 +38,10 @@ pub(super) fn routes() -> Router<Arc<Desk>> {
     }
     crate::every_operation!(mount);
     let nowhere = |State(desk): State<Arc<Desk>>, request: Request| async move {
-        cors::nowhere(&desk, &request.into_parts().0, &tokens::id("req_"))
+        let mut response = cors::nowhere(&desk, &request.into_parts().0, &tokens::id("req_"));
+        desk.catch_up().await;
+        respond::date(&mut response, desk.now());
+        response
     };
     paths.into_iter().fold(Router::new().fallback(nowhere), |router, (path, routes)| {
         let routes: Arc<[Route]> = routes.into();
@@ -57,6 +60,8 @@ struct Route {
     open_to_browsers: bool,
     /// Whether anyone may send it.
     is_public: fn(&Desk) -> bool,
+    /// Words a refusal for a developer whose page was refused.
+    for_a_page: fn(Problem) -> Problem,
     serve: fn(Arc<Desk>, Caller, Asked) -> Serving,
 }
 
@@ -84,6 +89,7 @@ impl Route {
             spec: O::SPEC,
             open_to_browsers: is_open::<O::Role>(),
             is_public: is_public::<O::Role>,
+            for_a_page: for_a_page::<O::Role>,
             serve: |desk, caller, asked| Box::pin(serve::<O>(desk, caller, asked)),
         }
     }
@@ -103,14 +109,17 @@ fn is_open<R: Role>() -> bool {
 async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, request: Request) -> Response {
     let request_id = tokens::id("req_");
     let (parts, body) = request.into_parts();
-    if let Some(preflight) = cors::preflight(&desk, &routes, &parts, &request_id) {
+    desk.catch_up().await;
+    if let Some(mut preflight) = cors::preflight(&desk, &routes, &parts, &request_id) {
+        respond::date(&mut preflight, desk.now());
         return preflight;
     }
     let Some(route) = routes.iter().find(|route| route.answers(&parts.method)) else {
-        return refuse(method_not_allowed(&routes), &request_id, Envelope::Standard);
+        let mut refused = refuse(method_not_allowed(&routes), &request_id, Envelope::Standard);
+        respond::date(&mut refused, desk.now());
+        return refused;
     };
     let origin = parts.headers.get(axum::http::header::ORIGIN).cloned();
-    desk.catch_up().await;
     let caller = identify(&desk, &parts.headers).await;
     // What nobody known has sent is told to the first merchant.
     let known = match &caller {
@@ -119,6 +128,7 @@ async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, reque
     };
     // A fault is for who may ask: a stranger uses up none.
     let may_ask = known.is_some() || matches!(caller, Ok(Caller::Nobody)) && (route.is_public)(&desk);
+    let is_known = known.is_some();
     let merchant = known.unwrap_or_else(|| desk.merchants.first());
     let fault = may_ask.then(|| merchant.faults.strike(route.spec.name)).flatten();
     let received = Received::arriving(
@@ -140,11 +150,15 @@ async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, reque
             };
             let response = match answer {
                 Ok(done) => respond::answer(done, &request_id, &route.spec),
-                Err(problem) => refuse(problem, &request_id, route.spec.envelope),
+                Err(problem) => {
+                    let problem = if origin.is_some() { (route.for_a_page)(problem) } else { problem };
+                    refuse(problem, &request_id, route.spec.envelope)
+                }
             };
             strike::after(fault, response).await
         }
     };
+    respond::date(&mut response, if is_known { merchant.now() } else { desk.now() });
     if route.open_to_browsers {
         cors::allow(&desk, origin.as_ref(), response.headers_mut());
     }

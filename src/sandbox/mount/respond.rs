@@ -4,8 +4,10 @@ use crate::protocol::{Envelope, Spec};
 use crate::sandbox::desk::{Done, Page};
 use crate::sandbox::problem::Problem;
 use crate::server::DropConnection;
+use crate::values::Moment;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use std::time::{Duration, UNIX_EPOCH};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -15,6 +17,14 @@ pub(super) fn drop_connection() -> Response<Body> {
     let mut response = Response::new(Body::empty());
     response.extensions_mut().insert(DropConnection);
     response
+}
+
+/// Dates a response by the clock of the merchant whom it is for, so that a client which compares `expires_at` with `Date`
+/// needs no clock that agrees with the service's.
+pub(super) fn date(response: &mut Response<Body>, now: Moment) {
+    let seconds = u64::try_from(now.unix()).unwrap_or_default();
+    let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds));
+    response.headers_mut().extend(HeaderValue::try_from(date).ok().map(|date| (header::DATE, date)));
 }
 
 /// The answer of an operation that was done.
@@ -71,8 +81,8 @@ pub(in crate::sandbox) fn refuse(problem: Problem, request_id: &str, envelope: E
 }
 
 /// A JSON response with the headers that every one has.
-pub(in crate::sandbox) fn plain(status: StatusCode, body: String, request_id: &str) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
+pub(in crate::sandbox) fn plain(status: StatusCode, body: impl Into<Body>, request_id: &str) -> Response<Body> {
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -171,6 +171,11 @@ fn common_headers() -> Value {
     json!({
         "Request-Id": header(true, request_id(), "The name of the request."),
         "Cache-Control": header(true, json!({ "const": "no-store" }), "An answer is kept nowhere."),
+        "Date": header(
+            true,
+            json!({ "type": "string", "pattern": "^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$" }),
+            "The merchant's clock when it was answered; the service's where no merchant is known.",
+        ),
     })
 }
 

@@ -9,8 +9,10 @@ use super::desk::{Desk, Handle};
 use crate::operations::*;
 use crate::protocol::{CredentialKind, Role, Served, Source};
 use answers::Answers;
+use axum::body::Bytes;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
 
 /// The description of the service, OpenAPI 3.1, as the sandbox serves it at `/sandbox/openapi.json`.
 ///
@@ -31,6 +33,12 @@ pub fn openapi() -> Value {
     }
     crate::every_operation!(describe);
     description.written()
+}
+
+/// The same as text, made once for every request.
+pub(super) fn text() -> Bytes {
+    static TEXT: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(openapi().to_string()));
+    TEXT.clone()
 }
 
 /// What is described so far.
@@ -145,4 +153,16 @@ fn schemes() -> Value {
         ((*name).to_owned(), json!({ "type": "http", "scheme": "bearer", "description": description }))
     };
     Value::Object(CREDENTIALS.iter().map(scheme).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_description_is_made_once_and_sent_without_a_copy() {
+        let (first, second) = (text(), text());
+        assert_eq!(first.as_ptr(), second.as_ptr());
+        assert_eq!(serde_json::from_slice::<Value>(&first).unwrap(), openapi());
+    }
 }

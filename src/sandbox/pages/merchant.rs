@@ -33,6 +33,7 @@ pub(super) async fn name(
 async fn merchant_of(pages: &Pages, id: String, headers: &HeaderMap) -> Result<String, Problem> {
     let missing = || Problem::missing("payment intent");
     let id = IntentId::new(id).map_err(|_| missing())?;
+    pages.desk.catch_up().await;
     let caller = identify(&pages.desk, headers).await?;
     let (intent, _) = pages.desk.intent_of(&caller, &id).await?;
     pages.desk.merchants.by_id(&intent.merchant).map(|merchant| merchant.name.clone()).ok_or_else(missing)
