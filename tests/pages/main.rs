@@ -18,6 +18,7 @@ mod purchase;
 mod readme;
 mod returning;
 mod sandbox_issuer_page;
+mod soak;
 mod troubles;
 mod waiting;
 mod wire;

@@ -36,6 +36,7 @@ mod sandbox_session_model;
 mod sandbox_trade;
 mod schemathesis;
 mod site;
+mod soak;
 mod trust;
 mod values;
 

@@ -15,6 +15,7 @@ pub mod port;
 pub mod process;
 pub mod service;
 pub mod site;
+pub mod soak;
 pub mod storefront;
 pub mod subscribing;
 

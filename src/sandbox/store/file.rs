@@ -68,6 +68,7 @@ impl DatabaseFile {
             Err(TryLockError::Error(error)) => return Err(unusable(error)),
         }
         let identity = identity(&path, &metadata).map_err(unusable)?;
+        #[allow(clippy::clone_on_copy, reason = "elsewhere than on Unix it is a path")]
         in_use.insert(identity.clone());
         Ok(Self { path, identity, _lock: lock })
     }

@@ -1,0 +1,179 @@
+//! Rounds of `kill -9`, a long load, and memory over many calls, in two lengths: see `tests/support/soak.rs`.
+#![cfg(target_os = "linux")]
+
+use crate::support::asking::{client, order, phone, send, try_send};
+use crate::support::evidence::Random;
+use crate::support::folder::Folder;
+use crate::support::process::Process;
+use crate::support::soak::{Progress, amount, resident};
+use guichet::{Client, SecretKey};
+use reqwest::Client as Http;
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+const INTENTS: &str = "/v1/payment-intents";
+const CLIENTS: usize = 8;
+/// What a process may keep of caches and of its allocator's reserve, in KiB.
+const RESERVE: usize = 24 * 1024;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_acknowledged_intent_is_lost_in_rounds_of_kill_9() {
+    let rounds = amount(4, 200);
+    let (folder, random) = (Folder::new("soak-kill"), Random::new());
+    let http = client();
+    let mut acknowledged: Vec<(String, String)> = Vec::new();
+    let mut progress = Progress::of("rounds of kill -9", rounds);
+    for round in 0..rounds {
+        let mut sandbox = Process::start(&folder, None);
+        let first = Arc::new(Notify::new());
+        let mut writers = JoinSet::new();
+        for writer in 0..CLIENTS {
+            let (http, url, key) = (http.clone(), format!("{}{INTENTS}", sandbox.base_url), sandbox.key.clone());
+            writers.spawn(write(http, url, key, format!("R{round}-W{writer}"), Arc::clone(&first)));
+        }
+        tokio::time::timeout(Duration::from_secs(60), first.notified()).await.expect("one intent is acknowledged");
+        let moment = Duration::from_millis(random.number(round as u64) % 450);
+        tokio::time::sleep(moment).await; // the process is killed at any moment: that is what is tested
+        sandbox.child.kill().unwrap();
+        sandbox.child.wait().unwrap();
+        acknowledged.extend(writers.join_all().await.into_iter().flatten());
+        progress.at(round + 1, &format!("{} intents acknowledged", acknowledged.len()));
+    }
+    let sandbox = Process::start(&folder, None);
+    for (reference, id) in &acknowledged {
+        let url = format!("{}{INTENTS}/{id}", sandbox.base_url);
+        let reply = send(&http, "GET", &url, Some(&sandbox.key), None, &[]).await;
+        assert_eq!((reply.status, &reply.body["data"]["merchant_reference"]), (200, &Value::from(reference.as_str())));
+    }
+}
+
+/// Creates intents until the process is gone; those that were acknowledged.
+async fn write(http: Http, url: String, key: String, prefix: String, first: Arc<Notify>) -> Vec<(String, String)> {
+    let mut acknowledged = Vec::new();
+    for number in 0.. {
+        let reference = format!("{prefix}-{number}");
+        let body = order(&reference).to_string();
+        match try_send(&http, "POST", &url, Some(&key), Some(body.into()), &[]).await {
+            Ok(reply) if reply.status == 201 => {
+                acknowledged.push((reference, reply.body["data"]["id"].as_str().unwrap().to_owned()));
+                first.notify_one();
+            }
+            Ok(reply) => panic!("{}", reply.text),
+            Err(_) => break,
+        }
+    }
+    acknowledged
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_request_of_a_long_load_is_answered() {
+    let seconds = amount(2, 300);
+    let folder = Folder::new("soak-load");
+    let sandbox = Arc::new(Process::start(&folder, None));
+    let (done, begun) = (Arc::new(AtomicUsize::new(0)), Instant::now());
+    let over = Duration::from_secs(seconds as u64);
+    let mut customers = JoinSet::new();
+    for customer in 0..CLIENTS {
+        let (sandbox, done) = (Arc::clone(&sandbox), Arc::clone(&done));
+        customers.spawn(async move {
+            let mut slowest = Duration::ZERO;
+            for number in 0.. {
+                if begun.elapsed() >= over {
+                    break;
+                }
+                let purchase = Instant::now();
+                purchase_once(&sandbox, &format!("C{customer}-{number}")).await;
+                slowest = slowest.max(purchase.elapsed());
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+            slowest
+        });
+    }
+    let mut progress = Progress::of("seconds of load", seconds);
+    while begun.elapsed() < over {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let (at, memory) = (begun.elapsed().as_secs() as usize, resident(sandbox.child.id()));
+        progress.at(at.min(seconds), &format!("{} purchases, {memory} KiB", done.load(Ordering::Relaxed)));
+    }
+    let slowest = customers.join_all().await.into_iter().max().unwrap_or_default();
+    println!("{} purchases, the slowest took {slowest:?}", done.load(Ordering::Relaxed));
+    assert!(done.load(Ordering::Relaxed) > 0);
+}
+
+/// Creates an intent, pays it, reads it and lists the newest.
+async fn purchase_once(sandbox: &Process, reference: &str) {
+    let made = sandbox.ask("POST", INTENTS, order(reference)).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let intent = format!("{INTENTS}/{}", made.body["data"]["id"].as_str().unwrap());
+    for (method, path, body) in [
+        ("POST", format!("{intent}/payment-method"), phone("237670000000")),
+        ("GET", intent, Value::Null),
+        ("GET", format!("{INTENTS}?limit=5"), Value::Null),
+    ] {
+        let reply = sandbox.ask(method, &path, body).await;
+        assert_eq!(reply.status, 200, "{method} {path}: {}", reply.text);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_memory_of_the_sandbox_does_not_grow_with_its_calls() {
+    let calls = amount(1_500, 50_000);
+    let folder = Folder::new("soak-memory");
+    let sandbox = Process::start(&folder, None);
+    let made = sandbox.ask("POST", INTENTS, order("ORDER-17")).await;
+    let path = format!("{INTENTS}/{}", made.body["data"]["id"].as_str().unwrap());
+    let url = format!("{}{path}", sandbox.base_url);
+    let read = async |calls: usize, progress: &mut Progress| {
+        let http = client();
+        for done in (0..calls).step_by(CLIENTS) {
+            let at_once = (0..CLIENTS).map(|_| {
+                let (http, url, key) = (http.clone(), url.clone(), sandbox.key.clone());
+                async move { send(&http, "GET", &url, Some(&key), None, &[]).await.status }
+            });
+            let statuses = at_once.collect::<JoinSet<_>>().join_all().await;
+            assert_eq!(statuses, [200; CLIENTS]);
+            progress.at(done, &format!("{} KiB", resident(sandbox.child.id())));
+        }
+    };
+    // Whatever is kept of requests is full by then.
+    read(calls, &mut Progress::of("calls to fill what is bounded", calls)).await;
+    let before = resident(sandbox.child.id());
+    read(calls, &mut Progress::of("calls of the sandbox", calls)).await;
+    let after = resident(sandbox.child.id());
+    println!("{calls} calls: {before} KiB before, {after} KiB after");
+    assert!(after < before + RESERVE, "{calls} calls: {before} KiB before, {after} KiB after");
+}
+
+/// Runs in a process of its own, for the other tests of this process use memory as well.
+#[tokio::test]
+async fn the_memory_of_the_client_does_not_grow_with_its_calls() {
+    const CHILD: &str = "GUICHET_SOAK_SERVICE";
+    let Ok(service) = std::env::var(CHILD) else {
+        let folder = Folder::new("soak-client");
+        let sandbox = Process::start(&folder, None);
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "soak::the_memory_of_the_client_does_not_grow_with_its_calls", "--nocapture"]);
+        let child = child.env(CHILD, format!("{} {}", sandbox.base_url, sandbox.key)).status().unwrap();
+        assert!(child.success(), "the client's own process has failed");
+        return;
+    };
+    let calls = amount(1_000, 50_000);
+    let (base_url, key) = service.split_once(' ').unwrap();
+    let client = Client::builder(base_url, SecretKey::new(key).unwrap()).build().unwrap();
+    let own = std::process::id();
+    let call = async |calls: usize, progress: &mut Progress| {
+        for done in 0..calls {
+            client.list_payment_methods(guichet::operations::ListPaymentMethods::new()).await.unwrap();
+            progress.at(done, &format!("{} KiB", resident(own)));
+        }
+    };
+    call(calls / 5, &mut Progress::of("first calls of the client", calls / 5)).await;
+    let before = resident(own);
+    call(calls, &mut Progress::of("calls of the client", calls)).await;
+    let after = resident(own);
+    assert!(after < before + RESERVE, "{calls} calls: {before} KiB before, {after} KiB after");
+}

@@ -1,0 +1,32 @@
+//! `cargo xtask soak`: the long forms of the tests that `cargo xtask test` runs in a short one: rounds of `kill -9`, a long
+//! load, and memory over tens of thousands of calls.
+
+use anyhow::{Result, bail};
+
+use crate::test::Run;
+use crate::{binaries, pack, setup};
+
+pub fn verb(args: &[String]) -> Result<()> {
+    if !args.is_empty() {
+        bail!("usage: cargo xtask soak");
+    }
+    let mut run = Run::begin();
+    let result = soak(&mut run);
+    run.close(result)
+}
+
+fn soak(run: &mut Run) -> Result<()> {
+    run.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
+    run.steps.step("set-up: the browser", setup::chromium)?;
+    pack::quick(&mut run.steps)?;
+    let binaries = run.steps.step("build the tests", |_| binaries::build())?;
+    for name in ["service", "pages"] {
+        for binary in binaries.iter().filter(|binary| binary.is_test(name)) {
+            let mut command = binary.command();
+            // Progress is shown as it comes, and nothing else takes memory or time.
+            command.args(["soak::", "--nocapture", "--test-threads=1"]).env("GUICHET_SOAK", "1");
+            run.tests(&format!("soak: {name}"), &mut command);
+        }
+    }
+    Ok(())
+}
