@@ -13,6 +13,7 @@ mod billing_model;
 mod command;
 mod embedding;
 mod foreign_text;
+mod french;
 mod interface;
 mod late_approvals;
 mod locks;

@@ -14,7 +14,7 @@ export async function api(path, body, headers) {
   const { status } = reply;
   const code = answer?.error?.code;
   // A refusal with a code is told as the package tells it; without one, the server is not answering.
-  throw Object.assign(new Error(`${path}: ${status}`), { status, code, kind: code && (status === 401 ? "signed_out" : "refused") });
+  throw Object.assign(new Error(`${path} answered ${status}`), { status, code, kind: code && (status === 401 ? "signed_out" : "refused") });
 }
 
 /**

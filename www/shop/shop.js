@@ -104,7 +104,7 @@ function quoteLine({ method, payment_method, card_type, customer_pays, fee, curr
 }
 
 function product({ sku, name, price, currency, picture, description }) {
-  const add = element("button", { type: "button", "data-test": `add-${sku}`, "aria-label": `${say.add}: ${name}` }, say.add);
+  const add = element("button", { type: "button", "data-test": `add-${sku}`, "aria-label": fill(say.about, { what: say.add, name }) }, say.add);
   add.addEventListener("click", () => change(sku, 1, fill(say.added, { name })));
   return element("li", {},
     element("img", { src: new URL(picture, import.meta.url).href, alt: "", width: "320", height: "240", loading: "lazy" }),

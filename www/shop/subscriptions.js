@@ -59,7 +59,7 @@ async function act(button, path, body) {
     const changed = await asCustomer(`/api/subscriptions${path}`, body);
     mine = mine.some(({ id }) => id === changed.id) ? mine.map((one) => (one.id === changed.id ? changed : one)) : [changed, ...mine];
     draw(changed);
-    ui("said").textContent = `${nameOf(changed.plan)}: ${standing(changed)}`;
+    ui("said").textContent = fill(say.about, { what: nameOf(changed.plan), name: standing(changed) });
   } catch (error) {
     problem(error);
     draw();
@@ -124,7 +124,7 @@ function offer({ code, trial_days, ...plan }) {
   const name = names[code];
   const subscribe = button("subscribe", (pressed) => act(pressed, "", { plan: code }));
   subscribe.dataset.test = `subscribe-${code}`;
-  subscribe.setAttribute("aria-label", `${say.subscribe}: ${name}`);
+  subscribe.setAttribute("aria-label", fill(say.about, { what: say.subscribe, name }));
   return element("li", { "data-test": `plan-${code}` },
     element("h3", {}, name),
     element("p", { class: "price" }, price(plan)),

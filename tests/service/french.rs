@@ -1,0 +1,77 @@
+//! French keeps a no-break space before `: ; ! ?` and inside its quotation marks: a line that begins with a colon is wrong.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const NO_BREAK: [char; 2] = ['\u{a0}', '\u{202f}'];
+
+/// Where a mark stands in a French text without its no-break space.
+fn mistakes(text: &str) -> Vec<String> {
+    let chars: Vec<char> = text.chars().collect();
+    let at = |index: Option<usize>| index.and_then(|index| chars.get(index)).copied();
+    let is_wrong = |index: usize| match chars[index] {
+        ':' | ';' | '!' | '?' | '»' => !at(index.checked_sub(1)).is_some_and(|before| NO_BREAK.contains(&before)),
+        '«' => !at(Some(index + 1)).is_some_and(|after| NO_BREAK.contains(&after)),
+        _ => false,
+    };
+    (0..chars.len()).filter(|index| is_wrong(*index)).map(|index| format!("{:?} in {text:?}", chars[index])).collect()
+}
+
+#[test]
+fn french_sentences_keep_a_no_break_space_before_their_marks() {
+    for (file, begin, end) in [
+        ("pkg-template/words.js", "const fr = {", "\n};"),
+        ("www/shop/texts.js", "\n  fr: {", "\n  },"),
+        ("www/checkout/challenge.js", "\n  fr: {", "\n  },"),
+    ] {
+        let text = read(file);
+        let (_, french) = text.split_once(begin).unwrap_or_else(|| panic!("{file} has no {begin:?}"));
+        let (french, _) = french.split_once(end).unwrap();
+        // Every second part between quotation marks is a string: no string here holds one.
+        let sentences: Vec<&str> = french.split('"').skip(1).step_by(2).collect();
+        assert!(sentences.len() >= 8, "{file}: {} sentences", sentences.len());
+        let wrong: Vec<String> = sentences.into_iter().flat_map(mistakes).collect();
+        assert!(wrong.is_empty(), "{file}: {wrong:#?}");
+    }
+}
+
+#[test]
+fn french_in_the_pages_keeps_a_no_break_space_before_its_marks() {
+    let mut found = 0;
+    for page in files("html") {
+        let text = fs::read_to_string(&page).unwrap().replace("&nbsp;", "\u{a0}");
+        // In two languages: "English · Français", or an element of its own.
+        let after_dot = text.split(" · ").skip(1).filter_map(|rest| rest.split(['<', '"']).next());
+        let of_its_own = text.split("lang=\"fr\"").skip(1).filter_map(|rest| rest.split(['>', '<']).nth(1));
+        for french in after_dot.chain(of_its_own).filter(|french| !french.trim().is_empty()) {
+            found += 1;
+            assert!(mistakes(french).is_empty(), "{}: {:?}", page.display(), mistakes(french));
+        }
+    }
+    assert!(found >= 10, "{found} texts");
+}
+
+#[test]
+fn no_page_puts_a_colon_between_two_words_by_itself() {
+    for script in files("js") {
+        let text = fs::read_to_string(&script).unwrap();
+        assert!(
+            !text.contains("}: ${"),
+            "{}: a colon belongs into the words, which differ by language",
+            script.display()
+        );
+    }
+}
+
+fn read(file: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+}
+
+/// The files of the pages with this ending.
+fn files(ending: &str) -> Vec<PathBuf> {
+    let www = Path::new(env!("CARGO_MANIFEST_DIR")).join("www");
+    let folders = ["checkout", "shop"].map(|folder| www.join(folder));
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.into_iter().filter(|file| file.extension().is_some_and(|found| found == ending)).collect()
+}
