@@ -15,8 +15,10 @@ pub use call::{Call, Patience, Seen, Step};
 pub use envelope::{Page, Refusal, decode, decode_page};
 pub(crate) use envelope::{lenient, lenient_list};
 pub use error::{Error, FieldError, Kind};
+#[cfg(feature = "sandbox")]
+pub(crate) use fields::GREATEST_INTEGER;
+pub(crate) use fields::whole;
 pub use fields::{FieldFault, Fields, FromField, Served, Whole};
-pub(crate) use fields::{GREATEST_INTEGER, whole};
 #[cfg(feature = "sandbox")]
 pub(crate) use operation::Place;
 pub use operation::{Envelope, IDEMPOTENCY_KEY, Method, Operation, Repeat, Source, Spec};
