@@ -122,15 +122,11 @@ pub(super) async fn of_esim_order(
     merchant: &str,
     order: &EsimOrderId,
 ) -> Result<Vec<Intent>, Unavailable> {
-    let rows = sqlx::query(concat!(
-        "SELECT ",
-        columns!(),
-        " WHERE merchant = $1 AND esim_order = $2 ORDER BY created_at, rowid"
-    ))
-    .bind(merchant)
-    .bind(order.as_str())
-    .fetch_all(readers)
-    .await?;
+    let rows = sqlx::query(concat!("SELECT ", columns!(), " WHERE merchant = $1 AND esim_order = $2 ORDER BY seq"))
+        .bind(merchant)
+        .bind(order.as_str())
+        .fetch_all(readers)
+        .await?;
     rows.iter().map(read).collect()
 }
 
@@ -145,7 +141,7 @@ pub(super) async fn of_open_esim_orders(
             "SELECT ",
             columns!(),
             " WHERE merchant = $1 AND esim_order IN (SELECT id FROM (SELECT id, paid_by FROM esim_orders WHERE merchant = $1 \
-         ORDER BY created_at DESC, rowid DESC LIMIT $2) AS newest WHERE paid_by IS NULL) ORDER BY created_at, rowid"
+         ORDER BY seq DESC LIMIT $2) AS newest WHERE paid_by IS NULL) ORDER BY seq"
         ),
     )
     .bind(merchant)

@@ -1,8 +1,8 @@
 //! Lists: the newest first, a page at a time.
 
 use super::Unavailable;
+use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Row, SqlitePool};
 
 /// What a merchant has a list of that goes on from page to page.
 #[derive(Clone, Copy, Debug)]
@@ -13,16 +13,12 @@ pub(in crate::sandbox) enum List {
     Subscriptions,
 }
 
-/// The place in a list that a page begins after: when the entry there was made, and its row's number, which grows with each
-/// that is made. `None` is the list's begin.
+/// The place in a list that a page begins after; `None` is the list's begin.
 pub(in crate::sandbox) type After = Option<Place>;
 
-/// The place of an entry in its list.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::sandbox) struct Place {
-    created_at: i64,
-    number: i64,
-}
+/// The place of an entry in its list: its sequence number, which the database gives each row that is made, and never changes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::sandbox) struct Place(i64);
 
 /// The place of an entry; none where the merchant has no such entry.
 pub(super) async fn place(
@@ -32,20 +28,20 @@ pub(super) async fn place(
     id: &str,
 ) -> Result<Option<Place>, Unavailable> {
     let text = match list {
-        List::Customers => "SELECT created_at, rowid FROM customers WHERE merchant = $1 AND id = $2",
-        List::Intents => "SELECT created_at, rowid FROM intents WHERE merchant = $1 AND id = $2",
-        List::Plans => "SELECT created_at, rowid FROM plans WHERE merchant = $1 AND id = $2",
-        List::Subscriptions => "SELECT created_at, rowid FROM subscriptions WHERE merchant = $1 AND id = $2",
+        List::Customers => "SELECT seq FROM customers WHERE merchant = $1 AND id = $2",
+        List::Intents => "SELECT seq FROM intents WHERE merchant = $1 AND id = $2",
+        List::Plans => "SELECT seq FROM plans WHERE merchant = $1 AND id = $2",
+        List::Subscriptions => "SELECT seq FROM subscriptions WHERE merchant = $1 AND id = $2",
     };
-    let Some(row) = sqlx::query(text).bind(merchant).bind(id).fetch_optional(readers).await? else { return Ok(None) };
-    Ok(Some(Place { created_at: row.try_get(0)?, number: row.try_get(1)? }))
+    let seq = sqlx::query_scalar(text).bind(merchant).bind(id).fetch_optional(readers).await?;
+    Ok(seq.map(Place))
 }
 
 /// The text of a list: its columns, table and condition, whose `$1` is the merchant. A keyset, so that what is made
 /// meanwhile neither skips nor repeats an entry.
 macro_rules! newest_first {
     ($($what:tt)+) => {
-        concat!("SELECT ", $($what)+, " AND (created_at, rowid) < ($2, $3) ORDER BY created_at DESC, rowid DESC LIMIT $4")
+        concat!("SELECT ", $($what)+, " AND seq < $2 ORDER BY seq DESC LIMIT $3")
     };
 }
 pub(super) use newest_first;
@@ -58,25 +54,68 @@ pub(super) async fn rows_after(
     after: After,
     limit: i64,
 ) -> Result<Vec<SqliteRow>, Unavailable> {
-    let Place { created_at, number } = after.unwrap_or(Place { created_at: i64::MAX, number: i64::MAX });
-    let rows = sqlx::query(text).bind(merchant).bind(created_at).bind(number).bind(limit).fetch_all(readers).await?;
-    Ok(rows)
+    let Place(seq) = after.unwrap_or(Place(i64::MAX));
+    Ok(sqlx::query(text).bind(merchant).bind(seq).bind(limit).fetch_all(readers).await?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sandbox::store::{Location, Store};
+    use sqlx::{AssertSqlSafe, Row};
+
+    #[tokio::test]
+    async fn a_place_outlives_deletions_a_vacuum_and_a_rewritten_table() {
+        let store = Store::open(&Location::Memory).await.unwrap();
+        let inserts = [
+            (
+                List::Customers,
+                "customers",
+                "(id, merchant, contact, firstname, lastname, email, phone, created_at) VALUES ($1, 'm', $1, '', '', '', '', 1)",
+            ),
+            (
+                List::Intents,
+                "intents",
+                "(id, merchant, merchant_reference, payment_ref, digest, body, life, created_at, expires_at, version) VALUES ($1, 'm', $1, '', '', '', '', 1, 1, 1)",
+            ),
+            (List::Plans, "plans", "(id, merchant, code, offer, active, created_at) VALUES ($1, 'm', $1, '', TRUE, 1)"),
+            (
+                List::Subscriptions,
+                "subscriptions",
+                "(id, merchant, contact, terms, life, created_at, version) VALUES ($1, 'm', '', '', '', 1, 1)",
+            ),
+        ];
+        for (list, table, values) in inserts {
+            for number in 1..=6 {
+                let insert = AssertSqlSafe(format!("INSERT INTO {table} {values}"));
+                sqlx::query(insert).bind(number.to_string()).execute(&store.readers).await.unwrap();
+            }
+            let before = place(&store.readers, list, "m", "5").await.unwrap();
+            let delete = AssertSqlSafe(format!("DELETE FROM {table} WHERE id IN ('1', '3')"));
+            sqlx::query(delete).execute(&store.readers).await.unwrap();
+            sqlx::raw_sql("VACUUM").execute(&store.readers).await.unwrap();
+            // As a dump and its restoring do: every column is kept, and whatever number SQLite gives rows by itself is not.
+            let rewrite = format!(
+                "CREATE TABLE copy AS SELECT * FROM {table}; DELETE FROM {table}; INSERT INTO {table} SELECT * FROM copy; DROP TABLE copy"
+            );
+            sqlx::raw_sql(AssertSqlSafe(rewrite)).execute(&store.readers).await.unwrap();
+            assert!(before.is_some());
+            assert_eq!(place(&store.readers, list, "m", "5").await.unwrap(), before, "{table}");
+            let text = AssertSqlSafe(newest_first!("id FROM table WHERE merchant = $1").replace("table", table));
+            let page = sqlx::query_scalar::<_, String>(text).bind("m").bind(before.unwrap().0).bind(9);
+            assert_eq!(page.fetch_all(&store.readers).await.unwrap(), ["4", "2"], "{table}");
+        }
+    }
 
     #[tokio::test]
     async fn a_page_is_read_from_its_index_in_the_lists_order() {
         let store = Store::open(&Location::Memory).await.unwrap();
         for table in ["customers", "intents", "plans", "subscriptions", "esim_orders"] {
             let text = newest_first!("* FROM table WHERE merchant = $1").replace("table", table);
-            let text = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {text}"));
-            let rows = sqlx::query(text).bind("m").bind(1).bind(1).bind(1).fetch_all(&store.readers).await.unwrap();
+            let text = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {text}"));
+            let rows = sqlx::query(text).bind("m").bind(1).bind(1).fetch_all(&store.readers).await.unwrap();
             let plan: Vec<String> = rows.iter().map(|row| row.get("detail")).collect();
-            let searched = format!("SEARCH {table} USING INDEX {table}_of_merchant (merchant=? AND created_at<?)");
+            let searched = format!("SEARCH {table} USING INDEX {table}_of_merchant (merchant=? AND seq<?)");
             assert_eq!(plan, [searched], "nothing is sorted");
         }
     }

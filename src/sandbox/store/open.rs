@@ -17,7 +17,7 @@ pub(in crate::sandbox) enum Location {
 }
 
 /// What makes version n+1 of the schema of version n.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("schema.sql"),
     include_str!("billing.sql"),
     include_str!("trade.sql"),
@@ -25,6 +25,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("order.sql"),
     include_str!("0006_database_file.sql"),
     include_str!("0007_service_clock.sql"),
+    include_str!("0008_sequence_numbers.sql"),
 ];
 const READERS: u32 = 3;
 
@@ -131,6 +132,9 @@ async fn migrate(pool: &SqlitePool, location: &Location, file: Option<&DatabaseF
         // Said now, and not at the first payment: whether it may be written at all.
         sqlx::raw_sql("UPDATE guichet_schema SET version = version").execute(pool).await.map_err(told)?;
     } else {
+        if version > 0 {
+            tracing::info!(from = version, to = MIGRATIONS.len(), "the database is brought to this version");
+        }
         let mut transaction = pool.begin().await.map_err(told)?;
         for migration in &MIGRATIONS[version..] {
             sqlx::raw_sql(*migration).execute(&mut *transaction).await.map_err(told)?;
@@ -220,5 +224,29 @@ mod tests {
         let intent = store.intent_by_reference("mch_1", "ORDER-17").await.unwrap().unwrap();
         assert_eq!((intent.life.attempts, intent.life.most_attempts), (1, 3));
         assert!(store.subscriptions("mch_1", None, 1).await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_list_of_an_older_database_keeps_its_order() {
+        let pool = SqlitePool::connect("sqlite::memory:").await.unwrap();
+        for migration in &MIGRATIONS[..7] {
+            sqlx::raw_sql(*migration).execute(&pool).await.unwrap();
+        }
+        sqlx::raw_sql("INSERT INTO guichet_schema (version) VALUES (7)").execute(&pool).await.unwrap();
+        // The order that the old lists have had: by the second, and within one by the row's number.
+        for (id, row, created_at) in [("b", 7, 5), ("d", 9, 5), ("a", 8, 4), ("c", 8_000, 4), ("e", 1, 6)] {
+            let text = "INSERT INTO customers (rowid, id, merchant, contact, firstname, lastname, email, phone, created_at) \
+                        VALUES ($1, $2, 'mch_1', $2, '', '', '', '', $3)";
+            sqlx::query(text).bind(row).bind(id).bind(created_at).execute(&pool).await.unwrap();
+        }
+        migrate(&pool, &Location::Memory, None).await.unwrap();
+        let store = Store { readers: pool.clone(), writer: Writer::start(pool.clone(), pool, None), path: None };
+        let ids = async |after| {
+            let customers = store.customers("mch_1", after, 9).await.unwrap();
+            customers.into_iter().map(|customer| customer.id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(None).await, ["e", "d", "b", "c", "a"]);
+        let after = store.place(crate::sandbox::store::List::Customers, "mch_1", "d").await.unwrap();
+        assert_eq!(ids(after).await, ["b", "c", "a"]);
     }
 }

@@ -133,7 +133,7 @@ pub(super) async fn merchants_due(readers: &SqlitePool, wall: Moment) -> Result<
 /// What has happened to a merchant's subscriptions, the newest first.
 pub(super) async fn events(readers: &SqlitePool, merchant: &str, limit: i64) -> Result<Vec<Happening>, Unavailable> {
     let text = "SELECT subscription, number, kind, at FROM subscription_events WHERE merchant = $1 \
-                ORDER BY at DESC, rowid DESC LIMIT $2";
+                ORDER BY at DESC, seq DESC LIMIT $2";
     let rows = sqlx::query(text).bind(merchant).bind(limit).fetch_all(readers).await?;
     let read = |row: &SqliteRow| {
         let subscription: String = row.try_get("subscription")?;

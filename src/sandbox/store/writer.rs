@@ -246,6 +246,8 @@ async fn write_all(
         }
     }
     writes.sessions.add(connection, &new_sessions).await?;
+    // Each began at its own moment, whichever subscription was billed first: lists show them in that order.
+    new_charges.sort_by_key(|charge: &Intent| charge.created_at);
     let asked = new_intents.iter().map(|(place, (intent, _)): &(usize, (Intent, Customer))| (*place, intent));
     let intents: Vec<_> = asked.chain(new_charges.iter().map(|charge| (usize::MAX, charge))).collect();
     for place in writes.intents.add(connection, &intents).await? {
