@@ -35,7 +35,9 @@ impl Tools {
         for file in ["package.json", "package-lock.json"] {
             fs::copy(sources.join(file), folder.join(file))?;
         }
-        quietly(npm(&folder).arg("ci").args(INSTALL))?;
+        // Not `npm ci`: it refuses a lock without the optional packages of other platforms, and npm writes such locks.
+        remove(&folder.join("node_modules"))?;
+        quietly(npm(&folder).arg("install").args(INSTALL))?;
         fs::write(stamp, lock)?;
         Ok(Self { folder })
     }
