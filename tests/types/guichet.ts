@@ -1,7 +1,7 @@
 // Everything that `guichet` exports, used as a shop's pages would.
 import { createGuichet, GuichetError } from "guichet";
 import type {
-  Call, CardType, CheckoutHow, CustomerSession, FeeBreakdown, FeeRequest, FieldError, Guichet, How, Kind, LastPaymentError,
+  Call, CardType, CheckoutHow, CustomerSession, DuplicatePayment, FeeBreakdown, FeeRequest, FieldError, Guichet, How, Kind, LastPaymentError,
   Merchant, Options, Outcome, PaymentIntent, PaymentMethod, PricedQuote, Quote, QuoteRequest, Reference, Return, Session, SessionState,
   Ticket, UnpricedQuote, Validity, WaitHow,
 } from "guichet";
@@ -120,4 +120,5 @@ export const session: CustomerSession = {
   customer_email: "ama@example.com",
   expires_at: "2026-11-21T10:00:00Z",
 };
+export const refunds = (intent: PaymentIntent): readonly DuplicatePayment[] => intent.duplicate_payments ?? [];
 export const paid = (intent: PaymentIntent): boolean => intent.status === "succeeded";

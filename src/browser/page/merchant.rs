@@ -28,6 +28,7 @@ pub(super) struct Merchant {
 impl Merchant {
     pub(super) fn read(given: &JsValue) -> Result<Self, Stop> {
         let (place, headers) = (at(given, "merchant"), at(given, "merchantHeaders"));
+        refuse_secret_key(&text(&place, "").unwrap_or_default())?;
         if !is(&place, "", Sort::Text) {
             options::only(&place, "merchant function", "session intent status")?;
         }
