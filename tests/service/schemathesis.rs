@@ -31,7 +31,9 @@ async fn no_request_made_from_the_description_is_answered_otherwise_than_it_says
         .arg("--config-file")
         .arg(&config)
         .args(["run", &format!("{}/sandbox/openapi.json", sandbox.base_url)])
-        .args(["--checks", "all", "--max-examples", EXAMPLES, "--workers", "2", "--continue-on-failure"])
+        // One worker: with more, Hypothesis changes Python's recursion limit in one thread while another parses, and
+        // Python ends that with a SystemError. They would share one core anyway.
+        .args(["--checks", "all", "--max-examples", EXAMPLES, "--workers", "1", "--continue-on-failure"])
         .args(["--generation-database", "none", "--no-color", "--seed", &seed()])
         .output()
         .unwrap();

@@ -1,4 +1,5 @@
-"""What schemathesis cannot make by itself: an address that a customer may be sent back to."""
+"""What a JSON schema cannot tell schemathesis: an address that a customer may be sent back to, and that an integer beyond
+2^53 is refused wherever it stands in a body, since many readers of JSON change it."""
 
 import schemathesis
 from hypothesis import strategies as st
@@ -8,3 +9,20 @@ rest = st.from_regex(r"(/[0-9A-Za-z._~%20é-]{0,30}){0,3}(\?[a-z]{1,5}=[0-9A-Za-
 loopback = st.sampled_from(["http://localhost", "http://127.0.0.1:8080", "http://[::1]:3000"])
 
 schemathesis.openapi.format("redirect-url", st.builds(str.__add__, st.builds("https://{}".format, host) | loopback, rest))
+
+GREATEST_INTEGER = 2**53
+
+
+@schemathesis.hook
+def map_body(context, body):
+    return with_exact_integers(body)
+
+
+def with_exact_integers(value):
+    if isinstance(value, dict):
+        return {name: with_exact_integers(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [with_exact_integers(member) for member in value]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return max(-GREATEST_INTEGER, min(value, GREATEST_INTEGER))
+    return value
