@@ -62,13 +62,15 @@ const routes = {
 async function settle(payment) {
   const { id, merchant_reference, amount, email, order, tries } = payment;
   const begun = Date.now();
-  const { data } = await callService("GET", `/payment-intents/${id}`);
+  const data = (await callService("GET", `/payment-intents/${id}`))?.data ?? {};
   const { status, attempts, duplicate_payments } = data;
   const isTheOneSold = data.merchant_reference === merchant_reference && data.amount === amount && data.currency === "XAF"
     && data.customer?.email?.toLowerCase() === email.toLowerCase();
   if (!isTheOneSold) {
-    payment.readAt = Infinity;
-    log(`${merchant_reference}: the payment ${id} is not the one that was sold. Look at it by hand.`);
+    // The service may have sent an odd reply: keep reading, and log it once.
+    payment.readAt = begun + readFinalEvery;
+    if (!payment.mismatchLogged) log(`${merchant_reference}: the payment ${id} is not the one that was sold. Look at it by hand.`);
+    payment.mismatchLogged = true;
     throw new Refused(409, "payment_mismatch", "The payment is not the one of this order. Please ask the shop.");
   }
   if (status === "succeeded" && !order.paid) {

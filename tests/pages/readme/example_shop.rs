@@ -3,9 +3,12 @@
 use super::NodeShop;
 use crate::support::asking;
 use axum::http::StatusCode;
+use axum::routing::{get, post};
 use axum::{Json, Router};
 use guichet::sandbox::Sandbox;
 use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[tokio::test]
 #[ignore = "cargo xtask test makes what it looks at"]
@@ -101,6 +104,34 @@ async fn control_characters_of_a_reply_are_escaped_on_its_console() {
         |character: &char| (character.is_control() && *character != '\n') || "\u{202e}\u{2028}".contains(*character);
     assert_eq!(console.chars().filter(raw).count(), 0, "{console:?}");
     assert!(console.contains(r"No.\u{a}\u{1b}[2KORDER-17 is paid.\u{202e}\u{2028}\u{9b}"), "{console:?}");
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn a_paid_order_is_settled_although_the_service_sent_odd_replies_before() {
+    let begun = json!({"data": {"id": "pi_1", "payment_ref": "gch_1", "checkout_url": "https://pay.example/", "status": "requires_action"}});
+    let paid = json!({"data": {
+        "id": "pi_1", "status": "succeeded", "merchant_reference": "ORDER-17", "amount": "45000", "currency": "XAF",
+        "customer": {"email": "awa@example.com"}, "attempts": 1, "duplicate_payments": [],
+    }});
+    let reads = Arc::new(AtomicUsize::new(0));
+    let odd = [json!({"data": {}}), json!({"data": null}), Value::Null];
+    let read = move || async move { Json(odd.get(reads.fetch_add(1, Ordering::SeqCst)).cloned().unwrap_or(paid)) };
+    let router = Router::new()
+        .route("/v1/payment-intents", post(move || async move { Json(begun) }))
+        .route("/v1/payment-intents/pi_1", get(read));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let service = format!("http://{}", listener.local_addr().expect("it listens"));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let mut shop = NodeShop::open_with(&service, "sk_test_1", |text| {
+        text.replace("readFinalEvery = 60_000", "readFinalEvery = 100")
+            .replace("readOpenEvery = 3_000", "readOpenEvery = 100")
+    });
+    shop.begin().await;
+    shop.prints("ORDER-17 is paid.");
+    let console = shop.console();
+    assert_eq!(console.matches("is not the one that was sold").count(), 1, "{console}");
+    assert_eq!(console.lines().count(), 1, "{console}");
 }
 
 #[tokio::test]
