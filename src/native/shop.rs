@@ -54,6 +54,9 @@ pub trait Shop: Send + Sync + 'static {
     /// that it had told as declined. Store it by the intent and the attempt; `Ok` means stored. A refund is due, which is made
     /// with the payment company.
     ///
+    /// If the service's number of the attempt cannot be read, `attempt` is `u32::MAX` minus the entry's place in the list, so
+    /// that each entry keeps a name of its own.
+    ///
     /// Every reading of the payment tells it again, so the same again does nothing.
     fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> impl Future<Output = Result<(), Refused>> + Send;
 
@@ -211,6 +214,11 @@ impl Refused {
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// Whether the same request may succeed later.
+    pub(super) fn is_retryable(&self) -> bool {
+        self.retryable
     }
 }
 

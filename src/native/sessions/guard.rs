@@ -94,7 +94,8 @@ pub struct CustomerSession {
 /// - Requests with the same token at the same time wait for the same answer.
 /// - The service is asked about at most 32 unknown tokens at once. Beyond that a request waits one second for its turn and
 ///   is answered 503 with `Retry-After`. Known tokens do not wait.
-/// - If the service does not answer, nobody is admitted: 503.
+/// - If the service does not answer, nobody is admitted: 503. A refusal that would only come again, such as a 400 or a reply
+///   without an e-mail, is kept for 30 seconds too, under its own code.
 /// - A guard accepts its own word alone: in an application with guards for two services, the extractor of one asks its own
 ///   service about a request that the other has admitted.
 #[derive(Clone)]
@@ -153,27 +154,34 @@ impl Inner {
         };
         let asked_at = clock::ticks();
         let (state, date) = match self.client.customer(token).validate_with_date().await {
-            Err(error) if error.kind() == Kind::Session => return Err(self.reject(hash, None)),
-            result => result?,
+            Err(error) if error.kind() == Kind::Session => return Err(self.reject(hash, Rejection::Unknown)),
+            Err(error) => return Err(self.refuse_check(hash, error.into())),
+            Ok(reply) => reply,
         };
         if !state.valid {
-            return Err(self.reject(hash, state.reason.as_deref()));
+            return Err(self.reject(hash, Rejection::from_reason(state.reason.as_deref())));
         }
         let email = state.customer_email.and_then(|email| Email::new(email).ok());
-        let session = CustomerSession {
-            customer_email: email.ok_or_else(|| {
-                Refused::new(502, "customer_unknown", "The payment service does not say whose session it is.")
-            })?,
-            expires_at: state.expires_at,
+        let Some(customer_email) = email else {
+            let message = "The payment service does not say whose session it is.";
+            return Err(self.refuse_check(hash, Refused::new(502, "customer_unknown", message)));
         };
+        let session = CustomerSession { customer_email, expires_at: state.expires_at };
         // Counted from when it was asked: the reply may have been long on its way.
         let until = asked_at + kept_for(session.expires_at, date);
         Ok(self.lock().accept(hash, until, session, clock::ticks())?)
     }
 
-    fn reject(&self, hash: Hash, reason: Option<&str>) -> Refused {
+    /// Remembers why a token is rejected; the refusal.
+    fn reject(&self, hash: Hash, rejection: Rejection) -> Refused {
         let now = clock::ticks();
-        self.lock().reject(hash, now + KEPT_FOR, Rejection::from_reason(reason), now).into()
+        self.lock().reject(hash, now + KEPT_FOR, rejection.clone(), now);
+        rejection.into()
+    }
+
+    /// Remembers a failed check, unless another attempt may succeed; the refusal.
+    fn refuse_check(&self, hash: Hash, refused: Refused) -> Refused {
+        if refused.is_retryable() { refused } else { self.reject(hash, Rejection::CheckFailed(Box::new(refused))) }
     }
 
     fn lock(&self) -> MutexGuard<'_, KnownTokens> {

@@ -38,11 +38,13 @@ pub(super) enum Lookup {
 }
 
 /// Why a token is not accepted.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) enum Rejection {
     Expired,
     Revoked,
     Unknown,
+    /// The service refused the check itself, and would refuse it again: any status but 401, or a reply that cannot be used.
+    CheckFailed(Box<Refused>),
 }
 
 impl Rejection {
@@ -59,6 +61,7 @@ impl Rejection {
 impl From<Rejection> for Refused {
     fn from(rejection: Rejection) -> Self {
         let (code, message) = match rejection {
+            Rejection::CheckFailed(refused) => return *refused,
             Rejection::Expired => ("session_expired", "The session has ended. Ask for another."),
             Rejection::Revoked => ("session_revoked", "The session was ended. Sign in again."),
             Rejection::Unknown => ("session_unknown", "This is no session token that is known here."),
@@ -103,10 +106,12 @@ impl KnownTokens {
     }
 
     /// Keeps a rejected token until then.
-    pub fn reject(&mut self, hash: Hash, until: Instant, rejection: Rejection, now: Instant) -> Rejection {
-        self.valid.remove(&hash);
+    pub fn reject(&mut self, hash: Hash, until: Instant, rejection: Rejection, now: Instant) {
+        // A failed check says nothing about the token: one that was valid keeps its precedence over unknown ones.
+        if !matches!(rejection, Rejection::CheckFailed(_)) {
+            self.valid.remove(&hash);
+        }
         self.rejected.insert(hash, until, rejection, now);
-        rejection
     }
 
     /// Refuses a token from now on, for as long as a session can live.
@@ -126,7 +131,7 @@ struct RejectedTokens {
 
 impl RejectedTokens {
     fn get(&self, hash: &Hash, now: Instant) -> Option<Rejection> {
-        self.until.get(hash).filter(|(until, _)| now < *until).map(|(_, rejection)| *rejection)
+        self.until.get(hash).filter(|(until, _)| now < *until).map(|(_, rejection)| rejection.clone())
     }
 
     fn insert(&mut self, hash: Hash, until: Instant, rejection: Rejection, now: Instant) {
@@ -181,7 +186,7 @@ mod tests {
         for seconds in [0, 31, 1799] {
             let now = now + seconds * SECOND;
             let refused = known.accept([1; 32], now + 30 * SECOND, awa(), now).expect_err("it was ended");
-            assert_eq!(refused, Rejection::Revoked);
+            assert!(matches!(refused, Rejection::Revoked), "{refused:?}");
             assert!(matches!(known.look_up(&[1; 32], now), Lookup::Known(Err(Rejection::Revoked))), "{seconds}");
         }
         known.end([2; 32], now + 1800 * SECOND);
