@@ -5,11 +5,12 @@ use super::{setters, supported};
 use crate::protocol::GREATEST_INTEGER;
 use crate::protocol::{Fields, FromField, Merchant, Operation, Served, Spec, lenient, lenient_list, whole};
 use crate::values::{
-    Amount, CheckoutUrl, ClientSecret, ConfirmationMethod, Currency, Email, FeeBearer, IntentId, IntentStatus, Invalid,
-    MerchantReference, Moment, PaymentRef, Phone, RedirectUrl, Secret, number,
+    Amount, CheckoutUrl, ClientSecret, ConfirmationMethod, Currency, Email, FeeBearer, Figure, IntentId, IntentStatus,
+    Invalid, MerchantReference, Moment, PaymentRef, Phone, RedirectUrl, Secret, number,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// The types of method that the sandbox has (a decision).
@@ -375,8 +376,29 @@ pub struct PaymentIntent {
     pub cancellation_reason: Option<String>,
     /// The payments that an operator approved beside another attempt or after the end, the first approved first: for each a
     /// refund is due.
-    #[serde(default, deserialize_with = "lenient_list")]
+    #[serde(default, deserialize_with = "duplicate_payments")]
     pub duplicate_payments: Vec<DuplicatePayment>,
+}
+
+/// Reads duplicate payments so that no two of an intent share a name. The service's list only grows, so an entry keeps its
+/// place: where its attempt cannot be read, it is numbered by its place, down from a number that no attempt reaches.
+pub(super) fn duplicate_payments<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<DuplicatePayment>, D::Error> {
+    let mut payments: Vec<DuplicatePayment> = lenient_list(deserializer)?;
+    for (payment, substitute) in payments.iter_mut().zip((0..=u32::MAX).rev()) {
+        if payment.attempt == 0 {
+            payment.attempt = substitute;
+        }
+    }
+    Ok(payments)
+}
+
+/// The text of an amount, which a service may send as a number; empty where it is neither text nor number.
+fn amount_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let raw = Box::<RawValue>::deserialize(deserializer)?;
+    let number = |_| serde_json::from_str::<Figure>(raw.get()).map(|figure| figure.to_string());
+    Ok(serde_json::from_str(raw.get()).or_else(number).unwrap_or_default())
 }
 
 /// A payment that an operator approved after it was told as declined, while another attempt was processing or after the
@@ -397,7 +419,7 @@ pub struct DuplicatePayment {
     #[cfg_attr(feature = "sandbox", schemars(range(min = 1)))]
     pub attempt: u32,
     /// What the customer has paid, in the smallest unit: with the fee, where they bear it.
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "amount_text")]
     #[cfg_attr(feature = "sandbox", schemars(with = "Amount"))]
     pub amount: String,
     /// In which currency.

@@ -4,8 +4,9 @@
 
 #[cfg(feature = "sandbox")]
 use super::intents::PaidWith;
+use super::intents::duplicate_payments;
 use super::{DuplicatePayment, Instrument, setters};
-use crate::protocol::{Fields, Merchant, Operation, Served, Spec, Whole, lenient, lenient_list};
+use crate::protocol::{Fields, Merchant, Operation, Served, Spec, Whole, lenient};
 use crate::values::{Figure, IntentId, Moment, PlanId, SubscriptionId, SubscriptionStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -309,7 +310,7 @@ pub struct Subscription {
     pub created_at: Option<i64>,
     /// The failed charges that an operator has approved since, the first approved first: for each a refund is due. Each
     /// names its payment intent.
-    #[serde(default, deserialize_with = "lenient_list")]
+    #[serde(default, deserialize_with = "duplicate_payments")]
     pub duplicate_payments: Vec<DuplicatePayment>,
 }
 
