@@ -9,10 +9,13 @@ use serde_json::{Value, json};
 use sqlx::Row;
 use sqlx::sqlite::{SqlitePool, SqliteRow};
 use std::collections::BTreeMap;
+use std::io;
 use std::time::Duration;
 
 /// For how long a payment with a final status is asked about, in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1000;
+/// How many numbers are drawn for an order: enough for a shop in which nineteen of twenty are taken.
+const MAX_DRAWS: u32 = 100;
 
 /// The time in Unix milliseconds, as SQLite tells it.
 macro_rules! now {
@@ -64,7 +67,7 @@ impl Orders {
     /// Places an order, or finds the one that is the same and not yet paid.
     pub async fn place(&self, customer: &str, lines: &[Line], return_url: &str) -> Result<Order, sqlx::Error> {
         let text = serde_json::to_string(lines).map_err(|error| sqlx::Error::Encode(error.into()))?;
-        loop {
+        for _ in 0..MAX_DRAWS {
             if let Some(order) = self.open(customer, lines, return_url).await? {
                 return Ok(order);
             }
@@ -80,6 +83,9 @@ impl Orders {
             .execute(&self.pool)
             .await?;
         }
+        self.open(customer, lines, return_url).await?.ok_or_else(|| {
+            sqlx::Error::Io(io::Error::other(format!("{MAX_DRAWS} order numbers were drawn, and each is taken")))
+        })
     }
 
     /// The order of the same things that is not yet paid. Its customer may have read another language then.
@@ -324,5 +330,23 @@ fn named_by(reference: &MerchantReference) -> Option<(&str, u32)> {
     match name.split_once('.') {
         None => Some((name, 0)),
         Some((id, attempt)) => Some((id, attempt.parse().ok()?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::server::open;
+    use super::*;
+
+    #[tokio::test]
+    async fn an_order_is_refused_when_no_number_is_free() {
+        let pool = open("sqlite::memory:").await.unwrap();
+        // As if every number were taken: no insert does anything.
+        let full = "CREATE TRIGGER full BEFORE INSERT ON orders BEGIN SELECT RAISE(IGNORE); END";
+        sqlx::query(full).execute(&pool).await.unwrap();
+        let orders = Orders::new(pool);
+        let placing = orders.place("awa", &[], "http://127.0.0.1:8000/return");
+        let refused = tokio::time::timeout(Duration::from_secs(60), placing).await.expect("it ends").unwrap_err();
+        assert!(refused.to_string().contains("100 order numbers"), "{refused}");
     }
 }

@@ -180,7 +180,7 @@ fn origin_of(base_url: &str) -> Result<String, StartError> {
 
 /// Opens the database, made with its folder. One connection: a shop of this size has one writer, and a database in
 /// memory exists once per connection.
-async fn open(database: &str) -> Result<SqlitePool, StartError> {
+pub(super) async fn open(database: &str) -> Result<SqlitePool, StartError> {
     let unusable =
         |why: &dyn fmt::Display| StartError(format!("The shop's database {database} cannot be used: {why}."));
     if !database.starts_with("sqlite:") {

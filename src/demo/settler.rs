@@ -24,7 +24,8 @@ pub(super) async fn keep_settling(client: Client, seller: Seller, every: Duratio
     }
 }
 
-/// One turn. It ends at the first failure, whose cause is in the log, and the next turn goes on behind it.
+/// One turn. If the service does not answer or asks for patience, the turn ends, and the next one goes on behind that payment.
+/// Any other failure concerns one payment: its cause is in the log, and the turn goes on.
 async fn round(client: &Client, seller: &Seller, after: &mut i64, watch_every: Duration) -> Result<(), Refused> {
     let payments = seller.orders.to_ask_about(*after, MOST_AT_ONCE, watch_every).await.map_err(Refused::broken)?;
     if payments.is_empty() {
@@ -34,9 +35,11 @@ async fn round(client: &Client, seller: &Seller, after: &mut i64, watch_every: D
         *after = payment.row;
         match settle(client, seller, &payment.sold).await {
             // The service has forgotten it, as a sandbox does whose database was deleted, or has another payment under its
-            // name: neither holds up the others.
+            // name: it counts as read, so that its watch ends.
             Err(refused) if ["resource_missing", "payment_mismatch"].contains(&refused.code()) => {}
-            other => drop(other?),
+            Err(refused) if matches!(refused.status(), 429 | 503) => return Err(refused),
+            Err(_) => continue,
+            Ok(_) => {}
         }
         seller.orders.was_read(&payment).await.map_err(Refused::broken)?;
     }

@@ -1,6 +1,6 @@
 //! The shop of `guichet demo`, which uses the routes as a merchant would, against the whole service.
 
-use crate::support::asking::{client, send};
+use crate::support::asking::{client, control, send};
 use crate::support::folder::Folder;
 use crate::support::http::{get, post};
 use guichet::demo::{Shop, ShopConfig};
@@ -94,11 +94,43 @@ async fn a_customer_who_pays_and_closes_the_tab_has_paid_the_order() {
     // From here on the payment is asked about by the shop alone.
     let paid = async {
         while status(&shop, &awa, &id).await != "paid" {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), paid).await.expect("the order becomes paid");
+    // The shop pauses for a minute where the service does not answer, as a busy machine may make it seem.
+    tokio::time::timeout(Duration::from_secs(150), paid).await.expect("the order becomes paid");
     assert_eq!(status(&shop, &paul, &abandoned).await, "unpaid");
+    shop.stop().await;
+    sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn a_payment_that_cannot_be_read_does_not_keep_the_others_from_being_settled() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let mut config = ShopConfig::for_tests(&sandbox);
+    config.settle_every = Duration::from_millis(20);
+    let fault = json!({"operation": "read_payment_intent", "kind": "status", "status": 400, "count": 1});
+    let reply = control(&sandbox, "POST", "/faults", fault).await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    let shop = Shop::start(config).await.expect("a shop");
+    let (awa, paul) = (sign_in(&shop, "awa").await, sign_in(&shop, "paul").await);
+    let abandoned = place(&shop, &paul).await;
+    ticket(&shop, &paul, &abandoned).await;
+    let refused = async {
+        while control(&sandbox, "GET", "/faults", Value::Null).await.body["faults"] != json!([]) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), refused).await.expect("the shop reads the payment");
+    let id = place(&shop, &awa).await;
+    pay(&sandbox, &ticket(&shop, &awa, &id).await, "237670000000").await;
+    let paid = async {
+        while status(&shop, &awa, &id).await != "paid" {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    // Well under the minute for which a service that does not answer is left alone.
+    tokio::time::timeout(Duration::from_secs(45), paid).await.expect("the order becomes paid");
     shop.stop().await;
     sandbox.stop().await;
 }
