@@ -18,7 +18,7 @@ pub struct Settled {
 pub enum AskAgain {
     /// The payment has no final status: ask every few seconds.
     Soon,
-    /// The status is final, and an operator may still approve an attempt that was told as declined. Ask now and then, until
+    /// The status is final, and an operator may still approve an attempt that it has declined. Ask now and then, until
     /// a reading that began at least 24 hours after the first final one has succeeded.
     ForADay,
     /// The status is final, and no more money can come.
@@ -27,7 +27,7 @@ pub enum AskAgain {
 
 impl AskAgain {
     /// Whether to ask again about a payment that stands like this. An operator approves an attempt at most 24 hours after it
-    /// ended, and only one that was told as declined: the only attempt of a payment that has succeeded was not.
+    /// ended, and only one that it has declined: the only attempt of a payment that has succeeded was not declined.
     ///
     /// A service that does not count attempts may have had several.
     #[must_use]
@@ -44,8 +44,8 @@ impl AskAgain {
     }
 }
 
-/// Reads a payment with the secret key, checks that it is the one that was sold, and tells the shop of a final status and
-/// of every duplicate payment: what `GET {m}/intents/{payment_ref}` does, without a page that asks.
+/// Reads a payment with the secret key, checks that it is the one that was sold, and reports a final status and every
+/// duplicate payment to the shop: what `GET {m}/intents/{payment_ref}` does, without a page that asks.
 ///
 /// A customer who pays and closes the tab never asks. Call this every few seconds for each payment that is not settled yet,
 /// or the order stays unpaid although money was taken; and now and then for 24 hours more where [`Settled::ask_again`] says
@@ -65,7 +65,7 @@ impl AskAgain {
 ///
 /// # Errors
 /// [`Refused`] if the service does not answer, if the payment is not the one that was sold (code `payment_mismatch`), or if
-/// the shop cannot store what it is told: then ask again.
+/// the shop cannot store what is reported to it: then ask again.
 pub async fn settle<S: Shop>(client: &Client, shop: &S, sold: &Sold) -> Result<Settled, Refused> {
     let intent = client.read_payment_intent(&sold.intent).await?;
     verify_and_settle(shop, sold, &intent).await?;
@@ -73,8 +73,8 @@ pub async fn settle<S: Shop>(client: &Client, shop: &S, sold: &Sold) -> Result<S
     Ok(Settled { intent, ask_again })
 }
 
-/// Tells the shop of a final status and of every duplicate payment, if the payment is the one that it sold. A failure of one
-/// keeps none of the others from being told.
+/// Reports a final status and every duplicate payment to the shop, if the payment is the one that it sold. A report that
+/// fails keeps none of the others from being made.
 pub(super) async fn verify_and_settle<S: Shop>(shop: &S, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
     if !sold.is(intent) {
         let (intent, reference) = (printable(&intent.id), printable(&sold.merchant_reference));
