@@ -106,7 +106,7 @@ async fn control_characters_of_a_reply_are_escaped_on_its_console() {
     assert!(console.contains(r"No.\u{a}\u{1b}[2KORDER-17 is paid.\u{202e}\u{2028}\u{9b}"), "{console:?}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "cargo xtask test makes what it looks at"]
 async fn a_paid_order_is_settled_although_the_service_sent_odd_replies_before() {
     let begun = json!({"data": {"id": "pi_1", "payment_ref": "gch_1", "checkout_url": "https://pay.example/", "status": "requires_action"}});
