@@ -1,27 +1,50 @@
 //! The service's clock. No other file of the sandbox reads one.
 
-use super::store::{Store, Unavailable};
-use crate::values::Moment;
-use std::sync::atomic::{AtomicI64, Ordering};
+use super::store::{PendingWrite, Store, Unavailable};
+use crate::values::{Moment, printable};
+use std::fmt::Display;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How far the wall clock must be behind before the log says so, in seconds.
 const WORTH_A_LINE: i64 = 2;
+
+/// How long a request waits for its second to be stored.
+const LONGEST_WAIT: Duration = Duration::from_millis(500);
+/// How long after a failure the next attempt to store a second begins.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// A clock that never goes back, not even over a restart: what was final or expired stays so.
 ///
 /// **Requests are answered by a second that is stored.** [`ServiceClock::catch_up`] stores the second that the clock shows,
 /// once, and [`ServiceClock::now`] gives that second. After a crash the clock goes on from there, whatever the wall clock
 /// shows.
+///
+/// **If a second cannot be stored, the clock runs on in memory.** If it stood still, a session would not expire for as long
+/// as the disk is full. Nothing final depends on a second that is not stored: a final status that follows from time is
+/// itself stored before it is sent, and if that fails the answer is 503, as it is for every write.
 #[derive(Debug)]
 pub(super) struct ServiceClock {
     wall_clock: WallClock,
     shown: Mutex<Shown>,
+    /// The second by which requests are answered.
+    current: AtomicI64,
     /// The latest second that is stored.
     stored: AtomicI64,
-    /// Held by whoever stores a second; who waits for it finds it stored.
-    storing: tokio::sync::Mutex<()>,
+    /// Whether the log has said that the clock runs on without being stored.
+    is_unstored: AtomicBool,
+    /// Held by the request that waits for a second to be stored; the others wait for that request.
+    storing: tokio::sync::Mutex<Storing>,
+}
+
+/// The attempts to store a second.
+#[derive(Debug, Default)]
+struct Storing {
+    /// The attempt under way. It outlasts the request that began it, so that requests that give up do not queue writes.
+    attempt: Option<(i64, PendingWrite)>,
+    /// When the last attempt ended, where it failed.
+    failed_at: Option<Instant>,
 }
 
 /// What the clock has shown.
@@ -42,16 +65,18 @@ impl ServiceClock {
         let clock = Self {
             wall_clock,
             shown: Mutex::new(Shown { second: stored, at: monotonic_now(), is_behind: false }),
+            current: AtomicI64::new(stored),
             stored: AtomicI64::new(stored),
+            is_unstored: AtomicBool::new(false),
             storing: tokio::sync::Mutex::default(),
         };
         clock.store_second(store).await?;
         Ok(clock)
     }
 
-    /// The latest second that is stored. Every answer is given by it.
+    /// The second by which requests are answered: the latest that is stored, unless storing fails.
     pub(super) fn now(&self) -> Moment {
-        Moment::from_unix(self.stored.load(Ordering::Acquire))
+        Moment::from_unix(self.current.load(Ordering::Acquire))
     }
 
     /// The second that the clock shows, which may not be stored yet. No answer may depend on it.
@@ -59,13 +84,26 @@ impl ServiceClock {
         Moment::from_unix(self.shown())
     }
 
-    /// Brings [`ServiceClock::now`] to the second that the clock shows: stores it, where nobody has done so in this second.
-    ///
-    /// If it cannot be stored, `now` stands still. Then reads are answered by the second that is stored, and nothing can be
-    /// written.
+    /// Brings [`ServiceClock::now`] to the second that the clock shows: stores it, where no request has done so in this
+    /// second. Waits for at most [`LONGEST_WAIT`], and not at all while storing fails.
     pub(super) async fn catch_up(&self, store: &Store) {
-        if let Err(error) = self.store_second(store).await {
-            tracing::error!(%error, "the service's clock stands still: its second cannot be stored");
+        // A wait of zero still begins an attempt, and takes the result of one that has ended.
+        let wait = if self.is_unstored.load(Ordering::Acquire) { Duration::ZERO } else { LONGEST_WAIT };
+        match tokio::time::timeout(wait, self.store_second(store)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => self.run_on(&error),
+            Err(elapsed) => self.run_on(&elapsed),
+        }
+    }
+
+    /// Goes on by the second that the clock shows, although it is not stored.
+    fn run_on(&self, error: &dyn Display) {
+        self.current.fetch_max(self.shown(), Ordering::AcqRel);
+        if !self.is_unstored.swap(true, Ordering::AcqRel) {
+            tracing::error!(
+                error = %printable(error),
+                "the second of the service's clock is not stored: the clock runs on in memory, and writes may fail"
+            );
         }
     }
 
@@ -73,13 +111,38 @@ impl ServiceClock {
         if self.shown() <= self.stored.load(Ordering::Acquire) {
             return Ok(());
         }
-        let _storing = self.storing.lock().await;
-        let second = self.shown();
-        if second > self.stored.load(Ordering::Acquire) {
-            store.save_second(second).await?;
-            self.stored.fetch_max(second, Ordering::AcqRel);
+        let mut storing = self.storing.lock().await;
+        loop {
+            let shown = self.shown();
+            if shown <= self.stored.load(Ordering::Acquire) {
+                return Ok(());
+            }
+            if storing.attempt.is_none() {
+                let now = monotonic_now();
+                if storing.failed_at.is_some_and(|at| now.saturating_duration_since(at) < RETRY_AFTER) {
+                    return Err(Unavailable::because("the last attempt to store the second has failed"));
+                }
+                storing.attempt = Some((shown, store.begin_saving_second(shown).await?));
+            }
+            // Polled in place: if this request gives up, the next one takes the result.
+            let Some((second, pending)) = &mut storing.attempt else { continue };
+            let (second, result) = (*second, pending.await);
+            storing.attempt = None;
+            if let Err(error) = result.unwrap_or_else(|_| Err(Unavailable::stopped())) {
+                storing.failed_at = Some(monotonic_now());
+                return Err(error);
+            }
+            storing.failed_at = None;
+            self.is_stored_up_to(second);
         }
-        Ok(())
+    }
+
+    fn is_stored_up_to(&self, second: i64) {
+        self.stored.fetch_max(second, Ordering::AcqRel);
+        let before = self.current.fetch_max(second, Ordering::AcqRel);
+        if before <= second && self.is_unstored.swap(false, Ordering::AcqRel) {
+            tracing::info!("the service's clock is stored again");
+        }
     }
 
     /// The wall clock's second; while that is behind what was shown, the latest second that was shown and as many more as
@@ -101,7 +164,7 @@ impl ServiceClock {
         if seconds >= WORTH_A_LINE && !std::mem::replace(&mut shown.is_behind, true) {
             tracing::warn!(
                 seconds,
-                "the wall clock is behind what the service has told: the service's clock runs on from there"
+                "the wall clock is behind the service's clock, which runs on from its latest second"
             );
         }
         runs_on
@@ -156,20 +219,20 @@ mod tests {
         assert!((1..=passed + 1).contains(&(clock.peek().unix() - before.unix())), "it runs at its own pace");
         assert_eq!(clock.now(), before, "an answer is given by a second that is stored");
         clock.catch_up(&store).await;
-        let told = clock.now();
-        assert_eq!(store.latest_second().await.unwrap(), told.unix());
-        assert!(told > before);
+        let answered = clock.now();
+        assert_eq!(store.latest_second().await.unwrap(), answered.unix());
+        assert!(answered > before);
 
         // After a restart it goes on from what is stored.
         let again = ServiceClock::load(&store, wall_clock.clone()).await.unwrap();
-        assert!((0..60).contains(&(again.now().unix() - told.unix())));
+        assert!((0..60).contains(&(again.now().unix() - answered.unix())));
         wall_clock.shift(3_600);
         again.catch_up(&store).await;
         assert!(again.now().unix() >= before.unix() + 3_600, "the wall clock is ahead again");
     }
 
     #[tokio::test]
-    async fn a_clock_that_cannot_store_its_second_stands_still() {
+    async fn a_clock_that_cannot_store_its_second_runs_on_and_never_goes_back() {
         let store = Store::open(&Location::Memory).await.unwrap();
         let wall_clock = WallClock::default();
         let clock = ServiceClock::load(&store, wall_clock.clone()).await.unwrap();
@@ -177,9 +240,32 @@ mod tests {
         let before = clock.now();
         wall_clock.shift(100);
         clock.catch_up(&store).await;
-        assert_eq!(clock.now(), before);
+        let unstored = clock.now();
+        assert!(unstored.unix() >= before.unix() + 100);
+        assert!(store.latest_second().await.unwrap() < unstored.unix());
+        wall_clock.shift(0);
         store.stop_intercepting().await;
-        clock.catch_up(&store).await;
-        assert!(clock.now().unix() >= before.unix() + 100);
+        while store.latest_second().await.unwrap() < unstored.unix() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            clock.catch_up(&store).await;
+            assert!(clock.now() >= unstored);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_failed_attempt_is_shared_and_not_repeated_at_once() {
+        let store = Store::open(&Location::Memory).await.unwrap();
+        let wall_clock = WallClock::default();
+        let clock = ServiceClock::load(&store, wall_clock.clone()).await.unwrap();
+        store.intercept("service_clock", "UPDATE", FULL).await;
+        wall_clock.shift(100);
+        assert!(clock.store_second(&store).await.is_err());
+        store.stop_intercepting().await;
+        // It could be stored now, but the next attempt waits.
+        let failed_at = clock.storing.lock().await.failed_at.unwrap();
+        let retried = clock.store_second(&store).await;
+        assert!(retried.is_err() || failed_at.elapsed() >= RETRY_AFTER);
+        tokio::time::sleep(RETRY_AFTER).await;
+        clock.store_second(&store).await.unwrap();
     }
 }

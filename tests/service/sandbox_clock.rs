@@ -60,6 +60,42 @@ async fn what_was_final_or_expired_stays_so_when_a_killed_sandbox_starts_with_it
 }
 
 #[tokio::test]
+async fn reads_are_answered_soon_while_the_database_cannot_be_written() {
+    const READS: usize = 12;
+    let folder = Folder::new("locked");
+    let sandbox = Process::start(&folder, None);
+    let unpaid = made(&sandbox, "ORDER-1").await;
+    let options = SqliteConnectOptions::new().filename(folder.path.join("sandbox.sqlite"));
+    let pool = SqlitePool::connect_with(options).await.unwrap();
+    let mut locking = pool.acquire().await.unwrap();
+    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut *locking).await.unwrap();
+    for _ in 0..3 {
+        let start = Instant::now();
+        let reads: Vec<_> = (0..READS)
+            .map(|n| {
+                let path = if n % 2 == 0 { "/v1/payment-methods" } else { &unpaid };
+                let (key, url) = (sandbox.key.clone(), format!("{}{path}", sandbox.base_url));
+                tokio::spawn(async move { send(&client(), "GET", &url, Some(&key), None, &[]).await })
+            })
+            .collect();
+        for read in reads {
+            let reply = read.await.unwrap();
+            assert_eq!(reply.status, 200, "{}", reply.text);
+        }
+        assert!(start.elapsed() < Duration::from_secs(2), "{READS} reads took {:?}", start.elapsed());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(sandbox.ask("POST", CREATE, order("ORDER-2")).await.status, 503);
+    sqlx::raw_sql("ROLLBACK").execute(&mut *locking).await.unwrap();
+    drop(locking);
+    pool.close().await;
+    assert_eq!(sandbox.ask("POST", CREATE, order("ORDER-2")).await.status, 201);
+    let log = std::fs::read_to_string(folder.log()).unwrap();
+    let errors = log.lines().filter(|line| line.contains("ERROR") && line.contains("clock")).count();
+    assert_eq!(errors, 1, "the log reports the change, not each request:\n{log}");
+}
+
+#[tokio::test]
 async fn a_clock_set_back_under_a_running_sandbox_takes_nothing_back() {
     let wall_clock = WallClock::default();
     let sandbox = Sandbox::start_with(Config { wall_clock: wall_clock.clone(), ..Config::default() }).await.unwrap();

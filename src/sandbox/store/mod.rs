@@ -25,6 +25,7 @@ pub(super) use lists::{After, List};
 pub(super) use merchants::MerchantRow;
 pub(super) use open::Location;
 pub(super) use subscriptions::{Billed, Happening};
+pub(super) use writer::PendingWrite;
 
 use super::rules::billing::{Plan, Subscription};
 use super::rules::{EsimOrder, Fulfilment, Intent, Once, Session};
@@ -98,9 +99,9 @@ impl Store {
         clock::latest(&self.readers).await
     }
 
-    /// Stores a second of the service's clock, where no later one is stored.
-    pub(super) async fn save_second(&self, second: i64) -> Result<(), Unavailable> {
-        self.writer.write(Write::SaveSecond(second)).await.map(drop)
+    /// Begins to store a second of the service's clock, where no later one is stored.
+    pub(super) async fn begin_saving_second(&self, second: i64) -> Result<PendingWrite, Unavailable> {
+        self.writer.begin(Write::SaveSecond(second)).await
     }
 
     /// Stores a plan; `false` when the merchant's code is taken.

@@ -87,6 +87,9 @@ struct Job {
     done: oneshot::Sender<Result<bool, Unavailable>>,
 }
 
+/// The result of a queued write: whether it took effect.
+pub(in crate::sandbox) type PendingWrite = oneshot::Receiver<Result<bool, Unavailable>>;
+
 /// The way to the writer.
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -110,11 +113,15 @@ impl Writer {
 
     /// Writes, and says whether it took effect, once that is durable.
     pub(super) async fn write(&self, write: Write) -> Result<bool, Unavailable> {
-        let closed = || Unavailable("it is closed".into());
+        self.begin(write).await?.await.map_err(|_| closed())?
+    }
+
+    /// Queues a write. It is done even if nobody waits for its result.
+    pub(super) async fn begin(&self, write: Write) -> Result<PendingWrite, Unavailable> {
         let jobs = self.jobs.lock().map_err(|_| closed())?.clone().ok_or_else(closed)?;
-        let (done, answer) = oneshot::channel();
+        let (done, pending) = oneshot::channel();
         jobs.send(Job { write, done }).await.map_err(|_| closed())?;
-        answer.await.map_err(|_| closed())?
+        Ok(pending)
     }
 
     /// Writes what has gathered, and ends.
@@ -130,20 +137,31 @@ impl Writer {
     }
 }
 
+fn closed() -> Unavailable {
+    Unavailable("it is closed".into())
+}
+
 async fn write_groups(pool: &SqlitePool, mut gathered: mpsc::Receiver<Job>) {
     let writes = Writes::new();
     let mut jobs = Vec::with_capacity(GROUP);
+    // The log speaks when writing begins to fail and when it works again, not once a group.
+    let mut is_failing = false;
     while gathered.recv_many(&mut jobs, GROUP).await > 0 {
         let (group, waiting): (Vec<Write>, Vec<_>) = jobs.drain(..).map(|job| (job.write, job.done)).unzip();
         match commit(pool, &writes, group).await {
             Ok(effects) => {
+                if std::mem::take(&mut is_failing) {
+                    tracing::info!("writes are stored again");
+                }
                 for (done, effect) in waiting.into_iter().zip(effects) {
                     // Who no longer waits does not need to hear it.
                     let _ = done.send(Ok(effect));
                 }
             }
             Err(error) => {
-                tracing::error!(error = %printable(&error), "a group of writes was not stored");
+                if !std::mem::replace(&mut is_failing, true) {
+                    tracing::error!(error = %printable(&error), "writes are not stored");
+                }
                 for done in waiting {
                     let _ = done.send(Err(Unavailable(error.to_string())));
                 }
