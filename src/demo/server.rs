@@ -226,8 +226,21 @@ fn keep_private(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        if fs::metadata(path)?.permissions().mode() & 0o077 != 0 {
-            fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        // The file that a link leads to, and what SQLite keeps beside that file.
+        let path = path.canonicalize()?;
+        for suffix in ["", "-wal", "-shm"] {
+            let mut name = path.clone().into_os_string();
+            name.push(suffix);
+            let metadata = match fs::symlink_metadata(&name) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                metadata => metadata?,
+            };
+            if metadata.is_symlink() {
+                return Err(io::Error::other(format!("{} is a link", name.display())));
+            }
+            if metadata.permissions().mode() & 0o077 != 0 {
+                fs::set_permissions(&name, fs::Permissions::from_mode(0o600))?;
+            }
         }
     }
     Ok(())

@@ -82,6 +82,13 @@ async fn no_payment_is_lost_when_a_killed_sandbox_is_started_by_another_name() {
     assert!(refused.contains("was last used under the name"), "{refused}");
     assert!(refused.contains("sandbox.sqlite-wal") && refused.contains("Rename the database back"), "{refused}");
 
+    // SQLite would delete a log that lies beside no database, or beside an empty one.
+    let refused = start(&path).await.unwrap_err();
+    assert!(refused.contains("Put the database back") && !path.exists(), "{refused}");
+    fs::write(&path, "").unwrap();
+    let refused = start(&path).await.unwrap_err();
+    assert!(refused.contains("Put the database back"), "{refused}");
+
     fs::rename(&second, &path).unwrap();
     let sandbox = start(&path).await.unwrap();
     for number in 0..40 {
@@ -196,6 +203,25 @@ async fn a_start_through_a_link_finds_the_same_keys() {
     fs::rename(folder.path.join("sandbox.sqlite.keys"), folder.path.join("link.sqlite.keys")).unwrap();
     let refused = start(&link).await.unwrap_err();
     assert!(refused.contains("Move them beside the database itself: mv "), "{refused}");
+}
+
+#[tokio::test]
+async fn a_database_that_others_may_read_is_closed_to_them_with_its_log() {
+    let folder = Folder::new("mode-of-old");
+    let files = ["sandbox.sqlite", "sandbox.sqlite-wal", "sandbox.sqlite-shm"].map(|name| folder.path.join(name));
+    let mut sandbox = Process::start(&folder, None);
+    assert_eq!(sandbox.ask("POST", CREATE, order("ORDER-1")).await.status, 201);
+    sandbox.child.kill().unwrap();
+    sandbox.child.wait().unwrap();
+    for file in &files {
+        fs::set_permissions(file, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    let sandbox = start(&files[0]).await.unwrap();
+    assert_eq!(create(&sandbox, "ORDER-1").await, 200);
+    for file in &files {
+        assert_eq!(mode(file), 0o600, "{}", file.display());
+    }
+    sandbox.stop().await;
 }
 
 #[tokio::test]

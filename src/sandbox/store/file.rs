@@ -52,8 +52,9 @@ impl DatabaseFile {
             Ok(metadata) if in_use.contains(&identity(path, &metadata).map_err(unusable)?) => {
                 return Err(used_by_another(path));
             }
+            Ok(metadata) if metadata.len() == 0 => refuse_log_without_database(path)?,
             Ok(metadata) => refuse_other_names(path, &metadata)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => refuse_log_without_database(path)?,
             Err(error) => return Err(unusable(error)),
         }
         let mut options = OpenOptions::new();
@@ -61,6 +62,10 @@ impl DatabaseFile {
         owner_alone(&mut options);
         let metadata = options.open(path).and_then(|file| file.metadata()).map_err(unusable)?;
         let path = path.canonicalize().map_err(unusable)?;
+        if metadata.len() == 0 {
+            // Again under the final name: the path may have been a link to a file that did not exist.
+            refuse_log_without_database(&path)?;
+        }
         let lock = options.open(with_suffix(&path, ".lock")).map_err(unusable)?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -76,6 +81,24 @@ impl DatabaseFile {
     /// Its canonical path.
     pub(in crate::sandbox) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Takes the rights of others from the database, its log and its shared memory. SQLite creates the latter two with the
+    /// mode of the database, but files of an earlier version may be readable by everyone.
+    ///
+    /// # Errors
+    /// If one of them is a link, or its mode cannot be changed.
+    pub(super) fn make_private(&self) -> Result<(), StartError> {
+        for suffix in ["", "-wal", "-shm"] {
+            let path = with_suffix(&self.path, suffix);
+            make_private(&path).map_err(|error| {
+                StartError::Database(format!(
+                    "Others than its owner may use {}, and this cannot be changed: {error}.",
+                    path.display()
+                ))
+            })?;
+        }
+        Ok(())
     }
 
     /// Checks that no writes of this database lie in the log beside the name under which it was last used.
@@ -115,6 +138,45 @@ pub(in crate::sandbox) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     PathBuf::from(name)
+}
+
+/// Checks that there is no write-ahead log beside a database that does not exist or is empty.
+///
+/// # Errors
+/// If there is one: SQLite would delete it, with the writes that it holds.
+fn refuse_log_without_database(path: &Path) -> Result<(), StartError> {
+    let log = with_suffix(path, "-wal");
+    if !fs::metadata(&log).is_ok_and(|metadata| metadata.len() > 0) {
+        return Ok(());
+    }
+    let (path, log) = (path.display(), log.display());
+    Err(StartError::Database(format!(
+        "The database {path} does not exist or is empty, but {log} holds the newest payments of a database of that name. Put the database back \
+         as {path} and start again. If its payments are not needed, remove {log}."
+    )))
+}
+
+#[cfg(unix)]
+fn make_private(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if metadata.is_symlink() {
+        return Err(io::Error::other("it is a link"));
+    }
+    // By its path: closing a handle would release the locks that SQLite holds in this process.
+    if metadata.permissions().mode() & 0o077 != 0 {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn make_private(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 fn used_by_another(path: &Path) -> StartError {

@@ -28,6 +28,8 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("0008_sequence_numbers.sql"),
 ];
 const READERS: u32 = 3;
+/// How long a write waits for another program's lock. Short, since every write behind it waits as well.
+const BUSY_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl Location {
     /// Reads `sqlite::memory:`, or `sqlite:` and a path.
@@ -60,7 +62,7 @@ impl Store {
     /// it.
     pub(in crate::sandbox) async fn open(location: &Location) -> Result<Self, StartError> {
         let file = location.lock()?;
-        let options = SqliteConnectOptions::new().busy_timeout(Duration::from_secs(5)).foreign_keys(false);
+        let options = SqliteConnectOptions::new().busy_timeout(BUSY_TIMEOUT).foreign_keys(false);
         let pool = |connections| {
             // In memory a connection *is* the database, and in a file it costs nothing to keep it.
             SqlitePoolOptions::new()
@@ -124,7 +126,8 @@ async fn migrate(pool: &SqlitePool, location: &Location, file: Option<&DatabaseF
     if let Some((file, last_used_as)) = file.zip(last_used_as.as_deref()) {
         file.refuse_lost_log(Path::new(last_used_as))?;
     }
-    if file.is_some() {
+    if let Some(file) = file {
+        file.make_private()?;
         // Only now: the journal's mode is written into the file, and another program's is left as it is.
         sqlx::raw_sql("PRAGMA journal_mode = WAL").execute(pool).await.map_err(told)?;
     }
