@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub(super) enum Caller {
     /// Whoever holds the client secret of this intent.
     ClientSecret(IntentId),
+    /// Whoever holds a client secret that opens nothing: it has ended, or its intent does not exist.
+    EndedClientSecret,
     /// The merchant's server.
     Merchant(Arc<Merchant>),
     /// Nobody one knows.
@@ -45,14 +47,14 @@ impl Caller {
         match self {
             Self::Merchant(merchant) | Self::Session(merchant, _) => Some(Arc::clone(merchant)),
             Self::ClientSecret(id) => desk.merchants.by_id(&desk.store.intent(id).await.ok()??.merchant),
-            Self::Nobody | Self::UnknownSession => None,
+            Self::EndedClientSecret | Self::Nobody | Self::UnknownSession => None,
         }
     }
 
     /// What they showed.
     pub(super) fn kind(&self) -> CredentialKind {
         match self {
-            Self::ClientSecret(_) => CredentialKind::ClientSecret,
+            Self::ClientSecret(_) | Self::EndedClientSecret => CredentialKind::ClientSecret,
             Self::Merchant(_) => CredentialKind::SecretKey,
             Self::Nobody => CredentialKind::None,
             Self::Session(..) | Self::UnknownSession => CredentialKind::SessionToken,
@@ -66,7 +68,7 @@ pub(super) async fn identify(desk: &Desk, headers: &HeaderMap) -> Result<Caller,
         None => Ok(Caller::Nobody),
         Some(token) if token.starts_with("sk_") => secret_key(desk, headers, token),
         Some(token) if token.contains("_secret_") => {
-            Ok(Caller::ClientSecret(desk.instance_key.intent_of(token).ok_or_else(invalid_key)?))
+            client_secret(desk, desk.instance_key.intent_of(token).ok_or_else(invalid_key)?).await
         }
         // A key of another kind or another service is no session, and is not looked up as one.
         Some(token) if looks_like_a_secret_key(token) => Err(invalid_key()),
@@ -104,6 +106,8 @@ pub(super) fn admit<R: Role>(desk: &Desk, caller: Caller) -> Result<Caller, Prob
             "session_token_required",
             "This is about a customer's session: send its token as the Bearer value.",
         )),
+        // About its own intent it gets the 404 of an unknown id; elsewhere it is no credential.
+        (Caller::EndedClientSecret, true) if R::admits(CredentialKind::None) => Err(invalid_key()),
         (Caller::UnknownSession, _) if !about_sessions => Err(session_unknown()),
         (Caller::Session(merchant, session), _) if !about_sessions => {
             in_good_standing(session, merchant.now())?;
@@ -142,6 +146,15 @@ pub(super) fn session_unknown() -> Problem {
 
 fn invalid_key() -> Problem {
     Problem::unauthorized("invalid_key", "No merchant has this key, and no payment intent this client secret.")
+}
+
+/// The holder of an intent's client secret, as long as that is valid.
+async fn client_secret(desk: &Desk, id: IntentId) -> Result<Caller, Problem> {
+    let Some(intent) = desk.store.intent(&id).await? else { return Ok(Caller::EndedClientSecret) };
+    let Some(merchant) = desk.merchants.by_id(&intent.merchant) else { return Ok(Caller::EndedClientSecret) };
+    let now = merchant.now();
+    let has_ended = intent.at(now).secret_has_ended(now);
+    Ok(if has_ended { Caller::EndedClientSecret } else { Caller::ClientSecret(id) })
 }
 
 fn secret_key(desk: &Desk, headers: &HeaderMap, key: &str) -> Result<Caller, Problem> {

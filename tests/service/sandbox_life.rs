@@ -1,7 +1,8 @@
 //! What moves a payment intent beside its first attachment: codes, the issuer's page, confirmation, cancellation.
 
 use crate::support::asking::{Reply, Shop, card, order, phone};
-use guichet::sandbox::Sandbox;
+use guichet::operations::ListPaymentMethods;
+use guichet::sandbox::{Fault, Sandbox};
 use guichet::values::{IntentId, IntentStatus};
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
@@ -353,6 +354,14 @@ async fn a_client_secret_ends_a_day_after_the_final_status() {
             assert_eq!(without_request_id(&refused), expected, "{verb}: as an unknown id answers");
         }
     }
+    // Elsewhere it is no credential, and the merchant neither hears of it nor loses a fault to it.
+    shop.tenant.fault(Fault::status::<ListPaymentMethods>(500));
+    for intent in [&canceled, &paid, &failed, &unknown] {
+        let refused = shop.ask("GET", "/v1/payment-methods", intent["client_secret"].as_str(), Value::Null).await;
+        assert_eq!((refused.status, refused.code()), (401, "invalid_key"), "{}", refused.text);
+    }
+    let answered = shop.ask("GET", "/v1/payment-methods", hanging["client_secret"].as_str(), Value::Null).await;
+    assert_eq!(answered.status, 500, "the fault is still there for a secret that has not ended");
     let refused = decide(&shop, &issuer, "approve").await;
     assert_eq!((refused.status, refused.code()), (404, "resource_missing"), "the issuer's page leads on no more");
     for (intent, status) in [(&canceled, "canceled"), (&paid, "succeeded"), (&failed, "failed")] {

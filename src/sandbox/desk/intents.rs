@@ -94,7 +94,7 @@ impl Desk {
                 merchant.id == intent.merchant && email.is_some_and(|email| email.eq_ignore_ascii_case(&session.email))
             }
             Caller::ClientSecret(of) => *of == intent.id,
-            Caller::Nobody | Caller::UnknownSession => false,
+            Caller::EndedClientSecret | Caller::Nobody | Caller::UnknownSession => false,
         };
         let merchant = self.merchants.by_id(&intent.merchant).filter(|_| theirs).ok_or_else(missing)?;
         let now = merchant.now();
