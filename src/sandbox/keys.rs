@@ -55,6 +55,8 @@ impl Keys {
         match fs::symlink_metadata(path) {
             Ok(metadata) => {
                 refuse_what_others_read(path, &metadata)?;
+                #[cfg(unix)]
+                refuse_other_owner(path, &metadata, own_uid(path).map_err(unusable)?)?;
                 let text = read_same_file(path, &metadata).map_err(unusable)?;
                 Self::read(&text).ok_or_else(|| {
                     StartError::Keys(format!(
@@ -112,7 +114,15 @@ fn from_environment(variable: &str) -> Option<Secret> {
 /// the unfinished file, is not written through: the one is replaced as a name, the other removed.
 fn create_privately(path: &Path, text: &str) -> io::Result<()> {
     let unfinished = with_suffix(path, ".new");
-    match fs::remove_file(&unfinished) {
+    let mut file = create_new_privately(&unfinished)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(unfinished, path)
+}
+
+/// Creates a file that its owner alone may read, in place of one that is left over.
+fn create_new_privately(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
@@ -120,10 +130,7 @@ fn create_privately(path: &Path, text: &str) -> io::Result<()> {
     // Refuses whatever is there already, a link as well: O_EXCL follows none.
     options.write(true).create_new(true);
     owner_alone(&mut options);
-    let mut file = options.open(&unfinished)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(unfinished, path)
+    options.open(path)
 }
 
 /// Refuses a keys file that is none, or that others than its owner may read or write.
@@ -146,6 +153,30 @@ fn refuse_what_others_read(path: &Path, metadata: &Metadata) -> Result<(), Start
         }
     }
     Ok(())
+}
+
+/// Refuses a keys file of another user, who knows the keys and can change them.
+#[cfg(unix)]
+fn refuse_other_owner(path: &Path, metadata: &Metadata, own_uid: u32) -> Result<(), StartError> {
+    let owner = std::os::unix::fs::MetadataExt::uid(metadata);
+    if owner == own_uid {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(StartError::Keys(format!(
+        "The keys in {path} belong to another user (uid {owner}), and this sandbox runs as uid {own_uid}. Start it as that user. Or, if nobody \
+         else has read them: chown {own_uid} {path}. Otherwise move the file away to get new ones."
+    )))
+}
+
+/// The user as whom this process creates files: the owner of a file that it has just created beside the keys.
+#[cfg(unix)]
+fn own_uid(keys: &Path) -> io::Result<u32> {
+    let probe = with_suffix(keys, ".new");
+    let file = create_new_privately(&probe)?;
+    let owner = file.metadata().map(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata));
+    fs::remove_file(probe)?;
+    owner
 }
 
 /// Reads a file, where it still is the one that was looked at.
@@ -191,5 +222,25 @@ mod tests {
             assert!(!is_a_key(guessed), "{guessed}");
         }
         assert!(is_a_key("sk_test_4eC39HqLyjWDarjtT1zdp7dc"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_keys_of_another_user_are_refused() {
+        let path = std::env::temp_dir().join(format!("guichet-{}-owner.keys", std::process::id()));
+        let own_uid = own_uid(&path).unwrap();
+        assert!(!with_suffix(&path, ".new").exists(), "the probe is removed");
+        create_privately(&path, &Keys::fresh().written()).unwrap();
+        assert!(Keys::kept(&path, None).is_ok());
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        refuse_other_owner(&path, &metadata, own_uid).unwrap();
+        let refused = refuse_other_owner(&path, &metadata, own_uid + 1).unwrap_err().to_string();
+        assert!(refused.contains("belong to another user"), "{refused}");
+        // Only root can give a file away, and then the whole way is shown.
+        if std::os::unix::fs::chown(&path, Some(own_uid + 1), None).is_ok() {
+            let Err(refused) = Keys::kept(&path, None) else { panic!("the keys of another user were read") };
+            assert!(refused.to_string().contains("belong to another user"), "{refused}");
+        }
+        fs::remove_file(path).unwrap();
     }
 }
