@@ -11,6 +11,7 @@ mod billing_bad_input;
 mod billing_killed;
 mod billing_model;
 mod command;
+mod connections;
 mod embedding;
 mod foreign_text;
 mod french;

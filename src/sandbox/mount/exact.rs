@@ -18,12 +18,12 @@ const LONGEST_PATH: usize = 128;
 pub(super) fn lost_in_reading(text: &str) -> Vec<FieldFault> {
     let mut faults = Vec::new();
     if let Ok(value) = serde_json::from_str(text) {
-        look(value, "", &mut faults);
+        check_value(value, "", &mut faults);
     }
     faults
 }
 
-fn look(value: &RawValue, path: &str, faults: &mut Vec<FieldFault>) {
+fn check_value(value: &RawValue, path: &str, faults: &mut Vec<FieldFault>) {
     let text = value.get();
     match text.as_bytes().first() {
         Some(b'{') => {
@@ -32,25 +32,25 @@ fn look(value: &RawValue, path: &str, faults: &mut Vec<FieldFault>) {
             for (key, value) in members {
                 let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                 if !known.insert(key) {
-                    name(&path, "is given twice in one object. Give each name once.", faults);
+                    add_fault(&path, "is given twice in one object. Give each name once.", faults);
                 }
-                look(value, &path, faults);
+                check_value(value, &path, faults);
             }
         }
         Some(b'[') => {
             let values: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
             for (place, value) in values.into_iter().enumerate() {
-                look(value, &format!("{path}[{place}]"), faults);
+                check_value(value, &format!("{path}[{place}]"), faults);
             }
         }
         Some(b'-' | b'0'..=b'9') if !survives(text) => {
-            name(path, "is a number that many readers of JSON change. Send it as a string.", faults);
+            add_fault(path, "is a number that many readers of JSON change. Send it as a string.", faults);
         }
         _ => {}
     }
 }
 
-fn name(path: &str, what: &str, faults: &mut Vec<FieldFault>) {
+fn add_fault(path: &str, what: &str, faults: &mut Vec<FieldFault>) {
     if faults.len() < MOST_NAMED {
         let param: String = path.chars().take(LONGEST_PATH).collect();
         let message = format!("{param} {what}");
