@@ -12,6 +12,7 @@ export type PageKey =
   | "waiting" | "waiting_text" | "waiting_card" | "waiting_card_text" | "waiting_unknown"
   | "waiting_unknown_text" | "waiting_long" | "waiting_very_long" | "succeeded" | "succeeded_text"
   | "settled" | "settled_text" | "declined" | "declined_text" | "attempts_left_1"
+  | "declined_unsure_text" | "over_unsure_text" | "duplicate_text" | "cancel_asked_unsure_text"
   | "attempts_left_2" | "failed" | "failed_text" | "canceled" | "canceled_text" | "expired"
   | "expired_text" | "confirm" | "confirm_text" | "step_unknown" | "uncertain" | "uncertain_text"
   | "link_wrong" | "link_wrong_text" | "trouble" | "status_unknown" | "otp" | "otp_help"

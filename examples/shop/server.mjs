@@ -203,7 +203,8 @@ function stop(why) {
 const server = createServer(async (request, response) => {
   const send = (status, { type, body }) => response.writeHead(status, { "content-type": type, "cache-control": "no-store" }).end(body);
   try {
-    send(200, await answer(request, new URL(request.url, shop)));
+    if (!URL.canParse(shop + request.url)) throw new Refused(400, "invalid_address", "This address cannot be read.");
+    send(200, await answer(request, new URL(shop + request.url)));
   } catch (error) {
     logUnexpected(error);
     const { status, body } = error instanceof Refused ? error : new Refused(500, "internal_error", "Something went wrong in the shop.");

@@ -9,6 +9,7 @@ use guichet::operations::CreatePaymentIntent;
 use guichet::values::{Amount, Email, FeeBearer, IntentStatus, MerchantReference};
 
 const SUCCEEDS: &str = "237670000000";
+const AFTER_30_SECONDS: &str = "237670000001";
 const FRAUD_BLOCKED: &str = "237670000009";
 const INSUFFICIENT_FUNDS: &str = "237670000002";
 
@@ -22,6 +23,7 @@ in_every_browser!(
 
 // The same in every engine: rules of the service, and code that asks nothing of the engine.
 in_chromium!(
+    a_window_that_is_closed_while_the_phone_is_asked_is_not_called_unpaid,
     a_customer_pays_with_a_test_card,
     a_card_is_never_charged_more_than_the_button_says,
     a_customer_subscribes_pauses_resumes_and_cancels_in_the_shop,
@@ -149,6 +151,21 @@ async fn a_window_that_is_closed_unpaid_keeps_the_order_and_says_so(engine: Engi
     browser.click("[data-test='pay-in-window']").await;
     market.leave_for_the_hosted_page(&browser).await;
     assert_eq!(market.intents().await.len(), 1, "it is the same order, and the same payment");
+    browser.close().await;
+}
+
+async fn a_window_that_is_closed_while_the_phone_is_asked_is_not_called_unpaid(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("closed-while-asked").await;
+    let shop = browser.tab().await;
+    open_a_window(&market, &browser).await;
+    market.pay_by_phone(&browser, AFTER_30_SECONDS).await;
+    browser.see("[data-status='waiting']").await;
+    browser.close_tab(&shop).await;
+    browser.arrive("at the return page", |url| url.path() == "/return").await;
+    browser.see("[data-test='outcome'][data-state='looking']").await;
+    market.merchant.clock().advance(30).await.unwrap();
+    browser.see("[data-test='outcome'][data-state='paid']").await;
     browser.close().await;
 }
 

@@ -26,12 +26,14 @@ in_chromium!(
     a_one_time_code_is_asked_for_and_a_wrong_one_can_be_mended,
     a_card_that_asks_the_bank_comes_back_paid,
     three_declines_are_the_end_and_each_says_how_many_are_left,
+    a_payment_that_may_still_be_approved_is_never_called_uncharged,
 );
 
 const SUCCEEDS: &str = "237670000000";
 const AFTER_30_SECONDS: &str = "237670000001";
 const INSUFFICIENT_FUNDS: &str = "237670000002";
 const ASKS_FOR_CODE: &str = "237670000010";
+const APPROVED_AFTER_600_SECONDS: &str = "237670000012";
 const PAYS: &str = "4242424242424242";
 const ASKS_THE_BANK: &str = "4000000000003220";
 const STATUS: &str = "[data-test='status']";
@@ -62,6 +64,33 @@ async fn a_one_time_code_is_asked_for_and_a_wrong_one_can_be_mended(engine: Engi
     see(&browser, "succeeded").await;
     assert_eq!(market.only_intent().await.attempts, Some(2));
     back_in_the_shop(&browser, "paid").await;
+    browser.close().await;
+}
+
+async fn a_payment_that_may_still_be_approved_is_never_called_uncharged(engine: Engine) {
+    let market = Market::open().await;
+    let browser = engine.start("late").await;
+    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    market.pay_by_phone(&browser, APPROVED_AFTER_600_SECONDS).await;
+    see(&browser, "declined").await;
+    let text = browser.see(STATUS).await;
+    assert!(text.contains("may still take the money") && !text.contains("Nothing was charged"), "{text}");
+    browser.step("The operator did not answer", STATUS).await;
+    browser.click("[data-test='cancel']").await;
+    see(&browser, "cancel_asked").await;
+    let text = browser.see(STATUS).await;
+    assert!(!text.contains("Nothing has been charged"), "{text}");
+    browser.click("[data-test='cancel-yes']").await;
+    see(&browser, "canceled").await;
+    let text = browser.see(STATUS).await;
+    assert!(text.contains("owes it back") && !text.contains("Nothing was charged"), "{text}");
+
+    market.merchant.clock().advance(600).await.unwrap();
+    browser.reload().await;
+    see(&browser, "canceled").await;
+    let text = browser.see(STATUS).await;
+    assert!(text.contains("took") && !text.contains("Nothing was charged"), "{text}");
+    browser.step("The operator took the money of a canceled payment", STATUS).await;
     browser.close().await;
 }
 

@@ -30,10 +30,13 @@ export function draw({ view, intent, choices, chosen, choose }, locale) {
   const none = form && choices.length === 0;
   const key = none && name === "ready" ? "no_methods" : name !== "waiting" || type === "mobile_money" ? name : type === "card" ? "waiting_card" : "waiting_unknown";
   const values = intent ? { amount: money(intent.amount_payable ?? intent.amount), status: String(intent.status) } : {};
-  const text = [fill((key in UNDER ? say[key] : say[`${key}_text`]) ?? "", values)];
+  const text = [fill((key in UNDER ? say[key] : textOf(key, intent, say)) ?? "", values)];
+  for (const { amount, currency } of intent?.duplicate_payments ?? []) {
+    text.unshift(fill(say.duplicate_text, { amount: formatMoney(String(amount), String(currency ?? intent.currency), locale) }));
+  }
   const left = told("attempts") - intent?.attempts;
   if (name === "declined") text.push(say[`attempts_left_${left}`]);
-  if (name === "trouble" && form) text.push(say.declined_text); // the payment is still to be made
+  if (name === "trouble" && form && !mayStillBeCharged(intent)) text.push(say.declined_text); // the payment is still to be made
   if (view.leaving && intent.redirect_url) text.push(say.leave_soon);
   if (final && !intent?.redirect_url) text.push(say.may_close);
 
@@ -92,6 +95,23 @@ export function translate(locale) {
   for (const button of document.querySelectorAll("[data-language]")) {
     button.setAttribute("aria-pressed", String(button.dataset.language === language));
   }
+}
+
+/**
+ * The sentences of a view. An operator may approve an attempt after it was declined for want of an answer: then nobody
+ * says that nothing was charged.
+ */
+function textOf(key, intent, say) {
+  if (!mayStillBeCharged(intent)) return say[`${key}_text`];
+  if (["failed", "canceled", "expired"].includes(key)) return say.over_unsure_text;
+  return say[`${key}_unsure_text`] ?? say[`${key}_text`];
+}
+
+// Only the last decline is known: an earlier attempt may have ended in the same way.
+function mayStillBeCharged(intent) {
+  if (!intent?.attempts) return false;
+  const unanswered = ["payer_timeout", "provider_unavailable"].includes(intent.last_payment_error?.code);
+  return unanswered || intent.attempts > 1 || intent.duplicate_payments?.length > 0;
 }
 
 function titleOf(key, say, values) {

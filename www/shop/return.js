@@ -21,7 +21,7 @@ async function look() {
     ui("sign-out").hidden = !shop.customer;
 
     // What the address says may have been typed by anyone. It only tells which payment to ask for.
-    const back = await guichet.returned();
+    const back = await guichet.returned() ?? await paymentOfOrder(shop);
     const outcome = back && await guichet.waitForOutcome(back, {
       // Left the payment page without paying: no use in letting them wait.
       onStatus: (status) => status === "requires_action" && show("unpaid"),
@@ -35,6 +35,16 @@ async function look() {
     console.warn(error);
     show("trouble", error.kind ? error : null);
   }
+}
+
+/**
+ * The payment of the order that is kept, where the address names none: the customer has closed the window of the payment
+ * page, or has come back by the back button, and may have paid.
+ */
+async function paymentOfOrder(shop) {
+  const known = order && await api(`/api/orders/${encodeURIComponent(order.id)}`);
+  if (known) drawOrder(known, shop.products);
+  return known?.status === "unpaid" && known.payment_ref ? { payment_ref: known.payment_ref } : null;
 }
 
 function stateOf(known, outcome) {
