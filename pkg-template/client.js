@@ -1,45 +1,50 @@
-import { json, popup, run, tabs, tell as told } from "./doors.js";
+import { call, guarded } from "./calls.js";
+import init, { Client } from "./core/guichet_core.js";
 import { load } from "./load.js";
 
 /** Makes `createGuichet` for one way of getting the wasm. Every method hands its arguments to the wasm. */
-export const creator = (core, wasm) => (options) => {
+export const creator = (wasm) => (options) => {
   const given = { ...options };
   const listeners = new Set();
-  // How the session stood when the wasm told it last: what is read again is the same until it changes.
+  // Where the session stands, as the wasm said last: what is read again is the same until it changes.
   let session = { state: "none" };
   let timer;
-  const tell = ({ state, expires_at, email, lasts }) => {
-    const said = `${[state, expires_at, email]}`;
+  const hear = ({ state, expiresAt, email, lasts }) => {
+    const said = `${[state, expiresAt, email]}`;
     const is_news = said !== session.said;
-    if (is_news) session = { said, state, email, expiresAt: expires_at >= 0 ? new Date(expires_at) : undefined };
+    if (is_news) session = { said, state, email, expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt) };
     clearTimeout(timer);
     if (lasts > 0) {
-      timer = setTimeout(() => client.hear(""), lasts);
+      timer = setTimeout(() => guarded(() => client.reportSession()), lasts);
       timer.unref?.(); // Node.js would wait for it
     }
-    if (is_news) listeners.forEach((listener) => told(listener, state));
+    if (is_news) {
+      for (const listener of listeners) {
+        try {
+          listener(state);
+        } catch (e) {
+          globalThis.reportError?.(e);
+        }
+      }
+    }
   };
   let client;
   let opening;
 
   const open = async () => {
-    const opened = await load(core, given.wasm, wasm);
-    const channel = opened.open(given, tell, (word) => say(word));
-    const say = tabs(channel, opened.hear);
-    client = opened;
+    await load(init, given.wasm, wasm);
+    client = guarded(() => new Client(given, hear));
   };
   const ready = () =>
     (opening ??= open().catch((e) => {
       opening = undefined;
       throw e;
     }));
-  const call = async (name, first, how) => {
+  const method = (name) => async (...args) => {
     await ready();
-    how?.signal?.throwIfAborted();
-    return run(client.call(name, first, how), how?.signal);
+    return call(() => client[name](...args));
   };
-  const of = (name) => (first, how) => call(name, first, how);
-  const about = (name) => (how) => call(name, undefined, how);
+  const checkout = method("checkout");
   const popups = new Map();
 
   return {
@@ -53,33 +58,50 @@ export const creator = (core, wasm) => (options) => {
       get email() {
         return session.email;
       },
-      validate: about("validate"),
-      renew: about("renew"),
-      revoke: about("revoke"),
+      validate: method("validate"),
+      renew: method("renew"),
+      revoke: method("revoke"),
       subscribe(listener) {
         const own = (state) => listener(state);
         listeners.add(own);
         return () => void listeners.delete(own);
       },
     },
-    paymentMethods: of("payment_methods"),
-    fee: of("fee"),
-    quotes: of("quotes"),
+    paymentMethods: method("paymentMethods"),
+    fee: method("fee"),
+    quotes: method("quotes"),
     checkout: async (what, how) => {
       // Opened in the click itself: later it would be blocked. A second click for an order finds the first one's window.
       const order = how?.mode === "popup" ? json(what?.order) : undefined;
       let window = popups.get(order);
-      if (window?.closed === false) return window.focus(), call("checkout", { what }, how);
+      if (window?.closed === false) return window.focus(), checkout(what, how);
       window = order && popup(given.locale);
       if (window) popups.set(order, window);
       try {
-        return await call("checkout", { what, popup: window }, how);
+        return await checkout(what, how, window);
       } finally {
         window?.close();
         if (popups.get(order) === window) popups.delete(order);
       }
     },
-    returned: () => call("returned"),
-    waitForOutcome: of("wait_for_outcome"),
+    returned: method("returned"),
+    waitForOutcome: method("waitForOutcome"),
   };
 };
+
+function json(value) {
+  try {
+    return JSON.stringify(value);
+  } catch {}
+}
+
+/** Opens a window in the middle of a click, before it is known what for. Its pages do not reach the one it came from. */
+function popup(locale) {
+  const window = open("", "", "popup,width=480,height=760");
+  if (!window || window.closed) return;
+  window.opener = null;
+  const { body } = window.document;
+  body.textContent = /^fr/i.test(locale || document.documentElement.lang || navigator.language) ? "Un instant…" : "One moment…";
+  body.style = "font:1.5em system-ui;margin:2em";
+  return window;
+}

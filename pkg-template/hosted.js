@@ -1,5 +1,5 @@
-import core from "./core/guichet_hosted.js";
-import { run } from "./doors.js";
+import { call, guarded } from "./calls.js";
+import init, { HostedPage } from "./core/guichet_hosted.js";
 import { imported, unpacked } from "./inside.js";
 import { load } from "./load.js";
 
@@ -9,24 +9,22 @@ const inside = async () => unpacked(await imported(() => import("./core/inline_h
 
 /** Opens the checkout of one payment intent. Every method hands its arguments to the wasm. */
 export async function openHostedCheckout(options, how) {
-  const { HostedPage } = await load(core, options?.wasm, inside);
-  const page = new HostedPage({ ...options });
-  const call = async (name, first, how) => {
-    how?.signal?.throwIfAborted();
-    return run(page.call(name, first, how), how?.signal);
-  };
-  await call("open", undefined, how);
+  await load(init, options?.wasm, inside);
+  const page = guarded(() => new HostedPage({ ...options }));
+  const method = (name) => async (...args) => call(() => page[name](...args));
+  const refresh = method("refresh");
+  await refresh(how);
   return {
     get intent() {
-      return page.intent();
+      return guarded(() => page.intent);
     },
-    quotes: (how) => call("quotes", undefined, how),
-    pay: (method, how) => call("pay", method, how),
-    answer: (otp, how) => call("answer", otp, how),
-    cancel: (how) => call("cancel", undefined, how),
-    wait: (how) => call("wait", undefined, how),
-    refresh: async (how) => (await call("open", undefined, how), page.intent()),
-    proceed: () => page.proceed(),
-    leave: () => page.leave(),
+    quotes: method("quotes"),
+    pay: method("pay"),
+    answer: method("answer"),
+    cancel: method("cancel"),
+    wait: method("wait"),
+    refresh,
+    proceed: () => guarded(() => page.proceed()),
+    leave: () => guarded(() => page.leave()),
   };
 }

@@ -2,23 +2,27 @@ import { GuichetError, secret_key } from "./error.js";
 
 // What was compiled for the page, by what it was compiled from.
 const modules = new Map();
+// The instance of each core, by the function of its glue that makes it. All clients of a page share it.
+const instances = new Map();
 
 // The same as `flow::carries_a_secret_key` has it, for the one address that is asked for before the wasm can say so.
 const SECRET_KEY = /(?:^|[^A-Za-z0-9_]|%..)(?:FLWSECK|[sr]k_(?:test_|live_|sandbox_|[A-Za-z0-9]{20}))/;
 
 /**
- * An instance of a core, from what the page gave or else from the package's own wasm. Each client has one of its own.
- * After a failure the next call tries again.
+ * Readies a core, from what the page gave or else from the package's own wasm. After a failure the next call tries again.
  */
-export async function load(core, given, own) {
+export async function load(init, given, own) {
+  if (instances.has(init)) return instances.get(init);
   const source = given ?? own;
   if ((typeof source === "string" || source instanceof URL) && SECRET_KEY.test(source)) throw secret_key();
   try {
     if (!modules.has(source)) modules.set(source, compiled(source));
-    const module = await modules.get(source);
-    return await core(async (imports) => guarded((await WebAssembly.instantiate(module, imports)).exports));
+    const module_or_path = await modules.get(source);
+    if (!instances.has(init)) instances.set(init, init({ module_or_path }));
+    await instances.get(init);
   } catch (cause) {
     modules.delete(source);
+    instances.delete(init);
     throw await explained(cause);
   }
 }
@@ -31,22 +35,6 @@ async function compiled(source) {
     wasm = await wasm.arrayBuffer();
   }
   return wasm instanceof WebAssembly.Module ? wasm : WebAssembly.compile(wasm);
-}
-
-/** What a wasm exports, and after a defect of its own nothing of it is entered again. */
-function guarded(exports) {
-  let broken;
-  const guard = (work) => (...given) => {
-    try {
-      if (!broken) return work(...given);
-    } catch (e) {
-      if (!(e instanceof WebAssembly.RuntimeError)) throw e;
-      broken = true;
-    }
-    throw new GuichetError("panic", "guichet met a defect of its own. Make a new client, or reload the page.");
-  };
-  const entries = Object.entries(exports);
-  return Object.fromEntries(entries.map(([name, it]) => [name, typeof it === "function" ? guard(it) : it]));
 }
 
 async function explained(cause) {

@@ -40,14 +40,14 @@ pub mod protocol;
 mod server;
 pub mod values;
 
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "browser"))]
 #[path = "platform/browser.rs"]
 mod platform;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(not(all(target_arch = "wasm32", feature = "browser")))]
 #[path = "platform/library.rs"]
 mod platform;
 
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "browser"))]
 mod browser;
 
 #[cfg(all(feature = "native", not(target_arch = "wasm32")))]

@@ -1,29 +1,11 @@
-//! The browser's face: what JavaScript calls, and the steps that do what [`crate::flow`] decides.
+//! The client of a page, on wasm32: `async fn`s over the browser's own `fetch`, timers, channels and storage.
 //!
-//! Rust decides, JavaScript opens doors. A call is a [`task::Task`]: a stack of [`task::Flow`]s, each a few synchronous
-//! steps. JavaScript steps the task, opens the door that it asks for (`pkg-template/doors.js`), and tells it what came. It
-//! owns no rule. No reply is decoded: the service's own object is kept, and read by name.
+//! - `core`: every behaviour, written once. It returns the service's own JavaScript objects, and decodes none of them.
+//! - `js`: what the npm package's JavaScript calls (features `js-page` and `js-hosted`): exports, promises, errors.
 //!
-//! Two modules are made of it, so that a shop's page does not load what pays: `page` for `guichet`, and with the feature
-//! `hosted` that of `guichet/hosted`.
+//! A call is a future. Dropping it cancels the call: its request, timers, listeners and channels undo themselves in
+//! `Drop`.
 
-mod call;
-mod doors;
-mod error;
-mod fetch;
-mod inputs;
-mod options;
-mod quotes;
-mod read;
-mod task;
-
-#[cfg(feature = "hosted")]
-mod hosted;
-#[cfg(not(feature = "hosted"))]
-mod page;
-
-use lol_alloc::{FreeListAllocator, LockedAllocator};
-
-/// The smallest that gives memory back. A spin lock costs nothing where there is one thread.
-#[global_allocator]
-static ALLOCATOR: LockedAllocator<FreeListAllocator> = LockedAllocator::new(FreeListAllocator::new());
+mod core;
+#[cfg(any(feature = "js-page", feature = "js-hosted"))]
+mod js;

@@ -1,41 +1,25 @@
-//! What the browser does: reading an address by the URL Standard. The library's tables would weigh more than the whole
-//! client.
+//! What the browser does well: reading an address by the URL Standard, and writing JSON. The libraries for it would weigh
+//! more than the whole client.
 
-#[cfg(feature = "hosted")]
-mod json;
-#[cfg(feature = "hosted")]
-pub(crate) use json::write_json;
-
-use crate::values::{Parts, parts};
-use wasm_bindgen::prelude::*;
-
-#[wasm_bindgen(raw_module = "../doors.js")]
-extern "C" {
-    /// Protocol, host name, origin and "user" where there is one, a line each; nothing where it is no address.
-    fn address_parts(text: &str) -> Option<String>;
-    #[wasm_bindgen(js_name = decode)]
-    fn decoded(text: &str) -> String;
-}
+use crate::protocol::Unwritable;
+use crate::values::Parts;
+use js_sys::JSON;
+use serde::Serialize;
+use web_sys::Url;
 
 /// What the parser says of an address; `None` when it is none.
 pub(crate) fn read_address(text: &str) -> Option<Parts> {
-    let said = address_parts(text)?;
-    let mut lines = parts(&said, b'\n').map(String::from);
+    let url = Url::new(text).ok()?;
     Some(Parts {
-        protocol: lines.next()?,
-        hostname: lines.next()?,
-        origin: lines.next()?,
-        has_userinfo: lines.next().is_some_and(|user| !user.is_empty()),
+        protocol: url.protocol(),
+        hostname: url.hostname(),
+        origin: url.origin(),
+        has_userinfo: !(url.username().is_empty() && url.password().is_empty()),
     })
 }
 
-/// Reads `application/x-www-form-urlencoded`, as [the library's](crate::platform) half does.
-pub(crate) fn decode(text: &str) -> String {
-    decoded(text)
-}
-
-/// A shop's page sends the service nothing that has a body.
-#[cfg(not(feature = "hosted"))]
-pub(crate) fn write_json<T: ?Sized>(_: &T) -> Result<Option<String>, crate::protocol::Unwritable> {
-    Err(crate::protocol::Unwritable)
+/// A value as JSON; `None` where it is absent.
+pub(crate) fn write_json<T: Serialize + ?Sized>(value: &T) -> Result<Option<String>, Unwritable> {
+    let value = serde_wasm_bindgen::to_value(value).map_err(|_| Unwritable)?;
+    Ok(JSON::stringify(&value).map_err(|_| Unwritable)?.as_string())
 }

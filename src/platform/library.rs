@@ -16,36 +16,6 @@ pub(crate) fn read_address(text: &str) -> Option<Parts> {
     })
 }
 
-/// Reads `application/x-www-form-urlencoded`: a `+` is a space, `%C3%A9` is é; what is neither stays as it is. Bytes that
-/// are no UTF-8 are no text, and say nothing.
-pub(crate) fn decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let said = text.as_bytes();
-    let mut at = 0;
-    while let Some(&byte) = said.get(at) {
-        at += 1;
-        let figure = |at| said.get(at).and_then(|figure| digit(*figure));
-        bytes.push(match (byte, figure(at), figure(at + 1)) {
-            (b'%', Some(high), Some(low)) => {
-                at += 2;
-                high << 4 | low
-            }
-            (b'+', ..) => b' ',
-            _ => byte,
-        });
-    }
-    String::from_utf8(bytes).unwrap_or_default()
-}
-
-fn digit(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        b'A'..=b'F' => Some(byte - b'A' + 10),
-        _ => None,
-    }
-}
-
 /// A value as JSON; `None` where it is absent.
 pub(crate) fn write_json<T: Serialize + ?Sized>(value: &T) -> Result<Option<String>, Unwritable> {
     let json = serde_json::to_string(value).map_err(|_| Unwritable)?;

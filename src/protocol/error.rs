@@ -1,6 +1,6 @@
 use super::{Refusal, Spec};
 use crate::values::{Invalid, printable};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What went wrong with one call, in our words. One type for every face: switch on [`Error::kind`] and [`Error::code`],
@@ -93,9 +93,8 @@ impl Kind {
 }
 
 /// One field that was refused.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[derive(Default)]
 pub struct FieldError {
     /// The field.
     pub param: String,

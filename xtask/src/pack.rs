@@ -108,13 +108,13 @@ struct Core {
 }
 
 fn build_wasm() -> Result<Core> {
-    let hosted = build_module("wasm-hosted", &["--features=hosted"])?.0;
-    let (wasm, version) = build_module("wasm", &[])?;
+    let hosted = build_module("wasm-hosted", "js-hosted")?.0;
+    let (wasm, version) = build_module("wasm", "js-page")?;
     Ok(Core { version, wasm, hosted })
 }
 
 /// One module of the package, and the crate's version.
-fn build_module(profile: &str, features: &[&str]) -> Result<(Vec<u8>, String)> {
+fn build_module(profile: &str, feature: &str) -> Result<(Vec<u8>, String)> {
     let built = cargo::build(
         cargo([
             "rustc",
@@ -126,7 +126,7 @@ fn build_module(profile: &str, features: &[&str]) -> Result<(Vec<u8>, String)> {
             "--crate-type=cdylib",
             "--message-format=json-render-diagnostics",
         ])
-        .args(features)
+        .arg(format!("--features={feature}"))
         .env("CARGO_ENCODED_RUSTFLAGS", without_folders()),
     )?;
     for artifact in built {
@@ -172,7 +172,7 @@ impl Core {
         }
         let core = fresh.join("core");
         for (name, wasm, inlined) in [(CORE, &self.wasm, "inline.js"), (HOSTED, &self.hosted, "inline_hosted.js")] {
-            bind(name, wasm, &core)?;
+            generate(name, wasm, &core, false)?;
             let file = core.join(format!("{name}_bg.wasm"));
             if let Some(tools) = optimizer {
                 optimize(tools, &file)?;
@@ -206,7 +206,7 @@ impl Core {
 
 /// The wasm of a shop's page as it is shipped, but with the names of its functions.
 pub fn named(tools: &Tools) -> Result<Vec<u8>> {
-    let (wasm, _) = build_module("wasm", &[])?;
+    let (wasm, _) = build_module("wasm", "js-page")?;
     let folder = root().join("target/npm-size/named");
     generate(CORE, &wasm, &folder, true)?;
     let file = folder.join(format!("{CORE}_bg.wasm"));
@@ -227,17 +227,6 @@ fn generate(name: &str, wasm: &[u8], folder: &Path, names: bool) -> Result<()> {
         .remove_producers_section(true)
         .generate(folder)
         .context("the glue could not be generated")
-}
-
-/// Writes the glue of a module and the wasm that goes with it.
-fn bind(name: &str, wasm: &[u8], core: &Path) -> Result<()> {
-    generate(name, wasm, core, false)?;
-    let (wasm, glue) = (core.join(format!("{name}_bg.wasm")), core.join(format!("{name}.js")));
-    let bytes = read(&wasm)?;
-    let function = shrink::as_function(&bytes, &fs::read_to_string(&glue)?)?;
-    let (short_wasm, short_glue) = shrink::shorten_names(&bytes, &function)?;
-    fs::write(wasm, short_wasm)?;
-    Ok(fs::write(glue, short_glue)?)
 }
 
 /// Makes a wasm as small as wasm-opt can. What it may use of WebAssembly it reads in the file itself.

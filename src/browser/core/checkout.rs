@@ -1,0 +1,164 @@
+//! Leaving for the hosted page, and coming back.
+
+use super::call_options::CallOptions;
+use super::error::{CallError, check_address, check_no_secret_key_in};
+use super::merchant::INTENT;
+use super::outcome::{Outcome, OutcomeOptions};
+use super::page;
+use super::shop::Shop;
+use super::value::{get, get_text, merged, object, optional};
+use crate::flow::{Match, Purchase, arrival, checkout_address, judge};
+use crate::protocol::Kind;
+use crate::values::IntentStatus;
+use std::cell::RefCell;
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+use web_sys::Window;
+
+/// What a checkout begins with.
+pub(crate) struct Checkout {
+    /// What the merchant's server makes an intent of.
+    pub(crate) order: JsValue,
+    /// The same as JSON.
+    pub(crate) json: String,
+    /// The window to follow the address in, where the browser has opened one.
+    pub(crate) popup: Option<Window>,
+    pub(crate) outcome: OutcomeOptions,
+    pub(crate) options: CallOptions,
+}
+
+impl Shop {
+    /// A second click on an order waits for the first; a new popup is a new checkout.
+    pub(super) async fn start_or_join(self: Rc<Self>, checkout: Checkout) -> Result<Outcome, CallError> {
+        let under_way = match &checkout.popup {
+            Some(_) => None,
+            None => self.checkouts.under_way(&checkout.json),
+        };
+        match under_way {
+            Some(under_way) => under_way.await,
+            None => {
+                let key = checkout.json.clone();
+                self.checkouts.start(key, Box::pin(Rc::clone(&self).leave_and_wait(checkout))).await
+            }
+        }
+    }
+
+    /// Asks the merchant's server for an intent and leaves for its address. Ends when the customer is back on this very
+    /// page: by the back button, or from the popup.
+    async fn leave_and_wait(self: Rc<Self>, checkout: Checkout) -> Result<Outcome, CallError> {
+        let Checkout { order, json, popup, mut outcome, options } = checkout;
+        let answer = self.ask_intent(&order, &json, options).await?;
+        let intent = Some(get(&answer, "intent")).filter(JsValue::is_object).unwrap_or_else(|| answer.clone());
+        let purchase = purchase_of(&intent);
+        let address = self.address(&intent, &purchase, &answer)?;
+        let reference = reference(&purchase);
+        let nonce = get_text(&answer, "return_nonce").unwrap_or_default();
+        let key = storage_key(&nonce);
+        if !nonce.is_empty() {
+            let kept = merged(&reference, &object([("popup", popup.is_some().into())]));
+            page::store(&key, &kept, popup.as_ref());
+        }
+        let is_announced = match &popup {
+            Some(popup) => page::leave_in_popup(&address, popup, &key).await,
+            None => {
+                // A navigation may be stopped, and no event says so: the next click leaves again.
+                self.checkouts.forget(&json);
+                page::leave(&address).await;
+                false
+            }
+        };
+        if !is_announced {
+            outcome.budget = 0.0;
+        }
+        self.follow(reference, outcome).await
+    }
+
+    /// The address that the merchant's server has answered, where it may be followed.
+    fn address(&self, intent: &JsValue, purchase: &Purchase, answer: &JsValue) -> Result<String, CallError> {
+        let said = |name| get_text(intent, name).unwrap_or_default();
+        let error = |kind, message: &str| Err(CallError::of(kind, message, INTENT.name, answer));
+        for name in ["id", "client_secret", "checkout_url"] {
+            check_no_secret_key_in(&said(name))?;
+        }
+        if purchase.id.is_none() {
+            return error(Kind::Unreadable, "The merchant's server answered no payment intent.");
+        }
+        let status = IntentStatus::from(said("status"));
+        if status.is_final() {
+            return error(
+                Kind::Settled,
+                &[
+                    "This purchase has come to its end already: ",
+                    status.as_str(),
+                    ". Ask your server how it stands; a new attempt needs a new merchant_reference.",
+                ]
+                .concat(),
+            );
+        }
+        let address = said("checkout_url");
+        check_address(checkout_address(&address, &self.checkout_origins))?;
+        Ok(address)
+    }
+}
+
+/// A customer who has come back.
+#[derive(Clone)]
+pub(crate) struct Return {
+    pub(crate) matched: Match,
+    pub(crate) purchase: Purchase,
+}
+
+thread_local! {
+    /// What the page was told, and its address since then: every client of the page gets the same answer.
+    static LAST_RETURN: RefCell<Option<(Option<String>, Return)>> = const { RefCell::new(None) };
+}
+
+/// Who has come back to this page, if anyone.
+pub(crate) async fn returned() -> Option<Return> {
+    let address = page::current_address();
+    if let Some((left, known)) = LAST_RETURN.with_borrow(Clone::clone)
+        && left == address
+    {
+        return Some(known);
+    }
+    let arrival = address.as_deref().and_then(arrival)?;
+    let key = arrival.nonce.as_deref().map(storage_key);
+    let kept = key.as_deref().and_then(page::stored);
+    let known = kept.as_ref().map(|kept| (purchase_of(kept), get(kept, "taken").is_truthy()));
+    let (matched, purchase) = judge(arrival.purchase, known);
+    if let (Match::Matched, Some(key)) = (matched, &key) {
+        page::store(key, &merged(&reference(&purchase), &object([("taken", true.into())])), None);
+    }
+    let _ = page::replace_address(&page::history_state(), &arrival.clean);
+    let found = Return { matched, purchase };
+    LAST_RETURN.replace(Some((page::current_address(), found.clone())));
+    // Another page may wait for it: one that opened this window, or whose customer came back in a new tab.
+    let is_awaited = matched == Match::Unmatched || kept.is_some_and(|kept| get(&kept, "popup").is_truthy());
+    if let Some(key) = key.filter(|_| is_awaited) {
+        page::announce_return(&key).await;
+    }
+    Some(found)
+}
+
+/// A purchase as JavaScript refers to it.
+pub(crate) fn reference(purchase: &Purchase) -> JsValue {
+    let Purchase { id, payment_ref, merchant_reference } = purchase;
+    object([
+        ("id", optional(id.as_deref())),
+        ("payment_ref", optional(payment_ref.as_deref())),
+        ("merchant_reference", optional(merchant_reference.as_deref())),
+    ])
+}
+
+fn purchase_of(object: &JsValue) -> Purchase {
+    Purchase {
+        id: get_text(object, "id"),
+        payment_ref: get_text(object, "payment_ref"),
+        merchant_reference: get_text(object, "merchant_reference"),
+    }
+}
+
+/// The key under which a tab keeps a purchase (and no secret), and the channel on which its return is announced.
+fn storage_key(nonce: &str) -> String {
+    ["guichet.return.", nonce].concat()
+}

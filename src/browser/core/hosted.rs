@@ -1,0 +1,197 @@
+//! The hosted checkout page: one intent, paid with its client secret.
+
+use super::call_options::CallOptions;
+use super::error::{CallError, check_address, check_no_secret_key, check_no_secret_key_in};
+use super::events::Pending;
+use super::page::{current_address, go_to, history_state, replace_address, replace_page};
+use super::payment::Move;
+use super::quotes::PublicReads;
+use super::single_flight::SingleFlight;
+use super::transport::{AuthorizedRequest, Reply, Transport};
+use super::value::{get, get_text, merged, object, optional};
+use crate::flow::{Standing, open, path_of, redirect_address};
+use crate::operations::{AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ReadPaymentIntent};
+use crate::protocol::{NoCredential, Operation};
+use crate::values::{Address, ClientSecret, IntentId, IntentStatus};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+
+/// What the page says once.
+pub(crate) struct HostedConfig {
+    pub(crate) transport: Transport,
+    pub(crate) id: IntentId,
+    pub(crate) secret: ClientSecret,
+    /// Where `leave` may lead; anywhere where it is empty.
+    pub(crate) redirect_origins: Vec<String>,
+    /// Where this service has an operation elsewhere: an object of paths by the operation's name.
+    pub(crate) paths: JsValue,
+}
+
+pub(crate) struct HostedCheckout {
+    transport: Rc<Transport>,
+    pub(super) id: IntentId,
+    secret: ClientSecret,
+    redirect_origins: Vec<String>,
+    paths: JsValue,
+    /// The service's own object, as it was last read.
+    pub(super) intent: RefCell<JsValue>,
+    /// A move was sent, and what came of it is not known yet.
+    pub(super) is_stale: Cell<bool>,
+    /// The move under way, which a second one of its kind joins.
+    pub(super) moves: SingleFlight<JsValue>,
+}
+
+/// The operations that the document does not show, and that a service may have elsewhere.
+pub(crate) const MOVABLE: [&str; 4] = [
+    ReadPaymentIntent::SPEC.name,
+    AttachPaymentMethod::SPEC.name,
+    AnswerPaymentIntent::SPEC.name,
+    CancelPaymentIntent::SPEC.name,
+];
+
+impl HostedCheckout {
+    /// Sends nothing.
+    ///
+    /// # Errors
+    /// Of a path that cannot be one.
+    pub(crate) fn new(config: HostedConfig) -> Result<Rc<Self>, CallError> {
+        let HostedConfig { transport, id, secret, redirect_origins, paths } = config;
+        for name in MOVABLE {
+            let path = get(&paths, name);
+            if !super::value::is_nullish(&path) {
+                path_of(&super::value::text(&path).unwrap_or_default(), "")
+                    .map_err(|invalid| CallError::field("paths", invalid.reason()))?;
+            }
+        }
+        Ok(Rc::new(Self {
+            transport: Rc::new(transport),
+            id,
+            secret,
+            redirect_origins,
+            paths,
+            intent: RefCell::default(),
+            is_stale: Cell::new(false),
+            moves: SingleFlight::default(),
+        }))
+    }
+
+    /// The service's own object, as it was last read.
+    pub(crate) fn intent(&self) -> JsValue {
+        self.intent.borrow().clone()
+    }
+
+    /// Sends with the intent's own secret, to where this service has the operation. Never joined: a read that began
+    /// before a charge was sent says nothing of that charge.
+    pub(super) fn send(
+        &self,
+        request: &AuthorizedRequest<ClientSecret>,
+        options: CallOptions,
+    ) -> Result<Pending<Reply>, CallError> {
+        let template = get_text(&self.paths, request.spec().name);
+        let path = template.and_then(|path| path_of(&path, self.id.as_str()).ok());
+        self.transport.send_alone(request, path.as_deref(), &self.secret, options)
+    }
+
+    /// Keeps the service's object as the intent that is now.
+    pub(super) fn keep(&self, reply: &Reply) -> Result<(), CallError> {
+        let intent = reply.data();
+        if !get(&intent, "status").is_string() {
+            return Err(reply.unreadable());
+        }
+        self.intent.replace(intent);
+        self.is_stale.set(false);
+        Ok(())
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        let intent = self.intent.borrow();
+        Standing {
+            status: IntentStatus::from(get_text(&intent, "status").unwrap_or_default()),
+            attempts: get_text(&intent, "attempts"),
+            next_action: get_text(&get(&intent, "next_action"), "type"),
+        }
+    }
+
+    /// Follows the address of the intent's own `next_action`.
+    pub(crate) fn proceed(&self) -> Result<(), CallError> {
+        let action = get(&self.intent.borrow(), "next_action");
+        let is_redirect = get_text(&action, "type").as_deref() == Some("redirect");
+        let address = get_text(&action, "url").filter(|_| is_redirect).unwrap_or_default();
+        check_no_secret_key_in(&address)?;
+        check_address(Address::new(&address))?;
+        Ok(go_to(&address)?)
+    }
+
+    /// Leaves for the intent's own `redirect_url`.
+    pub(crate) fn leave(&self) -> Result<(), CallError> {
+        let intent = self.intent.borrow();
+        let said = ["payment_ref", "merchant_reference", "status"].map(|name| (name, get_text(&intent, name)));
+        let mut known = vec![("payment_intent", self.id.as_str())];
+        known.extend(said.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))));
+        let address = get_text(&intent, "redirect_url").unwrap_or_default();
+        let address = check_address(redirect_address(&address, &self.redirect_origins, &known))?;
+        Ok(replace_page(&address)?)
+    }
+
+    /// Reads the intent and keeps it.
+    pub(crate) async fn look(&self, options: CallOptions) -> Result<(), CallError> {
+        let request = AuthorizedRequest::new(&ReadPaymentIntent::new(self.id.clone()))?;
+        self.keep(&self.send(&request, options)?.await?)
+    }
+
+    /// The request of a move.
+    pub(super) fn request_of(&self, action: Move) -> Result<AuthorizedRequest<ClientSecret>, CallError> {
+        let id = self.id.clone();
+        match action {
+            Move::Pay(instrument) => AuthorizedRequest::new(&AttachPaymentMethod::new(id, instrument)),
+            Move::Answer(code) => AuthorizedRequest::new(&AnswerPaymentIntent::new(id, code)),
+            Move::Cancel => AuthorizedRequest::new(&CancelPaymentIntent::new(id)),
+        }
+    }
+}
+
+impl PublicReads for HostedCheckout {
+    fn read_public(self: Rc<Self>, request: AuthorizedRequest<NoCredential>, options: CallOptions) -> Pending<Reply> {
+        self.transport.send(&request.with_credential(), &self.secret, options)
+    }
+}
+
+/// The intent that a page is about: by its identifier and secret.
+///
+/// # Errors
+/// Where one of them is missing.
+pub(crate) fn check_intent(
+    id: Option<String>,
+    secret: Option<String>,
+) -> Result<(IntentId, ClientSecret), CallError> {
+    let (Some(id), Some(secret)) = (id.and_then(|id| IntentId::new(id).ok()), secret) else {
+        return Err(CallError::field("intent", "The address names no payment intent, or not its client secret."));
+    };
+    check_no_secret_key(id.as_str())?;
+    check_no_secret_key(&secret)?;
+    Ok((id, ClientSecret::new(secret)))
+}
+
+/// The identifier and the client secret of an address. If it is the page's own, the secret moves from the address bar to
+/// `history.state`, where a reload and the back button find it.
+pub(crate) fn intent_of_address(address: &str) -> Result<(Option<String>, Option<String>), CallError> {
+    check_no_secret_key_in(address)?;
+    let opened = open(address);
+    if current_address().as_deref() != Some(address) {
+        return Ok((opened.id, opened.client_secret));
+    }
+    let state = history_state();
+    match opened.client_secret {
+        Some(secret) => {
+            let kept = object([("id", optional(opened.id.as_deref())), ("client_secret", secret.as_str().into())]);
+            replace_address(&merged(&state, &object([("guichet", kept)])), &opened.clean)?;
+            Ok((opened.id, Some(secret)))
+        }
+        None => {
+            let kept = get(&state, "guichet");
+            let is_same = get_text(&kept, "id") == opened.id;
+            Ok((opened.id, get_text(&kept, "client_secret").filter(|_| is_same)))
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The merchant's three routes, or functions of the page in their place (decisions 15).
+
+use super::call_options::CallOptions;
+use super::error::{CallError, check_no_secret_key};
+use super::events::{Notification, unless};
+use super::shop::Shop;
+use super::transport::{AbortOnDrop, Outgoing, data_of};
+use super::value::{get, get_text, is_nullish, object, text};
+use crate::protocol::{Kind, Spec, percent_encode};
+use js_sys::{Array, Function, Promise};
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+use web_sys::{Headers, RequestCache, RequestCredentials, RequestInit};
+
+/// The three routes, as errors and `onCall` name them. They are no operations of the interface, and have no path here.
+pub(crate) static SESSION: Spec = Spec::post("merchant_session", "").repeatable();
+pub(crate) static INTENT: Spec = Spec::post("merchant_intent", "");
+pub(crate) static STATUS: Spec = Spec::get("merchant_status", "");
+
+/// Where the merchant's own server answers.
+pub(crate) struct MerchantRoutes {
+    /// The address of its routes, or an object of functions in their place.
+    pub(crate) place: JsValue,
+    /// `() => HeadersInit`, for the routes alone.
+    pub(crate) headers: Option<Function>,
+    pub(crate) locale: Option<String>,
+}
+
+/// One question to the merchant's server.
+struct Question<'a> {
+    spec: &'static Spec,
+    /// The function in the route's place.
+    function: &'static str,
+    /// Its argument.
+    argument: &'a JsValue,
+    path: &'a str,
+    body: Option<&'a str>,
+}
+
+impl MerchantRoutes {
+    /// Whether there is someone to ask: for `session`, `intent`, `status`.
+    pub(crate) fn has(&self, function: &str) -> bool {
+        self.place.is_string() || get(&self.place, function).is_function()
+    }
+
+    /// How a request to the routes is sent: with their cookies, and with the page's headers under ours.
+    fn request(&self, spec: &Spec, body: Option<&str>) -> Result<RequestInit, CallError> {
+        let headers = match &self.headers {
+            Some(headers) => Headers::new_with_str_sequence_sequence(&headers.call0(&JsValue::UNDEFINED)?)?,
+            None => Headers::new()?,
+        };
+        headers.set("accept", "application/json")?;
+        if body.is_some() {
+            headers.set("content-type", "application/json")?;
+        }
+        if let Some(locale) = &self.locale {
+            headers.set("accept-language", locale)?;
+        }
+        for header in Array::from(&headers).iter() {
+            check_no_secret_key(&get_text(&header, "1").unwrap_or_default())?;
+        }
+        let init = RequestInit::new();
+        init.set_method(spec.method.as_str());
+        if let Some(body) = body {
+            init.set_body(&body.into());
+        }
+        init.set_headers(&headers);
+        init.set_credentials(RequestCredentials::SameOrigin);
+        init.set_cache(RequestCache::NoStore);
+        Ok(init)
+    }
+}
+
+impl Shop {
+    /// Asks for a token: a string, an object, or `null` where nobody is signed in.
+    pub(super) async fn ask_session(&self, options: CallOptions) -> Result<JsValue, CallError> {
+        let (argument, body) = (&JsValue::UNDEFINED, Some("{}"));
+        self.ask(Question { spec: &SESSION, function: "session", argument, path: "/session", body }, options).await
+    }
+
+    /// Asks for the intent of an order.
+    pub(super) async fn ask_intent(
+        &self,
+        order: &JsValue,
+        json: &str,
+        options: CallOptions,
+    ) -> Result<JsValue, CallError> {
+        let (path, body) = ("/intents", Some(json));
+        self.ask(Question { spec: &INTENT, function: "intent", argument: order, path, body }, options).await
+    }
+
+    /// Asks where a purchase stands.
+    pub(super) async fn ask_status(&self, reference: &JsValue, options: CallOptions) -> Result<JsValue, CallError> {
+        let mut path = String::from("/intents/");
+        percent_encode(&mut path, &get_text(reference, "payment_ref").unwrap_or_default());
+        let question = Question { spec: &STATUS, function: "status", argument: reference, path: &path, body: None };
+        self.ask(question, options).await
+    }
+
+    async fn ask(&self, question: Question<'_>, options: CallOptions) -> Result<JsValue, CallError> {
+        let Some(url) = text(&self.merchant.place) else { return self.ask_function(question, options).await };
+        let Question { spec, path, body, .. } = question;
+        let url = [url.trim_end_matches('/'), path].concat();
+        let init = self.merchant.request(spec, body)?;
+        match self.transport.request(Rc::new(Outgoing { spec, url, init, credential: None }), options).await {
+            // The routes know their customer by a cookie.
+            Err(error) if matches!(error.status(), 401 | 419) => Err(error.signed_out()),
+            Err(error) => Err(error),
+            Ok(reply) if !is_nullish(&reply.body) => Ok(reply.data()),
+            // No content means nobody.
+            Ok(reply) => match text(&reply.text).as_deref() {
+                None | Some("" | "null") => Ok(JsValue::NULL),
+                Some(_) => Err(reply.unreadable()),
+            },
+        }
+    }
+
+    async fn ask_function(&self, question: Question<'_>, options: CallOptions) -> Result<JsValue, CallError> {
+        let Question { spec, function, argument, .. } = question;
+        let place = &self.merchant.place;
+        let Ok(function) = get(place, function).dyn_into::<Function>() else {
+            let message = "Nobody was named to ask: pass the option merchant, the address of your server's routes or functions in their place.";
+            return Err(CallError::of(Kind::Unsupported, message, spec.name, &JsValue::UNDEFINED));
+        };
+        let mut aborter = AbortOnDrop::new().ok_or_else(|| CallError::offline(spec))?;
+        let left = options.remaining();
+        let how = object([("signal", aborter.signal()), ("timeoutMs", left.into())]);
+        let arguments = if argument.is_undefined() { Array::of1(&how) } else { Array::of2(argument, &how) };
+        let result = Promise::resolve(&function.apply(place, &arguments)?);
+        let result = unless(Notification::after(left), async { result.await }).await;
+        if result.is_some() {
+            aborter.disarm();
+        }
+        Ok(data_of(result.ok_or_else(|| CallError::timed_out(spec))??))
+    }
+}

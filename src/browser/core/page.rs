@@ -1,0 +1,255 @@
+//! The page itself: its address, clocks, storage and channels. Where there is no page (a worker, Node.js) it has none.
+
+use super::events::Notification;
+use super::value::get;
+use crate::flow::Ms;
+use crate::values::digits;
+use futures_util::future::select_all;
+use gloo_events::EventListener;
+use js_sys::{Date, Function, JSON, Math};
+use std::cell::RefCell;
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+use web_sys::{BroadcastChannel, Document, Location, Storage, Window};
+
+#[wasm_bindgen]
+extern "C" {
+    /// The monotonic clock.
+    #[wasm_bindgen(js_namespace = performance)]
+    pub(crate) fn now() -> Ms;
+    // Not `web_sys::window()`: its `instanceof` fails where a test puts jsdom's page into the global object.
+    #[wasm_bindgen(thread_local_v2, js_name = window)]
+    static WINDOW: Option<Window>;
+    /// A worker has one, too.
+    #[wasm_bindgen(thread_local_v2, js_name = location)]
+    static LOCATION: Option<Location>;
+    #[wasm_bindgen(thread_local_v2, js_name = reportError)]
+    static REPORT_ERROR: Option<Function>;
+}
+
+/// The device's clock, in milliseconds since 1970.
+pub(crate) fn wall_clock_ms() -> Ms {
+    Date::now()
+}
+
+pub(crate) fn random_u32() -> u32 {
+    (Math::random() * f64::from(u32::MAX)) as u32
+}
+
+fn page() -> Option<(Window, Document)> {
+    let window = WINDOW.with(Clone::clone)?;
+    let document = window.document()?;
+    Some((window, document))
+}
+
+/// Calls a function of the page's. What it throws is reported, and stops nothing.
+pub(crate) fn notify(listener: &Function, value: &JsValue) {
+    if let Err(error) = listener.call1(&JsValue::UNDEFINED, value)
+        && let Some(report) = REPORT_ERROR.with(Clone::clone)
+    {
+        let _ = report.call1(&JsValue::UNDEFINED, &error);
+    }
+}
+
+/// The address of the page, or of the worker.
+pub(crate) fn current_address() -> Option<String> {
+    LOCATION.with(Clone::clone)?.href().ok()
+}
+
+/// Its origin.
+pub(crate) fn page_origin() -> Option<String> {
+    LOCATION.with(Clone::clone)?.origin().ok()
+}
+
+/// Goes to another address.
+pub(crate) fn go_to(address: &str) -> Result<(), JsValue> {
+    page().map_or(Ok(()), |(window, _)| window.location().assign(address))
+}
+
+/// Goes there, and the back button does not come back here.
+pub(crate) fn replace_page(address: &str) -> Result<(), JsValue> {
+    page().map_or(Ok(()), |(window, _)| window.location().replace(address))
+}
+
+/// `history.state`.
+pub(crate) fn history_state() -> JsValue {
+    let history = page().and_then(|(window, _)| window.history().ok());
+    history.and_then(|history| history.state().ok()).unwrap_or_default()
+}
+
+/// Puts another address into the address bar, of the same page.
+pub(crate) fn replace_address(state: &JsValue, address: &str) -> Result<(), JsValue> {
+    let Some((window, _)) = page() else { return Ok(()) };
+    window.history()?.replace_state_with_url(state, "", Some(address))
+}
+
+/// Keeps a value in this tab, or in the tab of a popup. A browser may forbid its storage: then nothing is kept.
+pub(crate) fn store(key: &str, value: &JsValue, popup: Option<&Window>) -> Option<()> {
+    let json: String = JSON::stringify(value).ok()?.into();
+    session_storage(popup)?.set_item(key, &json).ok()
+}
+
+/// What this tab keeps.
+pub(crate) fn stored(key: &str) -> Option<JsValue> {
+    let json = session_storage(None)?.get_item(key).ok()??;
+    JSON::parse(&json).ok().filter(JsValue::is_object)
+}
+
+fn session_storage(popup: Option<&Window>) -> Option<Storage> {
+    match popup {
+        Some(popup) => popup.session_storage(),
+        None => page()?.0.session_storage(),
+    }
+    .ok()?
+}
+
+/// Waits this long, or until there may be news: the page is online again, or visible again.
+pub(crate) async fn pause(time: Ms) {
+    let timer = Notification::after(time);
+    let Some((window, document)) = page() else {
+        timer.await;
+        return;
+    };
+    let visibility = || Notification::event(&document, "visibilitychange");
+    let mut events = vec![
+        timer,
+        Notification::event(&window, "online"),
+        Notification::event(&window, "pageshow"),
+        visibility(),
+    ];
+    loop {
+        let (_, index, rest) = select_all(events).await;
+        if index != 3 || !document.hidden() {
+            return;
+        }
+        events = rest;
+        events.push(visibility());
+    }
+}
+
+/// A channel between pages of one origin. Dropping it closes it.
+struct Channel(BroadcastChannel);
+
+impl Channel {
+    fn open(name: &str) -> Option<Self> {
+        BroadcastChannel::new(name).ok().map(Self)
+    }
+
+    fn post(&self, message: &str) {
+        let _ = self.0.post_message(&message.into());
+    }
+
+    fn next(&self) -> Notification {
+        Notification::event(&self.0, "message")
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Follows an address on this page, and is ready when the back button shows the page again.
+pub(crate) async fn leave(address: &str) {
+    let Some((window, _)) = page() else { return };
+    let mut shown = Notification::event(&window, "pageshow");
+    let _ = window.location().assign(address);
+    while !get(&shown.await, "persisted").is_truthy() {
+        shown = Notification::event(&window, "pageshow");
+    }
+}
+
+/// Follows an address in a popup. Ready when the customer is back: `true` where the return page says so by this key;
+/// `false` when this page is used again and the popup is gone. That alone says nothing: a page can cut itself off from
+/// its opener, to which it then looks closed.
+pub(crate) async fn leave_in_popup(address: &str, popup: &Window, key: &str) -> bool {
+    const LOOK_EVERY: Ms = 300.0;
+    let (Some((window, document)), Some(channel)) = (page(), Channel::open(key)) else { return false };
+    let touched = || Notification::event(&window, "pointerdown");
+    let mut returned = channel.next();
+    let mut used = touched();
+    let _ = popup.location().replace(address);
+    loop {
+        let (_, index, rest) = select_all(vec![returned, used, Notification::after(LOOK_EVERY)]).await;
+        let is_gone = popup.closed().unwrap_or(true);
+        match (index, <[Notification; 2]>::try_from(rest)) {
+            (1 | 2, Ok([first, _])) if !(is_gone && (index == 1 || document.has_focus().unwrap_or_default())) => {
+                returned = first;
+                used = touched();
+            }
+            (0, _) => {
+                channel.post("");
+                return true;
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// Tells the page that waits for this return. If there is one, it goes on there and this window closes.
+pub(crate) async fn announce_return(key: &str) {
+    const ANSWER_WITHIN: Ms = 1000.0;
+    let Some(channel) = Channel::open(key) else { return };
+    let answered = channel.next();
+    channel.post("");
+    let is_silent = super::events::unless(Notification::after(ANSWER_WITHIN), answered).await.is_none();
+    if let (false, Some((window, _))) = (is_silent, page()) {
+        let _ = window.close();
+    }
+}
+
+/// Messages between the tabs of one service's clients. WebKit does not deliver one to a page that the back button keeps:
+/// the last one is stored, with its time, and is read when the page is shown again.
+pub(crate) struct Tabs {
+    name: String,
+    channel: Channel,
+    last: Rc<RefCell<Option<String>>>,
+    _listeners: [EventListener; 2],
+}
+
+impl Tabs {
+    /// Hears the other tabs until it is dropped. `None` where there are no tabs.
+    pub(crate) fn open(name: String, hear: impl Fn(&str) + Clone + 'static) -> Option<Self> {
+        let (window, _) = page()?;
+        let channel = Channel::open(&name)?;
+        let last = Rc::new(RefCell::new(stored_message(&name)));
+        let on_message = {
+            let (last, hear) = (Rc::clone(&last), hear.clone());
+            EventListener::new(&channel.0, "message", move |event| {
+                if let Some(message) = get(event, "data").as_string() {
+                    hear(&message);
+                    last.replace(Some(message));
+                }
+            })
+        };
+        let on_show = {
+            let (last, name) = (Rc::clone(&last), name.clone());
+            EventListener::new(&window, "pageshow", move |_| {
+                let message = stored_message(&name);
+                let is_news = last.replace(message.clone()) != message;
+                if let Some(message) = message.filter(|_| is_news) {
+                    hear(&message);
+                }
+            })
+        };
+        Some(Self { name, channel, last, _listeners: [on_message, on_show] })
+    }
+
+    pub(crate) fn post(&self, message: &str) {
+        let message = [message, " ", &digits(wall_clock_ms() as u64)].concat();
+        if let Some(storage) = local_storage() {
+            let _ = storage.set_item(&self.name, &message);
+        }
+        self.channel.post(&message);
+        self.last.replace(Some(message));
+    }
+}
+
+fn stored_message(name: &str) -> Option<String> {
+    local_storage()?.get_item(name).ok()?
+}
+
+fn local_storage() -> Option<Storage> {
+    page()?.0.local_storage().ok()?
+}

@@ -1,0 +1,209 @@
+//! Moving an intent so that nobody is charged twice, and following it until it is settled or needs its customer.
+
+use super::call_options::CallOptions;
+use super::error::CallError;
+use super::events::Pending;
+use super::hosted::HostedCheckout;
+use super::page::{notify, now, pause as sleep};
+use super::transport::AuthorizedRequest;
+use crate::flow::{AfterLost, Ms, Standing, after_lost, pause, pause_within};
+use crate::operations::Instrument;
+use crate::protocol::{Kind, Repeat};
+use crate::values::{ClientSecret, IntentStatus};
+use js_sys::Function;
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+
+/// How often one move is sent, where each time it is known that the one before never arrived.
+const MAX_SENDINGS: u32 = 3;
+
+/// What moves an intent.
+pub(crate) enum Move {
+    Pay(Instrument),
+    /// With the code that the customer was sent.
+    Answer(String),
+    Cancel,
+}
+
+impl Move {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Pay(_) => "pay",
+            Self::Answer(_) => "answer",
+            Self::Cancel => "cancel",
+        }
+    }
+}
+
+/// How to follow an intent.
+pub(crate) struct FollowOptions {
+    /// How long to look.
+    pub(crate) budget: Ms,
+    /// Called with the intent whenever it stands otherwise.
+    pub(crate) on_status: Option<Function>,
+    /// How long each request may take.
+    pub(crate) options: CallOptions,
+}
+
+impl FollowOptions {
+    pub(crate) const DEFAULT_BUDGET: Ms = 600_000.0;
+}
+
+impl HostedCheckout {
+    /// Sends what moves the intent, and follows the intent. A second move of the same kind joins the first.
+    pub(crate) fn move_and_follow(self: Rc<Self>, action: Move, follow: FollowOptions) -> Pending<JsValue> {
+        Box::pin(async move {
+            let key = action.name();
+            let request = self.request_of(action)?;
+            let under_way = self.moves.under_way(key).unwrap_or_else(|| {
+                let page = Rc::clone(&self);
+                self.moves.start(
+                    String::from(key),
+                    Box::pin(async move {
+                        // If it is paid already or on its way, there is nothing to pay: its customer sees how it stands.
+                        let is_open = key != "pay"
+                            || page.is_stale.get()
+                            || page.standing().status == IntentStatus::RequiresAction;
+                        if is_open {
+                            page.send_once(request, follow.options).await?;
+                        }
+                        page.follow(follow, true).await
+                    }),
+                )
+            });
+            under_way.await
+        })
+    }
+
+    /// Looks at the intent, and follows it.
+    pub(crate) async fn look_and_follow(self: Rc<Self>, follow: FollowOptions) -> Result<JsValue, CallError> {
+        self.follow(follow, false).await
+    }
+
+    /// Looks until the intent is settled or needs its customer. With `is_seen`, it was read just now.
+    async fn follow(self: Rc<Self>, follow: FollowOptions, mut is_seen: bool) -> Result<JsValue, CallError> {
+        let FollowOptions { budget, on_status, options } = follow;
+        let until = now() + budget;
+        let mut looks = 1;
+        let mut reported = None;
+        let mut is_known = is_seen;
+        let mut problem = None;
+        if !is_seen {
+            (looks, is_known, problem) = (2, false, None);
+            match self.look(options).await {
+                Ok(()) => (is_seen, is_known) = (true, true),
+                Err(error) if is_final(&error) => return Err(error),
+                Err(error) => problem = Some(error),
+            }
+        }
+        loop {
+            let standing = self.standing();
+            let is_settled = standing.status.is_final() || standing.status == IntentStatus::RequiresAction;
+            if reported.as_ref() != Some(&standing) {
+                if let Some(on_status) = &on_status {
+                    notify(on_status, &self.intent());
+                }
+                reported = Some(standing);
+            }
+            match pause_within(looks, until - now()) {
+                Some(time) if !(is_known && is_settled) => sleep(time).await,
+                // An intent that was read before this call is no answer to it.
+                _ => return problem.filter(|_| !is_seen).map_or_else(|| Ok(self.intent()), Err),
+            }
+            looks += 1;
+            problem = match self.look(options.restarted()).await {
+                Err(error) if is_final(&error) => return Err(error),
+                result => result.err(),
+            };
+            is_known = problem.is_none();
+            is_seen |= is_known;
+        }
+    }
+
+    /// Sends a move. If its reply is lost, looks at the intent, and sends it again only if it is known never to have
+    /// arrived.
+    async fn send_once(
+        &self,
+        request: AuthorizedRequest<ClientSecret>,
+        options: CallOptions,
+    ) -> Result<(), CallError> {
+        let mut before = self.standing();
+        if self.is_stale.get() {
+            // It is not known what came of the move before.
+            self.look(options.restarted()).await?;
+            before = self.standing();
+            let is_repeatable = request.spec().repeat == Repeat::Always;
+            if !is_repeatable && before.status != IntentStatus::RequiresAction {
+                // It has arrived after all: it is followed.
+                return Ok(());
+            }
+        }
+        let mut sendings = 0;
+        loop {
+            sendings += 1;
+            self.is_stale.set(true);
+            let result = self.send(&request, options.restarted())?.await.and_then(|reply| self.keep(&reply));
+            let Err(error) = result else { return Ok(()) };
+            // A conflict means that another tab was first: the intent says more than the refusal.
+            if !(error.may_have_executed() || error.status() == 409) {
+                self.is_stale.set(false);
+                return Err(error);
+            }
+            if !self.look_after(options).await {
+                return Err(error);
+            }
+            match self.judge(&before, error, request.spec().name)? {
+                Next::Follow => return Ok(()),
+                Next::Retry(error) if sendings >= MAX_SENDINGS => return Err(error),
+                Next::Retry(_) => {}
+            }
+        }
+    }
+
+    /// Looks what became of a move, again and again for as long as one call may take. Whether it was seen.
+    async fn look_after(&self, options: CallOptions) -> bool {
+        let options = options.restarted();
+        let mut looks = 1;
+        loop {
+            let Err(problem) = self.look(options).await else { return true };
+            let time = pause(looks);
+            if !problem.may_have_executed() || options.remaining() <= time {
+                return false;
+            }
+            sleep(time).await;
+            looks += 1;
+        }
+    }
+
+    /// What to do about a move whose reply was lost or refused, now that the intent was read.
+    fn judge(&self, before: &Standing, error: CallError, operation: &str) -> Result<Next, CallError> {
+        let now = self.standing();
+        let was_refused = !error.may_have_executed();
+        match after_lost(before, &now) {
+            _ if was_refused && now.status.is_final() => {
+                let message = [
+                    "This payment has come to its end already: ",
+                    now.status.as_str(),
+                    ". Show the intent as it is, and leave.",
+                ]
+                .concat();
+                Err(CallError::of(Kind::Settled, &message, operation, &error.reply()))
+            }
+            AfterLost::Follow if !was_refused => Ok(Next::Follow),
+            // A request that was answered, or only late, may still be under way: it is not sent again.
+            AfterLost::SendAgain if error.is(Kind::Offline) => Ok(Next::Retry(error)),
+            _ => Err(error),
+        }
+    }
+}
+
+/// What follows a lost reply.
+enum Next {
+    Follow,
+    Retry(CallError),
+}
+
+/// An error that no further look can change.
+fn is_final(error: &CallError) -> bool {
+    error.is_one_of(&[Kind::Session, Kind::NotFound, Kind::Unsupported])
+}

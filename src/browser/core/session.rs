@@ -1,0 +1,302 @@
+//! The customer's session: a token in memory, requested when it is first needed and renewed when it ends.
+
+use super::call_options::CallOptions;
+use super::error::{CallError, check_no_secret_key};
+use super::events::{Pending, spawn};
+use super::merchant::SESSION;
+use super::page::{now, wall_clock_ms};
+use super::shop::Shop;
+use super::transport::{AuthorizedRequest, Reply};
+use super::value::{get, get_text, is_nullish, merged, object, text};
+use crate::flow::{Lifetime, Ms, State};
+use crate::operations::{RevokeSession, ValidateSession};
+use crate::protocol::Kind;
+use crate::values::SessionToken;
+use js_sys::Date;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+
+/// The message to other tabs that the customer has signed out. The time of it follows.
+const SIGNED_OUT: &str = "signed_out";
+/// The key of the one renewal that may be under way.
+const RENEWAL: &str = "renewal";
+
+pub(crate) struct Session {
+    held: RefCell<Option<HeldToken>>,
+    /// The customer has signed out: no token is requested until `renew`.
+    is_over: Cell<bool>,
+    /// Counts the sign-outs, so that a token requested before one is not taken after it.
+    sign_outs: Cell<u32>,
+    on_change: Box<dyn Fn(SessionStatus)>,
+}
+
+/// The token at hand.
+#[derive(Clone)]
+struct HeldToken {
+    token: SessionToken,
+    lifetime: Lifetime,
+    /// In milliseconds since 1970; `None` where it is not known.
+    expires_at: Option<f64>,
+    email: Option<String>,
+    /// The service has refused it.
+    is_spent: bool,
+}
+
+/// Where the session stands.
+pub(crate) struct SessionStatus {
+    pub(crate) state: State,
+    /// When it ends, in milliseconds since 1970, where it is known.
+    pub(crate) expires_at: Option<f64>,
+    pub(crate) email: Option<String>,
+    /// How long it stands so; `None` where only a call can change it.
+    pub(crate) lasts: Option<Ms>,
+}
+
+impl Session {
+    pub(super) fn new(on_change: Box<dyn Fn(SessionStatus)>) -> Self {
+        Self { held: RefCell::default(), is_over: Cell::new(false), sign_outs: Cell::new(0), on_change }
+    }
+
+    fn held(&self) -> Option<HeldToken> {
+        self.held.borrow().clone()
+    }
+
+    /// Takes the answer of a session route. Its token is checked before anything else is done with it.
+    fn take(&self, answer: &JsValue) -> Result<(), CallError> {
+        let lifetime = Lifetime::new(0.0, f64::NAN);
+        let token = token_of(answer)?;
+        let mut held = HeldToken { token, lifetime, expires_at: None, email: None, is_spent: false };
+        held.learn(answer);
+        self.held.replace(Some(held));
+        self.is_over.set(false);
+        self.notify();
+        Ok(())
+    }
+
+    /// The service has said more of this token; or, with `None`, that it is not good.
+    fn learn(&self, token: &SessionToken, said: Option<&JsValue>) {
+        if let Some(held) = self.held.borrow_mut().as_mut().filter(|held| held.token == *token) {
+            match said {
+                Some(said) => held.learn(said),
+                None => held.is_spent = true,
+            }
+        }
+        self.notify();
+    }
+
+    pub(super) fn notify(&self) {
+        (self.on_change)(self.status());
+    }
+
+    fn status(&self) -> SessionStatus {
+        match self.held() {
+            Some(held) => SessionStatus {
+                state: if held.is_spent { State::Expired } else { held.lifetime.state(now()) },
+                lasts: held.lifetime.lasts(now()).filter(|_| !held.is_spent),
+                expires_at: held.expires_at,
+                email: held.email,
+            },
+            None => {
+                let state = if self.is_over.get() { State::Revoked } else { State::None };
+                SessionStatus { state, expires_at: None, email: None, lasts: None }
+            }
+        }
+    }
+}
+
+impl HeldToken {
+    /// Reads whose session it is and when it ends, as far as that is said.
+    fn learn(&mut self, about: &JsValue) {
+        self.email = get_text(about, "customer_email").or(self.email.take());
+        if let Some(end) = get_text(about, "expires_at") {
+            let end = Date::parse(&end);
+            self.expires_at = (end >= 0.0).then_some(end);
+            self.lifetime = Lifetime::new(now(), end - wall_clock_ms());
+        }
+    }
+}
+
+/// The token that a session route has answered.
+fn token_of(answer: &JsValue) -> Result<SessionToken, CallError> {
+    if is_nullish(answer) {
+        return Err(signed_out());
+    }
+    let token = text(answer).or_else(|| get_text(answer, "session_token")).unwrap_or_default();
+    check_no_secret_key(&token)?;
+    if token.is_empty() {
+        let message = "The session route answered neither a token nor a session.";
+        return Err(CallError::of(Kind::Unreadable, message, SESSION.name, answer));
+    }
+    Ok(SessionToken::new(token))
+}
+
+impl Shop {
+    /// Reports where the session stands, which time alone may have changed.
+    pub(crate) fn report_session(&self) {
+        self.session.notify();
+    }
+
+    /// Where the session stands.
+    pub(crate) fn session_status(&self) -> SessionStatus {
+        self.session.status()
+    }
+
+    /// A message of another tab.
+    pub(super) fn hear(self: &Rc<Self>, message: &str) {
+        if message.starts_with(SIGNED_OUT) {
+            self.sign_out(None);
+        }
+    }
+
+    /// A token that is good for now; with `renews`, renewed if it has ended or is about to.
+    async fn token(self: &Rc<Self>, renews: bool) -> Result<SessionToken, CallError> {
+        let session = &self.session;
+        if session.is_over.get() {
+            return Err(signed_out());
+        }
+        match session.held() {
+            Some(held) if !renews || !(held.is_spent || held.lifetime.is_ending(now())) => return Ok(held.token),
+            _ => {}
+        }
+        match (self.renewal().await, session.held()) {
+            (Ok(()), Some(held)) => Ok(held.token),
+            (Ok(()), None) => Err(signed_out()),
+            // It could not be renewed in its last seconds, and is good for those.
+            (Err(error), Some(held))
+                if !held.is_spent && held.lifetime.state(now()) == State::Expiring && error.may_have_executed() =>
+            {
+                Ok(held.token)
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// Sends with the session's token. If the service refuses the token, renews it once and sends again: a 401 was not
+    /// executed.
+    pub(super) async fn send_with_session(
+        self: &Rc<Self>,
+        request: AuthorizedRequest<SessionToken>,
+        options: CallOptions,
+    ) -> Result<Reply, CallError> {
+        let mut is_renewed = false;
+        loop {
+            let token = self.token(true).await?;
+            match self.transport.send(&request, &token, options).await {
+                Err(error) if error.is(Kind::Session) => {
+                    self.session.learn(&token, None);
+                    if std::mem::replace(&mut is_renewed, true) {
+                        return Err(error);
+                    }
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Whether the token at hand is good. Requests the first one, and renews none.
+    pub(crate) async fn validate(self: Rc<Self>, options: CallOptions) -> Result<JsValue, CallError> {
+        let request = AuthorizedRequest::new(&ValidateSession::new())?;
+        let token = match self.token(false).await {
+            Ok(token) => token,
+            Err(error) if error.is(Kind::SignedOut) => return Ok(not_valid("signed_out")),
+            Err(error) => return Err(error),
+        };
+        match self.transport.send(&request, &token, options).await {
+            Ok(reply) => {
+                let said = reply.data();
+                let is_valid = get(&said, "valid").as_bool() != Some(false);
+                self.session.learn(&token, is_valid.then_some(&said));
+                Ok(merged(&object([("valid", true.into())]), &said))
+            }
+            Err(error) if error.is(Kind::Session) => {
+                self.session.learn(&token, None);
+                let code = error.code().unwrap_or_default();
+                let reason = code.strip_prefix("session_").unwrap_or("unknown");
+                Ok(merged(&not_valid(reason), &get(&error.reply(), "data")))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Requests a new token, whatever is at hand, and signs in again where the merchant gives one.
+    pub(crate) async fn renew(self: Rc<Self>) -> Result<(), CallError> {
+        self.renewal().await?;
+        self.session.held().map(drop).ok_or_else(signed_out)
+    }
+
+    /// Ends the session at the service, and every call of every tab until `renew`.
+    pub(crate) async fn revoke(self: Rc<Self>, options: CallOptions) -> Result<(), CallError> {
+        let token = self.session.held().map(|held| held.token);
+        if let Some(token) = &token {
+            match self.revocation(token, options)?.await {
+                Err(error) if !error.is(Kind::Session) => return Err(error),
+                _ => {}
+            }
+        }
+        self.sign_out(token);
+        if let Some(tabs) = &self.tabs {
+            tabs.post(SIGNED_OUT);
+        }
+        Ok(())
+    }
+
+    fn revocation(&self, token: &SessionToken, options: CallOptions) -> Result<Pending<Reply>, CallError> {
+        Ok(self.transport.send(&AuthorizedRequest::new(&RevokeSession::new())?, token, options))
+    }
+
+    /// Ends the session of this tab. A token that is not this one, which the service has revoked, is revoked in the
+    /// background.
+    fn sign_out(&self, revoked: Option<SessionToken>) {
+        let session = &self.session;
+        let held = session.held.replace(None);
+        self.renewals.forget(RENEWAL);
+        session.is_over.set(true);
+        session.sign_outs.set(session.sign_outs.get().wrapping_add(1));
+        session.notify();
+        if let Some(held) = held.filter(|held| Some(&held.token) != revoked.as_ref()) {
+            self.revoke_in_background(&held.token);
+        }
+    }
+
+    fn revoke_in_background(&self, token: &SessionToken) {
+        if let Ok(call) = self.revocation(token, CallOptions::default()) {
+            spawn(call);
+        }
+    }
+
+    /// Requests a token; calls at the same time wait for the same one. It goes on though nobody waits for it.
+    fn renewal(self: &Rc<Self>) -> impl Future<Output = Result<(), CallError>> + use<> {
+        self.renewals.under_way(RENEWAL).unwrap_or_else(|| {
+            let shop = Rc::clone(self);
+            let renewal = self.renewals.start(
+                String::from(RENEWAL),
+                Box::pin(async move {
+                    let sign_outs = shop.session.sign_outs.get();
+                    let answer = shop.ask_session(CallOptions::default()).await;
+                    // The customer has signed out meanwhile: this token is not taken, and is revoked, too.
+                    if shop.session.sign_outs.get() != sign_outs {
+                        if let Ok(token) = answer.and_then(|answer| token_of(&answer)) {
+                            shop.revoke_in_background(&token);
+                        }
+                        return Err(signed_out());
+                    }
+                    match answer {
+                        Err(error) if error.status() == 403 => Err(signed_out()),
+                        answer => shop.session.take(&answer?),
+                    }
+                }),
+            );
+            spawn(renewal.clone());
+            renewal
+        })
+    }
+}
+
+fn not_valid(reason: &str) -> JsValue {
+    object([("valid", false.into()), ("reason", reason.into())])
+}
+
+fn signed_out() -> CallError {
+    CallError::new(Kind::SignedOut, "Nobody is signed in.")
+}

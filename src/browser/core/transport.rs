@@ -1,0 +1,372 @@
+//! One call over the browser's `fetch`: the attempts that [`Call`] asks for, and the reply as the browser reads it.
+
+use super::call_options::CallOptions;
+use super::error::{CallError, check_no_secret_key};
+use super::events::{Notification, Pending, unless};
+use super::page::{now, random_u32};
+use super::single_flight::SingleFlight;
+use super::value::{get, is_nullish, object, optional, set};
+use crate::flow::{Base, Ms};
+use crate::protocol::{
+    Anyone, Call, Credential, CredentialKind, Fulfils, Kind, NoCredential, Operation, Patience, Repeat, Request, Role,
+    Seen, Spec, Step, Unwritable, assemble,
+};
+use crate::values::{digits, number};
+use js_sys::{Array, Function, JSON, Promise};
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::time::Duration;
+use wasm_bindgen::prelude::*;
+use web_sys::{AbortController, Headers, ReferrerPolicy, RequestCache, RequestCredentials, RequestInit, RequestRedirect};
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(catch, js_name = fetch)]
+    fn global_fetch(url: &str, init: &RequestInit) -> Result<JsValue, JsValue>;
+}
+
+/// The way to the service.
+pub(crate) struct Transport {
+    pub(crate) base: Base,
+    /// The page's own `fetch`, in place of the browser's.
+    pub(crate) fetch: Option<Function>,
+    pub(crate) on_call: Option<Box<dyn Fn(CallReport)>>,
+    pub(crate) reads: SingleFlight<Reply>,
+}
+
+/// One request that has ended, for monitoring. It holds no address and no secret.
+pub(crate) struct CallReport {
+    pub(crate) operation: &'static str,
+    /// From 1.
+    pub(crate) attempt: u32,
+    pub(crate) ms: Ms,
+    pub(crate) status: Option<u16>,
+    pub(crate) kind: Option<Kind>,
+    pub(crate) request_id: Option<String>,
+}
+
+/// A request for an operation, which only a credential of this type may send.
+pub(crate) struct AuthorizedRequest<C> {
+    prepared: Rc<PreparedRequest>,
+    credential: PhantomData<C>,
+}
+
+struct PreparedRequest {
+    spec: &'static Spec,
+    request: Request,
+    /// Whether the operation asks for no credential.
+    is_public: bool,
+}
+
+impl<C: Credential> AuthorizedRequest<C> {
+    pub(crate) fn new<O: Operation>(operation: &O) -> Result<Self, CallError>
+    where
+        C: Fulfils<O::Role>,
+    {
+        let is_public = O::Role::admits(CredentialKind::None);
+        let prepared = prepare(const { &O::SPEC }, assemble(operation), is_public)?;
+        Ok(Self { prepared, credential: PhantomData })
+    }
+
+    pub(crate) fn spec(&self) -> &'static Spec {
+        self.prepared.spec
+    }
+}
+
+#[inline(never)]
+fn prepare(
+    spec: &'static Spec,
+    request: Result<Request, Unwritable>,
+    is_public: bool,
+) -> Result<Rc<PreparedRequest>, CallError> {
+    match request {
+        Ok(request) => Ok(Rc::new(PreparedRequest { spec, request, is_public })),
+        Err(_) => Err(CallError::new(Kind::Input, "The request could not be written.")),
+    }
+}
+
+impl AuthorizedRequest<NoCredential> {
+    /// What needs no credential may be sent with any.
+    pub(crate) fn with_credential<C: Fulfils<Anyone>>(self) -> AuthorizedRequest<C> {
+        AuthorizedRequest { prepared: self.prepared, credential: PhantomData }
+    }
+}
+
+/// The whole reply to a call that succeeded.
+pub(crate) type Reply = Rc<ReplyBody>;
+
+pub(crate) struct ReplyBody {
+    operation: &'static str,
+    pub(crate) status: u16,
+    pub(crate) text: JsValue,
+    /// The text as JSON; `undefined` where it is none.
+    pub(crate) body: JsValue,
+    pub(crate) request_id: JsValue,
+    retry_after: JsValue,
+}
+
+impl ReplyBody {
+    /// `data` where it is present, the whole body otherwise.
+    pub(crate) fn data(&self) -> JsValue {
+        data_of(self.body.clone())
+    }
+
+    /// The same where it is an array.
+    pub(crate) fn array(&self) -> Result<Array, CallError> {
+        self.data().dyn_into().map_err(|_| self.unreadable())
+    }
+
+    /// The same where it is an object.
+    pub(crate) fn object(&self) -> Result<JsValue, CallError> {
+        let data = self.data();
+        if data.is_object() { Ok(data) } else { Err(self.unreadable()) }
+    }
+
+    /// What an error keeps of it: the body, or the text that is no JSON.
+    pub(crate) fn content(&self) -> JsValue {
+        if is_nullish(&self.body) { self.text.clone() } else { self.body.clone() }
+    }
+
+    /// The error that it cannot be read.
+    pub(crate) fn unreadable(&self) -> CallError {
+        let message = if is_nullish(&self.body) {
+            "The reply is not JSON: it may be a page of HTML, such as a login form."
+        } else {
+            "The reply could not be read."
+        };
+        CallError::of(Kind::Unreadable, message, self.operation, &self.content())
+    }
+
+    /// Whether its body says that another attempt can help.
+    pub(crate) fn retryable(&self) -> Option<bool> {
+        get(&get(&self.body, "error"), "retryable").as_bool()
+    }
+}
+
+/// `data` where it is present, the value itself otherwise.
+pub(crate) fn data_of(value: JsValue) -> JsValue {
+    let data = get(&value, "data");
+    if is_nullish(&data) { value } else { data }
+}
+
+/// A request as it is sent, to the service or to the merchant.
+pub(crate) struct Outgoing {
+    pub(crate) spec: &'static Spec,
+    pub(crate) url: String,
+    pub(crate) init: RequestInit,
+    /// What no error may show.
+    pub(crate) credential: Option<String>,
+}
+
+impl Transport {
+    /// Sends a request with its credential.
+    pub(crate) fn send<C: Credential>(
+        self: &Rc<Self>,
+        request: &AuthorizedRequest<C>,
+        credential: &C,
+        options: CallOptions,
+    ) -> Pending<Reply> {
+        let prepared = Rc::clone(&request.prepared);
+        let (transport, bearer) = (Rc::clone(self), credential.bearer().map(String::from));
+        Box::pin(async move {
+            // Equal reads at the same time are one request. A timeout of one's own makes it another one.
+            let is_shared = prepared.spec.repeat == Repeat::Always && prepared.request.body.is_none();
+            let outgoing = Rc::new(transport.outgoing(&prepared, None, bearer)?);
+            if is_shared {
+                let key = [&digits(options.timeout as u64), &*outgoing.url, outgoing.credential.as_deref().unwrap_or_default()].concat();
+                let (read, is_own) = match transport.reads.under_way(&key) {
+                    Some(read) => (read, false),
+                    None => (transport.reads.start(key, transport.request(Rc::clone(&outgoing), options)), true),
+                };
+                match read.await {
+                    // It began earlier, and its time is over; this one's is not.
+                    Err(error) if !is_own && error.is(Kind::Timeout) => {}
+                    result => return result,
+                }
+            }
+            transport.request(outgoing, options).await
+        })
+    }
+
+    /// Sends a request of its own, joined by no other, to another path where the service has the operation there.
+    pub(crate) fn send_alone<C: Credential>(
+        self: &Rc<Self>,
+        request: &AuthorizedRequest<C>,
+        path: Option<&str>,
+        credential: &C,
+        options: CallOptions,
+    ) -> Result<Pending<Reply>, CallError> {
+        let outgoing = self.outgoing(&request.prepared, path, credential.bearer().map(String::from))?;
+        Ok(self.request(Rc::new(outgoing), options))
+    }
+
+    #[inline(never)]
+    fn outgoing(
+        &self,
+        PreparedRequest { spec, request, is_public }: &PreparedRequest,
+        path: Option<&str>,
+        credential: Option<String>,
+    ) -> Result<Outgoing, CallError> {
+        check_no_secret_key(credential.as_deref().unwrap_or_default())?;
+        let init = service_request(spec, request, credential.as_deref(), *is_public);
+        Ok(Outgoing { spec, url: self.base.with(path.unwrap_or(&request.target)), init, credential })
+    }
+
+    /// Sends it until it is answered or there is no use in another attempt.
+    pub(crate) fn request(self: &Rc<Self>, outgoing: Rc<Outgoing>, options: CallOptions) -> Pending<Reply> {
+        let transport = Rc::clone(self);
+        Box::pin(async move {
+            let mut call = Call::new(outgoing.spec.repeat, Patience { deadline: to_duration(options.remaining()) });
+            let began = now();
+            let mut last = Err(CallError::timed_out(outgoing.spec));
+            loop {
+                match call.step(to_duration(now() - began)) {
+                    Step::Send(left) => {
+                        let sent = now();
+                        let reply = unless(Notification::after(to_ms(left)), transport.exchange(&outgoing)).await;
+                        last = transport.record(&outgoing, &mut call, reply, now() - sent);
+                    }
+                    Step::Wait(pause) => drop(Notification::after(to_ms(pause)).await),
+                    Step::Done => return last,
+                }
+            }
+        })
+    }
+
+    /// Tells the call and the page's monitoring what one attempt came to.
+    #[inline(never)]
+    fn record(
+        &self,
+        Outgoing { spec, credential, .. }: &Outgoing,
+        call: &mut Call,
+        reply: Option<Option<Reply>>,
+        ms: Ms,
+    ) -> Result<Reply, CallError> {
+        let mut report =
+            CallReport { operation: spec.name, attempt: call.attempt(), ms, status: None, kind: None, request_id: None };
+        let mut seen = Seen::Lost;
+        let result = match reply {
+            None => Err(CallError::timed_out(spec)),
+            Some(None) => Err(CallError::offline(spec)),
+            Some(Some(reply)) => {
+                let retry_after = reply.retry_after.as_string();
+                seen = Seen::Reply {
+                    status: reply.status,
+                    retry_after: retry_after.as_deref().and_then(number).map(Duration::from_secs),
+                    retryable: reply.retryable(),
+                };
+                report.status = Some(reply.status);
+                report.request_id = reply.request_id.as_string();
+                let is_success = (200..300).contains(&reply.status);
+                if is_success { Ok(reply) } else { Err(CallError::refused(spec, &reply, credential.as_deref())) }
+            }
+        };
+        if let Some(on_call) = &self.on_call {
+            if let Err(CallError::Failed(failure)) = &result {
+                report.kind = Some(failure.kind);
+                report.request_id = failure.request_id.clone().or(report.request_id);
+            }
+            on_call(report);
+        }
+        call.saw(&seen, random_u32);
+        result
+    }
+
+    /// One request and its whole reply; `None` where none came.
+    async fn exchange(&self, Outgoing { spec, url, init, .. }: &Outgoing) -> Option<Reply> {
+        let mut aborter = AbortOnDrop::new()?;
+        set(init, "signal", &aborter.signal());
+        let sent = match &self.fetch {
+            Some(fetch) => fetch.call2(&JsValue::UNDEFINED, &url.into(), init),
+            None => global_fetch(url, init),
+        };
+        let response = Promise::resolve(&sent.ok()?).await.ok()?;
+        let reply = read(spec, response).await;
+        aborter.disarm();
+        reply
+    }
+}
+
+/// Reads a response, or what a caller's `fetch` gives in its place.
+async fn read(spec: &'static Spec, response: JsValue) -> Option<Reply> {
+    if !response.is_object() {
+        return None;
+    }
+    let response: web_sys::Response = response.unchecked_into();
+    // Not by gloo-net's `text` and `Headers::get`, which panic where a look-alike rejects with no `Error` or has no such
+    // method.
+    let text = response.text().ok()?.await.ok()?;
+    let headers = get(&response, "headers");
+    let header = |name: &str| {
+        let headers: &Headers = headers.unchecked_ref();
+        optional(headers.is_object().then(|| headers.get(name).ok().flatten()).flatten().as_deref())
+    };
+    let status = gloo_net::http::Response::from(response).status();
+    (status > 0).then(|| {
+        Rc::new(ReplyBody {
+            operation: spec.name,
+            status,
+            body: JSON::parse(&text.as_string().unwrap_or_default()).unwrap_or_default(),
+            text,
+            request_id: header("request-id"),
+            retry_after: header("retry-after"),
+        })
+    })
+}
+
+/// An abort signal that fires when this is dropped.
+pub(crate) struct AbortOnDrop(Option<AbortController>);
+
+impl AbortOnDrop {
+    pub(crate) fn new() -> Option<Self> {
+        AbortController::new().ok().map(|controller| Self(Some(controller)))
+    }
+
+    pub(crate) fn signal(&self) -> JsValue {
+        self.0.as_ref().map_or(JsValue::UNDEFINED, |controller| controller.signal().into())
+    }
+
+    /// It is over: there is nothing to abort.
+    pub(crate) fn disarm(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        if let Some(controller) = &self.0 {
+            controller.abort();
+        }
+    }
+}
+
+/// How a request to the service is sent: no cookie, no referrer, no redirect followed, no header but these two. One that
+/// says only that something is over (a session) arrives though the page goes away. Reads without a credential may come
+/// from the cache: `no-store` costs a CORS preflight for each of them in Chromium.
+fn service_request(spec: &Spec, request: &Request, bearer: Option<&str>, is_public: bool) -> RequestInit {
+    let (method, body) = (spec.method.as_str(), request.body.as_deref());
+    let init = RequestInit::new();
+    init.set_method(method);
+    init.set_body(&optional(body));
+    init.set_headers(&object([
+        ("authorization", bearer.map_or(JsValue::UNDEFINED, |bearer| ["Bearer ", bearer].concat().into())),
+        ("content-type", body.map_or(JsValue::UNDEFINED, |_| "application/json".into())),
+    ]));
+    init.set_credentials(RequestCredentials::Omit);
+    init.set_referrer_policy(ReferrerPolicy::NoReferrer);
+    init.set_redirect(RequestRedirect::Error);
+    init.set_cache(if is_public { RequestCache::Default } else { RequestCache::NoStore });
+    // web-sys does not know it.
+    set(&init, "keepalive", &(method == "POST" && body.is_none()).into());
+    init
+}
+
+/// As the protocol counts time.
+fn to_duration(time: Ms) -> Duration {
+    Duration::from_millis(time as u32 as u64)
+}
+
+/// As a page does.
+fn to_ms(time: Duration) -> Ms {
+    Ms::from(time.as_secs() as u32) * 1000.0 + Ms::from(time.subsec_millis())
+}

@@ -1,0 +1,82 @@
+//! Typed reads of a JavaScript value by name. A read never fails: a member that is missing, or whose getter throws, is
+//! `undefined` or `None`.
+
+use js_sys::Object;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(catch, js_namespace = Reflect, js_name = get)]
+    fn reflect_get(object: &JsValue, name: &str) -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(js_namespace = Reflect, js_name = set)]
+    fn reflect_set(object: &JsValue, name: &str, value: &JsValue) -> bool;
+    #[wasm_bindgen(catch, js_name = String)]
+    fn to_js_string(value: &JsValue) -> Result<String, JsValue>;
+}
+
+/// A member by its name.
+#[inline(never)]
+pub(crate) fn get(object: &JsValue, name: &str) -> JsValue {
+    // `Reflect.get` throws for a primitive, and each caught exception keeps a slot of the reference table.
+    if object.is_object() { reflect_get(object, name).unwrap_or_default() } else { JsValue::UNDEFINED }
+}
+
+/// Sets a member of an object of ours.
+pub(crate) fn set(object: &JsValue, name: &str, value: &JsValue) {
+    reflect_set(object, name, value);
+}
+
+/// A string, or a number as JavaScript writes it.
+#[inline(never)]
+pub(crate) fn text(value: &JsValue) -> Option<String> {
+    (value.is_string() || value.as_f64().is_some()).then(|| display(value))
+}
+
+/// A member that is one.
+#[inline(never)]
+pub(crate) fn get_text(object: &JsValue, name: &str) -> Option<String> {
+    text(&get(object, name))
+}
+
+/// What `String(value)` makes of any value: the address of an `URL`. Empty where that throws.
+#[inline(never)]
+pub(crate) fn display(value: &JsValue) -> String {
+    to_js_string(value).unwrap_or_default()
+}
+
+#[inline(never)]
+pub(crate) fn is_nullish(value: &JsValue) -> bool {
+    value.is_undefined() || value.is_null()
+}
+
+/// A string, or `undefined`.
+#[inline(never)]
+pub(crate) fn optional(text: Option<&str>) -> JsValue {
+    text.map_or(JsValue::UNDEFINED, JsValue::from_str)
+}
+
+/// An object of these members, without those that are undefined.
+pub(crate) fn object<const N: usize>(members: [(&str, JsValue); N]) -> JsValue {
+    object_of(&members)
+}
+
+#[inline(never)]
+fn object_of(members: &[(&str, JsValue)]) -> JsValue {
+    let object = Object::new().into();
+    for (name, value) in members.iter().filter(|(_, value)| !value.is_undefined()) {
+        set(&object, name, value);
+    }
+    object
+}
+
+/// A new object with the members of both; the second wins.
+#[inline(never)]
+pub(crate) fn merged(first: &JsValue, second: &JsValue) -> JsValue {
+    let merged = Object::new();
+    for members in [first, second] {
+        if members.is_object() {
+            Object::assign(&merged, members.unchecked_ref());
+        }
+    }
+    merged.into()
+}

@@ -1,0 +1,71 @@
+//! Reading the first argument of a call. Every field that is wrong is gathered, so that they are reported together.
+
+use crate::browser::core::{CallError, get, get_text, is_nullish};
+use crate::protocol::FieldError;
+use crate::values::Invalid;
+use wasm_bindgen::prelude::*;
+
+/// The fields of one argument.
+pub(super) struct Inputs<'a> {
+    given: &'a JsValue,
+    errors: Vec<FieldError>,
+    message: String,
+}
+
+impl<'a> Inputs<'a> {
+    pub(super) fn of(given: &'a JsValue) -> Self {
+        Self { given, errors: Vec::new(), message: String::new() }
+    }
+
+    /// A field that must be there.
+    pub(super) fn required<T>(&mut self, param: &str, check: impl FnOnce(&str) -> Result<T, Invalid>) -> Option<T> {
+        self.require(param);
+        self.optional(param, check)
+    }
+
+    /// Reports a field that is missing.
+    #[inline(never)]
+    pub(super) fn require(&mut self, param: &str) {
+        if is_nullish(&get(self.given, param)) {
+            self.report(param, "parameter_missing", "It is required.");
+        }
+    }
+
+    /// A field that may be missing. `None` where it is, or is wrong.
+    pub(super) fn optional<T>(&mut self, param: &str, check: impl FnOnce(&str) -> Result<T, Invalid>) -> Option<T> {
+        match check(&self.text(param)?) {
+            Ok(value) => Some(value),
+            Err(invalid) => {
+                self.report(param, "parameter_invalid", invalid.reason());
+                None
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn text(&mut self, param: &str) -> Option<String> {
+        let text = get_text(self.given, param);
+        if text.is_none() && !is_nullish(&get(self.given, param)) {
+            self.report(param, "parameter_invalid", "It must be a string.");
+        }
+        text
+    }
+
+    #[inline(never)]
+    fn report(&mut self, param: &str, code: &str, message: &str) {
+        let space = if self.message.is_empty() { "" } else { " " };
+        for part in [space, param, ": ", message] {
+            self.message.push_str(part);
+        }
+        let (param, code, message) = (param.to_owned(), code.to_owned(), message.to_owned());
+        self.errors.push(FieldError { param, code, message });
+    }
+
+    /// What was read of it, unless a field is wrong or `None`.
+    pub(super) fn finish<T>(self, read: Option<T>) -> Result<T, CallError> {
+        match read {
+            Some(read) if self.errors.is_empty() => Ok(read),
+            _ => Err(CallError::input(&self.message, self.errors)),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! A call as a promise, which a signal may cancel.
+
+use super::error::to_js;
+use crate::browser::core::{CallError, Notification, Pending, unless};
+use js_sys::Promise;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::future_to_promise;
+use web_sys::AbortSignal;
+
+#[wasm_bindgen(raw_module = "../calls.js")]
+extern "C" {
+    /// Rust code begins to run in the background. If it does not say that it has ended, it has panicked.
+    fn enter();
+    fn leave();
+}
+
+/// Starts a call. If the signal aborts, the call is dropped and the promise rejects with the signal's reason.
+pub(super) fn promise(signal: Option<AbortSignal>, call: Pending<JsValue>) -> Promise {
+    future_to_promise(Watched::new(Box::pin(unless_aborted(signal, call))))
+}
+
+async fn unless_aborted(signal: Option<AbortSignal>, call: Pending<JsValue>) -> Result<JsValue, JsValue> {
+    let result: Result<JsValue, CallError> = match signal {
+        Some(signal) if signal.aborted() => return Err(signal.reason()),
+        Some(signal) => match unless(Notification::event(&signal, "abort"), call).await {
+            Some(result) => result,
+            None => return Err(signal.reason()),
+        },
+        None => call.await,
+    };
+    result.map_err(to_js)
+}
+
+/// A future that tells JavaScript when it is polled. A panic ends a poll without a word, and the promise would stay
+/// pending.
+pub(in crate::browser) struct Watched<F>(Pin<Box<F>>);
+
+impl<F: Future> Watched<F> {
+    pub(in crate::browser) fn new(future: F) -> Self {
+        Self(Box::pin(future))
+    }
+}
+
+impl<F: Future> Future for Watched<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context) -> Poll<F::Output> {
+        enter();
+        let polled = self.0.as_mut().poll(context);
+        leave();
+        polled
+    }
+}

@@ -1,0 +1,111 @@
+//! The arguments of `fee` and `quotes`, and quotes as JavaScript sees them.
+
+use super::error::to_js;
+use super::inputs::Inputs;
+use super::write::write;
+use crate::browser::core::{CallError, FeeRequest, Quote, QuoteRequest, get, list, text};
+use crate::values::{Amount, CardType, Country, Currency, FeeBearer, MethodCode};
+use js_sys::Array;
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+
+/// What `fee` and `quotes` have in common.
+struct Common {
+    amount: Amount,
+    currency: Currency,
+    bearer: FeeBearer,
+    country: Option<Country>,
+}
+
+impl Common {
+    #[inline(never)]
+    fn read(inputs: &mut Inputs<'_>) -> Option<Self> {
+        let currency = inputs.optional("currency", |text| Currency::new(text));
+        let amount = inputs.optional("amount", Amount::new);
+        let bearer = inputs.optional("fee_bearer", |text| text.parse::<FeeBearer>());
+        let country = inputs.optional("country_code", |text| Country::new(text));
+        let (currency, bearer) = (currency.unwrap_or_default(), bearer.unwrap_or_default());
+        amount.map(|amount| Self { amount, currency, bearer, country })
+    }
+}
+
+#[cfg(feature = "js-page")]
+pub(super) fn fee_request(given: &JsValue) -> Result<FeeRequest, CallError> {
+    let mut inputs = Inputs::of(given);
+    for param in ["payment_method", "currency", "amount"] {
+        inputs.require(param);
+    }
+    let common = Common::read(&mut inputs);
+    let method = inputs.optional("payment_method", |text| MethodCode::new(text));
+    let card_type = inputs.optional("card_type", |text| text.parse::<CardType>()).unwrap_or_default();
+    inputs.finish(common.zip(method).map(|(Common { amount, currency, country, .. }, method)| FeeRequest {
+        amount,
+        currency,
+        country,
+        method,
+        card_type,
+    }))
+}
+
+#[cfg(feature = "js-page")]
+pub(super) fn country(given: &JsValue) -> Result<Option<Country>, CallError> {
+    let mut inputs = Inputs::of(given);
+    let country = inputs.optional("country_code", |text| Country::new(text));
+    inputs.finish(Some(country))
+}
+
+/// Reads no `payment_method`: quotes are requested with an intent's own object too, where it means something else.
+pub(super) fn quote_request(given: &JsValue) -> Result<QuoteRequest, CallError> {
+    let mut inputs = Inputs::of(given);
+    inputs.require("amount");
+    let common = Common::read(&mut inputs);
+    let methods = list(&get(given, "payment_method_types")).iter().filter_map(|method| text(&method)).collect();
+    let codes = get(given, "codes");
+    inputs.finish(common.map(|Common { amount, currency, bearer, country }| QuoteRequest {
+        amount,
+        currency,
+        bearer,
+        country,
+        methods,
+        codes,
+    }))
+}
+
+#[derive(Serialize)]
+struct WrittenQuote<'a> {
+    #[serde(with = "serde_wasm_bindgen::preserve")]
+    method: JsValue,
+    payment_method: &'a MethodCode,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card_type: Option<CardType>,
+    currency: &'a Currency,
+    amount: Amount,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fee: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    customer_pays: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merchant_gets: Option<&'a str>,
+    #[serde(with = "serde_wasm_bindgen::preserve", skip_serializing_if = "JsValue::is_undefined")]
+    error: JsValue,
+}
+
+pub(super) fn written(quotes: Vec<Quote>) -> JsValue {
+    let written = Array::new();
+    for quote in quotes {
+        let Quote { method, payment_method, card_type, currency, amount, fee, customer_pays, merchant_gets, error } =
+            &quote;
+        written.push(&write(&WrittenQuote {
+            method: method.clone(),
+            payment_method,
+            card_type: *card_type,
+            currency,
+            amount: *amount,
+            fee: fee.as_deref(),
+            customer_pays: customer_pays.as_deref(),
+            merchant_gets: merchant_gets.as_deref(),
+            error: error.clone().map_or(JsValue::UNDEFINED, to_js),
+        }));
+    }
+    written.into()
+}
