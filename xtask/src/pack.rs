@@ -145,7 +145,8 @@ fn without_folders() -> String {
     let remapped = folders
         .into_iter()
         .filter_map(|(folder, name)| Some(format!("--remap-path-prefix={}={name}", folder?.to_str()?)));
-    remapped.collect::<Vec<_>>().join("\x1f")
+    let extra = env::var("XFLAGS").ok().into_iter().flat_map(|f| f.split(" ").map(String::from).collect::<Vec<_>>());
+    remapped.chain(extra).collect::<Vec<_>>().join("\x1f")
 }
 
 impl Core {
@@ -376,4 +377,20 @@ mod tests {
         assert_eq!(files(&here).expect("readable"), [place.join("core/new.js")]);
         remove(&here).expect("removed");
     }
+}
+
+/// TEMP
+pub fn weigh_core(tools: &Tools, place: &Path) -> Result<PathBuf> {
+    let feature = env::var("WEIGH").unwrap_or_else(|_| "js-page".into());
+    let (wasm, _) = build_module("wasm", &feature)?;
+    remove(place)?;
+    copy(&root().join("pkg-template"), place)?;
+    let core = place.join("core");
+    generate(CORE, &wasm, &core, true)?;
+    let file = core.join(format!("{CORE}_bg.wasm"));
+    fs::copy(&file, place.join("raw.wasm"))?;
+    let named = core.join("named.wasm");
+    quietly(tools.node("binaryen", "wasm-opt")?.args(SMALLEST).arg("--debuginfo").arg(&file).arg("-o").arg(&named))?;
+    quietly(tools.node("binaryen", "wasm-opt")?.args(["-all", "--strip-debug", "--strip-target-features", "--strip-producers"]).arg(&named).arg("-o").arg(&file))?;
+    Ok(file)
 }

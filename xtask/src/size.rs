@@ -132,3 +132,19 @@ mod tests {
         assert!(error.contains("wasm beside it: 7 bytes over"), "{error}");
     }
 }
+
+/// TEMP
+pub fn weigh(_: &[String]) -> Result<()> {
+    let tools = Tools::locked()?;
+    let place = root().join("target/npm-size/weigh");
+    let wasm = pack::weigh_core(&tools, &place)?;
+    let shop = fs::read_to_string(root().join("tests/pages/package/pages/shop.js"))?;
+    let page = place.join("shop-beside.js");
+    fs::write(&page, shop.replace("\"guichet\"", &format!("\"{}\"", path(&place.join("beside.js")))))?;
+    let how = ["--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=error"];
+    let out = place.join("out");
+    quietly(tools.node("esbuild", "esbuild")?.arg(&page).args(how).arg(format!("--outdir={}", path(&out))))?;
+    let weights = Weight::of(&[wasm, out.join("shop-beside.js")])?;
+    println!("WEIGH wasm {} js {} page {}", weights[0], weights[1], weights[0].brotli + weights[1].brotli);
+    Ok(())
+}

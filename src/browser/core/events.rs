@@ -3,47 +3,77 @@
 
 use super::error::CallError;
 use crate::flow::Ms;
-use futures_channel::oneshot;
 use futures_util::future::{Either, LocalBoxFuture, select};
-use gloo_events::EventListener;
-use gloo_timers::future::TimeoutFuture;
+use js_sys::{Function, Promise};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
-use wasm_bindgen::JsValue;
-use wasm_bindgen_futures::spawn_local;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::EventTarget;
 
 /// A call under way. Dropping it cancels the call.
 pub(crate) type Pending<T> = LocalBoxFuture<'static, Result<T, CallError>>;
 
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_name = setTimeout)]
+    fn set_timeout(callback: &Function, time: Ms) -> JsValue;
+    #[wasm_bindgen(js_name = clearTimeout)]
+    fn clear_timeout(timer: &JsValue);
+}
+
 /// One thing that the browser reports: that a time is over, or an event.
-pub(crate) enum Notification {
-    Timer(TimeoutFuture),
-    Event(oneshot::Receiver<JsValue>, #[expect(dead_code, reason = "it listens until it is dropped")] EventListener),
+pub(crate) struct Notification {
+    reported: JsFuture,
+    resolve: Function,
+    source: Source,
+}
+
+enum Source {
+    Timer(JsValue),
+    Event(EventTarget, &'static str),
 }
 
 impl Notification {
+    fn new(subscribe: impl FnOnce(&Function) -> Source) -> Self {
+        let mut resolve = JsValue::UNDEFINED;
+        let reported = Promise::new(&mut |resolver, _| resolve = resolver.into()).into();
+        let resolve = resolve.unchecked_into();
+        Self { reported, source: subscribe(&resolve), resolve }
+    }
+
     /// Ready after this time.
     pub(crate) fn after(time: Ms) -> Self {
-        Self::Timer(TimeoutFuture::new(time as u32))
+        Self::new(|resolve| Source::Timer(set_timeout(resolve, time)))
     }
 
     /// Ready with the next event of this name.
     pub(crate) fn event(target: &EventTarget, name: &'static str) -> Self {
-        let (sender, receiver) = oneshot::channel();
-        let listener = EventListener::once(target, name, move |event| drop(sender.send(event.into())));
-        Self::Event(receiver, listener)
+        Self::new(|resolve| {
+            let _ = target.add_event_listener_with_callback(name, resolve);
+            Source::Event(target.clone(), name)
+        })
+    }
+}
+
+impl Drop for Notification {
+    fn drop(&mut self) {
+        // A `JsFuture` whose promise never settles is never freed: its closures hold each other.
+        let _ = self.resolve.call0(&JsValue::UNDEFINED);
+        match &self.source {
+            Source::Timer(timer) => clear_timeout(timer),
+            Source::Event(target, name) => {
+                let _ = target.remove_event_listener_with_callback(name, &self.resolve);
+            }
+        }
     }
 }
 
 impl Future for Notification {
     type Output = JsValue;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<JsValue> {
-        match self.get_mut() {
-            Self::Timer(timer) => Pin::new(timer).poll(context).map(|()| JsValue::UNDEFINED),
-            Self::Event(receiver, _) => Pin::new(receiver).poll(context).map(Result::unwrap_or_default),
-        }
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context) -> Poll<JsValue> {
+        Pin::new(&mut self.reported).poll(context).map(Result::unwrap_or_default)
     }
 }
 
@@ -53,6 +83,23 @@ pub(crate) async fn unless<T>(notification: Notification, work: impl Future<Outp
         Either::Left((result, _)) => Some(result),
         Either::Right(_) => None,
     }
+}
+
+/// The results of several calls at the same time, in their order. `join_all` weighs … more.
+pub(crate) async fn all<T>(mut calls: Vec<LocalBoxFuture<'static, T>>) -> Vec<T> {
+    let mut results: Vec<Option<T>> = calls.iter().map(|_| None).collect();
+    std::future::poll_fn(|context| {
+        for (call, result) in calls.iter_mut().zip(&mut results) {
+            if result.is_none()
+                && let Poll::Ready(value) = call.as_mut().poll(context)
+            {
+                *result = Some(value);
+            }
+        }
+        if results.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    results.into_iter().flatten().collect()
 }
 
 /// Runs a call that nobody waits for.

@@ -9,7 +9,6 @@ use crate::flow::{by_what_the_customer_pays, card_types, price};
 use crate::operations::{CalculateFee, ListPaymentMethods};
 use crate::protocol::NoCredential;
 use crate::values::{Amount, CardType, Country, Currency, FeeBearer, MethodCode, MethodId};
-use futures_util::future::join_all;
 use js_sys::Array;
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -101,7 +100,7 @@ pub(crate) async fn quotes(
             calls.push(price_method(&client, &request, method.clone(), code.clone(), *card_type, options)?);
         }
     }
-    Ok(in_order(join_all(calls).await))
+    Ok(in_order(super::events::all(calls).await))
 }
 
 impl QuoteRequest {
