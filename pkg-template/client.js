@@ -97,6 +97,7 @@ function json(value) {
 
 /** Opens a window in the middle of a click, before it is known what for. Its pages do not reach the one it came from. */
 function popup(locale) {
+  if (typeof document === "undefined" || /jsdom|happydom/i.test(navigator.userAgent)) return;
   const window = open("", "", "popup,width=480,height=760");
   if (!window || window.closed) return;
   window.opener = null;

@@ -2,8 +2,8 @@ const brand = Symbol.for("guichet.GuichetError");
 
 /** What went wrong. Made by the wasm, which decides every word of it. */
 export class GuichetError extends Error {
-  constructor(kind, message, { reply, ...more } = {}) {
-    super(message);
+  constructor(kind, message, { reply, cause, ...more } = {}) {
+    super(message, cause && { cause });
     Object.assign(this, { kind, code: undefined, status: undefined, requestId: undefined, operation: undefined, retryable: false, fields: [] }, more);
     // A reply may hold a secret: it is there for who asks for it by name, and in no log.
     for (const [name, value] of [["name", "GuichetError"], ["reply", reply], [brand, true]]) {
@@ -21,3 +21,7 @@ export class GuichetError extends Error {
     return { name, message, ...this };
   }
 }
+
+/** That a merchant's secret key was found where a browser is. It is not repeated. */
+export const secret_key = () =>
+  new GuichetError("secret_key", "A merchant's secret key was given to a browser. Replace the key, since whoever opened this page may have it, and give the page a customer's session token.");

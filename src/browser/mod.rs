@@ -7,5 +7,6 @@
 //! `Drop`.
 
 mod core;
+pub(crate) use self::core::get_text;
 #[cfg(any(feature = "js-page", feature = "js-hosted"))]
 mod js;

@@ -1,7 +1,7 @@
 //! The parts of an address as text. Nothing here asks a parser: what is kept is kept as it was written.
 
-use percent_encoding::percent_decode_str;
 use crate::values::{cut, parts};
+use percent_encoding::percent_decode_str;
 
 /// What precedes the query, the query without its `?`, the fragment without its `#`.
 pub(super) fn split(address: &str) -> (&str, Option<&str>, Option<&str>) {

@@ -1,6 +1,7 @@
 //! What the browser does well: reading an address by the URL Standard, and writing JSON. The libraries for it would weigh
 //! more than the whole client.
 
+use crate::browser::get_text;
 use crate::protocol::Unwritable;
 use crate::values::Parts;
 use js_sys::JSON;
@@ -10,11 +11,13 @@ use web_sys::Url;
 /// What the parser says of an address; `None` when it is none.
 pub(crate) fn read_address(text: &str) -> Option<Parts> {
     let url = Url::new(text).ok()?;
+    // By name: a binding of each of web-sys's getters would weigh more than this.
+    let part = |name| get_text(&url, name).unwrap_or_default();
     Some(Parts {
-        protocol: url.protocol(),
-        hostname: url.hostname(),
-        origin: url.origin(),
-        has_userinfo: !(url.username().is_empty() && url.password().is_empty()),
+        protocol: part("protocol"),
+        hostname: part("hostname"),
+        origin: part("origin"),
+        has_userinfo: !(part("username").is_empty() && part("password").is_empty()),
     })
 }
 

@@ -31,7 +31,7 @@ in_chromium!(
     equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own,
     a_long_wait_keeps_nothing_of_the_looks_that_are_over,
     a_session_that_time_changes_is_told_so,
-    a_defect_ends_its_client_and_no_other,
+    a_defect_in_a_call_ends_every_client_of_the_page,
 );
 
 async fn equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own(engine: Engine) {
@@ -151,9 +151,9 @@ async fn a_module_that_did_not_come_is_asked_for_again_and_comes_in_every_way(en
     assert_eq!(found["came"], json!([1, 1, 1, 1, 1]), "an address, a URL, a response, bytes, a module: {found}");
 }
 
-async fn a_defect_ends_its_client_and_no_other(engine: Engine) {
+async fn a_defect_in_a_call_ends_every_client_of_the_page(engine: Engine) {
     let found = found(engine, "a_defect").await;
-    assert_eq!(found, json!({ "before": 1, "met": "panic", "after": "panic", "next": 1 }));
+    assert_eq!(found, json!({ "before": 1, "met": "panic", "after": "panic", "next": "panic" }));
 }
 
 /// The policy that the README asks for.

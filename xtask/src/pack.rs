@@ -391,6 +391,13 @@ pub fn weigh_core(tools: &Tools, place: &Path) -> Result<PathBuf> {
     fs::copy(&file, place.join("raw.wasm"))?;
     let named = core.join("named.wasm");
     quietly(tools.node("binaryen", "wasm-opt")?.args(SMALLEST).arg("--debuginfo").arg(&file).arg("-o").arg(&named))?;
-    quietly(tools.node("binaryen", "wasm-opt")?.args(["-all", "--strip-debug", "--strip-target-features", "--strip-producers"]).arg(&named).arg("-o").arg(&file))?;
+    quietly(
+        tools
+            .node("binaryen", "wasm-opt")?
+            .args(["-all", "--strip-debug", "--strip-target-features", "--strip-producers"])
+            .arg(&named)
+            .arg("-o")
+            .arg(&file),
+    )?;
     Ok(file)
 }

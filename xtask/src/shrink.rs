@@ -25,7 +25,9 @@ pub fn silence_defects(wasm: &[u8]) -> Result<Module> {
     let named = |name: &str| match name {
         _ if ENDS.iter().any(|end| name.contains(end)) => Some(Instead::Trap),
         // How the library shows a `char` or a `str` to a developer: those messages are all that would ask for it.
-        _ if name.contains("4core") && (name.contains("5Debug3fmt") || name.contains("7Display3fmt")) => Some(Instead::Nothing),
+        _ if name.contains("4core") && (name.contains("5Debug3fmt") || name.contains("7Display3fmt")) => {
+            Some(Instead::Nothing)
+        }
         _ => None,
     };
     let found: Vec<(FunctionId, Instead)> =

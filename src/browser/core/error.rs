@@ -1,10 +1,10 @@
 //! Why a call failed.
 
 use super::transport::ReplyBody;
-use super::value::{display, get, get_text, is_nullish};
+use super::value::{display, get, get_text, text};
 use crate::flow::carries_a_secret_key;
 use crate::protocol::{FieldError, Kind, Repeat, Spec};
-use crate::values::{Invalid, looks_like_a_secret_key};
+use crate::values::{Invalid, digits, looks_like_a_secret_key};
 use js_sys::{Array, JsString};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -29,6 +29,8 @@ pub(crate) struct Failure {
     pub(crate) fields: Vec<FieldError>,
     /// The service's own object, or its text where that is no JSON. `undefined` without a reply.
     pub(crate) reply: JsValue,
+    /// The failure that led to this one.
+    pub(crate) cause: Option<CallError>,
 }
 
 impl Failure {
@@ -44,6 +46,7 @@ impl Failure {
             request_id: None,
             fields: Vec::new(),
             reply: JsValue::UNDEFINED,
+            cause: None,
         }
     }
 }
@@ -92,8 +95,9 @@ impl CallError {
     /// The error of a reply whose status is no success, without the credential that the service may repeat in it.
     #[inline(never)]
     pub(crate) fn refused(spec: &Spec, reply: &ReplyBody, credential: Option<&str>) -> Self {
+        // A reply is anyone's JSON: where a text is expected, an object or a list says nothing.
         let redact = |value: &JsValue| -> Option<String> {
-            let text = (!is_nullish(value)).then(|| display(value))?;
+            let text = text(value).or_else(|| value.as_bool().map(|_| display(value)))?;
             Some(match credential {
                 Some(secret) if secret.len() > 7 => String::from(JsString::from(text).replace_all(secret, "***")),
                 _ => text,
@@ -102,10 +106,10 @@ impl CallError {
         let error = get(&reply.body, "error");
         let fields = Array::from(&list(&get(&error, "errors")))
             .iter()
-            .filter(|field| !get(field, "param").is_undefined())
-            .map(|field| {
-                let text = |name| redact(&get(&field, name)).unwrap_or_default();
-                FieldError { param: text("param"), code: text("code"), message: text("message") }
+            .filter_map(|field| {
+                let text = |name| redact(&get(&field, name));
+                let (code, message) = (text("code").unwrap_or_default(), text("message").unwrap_or_default());
+                Some(FieldError { param: text("param")?, code, message })
             })
             .collect();
         Failure {
@@ -121,6 +125,7 @@ impl CallError {
             request_id: redact(&get(&error, "request_id")).or_else(|| redact(&reply.request_id)),
             fields,
             reply: reply.content(),
+            cause: None,
         }
         .into()
     }
@@ -133,12 +138,12 @@ impl CallError {
     /// One such argument.
     #[inline(never)]
     pub(crate) fn field(param: &str, message: &str) -> Self {
-        let error = FieldError {
-            param: param.to_owned(),
-            code: String::from("parameter_invalid"),
-            message: message.to_owned(),
-        };
-        Self::input(&[param, ": ", message].concat(), vec![error])
+        Self::input(&[param, ": ", message].concat(), vec![field_error(param, "parameter_invalid", message)])
+    }
+
+    /// A name that does not exist.
+    pub(crate) fn unknown(name: &str, message: &str) -> Self {
+        Self::input(message, vec![field_error(name, "parameter_unknown", message)])
     }
 
     pub(crate) fn is(&self, kind: Kind) -> bool {
@@ -184,14 +189,27 @@ impl CallError {
         self.is_one_of(&[Kind::Offline, Kind::Timeout, Kind::Unreadable]) || self.status() >= 500
     }
 
-    /// The same failure, because nobody is signed in.
+    /// A refusal of the merchant's server that means that nobody is signed in. What was answered is kept.
     pub(crate) fn signed_out(self) -> Self {
-        let operation = match &self {
-            Self::Failed(failure) => failure.operation.clone(),
-            Self::Thrown(thrown) => get_text(thrown, "operation"),
+        let status = self.status();
+        let remedy = if status == 401 {
+            ""
+        } else {
+            " If it refused the request itself (a CSRF rule), pass what it asks for by `merchantHeaders`."
         };
-        Self::of(Kind::SignedOut, "Nobody is signed in.", &operation.unwrap_or_default(), &self.reply())
+        let message =
+            ["Nobody is signed in: the merchant's server answered ", &digits(status.into()), ".", remedy].concat();
+        let known = match &self {
+            Self::Failed(failure) => Failure::clone(failure),
+            Self::Thrown(_) => Failure { code: self.code(), reply: self.reply(), ..Failure::new(Kind::SignedOut, "") },
+        };
+        let (status, cause) = (Some(status), Some(self));
+        Failure { kind: Kind::SignedOut, message, retryable: false, status, cause, ..known }.into()
     }
+}
+
+pub(crate) fn field_error(param: &str, code: &str, message: &str) -> FieldError {
+    FieldError { param: param.to_owned(), code: code.to_owned(), message: message.to_owned() }
 }
 
 /// An array, or an empty one in the place of anything else.
@@ -204,19 +222,19 @@ pub(crate) fn check_address<T>(checked: Result<T, Invalid>) -> Result<T, CallErr
     checked.map_err(|invalid| CallError::new(Kind::Address, invalid.reason()))
 }
 
-/// Refuses a text that is shaped like a merchant's secret key, before anything is sent.
+/// Refuses a text that begins as a merchant's secret key does, before anything is sent.
 pub(crate) fn check_no_secret_key(text: &str) -> Result<(), CallError> {
     if looks_like_a_secret_key(text) { Err(secret_key()) } else { Ok(()) }
 }
 
-/// Refuses an address that has one in it.
-pub(crate) fn check_no_secret_key_in(address: &str) -> Result<(), CallError> {
-    if carries_a_secret_key(address) { Err(secret_key()) } else { Ok(()) }
+/// Refuses a text that a whole one stands in, such as an address.
+pub(crate) fn check_no_secret_key_in(text: &str) -> Result<(), CallError> {
+    if carries_a_secret_key(text) { Err(secret_key()) } else { Ok(()) }
 }
 
 fn secret_key() -> CallError {
     CallError::new(
         Kind::SecretKey,
-        "A merchant's secret key was given to a browser: replace it, since whoever opened this page may have it. Pages use a customer's session token.",
+        "A merchant's secret key was given to a browser. Replace the key, since whoever opened this page may have it, and give the page a customer's session token.",
     )
 }

@@ -3,7 +3,7 @@
 use super::call_options::CallOptions;
 use super::error::{CallError, check_address, check_no_secret_key, check_no_secret_key_in};
 use super::events::Pending;
-use super::page::{current_address, go_to, history_state, replace_address, replace_page};
+use super::page::{check_page, current_address, go_to, history_state, replace_address, replace_page};
 use super::payment::Move;
 use super::quotes::PublicReads;
 use super::single_flight::SingleFlight;
@@ -120,6 +120,7 @@ impl HostedCheckout {
         let address = get_text(&action, "url").filter(|_| is_redirect).unwrap_or_default();
         check_no_secret_key_in(&address)?;
         check_address(Address::new(&address))?;
+        check_page("proceed")?;
         Ok(go_to(&address)?)
     }
 
@@ -131,6 +132,7 @@ impl HostedCheckout {
         known.extend(said.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))));
         let address = get_text(&intent, "redirect_url").unwrap_or_default();
         let address = check_address(redirect_address(&address, &self.redirect_origins, &known))?;
+        check_page("leave")?;
         Ok(replace_page(&address)?)
     }
 
@@ -161,10 +163,7 @@ impl PublicReads for HostedCheckout {
 ///
 /// # Errors
 /// Where one of them is missing.
-pub(crate) fn check_intent(
-    id: Option<String>,
-    secret: Option<String>,
-) -> Result<(IntentId, ClientSecret), CallError> {
+pub(crate) fn check_intent(id: Option<String>, secret: Option<String>) -> Result<(IntentId, ClientSecret), CallError> {
     let (Some(id), Some(secret)) = (id.and_then(|id| IntentId::new(id).ok()), secret) else {
         return Err(CallError::field("intent", "The address names no payment intent, or not its client secret."));
     };

@@ -1,16 +1,17 @@
 //! The merchant's three routes, or functions of the page in their place (decisions 15).
 
 use super::call_options::CallOptions;
-use super::error::{CallError, check_no_secret_key};
+use super::error::{CallError, check_no_secret_key, check_no_secret_key_in};
 use super::events::{Notification, unless};
 use super::shop::Shop;
 use super::transport::{AbortOnDrop, Outgoing, data_of};
-use super::value::{get, get_text, is_nullish, object, text};
+use super::value::{get, get_text, is_nullish, object, text, write};
 use crate::protocol::{Kind, Spec, percent_encode};
 use js_sys::{Array, Function, Promise};
+use serde::Serialize;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use web_sys::{Headers, RequestCache, RequestCredentials, RequestInit};
+use web_sys::{Headers, RequestInit};
 
 /// The three routes, as errors and `onCall` name them. They are no operations of the interface, and have no path here.
 pub(crate) static SESSION: Spec = Spec::post("merchant_session", "").repeatable();
@@ -46,7 +47,15 @@ impl MerchantRoutes {
     /// How a request to the routes is sent: with their cookies, and with the page's headers under ours.
     fn request(&self, spec: &Spec, body: Option<&str>) -> Result<RequestInit, CallError> {
         let headers = match &self.headers {
-            Some(headers) => Headers::new_with_str_sequence_sequence(&headers.call0(&JsValue::UNDEFINED)?)?,
+            Some(headers) => {
+                let headers = headers.call0(&JsValue::UNDEFINED)?;
+                // Made into headers, a promise would be none, and nobody would know.
+                if get(&headers, "then").is_function() {
+                    let message = "`merchantHeaders` returned a promise. Return the headers themselves.";
+                    return Err(CallError::input(message, Vec::new()));
+                }
+                Headers::new_with_str_sequence_sequence(&headers)?
+            }
             None => Headers::new()?,
         };
         headers.set("accept", "application/json")?;
@@ -57,17 +66,27 @@ impl MerchantRoutes {
             headers.set("accept-language", locale)?;
         }
         for header in Array::from(&headers).iter() {
-            check_no_secret_key(&get_text(&header, "1").unwrap_or_default())?;
+            let [name, value] = ["0", "1"].map(|place| get_text(&header, place).unwrap_or_default());
+            check_no_secret_key_in(&name)?;
+            check_no_secret_key_in(&value)?;
+            // `sk_SK` is a language, and begins as a secret key does.
+            if name != "accept-language" {
+                check_no_secret_key(&value)?;
+            }
         }
-        let init = RequestInit::new();
-        init.set_method(spec.method.as_str());
-        if let Some(body) = body {
-            init.set_body(&body.into());
+        #[derive(Serialize)]
+        struct Init<'a> {
+            method: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            body: Option<&'a str>,
+            #[serde(with = "serde_wasm_bindgen::preserve")]
+            headers: Headers,
+            credentials: &'a str,
+            cache: &'a str,
         }
-        init.set_headers(&headers);
-        init.set_credentials(RequestCredentials::SameOrigin);
-        init.set_cache(RequestCache::NoStore);
-        Ok(init)
+        let method = spec.method.as_str();
+        let init = Init { method, body, headers, credentials: "same-origin", cache: "no-store" };
+        Ok(write(&init).unchecked_into())
     }
 }
 

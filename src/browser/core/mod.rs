@@ -1,6 +1,9 @@
 //! Every behaviour of a page's client, written once over the service's own objects.
 
-#![cfg_attr(not(all(feature = "js-page", feature = "js-hosted")), expect(dead_code, reason = "each edge uses its part"))]
+#![cfg_attr(
+    not(all(feature = "js-page", feature = "js-hosted")),
+    expect(dead_code, reason = "each edge uses its part")
+)]
 
 mod call_options;
 mod checkout;
@@ -20,15 +23,16 @@ mod value;
 
 pub(super) use call_options::{CallOptions, MAX_DURATION};
 pub(super) use checkout::{Checkout, Return, reference, returned};
-pub(super) use error::{CallError, Failure, check_no_secret_key, check_no_secret_key_in, list};
+pub(super) use error::{CallError, Failure, check_no_secret_key_in, field_error, list};
 pub(super) use events::{Notification, Pending, unless};
 pub(super) use hosted::{HostedCheckout, HostedConfig, MOVABLE, check_intent, intent_of_address};
 pub(super) use merchant::MerchantRoutes;
 pub(super) use outcome::{Outcome, OutcomeOptions};
-pub(super) use page::{current_address, notify, page_origin};
+pub(super) use page::{check_page, current_address, notify, page_origin};
 pub(super) use payment::{FollowOptions, Move};
 pub(super) use quotes::{FeeRequest, Quote, QuoteRequest, fee, payment_methods, quotes};
 pub(super) use session::SessionStatus;
 pub(super) use shop::{Shop, ShopConfig};
 pub(super) use transport::{CallReport, Transport};
-pub(super) use value::{display, get, get_text, is_nullish, merged, text};
+pub(crate) use value::get_text;
+pub(super) use value::{display, get, is_nullish, merged, text, write};

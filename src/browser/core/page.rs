@@ -1,30 +1,23 @@
 //! The page itself: its address, clocks, storage and channels. Where there is no page (a worker, Node.js) it has none.
 
+use super::error::CallError;
 use super::events::Notification;
-use super::value::get;
+use super::value::{get, get_text};
 use crate::flow::Ms;
+use crate::protocol::Kind;
 use crate::values::digits;
 use futures_util::future::select_all;
-use gloo_events::EventListener;
-use js_sys::{Date, Function, JSON, Math};
+use js_sys::{Date, Function, JSON, JsString, Math};
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use web_sys::{BroadcastChannel, Document, Location, Storage, Window};
+use web_sys::{BroadcastChannel, Document, EventTarget, Storage, Window};
 
 #[wasm_bindgen]
 extern "C" {
     /// The monotonic clock.
     #[wasm_bindgen(js_namespace = performance)]
     pub(crate) fn now() -> Ms;
-    // Not `web_sys::window()`: its `instanceof` fails where a test puts jsdom's page into the global object.
-    #[wasm_bindgen(thread_local_v2, js_name = window)]
-    static WINDOW: Option<Window>;
-    /// A worker has one, too.
-    #[wasm_bindgen(thread_local_v2, js_name = location)]
-    static LOCATION: Option<Location>;
-    #[wasm_bindgen(thread_local_v2, js_name = reportError)]
-    static REPORT_ERROR: Option<Function>;
 }
 
 /// The device's clock, in milliseconds since 1970.
@@ -36,29 +29,53 @@ pub(crate) fn random_u32() -> u32 {
     (Math::random() * f64::from(u32::MAX)) as u32
 }
 
+/// A global object; `None` where there is none.
+fn global<T: JsCast>(name: &str) -> Option<T> {
+    Some(get(&js_sys::global(), name)).filter(JsValue::is_truthy).map(JsCast::unchecked_into)
+}
+
 fn page() -> Option<(Window, Document)> {
-    let window = WINDOW.with(Clone::clone)?;
+    // Not `web_sys::window()`: its `instanceof` fails where a test puts jsdom's page into the global object.
+    let window: Window = global("window")?;
     let document = window.document()?;
     Some((window, document))
+}
+
+/// Refuses what only a browser's page can do, where there is none: Node.js has no page, and jsdom's cannot leave.
+pub(crate) fn check_page(call: &str) -> Result<(), CallError> {
+    let is_real = page().is_some_and(|(window, _)| {
+        let agent =
+            JsString::from(get_text(&get(&window, "navigator"), "userAgent").unwrap_or_default()).to_lower_case();
+        !(agent.includes("jsdom", 0) || agent.includes("happydom", 0))
+    });
+    if is_real {
+        return Ok(());
+    }
+    let message = [
+        call,
+        " needs a page in a browser: Node.js has none, and that of jsdom cannot go to another address. In a test without a browser, put a function of your own in its place.",
+    ]
+    .concat();
+    Err(CallError::new(Kind::Unsupported, &message))
 }
 
 /// Calls a function of the page's. What it throws is reported, and stops nothing.
 pub(crate) fn notify(listener: &Function, value: &JsValue) {
     if let Err(error) = listener.call1(&JsValue::UNDEFINED, value)
-        && let Some(report) = REPORT_ERROR.with(Clone::clone)
+        && let Some(report) = global::<Function>("reportError")
     {
         let _ = report.call1(&JsValue::UNDEFINED, &error);
     }
 }
 
-/// The address of the page, or of the worker.
+/// The address of the page, or of the worker, which has a location, too.
 pub(crate) fn current_address() -> Option<String> {
-    LOCATION.with(Clone::clone)?.href().ok()
+    get_text(&global::<JsValue>("location")?, "href")
 }
 
 /// Its origin.
 pub(crate) fn page_origin() -> Option<String> {
-    LOCATION.with(Clone::clone)?.origin().ok()
+    get_text(&global::<JsValue>("location")?, "origin")
 }
 
 /// Goes to another address.
@@ -111,12 +128,8 @@ pub(crate) async fn pause(time: Ms) {
         return;
     };
     let visibility = || Notification::event(&document, "visibilitychange");
-    let mut events = vec![
-        timer,
-        Notification::event(&window, "online"),
-        Notification::event(&window, "pageshow"),
-        visibility(),
-    ];
+    let mut events =
+        vec![timer, Notification::event(&window, "online"), Notification::event(&window, "pageshow"), visibility()];
     loop {
         let (_, index, rest) = select_all(events).await;
         if index != 3 || !document.hidden() {
@@ -205,7 +218,7 @@ pub(crate) struct Tabs {
     name: String,
     channel: Channel,
     last: Rc<RefCell<Option<String>>>,
-    _listeners: [EventListener; 2],
+    _listeners: [Listener; 2],
 }
 
 impl Tabs {
@@ -216,8 +229,8 @@ impl Tabs {
         let last = Rc::new(RefCell::new(stored_message(&name)));
         let on_message = {
             let (last, hear) = (Rc::clone(&last), hear.clone());
-            EventListener::new(&channel.0, "message", move |event| {
-                if let Some(message) = get(event, "data").as_string() {
+            Listener::new(&channel.0, "message", move |event| {
+                if let Some(message) = get(&event, "data").as_string() {
                     hear(&message);
                     last.replace(Some(message));
                 }
@@ -225,7 +238,7 @@ impl Tabs {
         };
         let on_show = {
             let (last, name) = (Rc::clone(&last), name.clone());
-            EventListener::new(&window, "pageshow", move |_| {
+            Listener::new(&window, "pageshow", move |_| {
                 let message = stored_message(&name);
                 let is_news = last.replace(message.clone()) != message;
                 if let Some(message) = message.filter(|_| is_news) {
@@ -243,6 +256,27 @@ impl Tabs {
         }
         self.channel.post(&message);
         self.last.replace(Some(message));
+    }
+}
+
+/// Calls a function with every event of one name, until it is dropped.
+struct Listener {
+    target: EventTarget,
+    name: &'static str,
+    callback: Closure<dyn FnMut(JsValue)>,
+}
+
+impl Listener {
+    fn new(target: &EventTarget, name: &'static str, callback: impl FnMut(JsValue) + 'static) -> Self {
+        let callback = Closure::new(callback);
+        let _ = target.add_event_listener_with_callback(name, callback.as_ref().unchecked_ref());
+        Self { target: target.clone(), name, callback }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let _ = self.target.remove_event_listener_with_callback(self.name, self.callback.as_ref().unchecked_ref());
     }
 }
 

@@ -122,11 +122,7 @@ impl HostedCheckout {
 
     /// Sends a move. If its reply is lost, looks at the intent, and sends it again only if it is known never to have
     /// arrived.
-    async fn send_once(
-        &self,
-        request: AuthorizedRequest<ClientSecret>,
-        options: CallOptions,
-    ) -> Result<(), CallError> {
+    async fn send_once(&self, request: AuthorizedRequest<ClientSecret>, options: CallOptions) -> Result<(), CallError> {
         let mut before = self.standing();
         if self.is_stale.get() {
             // It is not known what came of the move before.

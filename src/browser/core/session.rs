@@ -282,7 +282,7 @@ impl Shop {
                         return Err(signed_out());
                     }
                     match answer {
-                        Err(error) if error.status() == 403 => Err(signed_out()),
+                        Err(error) if error.status() == 403 => Err(error.signed_out()),
                         answer => shop.session.take(&answer?),
                     }
                 }),

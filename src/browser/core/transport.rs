@@ -5,7 +5,7 @@ use super::error::{CallError, check_no_secret_key};
 use super::events::{Notification, Pending, unless};
 use super::page::{now, random_u32};
 use super::single_flight::SingleFlight;
-use super::value::{get, is_nullish, object, optional, set};
+use super::value::{get, is_nullish, optional, set, write};
 use crate::flow::{Base, Ms};
 use crate::protocol::{
     Anyone, Call, Credential, CredentialKind, Fulfils, Kind, NoCredential, Operation, Patience, Repeat, Request, Role,
@@ -13,11 +13,12 @@ use crate::protocol::{
 };
 use crate::values::{digits, number};
 use js_sys::{Array, Function, JSON, Promise};
+use serde::Serialize;
 use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
-use web_sys::{AbortController, Headers, ReferrerPolicy, RequestCache, RequestCredentials, RequestInit, RequestRedirect};
+use web_sys::{AbortController, Headers, RequestInit};
 
 #[wasm_bindgen]
 extern "C" {
@@ -173,7 +174,12 @@ impl Transport {
             let is_shared = prepared.spec.repeat == Repeat::Always && prepared.request.body.is_none();
             let outgoing = Rc::new(transport.outgoing(&prepared, None, bearer)?);
             if is_shared {
-                let key = [&digits(options.timeout as u64), &*outgoing.url, outgoing.credential.as_deref().unwrap_or_default()].concat();
+                let key = [
+                    &digits(options.timeout as u64),
+                    &*outgoing.url,
+                    outgoing.credential.as_deref().unwrap_or_default(),
+                ]
+                .concat();
                 let (read, is_own) = match transport.reads.under_way(&key) {
                     Some(read) => (read, false),
                     None => (transport.reads.start(key, transport.request(Rc::clone(&outgoing), options)), true),
@@ -242,8 +248,14 @@ impl Transport {
         reply: Option<Option<Reply>>,
         ms: Ms,
     ) -> Result<Reply, CallError> {
-        let mut report =
-            CallReport { operation: spec.name, attempt: call.attempt(), ms, status: None, kind: None, request_id: None };
+        let mut report = CallReport {
+            operation: spec.name,
+            attempt: call.attempt(),
+            ms,
+            status: None,
+            kind: None,
+            request_id: None,
+        };
         let mut seen = Seen::Lost;
         let result = match reply {
             None => Err(CallError::timed_out(spec)),
@@ -344,21 +356,41 @@ impl Drop for AbortOnDrop {
 /// says only that something is over (a session) arrives though the page goes away. Reads without a credential may come
 /// from the cache: `no-store` costs a CORS preflight for each of them in Chromium.
 fn service_request(spec: &Spec, request: &Request, bearer: Option<&str>, is_public: bool) -> RequestInit {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Init<'a> {
+        method: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        body: Option<&'a str>,
+        headers: Headers<'a>,
+        credentials: &'a str,
+        referrer_policy: &'a str,
+        redirect: &'a str,
+        cache: &'a str,
+        keepalive: bool,
+    }
+    #[derive(Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    struct Headers<'a> {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        authorization: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        content_type: Option<&'a str>,
+    }
     let (method, body) = (spec.method.as_str(), request.body.as_deref());
-    let init = RequestInit::new();
-    init.set_method(method);
-    init.set_body(&optional(body));
-    init.set_headers(&object([
-        ("authorization", bearer.map_or(JsValue::UNDEFINED, |bearer| ["Bearer ", bearer].concat().into())),
-        ("content-type", body.map_or(JsValue::UNDEFINED, |_| "application/json".into())),
-    ]));
-    init.set_credentials(RequestCredentials::Omit);
-    init.set_referrer_policy(ReferrerPolicy::NoReferrer);
-    init.set_redirect(RequestRedirect::Error);
-    init.set_cache(if is_public { RequestCache::Default } else { RequestCache::NoStore });
-    // web-sys does not know it.
-    set(&init, "keepalive", &(method == "POST" && body.is_none()).into());
-    init
+    let authorization = bearer.map(|bearer| ["Bearer ", bearer].concat());
+    let headers = Headers { authorization: authorization.as_deref(), content_type: body.map(|_| "application/json") };
+    write(&Init {
+        method,
+        body,
+        headers,
+        credentials: "omit",
+        referrer_policy: "no-referrer",
+        redirect: "error",
+        cache: if is_public { "default" } else { "no-store" },
+        keepalive: method == "POST" && body.is_none(),
+    })
+    .unchecked_into()
 }
 
 /// As the protocol counts time.

@@ -2,6 +2,7 @@
 //! `undefined` or `None`.
 
 use js_sys::Object;
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -53,6 +54,11 @@ pub(crate) fn is_nullish(value: &JsValue) -> bool {
 #[inline(never)]
 pub(crate) fn optional(text: Option<&str>) -> JsValue {
     text.map_or(JsValue::UNDEFINED, JsValue::from_str)
+}
+
+/// A struct as a plain object. Nothing that is written here can fail.
+pub(crate) fn write<T: Serialize + ?Sized>(value: &T) -> JsValue {
+    serde_wasm_bindgen::to_value(value).unwrap_or_default()
 }
 
 /// An object of these members, without those that are undefined.

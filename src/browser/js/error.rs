@@ -1,7 +1,6 @@
 //! Errors as JavaScript sees them: `GuichetError`, a subclass of `Error`.
 
-use super::write::write;
-use crate::browser::core::{CallError, Failure};
+use crate::browser::core::{CallError, Failure, write};
 use crate::protocol::FieldError;
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
@@ -24,6 +23,8 @@ struct Details<'a> {
     fields: &'a [FieldError],
     #[serde(with = "serde_wasm_bindgen::preserve")]
     reply: JsValue,
+    #[serde(with = "serde_wasm_bindgen::preserve")]
+    cause: JsValue,
 }
 
 /// A `GuichetError`, or what a function of the page has thrown.
@@ -33,7 +34,7 @@ pub(super) fn to_js(error: CallError) -> JsValue {
         CallError::Thrown(thrown) => return thrown,
         CallError::Failed(failure) => failure,
     };
-    let Failure { kind, message, operation, retryable, status, code, request_id, fields, reply } = &*failure;
+    let Failure { kind, message, operation, retryable, status, code, request_id, fields, reply, cause } = &*failure;
     let details = write(&Details {
         operation: operation.as_deref(),
         retryable: *retryable,
@@ -42,6 +43,7 @@ pub(super) fn to_js(error: CallError) -> JsValue {
         request_id: request_id.as_deref(),
         fields,
         reply: reply.clone(),
+        cause: cause.clone().map_or(JsValue::UNDEFINED, to_js),
     });
     GuichetError::new(kind.as_str(), message, &details).into()
 }

@@ -1,7 +1,9 @@
 //! What `openHostedCheckout` makes: the module of the hosted checkout page.
 
 use super::inputs::Inputs;
-use super::options::{call_options, duration, function, only, origins, signal, transport};
+use super::options::{
+    call_options, check_call, check_no_secret_key_within, duration, function, only, origins, signal, transport,
+};
 use super::promise::promise;
 use super::quotes::{quote_request, written};
 use crate::browser::core::{
@@ -15,7 +17,10 @@ use js_sys::{Function, Promise};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-const OPTIONS: &str = "It is no option. The options are: baseUrl, intent, paths, redirectOrigins, fetch, wasm, onCall.";
+const OPTIONS: &[&str] = &["baseUrl", "intent", "paths", "redirectOrigins", "fetch", "wasm", "onCall"];
+const CALL: &[&str] = &["signal", "timeoutMs"];
+const QUOTES: &[&str] = &["signal", "timeoutMs", "country_code", "codes"];
+const MOVE: &[&str] = &["signal", "timeoutMs", "budgetMs", "onStatus"];
 
 /// The open checkout of one intent.
 #[wasm_bindgen]
@@ -26,7 +31,8 @@ impl HostedPage {
     /// Reads the options, and takes the client secret out of the address bar. Sends nothing.
     #[wasm_bindgen(constructor)]
     pub fn new(given: &JsValue) -> Result<HostedPage, JsValue> {
-        only(given, OPTIONS)?;
+        check_no_secret_key_within(given)?;
+        only(given, "option", OPTIONS)?;
         let intent = get(given, "intent");
         let intent = match intent.dyn_ref::<Function>() {
             Some(function) => {
@@ -42,7 +48,7 @@ impl HostedPage {
         let (id, secret) = check_intent(id, secret)?;
         let (transport, redirect_origins) = (transport(given)?, origins(given, "redirectOrigins")?);
         let paths = get(given, "paths");
-        only(&paths, &["It is no path. The paths are: ", &MOVABLE.join(", ")].concat())?;
+        only(&paths, "path", &MOVABLE)?;
         Ok(Self(HostedCheckout::new(HostedConfig { transport, id, secret, redirect_origins, paths })?))
     }
 
@@ -54,30 +60,36 @@ impl HostedPage {
 
     /// Reads the intent.
     pub fn refresh(&self, how: &JsValue) -> Result<Promise, JsValue> {
+        check_call(&JsValue::UNDEFINED, None, how, CALL)?;
         let (page, options) = (self.page(), call_options(how)?);
         Ok(promise(signal(how), Box::pin(async move { page.look(options).await.map(|()| page.intent()) })))
     }
 
     pub fn quotes(&self, how: &JsValue) -> Result<Promise, JsValue> {
+        check_call(&JsValue::UNDEFINED, None, how, QUOTES)?;
         let (page, options) = (self.page(), call_options(how)?);
         let request = quote_request(&merged(how, &page.intent()))?;
         Ok(promise(signal(how), Box::pin(async move { Ok(written(quotes(page, request, options).await?)) })))
     }
 
     pub fn pay(&self, method: &JsValue, how: &JsValue) -> Result<Promise, JsValue> {
+        check_call(method, None, how, MOVE)?;
         self.start(Move::Pay(instrument(method)?), how)
     }
 
     pub fn answer(&self, otp: &JsValue, how: &JsValue) -> Result<Promise, JsValue> {
+        check_call(otp, None, how, MOVE)?;
         self.start(Move::Answer(one_time_code(otp)?), how)
     }
 
     pub fn cancel(&self, how: &JsValue) -> Result<Promise, JsValue> {
+        check_call(&JsValue::UNDEFINED, None, how, MOVE)?;
         self.start(Move::Cancel, how)
     }
 
     /// Follows the intent until it is settled or needs its customer.
     pub fn wait(&self, how: &JsValue) -> Result<Promise, JsValue> {
+        check_call(&JsValue::UNDEFINED, None, how, MOVE)?;
         Ok(promise(signal(how), Box::pin(self.page().look_and_follow(follow_options(how)?))))
     }
 
@@ -115,18 +127,23 @@ fn follow_options(how: &JsValue) -> Result<FollowOptions, CallError> {
 fn instrument(given: &JsValue) -> Result<Instrument, CallError> {
     match get_text(given, "type").as_deref() {
         Some("mobile_money") => {
+            only(given, "field", &["type", "phone", "country_code"])?;
             let mut inputs = Inputs::of(given);
             let country = inputs.optional("country_code", |text| Country::new(text));
             let country = country.as_ref().map(Country::as_str);
             let phone = inputs.required("phone", |text| Phone::new(tidy_phone(text, country)));
             inputs.finish(phone.map(|phone| Instrument::MobileMoney { phone }))
         }
-        Some("card") => card(&get(given, "card")),
+        Some("card") => {
+            only(given, "field", &["type", "card"])?;
+            card(&get(given, "card"))
+        }
         _ => Err(CallError::field("type", "It is mobile_money or card.")),
     }
 }
 
 fn card(given: &JsValue) -> Result<Instrument, CallError> {
+    only(given, "field", &["number", "exp_month", "exp_year", "cvc"])?;
     let mut inputs = Inputs::of(given);
     let number = inputs.required("number", |text| digits(text, 12, 19, "A card number has 12 to 19 digits."));
     let exp_month = inputs.required("exp_month", |text| whole(text, 1, 12, "A month is a number from 1 to 12."));

@@ -1,6 +1,6 @@
 //! Reading the first argument of a call. Every field that is wrong is gathered, so that they are reported together.
 
-use crate::browser::core::{CallError, get, get_text, is_nullish};
+use crate::browser::core::{CallError, field_error, get, get_text, is_nullish};
 use crate::protocol::FieldError;
 use crate::values::Invalid;
 use wasm_bindgen::prelude::*;
@@ -57,8 +57,7 @@ impl<'a> Inputs<'a> {
         for part in [space, param, ": ", message] {
             self.message.push_str(part);
         }
-        let (param, code, message) = (param.to_owned(), code.to_owned(), message.to_owned());
-        self.errors.push(FieldError { param, code, message });
+        self.errors.push(field_error(param, code, message));
     }
 
     /// What was read of it, unless a field is wrong or `None`.

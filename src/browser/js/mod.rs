@@ -10,7 +10,6 @@ mod options;
 mod page;
 mod promise;
 mod quotes;
-mod write;
 
 pub(in crate::browser) use promise::Watched;
 

@@ -1,17 +1,22 @@
 //! The options of `createGuichet` and `openHostedCheckout`, and those of a call.
 
-use super::write::write;
 use crate::browser::core::{
-    CallError, CallOptions, CallReport, MAX_DURATION, Transport, check_no_secret_key_in, display, get, is_nullish, list,
-    notify, page_origin,
+    CallError, CallOptions, CallReport, MAX_DURATION, Transport, check_no_secret_key_in, display, get, is_nullish,
+    list, notify, page_origin, write,
 };
-use crate::flow::{Base, Ms};
+use crate::flow::{Base, Ms, nearest};
 use crate::protocol::Kind;
 use crate::values::Address;
 use js_sys::{Array, Function, Object};
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 use web_sys::AbortSignal;
+
+#[wasm_bindgen(raw_module = "../texts.js")]
+extern "C" {
+    /// Every text in a value, names included, a line each.
+    fn texts(value: &JsValue) -> String;
+}
 
 /// The way to the service: `baseUrl`, `fetch`, `onCall`.
 pub(super) fn transport(options: &JsValue) -> Result<Transport, CallError> {
@@ -20,12 +25,10 @@ pub(super) fn transport(options: &JsValue) -> Result<Transport, CallError> {
         return Err(CallError::field("baseUrl", "It is required: https://api.example.com, or a path of this origin."));
     }
     let base = display(&base);
-    check_no_secret_key_in(&base)?;
-    let base = Base::new(&base, page_origin().as_deref())
-        .map_err(|invalid| CallError::field("baseUrl", invalid.reason()))?;
-    let on_call = function(options, "onCall").map(|listener| -> Box<dyn Fn(CallReport)> {
-        Box::new(move |report| notify(&listener, &written(&report)))
-    });
+    let base =
+        Base::new(&base, page_origin().as_deref()).map_err(|invalid| CallError::field("baseUrl", invalid.reason()))?;
+    let on_call = function(options, "onCall")
+        .map(|listener| -> Box<dyn Fn(CallReport)> { Box::new(move |report| notify(&listener, &written(&report))) });
     Ok(Transport { base, fetch: function(options, "fetch"), on_call, reads: Default::default() })
 }
 
@@ -59,14 +62,44 @@ pub(super) fn function(options: &JsValue, name: &str) -> Option<Function> {
     get(options, name).dyn_into().ok()
 }
 
-/// Refuses a member that the sentence does not list: a mistyped option would be one that is missing.
-pub(super) fn only(options: &JsValue, sentence: &str) -> Result<(), CallError> {
-    let Some(options) = options.dyn_ref::<Object>() else { return Ok(()) };
-    let (_, known) = sentence.split_once(':').unwrap_or_default();
-    for name in Object::keys(options).iter() {
+/// Refuses a secret key and unknown names in the arguments of a call: `fields` are the names of the first, `options` those
+/// of the last.
+pub(super) fn check_call(
+    first: &JsValue,
+    fields: Option<&[&str]>,
+    how: &JsValue,
+    options: &[&str],
+) -> Result<(), CallError> {
+    check_no_secret_key_within(first)?;
+    check_no_secret_key_within(how)?;
+    only(how, "option", options)?;
+    fields.map_or(Ok(()), |fields| only(first, "field", fields))
+}
+
+/// Refuses an option or an argument that a secret key stands in, at any depth, in a value or in a name.
+pub(super) fn check_no_secret_key_within(given: &JsValue) -> Result<(), CallError> {
+    check_no_secret_key_in(&texts(given))
+}
+
+/// Refuses an object with a name that is none of `known`: a mistyped name would pass for one that was left out. `what` is
+/// the word for such a name: `option`, `field`.
+#[inline(never)]
+pub(super) fn only(given: &JsValue, what: &str, known: &[&str]) -> Result<(), CallError> {
+    let listed = || ["The ", what, "s are: ", &known.join(", "), "."].concat();
+    if is_nullish(given) {
+        return Ok(());
+    }
+    if !given.is_object() {
+        return Err(CallError::input(&["Pass an object. ", &listed()].concat(), Vec::new()));
+    }
+    for name in Object::keys(given.unchecked_ref::<Object>()).iter() {
         let name = display(&name);
-        if !known.split(',').any(|known| known.trim_matches([' ', '.']) == name) {
-            return Err(CallError::field(&name, sentence));
+        if !known.contains(&&*name) {
+            let remedy = match nearest(&name, known.iter().copied()) {
+                Some(meant) => ["Did you mean `", meant, "`?"].concat(),
+                None => listed(),
+            };
+            return Err(CallError::unknown(&name, &["Unknown ", what, " `", &name, "`. ", &remedy].concat()));
         }
     }
     Ok(())
@@ -81,7 +114,6 @@ pub(super) fn origins(options: &JsValue, name: &str) -> Result<Vec<String>, Call
     let mut origins = Vec::new();
     for origin in list(&given).iter() {
         let origin = display(&origin);
-        check_no_secret_key_in(&origin)?;
         // Written as the browser writes it, so that the two compare.
         let address = Address::new(&origin).map_err(|invalid| CallError::field(name, invalid.reason()))?;
         origins.push(address.origin().to_owned());

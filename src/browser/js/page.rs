@@ -1,13 +1,14 @@
 //! The client that `createGuichet` makes: the module of a shop's page.
 
-use super::options::{self, call_options, duration, function, only, origins, signal};
+use super::options::{
+    self, call_options, check_call, check_no_secret_key_within, duration, function, only, origins, signal,
+};
 use super::promise::promise;
 use super::quotes::{country, fee_request, quote_request, written};
-use super::write::write;
 use crate::browser::core::{
-    CallError, Checkout, MerchantRoutes, Outcome, OutcomeOptions, Pending, Return, SessionStatus, Shop, ShopConfig,
-    check_no_secret_key, display, fee, get, get_text, is_nullish, notify, payment_methods, quotes, reference, returned,
-    text,
+    CallError, CallOptions, Checkout, MerchantRoutes, Outcome, OutcomeOptions, Pending, Return, SessionStatus, Shop,
+    ShopConfig, check_page, display, fee, get, get_text, is_nullish, notify, payment_methods, quotes, reference,
+    returned, write,
 };
 use crate::flow::{Match, Ms, OutcomeState, State};
 use js_sys::{Function, JSON, Promise};
@@ -15,7 +16,14 @@ use serde::Serialize;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-const OPTIONS: &str = "It is no option. The options are: baseUrl, merchant, merchantHeaders, checkoutOrigins, publicReads, locale, fetch, wasm, onCall.";
+const OPTIONS: &[&str] =
+    &["baseUrl", "merchant", "merchantHeaders", "checkoutOrigins", "publicReads", "locale", "fetch", "wasm", "onCall"];
+const CALL: &[&str] = &["signal", "timeoutMs"];
+const WAIT: &[&str] = &["signal", "timeoutMs", "budgetMs", "onStatus"];
+const CHECKOUT: &[&str] = &["signal", "timeoutMs", "budgetMs", "onStatus", "mode"];
+const FEE: &[&str] = &["payment_method", "currency", "amount", "country_code", "card_type"];
+const QUOTES: &[&str] = &["amount", "currency", "fee_bearer", "country_code", "payment_method_types", "codes"];
+const REFERENCE: &[&str] = &["id", "payment_ref", "merchant_reference"];
 
 /// The client of a page.
 #[wasm_bindgen]
@@ -36,39 +44,42 @@ impl Client {
     }
 
     pub fn validate(&self, how: &JsValue) -> Result<Promise, JsValue> {
-        let (shop, options) = (self.shop(), call_options(how)?);
-        Ok(promise(signal(how), Box::pin(shop.validate(options))))
+        let options = options_alone(how)?;
+        Ok(promise(signal(how), Box::pin(self.shop().validate(options))))
     }
 
     pub fn renew(&self, how: &JsValue) -> Result<Promise, JsValue> {
-        call_options(how)?;
-        let shop = self.shop();
-        Ok(promise(signal(how), nothing(shop.renew())))
+        options_alone(how)?;
+        Ok(promise(signal(how), nothing(self.shop().renew())))
     }
 
     pub fn revoke(&self, how: &JsValue) -> Result<Promise, JsValue> {
-        let (shop, options) = (self.shop(), call_options(how)?);
-        Ok(promise(signal(how), nothing(shop.revoke(options))))
+        let options = options_alone(how)?;
+        Ok(promise(signal(how), nothing(self.shop().revoke(options))))
     }
 
     #[wasm_bindgen(js_name = paymentMethods)]
     pub fn payment_methods(&self, of: &JsValue, how: &JsValue) -> Result<Promise, JsValue> {
+        check_call(of, Some(&["country_code"]), how, CALL)?;
         let (shop, options, country) = (self.shop(), call_options(how)?, country(of)?);
         Ok(promise(signal(how), Box::pin(async move { Ok(payment_methods(shop, country, options).await?.into()) })))
     }
 
     pub fn fee(&self, of: &JsValue, how: &JsValue) -> Result<Promise, JsValue> {
+        check_call(of, Some(FEE), how, CALL)?;
         let (shop, options) = (self.shop(), call_options(how)?);
         Ok(promise(signal(how), Box::pin(fee(shop, fee_request(of)?, options))))
     }
 
     pub fn quotes(&self, of: &JsValue, how: &JsValue) -> Result<Promise, JsValue> {
+        check_call(of, Some(QUOTES), how, CALL)?;
         let (shop, options, request) = (self.shop(), call_options(how)?, quote_request(of)?);
         Ok(promise(signal(how), Box::pin(async move { Ok(written(quotes(shop, request, options).await?)) })))
     }
 
     /// `popup` is the window that was opened in the click, if any.
     pub fn checkout(&self, what: &JsValue, how: &JsValue, popup: &JsValue) -> Result<Promise, JsValue> {
+        check_call(what, Some(&["order"]), how, CHECKOUT)?;
         let options = call_options(how)?;
         let mode = get(how, "mode");
         if !is_nullish(&mode) && !matches!(mode.as_string().as_deref(), Some("popup" | "redirect")) {
@@ -78,6 +89,7 @@ impl Client {
         let Some(json) = JSON::stringify(&order).ok().and_then(|json| json.as_string()) else {
             return Err(CallError::field("order", "It is required, and is sent to your server as JSON.").into());
         };
+        check_page("checkout")?;
         let outcome = outcome_options(how, true)?;
         let popup = popup.is_object().then(|| popup.clone().unchecked_into());
         let call = self.shop().checkout(Checkout { order, json, popup, outcome, options });
@@ -90,12 +102,17 @@ impl Client {
 
     #[wasm_bindgen(js_name = waitForOutcome)]
     pub fn wait_for_outcome(&self, back: JsValue, how: &JsValue) -> Result<Promise, JsValue> {
+        check_call(&back, None, how, WAIT)?;
         let (shop, outcome) = (self.shop(), outcome_options(how, false)?);
-        let reference = Some(get(&back, "reference")).filter(JsValue::is_object).unwrap_or(back);
-        Ok(promise(
-            signal(how),
-            Box::pin(async move { Ok(written_outcome(&shop.follow(reference, outcome).await?)) }),
-        ))
+        let inner = get(&back, "reference");
+        let reference = if inner.is_object() {
+            only(&back, "field", &["match", "reference"])?;
+            inner
+        } else {
+            back
+        };
+        only(&reference, "field", REFERENCE)?;
+        Ok(promise(signal(how), Box::pin(async move { Ok(written_outcome(&shop.follow(reference, outcome).await?)) })))
     }
 }
 
@@ -105,25 +122,34 @@ impl Client {
     }
 }
 
+/// The options of a call that has no other argument.
+fn options_alone(how: &JsValue) -> Result<CallOptions, CallError> {
+    check_call(&JsValue::UNDEFINED, None, how, CALL)?;
+    call_options(how)
+}
+
 fn config(given: &JsValue, on_session: Function) -> Result<ShopConfig, CallError> {
-    only(given, OPTIONS)?;
+    check_no_secret_key_within(given)?;
+    only(given, "option", OPTIONS)?;
     let transport = options::transport(given)?;
     let place = get(given, "merchant");
-    check_no_secret_key(&text(&place).unwrap_or_default())?;
+    if !place.is_string() {
+        only(&place, "merchant function", &["session", "intent", "status"])?;
+    }
+    let headers = function(given, "merchantHeaders");
+    if headers.is_none() && !is_nullish(&get(given, "merchantHeaders")) {
+        return Err(CallError::field("merchantHeaders", "It is a function that returns headers."));
+    }
     let locale = get(given, "locale");
-    let merchant = MerchantRoutes {
-        place,
-        headers: function(given, "merchantHeaders"),
-        locale: locale.is_truthy().then(|| display(&locale)),
-    };
+    let merchant = MerchantRoutes { place, headers, locale: locale.is_truthy().then(|| display(&locale)) };
     let mut checkout_origins = origins(given, "checkoutOrigins")?;
     if checkout_origins.is_empty() {
         checkout_origins.push(transport.base.origin().to_owned());
     }
     let reads_with_session = match get_text(given, "publicReads").as_deref() {
-        Some("none") => false,
+        Some("anonymous") => false,
         None | Some("session") => merchant.has("session"),
-        _ => return Err(CallError::field("publicReads", "It is \"session\" or \"none\".")),
+        _ => return Err(CallError::field("publicReads", "It is \"session\" or \"anonymous\".")),
     };
     let on_session = Box::new(move |status| notify(&on_session, &written_session(status)));
     Ok(ShopConfig { transport, merchant, checkout_origins, reads_with_session, on_session })

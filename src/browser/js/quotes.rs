@@ -2,8 +2,7 @@
 
 use super::error::to_js;
 use super::inputs::Inputs;
-use super::write::write;
-use crate::browser::core::{CallError, FeeRequest, Quote, QuoteRequest, get, list, text};
+use crate::browser::core::{CallError, FeeRequest, Quote, QuoteRequest, get, list, text, write};
 use crate::values::{Amount, CardType, Country, Currency, FeeBearer, MethodCode};
 use js_sys::Array;
 use serde::Serialize;

@@ -61,8 +61,8 @@ const found = {
       return add.call(this ?? window, name, hear, how);
     };
     EventTarget.prototype.removeEventListener = function (...which) {
-      if (this === signal) listeners--;
-      return remove.apply(this, which);
+      if (this === undefined || this === window || this === document || this === signal) listeners--;
+      return remove.apply(this ?? window, which);
     };
     const answers = (url) => {
       if (url.endsWith("/guichet/intents")) return new Response("{}", { status: 400 });
@@ -131,13 +131,17 @@ const found = {
 
   async a_defect() {
     const real = WebAssembly.instantiate;
-    WebAssembly.instantiate = async (...given) => {
-      const { exports } = await real.apply(WebAssembly, given);
-      const call = (...given) => {
-        if (window.defect) throw new WebAssembly.RuntimeError("unreachable");
-        return exports.call(...given);
-      };
-      return { exports: { ...exports, call } };
+    WebAssembly.instantiate = async (module, imports) => {
+      for (const members of Object.values(imports ?? {})) {
+        for (const name of Object.keys(members).filter((name) => name.includes("_now_"))) {
+          const now = members[name];
+          members[name] = () => {
+            if (window.defect) throw new WebAssembly.RuntimeError("unreachable");
+            return now();
+          };
+        }
+      }
+      return real.call(WebAssembly, module, imports);
     };
     const one = client(() => json({ data: methods })).guichet;
     const before = (await one.paymentMethods()).length;
@@ -145,7 +149,7 @@ const found = {
     const met = await one.paymentMethods().catch(said);
     window.defect = false;
     const after = await one.paymentMethods().catch(said);
-    const next = (await client(() => json({ data: methods })).guichet.paymentMethods()).length;
+    const next = await client(() => json({ data: methods })).guichet.paymentMethods().catch(said);
     return { before, met, after, next };
   },
 
