@@ -1,6 +1,6 @@
 //! Where a customer may be sent, and what an address of the hosted page says.
 
-use super::query::{decode, join, name, pieces, split, value, without};
+use super::query::{join, name, pieces, split, value, without};
 use crate::protocol::percent_encode;
 use crate::values::{Address, Invalid, any_part};
 
@@ -108,7 +108,7 @@ pub fn open(address: &str) -> Opened {
         fragment => fragment.map(String::from),
     };
     Opened {
-        id: find("payment_intent").or_else(|| segment.map(decode)),
+        id: find("payment_intent").or_else(|| segment.map(crate::platform::decode)),
         client_secret: SECRETS.iter().find_map(|name| find(name)),
         clean: join(before, &without(&query, &SECRETS), kept.as_deref()),
     }

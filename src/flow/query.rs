@@ -1,7 +1,7 @@
 //! The parts of an address as text. Nothing here asks a parser: what is kept is kept as it was written.
 
 use crate::values::{cut, parts};
-use percent_encoding::percent_decode_str;
+use crate::platform::decode;
 
 /// What precedes the query, the query without its `?`, the fragment without its `#`.
 pub(super) fn split(address: &str) -> (&str, Option<&str>, Option<&str>) {
@@ -68,13 +68,6 @@ pub(super) fn value(pieces: &[&str], wanted: &str) -> Option<String> {
     let piece = pieces.iter().rev().find(|piece| name(piece) == wanted)?;
     let (_, value) = cut(piece, b'=')?;
     Some(decode(value)).filter(|value| !value.is_empty())
-}
-
-/// Reads `application/x-www-form-urlencoded`: a `+` is a space, `%C3%A9` is é, and a broken escape stays as it is. Bytes
-/// that are no UTF-8 are no text, and are read as nothing.
-pub(super) fn decode(text: &str) -> String {
-    let text = text.replace('+', " ");
-    percent_decode_str(&text).decode_utf8().map(String::from).unwrap_or_default()
 }
 
 /// The pieces of all other names, as a query.

@@ -4,7 +4,7 @@
 use crate::browser::get_text;
 use crate::protocol::Unwritable;
 use crate::values::Parts;
-use js_sys::JSON;
+use js_sys::{JSON, JsString, RegExp, decode_uri_component};
 use serde::Serialize;
 use web_sys::Url;
 
@@ -19,6 +19,13 @@ pub(crate) fn read_address(text: &str) -> Option<Parts> {
         origin: part("origin"),
         has_userinfo: !(part("username").is_empty() && part("password").is_empty()),
     })
+}
+
+/// Reads `application/x-www-form-urlencoded`, as [the library's](crate::platform) half does, which weighs 1 KB more.
+pub(crate) fn decode(text: &str) -> String {
+    let broken_escape = RegExp::new("%(?![0-9a-f]{2})", "gi");
+    let text = JsString::from(text).replace_all("+", " ").replace_by_pattern(&broken_escape, "%25");
+    decode_uri_component(&String::from(text)).map(String::from).unwrap_or_default()
 }
 
 /// A value as JSON; `None` where it is absent.

@@ -16,6 +16,13 @@ pub(crate) fn read_address(text: &str) -> Option<Parts> {
     })
 }
 
+/// Reads `application/x-www-form-urlencoded`: a `+` is a space, `%C3%A9` is é, and a broken escape stays as it is. Bytes
+/// that are no UTF-8 are no text, and are read as nothing.
+pub(crate) fn decode(text: &str) -> String {
+    let text = text.replace('+', " ");
+    percent_encoding::percent_decode_str(&text).decode_utf8().map(String::from).unwrap_or_default()
+}
+
 /// A value as JSON; `None` where it is absent.
 pub(crate) fn write_json<T: Serialize + ?Sized>(value: &T) -> Result<Option<String>, Unwritable> {
     let json = serde_json::to_string(value).map_err(|_| Unwritable)?;
