@@ -29,7 +29,7 @@ export type Kind =
   | "unsupported"
   /** The page or the device does not allow WebAssembly. */
   | "wasm_blocked"
-  /** A defect of this package. Make a new client, or reload the page. */
+  /** A defect of this package. Every call of every client is rejected until the page is reloaded. */
   | "panic";
 
 /** One field that was refused. */

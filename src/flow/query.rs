@@ -1,7 +1,7 @@
 //! The parts of an address as text. Nothing here asks a parser: what is kept is kept as it was written.
 
-use crate::values::{cut, parts};
 use crate::platform::decode;
+use crate::values::{cut, parts};
 
 /// What precedes the query, the query without its `?`, the fragment without its `#`.
 pub(super) fn split(address: &str) -> (&str, Option<&str>, Option<&str>) {

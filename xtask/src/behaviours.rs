@@ -10,19 +10,26 @@ use crate::cargo::root;
 
 /// The behaviours, each with the parts of a function's name that tell it. The first that fits takes a function, and the
 /// last takes the rest.
-const BEHAVIOURS: [(&str, &[&str]); 13] = [
-    ("session", &["page::session", "flow::session"]),
-    ("quotes and fees", &["browser::quotes", "flow::quotes", "values::money"]),
-    ("checkout", &["page::checkout", "flow::address"]),
-    ("return", &["flow::returns", "flow::query"]),
-    ("waiting", &["page::wait", "page::look", "flow::waiting"]),
-    ("the merchant's routes", &["page::merchant"]),
-    ("calls", &["browser::fetch", "browser::call", "browser::task", "protocol::call", "protocol::retry", "task_"]),
-    ("requests", &["protocol::", "serde", "operations::"]),
-    ("errors and inputs", &["browser::error", "browser::inputs", "values::"]),
-    ("way in, all that it calls once", &["page::client", "=call", "=open", "=hear", "flow::base", "browser::options"]),
-    ("reading and making objects", &["browser::read", "browser::doors", "platform::"]),
-    ("wasm-bindgen", &["externref", "wbindgen", "wasm_bindgen"]),
+const BEHAVIOURS: [(&str, &[&str]); 14] = [
+    ("serde, serde-wasm-bindgen", &["serde_wasm_bindgen", "serde_core", "serde::", "hashbrown"]),
+    ("wasm-bindgen-futures", &["js_sys::futures", "wasm_bindgen_futures"]),
+    ("futures-util", &["futures_util"]),
+    ("gloo-net", &["gloo_net"]),
+    ("wasm-bindgen, js-sys, web-sys", &["externref", "wbindgen", "wasm_bindgen", "js_sys", "web_sys"]),
+    ("session", &["core::session", "flow::session"]),
+    ("quotes and fees", &["::quotes", "values::money"]),
+    ("checkout and return", &["core::checkout", "flow::address", "flow::returns", "flow::query"]),
+    ("waiting", &["core::outcome", "flow::waiting"]),
+    ("the merchant's routes", &["core::merchant"]),
+    (
+        "calls",
+        &["core::transport", "core::single_flight", "core::events", "core::page", "protocol::call", "protocol::retry"],
+    ),
+    (
+        "requests, errors, values",
+        &["protocol::", "operations::", "core::error", "core::value", "values::", "flow::base", "platform::"],
+    ),
+    ("the JavaScript edge", &["browser::js", "=client_", "flow::names", "strsim"]),
     ("the library, memory", &[""]),
 ];
 
@@ -55,9 +62,9 @@ impl Behaviours {
     }
 }
 
-/// Whether a name holds this part; what is exported has a name of its own, and `=` stands before it.
+/// Whether a name holds this part; or, with `=` before it, begins so: what is exported has a name of its own.
 fn fits(name: &str, part: &str) -> bool {
-    part.strip_prefix('=').map_or_else(|| name.contains(part), |whole| name == whole)
+    part.strip_prefix('=').map_or_else(|| name.contains(part), |start| name.starts_with(start))
 }
 
 impl fmt::Display for Behaviours {

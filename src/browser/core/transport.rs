@@ -307,7 +307,7 @@ async fn read(spec: &'static Spec, response: JsValue) -> Option<Reply> {
     let response: web_sys::Response = response.unchecked_into();
     // Not by gloo-net's `text` and `Headers::get`, which panic where a look-alike rejects with no `Error` or has no such
     // method.
-    let text = response.text().ok()?.await.ok()?;
+    let text = Promise::resolve(&response.text().ok()?).await.ok()?;
     let headers = get(&response, "headers");
     let header = |name: &str| {
         let headers: &Headers = headers.unchecked_ref();

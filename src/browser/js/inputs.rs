@@ -18,6 +18,7 @@ impl<'a> Inputs<'a> {
     }
 
     /// A field that must be there.
+    #[cfg(feature = "js-hosted")]
     pub(super) fn required<T>(&mut self, param: &str, check: impl FnOnce(&str) -> Result<T, Invalid>) -> Option<T> {
         self.require(param);
         self.optional(param, check)
