@@ -2,7 +2,7 @@
 
 use super::inputs::Inputs;
 use super::options::{
-    call_options, check_call, check_no_secret_key_within, duration, function, only, origins, signal, transport,
+    call_options, check_call, check_no_secret_key_within, duration, function, only, origins, transport,
 };
 use super::promise::promise;
 use super::quotes::{quote_request, written};
@@ -59,38 +59,41 @@ impl HostedPage {
     }
 
     /// Reads the intent.
-    pub fn refresh(&self, how: &JsValue) -> Result<Promise, JsValue> {
-        check_call(&JsValue::UNDEFINED, None, how, CALL)?;
-        let (page, options) = (self.page(), call_options(how)?);
-        Ok(promise(signal(how), Box::pin(async move { page.look(options).await.map(|()| page.intent()) })))
+    pub fn refresh(&self, how: &JsValue) -> Promise {
+        promise(how, || {
+            check_call(&JsValue::UNDEFINED, None, how, CALL)?;
+            let (page, options) = (self.page(), call_options(how)?);
+            Ok(Box::pin(async move { page.look(options).await.map(|()| page.intent()) }))
+        })
     }
 
-    pub fn quotes(&self, how: &JsValue) -> Result<Promise, JsValue> {
-        check_call(&JsValue::UNDEFINED, None, how, QUOTES)?;
-        let (page, options) = (self.page(), call_options(how)?);
-        let request = quote_request(&merged(how, &page.intent()))?;
-        Ok(promise(signal(how), Box::pin(async move { Ok(written(quotes(page, request, options).await?)) })))
+    pub fn quotes(&self, how: &JsValue) -> Promise {
+        promise(how, || {
+            check_call(&JsValue::UNDEFINED, None, how, QUOTES)?;
+            let (page, options) = (self.page(), call_options(how)?);
+            let request = quote_request(&merged(how, &page.intent()))?;
+            Ok(Box::pin(async move { Ok(written(quotes(page, request, options).await?)) }))
+        })
     }
 
-    pub fn pay(&self, method: &JsValue, how: &JsValue) -> Result<Promise, JsValue> {
-        check_call(method, None, how, MOVE)?;
-        self.start(Move::Pay(instrument(method)?), how)
+    pub fn pay(&self, method: &JsValue, how: &JsValue) -> Promise {
+        self.start(method, how, |method| Ok(Move::Pay(instrument(method)?)))
     }
 
-    pub fn answer(&self, otp: &JsValue, how: &JsValue) -> Result<Promise, JsValue> {
-        check_call(otp, None, how, MOVE)?;
-        self.start(Move::Answer(one_time_code(otp)?), how)
+    pub fn answer(&self, otp: &JsValue, how: &JsValue) -> Promise {
+        self.start(otp, how, |otp| Ok(Move::Answer(one_time_code(otp)?)))
     }
 
-    pub fn cancel(&self, how: &JsValue) -> Result<Promise, JsValue> {
-        check_call(&JsValue::UNDEFINED, None, how, MOVE)?;
-        self.start(Move::Cancel, how)
+    pub fn cancel(&self, how: &JsValue) -> Promise {
+        self.start(&JsValue::UNDEFINED, how, |_| Ok(Move::Cancel))
     }
 
     /// Follows the intent until it is settled or needs its customer.
-    pub fn wait(&self, how: &JsValue) -> Result<Promise, JsValue> {
-        check_call(&JsValue::UNDEFINED, None, how, MOVE)?;
-        Ok(promise(signal(how), Box::pin(self.page().look_and_follow(follow_options(how)?))))
+    pub fn wait(&self, how: &JsValue) -> Promise {
+        promise(how, || {
+            check_call(&JsValue::UNDEFINED, None, how, MOVE)?;
+            Ok(Box::pin(self.page().look_and_follow(follow_options(how)?)))
+        })
     }
 
     /// Follows the address of the intent's own `next_action`.
@@ -109,8 +112,16 @@ impl HostedPage {
         Rc::clone(&self.0)
     }
 
-    fn start(&self, action: Move, how: &JsValue) -> Result<Promise, JsValue> {
-        Ok(promise(signal(how), self.page().move_and_follow(action, follow_options(how)?)))
+    fn start(
+        &self,
+        first: &JsValue,
+        how: &JsValue,
+        action: impl FnOnce(&JsValue) -> Result<Move, CallError>,
+    ) -> Promise {
+        promise(how, || {
+            check_call(first, None, how, MOVE)?;
+            Ok(self.page().move_and_follow(action(first)?, follow_options(how)?))
+        })
     }
 }
 

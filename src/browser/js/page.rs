@@ -1,8 +1,6 @@
 //! The client that `createGuichet` makes: the module of a shop's page.
 
-use super::options::{
-    self, call_options, check_call, check_no_secret_key_within, duration, function, only, origins, signal,
-};
+use super::options::{self, call_options, check_call, check_no_secret_key_within, duration, function, only, origins};
 use super::promise::promise;
 use super::quotes::{country, fee_request, quote_request, written};
 use crate::browser::core::{
@@ -43,76 +41,68 @@ impl Client {
         self.0.report_session();
     }
 
-    pub fn validate(&self, how: &JsValue) -> Result<Promise, JsValue> {
-        let options = options_alone(how)?;
-        Ok(promise(signal(how), Box::pin(self.shop().validate(options))))
+    pub fn validate(&self, how: &JsValue) -> Promise {
+        promise(how, || Ok(Box::pin(self.shop().validate(options_alone(how)?))))
     }
 
-    pub fn renew(&self, how: &JsValue) -> Result<Promise, JsValue> {
-        options_alone(how)?;
-        Ok(promise(signal(how), nothing(self.shop().renew())))
+    pub fn renew(&self, how: &JsValue) -> Promise {
+        promise(how, || {
+            options_alone(how)?;
+            Ok(nothing(self.shop().renew()))
+        })
     }
 
-    pub fn revoke(&self, how: &JsValue) -> Result<Promise, JsValue> {
-        let options = options_alone(how)?;
-        Ok(promise(signal(how), nothing(self.shop().revoke(options))))
+    pub fn revoke(&self, how: &JsValue) -> Promise {
+        promise(how, || Ok(nothing(self.shop().revoke(options_alone(how)?))))
     }
 
     #[wasm_bindgen(js_name = paymentMethods)]
-    pub fn payment_methods(&self, of: &JsValue, how: &JsValue) -> Result<Promise, JsValue> {
-        check_call(of, Some(&["country_code"]), how, CALL)?;
-        let (shop, options, country) = (self.shop(), call_options(how)?, country(of)?);
-        Ok(promise(signal(how), Box::pin(async move { Ok(payment_methods(shop, country, options).await?.into()) })))
+    pub fn payment_methods(&self, of: &JsValue, how: &JsValue) -> Promise {
+        promise(how, || {
+            check_call(of, Some(&["country_code"]), how, CALL)?;
+            let (shop, options, country) = (self.shop(), call_options(how)?, country(of)?);
+            Ok(Box::pin(async move { Ok(payment_methods(shop, country, options).await?.into()) }))
+        })
     }
 
-    pub fn fee(&self, of: &JsValue, how: &JsValue) -> Result<Promise, JsValue> {
-        check_call(of, Some(FEE), how, CALL)?;
-        let (shop, options) = (self.shop(), call_options(how)?);
-        Ok(promise(signal(how), Box::pin(fee(shop, fee_request(of)?, options))))
+    pub fn fee(&self, of: &JsValue, how: &JsValue) -> Promise {
+        promise(how, || {
+            check_call(of, Some(FEE), how, CALL)?;
+            let options = call_options(how)?;
+            Ok(Box::pin(fee(self.shop(), fee_request(of)?, options)))
+        })
     }
 
-    pub fn quotes(&self, of: &JsValue, how: &JsValue) -> Result<Promise, JsValue> {
-        check_call(of, Some(QUOTES), how, CALL)?;
-        let (shop, options, request) = (self.shop(), call_options(how)?, quote_request(of)?);
-        Ok(promise(signal(how), Box::pin(async move { Ok(written(quotes(shop, request, options).await?)) })))
+    pub fn quotes(&self, of: &JsValue, how: &JsValue) -> Promise {
+        promise(how, || {
+            check_call(of, Some(QUOTES), how, CALL)?;
+            let (shop, options, request) = (self.shop(), call_options(how)?, quote_request(of)?);
+            Ok(Box::pin(async move { Ok(written(quotes(shop, request, options).await?)) }))
+        })
     }
 
     /// `popup` is the window that was opened in the click, if any.
-    pub fn checkout(&self, what: &JsValue, how: &JsValue, popup: &JsValue) -> Result<Promise, JsValue> {
-        check_call(what, Some(&["order"]), how, CHECKOUT)?;
-        let options = call_options(how)?;
-        let mode = get(how, "mode");
-        if !is_nullish(&mode) && !matches!(mode.as_string().as_deref(), Some("popup" | "redirect")) {
-            return Err(CallError::field("mode", "It is \"redirect\" or \"popup\".").into());
-        }
-        let order = get(what, "order");
-        let Some(json) = JSON::stringify(&order).ok().and_then(|json| json.as_string()) else {
-            return Err(CallError::field("order", "It is required, and is sent to your server as JSON.").into());
-        };
-        check_page("checkout")?;
-        let outcome = outcome_options(how, true)?;
-        let popup = popup.is_object().then(|| popup.clone().unchecked_into());
-        let call = self.shop().checkout(Checkout { order, json, popup, outcome, options });
-        Ok(promise(signal(how), Box::pin(async move { Ok(written_outcome(&call.await?)) })))
+    pub fn checkout(&self, what: &JsValue, how: &JsValue, popup: &JsValue) -> Promise {
+        promise(how, || {
+            let call = self.shop().checkout(checkout(what, how, popup)?);
+            Ok(Box::pin(async move { Ok(written_outcome(&call.await?)) }))
+        })
     }
 
     pub fn returned(&self) -> Promise {
-        promise(None, Box::pin(async { Ok(returned().await.map_or(JsValue::NULL, written_return)) }))
+        promise(&JsValue::UNDEFINED, || {
+            Ok(Box::pin(async { Ok(returned().await.map_or(JsValue::NULL, written_return)) }))
+        })
     }
 
     #[wasm_bindgen(js_name = waitForOutcome)]
-    pub fn wait_for_outcome(&self, back: JsValue, how: &JsValue) -> Result<Promise, JsValue> {
-        check_call(&back, None, how, WAIT)?;
-        let (shop, outcome) = (self.shop(), outcome_options(how, false)?);
-        let inner = get(&back, "reference");
-        let reference = if inner.is_object() {
-            only(&back, "field", &["match", "reference"])?;
-            inner
-        } else {
-            back
-        };
-        only(&reference, "field", REFERENCE)?;
-        Ok(promise(signal(how), Box::pin(async move { Ok(written_outcome(&shop.follow(reference, outcome).await?)) })))
+    pub fn wait_for_outcome(&self, back: JsValue, how: &JsValue) -> Promise {
+        promise(how, || {
+            check_call(&back, None, how, WAIT)?;
+            let outcome = outcome_options(how, false)?;
+            let call = self.shop().follow(reference_of(back)?, outcome);
+            Ok(Box::pin(async move { Ok(written_outcome(&call.await?)) }))
+        })
     }
 }
 
@@ -120,6 +110,35 @@ impl Client {
     fn shop(&self) -> Rc<Shop> {
         Rc::clone(&self.0)
     }
+}
+
+fn checkout(what: &JsValue, how: &JsValue, popup: &JsValue) -> Result<Checkout, CallError> {
+    check_call(what, Some(&["order"]), how, CHECKOUT)?;
+    let options = call_options(how)?;
+    let mode = get(how, "mode");
+    if !is_nullish(&mode) && !matches!(mode.as_string().as_deref(), Some("popup" | "redirect")) {
+        return Err(CallError::field("mode", "It is \"redirect\" or \"popup\"."));
+    }
+    let order = get(what, "order");
+    let Some(json) = JSON::stringify(&order).ok().and_then(|json| json.as_string()) else {
+        return Err(CallError::field("order", "It is required, and is sent to your server as JSON."));
+    };
+    check_page("checkout")?;
+    let popup = popup.is_object().then(|| popup.clone().unchecked_into());
+    Ok(Checkout { order, json, popup, outcome: outcome_options(how, true)?, options })
+}
+
+/// The reference of a return, or the reference itself.
+fn reference_of(back: JsValue) -> Result<JsValue, CallError> {
+    let inner = get(&back, "reference");
+    let reference = if inner.is_object() {
+        only(&back, "field", &["match", "reference"])?;
+        inner
+    } else {
+        back
+    };
+    only(&reference, "field", REFERENCE)?;
+    Ok(reference)
 }
 
 /// The options of a call that has no other argument.

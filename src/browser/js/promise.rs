@@ -1,6 +1,7 @@
 //! A call as a promise, which a signal may cancel.
 
 use super::error::to_js;
+use super::options::signal;
 use crate::browser::core::{CallError, Notification, Pending, unless};
 use js_sys::Promise;
 use std::pin::Pin;
@@ -16,9 +17,18 @@ extern "C" {
     fn leave();
 }
 
-/// Starts a call. If the signal aborts, the call is dropped and the promise rejects with the signal's reason.
-pub(super) fn promise(signal: Option<AbortSignal>, call: Pending<JsValue>) -> Promise {
-    future_to_promise(Watched::new(Box::pin(unless_aborted(signal, call))))
+/// Starts a call, unless its arguments are wrong. If the signal aborts, the call is dropped and the promise rejects with the
+/// signal's reason.
+pub(super) fn promise(how: &JsValue, call: impl FnOnce() -> Result<Pending<JsValue>, CallError>) -> Promise {
+    start(signal(how), call())
+}
+
+#[inline(never)]
+fn start(signal: Option<AbortSignal>, call: Result<Pending<JsValue>, CallError>) -> Promise {
+    match call {
+        Ok(call) => future_to_promise(Watched::new(Box::pin(unless_aborted(signal, call)))),
+        Err(error) => Promise::reject(&to_js(error)),
+    }
 }
 
 async fn unless_aborted(signal: Option<AbortSignal>, call: Pending<JsValue>) -> Result<JsValue, JsValue> {
