@@ -48,7 +48,7 @@ mod platform;
 mod platform;
 
 #[cfg(all(target_arch = "wasm32", feature = "browser"))]
-mod browser;
+pub mod browser;
 
 #[cfg(all(feature = "native", not(target_arch = "wasm32")))]
 pub mod native;

@@ -6,7 +6,11 @@
 //! A call is a future. Dropping it cancels the call: its request, timers, listeners and channels undo themselves in
 //! `Drop`.
 
+mod client;
 mod core;
+mod decode;
 pub(crate) use self::core::get_text;
 #[cfg(any(feature = "js-page", feature = "js-hosted"))]
 mod js;
+
+pub use self::client::{Call, CheckoutCall, Client, ClientBuilder, Outcome, Quote, QuoteRequest, Return, Session};

@@ -60,6 +60,7 @@ pub fn decode_page<T: DeserializeOwned>(body: &[u8]) -> Result<Page<T>, serde_js
 
 /// Reads a field that nothing depends on: `null`, and what has another shape, count as absent. One odd field (PHP writes
 /// an empty object as `[]`) must not make a good reply unreadable.
+#[cfg(not(all(target_arch = "wasm32", feature = "browser")))]
 pub(crate) fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -67,6 +68,25 @@ where
 {
     let raw = Box::<RawValue>::deserialize(deserializer)?;
     Ok(serde_json::from_str(raw.get()).unwrap_or_default())
+}
+
+/// The same from JavaScript's own values, of which there is no raw text.
+#[cfg(all(target_arch = "wasm32", feature = "browser"))]
+pub(crate) fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Sent<T> {
+        Read(T),
+        Other(serde::de::IgnoredAny),
+    }
+    Ok(match Sent::deserialize(deserializer)? {
+        Sent::Read(read) => read,
+        Sent::Other(_) => T::default(),
+    })
 }
 
 /// A list of which every entry is kept: what cannot be read of one is its default. Anything but a list is an empty one.

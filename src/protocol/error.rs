@@ -134,6 +134,20 @@ impl Error {
         }))
     }
 
+    /// What a page's client has found out.
+    #[cfg(all(target_arch = "wasm32", feature = "browser"))]
+    pub(crate) fn of_page(
+        kind: Kind,
+        message: String,
+        operation: Option<&'static str>,
+        status: Option<u16>,
+        retryable: bool,
+        refusal: Refusal,
+        reply: Option<Vec<u8>>,
+    ) -> Self {
+        Self(Box::new(Inner { kind: Some(kind), operation, status, retryable, message, refusal, reply }))
+    }
+
     /// The same failure, of a call that may have been done all the same: it is not to be sent again unread.
     #[must_use]
     pub fn uncertain(mut self, message: impl Into<String>) -> Self {

@@ -1,5 +1,6 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
+#[cfg(not(all(target_arch = "wasm32", feature = "browser")))]
 use serde_json::value::RawValue;
 use std::fmt;
 
@@ -27,6 +28,13 @@ impl Figure {
     }
 }
 
+impl Figure {
+    fn read(text: &str) -> Option<Self> {
+        let is_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && text.len() <= 64;
+        is_number.then(|| Self(text.to_owned()))
+    }
+}
+
 impl From<u64> for Figure {
     fn from(units: u64) -> Self {
         Self(units.to_string())
@@ -42,15 +50,31 @@ impl fmt::Display for Figure {
     }
 }
 
+#[cfg(all(target_arch = "wasm32", feature = "browser"))]
+impl<'de> Deserialize<'de> for Figure {
+    /// Reads a number as JavaScript writes it, or a string that a service uses in its place.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Sent {
+            Whole(i64),
+            Number(f64),
+            Text(String),
+        }
+        let text = match Sent::deserialize(deserializer)? {
+            Sent::Whole(number) => number.to_string(),
+            Sent::Number(number) => number.to_string(),
+            Sent::Text(text) => text,
+        };
+        Self::read(&text).ok_or_else(|| D::Error::custom("expected a number"))
+    }
+}
+
+#[cfg(not(all(target_arch = "wasm32", feature = "browser")))]
 impl<'de> Deserialize<'de> for Figure {
     /// Reads a JSON number, or a string that a service uses in its place.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        let text = raw.get().trim_matches('"');
-        if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && text.len() <= 64 {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(D::Error::custom("expected a number"))
-        }
+        Self::read(raw.get().trim_matches('"')).ok_or_else(|| D::Error::custom("expected a number"))
     }
 }

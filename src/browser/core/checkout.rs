@@ -150,7 +150,7 @@ pub(crate) fn reference(purchase: &Purchase) -> JsValue {
     ])
 }
 
-fn purchase_of(object: &JsValue) -> Purchase {
+pub(crate) fn purchase_of(object: &JsValue) -> Purchase {
     Purchase {
         id: get_text(object, "id"),
         payment_ref: get_text(object, "payment_ref"),

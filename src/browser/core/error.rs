@@ -21,7 +21,7 @@ pub(crate) enum CallError {
 pub(crate) struct Failure {
     pub(crate) kind: Kind,
     pub(crate) message: String,
-    pub(crate) operation: Option<String>,
+    pub(crate) operation: Option<&'static str>,
     pub(crate) retryable: bool,
     pub(crate) status: Option<u16>,
     pub(crate) code: Option<String>,
@@ -72,8 +72,8 @@ impl CallError {
 
     /// Of one operation, with the reply where there was one.
     #[inline(never)]
-    pub(crate) fn of(kind: Kind, message: &str, operation: &str, reply: &JsValue) -> Self {
-        Failure { operation: Some(operation.to_owned()), reply: reply.clone(), ..Failure::new(kind, message) }.into()
+    pub(crate) fn of(kind: Kind, message: &str, operation: &'static str, reply: &JsValue) -> Self {
+        Failure { operation: Some(operation), reply: reply.clone(), ..Failure::new(kind, message) }.into()
     }
 
     /// No reply came in time.
@@ -89,7 +89,7 @@ impl CallError {
 
     fn lost(spec: &Spec, kind: Kind, message: &str) -> Self {
         let retryable = spec.repeat == Repeat::Always;
-        Failure { operation: Some(spec.name.to_owned()), retryable, ..Failure::new(kind, message) }.into()
+        Failure { operation: Some(spec.name), retryable, ..Failure::new(kind, message) }.into()
     }
 
     /// The error of a reply whose status is no success, without the credential that the service may repeat in it.
@@ -116,7 +116,7 @@ impl CallError {
             kind: Kind::of_refusal(reply.status, get_text(&error, "code").as_deref()),
             message: redact(&get(&reply.body, "message"))
                 .unwrap_or_else(|| String::from("The request was refused, and no reason was given.")),
-            operation: Some(spec.name.to_owned()),
+            operation: Some(spec.name),
             retryable: reply
                 .retryable()
                 .unwrap_or(reply.status == 429 || (reply.status >= 500 && spec.repeat == Repeat::Always)),

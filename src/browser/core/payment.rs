@@ -172,7 +172,7 @@ impl HostedCheckout {
     }
 
     /// What to do about a move whose reply was lost or refused, now that the intent was read.
-    fn judge(&self, before: &Standing, error: CallError, operation: &str) -> Result<Next, CallError> {
+    fn judge(&self, before: &Standing, error: CallError, operation: &'static str) -> Result<Next, CallError> {
         let now = self.standing();
         let was_refused = !error.may_have_executed();
         match after_lost(before, &now) {

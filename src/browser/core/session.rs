@@ -137,6 +137,11 @@ impl Shop {
         self.session.notify();
     }
 
+    /// Where the session stands.
+    pub(crate) fn session_status(&self) -> SessionStatus {
+        self.session.status()
+    }
+
     /// A message of another tab.
     pub(super) fn hear(self: &Rc<Self>, message: &str) {
         if message.starts_with(SIGNED_OUT) {

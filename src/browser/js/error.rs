@@ -36,7 +36,7 @@ pub(super) fn to_js(error: CallError) -> JsValue {
     };
     let Failure { kind, message, operation, retryable, status, code, request_id, fields, reply, cause } = &*failure;
     let details = write(&Details {
-        operation: operation.as_deref(),
+        operation: *operation,
         retryable: *retryable,
         status: *status,
         code: code.as_deref(),
