@@ -15,6 +15,7 @@ mod semver;
 mod setup;
 mod shrink;
 mod size;
+mod soak;
 mod steps;
 mod test;
 mod toolchains;
@@ -33,6 +34,8 @@ usage: cargo xtask <verb>
                   versions of every tool: what must pass before a change is taken
   test --newest   the newest tools from npm, the other versions of Rust that are
                   installed, and semver checks against the last tag
+  soak            rounds of kill -9, a long load, and memory over tens of thousands
+                  of calls, with progress (about half an hour)
   pack            the npm package, its wasm as small as can be, as a tarball in
                   target/npm/; fails where a page would load too much
   pack --quick    the npm package, by Rust alone, into target/npm/package/
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
             "test" => test::verb(rest),
             "pack" => pack::verb(rest),
             "size" => size::verb(rest),
+            "soak" => soak::verb(rest),
             "help" | "--help" | "-h" => {
                 println!("{USAGE}");
                 Ok(())

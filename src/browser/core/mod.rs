@@ -21,7 +21,7 @@ mod value;
 
 pub(super) use call_options::{CallOptions, MAX_DURATION};
 pub(super) use checkout::{Checkout, Return, purchase_of, reference, returned};
-pub(super) use error::{CallError, Failure, check_no_secret_key_in, field_error, list};
+pub(super) use error::{CallError, Failure, check_no_secret_key, check_no_secret_key_in, field_error, list};
 pub(super) use events::{Notification, Pending, unless};
 pub(super) use hosted::{HostedCheckout, HostedConfig, MOVABLE, check_intent, intent_of_address};
 pub(super) use merchant::MerchantRoutes;

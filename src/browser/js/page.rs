@@ -5,8 +5,8 @@ use super::promise::promise;
 use super::quotes::{country, fee_request, quote_request, written};
 use crate::browser::core::{
     CallError, CallOptions, Checkout, MerchantRoutes, Outcome, OutcomeOptions, Pending, Return, SessionStatus, Shop,
-    ShopConfig, check_page, display, fee, get, get_text, is_nullish, notify, payment_methods, quotes, reference,
-    returned, write,
+    ShopConfig, check_no_secret_key, check_page, display, fee, get, get_text, is_nullish, notify, payment_methods,
+    quotes, reference, returned, text, write,
 };
 use crate::flow::{Match, Ms, OutcomeState, State};
 use js_sys::{Function, JSON, Promise};
@@ -152,6 +152,7 @@ fn config(given: &JsValue, on_session: Function) -> Result<ShopConfig, CallError
     only(given, "option", OPTIONS)?;
     let transport = options::transport(given)?;
     let place = get(given, "merchant");
+    check_no_secret_key(&text(&place).unwrap_or_default())?;
     if !place.is_string() {
         only(&place, "merchant function", &["session", "intent", "status"])?;
     }

@@ -2,7 +2,9 @@
 
 use super::error::to_js;
 use super::inputs::Inputs;
-use crate::browser::core::{CallError, FeeRequest, Quote, QuoteRequest, get, list, text, write};
+#[cfg(feature = "js-page")]
+use crate::browser::core::FeeRequest;
+use crate::browser::core::{CallError, Quote, QuoteRequest, get, list, text, write};
 use crate::values::{Amount, CardType, Country, Currency, FeeBearer, MethodCode};
 use js_sys::Array;
 use serde::Serialize;
