@@ -20,7 +20,11 @@ extern "C" {
 /// Starts a call, unless its arguments are wrong. If the signal aborts, the call is dropped and the promise rejects with the
 /// signal's reason.
 pub(super) fn promise(how: &JsValue, call: impl FnOnce() -> Result<Pending<JsValue>, CallError>) -> Promise {
-    start(signal(how), call())
+    let signal = signal(how);
+    if let Some(signal) = signal.as_ref().filter(|signal| signal.aborted()) {
+        return Promise::reject(&signal.reason());
+    }
+    start(signal, call())
 }
 
 #[inline(never)]
