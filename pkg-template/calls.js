@@ -7,7 +7,9 @@ let running = 0;
 let panicked = false;
 
 export function enter() {
+  if (panicked) return false;
   if (running++ === 0) queueMicrotask(check);
+  return true;
 }
 export function leave() {
   running--;

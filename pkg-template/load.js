@@ -18,11 +18,14 @@ export async function load(init, given, own) {
   try {
     if (!modules.has(source)) modules.set(source, compiled(source));
     const module_or_path = await modules.get(source);
-    if (!instances.has(init)) instances.set(init, init({ module_or_path }));
+    if (!instances.has(init)) {
+      const instance = init({ module_or_path });
+      instances.set(init, instance);
+      instance.catch(() => instances.delete(init)); // its own alone: another client's may be on its way by then
+    }
     await instances.get(init);
   } catch (cause) {
     modules.delete(source);
-    instances.delete(init);
     throw await explained(cause);
   }
 }

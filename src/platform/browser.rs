@@ -6,6 +6,7 @@ use crate::protocol::Unwritable;
 use crate::values::Parts;
 use js_sys::{JSON, JsString, RegExp, decode_uri_component};
 use serde::Serialize;
+use serde_wasm_bindgen::Serializer;
 use web_sys::Url;
 
 /// What the parser says of an address; `None` when it is none.
@@ -30,6 +31,7 @@ pub(crate) fn decode(text: &str) -> String {
 
 /// A value as JSON; `None` where it is absent.
 pub(crate) fn write_json<T: Serialize + ?Sized>(value: &T) -> Result<Option<String>, Unwritable> {
-    let value = serde_wasm_bindgen::to_value(value).map_err(|_| Unwritable)?;
+    // A map as an object: JSON writes a `Map` as `{}`.
+    let value = value.serialize(&Serializer::new().serialize_maps_as_objects(true)).map_err(|_| Unwritable)?;
     Ok(JSON::stringify(&value).map_err(|_| Unwritable)?.as_string())
 }

@@ -3,6 +3,7 @@
 
 use js_sys::Object;
 use serde::Serialize;
+use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -56,9 +57,9 @@ pub(crate) fn optional(text: Option<&str>) -> JsValue {
     text.map_or(JsValue::UNDEFINED, JsValue::from_str)
 }
 
-/// A struct as a plain object. Nothing that is written here can fail.
+/// A struct or a map as a plain object: as a `Map`, JSON would write it as `{}`. Nothing that is written here can fail.
 pub(crate) fn write<T: Serialize + ?Sized>(value: &T) -> JsValue {
-    serde_wasm_bindgen::to_value(value).unwrap_or_default()
+    value.serialize(&Serializer::new().serialize_maps_as_objects(true)).unwrap_or_default()
 }
 
 /// An object of these members, without those that are undefined.

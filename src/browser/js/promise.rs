@@ -12,8 +12,9 @@ use web_sys::AbortSignal;
 
 #[wasm_bindgen(raw_module = "../calls.js")]
 extern "C" {
-    /// Rust code begins to run in the background. If it does not say that it has ended, it has panicked.
-    fn enter();
+    /// Rust code begins to run in the background. If it does not say that it has ended, it has panicked. `false` after a
+    /// panic: then nothing runs any more.
+    fn enter() -> bool;
     fn leave();
 }
 
@@ -61,7 +62,9 @@ impl<F: Future> Future for Watched<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context) -> Poll<F::Output> {
-        enter();
+        if !enter() {
+            return Poll::Pending;
+        }
         let polled = self.0.as_mut().poll(context);
         leave();
         polled
