@@ -35,6 +35,8 @@ pub mod flow;
 pub mod operations;
 #[cfg(feature = "sandbox")]
 mod package;
+#[cfg(all(feature = "sandbox", not(target_arch = "wasm32")))]
+mod private_file;
 pub mod protocol;
 #[cfg(all(feature = "sandbox", not(target_arch = "wasm32")))]
 mod server;

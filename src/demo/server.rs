@@ -9,6 +9,7 @@ use super::subscriptions::Subscriptions;
 use crate::flow::service_root;
 use crate::native::{Client, Routes, SecretKey, SessionGuard, Sessions, same_origin};
 use crate::package::Package;
+use crate::private_file::{close_database, owner_alone};
 use crate::sandbox::Sandbox;
 use crate::server::{Limits, serve};
 use axum::Router;
@@ -216,34 +217,15 @@ fn keep_private(path: &Path) -> io::Result<()> {
     }
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    owner_alone(&mut options);
     match options.open(path) {
         // It exists, and is not opened here: closing it would release the locks of another shop of this process.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         opened => return opened.map(drop),
     }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The file that a link leads to, and what SQLite keeps beside that file.
-        let path = path.canonicalize()?;
-        for suffix in ["", "-wal", "-shm"] {
-            let mut name = path.clone().into_os_string();
-            name.push(suffix);
-            let metadata = match fs::symlink_metadata(&name) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                metadata => metadata?,
-            };
-            if metadata.is_symlink() {
-                return Err(io::Error::other(format!("{} is a link", name.display())));
-            }
-            if metadata.permissions().mode() & 0o077 != 0 {
-                fs::set_permissions(&name, fs::Permissions::from_mode(0o600))?;
-            }
-        }
-    }
-    Ok(())
+    // The file that a link leads to, and what SQLite keeps beside that file.
+    close_database(&path.canonicalize()?)
+        .map_err(|(file, error)| io::Error::new(error.kind(), format!("{}: {error}", file.display())))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The instance key and the first merchant's secret key: from the environment, or from a file beside the database.
 
 use super::StartError;
-use super::store::with_suffix;
 use super::tokens::{SECRET_KEY, secret};
+use crate::private_file::{owner_alone, with_suffix};
 use crate::values::Secret;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
@@ -195,14 +195,6 @@ fn read_same_file(path: &Path, looked_at: &Metadata) -> io::Result<String> {
     let mut text = String::new();
     file.read_to_string(&mut text)?;
     Ok(text)
-}
-
-/// Files made with these options are the owner's alone, where the system knows owners.
-pub(super) fn owner_alone(options: &mut OpenOptions) {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    #[cfg(not(unix))]
-    let _ = options;
 }
 
 #[cfg(test)]

@@ -3,10 +3,9 @@
 //! Two sandboxes on one file would each decide by what they hold in memory, and SQLite's write-ahead log lies beside the
 //! *name* a file was opened by: under two names, each misses what the other has written.
 
+use crate::private_file::{close_database, owner_alone, with_suffix};
 use crate::sandbox::StartError;
-use crate::sandbox::keys::owner_alone;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -83,22 +82,17 @@ impl DatabaseFile {
         &self.path
     }
 
-    /// Takes the rights of others from the database, its log and its shared memory. SQLite creates the latter two with the
-    /// mode of the database, but files of an earlier version may be readable by everyone.
+    /// Takes the rights of others from the database, its log and its shared memory.
     ///
     /// # Errors
     /// If one of them is a link, or its mode cannot be changed.
     pub(super) fn make_private(&self) -> Result<(), StartError> {
-        for suffix in ["", "-wal", "-shm"] {
-            let path = with_suffix(&self.path, suffix);
-            make_private(&path).map_err(|error| {
-                StartError::Database(format!(
-                    "Others than its owner may use {}, and this cannot be changed: {error}.",
-                    path.display()
-                ))
-            })?;
-        }
-        Ok(())
+        close_database(&self.path).map_err(|(file, error)| {
+            StartError::Database(format!(
+                "Others than its owner may use {}, and this cannot be changed: {error}.",
+                file.display()
+            ))
+        })
     }
 
     /// Checks that no writes of this database lie in the log beside the name under which it was last used.
@@ -133,13 +127,6 @@ impl Drop for DatabaseFile {
     }
 }
 
-/// A path with this behind its name: `sandbox.sqlite` and `.lock` are `sandbox.sqlite.lock`.
-pub(in crate::sandbox) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
 /// Checks that there is no write-ahead log beside a database that does not exist or is empty.
 ///
 /// # Errors
@@ -154,29 +141,6 @@ fn refuse_log_without_database(path: &Path) -> Result<(), StartError> {
         "The database {path} does not exist or is empty, but {log} holds the newest payments of a database of that name. Put the database back \
          as {path} and start again. If its payments are not needed, remove {log}."
     )))
-}
-
-#[cfg(unix)]
-fn make_private(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let metadata = match fs::symlink_metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    if metadata.is_symlink() {
-        return Err(io::Error::other("it is a link"));
-    }
-    // By its path: closing a handle would release the locks that SQLite holds in this process.
-    if metadata.permissions().mode() & 0o077 != 0 {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn make_private(_: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 fn used_by_another(path: &Path) -> StartError {

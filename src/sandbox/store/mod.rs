@@ -19,7 +19,6 @@ mod subscriptions;
 mod writer;
 
 pub(super) use customers::Customer;
-pub(super) use file::with_suffix;
 pub(super) use keys::Made;
 pub(super) use lists::{After, List};
 pub(super) use merchants::MerchantRow;

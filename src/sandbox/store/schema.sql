@@ -1,5 +1,5 @@
--- Words that SQLite and PostgreSQL both speak, but for `rowid`, by which lists keep the order of one second. What is secret
--- is here as a fingerprint, or not at all.
+-- The first version of the schema, in SQL that SQLite and PostgreSQL both understand. What is secret is here as a
+-- fingerprint, or not at all.
 
 CREATE TABLE guichet_schema (version BIGINT NOT NULL);
 

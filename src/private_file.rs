@@ -1,0 +1,62 @@
+//! Files that their owner alone may use, where the system knows owners: the keys and the databases of the sandbox and of the
+//! demo's shop.
+
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What lies beside an SQLite database under its name, the database itself included: its log and its shared memory.
+const DATABASE_FILES: [&str; 3] = ["", "-wal", "-shm"];
+
+/// Files that are created with these options are their owner's alone.
+pub(crate) fn owner_alone(options: &mut OpenOptions) {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    #[cfg(not(unix))]
+    let _ = options;
+}
+
+/// A path with this behind its name: `sandbox.sqlite` and `.lock` are `sandbox.sqlite.lock`.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Takes the rights of others from a database, its log and its shared memory. SQLite creates the latter two with the mode of
+/// the database, but files of an earlier version may be readable by everyone.
+///
+/// # Errors
+/// The file that is a link, or whose mode cannot be changed, and why.
+pub(crate) fn close_database(path: &Path) -> Result<(), (PathBuf, io::Error)> {
+    for suffix in DATABASE_FILES {
+        let file = with_suffix(path, suffix);
+        close(&file).map_err(|error| (file, error))?;
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn close(path: &Path) -> io::Result<()> {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if metadata.is_symlink() {
+        return Err(io::Error::other("it is a link"));
+    }
+    // By its path: closing a handle would release the locks that SQLite holds in this process.
+    if metadata.permissions().mode() & 0o077 != 0 {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn close(_: &Path) -> io::Result<()> {
+    Ok(())
+}
