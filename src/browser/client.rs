@@ -2,14 +2,14 @@
 
 use super::core::{
     AuthorizedRequest, CallError, CallOptions, CallReport, Checkout, MAX_DURATION, MerchantRoutes, Outcome as Found,
-    OutcomeOptions, PublicReads, QuoteRequest as Request, Shop, ShopConfig, Transport, check_no_secret_key_in,
-    check_page, open_popup, page_origin, purchase_of, quotes, reference, returned, write,
+    OutcomeOptions, PublicReads, QuoteSelection, Shop, ShopConfig, Transport, check_no_secret_key_in, check_page,
+    open_popup, page_origin, purchase_of, quotes, reference, returned, write,
 };
 use super::decode::decode;
-use crate::flow::{Base, Match, OutcomeState, Price, Purchase, State};
+use crate::flow::{Base, Match, OutcomeState, Price, Purchase, QuoteRequest, State};
 use crate::operations::{CalculateFee, FeeBreakdown, ListPaymentMethods, PaymentMethod, SessionState};
 use crate::protocol::{Error, Fulfils, Kind, NoCredential, Operation};
-use crate::values::{Address, Amount, CardType, Country, Currency, FeeBearer, IntentStatus, MethodCode};
+use crate::values::{Address, CardType, IntentStatus, MethodCode};
 use js_sys::JSON;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -202,16 +202,8 @@ impl Client {
     /// # Errors
     /// Those of a call; see [`Kind`].
     pub async fn quotes(&self, request: &QuoteRequest) -> Result<Vec<Quote>, Error> {
-        let QuoteRequest { amount, currency, fee_bearer, country_code } = request.clone();
-        let request = Request {
-            amount,
-            currency,
-            bearer: fee_bearer,
-            country: country_code,
-            methods: vec![],
-            codes: JsValue::UNDEFINED,
-        };
-        let found = quotes(Rc::clone(&self.shop) as _, request, self.options()).await?;
+        let selection = QuoteSelection { request: request.clone(), methods: vec![], codes: JsValue::UNDEFINED };
+        let found = quotes(Rc::clone(&self.shop) as _, selection, self.options()).await?;
         let typed = found.into_iter().map(|quote| {
             let price = match (quote.error, quote.customer_pays) {
                 (Some(error), _) => Err(error.into()),
@@ -304,46 +296,6 @@ impl Session<'_> {
     /// Those of a call; see [`Kind`].
     pub async fn revoke(&self) -> Result<(), Error> {
         Ok(Rc::clone(&self.0.shop).revoke(self.0.options()).await?)
-    }
-}
-
-/// What quotes are requested for: an amount, and what changes its price.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct QuoteRequest {
-    /// How much, in the smallest unit.
-    pub amount: Amount,
-    /// In which currency.
-    pub currency: Currency,
-    /// Who bears the fee.
-    pub fee_bearer: FeeBearer,
-    /// The customer's country; the service's default is CM.
-    pub country_code: Option<Country>,
-}
-
-impl QuoteRequest {
-    /// For an amount in XAF whose fee the merchant bears.
-    #[must_use]
-    pub fn new(amount: Amount) -> Self {
-        Self { amount, currency: Currency::default(), fee_bearer: FeeBearer::default(), country_code: None }
-    }
-
-    /// Another currency than XAF.
-    #[must_use]
-    pub fn currency(self, currency: Currency) -> Self {
-        Self { currency, ..self }
-    }
-
-    /// Who bears the fee.
-    #[must_use]
-    pub fn fee_bearer(self, fee_bearer: FeeBearer) -> Self {
-        Self { fee_bearer, ..self }
-    }
-
-    /// For a customer of this country.
-    #[must_use]
-    pub fn country_code(self, country_code: Country) -> Self {
-        Self { country_code: Some(country_code), ..self }
     }
 }
 

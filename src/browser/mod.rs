@@ -21,4 +21,5 @@ pub(crate) use self::core::get_text;
 #[cfg(any(feature = "js-page", feature = "js-hosted"))]
 mod js;
 
-pub use self::client::{Call, CheckoutCall, Client, ClientBuilder, Outcome, Quote, QuoteRequest, Return, Session};
+pub use self::client::{Call, CheckoutCall, Client, ClientBuilder, Outcome, Quote, Return, Session};
+pub use crate::flow::QuoteRequest;

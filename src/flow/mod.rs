@@ -22,7 +22,7 @@ pub use base::Base;
 pub(crate) use base::service_root;
 pub use names::nearest;
 pub use paying::{AfterLost, Standing, after_lost, tidy_phone};
-pub use quotes::{Price, Unpriced, by_what_the_customer_pays, card_types, price};
+pub use quotes::{Price, QuoteRequest, Unpriced, by_what_the_customer_pays, card_types, price};
 pub use returns::{Arrival, Match, Purchase, arrival, judge};
 pub use session::{Lifetime, State};
 pub use waiting::{OutcomeState, pause, pause_within};

@@ -1,7 +1,53 @@
 //! What each way of paying costs, and whom. Figures are text, and integers where they are counted: no float holds money.
 
-use crate::values::{Amount, CardType, FeeBearer, cut, digits, number};
+use crate::values::{Amount, CardType, Country, Currency, FeeBearer, cut, digits, number};
 use std::cmp::Ordering;
+
+/// What quotes are requested for: an amount, and what changes its price.
+///
+/// ```
+/// use guichet::flow::QuoteRequest;
+/// use guichet::values::{Amount, Country, FeeBearer};
+/// let request = QuoteRequest::new(Amount::new("5000").unwrap()).fee_bearer(FeeBearer::Customer).country_code(Country::cm());
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct QuoteRequest {
+    /// How much, in the smallest unit.
+    pub amount: Amount,
+    /// In which currency.
+    pub currency: Currency,
+    /// Who bears the fee.
+    pub fee_bearer: FeeBearer,
+    /// The customer's country; the service's default is CM.
+    pub country_code: Option<Country>,
+}
+
+impl QuoteRequest {
+    /// For an amount in XAF whose fee the merchant bears, as the document has it where nothing else is said.
+    #[must_use]
+    pub fn new(amount: Amount) -> Self {
+        Self { amount, currency: Currency::default(), fee_bearer: FeeBearer::default(), country_code: None }
+    }
+
+    /// Another currency than XAF.
+    #[must_use]
+    pub fn currency(self, currency: Currency) -> Self {
+        Self { currency, ..self }
+    }
+
+    /// Who bears the fee.
+    #[must_use]
+    pub fn fee_bearer(self, fee_bearer: FeeBearer) -> Self {
+        Self { fee_bearer, ..self }
+    }
+
+    /// For a customer of this country.
+    #[must_use]
+    pub fn country_code(self, country_code: Country) -> Self {
+        Self { country_code: Some(country_code), ..self }
+    }
+}
 
 /// Who pays and gets what.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -72,12 +72,13 @@ mod sessions;
 mod settle;
 mod shop;
 
+pub use crate::flow::QuoteRequest;
 pub use all::All;
 pub use builder::ClientBuilder;
 pub use client::Client;
 pub use customer::CustomerClient;
 pub use key::SecretKey;
-pub use quotes::{Quote, Sale};
+pub use quotes::Quote;
 pub use return_key::ReturnKey;
 pub use routes::Routes;
 pub use sessions::{CustomerSession, Guarded, KeptSession, MemoryStore, SessionGuard, SessionStore, Sessions};

@@ -1,57 +1,11 @@
 //! What each way of paying costs: the active methods of a country, and the fee of each, asked side by side.
 
 use super::Client;
-use crate::flow::{Price, by_what_the_customer_pays, card_types, price};
+use crate::flow::{Price, QuoteRequest, by_what_the_customer_pays, card_types, price};
 use crate::operations::{CalculateFee, ListPaymentMethods, PaymentMethod};
 use crate::protocol::{Error, Kind, Operation};
-use crate::values::{Amount, CardType, Country, Currency, FeeBearer, Figure, MethodCode};
+use crate::values::{CardType, Figure, MethodCode};
 use tokio::task::JoinSet;
-
-/// What quotes are asked for: an amount, and what changes its price.
-///
-/// ```
-/// use guichet::native::Sale;
-/// use guichet::values::{Amount, Country, FeeBearer};
-/// let sale = Sale::new(Amount::new("5000").unwrap()).fee_bearer(FeeBearer::Customer).country_code(Country::cm());
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Sale {
-    /// How much, in the smallest unit.
-    pub amount: Amount,
-    /// In which currency.
-    pub currency: Currency,
-    /// Who bears the fee.
-    pub fee_bearer: FeeBearer,
-    /// The customer's country; the service's default is CM.
-    pub country_code: Option<Country>,
-}
-
-impl Sale {
-    /// A sale in XAF whose fee the merchant bears, as the document has it where nobody says otherwise.
-    #[must_use]
-    pub fn new(amount: Amount) -> Self {
-        Self { amount, currency: Currency::default(), fee_bearer: FeeBearer::default(), country_code: None }
-    }
-
-    /// Another currency than XAF.
-    #[must_use]
-    pub fn currency(self, currency: Currency) -> Self {
-        Self { currency, ..self }
-    }
-
-    /// Who bears the fee.
-    #[must_use]
-    pub fn fee_bearer(self, fee_bearer: FeeBearer) -> Self {
-        Self { fee_bearer, ..self }
-    }
-
-    /// To a customer of this country.
-    #[must_use]
-    pub fn country_code(self, country_code: Country) -> Self {
-        Self { country_code: Some(country_code), ..self }
-    }
-}
 
 /// What one way of paying costs.
 #[derive(Clone, Debug)]
@@ -75,9 +29,9 @@ impl Client {
     ///
     /// ```no_run
     /// # async fn show(client: guichet::Client) -> Result<(), guichet::protocol::Error> {
-    /// use guichet::native::Sale;
+    /// use guichet::native::QuoteRequest;
     /// use guichet::values::{Amount, FeeBearer};
-    /// for quote in client.quotes(&Sale::new(Amount::new("5000")?).fee_bearer(FeeBearer::Customer)).await? {
+    /// for quote in client.quotes(&QuoteRequest::new(Amount::new("5000")?).fee_bearer(FeeBearer::Customer)).await? {
     ///     match quote.price {
     ///         Ok(price) => println!("{}: the customer pays {}", quote.method.name, price.customer_pays),
     ///         Err(error) => println!("{}: {error}", quote.method.name),
@@ -88,15 +42,16 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::send`], where the methods cannot be listed.
-    pub async fn quotes(&self, of: &Sale) -> Result<Vec<Quote>, Error> {
-        let methods = self.list_payment_methods(ListPaymentMethods { country_code: of.country_code.clone() }).await?;
+    pub async fn quotes(&self, request: &QuoteRequest) -> Result<Vec<Quote>, Error> {
+        let methods =
+            self.list_payment_methods(ListPaymentMethods { country_code: request.country_code.clone() }).await?;
         // Dropped, it ends what it has begun, as every call does.
         let mut asked = JoinSet::new();
         for method in methods.into_iter().filter(|method| method.active) {
             let code = method.id.code();
             for card_type in card_types(code.as_str()) {
                 let place = asked.len();
-                let quoting = quote(self.clone(), of.clone(), method.clone(), code.clone(), *card_type);
+                let quoting = quote(self.clone(), request.clone(), method.clone(), code.clone(), *card_type);
                 asked.spawn(async move { (place, quoting.await) });
             }
         }
@@ -116,18 +71,18 @@ impl Quote {
 
 async fn quote(
     client: Client,
-    sale: Sale,
+    request: QuoteRequest,
     method: PaymentMethod,
     code: MethodCode,
     card_type: Option<CardType>,
 ) -> Quote {
     let mut question =
-        CalculateFee::new(code.clone(), sale.currency, sale.amount).card_type(card_type.unwrap_or_default());
-    question.country_code = sale.country_code;
+        CalculateFee::new(code.clone(), request.currency, request.amount).card_type(card_type.unwrap_or_default());
+    question.country_code = request.country_code;
     let (fee, price) = match client.calculate_fee(question).await {
         Ok(said) => {
             let (fee, total) = (said.fee.as_str(), said.total_payable.as_str());
-            let price = price(sale.fee_bearer, sale.amount, Some(fee), Some(total));
+            let price = price(request.fee_bearer, request.amount, Some(fee), Some(total));
             (Some(said.fee.clone()), price.map_err(|_| unpriced()))
         }
         Err(error) => (None, Err(error)),

@@ -28,7 +28,7 @@ pub(super) use merchant::MerchantRoutes;
 pub(super) use outcome::{Outcome, OutcomeOptions};
 pub(super) use page::{check_page, current_address, notify, open_popup, page_origin};
 pub(super) use payment::{FollowOptions, Move};
-pub(super) use quotes::{FeeRequest, PublicReads, Quote, QuoteRequest, fee, payment_methods, quotes};
+pub(super) use quotes::{FeeRequest, PublicReads, Quote, QuoteSelection, fee, payment_methods, quotes};
 pub(super) use session::SessionStatus;
 pub(super) use shop::{Shop, ShopConfig};
 pub(super) use transport::{AuthorizedRequest, CallReport, Transport};

@@ -5,10 +5,10 @@ use super::error::CallError;
 use super::events::Pending;
 use super::transport::{AuthorizedRequest, Reply};
 use super::value::{get, get_text};
-use crate::flow::{by_what_the_customer_pays, card_types, price};
+use crate::flow::{QuoteRequest, by_what_the_customer_pays, card_types, price};
 use crate::operations::{CalculateFee, ListPaymentMethods};
 use crate::protocol::NoCredential;
-use crate::values::{Amount, CardType, Country, Currency, FeeBearer, MethodCode, MethodId};
+use crate::values::{Amount, CardType, Country, Currency, MethodCode, MethodId};
 use js_sys::Array;
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -19,13 +19,10 @@ pub(crate) trait PublicReads {
     fn read_public(self: Rc<Self>, request: AuthorizedRequest<NoCredential>, options: CallOptions) -> Pending<Reply>;
 }
 
-/// The amount to be priced.
+/// What is priced, and by which methods.
 #[derive(Clone)]
-pub(crate) struct QuoteRequest {
-    pub(crate) amount: Amount,
-    pub(crate) currency: Currency,
-    pub(crate) bearer: FeeBearer,
-    pub(crate) country: Option<Country>,
+pub(crate) struct QuoteSelection {
+    pub(crate) request: QuoteRequest,
     /// Only these fee codes; all where it is empty.
     pub(crate) methods: Vec<String>,
     /// Fee codes by method id: an object.
@@ -89,21 +86,21 @@ fn fee_reply(
 /// Every way of paying, the cheapest for the customer first. A method whose fee cannot be had is listed with its error.
 pub(crate) async fn quotes(
     client: Rc<dyn PublicReads>,
-    request: QuoteRequest,
+    selection: QuoteSelection,
     options: CallOptions,
 ) -> Result<Vec<Quote>, CallError> {
-    let methods = payment_methods(Rc::clone(&client), request.country.clone(), options).await?;
+    let methods = payment_methods(Rc::clone(&client), selection.request.country_code.clone(), options).await?;
     let mut calls = Vec::new();
     for method in methods.iter() {
-        let Some(code) = request.fee_code(&method) else { continue };
+        let Some(code) = selection.fee_code(&method) else { continue };
         for card_type in card_types(code.as_str()) {
-            calls.push(price_method(&client, &request, method.clone(), code.clone(), *card_type, options)?);
+            calls.push(price_method(&client, &selection, method.clone(), code.clone(), *card_type, options)?);
         }
     }
     Ok(in_order(super::events::all(calls).await))
 }
 
-impl QuoteRequest {
+impl QuoteSelection {
     /// The fee code of a method that may be used.
     fn fee_code(&self, method: &JsValue) -> Option<MethodCode> {
         let id = MethodId::new(get_text(method, "id")?).ok()?;
@@ -126,30 +123,31 @@ impl QuoteRequest {
             let data = reply.data();
             fee = get_text(&data, "fee");
             let total = get_text(&data, "total_payable");
-            price(self.bearer, self.amount, fee.as_deref(), total.as_deref()).map_err(|_| reply.unreadable())
+            price(self.request.fee_bearer, self.request.amount, fee.as_deref(), total.as_deref())
+                .map_err(|_| reply.unreadable())
         });
         let (customer_pays, merchant_gets, error) = match priced {
             Ok(price) => (Some(price.customer_pays), price.merchant_gets, None),
             Err(error) => (None, None, Some(error)),
         };
-        let (currency, amount) = (self.currency.clone(), self.amount);
+        let (currency, amount) = (self.request.currency.clone(), self.request.amount);
         Quote { method, payment_method: code, card_type, currency, amount, fee, customer_pays, merchant_gets, error }
     }
 }
 
 fn price_method(
     client: &Rc<dyn PublicReads>,
-    request: &QuoteRequest,
+    selection: &QuoteSelection,
     method: JsValue,
     code: MethodCode,
     card_type: Option<CardType>,
     options: CallOptions,
 ) -> Result<futures_util::future::LocalBoxFuture<'static, Quote>, CallError> {
-    let QuoteRequest { amount, currency, country, .. } = request.clone();
+    let QuoteRequest { amount, currency, country_code: country, .. } = selection.request.clone();
     let fee = FeeRequest { amount, currency, country, method: code.clone(), card_type: card_type.unwrap_or_default() };
     let reply = fee_reply(Rc::clone(client), fee, options)?;
-    let request = request.clone();
-    Ok(Box::pin(async move { request.quote(method, code, card_type, reply.await) }))
+    let selection = selection.clone();
+    Ok(Box::pin(async move { selection.quote(method, code, card_type, reply.await) }))
 }
 
 /// By insertion: `sort_by` weighs 1.5 KB brotli in wasm.

@@ -4,30 +4,25 @@ use super::error::to_js;
 use super::inputs::Inputs;
 #[cfg(feature = "js-page")]
 use crate::browser::core::FeeRequest;
-use crate::browser::core::{CallError, Quote, QuoteRequest, get, list, text, write};
+use crate::browser::core::{CallError, Quote, QuoteSelection, get, list, text, write};
+use crate::flow::QuoteRequest;
 use crate::values::{Amount, CardType, Country, Currency, FeeBearer, MethodCode};
 use js_sys::Array;
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
-/// What `fee` and `quotes` have in common.
-struct Common {
-    amount: Amount,
-    currency: Currency,
-    bearer: FeeBearer,
-    country: Option<Country>,
-}
-
-impl Common {
-    #[inline(never)]
-    fn read(inputs: &mut Inputs<'_>) -> Option<Self> {
-        let currency = inputs.optional("currency", |text| Currency::new(text));
-        let amount = inputs.optional("amount", Amount::new);
-        let bearer = inputs.optional("fee_bearer", |text| text.parse::<FeeBearer>());
-        let country = inputs.optional("country_code", |text| Country::new(text));
-        let (currency, bearer) = (currency.unwrap_or_default(), bearer.unwrap_or_default());
-        amount.map(|amount| Self { amount, currency, bearer, country })
-    }
+/// Reads what `fee` and `quotes` have in common.
+#[inline(never)]
+fn amount_to_price(inputs: &mut Inputs<'_>) -> Option<QuoteRequest> {
+    let currency = inputs.optional("currency", |text| Currency::new(text));
+    let amount = inputs.optional("amount", Amount::new);
+    let bearer = inputs.optional("fee_bearer", |text| text.parse::<FeeBearer>());
+    let country = inputs.optional("country_code", |text| Country::new(text));
+    let mut request = QuoteRequest::new(amount?);
+    request.currency = currency.unwrap_or_default();
+    request.fee_bearer = bearer.unwrap_or_default();
+    request.country_code = country;
+    Some(request)
 }
 
 #[cfg(feature = "js-page")]
@@ -36,15 +31,12 @@ pub(super) fn fee_request(given: &JsValue) -> Result<FeeRequest, CallError> {
     for param in ["payment_method", "currency", "amount"] {
         inputs.require(param);
     }
-    let common = Common::read(&mut inputs);
+    let request = amount_to_price(&mut inputs);
     let method = inputs.optional("payment_method", |text| MethodCode::new(text));
     let card_type = inputs.optional("card_type", |text| text.parse::<CardType>()).unwrap_or_default();
-    inputs.finish(common.zip(method).map(|(Common { amount, currency, country, .. }, method)| FeeRequest {
-        amount,
-        currency,
-        country,
-        method,
-        card_type,
+    inputs.finish(request.zip(method).map(|(request, method)| {
+        let QuoteRequest { amount, currency, country_code: country, .. } = request;
+        FeeRequest { amount, currency, country, method, card_type }
     }))
 }
 
@@ -56,20 +48,13 @@ pub(super) fn country(given: &JsValue) -> Result<Option<Country>, CallError> {
 }
 
 /// Reads no `payment_method`: quotes are requested with an intent's own object too, where it means something else.
-pub(super) fn quote_request(given: &JsValue) -> Result<QuoteRequest, CallError> {
+pub(super) fn quote_request(given: &JsValue) -> Result<QuoteSelection, CallError> {
     let mut inputs = Inputs::of(given);
     inputs.require("amount");
-    let common = Common::read(&mut inputs);
+    let request = amount_to_price(&mut inputs);
     let methods = list(&get(given, "payment_method_types")).iter().filter_map(|method| text(&method)).collect();
     let codes = get(given, "codes");
-    inputs.finish(common.map(|Common { amount, currency, bearer, country }| QuoteRequest {
-        amount,
-        currency,
-        bearer,
-        country,
-        methods,
-        codes,
-    }))
+    inputs.finish(request.map(|request| QuoteSelection { request, methods, codes }))
 }
 
 #[derive(Serialize)]

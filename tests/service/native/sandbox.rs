@@ -1,6 +1,6 @@
 //! Every operation of the merchant's client, over a socket, against the whole service.
 
-use guichet::native::Sale;
+use guichet::native::QuoteRequest;
 use guichet::operations::{CalculateFee, Card, CreatePaymentIntent, Instrument, Item, ListPaymentMethods};
 use guichet::protocol::Kind;
 use guichet::sandbox::{Fault, Sandbox, Tenant};
@@ -80,7 +80,7 @@ async fn quotes_say_what_the_customer_pays_and_the_merchant_gets_the_cheapest_fi
             ],
         ),
     ] {
-        let sale = Sale::new(amount()).fee_bearer(bearer).country_code(Country::cm());
+        let sale = QuoteRequest::new(amount()).fee_bearer(bearer).country_code(Country::cm());
         let quotes = client.quotes(&sale).await.expect("quotes");
         let told = quotes.iter().map(|quote| {
             let price = quote.price.as_ref().expect("a price");
@@ -96,7 +96,7 @@ async fn quotes_say_what_the_customer_pays_and_the_merchant_gets_the_cheapest_fi
 async fn a_method_whose_fee_cannot_be_had_is_quoted_with_its_error() {
     let (sandbox, merchant, client) = open().await;
     merchant.fault(Fault::status::<CalculateFee>(422));
-    let quotes = client.quotes(&Sale::new(amount()).fee_bearer(FeeBearer::Customer)).await.expect("quotes");
+    let quotes = client.quotes(&QuoteRequest::new(amount()).fee_bearer(FeeBearer::Customer)).await.expect("quotes");
     assert_eq!(quotes.len(), 3);
     assert!(quotes[..2].iter().all(|quote| quote.price.is_ok()));
     let error = quotes[2].price.as_ref().expect_err("the last has none");
