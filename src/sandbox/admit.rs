@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 /// Who asks.
 pub(super) enum Caller {
-    /// Whoever holds the client secret of this intent.
-    ClientSecret(IntentId),
+    /// The holder of the client secret of this intent of this merchant.
+    ClientSecret(Arc<Merchant>, IntentId),
     /// Whoever holds a client secret that opens nothing: it has ended, or its intent does not exist.
     EndedClientSecret,
     /// The merchant's server.
@@ -43,10 +43,9 @@ impl Caller {
     }
 
     /// Whose customer or server it is, where that is known.
-    pub(super) async fn belongs_to(&self, desk: &Desk) -> Option<Arc<Merchant>> {
+    pub(super) fn belongs_to(&self) -> Option<&Arc<Merchant>> {
         match self {
-            Self::Merchant(merchant) | Self::Session(merchant, _) => Some(Arc::clone(merchant)),
-            Self::ClientSecret(id) => desk.merchants.by_id(&desk.store.intent(id).await.ok()??.merchant),
+            Self::ClientSecret(merchant, _) | Self::Merchant(merchant) | Self::Session(merchant, _) => Some(merchant),
             Self::EndedClientSecret | Self::Nobody | Self::UnknownSession => None,
         }
     }
@@ -54,7 +53,7 @@ impl Caller {
     /// What they showed.
     pub(super) fn kind(&self) -> CredentialKind {
         match self {
-            Self::ClientSecret(_) | Self::EndedClientSecret => CredentialKind::ClientSecret,
+            Self::ClientSecret(..) | Self::EndedClientSecret => CredentialKind::ClientSecret,
             Self::Merchant(_) => CredentialKind::SecretKey,
             Self::Nobody => CredentialKind::None,
             Self::Session(..) | Self::UnknownSession => CredentialKind::SessionToken,
@@ -149,12 +148,12 @@ fn invalid_key() -> Problem {
 }
 
 /// The holder of an intent's client secret, as long as that is valid.
-async fn client_secret(desk: &Desk, id: IntentId) -> Result<Caller, Problem> {
+pub(super) async fn client_secret(desk: &Desk, id: IntentId) -> Result<Caller, Problem> {
     let Some(intent) = desk.store.intent(&id).await? else { return Ok(Caller::EndedClientSecret) };
     let Some(merchant) = desk.merchants.by_id(&intent.merchant) else { return Ok(Caller::EndedClientSecret) };
     let now = merchant.now();
     let has_ended = intent.at(now).secret_has_ended(now);
-    Ok(if has_ended { Caller::EndedClientSecret } else { Caller::ClientSecret(id) })
+    Ok(if has_ended { Caller::EndedClientSecret } else { Caller::ClientSecret(merchant, id) })
 }
 
 fn secret_key(desk: &Desk, headers: &HeaderMap, key: &str) -> Result<Caller, Problem> {

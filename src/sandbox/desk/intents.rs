@@ -93,13 +93,13 @@ impl Desk {
                 let email = intent.terms.email.as_deref();
                 merchant.id == intent.merchant && email.is_some_and(|email| email.eq_ignore_ascii_case(&session.email))
             }
-            Caller::ClientSecret(of) => *of == intent.id,
+            Caller::ClientSecret(_, of) => *of == intent.id,
             Caller::EndedClientSecret | Caller::Nobody | Caller::UnknownSession => false,
         };
         let merchant = self.merchants.by_id(&intent.merchant).filter(|_| theirs).ok_or_else(missing)?;
         let now = merchant.now();
         let intent = self.as_it_stands(intent, now).await?.ok_or_else(missing)?;
-        if matches!(caller, Caller::ClientSecret(_)) && intent.secret_has_ended(now) {
+        if matches!(caller, Caller::ClientSecret(..)) && intent.secret_has_ended(now) {
             return Err(missing());
         }
         Ok((intent, now))

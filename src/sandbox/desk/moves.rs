@@ -5,7 +5,7 @@ use crate::operations::{
     AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent, Instrument,
 };
 use crate::protocol::{FieldFault, Merchant as MerchantRole, Role};
-use crate::sandbox::admit::{Caller, role_required};
+use crate::sandbox::admit::{Caller, client_secret, role_required};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::rules::{Cancellation, Intent, Life, PayingWith, read_instrument};
@@ -88,7 +88,7 @@ impl Desk {
         token: &str,
         approved: bool,
     ) -> Result<String, Problem> {
-        let caller = Caller::ClientSecret(id.clone());
+        let caller = client_secret(self, id.clone()).await?;
         for _ in 0..ROUNDS {
             let (mut intent, now) = self.intent_of(&caller, id).await?;
             // Every round is compared, so that the time says nothing of which.

@@ -122,10 +122,7 @@ async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, reque
     let origin = parts.headers.get(axum::http::header::ORIGIN).cloned();
     let caller = identify(&desk, &parts.headers).await;
     // What nobody known has sent is told to the first merchant.
-    let known = match &caller {
-        Ok(caller) => caller.belongs_to(&desk).await,
-        Err(_) => None,
-    };
+    let known = caller.as_ref().ok().and_then(Caller::belongs_to).cloned();
     // A fault is for who may ask: a stranger uses up none.
     let may_ask = known.is_some() || matches!(caller, Ok(Caller::Nobody)) && (route.is_public)(&desk);
     let is_known = known.is_some();
