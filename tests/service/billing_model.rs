@@ -2,24 +2,16 @@
 //! service over HTTP and a few plain structs agree. The seed of a failure is printed, with the shortest way to it.
 
 use crate::support::asking::{Shop, card, phone};
+use crate::support::model::{SANDBOX, cases, run};
 use crate::support::subscribing::{DAY, HOUR, subscription};
-use guichet::sandbox::Sandbox;
 use guichet::values::Moment;
 use jiff::{Span, Timestamp, tz::TimeZone};
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
-use tokio::runtime::Runtime;
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 24,
-        max_shrink_iters: 200,
-        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("seeds"))),
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(24))]
 
     #[test]
     fn the_service_bills_as_the_model_says(commands in prop::collection::vec(command(), 1..30)) {
@@ -34,12 +26,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 12,
-        max_shrink_iters: 20,
-        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("seeds"))),
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 20, ..cases(12) })]
 
     #[test]
     fn moving_thirty_days_at_once_equals_thirty_moves_of_one_day(
@@ -707,13 +694,4 @@ fn each_late_approval_is_told_by_its_intent_too(subscriptions: &[Value], intents
 /// Whether the count began anew between two paid periods: what lies between was paused, or not paid.
 fn skipped(model: &Model, end: i64, begin: i64) -> bool {
     end <= begin && model.counted_anew.iter().any(|at| end <= *at && *at <= begin)
-}
-
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-/// One for all cases; each has a merchant of its own.
-static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| RUNTIME.block_on(Sandbox::start()).unwrap());
-
-fn run(case: impl Future<Output = ()>) {
-    LazyLock::force(&SANDBOX);
-    RUNTIME.block_on(case);
 }

@@ -2,21 +2,13 @@
 //! a few plain structs agree. The seed of a failure is printed, with the shortest way to it.
 
 use crate::support::asking::{Reply, Shop, card, order, phone};
-use guichet::sandbox::{Config, Sandbox, WallClock};
+use crate::support::model::{SANDBOX, WALL_CLOCK, cases, run};
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
-use tokio::runtime::Runtime;
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 48,
-        max_shrink_iters: 200,
-        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("seeds"))),
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn the_service_does_what_the_model_says(commands in prop::collection::vec(command(), 1..40)) {
@@ -548,18 +540,4 @@ fn instrument(method: Method) -> Value {
         Method::TimesOut => phone("237670000004"),
         Method::TooPoor => phone("237670000002"),
     }
-}
-
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-/// One for all cases; each has a merchant of its own.
-static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| {
-    let config = Config { wall_clock: WALL_CLOCK.clone(), ..Config::default() };
-    RUNTIME.block_on(Sandbox::start_with(config)).unwrap()
-});
-/// The sandbox's, which is set back now and then. No case may notice.
-static WALL_CLOCK: LazyLock<WallClock> = LazyLock::new(WallClock::default);
-
-fn run(case: impl Future<Output = ()>) {
-    LazyLock::force(&SANDBOX);
-    RUNTIME.block_on(case);
 }

@@ -2,20 +2,12 @@
 //! minute or its end, whichever comes first, and no longer.
 
 use crate::support::asking::Shop;
-use guichet::sandbox::{Config, Sandbox, WallClock};
+use crate::support::model::{SANDBOX, WALL_CLOCK, cases, run};
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 use serde_json::{Value, json};
-use std::sync::LazyLock;
-use tokio::runtime::Runtime;
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 16,
-        max_shrink_iters: 200,
-        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("seeds"))),
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn a_session_is_good_for_what_the_model_says(commands in prop::collection::vec(command(), 1..40)) {
@@ -120,18 +112,4 @@ impl Session {
 fn pick(sessions: &mut [Session], of: usize) -> Option<&mut Session> {
     let last = sessions.len().checked_sub(1)?;
     sessions.get_mut(of.min(last))
-}
-
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-/// One for all cases; each has a merchant of its own.
-static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| {
-    let config = Config { wall_clock: WALL_CLOCK.clone(), ..Config::default() };
-    RUNTIME.block_on(Sandbox::start_with(config)).unwrap()
-});
-/// The sandbox's, which is set back now and then. No case may notice.
-static WALL_CLOCK: LazyLock<WallClock> = LazyLock::new(WallClock::default);
-
-fn run(case: impl Future<Output = ()>) {
-    LazyLock::force(&SANDBOX);
-    RUNTIME.block_on(case);
 }

@@ -11,6 +11,7 @@ pub mod folder;
 pub mod http;
 pub mod line;
 pub mod market;
+pub mod model;
 pub mod port;
 pub mod process;
 pub mod service;
