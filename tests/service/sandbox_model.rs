@@ -366,13 +366,16 @@ impl World {
     async fn move_on(&mut self, Command { of, who, what, .. }: &Command) {
         let Some(mut intent) = self.intents[*of].take() else { return };
         intent.at(self.now);
+        // The secret stays in browsers' histories, and ends a day after the payment has, the issuer's page with it.
+        let secret_has_ended = intent.final_at.is_some_and(|end| end + 86_400 <= self.now);
         if let What::Challenge { approve } = what {
             if let Some((url, round)) = &intent.issuer {
                 let reply = challenge(&self.shop, url, *approve).await;
                 // The round that is open leads on, and the one just decided, whose answer may have been lost.
                 let just_decided = round + 1 == intent.attempts && intent.waits_for.is_none();
                 let by_the_issuer = intent.method == Some(Method::AsksForRedirect);
-                let expected = match by_the_issuer && (*round == intent.attempts || just_decided) {
+                let leads_on = by_the_issuer && (*round == intent.attempts || just_decided);
+                let expected = match leads_on && !secret_has_ended {
                     true => (200, &intent.told["checkout_url"]),
                     false => (404, &Value::Null),
                 };
@@ -387,8 +390,7 @@ impl World {
             let expected = match who {
                 Who::Nobody => 401,
                 Who::OtherCustomer | Who::OtherMerchant => 404,
-                // The secret stays in browsers' histories, and ends a day after the payment has.
-                Who::ClientSecret if intent.final_at.is_some_and(|end| end + 86_400 <= self.now) => 404,
+                Who::ClientSecret if secret_has_ended => 404,
                 Who::ClientSecret | Who::Customer | Who::Merchant => intent.obey(*who, what, self.now),
             };
             assert_eq!(reply.status, expected, "{what:?} by {who:?}: {}", reply.text);
