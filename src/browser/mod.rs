@@ -1,10 +1,18 @@
 //! The client of a page, on wasm32: `async fn`s over the browser's own `fetch`, timers, channels and storage.
 //!
-//! ```ignore
-//! let guichet = guichet::browser::Client::builder("https://api.example.com").merchant("/guichet").build()?;
-//! let methods = guichet.list_payment_methods(&ListPaymentMethods::new()).await?;
-//! let quotes = guichet.quotes(&QuoteRequest::new(amount).fee_bearer(FeeBearer::Customer)).await?;
-//! let outcome = guichet.checkout(&order).popup().await?; // in a click
+//! ```no_run
+//! use guichet::browser::{Client, QuoteRequest};
+//! use guichet::operations::{ListPaymentMethods, PaymentMethod};
+//! use guichet::values::{Amount, FeeBearer};
+//!
+//! # async fn pay(order: std::collections::BTreeMap<String, String>) -> Result<(), guichet::protocol::Error> {
+//! let guichet = Client::builder("https://api.example.com").merchant("/guichet").build()?;
+//! let methods: Vec<PaymentMethod> = guichet.list_payment_methods(&ListPaymentMethods::new()).await?;
+//! let quotes = guichet.quotes(&QuoteRequest::new(Amount::new("5000")?).fee_bearer(FeeBearer::Customer)).await?;
+//! guichet.session().validate().await?; // dropping the future cancels the call
+//! let outcome = guichet.checkout(&order).popup().await?; // `popup` in the click itself
+//! # let _ = (methods, quotes, outcome);
+//! # Ok(()) }
 //! ```
 //!
 //! - [`Client`]: the documented Rust API. Outputs are decoded here and nowhere else.
@@ -14,12 +22,19 @@
 //! A call is a future. Dropping it cancels the call: its request, timers, listeners and channels undo themselves in
 //! `Drop`.
 
+mod builder;
+mod checkout;
 mod client;
 mod core;
 mod decode;
+mod popup;
+mod session;
 pub(crate) use self::core::get_text;
 #[cfg(any(feature = "js-page", feature = "js-hosted"))]
 mod js;
 
-pub use self::client::{Call, CheckoutCall, Client, ClientBuilder, Outcome, Quote, Return, Session};
-pub use crate::flow::QuoteRequest;
+pub use self::builder::{Call, ClientBuilder};
+pub use self::checkout::CheckoutCall;
+pub use self::client::{Client, Outcome, Quote, Return};
+pub use self::session::Session;
+pub use crate::flow::{Match, OutcomeState, Price, Purchase, QuoteRequest, State};

@@ -2,7 +2,7 @@
 
 use super::error::CallError;
 use super::events::Notification;
-use super::value::{get, get_text, set};
+use super::value::{get, get_text};
 use crate::flow::Ms;
 use crate::protocol::Kind;
 use crate::values::digits;
@@ -118,14 +118,6 @@ fn session_storage(popup: Option<&Window>) -> Option<Storage> {
         None => page()?.0.session_storage(),
     }
     .ok()?
-}
-
-/// Opens an empty window, which only a click may do. Its pages do not reach this one. `None` where the browser blocks it.
-pub(crate) fn open_popup() -> Option<Window> {
-    let (window, _) = page()?;
-    let popup = window.open_with_url_and_target_and_features("", "", "popup,width=480,height=760").ok()??;
-    set(&popup, "opener", &JsValue::NULL);
-    Some(popup)
 }
 
 /// Waits this long, or until there may be news: the page is online again, or visible again.

@@ -1,0 +1,145 @@
+//! Options of a page's client in Rust.
+
+use super::client::Client;
+use super::core::{CallReport, MerchantRoutes, Shop, ShopConfig, Transport, check_no_secret_key_in, page_origin};
+use super::popup::Popups;
+use crate::flow::{Base, State};
+use crate::protocol::{Error, Kind};
+use crate::values::Address;
+use std::cell::Cell;
+use std::fmt;
+use std::time::Duration;
+use wasm_bindgen::JsValue;
+
+/// Options of a [`Client`].
+pub struct ClientBuilder {
+    base_url: String,
+    merchant: JsValue,
+    checkout_origins: Vec<String>,
+    anonymous_reads: bool,
+    locale: Option<String>,
+    timeout: Duration,
+    on_call: Option<Box<dyn Fn(Call)>>,
+    on_session: Box<dyn Fn(State)>,
+}
+
+impl fmt::Debug for ClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientBuilder").field("timeout", &self.timeout).finish_non_exhaustive()
+    }
+}
+
+/// One request that has ended, for monitoring. It holds no address and no secret.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Call {
+    /// The operation's name.
+    pub operation: &'static str,
+    /// Which attempt it was, from 1.
+    pub attempt: u32,
+    /// How long it took, in milliseconds.
+    pub ms: f64,
+    /// The HTTP status, where a reply came.
+    pub status: Option<u16>,
+    /// Why it failed.
+    pub kind: Option<Kind>,
+    /// The service's name of the request.
+    pub request_id: Option<String>,
+}
+
+impl ClientBuilder {
+    pub(super) fn new(base_url: String) -> Self {
+        Self {
+            base_url,
+            merchant: JsValue::UNDEFINED,
+            checkout_origins: vec![],
+            anonymous_reads: false,
+            locale: None,
+            timeout: Duration::from_secs(30),
+            on_call: None,
+            on_session: Box::new(|_| ()),
+        }
+    }
+
+    /// The address of the merchant's three routes: `/guichet`.
+    #[must_use]
+    pub fn merchant(self, routes: &str) -> Self {
+        Self { merchant: routes.into(), ..self }
+    }
+
+    /// Where a `checkout_url` may lead; the default is the service's own origin.
+    #[must_use]
+    pub fn checkout_origins(self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { checkout_origins: origins.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Requests methods and fees without a credential, so that guests see prices.
+    #[must_use]
+    pub fn anonymous_reads(self) -> Self {
+        Self { anonymous_reads: true, ..self }
+    }
+
+    /// The customer's language (`fr`), for the merchant's routes.
+    #[must_use]
+    pub fn locale(self, locale: impl Into<String>) -> Self {
+        Self { locale: Some(locale.into()), ..self }
+    }
+
+    /// How long one call may take, all its attempts together: the default is 30 seconds.
+    #[must_use]
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// Calls this after every request.
+    #[must_use]
+    pub fn on_call(self, on_call: impl Fn(Call) + 'static) -> Self {
+        Self { on_call: Some(Box::new(on_call)), ..self }
+    }
+
+    /// Calls this when a call has changed the session's state. That a token ends in time is not reported: see
+    /// [`Session::state`](super::Session::state).
+    #[must_use]
+    pub fn on_session(self, on_session: impl Fn(State) + 'static) -> Self {
+        Self { on_session: Box::new(on_session), ..self }
+    }
+
+    /// Makes the client, and sends nothing.
+    ///
+    /// # Errors
+    /// [`Kind::Input`] for an address that cannot be used, [`Kind::SecretKey`] for one that holds a secret key.
+    pub fn build(self) -> Result<Client, Error> {
+        let Self { base_url, merchant, checkout_origins, anonymous_reads, locale, timeout, on_call, on_session } = self;
+        for text in checkout_origins.iter().chain([&base_url]).chain(&merchant.as_string()) {
+            check_no_secret_key_in(text)?;
+        }
+        let base = Base::new(&base_url, page_origin().as_deref())?;
+        let mut origins = vec![];
+        for origin in &checkout_origins {
+            origins.push(Address::new(origin)?.origin().to_owned());
+        }
+        if origins.is_empty() {
+            origins.push(base.origin().to_owned());
+        }
+        let on_call = on_call.map(|on_call| -> Box<dyn Fn(CallReport)> {
+            Box::new(move |CallReport { operation, attempt, ms, status, kind, request_id }| {
+                on_call(Call { operation, attempt, ms, status, kind, request_id });
+            })
+        });
+        let merchant = MerchantRoutes { place: merchant, headers: None, locale };
+        let reads_with_session = !anonymous_reads && merchant.has("session");
+        let last_state = Cell::new(State::None);
+        let shop = Shop::new(ShopConfig {
+            transport: Transport { base, fetch: None, on_call, reads: Default::default() },
+            merchant,
+            checkout_origins: origins,
+            reads_with_session,
+            on_session: Box::new(move |status| {
+                if last_state.replace(status.state) != status.state {
+                    on_session(status.state);
+                }
+            }),
+        });
+        Ok(Client { shop, popups: Popups::default(), timeout })
+    }
+}

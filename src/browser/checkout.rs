@@ -1,0 +1,74 @@
+//! A checkout, as a Rust page starts it.
+
+use super::client::{Client, Outcome};
+use super::core::{CallError, Checkout, check_no_secret_key_in, check_page, write};
+use super::popup::Popup;
+use crate::protocol::Error;
+use js_sys::JSON;
+use serde::Serialize;
+use std::fmt;
+use std::pin::Pin;
+use std::rc::Rc;
+use wasm_bindgen::JsValue;
+
+/// A checkout that begins when it is awaited.
+#[must_use = "a checkout begins when it is awaited"]
+pub struct CheckoutCall {
+    client: Client,
+    order: Result<Order, CallError>,
+    popup: Option<Rc<Popup>>,
+}
+
+/// What the merchant's server makes an intent of.
+struct Order {
+    value: JsValue,
+    json: String,
+}
+
+impl Order {
+    fn new<T: Serialize>(order: &T) -> Result<Self, CallError> {
+        let value = write(order);
+        let Some(json) = JSON::stringify(&value).ok().and_then(|json| json.as_string()) else {
+            return Err(CallError::field("order", "It is sent to your server as JSON, and cannot be written as JSON."));
+        };
+        check_no_secret_key_in(&json)?;
+        Ok(Self { value, json })
+    }
+}
+
+impl CheckoutCall {
+    pub(super) fn new<T: Serialize>(client: &Client, order: &T) -> Self {
+        Self { client: client.clone(), order: Order::new(order), popup: None }
+    }
+
+    /// Pays in a second window. Call this in the click itself: it opens the window at once, and browsers block a window
+    /// that opens later. If the browser blocks it, the customer is redirected. If an equal order has an open popup, that
+    /// one comes to the front. The window closes with the checkout, and also if the checkout is dropped.
+    pub fn popup(self) -> Self {
+        let popup = self.order.as_ref().ok().and_then(|order| self.client.popups.open(&order.json));
+        Self { popup, ..self }
+    }
+}
+
+impl IntoFuture for CheckoutCall {
+    type Output = Result<Outcome, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output>>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Self { client, order, popup } = self;
+            check_page("checkout")?;
+            let Order { value: order, json } = order?;
+            let (outcome, options) = (client.outcome_options(true), client.options());
+            let window = popup.as_ref().and_then(|popup| popup.take());
+            let found = client.shop.checkout(Checkout { order, json, popup: window, outcome, options }).await?;
+            Ok(found.into())
+        })
+    }
+}
+
+impl fmt::Debug for CheckoutCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CheckoutCall").field("popup", &self.popup.is_some()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,69 @@
+//! The second window that a customer pays in.
+
+use super::core::{get, get_text, set};
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use wasm_bindgen::JsValue;
+use web_sys::Window;
+
+/// The popups that are open, which all clones of a client share: one order has one popup.
+#[derive(Clone, Default)]
+pub(super) struct Popups(Rc<RefCell<Vec<Weak<Popup>>>>);
+
+/// An open window. It closes when everyone who waits for its checkout is gone.
+pub(super) struct Popup {
+    window: Window,
+    /// The order that it is for, as JSON.
+    order: String,
+    /// A checkout has begun in it.
+    is_taken: Cell<bool>,
+}
+
+impl Popups {
+    /// The open popup of this order, brought to the front, or a new one. `None` if the browser blocks it.
+    pub(super) fn open(&self, order: &str) -> Option<Rc<Popup>> {
+        let mut popups = self.0.borrow_mut();
+        popups.retain(|popup| popup.strong_count() > 0);
+        let known = popups.iter().filter_map(Weak::upgrade).find(|popup| popup.order == order && popup.is_open());
+        if let Some(popup) = known {
+            let _ = popup.window.focus();
+            return Some(popup);
+        }
+        let popup = Rc::new(Popup { window: open_window()?, order: order.to_owned(), is_taken: Cell::new(false) });
+        popups.push(Rc::downgrade(&popup));
+        Some(popup)
+    }
+}
+
+impl Popup {
+    /// The window, for the first checkout that asks. A later one joins that checkout.
+    pub(super) fn take(&self) -> Option<Window> {
+        (!self.is_taken.replace(true)).then(|| self.window.clone())
+    }
+
+    fn is_open(&self) -> bool {
+        !self.window.closed().unwrap_or(true)
+    }
+}
+
+impl Drop for Popup {
+    fn drop(&mut self) {
+        let _ = self.window.close();
+    }
+}
+
+/// Opens a window, which only a click may do. Its pages cannot reach this one.
+fn open_window() -> Option<Window> {
+    let page = web_sys::window()?;
+    let popup = page.open_with_url_and_target_and_features("", "", "popup,width=480,height=760").ok()??;
+    if popup.closed().unwrap_or(true) {
+        return None;
+    }
+    set(&popup, "opener", &JsValue::NULL);
+    let language = page.document().and_then(|document| get_text(&get(&document, "documentElement"), "lang"));
+    let language = language.filter(|lang| !lang.is_empty()).or_else(|| get_text(&page.navigator(), "language"));
+    let is_french = language.is_some_and(|language| language.starts_with("fr"));
+    let body = get(&get(&popup, "document"), "body");
+    set(&body, "textContent", &JsValue::from_str(if is_french { "Un instant…" } else { "One moment…" }));
+    Some(popup)
+}
