@@ -4,7 +4,7 @@
 //! what was chosen. `assumed` holds what the document does not show at all and a whole service needs.
 //!
 //! To add one: its type here with how it is read, and its name in [`every_operation!`](crate::every_operation); the sandbox's
-//! handler (`sandbox/desk`) and its words at the terminal (`terminal/operations/words.rs`), without which nothing compiles;
+//! handler (`sandbox/service`) and its words at the terminal (`terminal/operations/words.rs`), without which nothing compiles;
 //! its method of the client (`native/calls`), its row in `tests/service/interface.rs` and its row in the README, without which tests
 //! fail; and a browser method if a customer may send it.
 

@@ -1,8 +1,8 @@
 //! Who asks: from a Bearer value to a caller, and whether an operation's role admits them. `decisions.md` 4.
 
-use super::desk::{Desk, Merchant};
 use super::problem::Problem;
 use super::rules::{Session, Standing};
+use super::service::{Merchant, Service};
 use super::tokens::{SECRET_KEY, fingerprint};
 use crate::protocol::{CredentialKind, Role};
 use crate::values::{IntentId, Moment, looks_like_a_secret_key};
@@ -62,22 +62,22 @@ impl Caller {
 }
 
 /// Finds out who asks.
-pub(super) async fn identify(desk: &Desk, headers: &HeaderMap) -> Result<Caller, Problem> {
+pub(super) async fn identify(service: &Service, headers: &HeaderMap) -> Result<Caller, Problem> {
     match bearer(headers) {
         None => Ok(Caller::Nobody),
-        Some(token) if token.starts_with("sk_") => secret_key(desk, headers, token),
+        Some(token) if token.starts_with("sk_") => secret_key(service, headers, token),
         Some(token) if token.contains("_secret_") => {
-            client_secret(desk, desk.instance_key.intent_of(token).ok_or_else(invalid_key)?).await
+            client_secret(service, service.instance_key.intent_of(token).ok_or_else(invalid_key)?).await
         }
         // A key of another kind or another service is no session, and is not looked up as one.
         Some(token) if looks_like_a_secret_key(token) => Err(invalid_key()),
-        Some(token) => session(desk, token).await,
+        Some(token) => session(service, token).await,
     }
 }
 
 /// Whether anyone may do what this role may, without a credential.
-pub(super) fn is_public<R: Role>(desk: &Desk) -> bool {
-    desk.public_methods && R::admits(CredentialKind::None)
+pub(super) fn is_public<R: Role>(service: &Service) -> bool {
+    service.public_methods && R::admits(CredentialKind::None)
 }
 
 /// A refusal of a page that showed no credential, with what the page can do where the sandbox could let anyone ask.
@@ -93,10 +93,10 @@ pub(super) fn for_a_page<R: Role>(problem: Problem) -> Problem {
 }
 
 /// Whether they may do what this role may.
-pub(super) fn admit<R: Role>(desk: &Desk, caller: Caller) -> Result<Caller, Problem> {
+pub(super) fn admit<R: Role>(service: &Service, caller: Caller) -> Result<Caller, Problem> {
     let about_sessions = !R::admits(CredentialKind::SecretKey);
     match (&caller, R::admits(caller.kind())) {
-        (Caller::Nobody, _) if is_public::<R>(desk) => Ok(caller),
+        (Caller::Nobody, _) if is_public::<R>(service) => Ok(caller),
         (Caller::Nobody, _) => Err(Problem::unauthorized(
             "authentication_required",
             "Send a credential: Authorization: Bearer, and the secret key, a session token or a client secret.",
@@ -148,15 +148,15 @@ fn invalid_key() -> Problem {
 }
 
 /// The holder of an intent's client secret, as long as that is valid.
-pub(super) async fn client_secret(desk: &Desk, id: IntentId) -> Result<Caller, Problem> {
-    let Some(intent) = desk.store.intent(&id).await? else { return Ok(Caller::EndedClientSecret) };
-    let Some(merchant) = desk.merchants.by_id(&intent.merchant) else { return Ok(Caller::EndedClientSecret) };
+pub(super) async fn client_secret(service: &Service, id: IntentId) -> Result<Caller, Problem> {
+    let Some(intent) = service.store.intent(&id).await? else { return Ok(Caller::EndedClientSecret) };
+    let Some(merchant) = service.merchants.by_id(&intent.merchant) else { return Ok(Caller::EndedClientSecret) };
     let now = merchant.now();
     let has_ended = intent.at(now).secret_has_ended(now);
     Ok(if has_ended { Caller::EndedClientSecret } else { Caller::ClientSecret(merchant, id) })
 }
 
-fn secret_key(desk: &Desk, headers: &HeaderMap, key: &str) -> Result<Caller, Problem> {
+fn secret_key(service: &Service, headers: &HeaderMap, key: &str) -> Result<Caller, Problem> {
     if headers.contains_key(header::ORIGIN) {
         let message = "A browser sent a merchant's secret key. Take it out of the page, and replace it: whoever opened the page has it.";
         return Err(Problem::new(StatusCode::FORBIDDEN, "secret_key_in_browser", message));
@@ -167,13 +167,13 @@ fn secret_key(desk: &Desk, headers: &HeaderMap, key: &str) -> Result<Caller, Pro
             "This is a live key, and this is a sandbox. Use the key that the sandbox printed.",
         ));
     }
-    let known = key.starts_with(SECRET_KEY).then(|| desk.merchants.by_key(&fingerprint(key))).flatten();
+    let known = key.starts_with(SECRET_KEY).then(|| service.merchants.by_key(&fingerprint(key))).flatten();
     known.map(Caller::Merchant).ok_or_else(invalid_key)
 }
 
-async fn session(desk: &Desk, token: &str) -> Result<Caller, Problem> {
-    let Some(session) = desk.store.session(&fingerprint(token)).await? else { return Ok(Caller::UnknownSession) };
-    let merchant = desk.merchants.by_id(&session.merchant).ok_or_else(session_unknown)?;
+async fn session(service: &Service, token: &str) -> Result<Caller, Problem> {
+    let Some(session) = service.store.session(&fingerprint(token)).await? else { return Ok(Caller::UnknownSession) };
+    let merchant = service.merchants.by_id(&session.merchant).ok_or_else(session_unknown)?;
     Ok(Caller::Session(merchant, session))
 }
 

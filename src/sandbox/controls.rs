@@ -2,13 +2,13 @@
 //! itself stays what the document says.
 
 use super::admit::bearer;
-use super::desk::{Desk, Merchant};
 use super::events::Event;
 use super::faults::{Fault, FaultKind, LONGEST_DELAY, operation_named};
-use super::mount::{plain, read_body, read_object, refuse};
+use super::http::{plain, read_body, read_object, refuse};
 use super::openapi;
 use super::problem::Problem;
 use super::requests::Request;
+use super::service::{Merchant, Service};
 use super::tokens::{id, same};
 use crate::protocol::Envelope;
 use crate::server::host;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 /// What guards the side door.
 pub(super) struct Door {
-    pub(super) desk: Arc<Desk>,
+    pub(super) service: Arc<Service>,
     pub(super) token: Secret,
     /// Names beside loopback under which it may be asked.
     pub(super) hosts: Vec<String>,
@@ -75,7 +75,7 @@ impl Door {
             }
             Some(_) => {}
         }
-        self.desk.catch_up().await;
+        self.service.catch_up().await;
         let (method, path) = (parts.method.as_str(), parts.uri.path());
         let verbs = verbs(path).ok_or_else(Problem::route_not_found)?;
         if !verbs.contains(&method) {
@@ -115,10 +115,10 @@ impl Door {
                 Ok(json!({ "requests": merchant.requests.list().iter().map(Request::written).collect::<Vec<_>>() }))
             }
             (_, "/sandbox/events") => Ok(
-                json!({ "events": self.desk.events(merchant).await?.iter().map(Event::written).collect::<Vec<_>>() }),
+                json!({ "events": self.service.events(merchant).await?.iter().map(Event::written).collect::<Vec<_>>() }),
             ),
             _ => {
-                self.desk.merchants.reset(&self.desk.store, merchant).await?;
+                self.service.merchants.reset(&self.service.store, merchant).await?;
                 Ok(json!({ "merchant": merchant.id, "now": merchant.now().unix() }))
             }
         }
@@ -126,8 +126,8 @@ impl Door {
 
     fn merchant(&self, id: Option<&str>) -> Result<Arc<Merchant>, Problem> {
         match id {
-            None => Ok(self.desk.merchants.first()),
-            Some(id) => self.desk.merchants.by_id(id).ok_or_else(|| Problem::missing("merchant")),
+            None => Ok(self.service.merchants.first()),
+            Some(id) => self.service.merchants.by_id(id).ok_or_else(|| Problem::missing("merchant")),
         }
     }
 
@@ -138,7 +138,7 @@ impl Door {
         };
         let seconds = fields.get("advance_seconds").and_then(Value::as_u64).filter(|seconds| *seconds <= FARTHEST);
         let seconds = seconds.and_then(|seconds| u32::try_from(seconds).ok()).ok_or_else(wrong)?;
-        let now = self.desk.advance(merchant, seconds).await?;
+        let now = self.service.advance(merchant, seconds).await?;
         Ok(json!({ "now": now.unix() }))
     }
 
@@ -147,7 +147,7 @@ impl Door {
         if name.chars().count() > 100 {
             return Err(Problem::field("name", "parameter_invalid", "A name is 100 characters at most."));
         }
-        let (merchant, secret_key) = self.desk.merchants.make(&self.desk.store, name).await?;
+        let (merchant, secret_key) = self.service.merchants.make(&self.service.store, name).await?;
         Ok(json!({ "merchant": merchant.id, "secret_key": secret_key.expose() }))
     }
 }

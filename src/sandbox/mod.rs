@@ -7,18 +7,17 @@
 //! /sandbox/…   the tester's side door: merchants, their clocks, and what is to go wrong
 //! ```
 //!
-//! A request goes through `mount` (its operation), `admit` (who asks), `desk` (load, rule, save), `rules` (what
+//! A request goes through `http` (its operation), `admit` (who asks), `service` (load, rule, save), `rules` (what
 //! happens) and `store` (what is kept), and comes back through `replies`.
 
 mod admit;
 mod clock;
 mod config;
 mod controls;
-mod desk;
 mod events;
 mod faults;
+mod http;
 mod keys;
-mod mount;
 mod openapi;
 mod pages;
 mod problem;
@@ -26,6 +25,7 @@ mod replies;
 mod requests;
 mod rules;
 mod serve;
+mod service;
 mod store;
 mod tenant;
 mod tokens;

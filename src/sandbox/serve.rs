@@ -3,11 +3,11 @@
 use super::clock::ServiceClock;
 use super::config::{Config, StartError};
 use super::controls::{self, Door};
-use super::desk::{Desk, Merchants};
+use super::http;
 use super::keys::Keys;
-use super::mount;
 use super::pages::{self, Pages};
 use super::rules::{EsimPackages, Fees};
+use super::service::{Merchants, Service};
 use super::store::{Location, Store, Unavailable};
 use super::tenant::{Clock, Tenant, on};
 use super::tokens::{self, InstanceKey};
@@ -41,7 +41,7 @@ use tokio::sync::oneshot;
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
 pub struct Sandbox {
-    desk: Arc<Desk>,
+    service: Arc<Service>,
     runtime: Handle,
     base_url: String,
     control_token: Secret,
@@ -79,7 +79,7 @@ impl Sandbox {
         let house =
             started.await.map_err(|_| StartError::System("The sandbox ended before it had started.".into()))??;
         Ok(Self {
-            desk: house.desk,
+            service: house.service,
             runtime: handle,
             base_url: house.base_url,
             control_token: house.control_token,
@@ -127,10 +127,10 @@ impl Sandbox {
     /// # Errors
     /// Where the database cannot be written.
     pub async fn merchant_named(&self, name: &str) -> Result<Tenant, Unavailable> {
-        let (desk, name) = (Arc::clone(&self.desk), name.to_owned());
-        let made = on(&self.runtime, async move { desk.merchants.make(&desk.store, &name).await });
+        let (service, name) = (Arc::clone(&self.service), name.to_owned());
+        let made = on(&self.runtime, async move { service.merchants.make(&service.store, &name).await });
         let (merchant, secret_key) = made.await?;
-        let clock = Clock::new(merchant, Arc::clone(&self.desk), self.runtime.clone());
+        let clock = Clock::new(merchant, Arc::clone(&self.service), self.runtime.clone());
         Ok(Tenant::new(clock, secret_key, self.base_url.clone()))
     }
 
@@ -140,10 +140,10 @@ impl Sandbox {
     /// # Errors
     /// Where the database cannot be written.
     pub async fn reset(&self) -> Result<(), Unavailable> {
-        let desk = Arc::clone(&self.desk);
+        let service = Arc::clone(&self.service);
         on(&self.runtime, async move {
-            for merchant in desk.merchants.all() {
-                desk.merchants.reset(&desk.store, &merchant).await?;
+            for merchant in service.merchants.all() {
+                service.merchants.reset(&service.store, &merchant).await?;
             }
             Ok(())
         })
@@ -173,7 +173,7 @@ impl std::fmt::Debug for Sandbox {
 
 /// What a sandbox that has started tells the one who started it.
 struct House {
-    desk: Arc<Desk>,
+    service: Arc<Service>,
     base_url: String,
     control_token: Secret,
     secret_key: Secret,
@@ -191,15 +191,15 @@ fn run(
         match open(config).await {
             Err(error) => drop(ready.send(Err(error))),
             Ok((house, listener, router, limits)) => {
-                let desk = Arc::clone(&house.desk);
+                let service = Arc::clone(&house.service);
                 if ready.send(Ok(house)).is_ok() {
                     tokio::select! {
                         () = serve(listener, router, limits, stopped) => {}
-                        () = desk.keep_billing() => {}
-                        () = desk.keep_forgetting() => {}
+                        () = service.keep_billing() => {}
+                        () = service.keep_forgetting() => {}
                     }
                 }
-                desk.store.close().await;
+                service.store.close().await;
             }
         }
     });
@@ -231,7 +231,7 @@ async fn open(config: Config) -> Result<(House, TcpListener, Router, Limits), St
             return Err(error);
         }
     };
-    let desk = Arc::new(Desk {
+    let service = Arc::new(Service {
         store,
         clock,
         merchants,
@@ -244,13 +244,13 @@ async fn open(config: Config) -> Result<(House, TcpListener, Router, Limits), St
         allow_origins,
     });
     let control_token = tokens::secret("ctl_");
-    let door = Door { desk: Arc::clone(&desk), token: control_token.clone(), hosts: config.allow_hosts };
+    let door = Door { service: Arc::clone(&service), token: control_token.clone(), hosts: config.allow_hosts };
     let package = Package::find(config.package);
-    let router = mount::routes()
-        .with_state(Arc::clone(&desk))
+    let router = http::routes()
+        .with_state(Arc::clone(&service))
         .merge(controls::routes(Arc::new(door)))
-        .merge(pages::routes(Pages::new(Arc::clone(&desk), package)));
-    Ok((House { desk, base_url, control_token, secret_key: keys.secret_key }, listener, router, limits))
+        .merge(pages::routes(Pages::new(Arc::clone(&service), package)));
+    Ok((House { service, base_url, control_token, secret_key: keys.secret_key }, listener, router, limits))
 }
 
 fn limits(config: &Config) -> Result<Limits, StartError> {

@@ -1,9 +1,9 @@
 //! A merchant of a running sandbox, for tests in Rust.
 
-use super::desk::{Desk, Merchant};
 use super::events::Event;
 use super::faults::Fault;
 use super::requests::Request;
+use super::service::{Merchant, Service};
 use super::store::Unavailable;
 use crate::values::{Moment, Secret};
 use std::sync::Arc;
@@ -95,11 +95,11 @@ impl Tenant {
     /// # Errors
     /// Where the database cannot be read.
     pub async fn events(&self) -> Result<Vec<Event>, Unavailable> {
-        let Clock { merchant, desk, runtime } = &self.clock;
-        let (merchant, desk) = (Arc::clone(merchant), Arc::clone(desk));
+        let Clock { merchant, service, runtime } = &self.clock;
+        let (merchant, service) = (Arc::clone(merchant), Arc::clone(service));
         on(runtime, async move {
-            desk.catch_up().await;
-            desk.events(&merchant).await
+            service.catch_up().await;
+            service.events(&merchant).await
         })
         .await
     }
@@ -109,9 +109,9 @@ impl Tenant {
     /// # Errors
     /// Where the database cannot be written.
     pub async fn reset(&self) -> Result<(), Unavailable> {
-        let Clock { merchant, desk, runtime } = &self.clock;
-        let (merchant, desk) = (Arc::clone(merchant), Arc::clone(desk));
-        on(runtime, async move { desk.merchants.reset(&desk.store, &merchant).await }).await
+        let Clock { merchant, service, runtime } = &self.clock;
+        let (merchant, service) = (Arc::clone(merchant), Arc::clone(service));
+        on(runtime, async move { service.merchants.reset(&service.store, &merchant).await }).await
     }
 }
 
@@ -124,13 +124,13 @@ impl std::fmt::Debug for Tenant {
 /// A merchant's clock: the wall clock, moved forward. [`Tenant`] has an example.
 pub struct Clock {
     merchant: Arc<Merchant>,
-    desk: Arc<Desk>,
+    service: Arc<Service>,
     runtime: Handle,
 }
 
 impl Clock {
-    pub(super) fn new(merchant: Arc<Merchant>, desk: Arc<Desk>, runtime: Handle) -> Self {
-        Self { merchant, desk, runtime }
+    pub(super) fn new(merchant: Arc<Merchant>, service: Arc<Service>, runtime: Handle) -> Self {
+        Self { merchant, service, runtime }
     }
 
     /// Moves it forward by so many seconds, for ever, and says what it shows then. What has come due of subscriptions by
@@ -139,8 +139,8 @@ impl Clock {
     /// # Errors
     /// Where the database cannot be written.
     pub async fn advance(&self, seconds: u32) -> Result<Moment, Unavailable> {
-        let (desk, merchant) = (Arc::clone(&self.desk), Arc::clone(&self.merchant));
-        on(&self.runtime, async move { desk.advance(&merchant, seconds).await }).await
+        let (service, merchant) = (Arc::clone(&self.service), Arc::clone(&self.merchant));
+        on(&self.runtime, async move { service.advance(&merchant, seconds).await }).await
     }
 }
 

@@ -4,7 +4,7 @@ use super::fields::{label, mark, without_bits, without_null};
 use super::refusals::{self, request_id};
 use super::word;
 use crate::protocol::{CredentialKind, Envelope, Operation, Role, Source};
-use crate::sandbox::desk::{Desk, Handle};
+use crate::sandbox::service::{Handle, Service};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -29,10 +29,10 @@ impl Answers {
     where
         O: Operation,
         O::Output: JsonSchema,
-        Desk: Handle<O>,
+        Service: Handle<O>,
     {
         let spec = O::SPEC;
-        let outcomes = <Desk as Handle<O>>::OUTCOMES;
+        let outcomes = <Service as Handle<O>>::OUTCOMES;
         let data = self.outputs.subschema_for::<O::Output>().to_value();
         let is_page = spec.query.contains(&"starting_after");
         let mut answers = Map::new();

@@ -5,7 +5,7 @@ mod answers;
 mod fields;
 mod refusals;
 
-use super::desk::{Desk, Handle};
+use super::service::{Handle, Service};
 use crate::operations::*;
 use crate::protocol::{CredentialKind, Role, Served, Source};
 use answers::Answers;
@@ -52,7 +52,7 @@ impl Description {
     where
         O: Served + JsonSchema,
         O::Output: JsonSchema,
-        Desk: Handle<O>,
+        Service: Handle<O>,
     {
         let spec = O::SPEC;
         let fields = fields::of::<O>();

@@ -2,7 +2,7 @@
 
 use super::Pages;
 use crate::protocol::Envelope;
-use crate::sandbox::mount::{plain, read_body, read_object, refuse};
+use crate::sandbox::http::{plain, read_body, read_object, refuse};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::tokens;
 use crate::values::IntentId;
@@ -39,6 +39,6 @@ async fn decided(pages: &Pages, id: String, request: Request) -> Result<String, 
     };
     let token = fields.get("token").and_then(Value::as_str).unwrap_or_default();
     let id = IntentId::new(id).map_err(|_| Problem::missing("payment intent"))?;
-    pages.desk.catch_up().await;
-    pages.desk.challenged(&id, token, approved).await
+    pages.service.catch_up().await;
+    pages.service.challenged(&id, token, approved).await
 }

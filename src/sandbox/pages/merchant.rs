@@ -3,7 +3,7 @@
 use super::Pages;
 use crate::protocol::Envelope;
 use crate::sandbox::admit::identify;
-use crate::sandbox::mount::{plain, refuse};
+use crate::sandbox::http::{plain, refuse};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::tokens;
 use crate::values::IntentId;
@@ -33,8 +33,8 @@ pub(super) async fn name(
 async fn merchant_of(pages: &Pages, id: String, headers: &HeaderMap) -> Result<String, Problem> {
     let missing = || Problem::missing("payment intent");
     let id = IntentId::new(id).map_err(|_| missing())?;
-    pages.desk.catch_up().await;
-    let caller = identify(&pages.desk, headers).await?;
-    let (intent, _) = pages.desk.intent_of(&caller, &id).await?;
-    pages.desk.merchants.by_id(&intent.merchant).map(|merchant| merchant.name.clone()).ok_or_else(missing)
+    pages.service.catch_up().await;
+    let caller = identify(&pages.service, headers).await?;
+    let (intent, _) = pages.service.intent_of(&caller, &id).await?;
+    pages.service.merchants.by_id(&intent.merchant).map(|merchant| merchant.name.clone()).ok_or_else(missing)
 }

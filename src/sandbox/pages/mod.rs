@@ -3,8 +3,8 @@
 mod challenge;
 mod merchant;
 
-use super::desk::Desk;
 use super::rules::MOST_ATTEMPTS;
+use super::service::Service;
 use crate::package::Package;
 use crate::server::site::{Page, Site};
 use axum::Router;
@@ -27,15 +27,15 @@ const CHALLENGE: Page = Page { name: "challenge.html", modules: &["challenge.js"
 
 /// What the pages need to know.
 pub(super) struct Pages {
-    desk: Arc<Desk>,
+    service: Arc<Service>,
     site: Arc<Site>,
 }
 
 impl Pages {
-    pub(super) fn new(desk: Arc<Desk>, package: Package) -> Arc<Self> {
+    pub(super) fn new(service: Arc<Service>, package: Package) -> Arc<Self> {
         let site = Site::new("/checkout/assets", &FILES, &[CHECKOUT, CHALLENGE], package)
             .value("attempts", MOST_ATTEMPTS.to_string());
-        Arc::new(Self { desk, site: Arc::new(site) })
+        Arc::new(Self { service, site: Arc::new(site) })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Payment methods and what they cost.
 
-use super::{Desk, Done, Handle, Outcomes};
+use super::{Done, Handle, Outcomes, Service};
 use crate::operations::{CalculateFee, ListPaymentMethods};
 use crate::sandbox::admit::Caller;
 use crate::sandbox::problem::Problem;
@@ -8,7 +8,7 @@ use crate::sandbox::replies;
 use crate::sandbox::rules::FeeProblem;
 use crate::values::Country;
 
-impl Handle<ListPaymentMethods> for Desk {
+impl Handle<ListPaymentMethods> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
     async fn handle(&self, _: Caller, operation: ListPaymentMethods) -> Result<Done, Problem> {
@@ -17,7 +17,7 @@ impl Handle<ListPaymentMethods> for Desk {
     }
 }
 
-impl Handle<CalculateFee> for Desk {
+impl Handle<CalculateFee> for Service {
     const OUTCOMES: Outcomes =
         Outcomes::OK.or(&["payment_method_unavailable", "amount_out_of_range", "currency_unsupported"]);
 

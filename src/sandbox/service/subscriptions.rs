@@ -4,7 +4,7 @@ use super::billing::Billing;
 use super::intents::in_one_order;
 use super::moves::paying_with;
 use super::once::once;
-use super::{Desk, Done, Handle, Merchant, Outcomes, ROUNDS, to_read};
+use super::{Done, Handle, Merchant, Outcomes, ROUNDS, Service, to_read};
 use crate::operations::{
     CancelSubscription, ChangeSubscriptionPaymentMethod, ConfigureFallback, CreateSubscription, ListSubscriptions,
     PauseSubscription, ReadSubscription, ResumeSubscription,
@@ -20,7 +20,7 @@ use crate::sandbox::tokens;
 use crate::values::{Moment, SubscriptionId};
 use axum::http::StatusCode;
 
-impl Handle<CreateSubscription> for Desk {
+impl Handle<CreateSubscription> for Service {
     const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
         "resource_missing",
         "plan_inactive",
@@ -46,7 +46,7 @@ impl Handle<CreateSubscription> for Desk {
     }
 }
 
-impl Handle<ReadSubscription> for Desk {
+impl Handle<ReadSubscription> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
     async fn handle(&self, caller: Caller, operation: ReadSubscription) -> Result<Done, Problem> {
@@ -55,7 +55,7 @@ impl Handle<ReadSubscription> for Desk {
     }
 }
 
-impl Handle<ListSubscriptions> for Desk {
+impl Handle<ListSubscriptions> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
     async fn handle(&self, caller: Caller, operation: ListSubscriptions) -> Result<Done, Problem> {
@@ -69,7 +69,7 @@ impl Handle<ListSubscriptions> for Desk {
     }
 }
 
-impl Handle<PauseSubscription> for Desk {
+impl Handle<PauseSubscription> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK.or(&["subscription_state"]);
 
     async fn handle(&self, caller: Caller, operation: PauseSubscription) -> Result<Done, Problem> {
@@ -79,7 +79,7 @@ impl Handle<PauseSubscription> for Desk {
     }
 }
 
-impl Handle<ResumeSubscription> for Desk {
+impl Handle<ResumeSubscription> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK.or(&["subscription_state"]);
 
     async fn handle(&self, caller: Caller, operation: ResumeSubscription) -> Result<Done, Problem> {
@@ -88,7 +88,7 @@ impl Handle<ResumeSubscription> for Desk {
     }
 }
 
-impl Handle<CancelSubscription> for Desk {
+impl Handle<CancelSubscription> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
     async fn handle(&self, caller: Caller, operation: CancelSubscription) -> Result<Done, Problem> {
@@ -99,7 +99,7 @@ impl Handle<CancelSubscription> for Desk {
     }
 }
 
-impl Handle<ChangeSubscriptionPaymentMethod> for Desk {
+impl Handle<ChangeSubscriptionPaymentMethod> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK.or(&["subscription_state", "test_card_required"]);
 
     async fn handle(&self, caller: Caller, operation: ChangeSubscriptionPaymentMethod) -> Result<Done, Problem> {
@@ -109,7 +109,7 @@ impl Handle<ChangeSubscriptionPaymentMethod> for Desk {
     }
 }
 
-impl Handle<ConfigureFallback> for Desk {
+impl Handle<ConfigureFallback> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK.or(&["subscription_state", "test_card_required"]);
 
     async fn handle(&self, caller: Caller, operation: ConfigureFallback) -> Result<Done, Problem> {
@@ -121,7 +121,7 @@ impl Handle<ConfigureFallback> for Desk {
     }
 }
 
-impl Desk {
+impl Service {
     /// Makes a subscription, with the charge that it may begin with, and says its id; none where another was made under
     /// the same key meanwhile.
     pub(super) async fn subscribe(

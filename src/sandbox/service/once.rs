@@ -1,7 +1,7 @@
 //! What is done once under an Idempotency-Key, however often it is asked for.
 
 use super::intents::sorted;
-use super::{Desk, Done, Merchant};
+use super::{Done, Merchant, Service};
 use crate::protocol::{IDEMPOTENCY_KEY, Operation, assemble};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::rules::Once;
@@ -34,7 +34,7 @@ pub(super) fn once<O: Operation>(
 /// How often the keys whose time is over are forgotten.
 const SWEEP: Duration = Duration::from_secs(60);
 
-impl Desk {
+impl Service {
     /// Forgets the keys whose time is over, for as long as this is polled: no request pays for it.
     pub(in crate::sandbox) async fn keep_forgetting(&self) {
         let mut ticks = tokio::time::interval(SWEEP);

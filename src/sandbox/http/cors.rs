@@ -2,21 +2,26 @@
 
 use super::{Route, respond};
 use crate::protocol::Envelope;
-use crate::sandbox::desk::Desk;
 use crate::sandbox::problem::Problem;
+use crate::sandbox::service::Service;
 use axum::body::Body;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 
 /// The answer to a preflight of an operation that is open to browsers; of any other there is none.
-pub(super) fn preflight(desk: &Desk, routes: &[Route], parts: &Parts, request_id: &str) -> Option<Response<Body>> {
+pub(super) fn preflight(
+    service: &Service,
+    routes: &[Route],
+    parts: &Parts,
+    request_id: &str,
+) -> Option<Response<Body>> {
     let wanted =
         parts.headers.get(header::ACCESS_CONTROL_REQUEST_METHOD).filter(|_| parts.method == Method::OPTIONS)?;
     let open = routes
         .iter()
         .find(|route| route.open_to_browsers && route.spec.method.as_str().as_bytes() == wanted.as_bytes())?;
     let mut response = permission(HeaderValue::from_static(open.spec.method.as_str()), request_id);
-    allow(desk, parts.headers.get(header::ORIGIN), response.headers_mut());
+    allow(service, parts.headers.get(header::ORIGIN), response.headers_mut());
     Some(response)
 }
 
@@ -33,7 +38,7 @@ fn permission(method: HeaderValue, request_id: &str) -> Response<Body> {
 
 /// The answer at an address where nothing is. No operation is there that could be the merchant's, and a page that asks
 /// for one that another service has is to see that this one has not (a decision).
-pub(super) fn nowhere(desk: &Desk, parts: &Parts, request_id: &str) -> Response<Body> {
+pub(super) fn nowhere(service: &Service, parts: &Parts, request_id: &str) -> Response<Body> {
     let for_pages = parts.uri.path().starts_with("/v1/");
     let wanted = parts.headers.get(header::ACCESS_CONTROL_REQUEST_METHOD);
     let mut response = match wanted.filter(|_| for_pages && parts.method == Method::OPTIONS) {
@@ -41,19 +46,19 @@ pub(super) fn nowhere(desk: &Desk, parts: &Parts, request_id: &str) -> Response<
         None => respond::refuse(Problem::route_not_found(), request_id, Envelope::Standard),
     };
     if for_pages {
-        allow(desk, parts.headers.get(header::ORIGIN), response.headers_mut());
+        allow(service, parts.headers.get(header::ORIGIN), response.headers_mut());
     }
     response
 }
 
 /// Lets the pages of every origin read a response, or of those that the sandbox was told.
-pub(super) fn allow(desk: &Desk, origin: Option<&HeaderValue>, headers: &mut HeaderMap) {
-    let allowed = if desk.allow_origins.is_empty() {
+pub(super) fn allow(service: &Service, origin: Option<&HeaderValue>, headers: &mut HeaderMap) {
+    let allowed = if service.allow_origins.is_empty() {
         Some(HeaderValue::from_static("*"))
     } else {
         headers.append(header::VARY, HeaderValue::from_static("origin"));
         origin
-            .filter(|origin| desk.allow_origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()))
+            .filter(|origin| service.allow_origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()))
             .cloned()
     };
     if let Some(allowed) = allowed {

@@ -1,6 +1,6 @@
 //! Customer sessions.
 
-use super::{Desk, Done, Handle, Outcomes};
+use super::{Done, Handle, Outcomes, Service};
 use crate::operations::{CreateSession, RevokeSession, ValidateSession};
 use crate::sandbox::admit::{Caller, in_good_standing, session_unknown};
 use crate::sandbox::problem::Problem;
@@ -9,7 +9,7 @@ use crate::sandbox::rules::{LIFETIME, Session, Standing};
 use crate::sandbox::tokens::{self, SESSION_TOKEN, fingerprint};
 use crate::values::SessionToken;
 
-impl Handle<CreateSession> for Desk {
+impl Handle<CreateSession> for Service {
     const OUTCOMES: Outcomes = Outcomes::CREATED;
 
     async fn handle(&self, caller: Caller, operation: CreateSession) -> Result<Done, Problem> {
@@ -30,7 +30,7 @@ impl Handle<CreateSession> for Desk {
     }
 }
 
-impl Handle<ValidateSession> for Desk {
+impl Handle<ValidateSession> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
     async fn handle(&self, caller: Caller, _: ValidateSession) -> Result<Done, Problem> {
@@ -43,7 +43,7 @@ impl Handle<ValidateSession> for Desk {
     }
 }
 
-impl Handle<RevokeSession> for Desk {
+impl Handle<RevokeSession> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
     /// A logout can be repeated: a session already revoked is revoked again, with the moment it was first.

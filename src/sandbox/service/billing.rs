@@ -1,7 +1,7 @@
 //! Billing that runs: what comes of itself, each at its own moment, whenever it is done.
 
 use super::intents::new_intent;
-use super::{Desk, Merchant, ROUNDS};
+use super::{Merchant, ROUNDS, Service};
 use crate::operations::CreatePaymentIntent;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::rules::billing::{Charge, Due, Life, Subscription};
@@ -19,7 +19,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// How many turns of one subscription are written together.
 const TURNS: usize = 16;
 
-impl Desk {
+impl Service {
     /// Does what has come due for a merchant by now.
     ///
     /// Each subscription goes through its own time in order. Subscriptions do not know of each other, so that several are

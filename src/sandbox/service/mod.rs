@@ -29,7 +29,7 @@ use std::sync::Arc;
 const ROUNDS: u32 = 100;
 
 /// Everything the service knows.
-pub(super) struct Desk {
+pub(super) struct Service {
     pub(super) store: Store,
     pub(super) clock: Arc<ServiceClock>,
     pub(super) merchants: Merchants,
@@ -95,7 +95,7 @@ pub(super) struct Page {
     pub(super) next: Option<String>,
 }
 
-impl Desk {
+impl Service {
     /// Brings the service's clock to the second of a request that has arrived, or goes on after a wait.
     pub(super) async fn catch_up(&self) {
         self.clock.catch_up(&self.store).await;

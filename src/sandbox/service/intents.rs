@@ -1,6 +1,6 @@
 //! Payment intents: made, read, listed.
 
-use super::{Desk, Done, Handle, Merchant, Outcomes, ROUNDS, billing, to_read};
+use super::{Done, Handle, Merchant, Outcomes, ROUNDS, Service, billing, to_read};
 use crate::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
 use crate::sandbox::admit::Caller;
 use crate::sandbox::events::Event;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// Of how many payments the events are told, and how many events of subscriptions: the newest.
 const TOLD: i64 = 1000;
 
-impl Handle<CreatePaymentIntent> for Desk {
+impl Handle<CreatePaymentIntent> for Service {
     const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
         "merchant_reference_conflict",
         "amount_out_of_range",
@@ -54,7 +54,7 @@ impl Handle<CreatePaymentIntent> for Desk {
     }
 }
 
-impl Handle<ReadPaymentIntent> for Desk {
+impl Handle<ReadPaymentIntent> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
     async fn handle(&self, caller: Caller, operation: ReadPaymentIntent) -> Result<Done, Problem> {
@@ -63,7 +63,7 @@ impl Handle<ReadPaymentIntent> for Desk {
     }
 }
 
-impl Handle<ListPaymentIntents> for Desk {
+impl Handle<ListPaymentIntents> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
     async fn handle(&self, caller: Caller, operation: ListPaymentIntents) -> Result<Done, Problem> {
@@ -78,7 +78,7 @@ impl Handle<ListPaymentIntents> for Desk {
     }
 }
 
-impl Desk {
+impl Service {
     /// The intent a caller asks for, as it stands now; 404 unless it is theirs.
     pub(in crate::sandbox) async fn intent_of(
         &self,

@@ -1,8 +1,8 @@
 //! From what an operation came to, to a response: the two envelopes, and the headers that every response has.
 
 use crate::protocol::{Envelope, Spec};
-use crate::sandbox::desk::{Done, Page};
 use crate::sandbox::problem::Problem;
+use crate::sandbox::service::{Done, Page};
 use crate::server::DropConnection;
 use crate::values::Moment;
 use axum::body::Body;

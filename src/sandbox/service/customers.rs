@@ -1,13 +1,13 @@
 //! Customers: listed here, and made where someone pays.
 
-use super::{Desk, Done, Handle, Outcomes, to_read};
+use super::{Done, Handle, Outcomes, Service, to_read};
 use crate::operations::ListCustomers;
 use crate::sandbox::admit::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::store::List;
 
-impl Handle<ListCustomers> for Desk {
+impl Handle<ListCustomers> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
     async fn handle(&self, caller: Caller, operation: ListCustomers) -> Result<Done, Problem> {

@@ -1,7 +1,7 @@
 //! eSIM packages, and the orders of them that payments fulfil.
 
 use super::once::once;
-use super::{Desk, Done, Handle, Merchant, Outcomes, ROUNDS};
+use super::{Done, Handle, Merchant, Outcomes, ROUNDS, Service};
 use crate::operations::{CreateEsimOrder, ListEsimPackages, ReadEsimOrder};
 use crate::sandbox::admit::Caller;
 use crate::sandbox::problem::Problem;
@@ -12,7 +12,7 @@ use crate::sandbox::tokens;
 use crate::values::EsimOrderId;
 use std::collections::HashMap;
 
-impl Handle<ListEsimPackages> for Desk {
+impl Handle<ListEsimPackages> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
     async fn handle(&self, _: Caller, operation: ListEsimPackages) -> Result<Done, Problem> {
@@ -30,7 +30,7 @@ impl Handle<ListEsimPackages> for Desk {
     }
 }
 
-impl Handle<CreateEsimOrder> for Desk {
+impl Handle<CreateEsimOrder> for Service {
     const OUTCOMES: Outcomes =
         Outcomes::CREATED_ONCE.or(&["resource_missing", "quantity_out_of_range", "idempotency_key_reused"]);
 
@@ -56,7 +56,7 @@ impl Handle<CreateEsimOrder> for Desk {
     }
 }
 
-impl Handle<ReadEsimOrder> for Desk {
+impl Handle<ReadEsimOrder> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
     async fn handle(&self, caller: Caller, operation: ReadEsimOrder) -> Result<Done, Problem> {
@@ -65,7 +65,7 @@ impl Handle<ReadEsimOrder> for Desk {
     }
 }
 
-impl Desk {
+impl Service {
     fn new_esim_order(&self, merchant: &Merchant, operation: &CreateEsimOrder) -> Result<EsimOrder, Problem> {
         let package = self.esim_packages.by_id(&operation.package_id);
         let package = package.ok_or_else(|| Problem::missing("eSIM package"))?;

@@ -10,9 +10,9 @@ pub(super) use read::{read_body, read_object};
 pub(super) use respond::{plain, refuse};
 
 use super::admit::{Caller, admit, for_a_page, identify, is_public};
-use super::desk::{Desk, Done, Handle};
 use super::problem::Problem;
 use super::requests::Request as Received;
+use super::service::{Done, Handle, Service};
 use super::tokens;
 use crate::operations::*;
 use crate::protocol::{CredentialKind, Envelope, Fields, Method, Operation, Role, Served, Spec};
@@ -29,24 +29,24 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 /// The service's routes.
-pub(super) fn routes() -> Router<Arc<Desk>> {
+pub(super) fn routes() -> Router<Arc<Service>> {
     let mut paths: BTreeMap<&'static str, Vec<Route>> = BTreeMap::new();
-    macro_rules! mount {
+    macro_rules! add_routes {
         ($($operation:ident)*) => {$(
             paths.entry(<$operation as Operation>::SPEC.path).or_default().push(Route::of::<$operation>());
         )*};
     }
-    crate::every_operation!(mount);
-    let nowhere = |State(desk): State<Arc<Desk>>, request: Request| async move {
-        let mut response = cors::nowhere(&desk, &request.into_parts().0, &tokens::id("req_"));
-        desk.catch_up().await;
-        respond::date(&mut response, desk.now());
+    crate::every_operation!(add_routes);
+    let nowhere = |State(service): State<Arc<Service>>, request: Request| async move {
+        let mut response = cors::nowhere(&service, &request.into_parts().0, &tokens::id("req_"));
+        service.catch_up().await;
+        respond::date(&mut response, service.now());
         response
     };
     paths.into_iter().fold(Router::new().fallback(nowhere), |router, (path, routes)| {
         let routes: Arc<[Route]> = routes.into();
-        let answer = move |State(desk): State<Arc<Desk>>, path: PathFields, request: Request| {
-            dispatch(desk, Arc::clone(&routes), path, request)
+        let answer = move |State(service): State<Arc<Service>>, path: PathFields, request: Request| {
+            dispatch(service, Arc::clone(&routes), path, request)
         };
         router.route(path, any(answer))
     })
@@ -59,10 +59,10 @@ struct Route {
     /// Whether a browser may send it: its role is not the merchant's.
     open_to_browsers: bool,
     /// Whether anyone may send it.
-    is_public: fn(&Desk) -> bool,
+    is_public: fn(&Service) -> bool,
     /// Words a refusal for a developer whose page was refused.
     for_a_page: fn(Problem) -> Problem,
-    serve: fn(Arc<Desk>, Caller, Asked) -> Serving,
+    serve: fn(Arc<Service>, Caller, Asked) -> Serving,
 }
 
 type Serving = Pin<Box<dyn Future<Output = Result<Done, Problem>> + Send>>;
@@ -83,14 +83,14 @@ impl Route {
     where
         O: Served + Send + 'static,
         O::Role: Send,
-        Desk: Handle<O>,
+        Service: Handle<O>,
     {
         Self {
             spec: O::SPEC,
             open_to_browsers: is_open::<O::Role>(),
             is_public: is_public::<O::Role>,
             for_a_page: for_a_page::<O::Role>,
-            serve: |desk, caller, asked| Box::pin(serve::<O>(desk, caller, asked)),
+            serve: |service, caller, asked| Box::pin(serve::<O>(service, caller, asked)),
         }
     }
 
@@ -106,27 +106,27 @@ fn is_open<R: Role>() -> bool {
 }
 
 /// Finds the operation of a request's method, and answers.
-async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, request: Request) -> Response {
+async fn dispatch(service: Arc<Service>, routes: Arc<[Route]>, path: PathFields, request: Request) -> Response {
     let request_id = tokens::id("req_");
     let (parts, body) = request.into_parts();
-    desk.catch_up().await;
-    if let Some(mut preflight) = cors::preflight(&desk, &routes, &parts, &request_id) {
-        respond::date(&mut preflight, desk.now());
+    service.catch_up().await;
+    if let Some(mut preflight) = cors::preflight(&service, &routes, &parts, &request_id) {
+        respond::date(&mut preflight, service.now());
         return preflight;
     }
     let Some(route) = routes.iter().find(|route| route.answers(&parts.method)) else {
         let mut refused = refuse(method_not_allowed(&routes), &request_id, Envelope::Standard);
-        respond::date(&mut refused, desk.now());
+        respond::date(&mut refused, service.now());
         return refused;
     };
     let origin = parts.headers.get(axum::http::header::ORIGIN).cloned();
-    let caller = identify(&desk, &parts.headers).await;
+    let caller = identify(&service, &parts.headers).await;
     // What nobody known has sent is told to the first merchant.
     let known = caller.as_ref().ok().and_then(Caller::belongs_to).cloned();
     // A fault is for who may ask: a stranger uses up none.
-    let may_ask = known.is_some() || matches!(caller, Ok(Caller::Nobody)) && (route.is_public)(&desk);
+    let may_ask = known.is_some() || matches!(caller, Ok(Caller::Nobody)) && (route.is_public)(&service);
     let is_known = known.is_some();
-    let merchant = known.unwrap_or_else(|| desk.merchants.first());
+    let merchant = known.unwrap_or_else(|| service.merchants.first());
     let fault = may_ask.then(|| merchant.faults.strike(route.spec.name)).flatten();
     let received = Received::arriving(
         merchant.now(),
@@ -142,7 +142,7 @@ async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, reque
         None => {
             let asked = Asked { path, uri: parts.uri, headers: parts.headers, body };
             let answer = match caller {
-                Ok(caller) => (route.serve)(Arc::clone(&desk), caller, asked).await,
+                Ok(caller) => (route.serve)(Arc::clone(&service), caller, asked).await,
                 Err(problem) => Err(problem),
             };
             let response = match answer {
@@ -155,9 +155,9 @@ async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, reque
             strike::after(fault, response).await
         }
     };
-    respond::date(&mut response, if is_known { merchant.now() } else { desk.now() });
+    respond::date(&mut response, if is_known { merchant.now() } else { service.now() });
     if route.open_to_browsers {
-        cors::allow(&desk, origin.as_ref(), response.headers_mut());
+        cors::allow(&service, origin.as_ref(), response.headers_mut());
     }
     let status = response.status().as_u16();
     if response.extensions().get::<DropConnection>().is_none() {
@@ -168,13 +168,13 @@ async fn dispatch(desk: Arc<Desk>, routes: Arc<[Route]>, path: PathFields, reque
 }
 
 /// One operation, from whether its caller may to what it came to.
-async fn serve<O: Served>(desk: Arc<Desk>, caller: Caller, asked: Asked) -> Result<Done, Problem>
+async fn serve<O: Served>(service: Arc<Service>, caller: Caller, asked: Asked) -> Result<Done, Problem>
 where
-    Desk: Handle<O>,
+    Service: Handle<O>,
 {
-    let caller = admit::<O::Role>(&desk, caller)?;
+    let caller = admit::<O::Role>(&service, caller)?;
     let mut fields = Fields::new(read::fields(&O::SPEC, asked).await?);
-    if desk.strict {
+    if service.strict {
         fields = fields.strict();
     }
     let operation = O::read(&mut fields);
@@ -182,8 +182,8 @@ where
     match (operation, fields.is_good()) {
         (Some(operation), true) => {
             // A body or a fault may have taken a while.
-            desk.catch_up().await;
-            desk.handle(caller, operation).await
+            service.catch_up().await;
+            service.handle(caller, operation).await
         }
         _ => Err(Problem::fields(fields.into_faults())),
     }

@@ -1,6 +1,6 @@
 //! What moves a payment intent: a method, a confirmation, a code, the issuer's word, a cancellation.
 
-use super::{Desk, Done, Handle, Outcomes, ROUNDS};
+use super::{Done, Handle, Outcomes, ROUNDS, Service};
 use crate::operations::{
     AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent, Instrument,
 };
@@ -15,7 +15,7 @@ use crate::values::{ConfirmationMethod, IntentId, Moment};
 
 const NOT_CONFIRMABLE: &str = "intent_not_confirmable";
 
-impl Handle<AttachPaymentMethod> for Desk {
+impl Handle<AttachPaymentMethod> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK.or(&[NOT_CONFIRMABLE, "payment_method_unavailable", "test_card_required"]);
 
     async fn handle(&self, caller: Caller, operation: AttachPaymentMethod) -> Result<Done, Problem> {
@@ -34,7 +34,7 @@ impl Handle<AttachPaymentMethod> for Desk {
     }
 }
 
-impl Handle<ConfirmPaymentIntent> for Desk {
+impl Handle<ConfirmPaymentIntent> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK.or(&[NOT_CONFIRMABLE, "role_required"]);
 
     async fn handle(&self, caller: Caller, operation: ConfirmPaymentIntent) -> Result<Done, Problem> {
@@ -49,7 +49,7 @@ impl Handle<ConfirmPaymentIntent> for Desk {
     }
 }
 
-impl Handle<AnswerPaymentIntent> for Desk {
+impl Handle<AnswerPaymentIntent> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK.or(&[NOT_CONFIRMABLE]);
 
     async fn handle(&self, caller: Caller, operation: AnswerPaymentIntent) -> Result<Done, Problem> {
@@ -64,7 +64,7 @@ impl Handle<AnswerPaymentIntent> for Desk {
     }
 }
 
-impl Handle<CancelPaymentIntent> for Desk {
+impl Handle<CancelPaymentIntent> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK.or(&["intent_not_cancelable"]);
 
     async fn handle(&self, caller: Caller, operation: CancelPaymentIntent) -> Result<Done, Problem> {
@@ -79,7 +79,7 @@ impl Handle<CancelPaymentIntent> for Desk {
     }
 }
 
-impl Desk {
+impl Service {
     /// The customer's word at the card's issuer, and the address where the checkout goes on. A page that is opened again,
     /// or whose answer was lost, is led on without effect; a token of an older round, or of none, is told nothing.
     pub(in crate::sandbox) async fn challenged(

@@ -1,6 +1,6 @@
 //! Plans: made, listed, deactivated.
 
-use super::{Desk, Done, Handle, Outcomes, to_read};
+use super::{Done, Handle, Outcomes, Service, to_read};
 use crate::operations::{CreatePlan, DeactivatePlan, ListPlans};
 use crate::sandbox::admit::Caller;
 use crate::sandbox::problem::Problem;
@@ -11,7 +11,7 @@ use crate::sandbox::tokens;
 use crate::values::PlanId;
 use axum::http::StatusCode;
 
-impl Handle<CreatePlan> for Desk {
+impl Handle<CreatePlan> for Service {
     const OUTCOMES: Outcomes =
         Outcomes::CREATED.or(&["plan_code_taken", "amount_out_of_range", "currency_unsupported"]);
 
@@ -34,7 +34,7 @@ impl Handle<CreatePlan> for Desk {
     }
 }
 
-impl Handle<ListPlans> for Desk {
+impl Handle<ListPlans> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
     async fn handle(&self, caller: Caller, operation: ListPlans) -> Result<Done, Problem> {
@@ -48,7 +48,7 @@ impl Handle<ListPlans> for Desk {
     }
 }
 
-impl Handle<DeactivatePlan> for Desk {
+impl Handle<DeactivatePlan> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
     /// A plan that is not active is deactivated again.
