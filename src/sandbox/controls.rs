@@ -1,7 +1,7 @@
 //! The tester's side door, `/sandbox`: its own token, known hosts alone, no CORS. Outside `/v1`, so that the interface
 //! itself stays what the document says.
 
-use super::admit::bearer;
+use super::auth::bearer;
 use super::events::Event;
 use super::faults::{Fault, FaultKind, LONGEST_DELAY, operation_named};
 use super::http::{plain, read_body, read_object, refuse};

@@ -218,7 +218,7 @@ impl Faults {
     }
 
     /// How this call goes wrong, if it does; that fault has then struck once.
-    pub(super) fn strike(&self, operation: &str) -> Option<FaultKind> {
+    pub(super) fn take(&self, operation: &str) -> Option<FaultKind> {
         let mut faults = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = faults.iter().position(|fault| fault.operation == operation)?;
         let kind = faults[place].kind;

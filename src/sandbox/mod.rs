@@ -7,10 +7,10 @@
 //! /sandbox/…   the tester's side door: merchants, their clocks, and what is to go wrong
 //! ```
 //!
-//! A request goes through `http` (its operation), `admit` (who asks), `service` (load, rule, save), `rules` (what
+//! A request goes through `http` (its operation), `auth` (who asks), `service` (load, rule, save), `rules` (what
 //! happens) and `store` (what is kept), and comes back through `replies`.
 
-mod admit;
+mod auth;
 mod clock;
 mod config;
 mod controls;

@@ -2,14 +2,14 @@
 
 mod cors;
 mod exact;
+mod fault_injection;
 mod read;
 mod respond;
-mod strike;
 
 pub(super) use read::{read_body, read_object};
 pub(super) use respond::{plain, refuse};
 
-use super::admit::{Caller, admit, for_a_page, identify, is_public};
+use super::auth::{Caller, authenticate, authorize, for_a_page, is_public};
 use super::problem::Problem;
 use super::requests::Request as Received;
 use super::service::{Done, Handle, Service};
@@ -120,14 +120,14 @@ async fn dispatch(service: Arc<Service>, routes: Arc<[Route]>, path: PathFields,
         return refused;
     };
     let origin = parts.headers.get(axum::http::header::ORIGIN).cloned();
-    let caller = identify(&service, &parts.headers).await;
+    let caller = authenticate(&service, &parts.headers).await;
     // What nobody known has sent is told to the first merchant.
     let known = caller.as_ref().ok().and_then(Caller::belongs_to).cloned();
     // A fault is for who may ask: a stranger uses up none.
     let may_ask = known.is_some() || matches!(caller, Ok(Caller::Nobody)) && (route.is_public)(&service);
     let is_known = known.is_some();
     let merchant = known.unwrap_or_else(|| service.merchants.first());
-    let fault = may_ask.then(|| merchant.faults.strike(route.spec.name)).flatten();
+    let fault = may_ask.then(|| merchant.faults.take(route.spec.name)).flatten();
     let received = Received::arriving(
         merchant.now(),
         &route.spec,
@@ -137,7 +137,7 @@ async fn dispatch(service: Arc<Service>, routes: Arc<[Route]>, path: PathFields,
     );
     merchant.requests.add(Received { fault: fault.map(super::FaultKind::as_str), ..received });
 
-    let mut response = match strike::before(fault, &request_id, route.spec.envelope).await {
+    let mut response = match fault_injection::before(fault, &request_id, route.spec.envelope).await {
         Some(instead) => instead,
         None => {
             let asked = Asked { path, uri: parts.uri, headers: parts.headers, body };
@@ -152,7 +152,7 @@ async fn dispatch(service: Arc<Service>, routes: Arc<[Route]>, path: PathFields,
                     refuse(problem, &request_id, route.spec.envelope)
                 }
             };
-            strike::after(fault, response).await
+            fault_injection::after(fault, response).await
         }
     };
     respond::date(&mut response, if is_known { merchant.now() } else { service.now() });
@@ -172,7 +172,7 @@ async fn serve<O: Served>(service: Arc<Service>, caller: Caller, asked: Asked) -
 where
     Service: Handle<O>,
 {
-    let caller = admit::<O::Role>(&service, caller)?;
+    let caller = authorize::<O::Role>(&service, caller)?;
     let mut fields = Fields::new(read::fields(&O::SPEC, asked).await?);
     if service.strict {
         fields = fields.strict();

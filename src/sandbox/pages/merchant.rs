@@ -2,7 +2,7 @@
 
 use super::Pages;
 use crate::protocol::Envelope;
-use crate::sandbox::admit::identify;
+use crate::sandbox::auth::authenticate;
 use crate::sandbox::http::{plain, refuse};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::tokens;
@@ -34,7 +34,7 @@ async fn merchant_of(pages: &Pages, id: String, headers: &HeaderMap) -> Result<S
     let missing = || Problem::missing("payment intent");
     let id = IntentId::new(id).map_err(|_| missing())?;
     pages.service.catch_up().await;
-    let caller = identify(&pages.service, headers).await?;
+    let caller = authenticate(&pages.service, headers).await?;
     let (intent, _) = pages.service.intent_of(&caller, &id).await?;
     pages.service.merchants.by_id(&intent.merchant).map(|merchant| merchant.name.clone()).ok_or_else(missing)
 }

@@ -2,7 +2,7 @@
 
 use super::{Done, Handle, Outcomes, Service, to_read};
 use crate::operations::ListCustomers;
-use crate::sandbox::admit::Caller;
+use crate::sandbox::auth::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::store::List;

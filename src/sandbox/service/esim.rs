@@ -3,7 +3,7 @@
 use super::once::once;
 use super::{Done, Handle, Merchant, Outcomes, ROUNDS, Service};
 use crate::operations::{CreateEsimOrder, ListEsimPackages, ReadEsimOrder};
-use crate::sandbox::admit::Caller;
+use crate::sandbox::auth::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::rules::{EsimOrder, Intent};

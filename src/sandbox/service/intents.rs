@@ -2,7 +2,7 @@
 
 use super::{Done, Handle, Merchant, Outcomes, ROUNDS, Service, billing, to_read};
 use crate::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
-use crate::sandbox::admit::Caller;
+use crate::sandbox::auth::Caller;
 use crate::sandbox::events::Event;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;

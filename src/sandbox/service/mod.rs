@@ -14,7 +14,7 @@ mod subscriptions;
 
 pub(super) use merchants::{Merchant, Merchants};
 
-use super::admit::Caller;
+use super::auth::Caller;
 use super::clock::ServiceClock;
 use super::problem::Problem;
 use super::rules::{EsimPackages, Fees};

@@ -5,7 +5,7 @@ use crate::operations::{
     AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent, Instrument,
 };
 use crate::protocol::{FieldFault, Merchant as MerchantRole, Role};
-use crate::sandbox::admit::{Caller, client_secret, role_required};
+use crate::sandbox::auth::{Caller, client_secret, role_required};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::rules::{Cancellation, Intent, Life, PayingWith, read_instrument};

@@ -2,7 +2,7 @@
 
 use super::{Done, Handle, Outcomes, Service, to_read};
 use crate::operations::{CreatePlan, DeactivatePlan, ListPlans};
-use crate::sandbox::admit::Caller;
+use crate::sandbox::auth::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::rules::billing::{Offer, Plan};

@@ -2,7 +2,7 @@
 
 use super::{Done, Handle, Outcomes, Service};
 use crate::operations::{CreateSession, RevokeSession, ValidateSession};
-use crate::sandbox::admit::{Caller, in_good_standing, session_unknown};
+use crate::sandbox::auth::{Caller, in_good_standing, session_unknown};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::rules::{LIFETIME, Session, Standing};

@@ -10,7 +10,7 @@ use crate::operations::{
     PauseSubscription, ReadSubscription, ResumeSubscription,
 };
 use crate::protocol::FieldFault;
-use crate::sandbox::admit::Caller;
+use crate::sandbox::auth::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::rules::billing::{Charge, Conflict, Life, Subscription, Terms};

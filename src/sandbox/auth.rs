@@ -62,7 +62,7 @@ impl Caller {
 }
 
 /// Finds out who asks.
-pub(super) async fn identify(service: &Service, headers: &HeaderMap) -> Result<Caller, Problem> {
+pub(super) async fn authenticate(service: &Service, headers: &HeaderMap) -> Result<Caller, Problem> {
     match bearer(headers) {
         None => Ok(Caller::Nobody),
         Some(token) if token.starts_with("sk_") => secret_key(service, headers, token),
@@ -93,7 +93,7 @@ pub(super) fn for_a_page<R: Role>(problem: Problem) -> Problem {
 }
 
 /// Whether they may do what this role may.
-pub(super) fn admit<R: Role>(service: &Service, caller: Caller) -> Result<Caller, Problem> {
+pub(super) fn authorize<R: Role>(service: &Service, caller: Caller) -> Result<Caller, Problem> {
     let about_sessions = !R::admits(CredentialKind::SecretKey);
     match (&caller, R::admits(caller.kind())) {
         (Caller::Nobody, _) if is_public::<R>(service) => Ok(caller),

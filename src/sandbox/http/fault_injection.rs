@@ -1,4 +1,4 @@
-//! Faults, as they strike a call: before it is done, or after.
+//! Faults, injected into a call, before it is executed or after.
 
 use super::respond::{drop_connection, refuse};
 use crate::protocol::Envelope;
