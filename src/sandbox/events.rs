@@ -59,12 +59,12 @@ impl Event {
     }
 
     fn of_intent(intent: &Intent) -> impl Iterator<Item = Self> {
-        let Intent { id, life, terms, created_at, .. } = intent;
+        let Intent { id, state, terms, created_at, .. } = intent;
         let created = (created_at.unix(), "0".to_owned(), "created");
         let statuses =
-            (1..).zip(&life.passages).map(|(number, (at, status))| (*at, number.to_string(), status.as_str()));
+            (1..).zip(&state.status_history).map(|(number, (at, status))| (*at, number.to_string(), status.as_str()));
         // Numbered by attempt, so that each keeps its identifier whatever comes beside it.
-        let duplicates = life
+        let duplicates = state
             .duplicate_payments
             .iter()
             .map(|approval| (approval.approved_at, format!("duplicate_{}", approval.attempt), "duplicate_payment"));

@@ -214,7 +214,7 @@ async fn stored(folder: &Folder) -> (i64, Vec<(String, i64)>) {
     let options = SqliteConnectOptions::new().filename(folder.path.join("sandbox.sqlite"));
     let pool = SqlitePool::connect_with(options).await.unwrap();
     let latest = sqlx::query_scalar("SELECT latest FROM service_clock").fetch_one(&pool).await.unwrap();
-    let text = "SELECT json_extract(life, '$.status') AS status, COUNT(*) FROM intents \
+    let text = "SELECT json_extract(state, '$.status') AS status, COUNT(*) FROM intents \
                 WHERE status IN ('succeeded', 'failed', 'canceled') GROUP BY status";
     let statuses = sqlx::query_as(text).fetch_all(&pool).await.unwrap();
     pool.close().await;

@@ -36,12 +36,12 @@ pub(in crate::sandbox) fn plan(plan: &Plan) -> String {
 
 /// A subscription. `echoed` is told in place of its own `trigger_after_failures`.
 pub(in crate::sandbox) fn subscription(subscription: &Subscription, echoed: Option<u32>) -> String {
-    let Subscription { id, customer_id, terms, life, created_at, .. } = subscription;
+    let Subscription { id, customer_id, terms, state, created_at, .. } = subscription;
     let offer = &terms.offer;
     written(&SubscriptionReply {
         id: id.as_str(),
         object: "subscription",
-        status: life.status.as_str(),
+        status: state.status.as_str(),
         customer_email: &terms.email,
         customer_id,
         plan: PlanReply {
@@ -52,23 +52,23 @@ pub(in crate::sandbox) fn subscription(subscription: &Subscription, echoed: Opti
             currency: offer.currency.as_str(),
             billing_cycle: offer.billing_cycle.as_str(),
         },
-        payment_method: payment_method(&life.paying_with),
-        fallback_payment_method: life.fallback.as_ref().map(payment_method),
-        trigger_after_failures: echoed.unwrap_or(life.trigger_after_failures),
-        consecutive_failures: life.consecutive_failures,
-        current_period_start: life.period_start,
-        current_period_end: life.period_end,
-        trial_end: life.trial_end,
-        next_charge_at: life.next_charge_at(),
-        cancel_at_period_end: life.cancel_at_period_end,
-        pause_at_period_end: life.pause_at_period_end,
-        paused_at: life.paused_at,
-        canceled_at: life.canceled_at,
-        cancellation_reason: life.cancellation.map(|reason| reason.as_str()),
-        latest_payment_intent: life.latest_intent.as_ref().map(|intent| intent.as_str()),
+        payment_method: payment_method(&state.paying_with),
+        fallback_payment_method: state.fallback.as_ref().map(payment_method),
+        trigger_after_failures: echoed.unwrap_or(state.trigger_after_failures),
+        consecutive_failures: state.consecutive_failures,
+        current_period_start: state.period_start,
+        current_period_end: state.period_end,
+        trial_end: state.trial_end,
+        next_charge_at: state.next_charge_at(),
+        cancel_at_period_end: state.cancel_at_period_end,
+        pause_at_period_end: state.pause_at_period_end,
+        paused_at: state.paused_at,
+        canceled_at: state.canceled_at,
+        cancellation_reason: state.cancellation.map(|reason| reason.as_str()),
+        latest_payment_intent: state.latest_intent.as_ref().map(|intent| intent.as_str()),
         metadata: terms.metadata.as_deref().map_or(Metadata::None {}, Metadata::Some),
         created_at: created_at.unix(),
-        duplicate_payments: life
+        duplicate_payments: state
             .duplicate_payments
             .iter()
             .map(|LateCharge { intent, approval }| {

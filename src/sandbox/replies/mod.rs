@@ -20,13 +20,13 @@ use serde_json::value::RawValue;
 pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_origin: &str) -> String {
     let client_secret = key.client_secret(&intent.id);
     let terms = &intent.terms;
-    let life = &intent.life;
+    let state = &intent.state;
     written(&IntentReply {
         id: intent.id.as_str(),
         object: "payment_intent",
         amount: terms.amount.to_string(),
         currency: terms.currency.as_str(),
-        status: life.status.as_str(),
+        status: state.status.as_str(),
         checkout_url: checkout_url(intent, key, public_origin),
         client_secret: client_secret.expose(),
         payment_ref: &intent.payment_ref,
@@ -40,23 +40,23 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
         fee_bearer: terms.fee_bearer.as_str(),
         amount_payable: intent.amount_payable(fees).map(|amount| amount.to_string()),
         confirmation_method: terms.confirmation_method.as_str(),
-        payment_method: life.paying_with.as_ref().map(payment_method),
-        next_action: life.next_action.map(|action| NextActionReply {
+        payment_method: state.paying_with.as_ref().map(payment_method),
+        next_action: state.next_action.map(|action| NextActionReply {
             r#type: action.as_str(),
             url: (action == NextAction::Redirect).then(|| challenge_url(intent, key, public_origin)),
         }),
-        last_payment_error: life
+        last_payment_error: state
             .declined
             .map(|decline| DeclineReply { code: decline.code(), message: decline.message() }),
-        attempts: life.attempts,
+        attempts: state.attempts,
         created_at: intent.created_at.unix(),
         expires_at: intent.expires_at,
         redirect_url: terms.redirect_url.as_deref(),
         description: &terms.description,
         items: terms.items.as_deref(),
         payment_method_types: terms.payment_method_types.as_deref(),
-        cancellation_reason: life.cancellation.map(|reason| reason.as_str()),
-        duplicate_payments: life
+        cancellation_reason: state.cancellation.map(|reason| reason.as_str()),
+        duplicate_payments: state
             .duplicate_payments
             .iter()
             .map(|approval| {
@@ -91,7 +91,7 @@ pub(super) fn checkout_url(intent: &Intent, key: &InstanceKey, public_origin: &s
 
 /// The page of the card's issuer, in the round that the intent is in.
 fn challenge_url(intent: &Intent, key: &InstanceKey, public_origin: &str) -> String {
-    let token = key.challenge(&intent.id, intent.life.attempts);
+    let token = key.challenge(&intent.id, intent.state.attempts);
     format!("{public_origin}/checkout/{}/challenge#token={}", intent.id, token.expose())
 }
 

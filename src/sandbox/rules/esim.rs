@@ -77,7 +77,7 @@ impl EsimOrder {
                 && (terms.amount.units(), &terms.currency) == (self.amount, &self.currency)
         };
         let paid = |intent: &Intent| {
-            let (at, _) = intent.life.passages.iter().find(|(_, status)| *status == Status::Succeeded)?;
+            let (at, _) = intent.state.status_history.iter().find(|(_, status)| *status == Status::Succeeded)?;
             Some(Fulfilment { paid_by: intent.id.clone(), at: Moment::from_unix(*at) })
         };
         intents.iter().filter(pays).filter_map(paid).min_by_key(|fulfilment| fulfilment.at)

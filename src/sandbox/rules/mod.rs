@@ -3,14 +3,16 @@
 pub(super) mod billing;
 mod esim;
 mod fees;
+mod idempotency;
 mod instruments;
 mod intent;
-mod once;
 mod session;
 
 pub(super) use esim::{EsimOrder, EsimPackage, EsimPackages, Fulfilment};
 pub(super) use fees::{FeeProblem, Fees, Method as ListedMethod};
+pub(super) use idempotency::IdempotentRequest;
 pub(super) use instruments::{Behaviour, Decline, PayingWith, read_instrument, test_cards};
-pub(super) use intent::{Cancellation, Conflict, Intent, LateApproval, Life, MOST_ATTEMPTS, NextAction, Status, Terms};
-pub(super) use once::Once;
+pub(super) use intent::{
+    Cancellation, Conflict, Intent, IntentState, LateApproval, MOST_ATTEMPTS, NextAction, Status, Terms,
+};
 pub(super) use session::{LIFETIME, Session, Standing};

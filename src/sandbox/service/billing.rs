@@ -4,8 +4,8 @@ use super::intents::new_intent;
 use super::{Merchant, ROUNDS, Service};
 use crate::operations::CreatePaymentIntent;
 use crate::sandbox::problem::Problem;
-use crate::sandbox::rules::billing::{Charge, Due, Life, Subscription};
-use crate::sandbox::rules::{Intent, Life as IntentLife, Status};
+use crate::sandbox::rules::billing::{Charge, Due, Subscription, SubscriptionState};
+use crate::sandbox::rules::{Intent, IntentState, Status};
 use crate::sandbox::store::{Billed, Customer, Unavailable};
 use crate::values::{Email, MerchantReference, Moment, printable};
 use serde_json::Value;
@@ -37,7 +37,7 @@ impl Service {
             let mut billed = Vec::with_capacity(due.len());
             for subscription in due {
                 let mut billing = Billing::of(subscription);
-                if let Some(id) = billing.subscription.life.charge_under_way() {
+                if let Some(id) = billing.subscription.state.charge_under_way() {
                     billing.known = self.store.intent(id).await?;
                 }
                 billing.run(until)?;
@@ -120,37 +120,41 @@ impl Billing {
     }
 
     /// It comes to this, with the charge that begins.
-    pub(super) fn turn(&mut self, (life, charge): (Life, Option<Charge>), at: Moment) -> Result<(), Unavailable> {
-        let life = match charge {
-            None => life,
+    pub(super) fn turn(
+        &mut self,
+        (state, charge): (SubscriptionState, Option<Charge>),
+        at: Moment,
+    ) -> Result<(), Unavailable> {
+        let state = match charge {
+            None => state,
             Some(charge) => {
                 let intent = self.charged(&charge, at)?;
-                let life = life.charging(&charge, intent.id.clone(), at, intent.life.settles_at());
+                let state = state.charging(&charge, intent.id.clone(), at, intent.state.settles_at());
                 self.charges.push(intent);
-                life
+                state
             }
         };
-        self.events.extend(life.told_since(&self.subscription.life).map(|word| (at, word)));
-        self.subscription.life = life;
+        self.events.extend(state.told_since(&self.subscription.state).map(|word| (at, word)));
+        self.subscription.state = state;
         Ok(())
     }
 
     /// Goes on with what comes of itself until then.
     pub(super) fn run(&mut self, until: Moment) -> Result<(), Unavailable> {
         for _ in 0..TURNS {
-            let Some((at, due)) = self.subscription.life.due().filter(|(at, _)| *at <= until) else { break };
-            let life = self.subscription.life.clone();
+            let Some((at, due)) = self.subscription.state.due().filter(|(at, _)| *at <= until) else { break };
+            let state = self.subscription.state.clone();
             let turn = match &due {
                 Due::Settlement(id) => {
                     let of_charge = |intent: &&Intent| intent.id == *id;
                     let intent = self.charges.iter().chain(&self.known).find(of_charge);
                     let intent = intent.ok_or_else(|| Unavailable::because("a charge is not there"))?.clone();
-                    let ended = intent.at(at).life;
+                    let ended = intent.at(at).state;
                     // A charge has one attempt: the one that may be approved late.
                     let late = ended.late_approvals.into_iter().next();
-                    life.settled(ended.status == Status::Succeeded, late, at)
+                    state.settled(ended.status == Status::Succeeded, late, at)
                 }
-                due => life.passes(due),
+                due => state.passes(due),
             };
             self.turn(turn, at)?;
         }
@@ -176,8 +180,8 @@ impl Billing {
                 .email(email)
                 .currency(offer.currency.clone())
                 .metadata(metadata.into());
-        let life = IntentLife::off_session(charge.with.clone(), charge.attempt, at);
-        new_intent(&self.subscription.merchant, operation, life, at)
+        let state = IntentState::off_session(charge.with.clone(), charge.attempt, at);
+        new_intent(&self.subscription.merchant, operation, state, at)
             .map_err(|problem: Problem| Unavailable::because(&problem.message))
     }
 }

@@ -1,6 +1,6 @@
 //! eSIM packages, and the orders of them that payments fulfil.
 
-use super::once::once;
+use super::idempotency::idempotent_request;
 use super::{Done, Handle, Merchant, Outcomes, ROUNDS, Service};
 use crate::operations::{CreateEsimOrder, ListEsimPackages, ReadEsimOrder};
 use crate::sandbox::auth::Caller;
@@ -36,14 +36,14 @@ impl Handle<CreateEsimOrder> for Service {
 
     async fn handle(&self, caller: Caller, operation: CreateEsimOrder) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
-        let once = once(merchant, &operation, operation.idempotency_key.as_ref())?;
+        let request = idempotent_request(merchant, &operation, operation.idempotency_key.as_ref())?;
         for _ in 0..ROUNDS {
-            let (id, before) = match self.made_before(once.as_ref()).await? {
+            let (id, before) = match self.created_before(request.as_ref()).await? {
                 Some(id) => (EsimOrderId::new(id).map_err(|error| Problem::internal(&error))?, true),
                 None => {
                     let order = self.new_esim_order(merchant, &operation)?;
                     let id = order.id.clone();
-                    if !self.store.add_esim_order(order, once.clone()).await? {
+                    if !self.store.add_esim_order(order, request.clone()).await? {
                         continue;
                     }
                     (id, false)
@@ -119,7 +119,7 @@ impl Service {
         Ok(self.fulfilled(merchant, order.ok_or_else(|| Problem::missing("eSIM order"))?).await?)
     }
 
-    /// An order as it stands now. Once it was seen to be paid, by which payment is stored before anyone hears of it: it
+    /// An order as it stands now. IdempotentRequest it was seen to be paid, by which payment is stored before anyone hears of it: it
     /// never changes, whoever pays it again.
     async fn fulfilled(&self, merchant: &Merchant, mut order: EsimOrder) -> Result<EsimOrder, Unavailable> {
         for _ in 0..ROUNDS {

@@ -6,7 +6,7 @@ use crate::sandbox::auth::Caller;
 use crate::sandbox::events::Event;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
-use crate::sandbox::rules::{Intent, Life, Terms};
+use crate::sandbox::rules::{Intent, IntentState, Terms};
 use crate::sandbox::store::{Customer, List, Unavailable};
 use crate::sandbox::tokens;
 use crate::values::{IntentId, Moment};
@@ -29,7 +29,7 @@ impl Handle<CreatePaymentIntent> for Service {
     async fn handle(&self, caller: Caller, operation: CreatePaymentIntent) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         check(&operation)?;
-        let intent = new_intent(&merchant.id, operation, Life::new(), merchant.now())?;
+        let intent = new_intent(&merchant.id, operation, IntentState::new(), merchant.now())?;
         let customer = customer_of(&intent);
         let mut existing = None;
         for _ in 0..ROUNDS {
@@ -119,9 +119,9 @@ impl Service {
     /// is stored before anyone is told of it.
     pub(super) async fn as_it_stands(&self, mut intent: Intent, now: Moment) -> Result<Option<Intent>, Unavailable> {
         for _ in 0..ROUNDS {
-            let was_final = intent.life.final_since().is_some();
+            let was_final = intent.state.final_since().is_some();
             intent = intent.at(now);
-            if was_final || intent.life.final_since().is_none() {
+            if was_final || intent.state.final_since().is_none() {
                 return Ok(Some(intent));
             }
             if self.store.save_intent(intent.clone()).await? {
@@ -143,9 +143,9 @@ impl Service {
         let mut ended = Vec::new();
         let mut all = Vec::with_capacity(intents.len());
         for intent in intents {
-            let was_final = intent.life.final_since().is_some();
+            let was_final = intent.state.final_since().is_some();
             let intent = intent.at(now);
-            if !was_final && intent.life.final_since().is_some() {
+            if !was_final && intent.state.final_since().is_some() {
                 ended.push(intent.clone());
             }
             all.push(intent);
@@ -181,7 +181,7 @@ fn check(operation: &CreatePaymentIntent) -> Result<(), Problem> {
 pub(super) fn new_intent(
     merchant: &str,
     operation: CreatePaymentIntent,
-    life: Life,
+    state: IntentState,
     now: Moment,
 ) -> Result<Intent, Problem> {
     let body = canonical(operation);
@@ -193,7 +193,7 @@ pub(super) fn new_intent(
         digest: tokens::digest(&body),
         body,
         terms,
-        life,
+        state,
         created_at: now,
         expires_at: Intent::expiry(now),
         version: 1,

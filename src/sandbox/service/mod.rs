@@ -3,11 +3,11 @@
 mod billing;
 mod customers;
 mod esim;
+mod idempotency;
+mod intent_actions;
 mod intents;
 mod merchants;
 mod methods;
-mod moves;
-mod once;
 mod plans;
 mod sessions;
 mod subscriptions;

@@ -1,9 +1,9 @@
 //! Subscriptions: made, read, listed, and moved by the merchant.
 
 use super::billing::Billing;
+use super::idempotency::idempotent_request;
+use super::intent_actions::paying_with;
 use super::intents::in_one_order;
-use super::moves::paying_with;
-use super::once::once;
 use super::{Done, Handle, Merchant, Outcomes, ROUNDS, Service, to_read};
 use crate::operations::{
     CancelSubscription, ChangeSubscriptionPaymentMethod, ConfigureFallback, CreateSubscription, ListSubscriptions,
@@ -13,8 +13,8 @@ use crate::protocol::FieldFault;
 use crate::sandbox::auth::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
-use crate::sandbox::rules::billing::{Charge, Conflict, Life, Subscription, Terms};
-use crate::sandbox::rules::{Once, read_instrument};
+use crate::sandbox::rules::billing::{Charge, Conflict, Subscription, SubscriptionState, Terms};
+use crate::sandbox::rules::{IdempotentRequest, read_instrument};
 use crate::sandbox::store::{Customer, List, Unavailable};
 use crate::sandbox::tokens;
 use crate::values::{Moment, SubscriptionId};
@@ -30,11 +30,11 @@ impl Handle<CreateSubscription> for Service {
 
     async fn handle(&self, caller: Caller, operation: CreateSubscription) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
-        let once = once(merchant, &operation, operation.idempotency_key.as_ref())?;
+        let request = idempotent_request(merchant, &operation, operation.idempotency_key.as_ref())?;
         for _ in 0..ROUNDS {
-            let (id, before) = match self.made_before(once.as_ref()).await? {
+            let (id, before) = match self.created_before(request.as_ref()).await? {
                 Some(id) => (SubscriptionId::new(id).map_err(|error| Problem::internal(&error))?, true),
-                None => match self.subscribe(merchant, operation.clone(), once.clone()).await? {
+                None => match self.subscribe(merchant, operation.clone(), request.clone()).await? {
                     Some(id) => (id, false),
                     None => continue,
                 },
@@ -74,7 +74,7 @@ impl Handle<PauseSubscription> for Service {
 
     async fn handle(&self, caller: Caller, operation: PauseSubscription) -> Result<Done, Problem> {
         let PauseSubscription { id, immediately, trigger_after_failures } = operation;
-        let paused = self.move_on(&caller, &id, |life, now| life.pause(immediately, now)).await?;
+        let paused = self.move_on(&caller, &id, |state, now| state.pause(immediately, now)).await?;
         Ok(Done::ok(replies::subscription(&paused, trigger_after_failures)))
     }
 }
@@ -83,7 +83,7 @@ impl Handle<ResumeSubscription> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK.or(&["subscription_state"]);
 
     async fn handle(&self, caller: Caller, operation: ResumeSubscription) -> Result<Done, Problem> {
-        let resumed = self.move_on(&caller, &operation.id, Life::resume).await?;
+        let resumed = self.move_on(&caller, &operation.id, SubscriptionState::resume).await?;
         Ok(Done::ok(replies::subscription(&resumed, None)))
     }
 }
@@ -93,8 +93,9 @@ impl Handle<CancelSubscription> for Service {
 
     async fn handle(&self, caller: Caller, operation: CancelSubscription) -> Result<Done, Problem> {
         let CancelSubscription { id, immediately } = operation;
-        let canceled =
-            self.move_on(&caller, &id, |life, now| Ok(life.cancel(immediately, now).map(|life| (life, None)))).await?;
+        let canceled = self
+            .move_on(&caller, &id, |state, now| Ok(state.cancel(immediately, now).map(|state| (state, None))))
+            .await?;
         Ok(Done::ok(replies::subscription(&canceled, None)))
     }
 }
@@ -104,7 +105,7 @@ impl Handle<ChangeSubscriptionPaymentMethod> for Service {
 
     async fn handle(&self, caller: Caller, operation: ChangeSubscriptionPaymentMethod) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
-        let changed = self.move_on(&caller, &operation.id, |life, _| life.pay_with(with.clone())).await?;
+        let changed = self.move_on(&caller, &operation.id, |state, _| state.pay_with(with.clone())).await?;
         Ok(Done::ok(replies::subscription(&changed, None)))
     }
 }
@@ -116,7 +117,7 @@ impl Handle<ConfigureFallback> for Service {
         let ConfigureFallback { id, payment_method, trigger_after_failures } = operation;
         let with = paying_with(&payment_method)?;
         let changed =
-            self.move_on(&caller, &id, |life, _| life.fall_back_on(with.clone(), trigger_after_failures)).await?;
+            self.move_on(&caller, &id, |state, _| state.fall_back_on(with.clone(), trigger_after_failures)).await?;
         Ok(Done::ok(replies::subscription(&changed, None)))
     }
 }
@@ -128,7 +129,7 @@ impl Service {
         &self,
         merchant: &Merchant,
         operation: CreateSubscription,
-        once: Option<Once>,
+        request: Option<IdempotentRequest>,
     ) -> Result<Option<SubscriptionId>, Problem> {
         let CreateSubscription { plan, customer_email, firstname, lastname, payment_method, metadata, .. } = operation;
         let plan = self.store.plan_by_key(&merchant.id, &plan).await?.ok_or_else(|| Problem::missing("plan"))?;
@@ -139,7 +140,7 @@ impl Service {
         }
         let with = read_instrument(&payment_method);
         if with.is_none() {
-            faults.push(super::moves::no_test_card());
+            faults.push(super::intent_actions::no_test_card());
         }
         let (Some(with), true) = (with, faults.is_empty()) else { return Err(Problem::fields(faults)) };
 
@@ -156,7 +157,7 @@ impl Service {
             created_at: now,
         };
         let metadata = metadata.map(|metadata| serde_json::value::to_raw_value(&in_one_order(metadata)));
-        let first = Life::begin(&plan.offer, with, now);
+        let first = SubscriptionState::begin(&plan.offer, with, now);
         let subscription = Subscription {
             id: SubscriptionId::new(tokens::id("sub_")).map_err(|error| Problem::internal(&error))?,
             merchant: merchant.id.clone(),
@@ -169,7 +170,7 @@ impl Service {
                 offer: plan.offer,
                 metadata: metadata.transpose().map_err(|error| Problem::internal(&error))?,
             },
-            life: first.0.clone(),
+            state: first.0.clone(),
             created_at: now,
             version: 1,
         };
@@ -177,7 +178,7 @@ impl Service {
         let mut billing = Billing::begin(subscription, customer, now);
         billing.turn(first, now)?;
         billing.run(now)?;
-        Ok(self.store.add_billed(billing.into_billed(), once).await?.then_some(id))
+        Ok(self.store.add_billed(billing.into_billed(), request).await?.then_some(id))
     }
 
     /// A merchant's subscription, as it stands now.
@@ -191,17 +192,17 @@ impl Service {
         &self,
         caller: &Caller,
         id: &SubscriptionId,
-        rule: impl Fn(&Life, Moment) -> Result<Option<(Life, Option<Charge>)>, Conflict>,
+        rule: impl Fn(&SubscriptionState, Moment) -> Result<Option<(SubscriptionState, Option<Charge>)>, Conflict>,
     ) -> Result<Subscription, Problem> {
         let merchant = caller.merchant()?;
         for _ in 0..ROUNDS {
             let subscription = self.subscription_of(merchant, id).await?;
             let now = merchant.now();
-            if subscription.life.due().is_some_and(|(at, _)| at <= now) {
+            if subscription.state.due().is_some_and(|(at, _)| at <= now) {
                 // A second has passed meanwhile: what came of itself in it comes first.
                 continue;
             }
-            let Some(turn) = rule(&subscription.life, now).map_err(refused)? else { return Ok(subscription) };
+            let Some(turn) = rule(&subscription.state, now).map_err(refused)? else { return Ok(subscription) };
             let mut billing = Billing::of(subscription);
             billing.turn(turn, now)?;
             billing.run(now)?;

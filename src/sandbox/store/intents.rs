@@ -20,7 +20,7 @@ impl IntentWrites {
             "payment_ref",
             "digest",
             "body",
-            "life",
+            "state",
             "created_at",
             "expires_at",
             "version",
@@ -43,7 +43,7 @@ impl IntentWrites {
                 .bind(intent.payment_ref.clone())
                 .bind(intent.digest.clone())
                 .bind(intent.body.clone())
-                .bind(life(intent))
+                .bind(state_text(intent))
                 .bind(intent.created_at.unix())
                 .bind(intent.expires_at.unix())
                 .bind(intent.version)
@@ -71,8 +71,8 @@ async fn absent(connection: &mut SqliteConnection, rows: &[(usize, &Intent)]) ->
 
 /// Stores an intent's next state where its version is still the one that was read.
 pub(super) async fn save(connection: &mut SqliteConnection, intent: &Intent) -> Result<bool, sqlx::Error> {
-    let saved = sqlx::query("UPDATE intents SET life = $1, version = version + 1 WHERE id = $2 AND version = $3")
-        .bind(life(intent))
+    let saved = sqlx::query("UPDATE intents SET state = $1, version = version + 1 WHERE id = $2 AND version = $3")
+        .bind(state_text(intent))
         .bind(intent.id.as_str())
         .bind(intent.version)
         .execute(connection)
@@ -83,7 +83,7 @@ pub(super) async fn save(connection: &mut SqliteConnection, intent: &Intent) -> 
 /// The columns of an intent.
 macro_rules! columns {
     () => {
-        "id, merchant, payment_ref, digest, body, life, created_at, expires_at, version FROM intents"
+        "id, merchant, payment_ref, digest, body, state, created_at, expires_at, version FROM intents"
     };
 }
 
@@ -154,7 +154,7 @@ pub(super) async fn of_open_esim_orders(
 fn read(row: &SqliteRow) -> Result<Intent, Unavailable> {
     let unreadable = |what: &str| Unavailable(format!("an intent's {what} cannot be read"));
     let body: String = row.try_get("body")?;
-    let life: &str = row.try_get("life")?;
+    let state: &str = row.try_get("state")?;
     Ok(Intent {
         id: IntentId::new(row.try_get::<String, _>("id")?).map_err(|_| unreadable("id"))?,
         merchant: row.try_get("merchant")?,
@@ -162,13 +162,13 @@ fn read(row: &SqliteRow) -> Result<Intent, Unavailable> {
         digest: row.try_get("digest")?,
         terms: Terms::read(&body).map_err(|_| unreadable("body"))?,
         body,
-        life: serde_json::from_str(life).map_err(|_| unreadable("life"))?,
+        state: serde_json::from_str(state).map_err(|_| unreadable("state"))?,
         created_at: Moment::from_unix(row.try_get("created_at")?),
         expires_at: Moment::from_unix(row.try_get("expires_at")?),
         version: row.try_get("version")?,
     })
 }
 
-fn life(intent: &Intent) -> String {
-    serde_json::to_string(&intent.life).expect("a life is plain words and numbers")
+fn state_text(intent: &Intent) -> String {
+    serde_json::to_string(&intent.state).expect("a state is made of words and numbers alone")
 }

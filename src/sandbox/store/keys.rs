@@ -1,7 +1,7 @@
 //! Idempotency keys: what was made under each.
 
 use super::Unavailable;
-use crate::sandbox::rules::Once;
+use crate::sandbox::rules::IdempotentRequest;
 use crate::values::Moment;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
@@ -22,19 +22,23 @@ macro_rules! over {
 }
 
 /// Takes a key for what is made now; `false` where something else was made under it, and is still known.
-pub(super) async fn take(connection: &mut SqliteConnection, once: &Once, made: &str) -> Result<bool, sqlx::Error> {
+pub(super) async fn take(
+    connection: &mut SqliteConnection,
+    request: &IdempotentRequest,
+    made: &str,
+) -> Result<bool, sqlx::Error> {
     let text = "INSERT INTO idempotency_keys (merchant, operation, fingerprint, digest, made, expires_at) \
                 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (merchant, operation, fingerprint) DO UPDATE \
                 SET digest = excluded.digest, made = excluded.made, expires_at = excluded.expires_at \
                 WHERE idempotency_keys.expires_at <= $7";
     let taken = sqlx::query(text)
-        .bind(&once.merchant)
-        .bind(once.operation)
-        .bind(&once.fingerprint)
-        .bind(&once.digest)
+        .bind(&request.merchant)
+        .bind(request.operation)
+        .bind(&request.fingerprint)
+        .bind(&request.digest)
         .bind(made)
-        .bind(once.expires_at().unix())
-        .bind(once.now.unix())
+        .bind(request.expires_at().unix())
+        .bind(request.now.unix())
         .execute(connection)
         .await?;
     Ok(taken.rows_affected() == 1)
@@ -58,15 +62,15 @@ pub(super) async fn any_over(readers: &SqlitePool, wall: Moment) -> Result<bool,
     Ok(sqlx::query(text).bind(wall.unix()).fetch_optional(readers).await?.is_some())
 }
 
-pub(super) async fn made(readers: &SqlitePool, once: &Once) -> Result<Option<Made>, Unavailable> {
+pub(super) async fn made(readers: &SqlitePool, request: &IdempotentRequest) -> Result<Option<Made>, Unavailable> {
     let row = sqlx::query(
         "SELECT made, digest FROM idempotency_keys \
          WHERE merchant = $1 AND operation = $2 AND fingerprint = $3 AND expires_at > $4",
     )
-    .bind(&once.merchant)
-    .bind(once.operation)
-    .bind(&once.fingerprint)
-    .bind(once.now.unix())
+    .bind(&request.merchant)
+    .bind(request.operation)
+    .bind(&request.fingerprint)
+    .bind(request.now.unix())
     .fetch_optional(readers)
     .await?;
     let Some(row) = row else { return Ok(None) };
@@ -91,7 +95,7 @@ mod tests {
             crate::sandbox::store::merchants::add(&mut connection, &merchant).await.unwrap();
             for number in 0..700 {
                 let made_at = now.plus(if number == 0 { 5 } else { 0 });
-                assert!(take(&mut connection, &once(id, number, made_at), "eso_1").await.unwrap());
+                assert!(take(&mut connection, &request(id, number, made_at), "eso_1").await.unwrap());
             }
         }
         drop(connection);
@@ -119,8 +123,8 @@ mod tests {
         assert!(plan.iter().any(|step| step == searched), "{plan:?}");
     }
 
-    fn once(merchant: &str, number: u32, now: Moment) -> Once {
-        Once {
+    fn request(merchant: &str, number: u32, now: Moment) -> IdempotentRequest {
+        IdempotentRequest {
             merchant: merchant.into(),
             operation: "create_esim_order",
             fingerprint: format!("key-{number}"),

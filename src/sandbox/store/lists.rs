@@ -76,13 +76,13 @@ mod tests {
             (
                 List::Intents,
                 "intents",
-                "(id, merchant, merchant_reference, payment_ref, digest, body, life, created_at, expires_at, version) VALUES ($1, 'm', $1, '', '', '', '', 1, 1, 1)",
+                "(id, merchant, merchant_reference, payment_ref, digest, body, state, created_at, expires_at, version) VALUES ($1, 'm', $1, '', '', '', '', 1, 1, 1)",
             ),
             (List::Plans, "plans", "(id, merchant, code, offer, active, created_at) VALUES ($1, 'm', $1, '', TRUE, 1)"),
             (
                 List::Subscriptions,
                 "subscriptions",
-                "(id, merchant, contact, terms, life, created_at, version) VALUES ($1, 'm', '', '', '', 1, 1)",
+                "(id, merchant, contact, terms, state, created_at, version) VALUES ($1, 'm', '', '', '', 1, 1)",
             ),
         ];
         for (list, table, values) in inserts {

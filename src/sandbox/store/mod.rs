@@ -27,7 +27,7 @@ pub(super) use subscriptions::{Billed, Happening};
 pub(super) use writer::PendingWrite;
 
 use super::rules::billing::{Plan, Subscription};
-use super::rules::{EsimOrder, Fulfilment, Intent, Once, Session};
+use super::rules::{EsimOrder, Fulfilment, IdempotentRequest, Intent, Session};
 use crate::values::{EsimOrderId, IntentId, Moment, PlanId, PlanKey, SubscriptionId};
 use sqlx::SqlitePool;
 use std::path::{Path, PathBuf};
@@ -114,9 +114,13 @@ impl Store {
     }
 
     /// Stores a new subscription with the charge that began; `false` where another was made under its key.
-    pub(super) async fn add_billed(&self, billed: Billed, once: Option<Once>) -> Result<bool, Unavailable> {
+    pub(super) async fn add_billed(
+        &self,
+        billed: Billed,
+        request: Option<IdempotentRequest>,
+    ) -> Result<bool, Unavailable> {
         let made = billed.subscription.id.to_string();
-        self.writer.write(Write::SaveBilled(vec![billed]).once(once, made)).await
+        self.writer.write(Write::SaveBilled(vec![billed]).if_key_is_new(request, made)).await
     }
 
     /// Stores new subscriptions, or the next states of some, each with the charges that began; `false` when someone else
@@ -126,14 +130,18 @@ impl Store {
     }
 
     /// Stores an eSIM order; `false` where another was made under its key.
-    pub(super) async fn add_esim_order(&self, order: EsimOrder, once: Option<Once>) -> Result<bool, Unavailable> {
+    pub(super) async fn add_esim_order(
+        &self,
+        order: EsimOrder,
+        request: Option<IdempotentRequest>,
+    ) -> Result<bool, Unavailable> {
         let made = order.id.to_string();
-        self.writer.write(Write::AddEsimOrder(Box::new(order)).once(once, made)).await
+        self.writer.write(Write::AddEsimOrder(Box::new(order)).if_key_is_new(request, made)).await
     }
 
     /// What was made under the key of a request.
-    pub(super) async fn made(&self, once: &Once) -> Result<Option<Made>, Unavailable> {
-        keys::made(&self.readers, once).await
+    pub(super) async fn made(&self, request: &IdempotentRequest) -> Result<Option<Made>, Unavailable> {
+        keys::made(&self.readers, request).await
     }
 
     /// Whether there are idempotency keys whose time is over at this moment of the service's clock.

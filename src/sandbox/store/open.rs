@@ -17,15 +17,16 @@ pub(in crate::sandbox) enum Location {
 }
 
 /// What makes version n+1 of the schema of version n.
-const MIGRATIONS: [&str; 8] = [
-    include_str!("schema.sql"),
-    include_str!("billing.sql"),
-    include_str!("trade.sql"),
-    include_str!("keys.sql"),
-    include_str!("order.sql"),
+const MIGRATIONS: [&str; 9] = [
+    include_str!("0001_first.sql"),
+    include_str!("0002_plans_subscriptions.sql"),
+    include_str!("0003_customers_esim.sql"),
+    include_str!("0004_idempotency_keys.sql"),
+    include_str!("0005_creation_order.sql"),
     include_str!("0006_database_file.sql"),
     include_str!("0007_service_clock.sql"),
     include_str!("0008_sequence_numbers.sql"),
+    include_str!("0009_state.sql"),
 ];
 const READERS: u32 = 3;
 /// How long a write waits for another program's lock. Short, since every write behind it waits as well.
@@ -215,17 +216,18 @@ mod tests {
     async fn a_database_of_an_older_version_is_brought_to_this_one_with_what_is_in_it() {
         let pool = SqlitePool::connect("sqlite::memory:").await.unwrap();
         sqlx::raw_sql(MIGRATIONS[0]).execute(&pool).await.unwrap();
-        let life = r#"{"status":"requires_action","attempts":1,"paying_with":null,"next_action":null,"settlement":null,"declined":null,"cancellation":null}"#;
+        let state = r#"{"status":"requires_action","attempts":1,"paying_with":null,"next_action":null,"settlement":null,"declined":null,"cancellation":null,"passages":[[1,"processing"],[2,"requires_action"]]}"#;
         let body = r#"{"firstname":"Awa","lastname":"Ngo","email":"awa@example.com","amount":"5000","currency":"XAF","description":"Shoes","merchant_reference":"ORDER-17","fee_bearer":"merchant","confirmation_method":"automatic","confirm":false}"#;
         let rows = format!(
             "INSERT INTO guichet_schema (version) VALUES (1); \
-             INSERT INTO intents VALUES ('pi_1', 'mch_1', 'ORDER-17', 'gch_1', 'd', '{body}', '{life}', 1, 2, 1)"
+             INSERT INTO intents VALUES ('pi_1', 'mch_1', 'ORDER-17', 'gch_1', 'd', '{body}', '{state}', 1, 2, 1)"
         );
         sqlx::raw_sql(AssertSqlSafe(rows)).execute(&pool).await.unwrap();
         migrate(&pool, &Location::Memory, None).await.unwrap();
         let store = Store { readers: pool.clone(), writer: Writer::start(pool.clone(), pool, None), path: None };
         let intent = store.intent_by_reference("mch_1", "ORDER-17").await.unwrap().unwrap();
-        assert_eq!((intent.life.attempts, intent.life.most_attempts), (1, 3));
+        let intent_state = intent.state;
+        assert_eq!((intent_state.attempts, intent_state.most_attempts, intent_state.status_history.len()), (1, 3, 2));
         assert!(store.subscriptions("mch_1", None, 1).await.unwrap().is_empty());
     }
 

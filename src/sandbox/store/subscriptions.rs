@@ -35,15 +35,15 @@ const MOST_AT_ONCE: i64 = 1000;
 /// Stores a subscription's row: a new one, or its next state where its version is still the one that was read.
 pub(super) async fn write(connection: &mut SqliteConnection, billed: &Billed) -> Result<bool, sqlx::Error> {
     let Billed { subscription, customer, events, .. } = billed;
-    let Subscription { id, merchant, terms, life, created_at, version, .. } = subscription;
-    let due = life.due().map(|(at, _)| at.unix());
-    let life = serde_json::to_string(life).expect("a life is plain words and numbers");
+    let Subscription { id, merchant, terms, state, created_at, version, .. } = subscription;
+    let due = state.due().map(|(at, _)| at.unix());
+    let state = serde_json::to_string(state).expect("a state is made of words and numbers alone");
     let query = match customer {
         Some(customer) => sqlx::query(
-            "INSERT INTO subscriptions (life, due_at, id, version, merchant, contact, terms, created_at) \
+            "INSERT INTO subscriptions (state, due_at, id, version, merchant, contact, terms, created_at) \
                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
         )
-        .bind(life)
+        .bind(state)
         .bind(due)
         .bind(id.as_str())
         .bind(version)
@@ -52,9 +52,9 @@ pub(super) async fn write(connection: &mut SqliteConnection, billed: &Billed) ->
         .bind(serde_json::to_string(terms).expect("terms are plain words and numbers"))
         .bind(created_at.unix()),
         None => sqlx::query(
-            "UPDATE subscriptions SET life = $1, due_at = $2, version = version + 1 WHERE id = $3 AND version = $4",
+            "UPDATE subscriptions SET state = $1, due_at = $2, version = version + 1 WHERE id = $3 AND version = $4",
         )
-        .bind(life)
+        .bind(state)
         .bind(due)
         .bind(id.as_str())
         .bind(version),
@@ -82,7 +82,7 @@ pub(super) async fn write(connection: &mut SqliteConnection, billed: &Billed) ->
 macro_rules! columns {
     ($rest:literal) => {
         concat!(
-            "id, merchant, terms, life, created_at, version, (SELECT customers.id FROM customers \
+            "id, merchant, terms, state, created_at, version, (SELECT customers.id FROM customers \
              WHERE customers.merchant = subscriptions.merchant AND customers.contact = subscriptions.contact) AS customer \
              FROM subscriptions WHERE merchant = $1",
             $rest
@@ -151,13 +151,13 @@ pub(super) async fn events(readers: &SqlitePool, merchant: &str, limit: i64) -> 
 fn read(row: &SqliteRow) -> Result<Subscription, Unavailable> {
     let unreadable = |what: &str| Unavailable(format!("a subscription's {what} cannot be read"));
     let terms: &str = row.try_get("terms")?;
-    let life: &str = row.try_get("life")?;
+    let state: &str = row.try_get("state")?;
     Ok(Subscription {
         id: SubscriptionId::new(row.try_get::<String, _>("id")?).map_err(|_| unreadable("id"))?,
         merchant: row.try_get("merchant")?,
         customer_id: row.try_get::<Option<String>, _>("customer")?.unwrap_or_default(),
         terms: serde_json::from_str(terms).map_err(|_| unreadable("terms"))?,
-        life: serde_json::from_str(life).map_err(|_| unreadable("life"))?,
+        state: serde_json::from_str(state).map_err(|_| unreadable("state"))?,
         created_at: Moment::from_unix(row.try_get("created_at")?),
         version: row.try_get("version")?,
     })

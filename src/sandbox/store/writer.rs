@@ -16,7 +16,7 @@ use super::plans;
 use super::sessions::{self, SessionWrites};
 use super::subscriptions::{self, Billed};
 use crate::sandbox::rules::billing::Plan;
-use crate::sandbox::rules::{EsimOrder, Fulfilment, Intent, Once, Session};
+use crate::sandbox::rules::{EsimOrder, Fulfilment, IdempotentRequest, Intent, Session};
 use crate::values::{EsimOrderId, Moment, PlanId, printable};
 use sqlx::{SqliteConnection, SqlitePool};
 use std::collections::VecDeque;
@@ -52,8 +52,8 @@ pub(super) enum Write {
     },
     Fulfil(Vec<(EsimOrderId, Fulfilment)>),
     /// This, where nothing else was made under its key.
-    Once {
-        once: Once,
+    IfKeyIsNew {
+        request: IdempotentRequest,
         made: String,
         write: Box<Self>,
     },
@@ -73,9 +73,9 @@ pub(super) enum Write {
 
 impl Write {
     /// The same, once under the key of a request that has one. What it makes has this id.
-    pub(super) fn once(self, once: Option<Once>, made: String) -> Self {
-        match once {
-            Some(once) => Self::Once { once, made, write: Box::new(self) },
+    pub(super) fn if_key_is_new(self, request: Option<IdempotentRequest>, made: String) -> Self {
+        match request {
+            Some(request) => Self::IfKeyIsNew { request, made, write: Box::new(self) },
             None => self,
         }
     }
@@ -216,8 +216,8 @@ async fn write_all(
     while let Some((place, write)) = left.pop_front() {
         match write {
             // The key is taken in the same transaction: it stands for what is stored, or for nothing.
-            Write::Once { once, made, write } => {
-                effects[place] = keys::take(connection, &once, &made).await?;
+            Write::IfKeyIsNew { request, made, write } => {
+                effects[place] = keys::take(connection, &request, &made).await?;
                 if effects[place] {
                     left.push_front((place, *write));
                 }
@@ -286,7 +286,7 @@ async fn write_all(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::rules::{Life, Status, Terms};
+    use crate::sandbox::rules::{IntentState, Status, Terms};
     use crate::sandbox::store::{Location, Store};
     use crate::values::IntentId;
 
@@ -310,11 +310,11 @@ mod tests {
         let store = Store::open(&Location::Memory).await.unwrap();
         let (intent, customer) = new("pi_1", "ORDER-1");
         assert!(store.add_intent(intent.clone(), customer).await.unwrap());
-        let paid = Intent { life: Life { status: Status::Succeeded, ..Life::new() }, ..intent.clone() };
+        let paid = Intent { state: IntentState { status: Status::Succeeded, ..IntentState::new() }, ..intent.clone() };
         assert!(store.save_intent(paid).await.unwrap());
         assert!(!store.save_intent(intent.clone()).await.unwrap());
         let kept = store.intent(&intent.id).await.unwrap().unwrap();
-        assert_eq!((kept.life.status, kept.version), (Status::Succeeded, 2));
+        assert_eq!((kept.state.status, kept.version), (Status::Succeeded, 2));
     }
 
     #[tokio::test]
@@ -353,7 +353,7 @@ mod tests {
             digest: String::new(),
             terms: Terms::read(&body).unwrap(),
             body,
-            life: Life::new(),
+            state: IntentState::new(),
             created_at: Moment::from_unix(1),
             expires_at: Moment::from_unix(2),
             version: 1,

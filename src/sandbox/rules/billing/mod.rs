@@ -1,16 +1,16 @@
-//! Billing, `decisions.md` 6: a subscription's terms, which never change, and its life, which does.
+//! Billing, `decisions.md` 6: a subscription's terms, which never change, and its state, which does.
 //!
-//! `calendar` says when periods begin, `life` what time and charges make of a subscription, `moves` what the merchant
-//! makes of it. **A period is charged once, and nothing is charged while another charge is under way.**
+//! `calendar` says when periods begin, `state` how time and charges change a subscription, `transitions` how the merchant
+//! changes it. **A period is charged once, and nothing is charged while another charge is under way.**
 
 mod calendar;
-mod life;
-mod moves;
 #[cfg(test)]
-mod walks;
+mod random_walks;
+mod state;
+mod transitions;
 
-pub(in crate::sandbox) use life::{Charge, Due, LateCharge, Life};
-pub(in crate::sandbox) use moves::Conflict;
+pub(in crate::sandbox) use state::{Charge, Due, LateCharge, SubscriptionState};
+pub(in crate::sandbox) use transitions::Conflict;
 
 use crate::values::{Amount, BillingCycle, Currency, Moment, PlanCode, PlanId, SubscriptionId};
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub(in crate::sandbox) struct Subscription {
     /// The customer who has the e-mail address, as the store knows them.
     pub(in crate::sandbox) customer_id: String,
     pub(in crate::sandbox) terms: Terms,
-    pub(in crate::sandbox) life: Life,
+    pub(in crate::sandbox) state: SubscriptionState,
     pub(in crate::sandbox) created_at: Moment,
     pub(in crate::sandbox) version: i64,
 }

@@ -1,8 +1,8 @@
 //! A payment intent: what the merchant asked for, which never changes, and its life, which does.
 
-mod life;
+mod state;
 
-pub(in crate::sandbox) use life::{Conflict, LateApproval, Life, MOST_ATTEMPTS};
+pub(in crate::sandbox) use state::{Conflict, IntentState, LateApproval, MOST_ATTEMPTS};
 
 use super::{FeeProblem, Fees, PayingWith};
 use crate::values::{ConfirmationMethod, Country, Currency, FeeBearer, IntentId, Moment};
@@ -25,7 +25,7 @@ pub(in crate::sandbox) struct Intent {
     /// The canonical body it was made with: parsed, defaults applied, keys sorted.
     pub(in crate::sandbox) body: String,
     pub(in crate::sandbox) terms: Terms,
-    pub(in crate::sandbox) life: Life,
+    pub(in crate::sandbox) state: IntentState,
     pub(in crate::sandbox) created_at: Moment,
     pub(in crate::sandbox) expires_at: Moment,
     pub(in crate::sandbox) version: i64,
@@ -87,19 +87,19 @@ impl Intent {
 
     /// The same intent, as it stands now.
     pub(in crate::sandbox) fn at(mut self, now: Moment) -> Self {
-        self.life = self.life.at(now, self.expires_at);
+        self.state = self.state.at(now, self.expires_at);
         self
     }
 
     /// Whether its client secret opens it no more: the secret stays in the browser's history, and the customer has seen how
     /// the payment ended.
     pub(in crate::sandbox) fn secret_has_ended(&self, now: Moment) -> bool {
-        self.life.final_since().is_some_and(|end| now >= end.plus(SECRET_AFTER_THE_END))
+        self.state.final_since().is_some_and(|end| now >= end.plus(SECRET_AFTER_THE_END))
     }
 
     /// What the customer pays; `None` while that depends on a method that is not known yet.
     pub(in crate::sandbox) fn amount_payable(&self, fees: &Fees) -> Option<u64> {
-        match (self.terms.fee_bearer, &self.life.paying_with) {
+        match (self.terms.fee_bearer, &self.state.paying_with) {
             (FeeBearer::Merchant, _) => Some(self.terms.amount.units()),
             (FeeBearer::Customer, None) => None,
             (FeeBearer::Customer, Some(with)) => self.amount_with(with, fees),
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn what_the_customer_pays_is_known_with_the_method() {
         let intent = |bearer: &str, with: Option<PayingWith>| {
-            let body = life::tests::body("automatic", false).replace("\"merchant\"", &format!("\"{bearer}\""));
+            let body = state::tests::body("automatic", false).replace("\"merchant\"", &format!("\"{bearer}\""));
             Intent {
                 id: IntentId::new("pi_1").unwrap(),
                 merchant: String::new(),
@@ -199,7 +199,7 @@ mod tests {
                 digest: String::new(),
                 terms: Terms::read(&body).unwrap(),
                 body,
-                life: Life { paying_with: with, ..Life::new() },
+                state: IntentState { paying_with: with, ..IntentState::new() },
                 created_at: START,
                 expires_at: START,
                 version: 1,
@@ -207,8 +207,8 @@ mod tests {
             .amount_payable(&Fees::standard())
         };
         assert_eq!(intent("merchant", None), Some(5_000));
-        assert_eq!(intent("merchant", Some(life::tests::phone("0000000"))), Some(5_000));
+        assert_eq!(intent("merchant", Some(state::tests::phone("0000000"))), Some(5_000));
         assert_eq!(intent("customer", None), None);
-        assert_eq!(intent("customer", Some(life::tests::phone("0000000"))), Some(5_100));
+        assert_eq!(intent("customer", Some(state::tests::phone("0000000"))), Some(5_100));
     }
 }

@@ -14,7 +14,7 @@ const RIGHT_CODE: &str = "123456";
 
 /// What changes.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub(in crate::sandbox) struct Life {
+pub(in crate::sandbox) struct IntentState {
     pub(in crate::sandbox) status: Status,
     /// How many attempts have begun.
     pub(in crate::sandbox) attempts: u32,
@@ -26,8 +26,8 @@ pub(in crate::sandbox) struct Life {
     pub(in crate::sandbox) declined: Option<Decline>,
     pub(in crate::sandbox) cancellation: Option<Cancellation>,
     /// The statuses it came to after its making, and when (Unix seconds).
-    #[serde(default)]
-    pub(in crate::sandbox) passages: Vec<(i64, Status)>,
+    #[serde(default, alias = "passages")]
+    pub(in crate::sandbox) status_history: Vec<(i64, Status)>,
     /// How many attempts it has.
     #[serde(default = "usual_attempts")]
     pub(in crate::sandbox) most_attempts: u32,
@@ -82,7 +82,7 @@ pub(in crate::sandbox) struct Conflict {
     pub(in crate::sandbox) why: &'static str,
 }
 
-impl Life {
+impl IntentState {
     /// The life of an intent that was just made.
     pub(in crate::sandbox) fn new() -> Self {
         Self {
@@ -93,7 +93,7 @@ impl Life {
             settlement: None,
             declined: None,
             cancellation: None,
-            passages: Vec::new(),
+            status_history: Vec::new(),
             most_attempts: MOST_ATTEMPTS,
             late_approvals: Vec::new(),
             duplicate_payments: Vec::new(),
@@ -120,7 +120,7 @@ impl Life {
     /// When it came to its final status; `None` while it has none.
     pub(in crate::sandbox) fn final_since(&self) -> Option<Moment> {
         let is_final = matches!(self.status, Status::Succeeded | Status::Failed | Status::Canceled);
-        self.passages.last().filter(|_| is_final).map(|(at, _)| Moment::from_unix(*at))
+        self.status_history.last().filter(|_| is_final).map(|(at, _)| Moment::from_unix(*at))
     }
 
     /// Where it stands at a moment: what time alone does until then has happened, in the order of time.
@@ -141,7 +141,7 @@ impl Life {
         let settlement = self.settlement.filter(|_| self.status == Status::Processing);
         let approval = self.late_approvals.first();
         // An attempt that ran past the expiry and was declined then leaves nothing to wait for.
-        let since = self.passages.last().map_or(0, |(at, _)| *at);
+        let since = self.status_history.last().map_or(0, |(at, _)| *at);
         let expiry = (self.status == Status::RequiresAction).then(|| expires_at.unix().max(since));
         let all = [
             settlement.map(|settlement| (settlement.settles_at, Next::Settlement)),
@@ -165,7 +165,7 @@ impl Life {
             Some(decline) if decline.can_be_mended() && self.attempts < self.most_attempts => Status::RequiresAction,
             Some(_) => Status::Failed,
         };
-        self.comes_to(status, at);
+        self.transition_to(status, at);
     }
 
     /// The operator approves an attempt that was told as declined. It pays the intent if nothing else does; otherwise the
@@ -175,7 +175,7 @@ impl Life {
         if self.status == Status::RequiresAction {
             self.paying_with = Some(approval.with);
             (self.next_action, self.declined) = (None, None);
-            self.comes_to(Status::Succeeded, at);
+            self.transition_to(Status::Succeeded, at);
         } else {
             self.duplicate_payments.push(approval);
         }
@@ -282,20 +282,20 @@ impl Life {
 
     /// An attempt that begins now and ends like this; one that nothing ends hangs.
     fn attempt(self, settlement: Option<Settlement>, now: Moment) -> Self {
-        let mut life = Self { attempts: self.attempts + 1, settlement, declined: None, next_action: None, ..self };
-        life.comes_to(Status::Processing, now.unix());
-        life
+        let mut state = Self { attempts: self.attempts + 1, settlement, declined: None, next_action: None, ..self };
+        state.transition_to(Status::Processing, now.unix());
+        state
     }
 
     fn ends_by(&mut self, cancellation: Cancellation, at: i64) {
         self.cancellation = Some(cancellation);
         self.next_action = None;
-        self.comes_to(Status::Canceled, at);
+        self.transition_to(Status::Canceled, at);
     }
 
-    fn comes_to(&mut self, status: Status, at: i64) {
+    fn transition_to(&mut self, status: Status, at: i64) {
         self.status = status;
-        self.passages.push((at, status));
+        self.status_history.push((at, status));
     }
 
     fn conflict(&self, why: &'static str) -> Conflict {
@@ -357,17 +357,17 @@ pub(super) mod tests {
             ("1234567", vec![(1, Processing), (2, Succeeded)]),
         ];
         for (digits, sights) in table {
-            let mut life = Life::new();
+            let mut state = IntentState::new();
             let mut charged_at = START;
             for (after, expected) in sights {
-                if life.status == RequiresAction {
-                    life = life.attach(&terms("automatic", false), phone(digits), charged_at).unwrap().unwrap();
+                if state.status == RequiresAction {
+                    state = state.attach(&terms("automatic", false), phone(digits), charged_at).unwrap().unwrap();
                 }
-                let seen = life.clone().at(charged_at.plus(after), Intent::expiry(START));
+                let seen = state.clone().at(charged_at.plus(after), Intent::expiry(START));
                 assert_eq!(seen.status, expected, "{digits} after {after}");
                 if seen.status == RequiresAction {
                     charged_at = charged_at.plus(after);
-                    life = seen;
+                    state = seen;
                 }
             }
         }
@@ -376,7 +376,7 @@ pub(super) mod tests {
     #[test]
     fn a_decline_is_told_and_forgotten_with_the_next_attempt() {
         let now = START;
-        let declined = Life::new()
+        let declined = IntentState::new()
             .attach(&terms("automatic", false), phone("0000002"), now)
             .unwrap()
             .unwrap()
@@ -389,43 +389,44 @@ pub(super) mod tests {
     #[test]
     fn attaching_again_is_harmless_and_another_method_is_refused() {
         for digits in ["0000000", "0000001", "0000005", "0000009"] {
-            let life = Life::new().attach(&terms("automatic", false), phone(digits), START).unwrap().unwrap();
-            let life = life.at(START, Intent::expiry(START));
-            assert_eq!(life.attach(&terms("automatic", false), phone(digits), START), Ok(None), "{digits}");
-            let refused = life.attach(&terms("automatic", false), phone("7654321"), START).unwrap_err();
-            assert_eq!(refused.status, life.status, "{digits}");
+            let state = IntentState::new().attach(&terms("automatic", false), phone(digits), START).unwrap().unwrap();
+            let state = state.at(START, Intent::expiry(START));
+            assert_eq!(state.attach(&terms("automatic", false), phone(digits), START), Ok(None), "{digits}");
+            let refused = state.attach(&terms("automatic", false), phone("7654321"), START).unwrap_err();
+            assert_eq!(refused.status, state.status, "{digits}");
         }
     }
 
     #[test]
     fn a_manual_intent_is_charged_by_no_customer_unless_it_says_confirm() {
-        let attached = Life::new().attach(&terms("manual", false), phone("0000000"), START).unwrap().unwrap();
+        let attached = IntentState::new().attach(&terms("manual", false), phone("0000000"), START).unwrap().unwrap();
         assert_eq!(
             (attached.status, attached.next_action, attached.attempts),
             (RequiresAction, Some(NextAction::Confirm), 0)
         );
         let replaced = attached.attach(&terms("manual", false), phone("0000001"), START).unwrap().unwrap();
         assert_eq!(replaced.paying_with, Some(phone("0000001")));
-        let charged = Life::new().attach(&terms("manual", true), phone("0000001"), START).unwrap().unwrap();
+        let charged = IntentState::new().attach(&terms("manual", true), phone("0000001"), START).unwrap().unwrap();
         assert_eq!((charged.status, charged.next_action), (Processing, None));
     }
 
     #[test]
     fn an_intent_nobody_pays_expires_after_a_day_and_one_under_way_does_not() {
         let expiry = Intent::expiry(START);
-        assert_eq!(Life::new().at(expiry.plus(-1), expiry).status, RequiresAction);
-        let expired = Life::new().at(expiry, expiry);
+        assert_eq!(IntentState::new().at(expiry.plus(-1), expiry).status, RequiresAction);
+        let expired = IntentState::new().at(expiry, expiry);
         assert_eq!((expired.status, expired.cancellation), (Canceled, Some(Cancellation::Expired)));
         assert_eq!(expired.attach(&terms("automatic", false), phone("0000000"), expiry).unwrap_err().status, Canceled);
-        let hanging = Life::new().attach(&terms("automatic", false), phone("0000005"), START).unwrap().unwrap();
+        let hanging = IntentState::new().attach(&terms("automatic", false), phone("0000005"), START).unwrap().unwrap();
         assert_eq!(hanging.at(expiry.plus(9), expiry).status, Processing);
-        let late = Life::new().attach(&terms("automatic", false), phone("0000001"), expiry.plus(-1)).unwrap().unwrap();
+        let late =
+            IntentState::new().attach(&terms("automatic", false), phone("0000001"), expiry.plus(-1)).unwrap().unwrap();
         assert_eq!(late.at(expiry.plus(60), expiry).status, Succeeded);
     }
 
     #[test]
     fn a_one_time_code_is_asked_for_before_anything_is_charged() {
-        let asked = Life::new().attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
+        let asked = IntentState::new().attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
         assert_eq!((asked.status, asked.next_action, asked.attempts), (RequiresAction, Some(NextAction::Otp), 0));
         assert!(asked.confirm(START).is_err(), "the code is what is waited for");
         let paid = asked.answer("123456", START).unwrap().at(START, Intent::expiry(START));
@@ -435,12 +436,12 @@ pub(super) mod tests {
 
     #[test]
     fn a_wrong_code_is_an_attempt_and_the_third_is_the_last() {
-        let mut life = Life::new();
+        let mut state = IntentState::new();
         for (attempt, status) in [(1, RequiresAction), (2, RequiresAction), (3, Failed)] {
-            life = life.attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
-            assert_eq!((life.next_action, life.declined), (Some(NextAction::Otp), None));
-            life = life.answer("000000", START).unwrap().at(START, Intent::expiry(START));
-            assert_eq!((life.attempts, life.status, life.declined), (attempt, status, Some(Decline::IncorrectOtp)));
+            state = state.attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
+            assert_eq!((state.next_action, state.declined), (Some(NextAction::Otp), None));
+            state = state.answer("000000", START).unwrap().at(START, Intent::expiry(START));
+            assert_eq!((state.attempts, state.status, state.declined), (attempt, status, Some(Decline::IncorrectOtp)));
         }
     }
 
@@ -449,22 +450,25 @@ pub(super) mod tests {
         for (approved, status, declined) in
             [(true, Succeeded, None), (false, RequiresAction, Some(Decline::RejectedByPayer))]
         {
-            let sent =
-                Life::new().attach(&terms("automatic", false), card("4000000000003220"), START).unwrap().unwrap();
+            let sent = IntentState::new()
+                .attach(&terms("automatic", false), card("4000000000003220"), START)
+                .unwrap()
+                .unwrap();
             assert_eq!((sent.status, sent.next_action, sent.attempts), (RequiresAction, Some(NextAction::Redirect), 0));
             let back = sent.challenged(approved, START).unwrap().at(START, Intent::expiry(START));
             assert_eq!((back.status, back.declined, back.attempts), (status, declined, 1));
             assert_eq!(back.challenged(!approved, START), None);
         }
-        assert_eq!(Life::new().challenged(true, START), None);
+        assert_eq!(IntentState::new().challenged(true, START), None);
     }
 
     #[test]
     fn the_issuers_page_of_an_old_round_leads_nowhere() {
         let expiry = Intent::expiry(START);
-        let sent =
-            |life: &Life| life.attach(&terms("automatic", false), card("4000000000003220"), START).unwrap().unwrap();
-        let first = sent(&Life::new());
+        let sent = |state: &IntentState| {
+            state.attach(&terms("automatic", false), card("4000000000003220"), START).unwrap().unwrap()
+        };
+        let first = sent(&IntentState::new());
         assert!(first.leads_on(0) && !first.leads_on(1));
         let refused = first.challenged(false, START).unwrap().at(START, expiry);
         assert!(refused.leads_on(0), "its answer may have been lost");
@@ -480,42 +484,42 @@ pub(super) mod tests {
 
     #[test]
     fn confirm_charges_what_is_attached_and_nothing_else() {
-        assert_eq!(Life::new().confirm(START).unwrap_err().status, RequiresAction);
-        let attached = Life::new().attach(&terms("manual", false), phone("0000001"), START).unwrap().unwrap();
+        assert_eq!(IntentState::new().confirm(START).unwrap_err().status, RequiresAction);
+        let attached = IntentState::new().attach(&terms("manual", false), phone("0000001"), START).unwrap().unwrap();
         let charged = attached.confirm(START).unwrap();
         assert_eq!((charged.status, charged.attempts, charged.next_action), (Processing, 1, None));
         assert_eq!(charged.confirm(START).unwrap_err().status, Processing);
-        let asking = Life::new()
+        let asking = IntentState::new()
             .attach(&terms("manual", false), phone("0000010"), START)
             .unwrap()
             .unwrap()
             .confirm(START)
             .unwrap();
         assert_eq!((asking.status, asking.attempts, asking.next_action), (RequiresAction, 0, Some(NextAction::Otp)));
-        let declined = Life::new().attach(&terms("automatic", false), phone("0000002"), START).unwrap().unwrap();
+        let declined = IntentState::new().attach(&terms("automatic", false), phone("0000002"), START).unwrap().unwrap();
         let again = declined.at(START, Intent::expiry(START)).confirm(START).unwrap();
         assert_eq!(again.attempts, 2, "the same method may be tried again");
     }
 
     #[test]
     fn an_intent_is_canceled_while_nothing_is_under_way_and_only_once() {
-        let canceled = Life::new().cancel(Cancellation::RequestedByCustomer, START).unwrap().unwrap();
+        let canceled = IntentState::new().cancel(Cancellation::RequestedByCustomer, START).unwrap().unwrap();
         assert_eq!((canceled.status, canceled.cancellation), (Canceled, Some(Cancellation::RequestedByCustomer)));
         assert_eq!(canceled.cancel(Cancellation::RequestedByMerchant, START), Ok(None));
-        let asking = Life::new().attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
+        let asking = IntentState::new().attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
         let canceled = asking.cancel(Cancellation::RequestedByMerchant, START).unwrap().unwrap();
         assert_eq!(canceled.next_action, None);
         for (digits, status) in [("0000000", Succeeded), ("0000005", Processing), ("0000009", Failed)] {
-            let life = Life::new().attach(&terms("automatic", false), phone(digits), START).unwrap().unwrap();
-            let life = life.at(START, Intent::expiry(START));
-            assert_eq!(life.cancel(Cancellation::RequestedByCustomer, START).unwrap_err().status, status);
+            let state = IntentState::new().attach(&terms("automatic", false), phone(digits), START).unwrap().unwrap();
+            let state = state.at(START, Intent::expiry(START));
+            assert_eq!(state.cancel(Cancellation::RequestedByCustomer, START).unwrap_err().status, status);
         }
     }
 
     #[test]
     fn a_late_approval_pays_the_intent_while_nothing_is_processing() {
         let expiry = Intent::expiry(START);
-        let timed_out = attached(Life::new(), "0000011", START).at(START.plus(300), expiry);
+        let timed_out = attached(IntentState::new(), "0000011", START).at(START.plus(300), expiry);
         assert_eq!((timed_out.status, timed_out.declined), (RequiresAction, Some(Decline::PayerTimeout)));
         let paid = timed_out.clone().at(START.plus(600), expiry);
         assert_eq!((paid.status, paid.declined, paid.attempts), (Succeeded, None, 1));
@@ -531,7 +535,7 @@ pub(super) mod tests {
     #[test]
     fn a_late_approval_beside_another_attempt_or_after_the_end_is_a_duplicate_payment() {
         let expiry = Intent::expiry(START);
-        let timed_out = |at: Moment| attached(Life::new(), "0000011", at).at(at.plus(300), expiry);
+        let timed_out = |at: Moment| attached(IntentState::new(), "0000011", at).at(at.plus(300), expiry);
         let first = timed_out(START);
         let ways = [
             ("another is processing", attached(first.clone(), "0000005", START.plus(301)), Processing),
@@ -540,8 +544,8 @@ pub(super) mod tests {
             ("canceled", first.cancel(Cancellation::RequestedByCustomer, START.plus(301)).unwrap().unwrap(), Canceled),
             ("expired", timed_out(expiry.plus(-301)), Canceled),
         ];
-        for (why, life, status) in ways {
-            let late = life.clone().at(START.plus(100_000), expiry);
+        for (why, state, status) in ways {
+            let late = state.clone().at(START.plus(100_000), expiry);
             assert_eq!(late.status, status, "{why}");
             let attempts: Vec<u32> = late.duplicate_payments.iter().map(|approval| approval.attempt).collect();
             assert_eq!((attempts, late.late_approvals.len()), (vec![1], 0), "{why}");
@@ -553,14 +557,14 @@ pub(super) mod tests {
     #[test]
     fn of_three_attempts_approved_late_one_pays_at_most() {
         let expiry = Intent::expiry(START);
-        let mut life = Life::new();
+        let mut state = IntentState::new();
         for after in [0, 1] {
-            life = attached(life, "0000012", START.plus(after)).at(START.plus(after), expiry);
+            state = attached(state, "0000012", START.plus(after)).at(START.plus(after), expiry);
         }
-        let one_paid = life.clone().at(START.plus(5_000), expiry);
+        let one_paid = state.clone().at(START.plus(5_000), expiry);
         assert_eq!((one_paid.status, one_paid.final_since()), (Succeeded, Some(START.plus(600))));
         assert_eq!(one_paid.duplicate_payments.len(), 1, "the second is approved after the first has paid");
-        let none_paid = attached(life, "0000012", START.plus(2)).at(START.plus(5_000), expiry);
+        let none_paid = attached(state, "0000012", START.plus(2)).at(START.plus(5_000), expiry);
         assert_eq!((none_paid.status, none_paid.final_since()), (Failed, Some(START.plus(2))));
         let told: Vec<_> = none_paid.duplicate_payments.iter().map(|one| (one.attempt, one.approved_at)).collect();
         assert_eq!(told, [(1, START.unix() + 600), (2, START.unix() + 601), (3, START.unix() + 602)]);
@@ -569,13 +573,13 @@ pub(super) mod tests {
     #[test]
     fn one_look_and_many_looks_see_the_same() {
         let expiry = Intent::expiry(START);
-        let life = attached(Life::new(), "0000012", START);
-        let life = attached(life.at(START, expiry), "0000011", START.plus(400));
-        let mut often = life.clone();
+        let state = attached(IntentState::new(), "0000012", START);
+        let state = attached(state.at(START, expiry), "0000011", START.plus(400));
+        let mut often = state.clone();
         for second in 400..90_000 {
             often = often.at(START.plus(second), expiry);
         }
-        assert_eq!(often, life.at(START.plus(90_000), expiry));
+        assert_eq!(often, state.at(START.plus(90_000), expiry));
         // The first is approved at 600 while the second is processing; the second is declined at 700 and approved at 1000.
         assert_eq!((often.status, often.duplicate_payments.len()), (Succeeded, 1));
     }
@@ -583,13 +587,14 @@ pub(super) mod tests {
     #[test]
     fn every_status_it_came_to_is_remembered_with_its_moment() {
         let expiry = Intent::expiry(START);
-        let life = Life::new().attach(&terms("automatic", false), phone("0000004"), START).unwrap().unwrap();
-        let life = life.at(START.plus(5_000), expiry).at(expiry.plus(7), expiry);
+        let state = IntentState::new().attach(&terms("automatic", false), phone("0000004"), START).unwrap().unwrap();
+        let state = state.at(START.plus(5_000), expiry).at(expiry.plus(7), expiry);
         let unix = START.unix();
-        assert_eq!(life.passages, [(unix, Processing), (unix + 300, RequiresAction), (expiry.unix(), Canceled)]);
-        let late = Life::new().attach(&terms("automatic", false), phone("0000004"), expiry.plus(-1)).unwrap().unwrap();
+        assert_eq!(state.status_history, [(unix, Processing), (unix + 300, RequiresAction), (expiry.unix(), Canceled)]);
+        let late =
+            IntentState::new().attach(&terms("automatic", false), phone("0000004"), expiry.plus(-1)).unwrap().unwrap();
         let late = late.at(expiry.plus(900), expiry);
-        assert_eq!(late.passages.iter().map(|(at, _)| at - expiry.unix()).collect::<Vec<_>>(), [-1, 299, 299]);
+        assert_eq!(late.status_history.iter().map(|(at, _)| at - expiry.unix()).collect::<Vec<_>>(), [-1, 299, 299]);
     }
 
     pub(in super::super) fn phone(digits: &str) -> PayingWith {
@@ -597,8 +602,8 @@ pub(super) mod tests {
         crate::sandbox::rules::read_instrument(&crate::operations::Instrument::MobileMoney { phone }).unwrap()
     }
 
-    fn attached(life: Life, digits: &str, at: Moment) -> Life {
-        life.attach(&terms("automatic", false), phone(digits), at).unwrap().unwrap()
+    fn attached(state: IntentState, digits: &str, at: Moment) -> IntentState {
+        state.attach(&terms("automatic", false), phone(digits), at).unwrap().unwrap()
     }
 
     fn card(number: &str) -> PayingWith {

@@ -4,7 +4,7 @@ use super::intents::sorted;
 use super::{Done, Merchant, Service};
 use crate::protocol::{IDEMPOTENCY_KEY, Operation, assemble};
 use crate::sandbox::problem::Problem;
-use crate::sandbox::rules::Once;
+use crate::sandbox::rules::IdempotentRequest;
 use crate::sandbox::store::Unavailable;
 use crate::sandbox::tokens;
 use crate::values::{IdempotencyKey, printable};
@@ -13,16 +13,16 @@ use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 
 /// A request of an operation that takes a key, where it was sent with one.
-pub(super) fn once<O: Operation>(
+pub(super) fn idempotent_request<O: Operation>(
     merchant: &Merchant,
     operation: &O,
     key: Option<&IdempotencyKey>,
-) -> Result<Option<Once>, Problem> {
+) -> Result<Option<IdempotentRequest>, Problem> {
     let Some(key) = key else { return Ok(None) };
     // As it was understood: parsed, defaults applied, keys in one order. Equal requests have equal ones.
     let body = assemble(operation).map_err(|error| Problem::internal(&error))?.body.unwrap_or_default();
     let body: Value = serde_json::from_str(&body).map_err(|error| Problem::internal(&error))?;
-    Ok(Some(Once {
+    Ok(Some(IdempotentRequest {
         merchant: merchant.id.clone(),
         operation: O::SPEC.name,
         fingerprint: tokens::fingerprint(key.as_str()),
@@ -59,10 +59,10 @@ impl Service {
     ///
     /// # Errors
     /// Where it was made by a request with another body.
-    pub(super) async fn made_before(&self, once: Option<&Once>) -> Result<Option<String>, Problem> {
-        let Some(once) = once else { return Ok(None) };
-        match self.store.made(once).await? {
-            Some(made) if made.digest != once.digest => {
+    pub(super) async fn created_before(&self, request: Option<&IdempotentRequest>) -> Result<Option<String>, Problem> {
+        let Some(request) = request else { return Ok(None) };
+        match self.store.made(request).await? {
+            Some(made) if made.digest != request.digest => {
                 let message = "This Idempotency-Key was sent with another body. Give each thing that is made its own, or send exactly what was sent first.";
                 Err(Problem::field(IDEMPOTENCY_KEY, "idempotency_key_reused", message).existing(&made.id))
             }

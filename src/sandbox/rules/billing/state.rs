@@ -15,7 +15,7 @@ const LONGEST_WAIT: i64 = 86_400;
 
 /// What changes.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub(in crate::sandbox) struct Life {
+pub(in crate::sandbox) struct SubscriptionState {
     pub(in crate::sandbox) status: Status,
     pub(in crate::sandbox) paying_with: PayingWith,
     pub(in crate::sandbox) fallback: Option<PayingWith>,
@@ -113,12 +113,12 @@ pub(in crate::sandbox) enum Due {
     Settlement(IntentId),
 }
 
-impl Life {
+impl SubscriptionState {
     /// The life of a subscription that begins now: with its trial, or with a charge.
     pub(in crate::sandbox) fn begin(offer: &Offer, paying_with: PayingWith, now: Moment) -> (Self, Option<Charge>) {
         let trial_end = (offer.trial_days > 0).then(|| now.plus(i64::from(offer.trial_days) * 86_400));
         let anchor = trial_end.unwrap_or(now);
-        let life = Self {
+        let state = Self {
             status: Status::Trialing,
             paying_with,
             fallback: None,
@@ -144,8 +144,8 @@ impl Life {
             duplicate_payments: Vec::new(),
         };
         match trial_end {
-            Some(_) => (life, None),
-            None => life.next_period(),
+            Some(_) => (state, None),
+            None => state.next_period(),
         }
     }
 
@@ -169,7 +169,7 @@ impl Life {
         all.into_iter().flatten().filter(|(at, _)| *at < Moment::LAST).min_by_key(|(at, _)| *at)
     }
 
-    /// What time makes of it. The end of a charge is told with [`Life::settled`].
+    /// What time makes of it. The end of a charge is told with [`SubscriptionState::settled`].
     pub(in crate::sandbox) fn passes(mut self, due: &Due) -> (Self, Option<Charge>) {
         match due {
             Due::Settlement(_) => (self, None),
@@ -251,7 +251,8 @@ impl Life {
     /// The word for what has become of it since it was like this: the status it came to, or else that it was renewed or
     /// changed. `None` where nobody needs to know.
     pub(in crate::sandbox) fn told_since(&self, before: &Self) -> Option<&'static str> {
-        let wishes = |life: &Self| (life.cancel_at_period_end, life.pause_at_period_end, life.trigger_after_failures);
+        let wishes =
+            |state: &Self| (state.cancel_at_period_end, state.pause_at_period_end, state.trigger_after_failures);
         let charge_ended = before.under_way.is_some() && self.under_way.is_none();
         if self.status != before.status {
             Some(self.status.as_str())

@@ -1,10 +1,10 @@
 //! Subscriptions on random walks: whatever a merchant does and however long they wait, money is taken once and for what
 //! was agreed.
 
-use super::life::{Charge, Due, LateCharge, Life, Status};
+use super::state::{Charge, Due, LateCharge, Status, SubscriptionState};
 use super::{Conflict, Offer};
 use crate::operations::{Card, Instrument};
-use crate::sandbox::rules::{Life as IntentLife, PayingWith, Status as IntentStatus, read_instrument};
+use crate::sandbox::rules::{IntentState, PayingWith, Status as IntentStatus, read_instrument};
 use crate::values::{Amount, BillingCycle, Currency, IntentId, Moment, Phone, PlanCode};
 use proptest::prelude::*;
 
@@ -29,7 +29,7 @@ proptest! {
                 Step::Wait { hours } => (0..*hours).for_each(|_| often.take(&Step::Wait { hours: 1 })),
                 step => often.take(step),
             }
-            prop_assert_eq!(&once.life, &often.life);
+            prop_assert_eq!(&once.state, &often.state);
         }
         prop_assert_eq!(&once.charges, &often.charges);
         prop_assert_eq!(once.told, often.told);
@@ -97,13 +97,13 @@ struct Charged {
     from: Moment,
     to: Moment,
     by_fallback: bool,
-    intent: IntentLife,
+    intent: IntentState,
 }
 
 /// One subscription, its charges, and a clock.
 struct World {
     now: Moment,
-    life: Life,
+    state: SubscriptionState,
     charges: Vec<Charged>,
     /// What it came to, and when.
     told: Vec<(Moment, &'static str)>,
@@ -124,10 +124,10 @@ impl World {
             billing_cycle: walk.cycle,
             trial_days: walk.trial_days,
         };
-        let first = Life::begin(&offer, walk.with.clone(), now);
+        let first = SubscriptionState::begin(&offer, walk.with.clone(), now);
         let mut world = Self {
             now,
-            life: first.0.clone(),
+            state: first.0.clone(),
             charges: Vec::new(),
             told: Vec::new(),
             closed: Vec::new(),
@@ -150,17 +150,17 @@ impl World {
                 self.now = now.plus(i64::from(*hours) * HOUR);
                 Ok(None)
             }
-            Step::Cancel { immediately } => Ok(self.life.cancel(*immediately, now).map(|life| (life, None))),
-            Step::FallBackOn { with, after } => self.life.fall_back_on(with.clone(), *after),
-            Step::Pause { immediately } => self.life.pause(*immediately, now),
-            Step::PayWith(with) => self.life.pay_with(with.clone()),
-            Step::Resume => self.life.resume(now),
+            Step::Cancel { immediately } => Ok(self.state.cancel(*immediately, now).map(|state| (state, None))),
+            Step::FallBackOn { with, after } => self.state.fall_back_on(with.clone(), *after),
+            Step::Pause { immediately } => self.state.pause(*immediately, now),
+            Step::PayWith(with) => self.state.pay_with(with.clone()),
+            Step::Resume => self.state.resume(now),
         };
         match moved {
-            Err(Conflict { status, .. }) => assert_eq!(status, self.life.status, "a refusal names the state"),
+            Err(Conflict { status, .. }) => assert_eq!(status, self.state.status, "a refusal names the state"),
             Ok(None) => {}
             Ok(Some(turn)) => {
-                if turn.0.calendar != self.life.calendar {
+                if turn.0.calendar != self.state.calendar {
                     self.anchored.push(now);
                 }
                 self.turn(turn, now);
@@ -172,20 +172,20 @@ impl World {
     /// All that comes of itself by now, each at its own moment.
     fn run(&mut self) {
         let mut last = None;
-        while let Some((at, due)) = self.life.due().filter(|(at, _)| *at <= self.now) {
+        while let Some((at, due)) = self.state.due().filter(|(at, _)| *at <= self.now) {
             assert!(last.is_none_or(|last| last <= at), "time goes forward");
             last = Some(at);
-            let life = self.life.clone();
+            let state = self.state.clone();
             let turn = match &due {
                 Due::Settlement(_) => {
                     let charge = self.charges.last_mut().unwrap();
                     charge.intent = charge.intent.clone().at(at, charge.at.plus(86_400));
                     let late = charge.intent.late_approvals.first().cloned();
-                    life.settled(charge.intent.status == IntentStatus::Succeeded, late, at)
+                    state.settled(charge.intent.status == IntentStatus::Succeeded, late, at)
                 }
-                due => life.passes(due),
+                due => state.passes(due),
             };
-            let held = self.life.status == Status::Paused;
+            let held = self.state.status == Status::Paused;
             assert!(
                 !held || matches!(turn.0.status, Status::Paused | Status::Canceled),
                 "nothing but a resume ends a pause"
@@ -194,40 +194,40 @@ impl World {
         }
     }
 
-    fn turn(&mut self, (life, charge): (Life, Option<Charge>), at: Moment) {
-        let life = match charge {
-            None => life,
+    fn turn(&mut self, (state, charge): (SubscriptionState, Option<Charge>), at: Moment) {
+        let state = match charge {
+            None => state,
             Some(charge) => {
                 if let Some(before) = self.charges.last() {
                     let ended = matches!(before.intent.status, IntentStatus::Succeeded | IntentStatus::Failed);
                     assert!(ended, "no charge begins while another is under way");
                 }
-                let intent = IntentLife::off_session(charge.with.clone(), charge.attempt, at);
+                let intent = IntentState::off_session(charge.with.clone(), charge.attempt, at);
                 let id = IntentId::new(format!("pi_{}", self.charges.len())).unwrap();
-                let life = life.charging(&charge, id, at, intent.settles_at());
+                let state = state.charging(&charge, id, at, intent.settles_at());
                 let Charge { period, attempt, by_fallback, .. } = charge;
                 self.charges.push(Charged {
                     period,
                     attempt,
                     at,
-                    from: life.period_start,
-                    to: life.period_end,
+                    from: state.period_start,
+                    to: state.period_end,
                     by_fallback,
                     intent,
                 });
-                life
+                state
             }
         };
-        self.told.extend(life.told_since(&self.life).map(|word| (at, word)));
+        self.told.extend(state.told_since(&self.state).map(|word| (at, word)));
         let shut = |status| matches!(status, Status::Canceled | Status::Paused);
-        match (shut(self.life.status), shut(life.status)) {
+        match (shut(self.state.status), shut(state.status)) {
             (false, true) => self.closed.push((at, None)),
             (true, false) => self.closed.last_mut().unwrap().1 = Some(at),
             _ => {}
         }
-        assert!(life.status != Status::Paused || life.paused_at.is_some());
-        assert!(life.next_charge_at().is_none_or(|next| next >= at), "what comes next is not over");
-        self.life = life;
+        assert!(state.status != Status::Paused || state.paused_at.is_some());
+        assert!(state.next_charge_at().is_none_or(|next| next >= at), "what comes next is not over");
+        self.state = state;
     }
 
     fn keeps_its_promises(&self) {
@@ -263,7 +263,7 @@ impl World {
         });
         let mut approved: Vec<_> = approved.collect();
         approved.sort_by_key(|late| late.approval.approved_at);
-        assert_eq!(self.life.duplicate_payments, approved, "each late approval is in the record, once");
+        assert_eq!(self.state.duplicate_payments, approved, "each late approval is in the record, once");
         let told = self.told.iter().filter(|(_, word)| *word == "duplicate_payment");
         assert_eq!(
             told.map(|(at, _)| at.unix()).collect::<Vec<_>>(),
@@ -271,9 +271,9 @@ impl World {
         );
         let ended = self.charges.iter().rev().filter(|charge| charge.intent.status != IntentStatus::Processing);
         let failures = ended.take_while(|charge| charge.intent.status == IntentStatus::Failed).count();
-        if self.life.status != Status::Canceled {
+        if self.state.status != Status::Canceled {
             assert_eq!(
-                self.life.consecutive_failures as usize, failures,
+                self.state.consecutive_failures as usize, failures,
                 "failures are counted since the last success"
             );
         }

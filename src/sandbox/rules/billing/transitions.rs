@@ -1,6 +1,6 @@
 //! What the merchant makes of a subscription. `Ok(None)` is a move that has no effect: it was made before.
 
-use super::life::{Cancellation, Charge, Life, Status};
+use super::state::{Cancellation, Charge, Status, SubscriptionState};
 use crate::sandbox::rules::PayingWith;
 use crate::values::Moment;
 
@@ -14,9 +14,9 @@ pub(in crate::sandbox) struct Conflict {
 }
 
 /// What a move comes to: the next state, with the charge that begins with it.
-type Moved = Result<Option<(Life, Option<Charge>)>, Conflict>;
+type Moved = Result<Option<(SubscriptionState, Option<Charge>)>, Conflict>;
 
-impl Life {
+impl SubscriptionState {
     /// Charges nothing from now on, or from the end of the period.
     ///
     /// # Errors
@@ -37,27 +37,27 @@ impl Life {
     /// # Errors
     /// [`Conflict`] where it is canceled, and where there is nothing to resume.
     pub(in crate::sandbox) fn resume(&self, now: Moment) -> Moved {
-        let mut life =
+        let mut state =
             Self { cancel_at_period_end: false, pause_at_period_end: false, paused_at: None, ..self.clone() };
         match self.status {
             Status::Canceled => Err(self.conflict("and can no longer be resumed.")),
             Status::Paused if self.under_way.is_some() => {
                 // A charge that began before the pause may still be paid: it decides, and no other is begun beside it.
                 let owed = self.consecutive_failures > 0 || self.overdue_at().is_some_and(|at| at <= now);
-                life.status = if owed { Status::PastDue } else { Status::Active };
-                Ok(Some((life, None)))
+                state.status = if owed { Status::PastDue } else { Status::Active };
+                Ok(Some((state, None)))
             }
             Status::Paused if self.paid && now < self.period_end => {
                 let in_trial = self.trial_end == Some(self.period_end);
-                life.status = if in_trial { Status::Trialing } else { Status::Active };
-                Ok(Some((life, None)))
+                state.status = if in_trial { Status::Trialing } else { Status::Active };
+                Ok(Some((state, None)))
             }
             Status::Paused => {
-                life.calendar.anchor = now;
-                life.calendar.first = life.next_period;
-                Ok(Some(life.next_period()))
+                state.calendar.anchor = now;
+                state.calendar.first = state.next_period;
+                Ok(Some(state.next_period()))
             }
-            _ if self.cancel_at_period_end || self.pause_at_period_end => Ok(Some((life, None))),
+            _ if self.cancel_at_period_end || self.pause_at_period_end => Ok(Some((state, None))),
             _ => Err(self.conflict("and is not resumed: nothing holds it.")),
         }
     }
@@ -85,8 +85,8 @@ impl Life {
         if self.paying_with == paying_with {
             return Ok(None);
         }
-        let life = Self { paying_with, ..self.clone() };
-        Ok(Some(if life.waits_for_money() { life.attempt(false) } else { (life, None) }))
+        let state = Self { paying_with, ..self.clone() };
+        Ok(Some(if state.waits_for_money() { state.attempt(false) } else { (state, None) }))
     }
 
     /// Falls back on another method after so many failures in a row; at once where there were as many.
@@ -97,11 +97,11 @@ impl Life {
         if self.status == Status::Canceled {
             return Err(self.conflict("and takes no fallback."));
         }
-        let life = Self { fallback: Some(fallback), trigger_after_failures, ..self.clone() };
-        if life == *self {
+        let state = Self { fallback: Some(fallback), trigger_after_failures, ..self.clone() };
+        if state == *self {
             return Ok(None);
         }
-        Ok(Some(if life.waits_for_money() && life.falls_back() { life.attempt(true) } else { (life, None) }))
+        Ok(Some(if state.waits_for_money() && state.falls_back() { state.attempt(true) } else { (state, None) }))
     }
 
     /// Whether a charge has failed, and no other is under way.

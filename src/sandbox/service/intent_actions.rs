@@ -8,7 +8,7 @@ use crate::protocol::{FieldFault, Merchant as MerchantRole, Role};
 use crate::sandbox::auth::{Caller, client_secret, role_required};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
-use crate::sandbox::rules::{Cancellation, Intent, Life, PayingWith, read_instrument};
+use crate::sandbox::rules::{Cancellation, Intent, IntentState, PayingWith, read_instrument};
 use crate::sandbox::store::Unavailable;
 use crate::sandbox::tokens::same;
 use crate::values::{ConfirmationMethod, IntentId, Moment};
@@ -26,7 +26,7 @@ impl Handle<AttachPaymentMethod> for Service {
                 return Err(Problem::field("payment_method.type", "payment_method_unavailable", message));
             }
             intent
-                .life
+                .state
                 .attach(&intent.terms, with.clone(), now)
                 .map_err(|conflict| Problem::state(NOT_CONFIRMABLE, conflict))
         })
@@ -43,7 +43,7 @@ impl Handle<ConfirmPaymentIntent> for Service {
             {
                 return Err(role_required(MerchantRole::NAME));
             }
-            intent.life.confirm(now).map(Some).map_err(|conflict| Problem::state(NOT_CONFIRMABLE, conflict))
+            intent.state.confirm(now).map(Some).map_err(|conflict| Problem::state(NOT_CONFIRMABLE, conflict))
         })
         .await
     }
@@ -55,7 +55,7 @@ impl Handle<AnswerPaymentIntent> for Service {
     async fn handle(&self, caller: Caller, operation: AnswerPaymentIntent) -> Result<Done, Problem> {
         self.change(&caller, &operation.id, |intent, now| {
             intent
-                .life
+                .state
                 .answer(&operation.otp, now)
                 .map(Some)
                 .map_err(|conflict| Problem::state(NOT_CONFIRMABLE, conflict))
@@ -73,7 +73,7 @@ impl Handle<CancelPaymentIntent> for Service {
             _ => Cancellation::RequestedByCustomer,
         };
         self.change(&caller, &operation.id, |intent, now| {
-            intent.life.cancel(by, now).map_err(|conflict| Problem::state("intent_not_cancelable", conflict))
+            intent.state.cancel(by, now).map_err(|conflict| Problem::state("intent_not_cancelable", conflict))
         })
         .await
     }
@@ -92,16 +92,16 @@ impl Service {
         for _ in 0..ROUNDS {
             let (mut intent, now) = self.intent_of(&caller, id).await?;
             // Every round is compared, so that the time says nothing of which.
-            let rounds = (0..=intent.life.attempts)
+            let rounds = (0..=intent.state.attempts)
                 .filter(|round| same(self.instance_key.challenge(id, *round).expose(), token));
             let round = rounds
                 .last()
-                .filter(|round| intent.life.leads_on(*round))
+                .filter(|round| intent.state.leads_on(*round))
                 .ok_or_else(|| Problem::missing("payment intent"))?;
             let onward = replies::checkout_url(&intent, &self.instance_key, &self.public_origin);
-            match intent.life.challenged(approved, now).filter(|_| round == intent.life.attempts) {
+            match intent.state.challenged(approved, now).filter(|_| round == intent.state.attempts) {
                 None => return Ok(onward),
-                Some(life) => intent.life = life,
+                Some(state) => intent.state = state,
             }
             if self.store.save_intent(intent.at(now)).await? {
                 return Ok(onward);
@@ -115,13 +115,13 @@ impl Service {
         &self,
         caller: &Caller,
         id: &IntentId,
-        rule: impl Fn(&Intent, Moment) -> Result<Option<Life>, Problem>,
+        rule: impl Fn(&Intent, Moment) -> Result<Option<IntentState>, Problem>,
     ) -> Result<Done, Problem> {
         for _ in 0..ROUNDS {
             let (mut intent, now) = self.intent_of(caller, id).await?;
             match rule(&intent, now)? {
                 None => return Ok(Done::ok(self.reply(&intent))),
-                Some(life) => intent.life = life,
+                Some(state) => intent.state = state,
             }
             // What the move comes to at once is stored with it: it may be final.
             let intent = intent.at(now);

@@ -7,7 +7,7 @@ const LIFETIME: i64 = 24 * 60 * 60;
 
 /// Such a request. A key is one merchant's and one operation's.
 #[derive(Clone, Debug)]
-pub(in crate::sandbox) struct Once {
+pub(in crate::sandbox) struct IdempotentRequest {
     pub(in crate::sandbox) merchant: String,
     pub(in crate::sandbox) operation: &'static str,
     /// Of the key, which may say more than a database should keep.
@@ -17,7 +17,7 @@ pub(in crate::sandbox) struct Once {
     pub(in crate::sandbox) now: Moment,
 }
 
-impl Once {
+impl IdempotentRequest {
     /// Until when its key is known. Exclusive: at this moment it is free again.
     pub(in crate::sandbox) fn expires_at(&self) -> Moment {
         self.now.plus(LIFETIME)
