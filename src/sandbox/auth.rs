@@ -1,7 +1,7 @@
 //! Who asks: from a Bearer value to a caller, and whether an operation's role admits them. `decisions.md` 4.
 
 use super::problem::Problem;
-use super::rules::{Session, Standing};
+use super::rules::{Session, SessionStatus};
 use super::service::{Merchant, Service};
 use super::tokens::{SECRET_KEY, fingerprint};
 use crate::protocol::{CredentialKind, Role};
@@ -18,7 +18,7 @@ pub(super) enum Caller {
     /// The merchant's server.
     Merchant(Arc<Merchant>),
     /// Nobody one knows.
-    Nobody,
+    Anonymous,
     /// A customer. Where an operation is *about* the session, it may be one that has ended.
     Session(Arc<Merchant>, Session),
     /// A token nobody has heard of; only an operation that is about a session meets it.
@@ -43,10 +43,10 @@ impl Caller {
     }
 
     /// Whose customer or server it is, where that is known.
-    pub(super) fn belongs_to(&self) -> Option<&Arc<Merchant>> {
+    pub(super) fn known_merchant(&self) -> Option<&Arc<Merchant>> {
         match self {
             Self::ClientSecret(merchant, _) | Self::Merchant(merchant) | Self::Session(merchant, _) => Some(merchant),
-            Self::EndedClientSecret | Self::Nobody | Self::UnknownSession => None,
+            Self::EndedClientSecret | Self::Anonymous | Self::UnknownSession => None,
         }
     }
 
@@ -55,7 +55,7 @@ impl Caller {
         match self {
             Self::ClientSecret(..) | Self::EndedClientSecret => CredentialKind::ClientSecret,
             Self::Merchant(_) => CredentialKind::SecretKey,
-            Self::Nobody => CredentialKind::None,
+            Self::Anonymous => CredentialKind::None,
             Self::Session(..) | Self::UnknownSession => CredentialKind::SessionToken,
         }
     }
@@ -64,7 +64,7 @@ impl Caller {
 /// Finds out who asks.
 pub(super) async fn authenticate(service: &Service, headers: &HeaderMap) -> Result<Caller, Problem> {
     match bearer(headers) {
-        None => Ok(Caller::Nobody),
+        None => Ok(Caller::Anonymous),
         Some(token) if token.starts_with("sk_") => secret_key(service, headers, token),
         Some(token) if token.contains("_secret_") => {
             client_secret(service, service.instance_key.intent_of(token).ok_or_else(invalid_key)?).await
@@ -81,7 +81,7 @@ pub(super) fn is_public<R: Role>(service: &Service) -> bool {
 }
 
 /// A refusal of a page that showed no credential, with what the page can do where the sandbox could let anyone ask.
-pub(super) fn for_a_page<R: Role>(problem: Problem) -> Problem {
+pub(super) fn advise_page<R: Role>(problem: Problem) -> Problem {
     if !R::admits(CredentialKind::None) || problem.code != "authentication_required" {
         return problem;
     }
@@ -96,8 +96,8 @@ pub(super) fn for_a_page<R: Role>(problem: Problem) -> Problem {
 pub(super) fn authorize<R: Role>(service: &Service, caller: Caller) -> Result<Caller, Problem> {
     let about_sessions = !R::admits(CredentialKind::SecretKey);
     match (&caller, R::admits(caller.kind())) {
-        (Caller::Nobody, _) if is_public::<R>(service) => Ok(caller),
-        (Caller::Nobody, _) => Err(Problem::unauthorized(
+        (Caller::Anonymous, _) if is_public::<R>(service) => Ok(caller),
+        (Caller::Anonymous, _) => Err(Problem::unauthorized(
             "authentication_required",
             "Send a credential: Authorization: Bearer, and the secret key, a session token or a client secret.",
         )),
@@ -109,7 +109,7 @@ pub(super) fn authorize<R: Role>(service: &Service, caller: Caller) -> Result<Ca
         (Caller::EndedClientSecret, true) if R::admits(CredentialKind::None) => Err(invalid_key()),
         (Caller::UnknownSession, _) if !about_sessions => Err(session_unknown()),
         (Caller::Session(merchant, session), _) if !about_sessions => {
-            in_good_standing(session, merchant.now())?;
+            require_valid(session, merchant.now())?;
             role::<R>(caller)
         }
         _ => role::<R>(caller),
@@ -130,11 +130,15 @@ pub(super) fn role_required(role: &str) -> Problem {
 }
 
 /// Refuses a session that has ended.
-pub(super) fn in_good_standing(session: &Session, now: Moment) -> Result<(), Problem> {
-    match session.standing(now) {
-        Standing::Valid => Ok(()),
-        Standing::Expired => Err(Problem::unauthorized("session_expired", "The session has expired. Make a new one.")),
-        Standing::Revoked => Err(Problem::unauthorized("session_revoked", "The session was ended. Make a new one.")),
+pub(super) fn require_valid(session: &Session, now: Moment) -> Result<(), Problem> {
+    match session.status(now) {
+        SessionStatus::Valid => Ok(()),
+        SessionStatus::Expired => {
+            Err(Problem::unauthorized("session_expired", "The session has expired. Make a new one."))
+        }
+        SessionStatus::Revoked => {
+            Err(Problem::unauthorized("session_revoked", "The session was ended. Make a new one."))
+        }
     }
 }
 

@@ -13,7 +13,7 @@
 mod auth;
 mod clock;
 mod config;
-mod controls;
+mod control;
 mod events;
 mod faults;
 mod http;

@@ -2,7 +2,7 @@
 
 use super::clock::ServiceClock;
 use super::config::{Config, StartError};
-use super::controls::{self, Door};
+use super::control::{self, ControlApi};
 use super::http;
 use super::keys::Keys;
 use super::pages::{self, Pages};
@@ -76,14 +76,14 @@ impl Sandbox {
         let thread = std::thread::Builder::new().name("guichet-sandbox".into()).spawn(run);
         let thread =
             thread.map_err(|error| StartError::System(format!("The sandbox cannot have a thread: {error}.")))?;
-        let house =
+        let started =
             started.await.map_err(|_| StartError::System("The sandbox ended before it had started.".into()))??;
         Ok(Self {
-            service: house.service,
+            service: started.service,
             runtime: handle,
-            base_url: house.base_url,
-            control_token: house.control_token,
-            secret_key: house.secret_key,
+            base_url: started.base_url,
+            control_token: started.control_token,
+            secret_key: started.secret_key,
             stop: Some(stop),
             thread: Some(thread),
             ended: Some(ended),
@@ -172,7 +172,7 @@ impl std::fmt::Debug for Sandbox {
 }
 
 /// What a sandbox that has started tells the one who started it.
-struct House {
+struct Started {
     service: Arc<Service>,
     base_url: String,
     control_token: Secret,
@@ -183,16 +183,16 @@ struct House {
 fn run(
     runtime: &Runtime,
     config: Config,
-    ready: oneshot::Sender<Result<House, StartError>>,
+    ready: oneshot::Sender<Result<Started, StartError>>,
     stopped: oneshot::Receiver<()>,
     end: oneshot::Sender<()>,
 ) {
     runtime.block_on(async {
         match open(config).await {
             Err(error) => drop(ready.send(Err(error))),
-            Ok((house, listener, router, limits)) => {
-                let service = Arc::clone(&house.service);
-                if ready.send(Ok(house)).is_ok() {
+            Ok((started, listener, router, limits)) => {
+                let service = Arc::clone(&started.service);
+                if ready.send(Ok(started)).is_ok() {
                     tokio::select! {
                         () = serve(listener, router, limits, stopped) => {}
                         () = service.keep_billing() => {}
@@ -207,7 +207,7 @@ fn run(
 }
 
 /// Opens everything a sandbox needs, and listens.
-async fn open(config: Config) -> Result<(House, TcpListener, Router, Limits), StartError> {
+async fn open(config: Config) -> Result<(Started, TcpListener, Router, Limits), StartError> {
     let limits = limits(&config)?;
     let mut probe = [0; 1];
     getrandom::fill(&mut probe)
@@ -244,13 +244,13 @@ async fn open(config: Config) -> Result<(House, TcpListener, Router, Limits), St
         allow_origins,
     });
     let control_token = tokens::secret("ctl_");
-    let door = Door { service: Arc::clone(&service), token: control_token.clone(), hosts: config.allow_hosts };
+    let control = ControlApi { service: Arc::clone(&service), token: control_token.clone(), hosts: config.allow_hosts };
     let package = Package::find(config.package);
     let router = http::routes()
         .with_state(Arc::clone(&service))
-        .merge(controls::routes(Arc::new(door)))
+        .merge(control::routes(Arc::new(control)))
         .merge(pages::routes(Pages::new(Arc::clone(&service), package)));
-    Ok((House { service, base_url, control_token, secret_key: keys.secret_key }, listener, router, limits))
+    Ok((Started { service, base_url, control_token, secret_key: keys.secret_key }, listener, router, limits))
 }
 
 fn limits(config: &Config) -> Result<Limits, StartError> {

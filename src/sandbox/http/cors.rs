@@ -38,7 +38,7 @@ fn permission(method: HeaderValue, request_id: &str) -> Response<Body> {
 
 /// The answer at an address where nothing is. No operation is there that could be the merchant's, and a page that asks
 /// for one that another service has is to see that this one has not (a decision).
-pub(super) fn nowhere(service: &Service, parts: &Parts, request_id: &str) -> Response<Body> {
+pub(super) fn not_found(service: &Service, parts: &Parts, request_id: &str) -> Response<Body> {
     let for_pages = parts.uri.path().starts_with("/v1/");
     let wanted = parts.headers.get(header::ACCESS_CONTROL_REQUEST_METHOD);
     let mut response = match wanted.filter(|_| for_pages && parts.method == Method::OPTIONS) {

@@ -83,7 +83,7 @@ impl axum::body::HttpBody for Half {
 }
 
 impl Problem {
-    /// A refusal that the tester asked for. Nothing was done.
+    /// The error of an injected `status` fault. Nothing was done.
     fn asked_for(status: u16) -> Self {
         let code = match status {
             400 => "invalid_json",
@@ -100,6 +100,6 @@ impl Problem {
             _ => "internal_error",
         };
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Self::new(status, code, "The tester asked for this fault. Nothing was done.")
+        Self::new(status, code, "This fault was injected by the control API. Nothing was done.")
     }
 }

@@ -9,7 +9,7 @@ mod respond;
 pub(super) use read::{read_body, read_object};
 pub(super) use respond::{plain, refuse};
 
-use super::auth::{Caller, authenticate, authorize, for_a_page, is_public};
+use super::auth::{Caller, advise_page, authenticate, authorize, is_public};
 use super::problem::Problem;
 use super::requests::Request as Received;
 use super::service::{Done, Handle, Service};
@@ -37,13 +37,13 @@ pub(super) fn routes() -> Router<Arc<Service>> {
         )*};
     }
     crate::every_operation!(add_routes);
-    let nowhere = |State(service): State<Arc<Service>>, request: Request| async move {
-        let mut response = cors::nowhere(&service, &request.into_parts().0, &tokens::id("req_"));
+    let not_found = |State(service): State<Arc<Service>>, request: Request| async move {
+        let mut response = cors::not_found(&service, &request.into_parts().0, &tokens::id("req_"));
         service.catch_up().await;
         respond::date(&mut response, service.now());
         response
     };
-    paths.into_iter().fold(Router::new().fallback(nowhere), |router, (path, routes)| {
+    paths.into_iter().fold(Router::new().fallback(not_found), |router, (path, routes)| {
         let routes: Arc<[Route]> = routes.into();
         let answer = move |State(service): State<Arc<Service>>, path: PathFields, request: Request| {
             dispatch(service, Arc::clone(&routes), path, request)
@@ -61,8 +61,8 @@ struct Route {
     /// Whether anyone may send it.
     is_public: fn(&Service) -> bool,
     /// Words a refusal for a developer whose page was refused.
-    for_a_page: fn(Problem) -> Problem,
-    serve: fn(Arc<Service>, Caller, Asked) -> Serving,
+    advise_page: fn(Problem) -> Problem,
+    serve: fn(Arc<Service>, Caller, RawRequest) -> Serving,
 }
 
 type Serving = Pin<Box<dyn Future<Output = Result<Done, Problem>> + Send>>;
@@ -71,7 +71,7 @@ type Serving = Pin<Box<dyn Future<Output = Result<Done, Problem>> + Send>>;
 type PathFields = Result<RawPathParams, RawPathParamsRejection>;
 
 /// A request, as far as an operation reads it.
-struct Asked {
+struct RawRequest {
     path: PathFields,
     uri: Uri,
     headers: HeaderMap,
@@ -89,8 +89,8 @@ impl Route {
             spec: O::SPEC,
             open_to_browsers: is_open::<O::Role>(),
             is_public: is_public::<O::Role>,
-            for_a_page: for_a_page::<O::Role>,
-            serve: |service, caller, asked| Box::pin(serve::<O>(service, caller, asked)),
+            advise_page: advise_page::<O::Role>,
+            serve: |service, caller, request| Box::pin(serve::<O>(service, caller, request)),
         }
     }
 
@@ -122,9 +122,9 @@ async fn dispatch(service: Arc<Service>, routes: Arc<[Route]>, path: PathFields,
     let origin = parts.headers.get(axum::http::header::ORIGIN).cloned();
     let caller = authenticate(&service, &parts.headers).await;
     // What nobody known has sent is told to the first merchant.
-    let known = caller.as_ref().ok().and_then(Caller::belongs_to).cloned();
+    let known = caller.as_ref().ok().and_then(Caller::known_merchant).cloned();
     // A fault is for who may ask: a stranger uses up none.
-    let may_ask = known.is_some() || matches!(caller, Ok(Caller::Nobody)) && (route.is_public)(&service);
+    let may_ask = known.is_some() || matches!(caller, Ok(Caller::Anonymous)) && (route.is_public)(&service);
     let is_known = known.is_some();
     let merchant = known.unwrap_or_else(|| service.merchants.first());
     let fault = may_ask.then(|| merchant.faults.take(route.spec.name)).flatten();
@@ -140,15 +140,15 @@ async fn dispatch(service: Arc<Service>, routes: Arc<[Route]>, path: PathFields,
     let mut response = match fault_injection::before(fault, &request_id, route.spec.envelope).await {
         Some(instead) => instead,
         None => {
-            let asked = Asked { path, uri: parts.uri, headers: parts.headers, body };
+            let request = RawRequest { path, uri: parts.uri, headers: parts.headers, body };
             let answer = match caller {
-                Ok(caller) => (route.serve)(Arc::clone(&service), caller, asked).await,
+                Ok(caller) => (route.serve)(Arc::clone(&service), caller, request).await,
                 Err(problem) => Err(problem),
             };
             let response = match answer {
                 Ok(done) => respond::answer(done, &request_id, &route.spec),
                 Err(problem) => {
-                    let problem = if origin.is_some() { (route.for_a_page)(problem) } else { problem };
+                    let problem = if origin.is_some() { (route.advise_page)(problem) } else { problem };
                     refuse(problem, &request_id, route.spec.envelope)
                 }
             };
@@ -168,17 +168,17 @@ async fn dispatch(service: Arc<Service>, routes: Arc<[Route]>, path: PathFields,
 }
 
 /// One operation, from whether its caller may to what it came to.
-async fn serve<O: Served>(service: Arc<Service>, caller: Caller, asked: Asked) -> Result<Done, Problem>
+async fn serve<O: Served>(service: Arc<Service>, caller: Caller, request: RawRequest) -> Result<Done, Problem>
 where
     Service: Handle<O>,
 {
     let caller = authorize::<O::Role>(&service, caller)?;
-    let mut fields = Fields::new(read::fields(&O::SPEC, asked).await?);
+    let mut fields = Fields::new(read::fields(&O::SPEC, request).await?);
     if service.strict {
         fields = fields.strict();
     }
     let operation = O::read(&mut fields);
-    // Asked whatever was read, so that the fields that nobody knows are told beside those that are wrong.
+    // Always called, so that unknown fields are reported beside invalid ones.
     match (operation, fields.is_good()) {
         (Some(operation), true) => {
             // A body or a fault may have taken a while.

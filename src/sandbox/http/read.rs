@@ -1,6 +1,6 @@
 //! From a request's bytes to an operation's fields.
 
-use super::Asked;
+use super::RawRequest;
 use super::exact::lost_in_reading;
 use crate::protocol::{IDEMPOTENCY_KEY, Method, Place, Spec};
 use crate::sandbox::problem::Problem;
@@ -18,10 +18,10 @@ const BODY_PATIENCE: Duration = Duration::from_secs(30);
 const DEPTH_LIMIT: usize = 32;
 
 /// The fields of a request, from path, query and body.
-pub(super) async fn fields(spec: &Spec, asked: Asked) -> Result<Map<String, Value>, Problem> {
+pub(super) async fn fields(spec: &Spec, request: RawRequest) -> Result<Map<String, Value>, Problem> {
     let mut fields = match spec.method {
         Method::Get => Map::new(),
-        Method::Delete | Method::Post | Method::Put => read_object(&asked.headers, &read_body(asked.body).await?)?,
+        Method::Delete | Method::Post | Method::Put => read_object(&request.headers, &read_body(request.body).await?)?,
     };
     if let Some(name) = fields.keys().find(|name| spec.place(name) != Place::Body) {
         let message = match spec.place(name) {
@@ -31,15 +31,15 @@ pub(super) async fn fields(spec: &Spec, asked: Asked) -> Result<Map<String, Valu
         return Err(Problem::field(name, "parameter_invalid", message));
     }
     if spec.place(IDEMPOTENCY_KEY) == Place::Header
-        && let Some(key) = asked.headers.get(IDEMPOTENCY_KEY)
+        && let Some(key) = request.headers.get(IDEMPOTENCY_KEY)
     {
         // What is no text is refused as an empty one is.
         fields.insert(IDEMPOTENCY_KEY.to_owned(), Value::String(key.to_str().unwrap_or_default().to_owned()));
     }
-    let path = asked.path.map_err(|_| malformed("invalid_utf8", "The path is not UTF-8."))?;
+    let path = request.path.map_err(|_| malformed("invalid_utf8", "The path is not UTF-8."))?;
     let path = path.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     // What belongs in the body is not read from the address, where logs would keep it: a one-time code, an amount.
-    let query = form_urlencoded::parse(asked.uri.query().unwrap_or_default().as_bytes())
+    let query = form_urlencoded::parse(request.uri.query().unwrap_or_default().as_bytes())
         .map(|(name, value)| (name.into_owned(), value.into_owned()))
         .filter(|(name, _)| spec.place(name) == Place::Query);
     for (name, value) in path.chain(query) {

@@ -15,4 +15,4 @@ pub(super) use instruments::{Behaviour, Decline, PayingWith, read_instrument, te
 pub(super) use intent::{
     Cancellation, Conflict, Intent, IntentState, LateApproval, MOST_ATTEMPTS, NextAction, Status, Terms,
 };
-pub(super) use session::{LIFETIME, Session, Standing};
+pub(super) use session::{LIFETIME, Session, SessionStatus};

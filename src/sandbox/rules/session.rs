@@ -18,7 +18,7 @@ pub(in crate::sandbox) struct Session {
 
 /// What a session is worth at a moment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::sandbox) enum Standing {
+pub(in crate::sandbox) enum SessionStatus {
     Expired,
     Revoked,
     Valid,
@@ -26,13 +26,13 @@ pub(in crate::sandbox) enum Standing {
 
 impl Session {
     /// Whether it may be used now. Expiry is exclusive: at `expires_at` it has expired.
-    pub(in crate::sandbox) fn standing(&self, now: Moment) -> Standing {
+    pub(in crate::sandbox) fn status(&self, now: Moment) -> SessionStatus {
         if self.revoked_at.is_some() {
-            Standing::Revoked
+            SessionStatus::Revoked
         } else if now >= self.expires_at {
-            Standing::Expired
+            SessionStatus::Expired
         } else {
-            Standing::Valid
+            SessionStatus::Valid
         }
     }
 }
@@ -52,10 +52,10 @@ mod tests {
             expires_at: start.plus(LIFETIME),
             revoked_at: None,
         };
-        assert_eq!(session.standing(start.plus(1_799)), Standing::Valid);
-        assert_eq!(session.standing(start.plus(1_800)), Standing::Expired);
+        assert_eq!(session.status(start.plus(1_799)), SessionStatus::Valid);
+        assert_eq!(session.status(start.plus(1_800)), SessionStatus::Expired);
         let revoked = Session { revoked_at: Some(start.plus(5)), ..session };
-        assert_eq!(revoked.standing(start.plus(6)), Standing::Revoked);
-        assert_eq!(revoked.standing(start.plus(9_999)), Standing::Revoked);
+        assert_eq!(revoked.status(start.plus(6)), SessionStatus::Revoked);
+        assert_eq!(revoked.status(start.plus(9_999)), SessionStatus::Revoked);
     }
 }

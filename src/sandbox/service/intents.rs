@@ -94,7 +94,7 @@ impl Service {
                 merchant.id == intent.merchant && email.is_some_and(|email| email.eq_ignore_ascii_case(&session.email))
             }
             Caller::ClientSecret(_, of) => *of == intent.id,
-            Caller::EndedClientSecret | Caller::Nobody | Caller::UnknownSession => false,
+            Caller::EndedClientSecret | Caller::Anonymous | Caller::UnknownSession => false,
         };
         let merchant = self.merchants.by_id(&intent.merchant).filter(|_| theirs).ok_or_else(missing)?;
         let now = merchant.now();

@@ -2,10 +2,10 @@
 
 use super::{Done, Handle, Outcomes, Service};
 use crate::operations::{CreateSession, RevokeSession, ValidateSession};
-use crate::sandbox::auth::{Caller, in_good_standing, session_unknown};
+use crate::sandbox::auth::{Caller, require_valid, session_unknown};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
-use crate::sandbox::rules::{LIFETIME, Session, Standing};
+use crate::sandbox::rules::{LIFETIME, Session, SessionStatus};
 use crate::sandbox::tokens::{self, SESSION_TOKEN, fingerprint};
 use crate::values::SessionToken;
 
@@ -37,8 +37,8 @@ impl Handle<ValidateSession> for Service {
         let about = |problem: Problem, reason| problem.with_data(replies::invalid_session(reason));
         let Caller::Session(merchant, session) = caller else { return Err(about(session_unknown(), "unknown")) };
         let now = merchant.now();
-        let reason = if session.standing(now) == Standing::Revoked { "revoked" } else { "expired" };
-        in_good_standing(&session, now).map_err(|problem| about(problem, reason))?;
+        let reason = if session.status(now) == SessionStatus::Revoked { "revoked" } else { "expired" };
+        require_valid(&session, now).map_err(|problem| about(problem, reason))?;
         Ok(Done::ok(replies::valid_session(&session)).saying("The session is valid."))
     }
 }
@@ -53,7 +53,7 @@ impl Handle<RevokeSession> for Service {
         let revoked_at = match session.revoked_at {
             Some(before) => before,
             None => {
-                in_good_standing(&session, now)?;
+                require_valid(&session, now)?;
                 self.store.revoke_session(session.fingerprint.clone(), now).await?;
                 now
             }

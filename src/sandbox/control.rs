@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// What guards the side door.
-pub(super) struct Door {
+pub(super) struct ControlApi {
     pub(super) service: Arc<Service>,
     pub(super) token: Secret,
     /// Names beside loopback under which it may be asked.
@@ -35,26 +35,26 @@ const OPENAPI: &str = "/sandbox/openapi.json";
 const FARTHEST: u64 = 100 * 366 * 86_400;
 
 /// The routes of the side door.
-pub(super) fn routes(door: Arc<Door>) -> Router {
-    Router::new().route("/sandbox", any(answer)).route("/sandbox/{*rest}", any(answer)).with_state(door)
+pub(super) fn routes(control: Arc<ControlApi>) -> Router {
+    Router::new().route("/sandbox", any(answer)).route("/sandbox/{*rest}", any(answer)).with_state(control)
 }
 
-async fn answer(State(door): State<Arc<Door>>, request: Incoming) -> Response<Body> {
+async fn answer(State(control): State<Arc<ControlApi>>, request: Incoming) -> Response<Body> {
     let request_id = id("req_");
     // A task of its own: what is stored and what is held in memory go together, even for a tester who hangs up.
-    let answered = tokio::spawn(async move { door.answer(request).await }).await;
+    let answered = tokio::spawn(async move { control.answer(request).await }).await;
     match answered.unwrap_or_else(|error| Err(Problem::internal(&error))) {
         Ok(reply) => plain(StatusCode::OK, reply, &request_id),
         Err(problem) => refuse(problem, &request_id, Envelope::Standard),
     }
 }
 
-impl Door {
+impl ControlApi {
     async fn answer(&self, request: Incoming) -> Result<Bytes, Problem> {
         let (parts, body) = request.into_parts();
         // A page of another name may have been pointed at this address (DNS rebinding): it is told nothing.
         if !host::is_known(host::requested(&parts), &self.hosts) {
-            let message = "The side door is asked under a loopback name, or one given with --allow-host.";
+            let message = "The control API answers only under a loopback name, or one given with --allow-host.";
             return Err(Problem::new(StatusCode::FORBIDDEN, "host_not_allowed", message));
         }
         if parts.uri.path() == OPENAPI && parts.method == Method::GET {
