@@ -53,7 +53,8 @@ pub fn check(
 
 /// Answers that a tester asked to be wrong.
 fn is_a_fault(text: &str, body: &Value) -> bool {
-    body["message"] == "This fault was injected by the control API. Nothing was done." || text.contains("<h1>Bad gateway</h1>")
+    body["message"] == "This fault was injected by the control API. Nothing was done."
+        || text.contains("<h1>Bad gateway</h1>")
 }
 
 /// The operation of a method and a path.
