@@ -1,14 +1,13 @@
-//! Subscriptions: pausing, resuming and ending them, and what they are paid with.
+//! Subscriptions: made, read, paused, resumed and ended, and what they are paid with.
 //!
 //! Every call answers with the subscription as it stands then.
 
-#[cfg(feature = "sandbox")]
-use super::intents::PaidWith;
 use super::intents::duplicate_payments;
-use super::{DuplicatePayment, Instrument, setters};
-use crate::protocol::{Fields, Merchant, Operation, Served, Spec, Whole, lenient};
-use crate::values::{Figure, IntentId, Moment, PlanId, SubscriptionId, SubscriptionStatus};
-use serde::{Deserialize, Serialize};
+use super::{DuplicatePayment, Instrument, PaidWith, operation, resource};
+use crate::protocol::Merchant;
+use crate::values::{
+    Email, Figure, IdempotencyKey, IntentId, Moment, PageLimit, PlanId, PlanKey, SubscriptionId, SubscriptionStatus,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -17,323 +16,227 @@ const MOST_FAILURES: u32 = 10;
 /// How many it waits for where nobody says so.
 const USUAL_FAILURES: u32 = 3;
 
+/// `POST /v1/subscriptions`: bill a customer by a plan, from now on or from the end of the plan's trial.
+///
+/// A first charge that is declined is no refusal: the subscription is made, and is `past_due`. Nobody is present when it is
+/// charged: what would ask the customer for something is declined with `authentication_required`.
+#[operation(POST "/v1/subscriptions" -> Subscription, role = Merchant, command = "subscriptions create", assumed)]
+pub struct CreateSubscription {
+    /// The plan, by its id or its code.
+    #[field(into)]
+    pub plan: PlanKey,
+    /// The customer's e-mail address.
+    pub customer_email: Email,
+    /// The customer's first name.
+    pub firstname: String,
+    /// The customer's last name.
+    pub lastname: String,
+    /// What every period is paid with.
+    pub payment_method: Instrument,
+    /// Free key-value pairs.
+    pub metadata: Option<BTreeMap<String, Value>>,
+    /// Under this key one subscription is made, however often this is sent. Without it the native client sends this but
+    /// once, since a service may know no keys.
+    #[field(idempotency_key)]
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+/// `GET /v1/subscriptions`: the merchant's subscriptions, the newest first.
+#[operation(
+    GET "/v1/subscriptions" -> Vec<Subscription>,
+    role = Merchant,
+    command = "subscriptions list",
+    columns = ["id", "status", "customer_email", "plan.code", "plan.amount", "next_charge_at"],
+    assumed,
+)]
+pub struct ListSubscriptions {
+    /// How many; the service's default is 100, and the most.
+    #[field(default = 100)]
+    pub limit: Option<PageLimit>,
+    /// Those after this one.
+    pub starting_after: Option<SubscriptionId>,
+}
+
+/// `GET /v1/subscriptions/{id}`: how a subscription stands.
+#[operation(GET "/v1/subscriptions/{id}" -> Subscription, role = Merchant, command = "subscriptions read", assumed)]
+pub struct ReadSubscription {
+    /// The subscription.
+    pub id: SubscriptionId,
+}
+
 /// `POST /v1/subscriptions/{id}/pause`: charge nothing until it is resumed.
 ///
-/// # Not shown
+/// # Undocumented
 /// What the two fields mean here, and the reply. Chosen: `immediately` is true by default, and false pauses at the end of
 /// the period; `trigger_after_failures` is checked and echoed, and has no effect. Pausing what is paused changes nothing.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
+#[operation(
+    POST "/v1/subscriptions/{id}/pause" -> Subscription,
+    role = Merchant,
+    command = "subscriptions pause",
+    repeatable,
+)]
 pub struct PauseSubscription {
     /// The subscription.
     pub id: SubscriptionId,
     /// Now, or at the end of the period.
-    #[cfg_attr(feature = "sandbox", schemars(extend("default" = true)))]
+    #[field(default = true)]
     pub immediately: bool,
     /// 1 to 10; no effect.
-    #[cfg_attr(feature = "sandbox", schemars(range(min = 1, max = MOST_FAILURES)))]
+    #[field(min = 1, max = MOST_FAILURES)]
     pub trigger_after_failures: Option<u32>,
-}
-
-impl PauseSubscription {
-    /// Pauses this subscription now.
-    #[must_use]
-    pub fn new(id: SubscriptionId) -> Self {
-        Self { id, immediately: true, trigger_after_failures: None }
-    }
-}
-
-setters! { PauseSubscription {
-    /// Now, or at the end of the period.
-    immediately: bool,
-    /// 1 to 10; no effect.
-    trigger_after_failures: u32,
-} }
-
-impl Operation for PauseSubscription {
-    type Role = Merchant;
-    type Output = Subscription;
-    const SPEC: Spec = Spec::post("pause_subscription", "/v1/subscriptions/{id}/pause").repeatable();
-}
-
-impl Served for PauseSubscription {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        let id = fields.required("id");
-        let immediately = fields.or("immediately", true);
-        let failures = fields.optional::<Whole<1, MOST_FAILURES>>("trigger_after_failures");
-        Some(Self { id: id?, immediately: immediately?, trigger_after_failures: failures?.map(|failures| failures.0) })
-    }
 }
 
 /// `POST /v1/subscriptions/{id}/resume`: charge again. It also takes back a pause or an end that is still to come.
 ///
-/// # Not shown
+/// # Undocumented
 /// The reply, and what is charged. Chosen: nothing inside a period that was paid; after it a new period begins now, with
 /// one charge, and nothing of the time between is charged.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
+#[operation(POST "/v1/subscriptions/{id}/resume" -> Subscription, role = Merchant, command = "subscriptions resume")]
 pub struct ResumeSubscription {
     /// The subscription.
     pub id: SubscriptionId,
 }
 
-impl ResumeSubscription {
-    /// Resumes this subscription.
-    #[must_use]
-    pub fn new(id: SubscriptionId) -> Self {
-        Self { id }
-    }
-}
-
-impl Operation for ResumeSubscription {
-    type Role = Merchant;
-    type Output = Subscription;
-    const SPEC: Spec = Spec::post("resume_subscription", "/v1/subscriptions/{id}/resume");
-}
-
-impl Served for ResumeSubscription {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        Some(Self::new(fields.required("id")?))
-    }
-}
-
 /// `PUT /v1/subscriptions/{id}/payment-method`: pay with another phone or card from now on.
 ///
-/// # Not shown
+/// # Undocumented
 /// The body and the reply. Chosen: `payment_method`, as a payment intent takes it; where a charge has failed, the new
 /// method is charged at once. The same method again changes nothing.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["id"])))]
+#[operation(
+    PUT "/v1/subscriptions/{id}/payment-method" -> Subscription,
+    role = Merchant,
+    command = "subscriptions payment-method",
+    repeatable,
+)]
 pub struct ChangeSubscriptionPaymentMethod {
     /// The subscription.
     pub id: SubscriptionId,
     /// What to pay with.
+    #[field(undocumented)]
     pub payment_method: Instrument,
-}
-
-impl ChangeSubscriptionPaymentMethod {
-    /// Pays this subscription with this instrument.
-    #[must_use]
-    pub fn new(id: SubscriptionId, payment_method: Instrument) -> Self {
-        Self { id, payment_method }
-    }
-}
-
-impl Operation for ChangeSubscriptionPaymentMethod {
-    type Role = Merchant;
-    type Output = Subscription;
-    const SPEC: Spec =
-        Spec::put("change_subscription_payment_method", "/v1/subscriptions/{id}/payment-method").repeatable();
-}
-
-impl Served for ChangeSubscriptionPaymentMethod {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        let id = fields.required("id");
-        let payment_method = fields.required("payment_method");
-        Some(Self::new(id?, payment_method?))
-    }
 }
 
 /// `POST /v1/subscriptions/{id}/cancel`: end it, now or at the end of the period. It can be repeated.
 ///
-/// # Not shown
+/// # Undocumented
 /// The reply. Nothing is paid back (a decision).
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
+#[operation(
+    POST "/v1/subscriptions/{id}/cancel" -> Subscription,
+    role = Merchant,
+    command = "subscriptions cancel",
+    repeatable,
+)]
 pub struct CancelSubscription {
     /// The subscription.
     pub id: SubscriptionId,
     /// Now, or at the end of the period, which is the document's default.
-    #[cfg_attr(feature = "sandbox", schemars(extend("default" = false)))]
+    #[field(default = false)]
     pub immediately: bool,
-}
-
-impl CancelSubscription {
-    /// Ends this subscription with its period.
-    #[must_use]
-    pub fn new(id: SubscriptionId) -> Self {
-        Self { id, immediately: false }
-    }
-}
-
-setters! { CancelSubscription {
-    /// Now, or at the end of the period.
-    immediately: bool,
-} }
-
-impl Operation for CancelSubscription {
-    type Role = Merchant;
-    type Output = Subscription;
-    const SPEC: Spec = Spec::post("cancel_subscription", "/v1/subscriptions/{id}/cancel").repeatable();
-}
-
-impl Served for CancelSubscription {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        let id = fields.required("id");
-        let immediately = fields.or("immediately", false);
-        Some(Self { id: id?, immediately: immediately? })
-    }
 }
 
 /// `PUT /v1/subscriptions/{id}/fallback`: what is charged when the payment method fails again and again.
 ///
-/// # Not shown
+/// # Undocumented
 /// The field of the second method, the most failures, and the reply. Chosen: `payment_method`, as a payment intent takes
 /// it; 10; the subscription. A period is attempted four times in all, whatever with, and a fifth time where the fallback's
 /// turn comes with the fourth failure. Where there were as many failures already, it is charged at once.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(extend("x-guichet-documented" = ["id", "trigger_after_failures"])))]
+#[operation(
+    PUT "/v1/subscriptions/{id}/fallback" -> Subscription,
+    role = Merchant,
+    command = "subscriptions fallback",
+    repeatable,
+)]
 pub struct ConfigureFallback {
     /// The subscription.
     pub id: SubscriptionId,
     /// What to charge then.
+    #[field(undocumented)]
     pub payment_method: Instrument,
     /// After how many failures in a row: 1 to 10. The document's default is 3.
-    #[cfg_attr(feature = "sandbox", schemars(range(min = 1, max = MOST_FAILURES), extend("default" = USUAL_FAILURES)))]
+    #[field(default = USUAL_FAILURES, min = 1, max = MOST_FAILURES)]
     pub trigger_after_failures: u32,
-}
-
-impl ConfigureFallback {
-    /// This instrument is charged after three failures in a row.
-    #[must_use]
-    pub fn new(id: SubscriptionId, payment_method: Instrument) -> Self {
-        Self { id, payment_method, trigger_after_failures: USUAL_FAILURES }
-    }
-}
-
-setters! { ConfigureFallback {
-    /// After so many failures in a row: 1 to 10.
-    trigger_after_failures: u32,
-} }
-
-impl Operation for ConfigureFallback {
-    type Role = Merchant;
-    type Output = Subscription;
-    const SPEC: Spec = Spec::put("configure_fallback", "/v1/subscriptions/{id}/fallback").repeatable();
-}
-
-impl Served for ConfigureFallback {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        let id = fields.required("id");
-        let payment_method = fields.required("payment_method");
-        let failures = fields.or::<Whole<1, MOST_FAILURES>>("trigger_after_failures", Whole(USUAL_FAILURES));
-        Some(Self { id: id?, payment_method: payment_method?, trigger_after_failures: failures?.0 })
-    }
 }
 
 /// A subscription, as the service sees it now. The document shows none of its fields: all but `id` and `status` may be
 /// absent.
-#[derive(Clone, Debug, Deserialize)]
-#[non_exhaustive]
-#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
+#[resource(undocumented)]
 pub struct Subscription {
     /// Its identifier.
-    #[cfg_attr(feature = "sandbox", schemars(extend("pattern" = "^sub_[0-9A-Za-z]{22}$")))]
+    #[field(required, schema("pattern" = "^sub_[0-9A-Za-z]{22}$"))]
     pub id: SubscriptionId,
     /// Always `subscription`.
-    #[serde(default, deserialize_with = "lenient")]
-    #[cfg_attr(feature = "sandbox", schemars(with = "String", extend("const" = "subscription")))]
+    #[field(always, schema("const" = "subscription"))]
     pub object: Option<String>,
     /// Where it stands.
+    #[field(required)]
     pub status: SubscriptionStatus,
     /// Whose it is.
-    #[serde(default, deserialize_with = "lenient")]
-    #[cfg_attr(feature = "sandbox", schemars(with = "String"))]
+    #[field(always)]
     pub customer_email: Option<String>,
     /// The customer, as the list of customers knows them.
-    #[serde(default, deserialize_with = "lenient")]
-    #[cfg_attr(feature = "sandbox", schemars(with = "String"))]
+    #[field(always)]
     pub customer_id: Option<String>,
     /// What is paid, as it was when the customer subscribed.
-    #[serde(default, deserialize_with = "lenient")]
-    #[cfg_attr(feature = "sandbox", schemars(with = "SubscribedPlan"))]
+    #[field(always)]
     pub plan: Option<SubscribedPlan>,
     /// What it is paid with: type and a masked phone, or brand and last four digits.
-    #[serde(default, deserialize_with = "lenient")]
-    #[cfg_attr(feature = "sandbox", schemars(with = "PaidWith"))]
-    pub payment_method: Option<Value>,
+    #[field(always)]
+    pub payment_method: Option<PaidWith>,
     /// What is charged when that fails again and again.
-    #[serde(default, deserialize_with = "lenient")]
-    #[cfg_attr(feature = "sandbox", schemars(with = "Option<PaidWith>"))]
-    pub fallback_payment_method: Option<Value>,
+    pub fallback_payment_method: Option<PaidWith>,
     /// After how many failures in a row.
-    #[serde(default, deserialize_with = "lenient")]
-    #[cfg_attr(feature = "sandbox", schemars(with = "u32"))]
+    #[field(always)]
     pub trigger_after_failures: Option<u32>,
     /// How many charges have failed since the last that succeeded.
-    #[serde(default, deserialize_with = "lenient")]
-    #[cfg_attr(feature = "sandbox", schemars(with = "u32"))]
+    #[field(always)]
     pub consecutive_failures: Option<u32>,
     /// When the period it is in began; of a trial, when that did.
-    #[serde(default, deserialize_with = "lenient")]
-    #[cfg_attr(feature = "sandbox", schemars(with = "Moment"))]
+    #[field(always)]
     pub current_period_start: Option<Moment>,
     /// When that period ends.
-    #[serde(default, deserialize_with = "lenient")]
-    #[cfg_attr(feature = "sandbox", schemars(with = "Moment"))]
+    #[field(always)]
     pub current_period_end: Option<Moment>,
     /// When the trial ends or ended, where the plan has one.
-    #[serde(default, deserialize_with = "lenient")]
     pub trial_end: Option<Moment>,
     /// When it is charged next, as far as that is known.
-    #[serde(default, deserialize_with = "lenient")]
     pub next_charge_at: Option<Moment>,
     /// Whether it ends with the period.
-    #[serde(default, deserialize_with = "lenient")]
     pub cancel_at_period_end: bool,
     /// Whether it pauses when the period ends.
-    #[serde(default, deserialize_with = "lenient")]
     pub pause_at_period_end: bool,
     /// Since when it is paused.
-    #[serde(default, deserialize_with = "lenient")]
     pub paused_at: Option<Moment>,
     /// When it ended.
-    #[serde(default, deserialize_with = "lenient")]
     pub canceled_at: Option<Moment>,
     /// Why it ended: `requested_by_merchant`, `payment_failed`, or a word of the service.
-    #[serde(default, deserialize_with = "lenient")]
     pub cancellation_reason: Option<String>,
     /// The payment intent of the latest charge.
-    #[serde(default, deserialize_with = "lenient")]
     pub latest_payment_intent: Option<IntentId>,
     /// What was given at creation.
-    #[serde(default, deserialize_with = "lenient")]
     pub metadata: BTreeMap<String, Value>,
     /// When it was made, in Unix seconds.
-    #[serde(default, deserialize_with = "lenient")]
-    #[cfg_attr(feature = "sandbox", schemars(with = "i64"))]
+    #[field(always)]
     pub created_at: Option<i64>,
     /// The failed charges that an operator has approved since, the first approved first: for each a refund is due. Each
     /// names its payment intent.
-    #[serde(default, deserialize_with = "duplicate_payments")]
+    #[field(read = duplicate_payments)]
     pub duplicate_payments: Vec<DuplicatePayment>,
 }
 
 /// The plan of a subscription, as it was when the customer subscribed.
-#[derive(Clone, Debug, Deserialize)]
-#[non_exhaustive]
-#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
+#[resource(undocumented)]
 pub struct SubscribedPlan {
     /// Its identifier.
+    #[field(required)]
     pub id: PlanId,
     /// The merchant's slug of it.
-    #[serde(default, deserialize_with = "lenient")]
     pub code: Option<String>,
     /// The name that customers see.
-    #[serde(default, deserialize_with = "lenient")]
     pub name: Option<String>,
     /// The price of each period, in the smallest unit.
-    #[serde(default, deserialize_with = "lenient")]
     pub amount: Option<Figure>,
     /// In which currency.
-    #[serde(default, deserialize_with = "lenient")]
     pub currency: Option<String>,
     /// How long a period is.
-    #[serde(default, deserialize_with = "lenient")]
     pub billing_cycle: Option<String>,
 }

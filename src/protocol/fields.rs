@@ -8,8 +8,14 @@ use crate::values::{
 };
 use serde_json::{Map, Value};
 
-/// An operation as the sandbox reads it.
+/// An operation as the sandbox reads it and the terminal calls it. [`operation`](crate::operations::operation) writes it.
+#[cfg(feature = "sandbox")]
 pub trait Served: Operation + Sized {
+    /// Its group and its verb at the terminal: `plans create`.
+    const COMMAND: &'static str;
+    /// What the terminal shows of each entry of a list; nothing where the reply is one object.
+    const COLUMNS: &'static [&'static str];
+
     /// Reads the operation; `None` when [`Fields`] has gathered an error.
     fn read(fields: &mut Fields) -> Option<Self>;
 }
@@ -124,6 +130,15 @@ impl Fields {
         self.faults.push(FieldFault::of(param, code, message));
     }
 
+    /// Gathers an error where none of these fields was sent; `None` then.
+    pub fn at_least_one(&mut self, params: &[&str], message: &'static str) -> Option<()> {
+        if params.iter().any(|param| self.has(param)) {
+            return Some(());
+        }
+        self.fault(params.first()?, "parameter_missing", message);
+        None
+    }
+
     /// Whether the request has this field.
     #[must_use]
     pub fn has(&self, param: &str) -> bool {
@@ -211,6 +226,25 @@ impl FromField for bool {
     }
 }
 
+/// A truth as a query writes it.
+pub(crate) struct Switch(bool);
+
+impl FromField for Switch {
+    fn from_field(value: &Value) -> Result<Self, Invalid> {
+        match value.as_str() {
+            Some("true") => Ok(Self(true)),
+            Some("false") => Ok(Self(false)),
+            _ => Err(Invalid::because("It must be true or false.")),
+        }
+    }
+}
+
+impl From<Switch> for bool {
+    fn from(switch: Switch) -> Self {
+        switch.0
+    }
+}
+
 /// A whole JSON number between two others, both of them good.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Whole<const LEAST: u32, const MOST: u32>(
@@ -235,6 +269,12 @@ impl<const LEAST: u32, const MOST: u32> FromField for Whole<LEAST, MOST> {
         let number = whole(value).and_then(|number| u32::try_from(number).ok());
         let inside = number.filter(|number| (LEAST..=MOST).contains(number));
         inside.map(Self).ok_or_else(|| Invalid::because(format!("It must be a whole number from {LEAST} to {MOST}.")))
+    }
+}
+
+impl<const LEAST: u32, const MOST: u32> From<Whole<LEAST, MOST>> for u32 {
+    fn from(whole: Whole<LEAST, MOST>) -> Self {
+        whole.0
     }
 }
 

@@ -7,6 +7,8 @@ mod error;
 mod fields;
 mod operation;
 mod retry;
+#[cfg(feature = "sandbox")]
+mod reveal;
 mod role;
 
 pub use assemble::{Request, Unwritable, assemble};
@@ -17,10 +19,16 @@ pub(crate) use envelope::{lenient, lenient_list};
 pub use error::{Error, FieldError, Kind};
 #[cfg(feature = "sandbox")]
 pub(crate) use fields::GREATEST_INTEGER;
+#[cfg(feature = "sandbox")]
+pub use fields::Served;
+#[cfg(feature = "sandbox")]
+pub(crate) use fields::Switch;
 pub(crate) use fields::whole;
-pub use fields::{FieldFault, Fields, FromField, Served, Whole};
+pub use fields::{FieldFault, Fields, FromField, Whole};
 #[cfg(feature = "sandbox")]
 pub(crate) use operation::Place;
 pub use operation::{Envelope, IDEMPOTENCY_KEY, Method, Operation, Repeat, Source, Spec};
 pub use retry::{Attempt, after};
+#[cfg(feature = "sandbox")]
+pub(crate) use reveal::{Reveal, Revealed};
 pub use role::{Anyone, Credential, CredentialKind, Customer, Fulfils, Merchant, NoCredential, Payer, Role, Session};

@@ -71,13 +71,13 @@ impl Spec {
 
     /// These fields travel in the query.
     #[must_use]
-    pub const fn asking(self, query: &'static [&'static str]) -> Self {
+    pub const fn query(self, query: &'static [&'static str]) -> Self {
         Self { query, ..self }
     }
 
     /// The reply comes in this envelope.
     #[must_use]
-    pub const fn sealed_in(self, envelope: Envelope) -> Self {
+    pub const fn envelope(self, envelope: Envelope) -> Self {
         Self { envelope, ..self }
     }
 
@@ -96,7 +96,7 @@ impl Spec {
     /// Sending it again does no harm under one [`IDEMPOTENCY_KEY`], which is a field of the operation: the service keeps
     /// for a day what it has made under it (a decision).
     #[must_use]
-    pub const fn keyed(self) -> Self {
+    pub const fn idempotency_key(self) -> Self {
         Self { repeat: Repeat::Keyed, ..self }
     }
 
@@ -116,7 +116,7 @@ impl Spec {
     }
 }
 
-/// The header under which a service does once what it is asked to make; see [`Spec::keyed`].
+/// The header under which a service does once what it is asked to make; see [`Spec::idempotency_key`].
 pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
 /// Where a field travels.

@@ -1,5 +1,5 @@
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[cfg(not(all(target_arch = "wasm32", feature = "browser")))]
 use serde_json::value::RawValue;
 use std::fmt;
@@ -47,6 +47,16 @@ super::described! { Figure: schemars::json_schema!({ "type": "number" }) }
 impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl Serialize for Figure {
+    /// Writes a whole number as a JSON number, and any other as its text.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.units() {
+            Some(units) => serializer.serialize_u64(units),
+            None => serializer.serialize_str(&self.0),
+        }
     }
 }
 

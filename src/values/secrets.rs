@@ -1,7 +1,7 @@
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// A text that no log, message or error may show: it prints as `***`, and is not `Serialize`.
+/// A text that no log, message or error may show: it prints and serializes as `***`.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Secret(String);
 
@@ -25,6 +25,13 @@ impl fmt::Debug for Secret {
     }
 }
 
+impl Serialize for Secret {
+    /// Writes `***`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("***")
+    }
+}
+
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer).map(Self)
@@ -37,7 +44,7 @@ super::described! { Secret: schemars::json_schema!({ "type": "string", "minLengt
 macro_rules! credential {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
+        #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
         #[serde(transparent)]
         pub struct $name(Secret);
 

@@ -98,8 +98,8 @@ choice! {
 }
 
 /// Where a payment intent stands. A word of the service that is not known here is kept as it is.
-#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq)]
-#[serde(from = "String")]
+#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(from = "String", into = "String")]
 #[non_exhaustive]
 pub enum IntentStatus {
     /// The customer has something to do.
@@ -156,6 +156,12 @@ impl From<String> for IntentStatus {
     }
 }
 
+impl From<IntentStatus> for String {
+    fn from(status: IntentStatus) -> Self {
+        status.as_str().to_owned()
+    }
+}
+
 impl fmt::Display for IntentStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -163,8 +169,8 @@ impl fmt::Display for IntentStatus {
 }
 
 /// Where a subscription stands (decisions). A word of the service that is not known here is kept as it is.
-#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq)]
-#[serde(from = "String")]
+#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(from = "String", into = "String")]
 #[non_exhaustive]
 pub enum SubscriptionStatus {
     /// The free days before the first charge.
@@ -215,6 +221,12 @@ impl From<String> for SubscriptionStatus {
     }
 }
 
+impl From<SubscriptionStatus> for String {
+    fn from(status: SubscriptionStatus) -> Self {
+        status.as_str().to_owned()
+    }
+}
+
 impl fmt::Display for SubscriptionStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -222,8 +234,8 @@ impl fmt::Display for SubscriptionStatus {
 }
 
 /// Where an eSIM order stands (decisions). A word of the service that is not known here is kept as it is.
-#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq)]
-#[serde(from = "String")]
+#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(from = "String", into = "String")]
 #[non_exhaustive]
 pub enum EsimOrderStatus {
     /// Nobody has paid it yet.
@@ -259,6 +271,12 @@ impl From<String> for EsimOrderStatus {
             "fulfilled" => Self::Fulfilled,
             _ => Self::Unknown(word),
         }
+    }
+}
+
+impl From<EsimOrderStatus> for String {
+    fn from(status: EsimOrderStatus) -> Self {
+        status.as_str().to_owned()
     }
 }
 

@@ -105,6 +105,25 @@ fn neither_an_email_nor_a_phone_is_one_missing_email() {
     assert_eq!((faults[0].param.as_str(), faults[0].code), ("email", "parameter_missing"));
 }
 
+#[test]
+fn a_resource_that_is_serialized_shows_no_secret() {
+    let secret = "pi_1_secret_2";
+    let sent = json!({
+        "id": "pi_1", "amount": "5000", "currency": "XAF", "status": "requires_action", "client_secret": secret,
+        "checkout_url": format!("https://pay.example/pi_1#client_secret={secret}"),
+        "next_action": { "type": "redirect", "url": format!("https://issuer.example/#token={secret}") },
+    });
+    let intent: PaymentIntent = serde_json::from_value(sent).unwrap();
+    assert_eq!(intent.client_secret.as_ref().map(ClientSecret::expose), Some(secret));
+    for text in [serde_json::to_string(&intent).unwrap(), format!("{intent:?}")] {
+        assert!(text.contains("***") && !text.contains("secret_2"), "{text}");
+    }
+    let session: CustomerSession = serde_json::from_value(json!({ "session_token": "cst_1" })).unwrap();
+    assert_eq!(serde_json::to_value(&session).unwrap()["session_token"], "***");
+    let esim: Esim = serde_json::from_value(json!({ "iccid": "89", "activation_code": "LPA:1$x" })).unwrap();
+    assert_eq!(serde_json::to_value(&esim).unwrap()["activation_code"], "***");
+}
+
 struct Row {
     name: &'static str,
     method: &'static str,

@@ -1,6 +1,9 @@
 //! The table of trust, `docs/trust.md`: every rule and field of the interface, where it is from, and the test that proves
-//! it. It is written from `docs/rules.toml` and the description of the service.
+//! it. It is written from `docs/rules.toml` and the description of the service. So is the README's table of operations, from
+//! their declarations.
 
+use guichet::operations::*;
+use guichet::protocol::{Role, Served, Source};
 use guichet::sandbox::openapi;
 use serde::Deserialize;
 use serde_json::Value;
@@ -18,6 +21,47 @@ fn the_table_of_trust_is_up_to_date() {
     }
     std::fs::write(&file, table).unwrap();
     panic!("docs/trust.md was stale and has been written anew");
+}
+
+/// Stale, the rows are written anew: look at them, and commit them. What stands in a row beside what an operation's
+/// declaration says (a note to the role, the client's method, the page's) is kept.
+#[test]
+fn the_readmes_table_of_operations_is_up_to_date() {
+    let file = root().join("README.md");
+    let readme = std::fs::read_to_string(&file).unwrap();
+    let (before, rest) = readme.split_once("| operation | endpoint |").unwrap();
+    let (table, after) = rest.split_once("\n\n").unwrap();
+    let mut lines = table.lines();
+    let mut current = format!("| operation | endpoint |{}\n{}", lines.next().unwrap(), lines.next().unwrap());
+    macro_rules! rows {
+        ($($operation:ident)*) => { $(current += &format!("\n{}", row::<$operation>(table));)* };
+    }
+    guichet::every_operation!(rows);
+    let current = format!("{before}{current}\n\n{after}");
+    if current != readme {
+        std::fs::write(&file, current).unwrap();
+        panic!("the README's table of operations was stale and has been written anew");
+    }
+}
+
+/// The row of an operation in the README.
+fn row<O: Served>(table: &str) -> String {
+    let spec = O::SPEC;
+    let start = format!("| `{}` |", spec.name);
+    let row = table.lines().find(|line| line.starts_with(&start)).unwrap_or_default();
+    let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+    let cell = |at: usize| cells.get(at).copied().unwrap_or_default();
+    let role = match <O::Role as Role>::NAME {
+        "merchant" => "secret key",
+        "session" => "session token",
+        "anyone" => "any",
+        other => other,
+    };
+    let role = if cell(3).starts_with(role) { cell(3) } else { role };
+    let source = if spec.source == Source::Documented { "documented" } else { "assumed" };
+    let method = if cell(6).is_empty() { format!("`{}`", spec.name) } else { cell(6).to_owned() };
+    let (verb, path) = (spec.method.as_str(), spec.path);
+    format!("{start} `{verb} {path}` | {role} | {source} | `{}` | {method} | {} |", O::COMMAND, cell(7))
 }
 
 #[test]

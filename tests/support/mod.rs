@@ -8,6 +8,7 @@ pub mod engine;
 pub mod evidence;
 pub mod firefox;
 pub mod folder;
+pub mod golden;
 pub mod http;
 pub mod line;
 pub mod market;

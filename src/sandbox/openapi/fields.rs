@@ -123,6 +123,8 @@ pub(super) fn without_bits(schema: &mut Value) {
 fn complete(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
+            // For the terminal alone.
+            object.remove("x-guichet-secret");
             if let Some(known) = object.remove("x-guichet-known") {
                 object.remove("minLength");
                 object.remove("pattern");

@@ -1,28 +1,19 @@
 use super::written;
+use crate::operations::Customer as CustomerReply;
 use crate::sandbox::store::Customer;
-use serde::Serialize;
+use crate::values::CustomerId;
 
 /// One customer of the list. Nothing in the interface moves a balance or makes a profile inactive.
 pub(in crate::sandbox) fn customer(customer: &Customer) -> String {
-    #[derive(Serialize)]
-    struct Reply<'a> {
-        id: &'a str,
-        firstname: &'a str,
-        lastname: &'a str,
-        email: &'a str,
-        phone: &'a str,
-        balance: u64,
-        active: bool,
-        created_at: i64,
-    }
-    written(&Reply {
-        id: &customer.id,
-        firstname: &customer.firstname,
-        lastname: &customer.lastname,
-        email: &customer.email,
-        phone: &customer.phone,
-        balance: 0,
+    let Customer { id, firstname, lastname, email, phone, created_at, .. } = customer.clone();
+    written(&CustomerReply {
+        id: CustomerId::new(id).expect("the service has made the identifier"),
+        firstname,
+        lastname,
+        email,
+        phone,
+        balance: Some(0.into()),
         active: true,
-        created_at: customer.created_at.unix(),
+        created_at: Some(created_at.unix()),
     })
 }

@@ -1,6 +1,4 @@
-//! How each resource is written: the document's fields first, in its order, then the appended ones of `decisions.md` 3.
-//!
-//! Secrets are `Serialize` nowhere: what a reply carries of them is exposed here, and only here.
+//! What the service answers with: the interface's resources, made from what it knows, and written with their secrets.
 
 mod billing;
 mod customers;
@@ -12,75 +10,77 @@ pub(super) use esim::{esim_order, esim_package};
 
 use super::rules::{Fees, Intent, LateApproval, ListedMethod, NextAction, PayingWith, Session};
 use super::tokens::InstanceKey;
-use crate::values::{Currency, Moment, SessionToken};
-use serde::Serialize;
+use crate::operations::{
+    CustomerSession, DuplicatePayment, FeeBreakdown, IntentCustomer, LastPaymentError, NextAction as NextActionReply,
+    PaidWith, PaymentIntent, PaymentMethod, RevokedSession, SessionState,
+};
+use crate::protocol::{Reveal, Revealed};
+use crate::values::{CheckoutUrl, Currency, IntentId, MethodId, Moment, PaymentRef, Secret, SessionToken};
+use serde_json::Value;
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 
 /// A payment intent, with its client secret.
 pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_origin: &str) -> String {
-    let client_secret = key.client_secret(&intent.id);
     let terms = &intent.terms;
     let state = &intent.state;
-    written(&IntentReply {
-        id: intent.id.as_str(),
-        object: "payment_intent",
+    let duplicate_payments = state.duplicate_payments.iter().map(|approval| {
+        let amount = intent.amount_with(&approval.with, fees).unwrap_or_else(|| terms.amount.units());
+        duplicate_payment(None, approval, amount, &terms.currency)
+    });
+    written(&PaymentIntent {
+        id: intent.id.clone(),
+        object: Some("payment_intent".to_owned()),
         amount: terms.amount.to_string(),
-        currency: terms.currency.as_str(),
-        status: state.status.as_str(),
-        checkout_url: checkout_url(intent, key, public_origin),
-        client_secret: client_secret.expose(),
-        payment_ref: &intent.payment_ref,
-        merchant_reference: &terms.merchant_reference,
-        customer: CustomerReply {
-            firstname: &terms.firstname,
-            lastname: &terms.lastname,
-            email: terms.email.as_deref().unwrap_or_default(),
+        currency: terms.currency.to_string(),
+        status: state.status.as_str().to_owned().into(),
+        client_secret: Some(key.client_secret(&intent.id)),
+        payment_ref: PaymentRef::new(intent.payment_ref.clone()).ok(),
+        merchant_reference: Some(terms.merchant_reference.to_string()),
+        checkout_url: Some(CheckoutUrl::new(checkout_url(intent, key, public_origin))),
+        customer: IntentCustomer {
+            firstname: terms.firstname.clone(),
+            lastname: terms.lastname.clone(),
+            email: terms.email.clone().unwrap_or_default(),
         },
-        metadata: terms.metadata.as_deref().map_or(Metadata::None {}, Metadata::Some),
-        fee_bearer: terms.fee_bearer.as_str(),
+        metadata: metadata(terms.metadata.as_deref()),
+        fee_bearer: Some(terms.fee_bearer.to_string()),
         amount_payable: intent.amount_payable(fees).map(|amount| amount.to_string()),
-        confirmation_method: terms.confirmation_method.as_str(),
-        payment_method: state.paying_with.as_ref().map(payment_method),
+        confirmation_method: Some(terms.confirmation_method.to_string()),
+        payment_method: state.paying_with.as_ref().map(paid_with),
         next_action: state.next_action.map(|action| NextActionReply {
-            r#type: action.as_str(),
-            url: (action == NextAction::Redirect).then(|| challenge_url(intent, key, public_origin)),
+            kind: action.as_str().to_owned(),
+            url: (action == NextAction::Redirect).then(|| Secret::new(challenge_url(intent, key, public_origin))),
         }),
         last_payment_error: state
             .declined
-            .map(|decline| DeclineReply { code: decline.code(), message: decline.message() }),
-        attempts: state.attempts,
-        created_at: intent.created_at.unix(),
-        expires_at: intent.expires_at,
-        redirect_url: terms.redirect_url.as_deref(),
-        description: &terms.description,
-        items: terms.items.as_deref(),
-        payment_method_types: terms.payment_method_types.as_deref(),
-        cancellation_reason: state.cancellation.map(|reason| reason.as_str()),
-        duplicate_payments: state
-            .duplicate_payments
-            .iter()
-            .map(|approval| {
-                let amount = intent.amount_with(&approval.with, fees).unwrap_or_else(|| terms.amount.units());
-                duplicate_payment(None, approval, amount, &terms.currency)
-            })
-            .collect(),
+            .map(|decline| LastPaymentError { code: decline.code().to_owned(), message: decline.message().to_owned() }),
+        attempts: Some(state.attempts),
+        created_at: Some(intent.created_at.unix()),
+        expires_at: Some(intent.expires_at.to_string()),
+        redirect_url: terms.redirect_url.clone(),
+        description: Some(terms.description.clone()),
+        items: terms.items.as_deref().and_then(|items| serde_json::from_str(items.get()).ok()),
+        payment_method_types: terms.payment_method_types.clone(),
+        cancellation_reason: state.cancellation.map(|reason| reason.as_str().to_owned()),
+        duplicate_payments: duplicate_payments.collect(),
     })
 }
 
 /// A late approval beside another payment or after the end, of an intent that a subscription's record has to name.
-fn duplicate_payment<'a>(
-    payment_intent: Option<&'a str>,
-    approval: &'a LateApproval,
+fn duplicate_payment(
+    payment_intent: Option<IntentId>,
+    approval: &LateApproval,
     amount: u64,
-    currency: &'a Currency,
-) -> DuplicatePaymentReply<'a> {
-    DuplicatePaymentReply {
+    currency: &Currency,
+) -> DuplicatePayment {
+    DuplicatePayment {
         payment_intent,
         attempt: approval.attempt,
         amount: amount.to_string(),
-        currency: currency.as_str(),
-        payment_method: payment_method(&approval.with),
-        approved_at: Moment::from_unix(approval.approved_at),
+        currency: currency.to_string(),
+        payment_method: Some(paid_with(&approval.with)),
+        approved_at: Some(Moment::from_unix(approval.approved_at)),
     }
 }
 
@@ -95,171 +95,76 @@ fn challenge_url(intent: &Intent, key: &InstanceKey, public_origin: &str) -> Str
     format!("{public_origin}/checkout/{}/challenge#token={}", intent.id, token.expose())
 }
 
-#[derive(Serialize)]
-struct IntentReply<'a> {
-    id: &'a str,
-    object: &'static str,
-    amount: String,
-    currency: &'a str,
-    status: &'static str,
-    client_secret: &'a str,
-    payment_ref: &'a str,
-    merchant_reference: &'a str,
-    checkout_url: String,
-    customer: CustomerReply<'a>,
-    metadata: Metadata<'a>,
-
-    fee_bearer: &'static str,
-    amount_payable: Option<String>,
-    confirmation_method: &'static str,
-    payment_method: Option<PaymentMethodReply<'a>>,
-    next_action: Option<NextActionReply>,
-    last_payment_error: Option<DeclineReply>,
-    attempts: u32,
-    created_at: i64,
-    expires_at: Moment,
-    redirect_url: Option<&'a str>,
-    description: &'a str,
-    items: Option<&'a RawValue>,
-    payment_method_types: Option<&'a [String]>,
-    cancellation_reason: Option<&'static str>,
-    duplicate_payments: Vec<DuplicatePaymentReply<'a>>,
-}
-
-#[derive(Serialize)]
-struct DuplicatePaymentReply<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    payment_intent: Option<&'a str>,
-    attempt: u32,
-    amount: String,
-    currency: &'a str,
-    payment_method: PaymentMethodReply<'a>,
-    approved_at: Moment,
-}
-
-/// An empty object when none was given.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Metadata<'a> {
-    None {},
-    Some(&'a RawValue),
-}
-
-#[derive(Serialize)]
-struct CustomerReply<'a> {
-    firstname: &'a str,
-    lastname: &'a str,
-    email: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum PaymentMethodReply<'a> {
-    Card { brand: &'a str, last4: &'a str },
-    MobileMoney { phone: String },
-}
-
-#[derive(Serialize)]
-struct NextActionReply {
-    r#type: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    url: Option<String>,
-}
-
-#[derive(Serialize)]
-struct DeclineReply {
-    code: &'static str,
-    message: &'static str,
+/// What was given at creation, from the text that was stored; empty where nothing was given.
+fn metadata(stored: Option<&RawValue>) -> BTreeMap<String, Value> {
+    stored.and_then(|stored| serde_json::from_str(stored.get()).ok()).unwrap_or_default()
 }
 
 /// What a customer pays with, as far as it is shown.
-fn payment_method(with: &PayingWith) -> PaymentMethodReply<'_> {
+fn paid_with(with: &PayingWith) -> PaidWith {
     match with {
-        PayingWith::Card { brand, last4, .. } => PaymentMethodReply::Card { brand, last4 },
-        PayingWith::MobileMoney { phone, .. } => {
-            PaymentMethodReply::MobileMoney { phone: PayingWith::masked_phone(phone) }
-        }
+        PayingWith::Card { brand, last4, .. } => PaidWith::Card { brand: brand.to_string(), last4: last4.to_string() },
+        PayingWith::MobileMoney { phone, .. } => PaidWith::MobileMoney { phone: PayingWith::masked_phone(phone) },
     }
 }
 
 /// A session that was just made, with its token: the only time it is shown.
 pub(super) fn new_session(session: &Session, token: &SessionToken) -> String {
-    #[derive(Serialize)]
-    struct Reply<'a> {
-        session_token: &'a str,
-        customer_email: &'a str,
-        expires_at: Moment,
-    }
-    written(&Reply { session_token: token.expose(), customer_email: &session.email, expires_at: session.expires_at })
+    written(&CustomerSession {
+        session_token: token.clone(),
+        customer_email: session.email.clone(),
+        expires_at: Some(session.expires_at.to_string()),
+    })
 }
 
 /// A session that is valid.
 pub(super) fn valid_session(session: &Session) -> String {
-    #[derive(Serialize)]
-    struct Reply<'a> {
-        valid: bool,
-        customer_email: &'a str,
-        expires_at: Moment,
-    }
-    written(&Reply { valid: true, customer_email: &session.email, expires_at: session.expires_at })
+    written(&SessionState {
+        valid: true,
+        customer_email: Some(session.email.clone()),
+        expires_at: Some(session.expires_at),
+        reason: None,
+    })
 }
 
-/// A session that is not valid: `expired`, `revoked` or `unknown`.
+/// A session that is not valid: `expired`, `revoked` or `unknown`. Of one that is not known there is nothing else to say.
 pub(super) fn invalid_session(reason: &str) -> String {
-    #[derive(Serialize)]
-    struct Reply<'a> {
-        valid: bool,
-        reason: &'a str,
-    }
-    written(&Reply { valid: false, reason })
+    format!(r#"{{"valid":false,"reason":"{reason}"}}"#)
 }
 
 /// A session that was ended.
 pub(super) fn revoked_session(session: &Session, revoked_at: Moment) -> String {
-    #[derive(Serialize)]
-    struct Reply<'a> {
-        revoked: bool,
-        customer_email: &'a str,
-        revoked_at: Moment,
-    }
-    written(&Reply { revoked: true, customer_email: &session.email, revoked_at })
+    written(&RevokedSession {
+        revoked: true,
+        customer_email: Some(session.email.clone()),
+        revoked_at: Some(revoked_at),
+    })
 }
 
 /// The methods of a country.
 pub(super) fn methods(methods: &[ListedMethod<'_>]) -> String {
-    #[derive(Serialize)]
-    struct Reply<'a> {
-        id: &'a str,
-        name: &'a str,
-        active: bool,
-        fee_type: &'static str,
-        supported_countries: &'a [&'a str],
-    }
-    let list: Vec<_> = methods
-        .iter()
-        .map(|method| Reply {
-            id: method.id,
-            name: method.name,
+    let list = methods.iter().filter_map(|method| {
+        Some(PaymentMethod {
+            id: MethodId::new(method.id).ok()?,
+            name: method.name.to_owned(),
             active: true,
-            fee_type: "percentage",
-            supported_countries: &method.countries,
+            fee_type: Some("percentage".to_owned()),
+            supported_countries: method.countries.iter().map(ToString::to_string).collect(),
         })
-        .collect();
-    written(&list)
+    });
+    written(&list.collect::<Vec<_>>())
 }
 
 /// What an amount costs.
 pub(super) fn fee(amount: u64, currency: &Currency, fee: u64) -> String {
-    #[derive(Serialize)]
-    struct Reply<'a> {
-        amount: u64,
-        currency: &'a str,
-        fee: u64,
-        total_payable: u64,
-    }
-    written(&Reply { amount, currency: currency.as_str(), fee, total_payable: amount.saturating_add(fee) })
+    written(&FeeBreakdown {
+        amount: amount.into(),
+        currency: currency.to_string(),
+        fee: fee.into(),
+        total_payable: amount.saturating_add(fee).into(),
+    })
 }
 
-fn written<T: Serialize + ?Sized>(reply: &T) -> String {
-    serde_json::to_string(reply).expect("a reply is plain words and numbers")
+fn written<T: Reveal>(reply: &T) -> String {
+    serde_json::to_string(&Revealed(reply)).expect("a reply is plain words and numbers")
 }

@@ -26,6 +26,8 @@ pub(super) struct Field {
     help: String,
     kind: Kind,
     required: bool,
+    /// Other users of the machine can read a command line: it is asked for.
+    secret: bool,
     place: Place,
 }
 
@@ -59,6 +61,7 @@ impl Description {
                     kind: if place == Place::Body { Kind::of(schema) } else { Kind::Text },
                     required: place == Place::Path
                         || (required.contains(&name.as_str()) && schema.get("default").is_none()),
+                    secret: schema["x-guichet-secret"] == true,
                     name: name.clone(),
                     place,
                 }
@@ -98,11 +101,7 @@ fn help(schema: &Value) -> String {
 
 /// Documentation without the marks of its source: links to other items, code.
 fn plain(documentation: &str) -> String {
-    documentation
-        .replace("[`", "")
-        .replace("`]", "")
-        .replace('`', "")
-        .replace("# Not shown\n", "Not shown by the document: ")
+    documentation.replace("[`", "").replace("`]", "").replace('`', "").replace("# Undocumented\n", "Undocumented: ")
 }
 
 impl Kind {
@@ -139,10 +138,10 @@ fn words(schema: &Value) -> Vec<String> {
 impl Field {
     pub fn argument(&self) -> Arg {
         let shown = self.name.to_uppercase().replace('-', "_");
-        let required = self.required && !self.is_for_nobody_else();
+        let required = self.required && !self.secret;
         let argument = Arg::new(self.name.clone()).value_name(shown).required(required);
         let (argument, hint) = match &self.kind {
-            Kind::Text if self.is_for_nobody_else() => (
+            Kind::Text if self.secret => (
                 argument,
                 "Without it, the first line of the standard input: other users of this machine can read a command line.",
             ),
@@ -211,15 +210,11 @@ impl Field {
 
     /// What is asked for where it was not given: it does not belong on a command line.
     fn asked(&self) -> Result<Option<Value>, Failure> {
-        if !self.is_for_nobody_else() {
+        if !self.secret {
             return Ok(None);
         }
         let missing = || Failure::usage("Give the one-time code on the standard input, or with --otp.");
         first_line("The one-time code:").map(|line| Some(line.into())).ok_or_else(missing)
-    }
-
-    fn is_for_nobody_else(&self) -> bool {
-        self.name == "otp"
     }
 
     fn is_a_payment_method(&self) -> bool {

@@ -1,0 +1,175 @@
+//! A field, and what its `#[field(…)]` says.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{Attribute, Data, DeriveInput, Error, Expr, Fields, Ident, LitStr, Path, Result, Token, Type, Visibility};
+
+/// One field of an operation or a resource.
+pub(crate) struct Field {
+    pub(crate) name: Ident,
+    pub(crate) kind: Type,
+    pub(crate) visibility: Visibility,
+    /// Its documentation, and all else that is not for these macros.
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) says: Says,
+}
+
+/// What `#[field(…)]` says.
+#[derive(Default)]
+pub(crate) struct Says {
+    pub(crate) absent: Option<Expr>,
+    pub(crate) always: bool,
+    pub(crate) check: Option<Path>,
+    /// `default` alone is the type's own.
+    pub(crate) default: Option<Option<Expr>>,
+    pub(crate) idempotency_key: bool,
+    pub(crate) into: bool,
+    pub(crate) like: Option<Type>,
+    pub(crate) max: Option<Expr>,
+    pub(crate) min: Option<Expr>,
+    pub(crate) name: Option<String>,
+    pub(crate) omitted: bool,
+    pub(crate) read: Option<Path>,
+    pub(crate) required: bool,
+    pub(crate) schema: TokenStream,
+    pub(crate) secret: bool,
+    pub(crate) undocumented: bool,
+    pub(crate) with: Option<Type>,
+}
+
+impl Field {
+    /// The fields of a struct that has named ones.
+    pub(crate) fn all(item: &DeriveInput, known: &[&str]) -> Result<Vec<Self>> {
+        let Data::Struct(data) = &item.data else {
+            return Err(Error::new_spanned(&item.ident, "an operation or a resource is a struct"));
+        };
+        let Fields::Named(fields) = &data.fields else {
+            return Err(Error::new_spanned(&item.ident, "an operation or a resource has named fields"));
+        };
+        fields.named.iter().map(|field| Self::of(field, known)).collect()
+    }
+
+    fn of(field: &syn::Field, known: &[&str]) -> Result<Self> {
+        let (ours, attributes) = field.attrs.iter().cloned().partition(|attribute| attribute.path().is_ident("field"));
+        let ours: Vec<Attribute> = ours;
+        let mut says = Says::default();
+        for attribute in ours {
+            says.read_from(&attribute, known)?;
+        }
+        let name = field.ident.clone().expect("a named field has a name");
+        Ok(Self { name, kind: field.ty.clone(), visibility: field.vis.clone(), attributes, says })
+    }
+
+    /// Its name on the wire.
+    pub(crate) fn wire_name(&self) -> String {
+        match &self.says.name {
+            Some(name) => name.clone(),
+            None if self.says.idempotency_key => "Idempotency-Key".to_owned(),
+            None => self.name.to_string(),
+        }
+    }
+
+    /// The `T` of an `Option<T>`.
+    pub(crate) fn optional(&self) -> Option<&Type> {
+        let Type::Path(path) = &self.kind else { return None };
+        let last = path.path.segments.last().filter(|last| last.ident == "Option")?;
+        let syn::PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+        match arguments.args.first() {
+            Some(syn::GenericArgument::Type(inner)) => Some(inner),
+            _ => None,
+        }
+    }
+
+    /// Whether its type, or the one inside its `Option`, has this name.
+    pub(crate) fn is_a(&self, name: &str) -> bool {
+        let kind = self.optional().unwrap_or(&self.kind);
+        matches!(kind, Type::Path(path) if path.path.is_ident(name))
+    }
+
+    /// Its default, where it has one.
+    pub(crate) fn default(&self) -> Option<TokenStream> {
+        let default = self.says.default.as_ref()?;
+        Some(default.as_ref().map_or_else(|| quote!(::core::default::Default::default()), ToTokens::to_token_stream))
+    }
+
+    /// What `schemars` is told of it, where the sandbox describes it.
+    pub(crate) fn schema(&self) -> TokenStream {
+        let Says { always, default, like, max, min, schema, with, .. } = &self.says;
+        let mut told = Vec::new();
+        let inner = always.then(|| self.optional().cloned()).flatten();
+        if let Some(other) = like.clone().or(inner) {
+            let other = other.to_token_stream().to_string();
+            told.push(quote!(with = #other));
+        } else if let Some(with) = with {
+            let with = with.to_token_stream();
+            let with = if self.optional().is_some() { quote!(Option<#with>) } else { with }.to_string();
+            told.push(quote!(with = #with));
+        }
+        match (min, max) {
+            (Some(min), Some(max)) => told.push(quote!(range(min = #min, max = #max))),
+            (Some(min), None) => told.push(quote!(range(min = #min))),
+            (None, Some(max)) => told.push(quote!(range(max = #max))),
+            (None, None) => {}
+        }
+        match default {
+            Some(Some(default)) => told.push(quote!(extend("default" = #default))),
+            Some(None) => told.push(quote!(default)),
+            None => {}
+        }
+        if self.says.secret {
+            told.push(quote!(extend("x-guichet-secret" = true)));
+        }
+        if !schema.is_empty() {
+            told.push(quote!(extend(#schema)));
+        }
+        if told.is_empty() {
+            return TokenStream::new();
+        }
+        quote!(#[cfg_attr(feature = "sandbox", schemars(#(#told),*))])
+    }
+}
+
+impl Says {
+    fn read_from(&mut self, attribute: &Attribute, known: &[&str]) -> Result<()> {
+        attribute.parse_nested_meta(|meta| {
+            let word = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
+            if !known.contains(&word.as_str()) {
+                return Err(meta.error(format!("`{word}` says nothing here. There are: {}", known.join(", "))));
+            }
+            match word.as_str() {
+                "absent" => self.absent = Some(meta.value()?.parse()?),
+                "always" => self.always = true,
+                "check" => self.check = Some(meta.value()?.parse()?),
+                "default" if meta.input.peek(Token![=]) => self.default = Some(Some(meta.value()?.parse()?)),
+                "default" => self.default = Some(None),
+                "idempotency_key" => self.idempotency_key = true,
+                "into" => self.into = true,
+                "like" => self.like = Some(meta.value()?.parse()?),
+                "max" => self.max = Some(meta.value()?.parse()?),
+                "min" => self.min = Some(meta.value()?.parse()?),
+                "name" => self.name = Some(meta.value()?.parse::<LitStr>()?.value()),
+                "omitted" => self.omitted = true,
+                "read" => self.read = Some(meta.value()?.parse()?),
+                "required" => self.required = true,
+                "schema" => {
+                    let content;
+                    syn::parenthesized!(content in meta.input);
+                    self.schema = content.parse()?;
+                }
+                "secret" => self.secret = true,
+                "undocumented" => self.undocumented = true,
+                _ => self.with = Some(meta.value()?.parse()?),
+            }
+            Ok(())
+        })
+    }
+}
+
+/// What the description of a type says of where its fields are from: nothing where the document shows none of them.
+pub(crate) fn documented(fields: &[Field], undocumented: bool) -> TokenStream {
+    if undocumented {
+        return TokenStream::new();
+    }
+    let names = fields.iter().filter(|field| !field.says.undocumented).map(Field::wire_name);
+    quote!(extend("x-guichet-documented" = [#(#names),*]))
+}

@@ -1,0 +1,366 @@
+//! `#[operation]`.
+
+use crate::field::{Field, documented};
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, DeriveInput, Error, Ident, LitStr, Path, Result, Token, Type, bracketed, parenthesized};
+
+/// What a field of an operation may say.
+const WORDS: &[&str] =
+    &["check", "default", "idempotency_key", "into", "max", "min", "schema", "secret", "undocumented", "with"];
+
+/// What `#[operation(…)]` says.
+pub(crate) struct Arguments {
+    method: Ident,
+    path: LitStr,
+    output: Type,
+    role: Path,
+    command: LitStr,
+    columns: Vec<LitStr>,
+    envelope: Option<Ident>,
+    assumed: bool,
+    repeatable: bool,
+    /// The order of `new`'s arguments.
+    new: Option<Vec<Ident>>,
+    at_least_one: Option<(Vec<Ident>, LitStr)>,
+}
+
+impl Parse for Arguments {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let method: Ident = input.parse()?;
+        let path: LitStr = input.parse()?;
+        input.parse::<Token![->]>()?;
+        let output = input.parse()?;
+        let (mut role, mut command, mut columns, mut envelope) = (None, None, Vec::new(), None);
+        let (mut assumed, mut repeatable, mut new, mut at_least_one) = (false, false, None, None);
+        while !input.is_empty() {
+            input.parse::<Token![,]>()?;
+            if input.is_empty() {
+                break;
+            }
+            let word: Ident = input.parse()?;
+            match word.to_string().as_str() {
+                "role" => role = Some(value(input)?),
+                "command" => command = Some(value(input)?),
+                "columns" => {
+                    input.parse::<Token![=]>()?;
+                    let content;
+                    bracketed!(content in input);
+                    columns = Punctuated::<LitStr, Token![,]>::parse_terminated(&content)?.into_iter().collect();
+                }
+                "envelope" => envelope = Some(value(input)?),
+                "assumed" => assumed = true,
+                "repeatable" => repeatable = true,
+                "new" => {
+                    let content;
+                    parenthesized!(content in input);
+                    new = Some(Punctuated::<Ident, Token![,]>::parse_terminated(&content)?.into_iter().collect());
+                }
+                "at_least_one" => {
+                    let content;
+                    parenthesized!(content in input);
+                    let mut names = Vec::new();
+                    while !content.peek(LitStr) {
+                        names.push(content.parse()?);
+                        content.parse::<Token![,]>()?;
+                    }
+                    at_least_one = Some((names, content.parse()?));
+                }
+                _ => return Err(Error::new(word.span(), "an operation says nothing by this word")),
+            }
+        }
+        let missing = |what: &str| Error::new(method.span(), format!("an operation says its {what}"));
+        Ok(Self {
+            role: role.ok_or_else(|| missing("role: `role = Merchant`"))?,
+            command: command.ok_or_else(|| missing("command: `command = \"plans create\"`"))?,
+            method,
+            path,
+            output,
+            columns,
+            envelope,
+            assumed,
+            repeatable,
+            new,
+            at_least_one,
+        })
+    }
+}
+
+fn value<T: Parse>(input: ParseStream<'_>) -> Result<T> {
+    input.parse::<Token![=]>()?;
+    input.parse()
+}
+
+pub(crate) fn expand(arguments: Arguments, item: DeriveInput) -> Result<TokenStream> {
+    let fields = Field::all(&item, WORDS)?;
+    let name = &item.ident;
+    let declaration = declaration(&arguments, &item, &fields);
+    let constructor = constructor(&arguments, &fields)?;
+    let setters = fields.iter().filter(|field| !is_required(field)).map(setter);
+    let debug = debug(name, &fields);
+    let spec = spec(&arguments, name, &fields)?;
+    let served = served(&arguments, name, &fields);
+    let Arguments { role, output, .. } = &arguments;
+    Ok(quote! {
+        #declaration
+        #debug
+        impl #name {
+            #constructor
+            #(#setters)*
+        }
+        impl crate::protocol::Operation for #name {
+            type Role = #role;
+            type Output = #output;
+            const SPEC: crate::protocol::Spec = #spec;
+        }
+        #served
+    })
+}
+
+/// Whether a request cannot do without it.
+fn is_required(field: &Field) -> bool {
+    field.optional().is_none() && field.says.default.is_none()
+}
+
+/// The struct itself, with what writes and describes it.
+fn declaration(arguments: &Arguments, item: &DeriveInput, fields: &[Field]) -> TokenStream {
+    let (name, visibility) = (&item.ident, &item.vis);
+    let attributes = &item.attrs;
+    let mut told = vec![documented(fields, arguments.assumed)];
+    if let Some((names, _)) = &arguments.at_least_one {
+        let shapes = names.iter().map(|name| {
+            let name = name.to_string();
+            quote!({ "required": [#name], "properties": { #name: { "type": "string" } } })
+        });
+        told.push(quote!(extend("anyOf" = [#(#shapes),*])));
+    }
+    told.retain(|told| !told.is_empty());
+    let debug = (!fields.iter().any(|field| field.says.secret)).then(|| quote!(Debug,));
+    let default = fields.iter().all(|field| field.optional().is_some()).then(|| quote!(Default,));
+    let fields = fields.iter().map(|field| {
+        let Field { name, kind, visibility, attributes, says } = field;
+        let rename = says.idempotency_key.then(|| {
+            let name = field.wire_name();
+            quote!(#[serde(rename = #name)])
+        });
+        let write = says.with.as_ref().map(|with| {
+            let write = format!("{}::write", quote!(#with));
+            quote!(#[serde(serialize_with = #write)])
+        });
+        let schema = field.schema();
+        quote!(#(#attributes)* #rename #write #schema #visibility #name: #kind)
+    });
+    quote! {
+        #(#attributes)*
+        #[derive(Clone, #debug #default serde::Serialize)]
+        #[non_exhaustive]
+        #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(#(#told),*))]
+        #visibility struct #name {
+            #(#fields,)*
+        }
+    }
+}
+
+/// `new`, with what is required.
+fn constructor(arguments: &Arguments, fields: &[Field]) -> Result<TokenStream> {
+    let required: Vec<&Field> = fields.iter().filter(|field| is_required(field)).collect();
+    let mut ordered = required.clone();
+    if let Some(order) = &arguments.new {
+        for name in order {
+            if !required.iter().any(|field| field.name == *name) {
+                return Err(Error::new(name.span(), "`new` takes the required fields"));
+            }
+        }
+        if let Some(left_out) = required.iter().find(|field| !order.contains(&field.name)) {
+            return Err(Error::new(left_out.name.span(), "it is required, and `new` does not take it"));
+        }
+        ordered.sort_by_key(|field| order.iter().position(|name| *name == field.name));
+    }
+    let takes = ordered.iter().map(|Field { name, kind, says, .. }| {
+        if says.into || matches!(kind, Type::Path(path) if path.path.is_ident("String")) {
+            quote!(#name: impl Into<#kind>)
+        } else {
+            quote!(#name: #kind)
+        }
+    });
+    let values = fields.iter().map(|field| {
+        let Field { name, kind, says, .. } = field;
+        if field.optional().is_some() {
+            quote!(#name: None)
+        } else if let Some(default) = field.default() {
+            quote!(#name: #default)
+        } else if says.into || matches!(kind, Type::Path(path) if path.path.is_ident("String")) {
+            quote!(#name: #name.into())
+        } else {
+            quote!(#name)
+        }
+    });
+    let documentation = match (required.is_empty(), required.len() == fields.len()) {
+        (_, true) => "The operation.",
+        (true, false) => "The operation with its defaults.",
+        (false, false) => "The operation with what it requires, and its defaults for the rest.",
+    };
+    Ok(quote! {
+        #[doc = #documentation]
+        #[must_use]
+        pub fn new(#(#takes),*) -> Self {
+            Self { #(#values),* }
+        }
+    })
+}
+
+/// What sets a field that is not required.
+fn setter(field: &Field) -> TokenStream {
+    let Field { name, kind, attributes, .. } = field;
+    let documentation = attributes.iter().filter(|attribute: &&Attribute| attribute.path().is_ident("doc"));
+    let (takes, value) = match field.optional() {
+        Some(inner) => (inner, quote!(Some(#name))),
+        None => (kind, quote!(#name)),
+    };
+    quote! {
+        #(#documentation)*
+        #[must_use]
+        pub fn #name(mut self, #name: #takes) -> Self {
+            self.#name = #value;
+            self
+        }
+    }
+}
+
+/// `Debug` where a field is a secret.
+fn debug(name: &Ident, fields: &[Field]) -> Option<TokenStream> {
+    fields.iter().any(|field| field.says.secret).then(|| {
+        let shown = fields.iter().map(|Field { name, says, .. }| {
+            let text = name.to_string();
+            let value = if says.secret { quote!(&"***") } else { quote!(&self.#name) };
+            quote!(.field(#text, #value))
+        });
+        let text = name.to_string();
+        quote! {
+            impl ::core::fmt::Debug for #name {
+                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    f.debug_struct(#text)#(#shown)*.finish()
+                }
+            }
+        }
+    })
+}
+
+/// Its fixed half.
+fn spec(arguments: &Arguments, name: &Ident, fields: &[Field]) -> Result<TokenStream> {
+    let Arguments { method, path, envelope, assumed, repeatable, .. } = arguments;
+    let constructor = match method.to_string().as_str() {
+        "DELETE" => format_ident!("delete"),
+        "GET" => format_ident!("get"),
+        "POST" => format_ident!("post"),
+        "PUT" => format_ident!("put"),
+        _ => return Err(Error::new(method.span(), "DELETE, GET, POST or PUT")),
+    };
+    for placeholder in placeholders(&path.value()) {
+        if !fields.iter().any(|field| field.name == placeholder && is_required(field)) {
+            let message = format!("the path names `{placeholder}`, which is no required field");
+            return Err(Error::new(path.span(), message));
+        }
+    }
+    let operation = snake_case(&name.to_string());
+    let query: Vec<String> =
+        fields.iter().filter(|field| travels_in_the_query(arguments, field)).map(Field::wire_name).collect();
+    let query = (!query.is_empty()).then(|| quote!(.query(&[#(#query),*])));
+    let envelope = envelope.as_ref().map(|envelope| quote!(.envelope(crate::protocol::Envelope::#envelope)));
+    let assumed = assumed.then(|| quote!(.assumed()));
+    let repeatable = repeatable.then(|| quote!(.repeatable()));
+    let key = fields.iter().any(|field| field.says.idempotency_key).then(|| quote!(.idempotency_key()));
+    Ok(quote!(crate::protocol::Spec::#constructor(#operation, #path) #query #envelope #assumed #repeatable #key))
+}
+
+fn travels_in_the_query(arguments: &Arguments, field: &Field) -> bool {
+    arguments.method == "GET" && !placeholders(&arguments.path.value()).any(|name| field.name == name)
+}
+
+/// The `x` of each `{x}` of a path.
+fn placeholders(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
+}
+
+/// `CreatePlan` as `create_plan`.
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}
+
+/// What the service reads it by, and what the terminal calls it.
+fn served(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream {
+    let Arguments { command, columns, at_least_one, .. } = arguments;
+    let reads = fields.iter().map(|field| read(arguments, field));
+    let checks = fields.iter().filter_map(check);
+    let at_least_one = at_least_one.as_ref().map(|(names, message)| {
+        let names = names.iter().map(ToString::to_string);
+        quote!(fields.at_least_one(&[#(#names),*], #message)?;)
+    });
+    let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
+    let fields = if names.is_empty() { quote!(_) } else { quote!(fields) };
+    quote! {
+        #[cfg(feature = "sandbox")]
+        impl crate::protocol::Served for #name {
+            const COMMAND: &'static str = #command;
+            const COLUMNS: &'static [&'static str] = &[#(#columns),*];
+
+            fn read(#fields: &mut crate::protocol::Fields) -> Option<Self> {
+                #(#reads)*
+                #(#checks)*
+                #at_least_one
+                Some(Self { #(#names: #names?),* })
+            }
+        }
+    }
+}
+
+/// Reads one field; `None` where it has an error, which is kept beside those of the others.
+fn read(arguments: &Arguments, field: &Field) -> TokenStream {
+    let (name, says, text) = (&field.name, &field.says, field.wire_name());
+    // What reads it, where its own type does not.
+    let reader = if let Some(with) = &says.with {
+        Some(quote!(#with))
+    } else if says.min.is_some() || says.max.is_some() {
+        let min = says.min.as_ref().map_or_else(|| quote!(0), |min| quote!({ #min }));
+        let max = says.max.as_ref().map_or_else(|| quote!({ u32::MAX }), |max| quote!({ #max }));
+        Some(quote!(crate::protocol::Whole<#min, #max>))
+    } else if field.is_a("bool") && travels_in_the_query(arguments, field) {
+        Some(quote!(crate::protocol::Switch))
+    } else {
+        None
+    };
+    let kind = field.optional().unwrap_or(&field.kind);
+    let read = match (&reader, field.optional(), field.default()) {
+        (None, Some(_), _) => quote!(fields.optional::<#kind>(#text)),
+        (None, None, Some(default)) => quote!(fields.or::<#kind>(#text, #default)),
+        (None, None, None) => quote!(fields.required::<#kind>(#text)),
+        (Some(reader), Some(_), _) => {
+            quote!(fields.optional::<#reader>(#text).map(|given| given.map(<#kind>::from)))
+        }
+        (Some(reader), None, Some(default)) => {
+            quote!(fields.optional::<#reader>(#text).map(|given| given.map_or(#default, <#kind>::from)))
+        }
+        (Some(reader), None, None) => quote!(fields.required::<#reader>(#text).map(<#kind>::from)),
+    };
+    quote!(let #name = #read;)
+}
+
+/// The rule of one field, where it could be read.
+fn check(field: &Field) -> Option<TokenStream> {
+    let (check, name, text) = (field.says.check.as_ref()?, &field.name, field.wire_name());
+    let pattern = if field.optional().is_some() { quote!(Some(Some(value))) } else { quote!(Some(value)) };
+    Some(quote! {
+        if let #pattern = &#name {
+            #check(fields, #text, value);
+        }
+    })
+}

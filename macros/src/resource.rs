@@ -1,0 +1,127 @@
+//! `#[resource]`.
+
+use crate::field::{Field, documented};
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::parse::{Parse, ParseStream};
+use syn::{DeriveInput, Error, Ident, Result};
+
+/// What a field of a resource may say.
+const WORDS: &[&str] = &[
+    "absent",
+    "always",
+    "like",
+    "max",
+    "min",
+    "name",
+    "omitted",
+    "read",
+    "required",
+    "schema",
+    "undocumented",
+    "with",
+];
+
+/// What `#[resource(…)]` says.
+pub(crate) struct Arguments {
+    undocumented: bool,
+}
+
+impl Parse for Arguments {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        if input.is_empty() {
+            return Ok(Self { undocumented: false });
+        }
+        let word: Ident = input.parse()?;
+        if word != "undocumented" {
+            return Err(Error::new(word.span(), "a resource says `undocumented`, or nothing"));
+        }
+        Ok(Self { undocumented: true })
+    }
+}
+
+pub(crate) fn expand(arguments: &Arguments, item: DeriveInput) -> Result<TokenStream> {
+    let fields = Field::all(&item, WORDS)?;
+    let (name, visibility, attributes) = (&item.ident, &item.vis, &item.attrs);
+    let documented = documented(&fields, arguments.undocumented);
+    let described = fields.iter().map(|field| declaration(name, field));
+    let absent = fields.iter().filter_map(absent);
+    let reveal = reveal(name, &fields);
+    Ok(quote! {
+        #(#attributes)*
+        #[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
+        #[non_exhaustive]
+        #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(#documented))]
+        #visibility struct #name {
+            #(#described,)*
+        }
+        impl #name {
+            #(#absent)*
+        }
+        #reveal
+    })
+}
+
+/// A field, with how it is read, written and described.
+fn declaration(resource: &Ident, field: &Field) -> TokenStream {
+    let Field { name, kind, visibility, attributes, says } = field;
+    let mut told = Vec::new();
+    if let Some(name) = &says.name {
+        told.push(quote!(rename = #name));
+    }
+    if says.omitted {
+        told.push(quote!(skip_serializing_if = "Option::is_none"));
+    }
+    if let Some(read) = &says.read {
+        let read = quote!(#read).to_string();
+        told.push(quote!(default, deserialize_with = #read));
+    } else if says.absent.is_some() {
+        let absent = format!("{resource}::{}", absent_name(name));
+        told.push(quote!(default = #absent));
+    } else if !says.required {
+        told.push(quote!(default, deserialize_with = "crate::protocol::lenient"));
+    }
+    let told = (!told.is_empty()).then(|| quote!(#[serde(#(#told),*)]));
+    let schema = field.schema();
+    quote!(#(#attributes)* #told #schema #visibility #name: #kind)
+}
+
+/// What a field is where a reply lacks it.
+fn absent(field: &Field) -> Option<TokenStream> {
+    let (absent, kind, name) = (field.says.absent.as_ref()?, &field.kind, absent_name(&field.name));
+    Some(quote! {
+        fn #name() -> #kind {
+            #absent
+        }
+    })
+}
+
+fn absent_name(field: &Ident) -> Ident {
+    format_ident!("absent_{field}")
+}
+
+/// The service's writer.
+fn reveal(name: &Ident, fields: &[Field]) -> TokenStream {
+    let text = name.to_string();
+    let count = fields.len();
+    let writes = fields.iter().map(|field| {
+        let (name, wire_name) = (&field.name, field.wire_name());
+        let value = match &field.says.with {
+            Some(with) => quote!(&<#with>::of(&self.#name)),
+            None => quote!(&crate::protocol::Revealed(&self.#name)),
+        };
+        let write = quote!(fields.serialize_field(#wire_name, #value)?;);
+        if field.says.omitted { quote!(if self.#name.is_some() { #write }) } else { write }
+    });
+    quote! {
+        #[cfg(feature = "sandbox")]
+        impl crate::protocol::Reveal for #name {
+            fn reveal<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeStruct as _;
+                let mut fields = serializer.serialize_struct(#text, #count)?;
+                #(#writes)*
+                fields.end()
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! One line of what is bought.
+
+use super::resource;
+#[cfg(feature = "sandbox")]
+use crate::protocol::GREATEST_INTEGER;
+use crate::protocol::{FromField, whole};
+use crate::values::{Currency, Invalid, number};
+use serde_json::Value;
+
+/// One line of what is bought.
+#[resource]
+pub struct Item {
+    /// Its name.
+    #[field(required, schema("minLength" = 1))]
+    pub name: String,
+    /// The price of one, in the smallest unit.
+    #[field(required, like = Price)]
+    pub price: u64,
+    /// The currency of the price.
+    #[field(required)]
+    pub currency: Currency,
+    /// How many, at least 1.
+    #[field(required, min = 1, max = GREATEST_INTEGER)]
+    pub quantity: u64,
+}
+
+impl Item {
+    /// So many of these at this price.
+    #[must_use]
+    pub fn new(name: impl Into<String>, price: u64, currency: Currency, quantity: u64) -> Self {
+        Self { name: name.into(), price, currency, quantity }
+    }
+}
+
+impl FromField for Item {
+    /// # Undocumented
+    /// The types of an item's fields: the price is a whole JSON number or a digit string, the quantity an integer of at
+    /// least 1 (decisions).
+    fn from_field(value: &Value) -> Result<Self, Invalid> {
+        let shape = || Invalid::because("Each item is an object with name, price, currency and quantity.");
+        let object = value.as_object().ok_or_else(shape)?;
+        let name = object.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()).ok_or_else(shape)?;
+        let price = match object.get("price") {
+            Some(Value::String(digits)) => number(digits),
+            Some(number) => whole(number),
+            None => None,
+        };
+        let currency = object.get("currency").and_then(Value::as_str).ok_or_else(shape)?;
+        let quantity = object.get("quantity").and_then(whole).filter(|quantity| *quantity >= 1);
+        Ok(Self {
+            name: name.to_owned(),
+            price: price.ok_or(Invalid::because(
+                "An item's price is a whole number of the smallest unit, or a string of digits.",
+            ))?,
+            currency: Currency::new(currency)?,
+            quantity: quantity.ok_or(Invalid::because("An item's quantity is a whole number of at least 1."))?,
+        })
+    }
+}
+
+/// How the price of an item is written.
+#[cfg(feature = "sandbox")]
+struct Price;
+
+#[cfg(feature = "sandbox")]
+crate::values::described! { Price: schemars::json_schema!({
+    "anyOf": [
+        { "type": "integer", "minimum": 0, "maximum": GREATEST_INTEGER },
+        { "type": "string", "pattern": "^[0-9]{1,18}$" },
+    ],
+}) }

@@ -1,0 +1,56 @@
+//! What a customer has paid with, as far as a reply shows it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a customer pays with, as far as it is shown.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum PaidWith {
+    /// A card.
+    Card {
+        /// Whose it is: `visa`, `mastercard`, or a word of the service.
+        brand: String,
+        /// The last four digits of its number.
+        last4: String,
+    },
+    /// A mobile money account.
+    MobileMoney {
+        /// Its phone number; the middle is hidden.
+        phone: String,
+    },
+    /// A method that this version does not know, as the service writes it.
+    #[serde(untagged)]
+    Other(Value),
+}
+
+#[cfg(feature = "sandbox")]
+crate::values::described! { PaidWith: schemars::json_schema!({
+    "oneOf": [
+        {
+            "type": "object",
+            "required": ["type", "brand", "last4"],
+            "properties": {
+                "type": { "const": "card" },
+                "brand": { "enum": ["visa", "mastercard"] },
+                "last4": { "type": "string", "pattern": "^[0-9]{4}$" },
+            },
+        },
+        {
+            "type": "object",
+            "required": ["type", "phone"],
+            "properties": {
+                "type": { "const": "mobile_money" },
+                "phone": { "type": "string", "description": "Its middle is hidden.", "pattern": r"^[0-9]{3}[0-9*]{4,12}$" },
+            },
+        },
+    ],
+}) }
+
+#[cfg(feature = "sandbox")]
+impl crate::protocol::Reveal for PaidWith {
+    fn reveal<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+}

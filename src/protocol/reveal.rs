@@ -1,0 +1,89 @@
+//! How the service writes a reply: as it is, with its secrets. `Serialize` of a resource redacts them, for everyone else.
+
+use crate::values::{
+    BillingCycle, CheckoutUrl, ClientSecret, Currency, CustomerId, EsimOrderId, EsimOrderStatus, EsimPackageId, Figure,
+    IntentId, IntentStatus, MethodId, Moment, PaymentRef, PlanCode, PlanId, Secret, SessionToken, SubscriptionId,
+    SubscriptionStatus,
+};
+use serde::ser::{Serialize, Serializer};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A value that the service writes into a reply. [`resource`](crate::operations::resource) implements it.
+pub(crate) trait Reveal {
+    /// Writes the value with its secrets.
+    fn reveal<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
+}
+
+/// Serializes a value with its secrets.
+pub(crate) struct Revealed<'a, T: ?Sized>(pub &'a T);
+
+impl<T: Reveal + ?Sized> Serialize for Revealed<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.reveal(serializer)
+    }
+}
+
+impl<T: Reveal> Reveal for Option<T> {
+    fn reveal<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Some(value) => serializer.serialize_some(&Revealed(value)),
+            None => serializer.serialize_none(),
+        }
+    }
+}
+
+impl<T: Reveal> Reveal for Vec<T> {
+    fn reveal<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter().map(Revealed))
+    }
+}
+
+/// Values that hold no secret.
+macro_rules! as_serialized {
+    ($($name:ty),+ $(,)?) => {$(
+        impl Reveal for $name {
+            fn reveal<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.serialize(serializer)
+            }
+        }
+    )+};
+}
+
+as_serialized!(
+    bool,
+    i64,
+    u32,
+    u64,
+    BillingCycle,
+    BTreeMap<String, Value>,
+    Currency,
+    CustomerId,
+    EsimOrderId,
+    EsimOrderStatus,
+    EsimPackageId,
+    Figure,
+    IntentId,
+    IntentStatus,
+    MethodId,
+    Moment,
+    PaymentRef,
+    PlanCode,
+    PlanId,
+    String,
+    SubscriptionId,
+    SubscriptionStatus,
+);
+
+/// Secrets, which redact themselves elsewhere.
+macro_rules! exposed {
+    ($($name:ty),+ $(,)?) => {$(
+        impl Reveal for $name {
+            fn reveal<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.expose())
+            }
+        }
+    )+};
+}
+
+exposed!(CheckoutUrl, ClientSecret, Secret, SessionToken);
