@@ -52,7 +52,6 @@ use syn::parse_macro_input;
 ///     const SPEC: Spec = Spec::post("create_plan", "/v1/subscriptions/plans");
 /// }
 ///
-/// #[cfg(feature = "sandbox")]
 /// impl Served for CreatePlan {                  // the service's reader, and the name of the command
 ///     const COMMAND: &'static str = "plans create";
 ///     fn read(fields: &mut Fields) -> Option<Self> {

@@ -308,7 +308,6 @@ fn served(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream 
     let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
     let fields = if names.is_empty() { quote!(_) } else { quote!(fields) };
     quote! {
-        #[cfg(feature = "sandbox")]
         impl crate::protocol::Served for #name {
             const COMMAND: &'static str = #command;
             const COLUMNS: &'static [&'static str] = &[#(#columns),*];

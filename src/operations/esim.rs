@@ -3,8 +3,8 @@
 use super::{operation, resource};
 use crate::protocol::{Customer, FromField, Merchant, whole};
 use crate::values::{
-    Currency, EsimOrderId, EsimOrderStatus, EsimPackageId, EsimQuantity, Figure, IdempotencyKey, IntentId, Invalid,
-    PageLimit, Secret,
+    EsimOrderId, EsimOrderStatus, EsimPackageId, EsimQuantity, Figure, IdempotencyKey, IntentId, Invalid, PageLimit,
+    Secret,
 };
 use serde_json::Value;
 
@@ -111,7 +111,7 @@ pub struct EsimOrder {
     #[field(required)]
     pub amount: Figure,
     /// In which currency.
-    #[field(required, like = Currency)]
+    #[field(required, like = crate::values::Currency)]
     pub currency: String,
 
     /// Always `esim_order`.

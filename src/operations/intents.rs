@@ -69,7 +69,6 @@ pub struct CreatePaymentIntent {
 }
 
 /// Every item's currency is one that the service knows.
-#[cfg(feature = "sandbox")]
 fn supported_items(fields: &mut Fields, param: &str, items: &[Item]) {
     if let Some(item) = items.iter().find(|item| item.currency.exponent().is_none()) {
         supported(fields, param, &item.currency);
@@ -77,7 +76,6 @@ fn supported_items(fields: &mut Fields, param: &str, items: &[Item]) {
 }
 
 /// The types of method that the sandbox has are two (a decision).
-#[cfg(feature = "sandbox")]
 fn has_a_known_type(fields: &mut Fields, param: &str, types: &[String]) {
     if !types.iter().any(|kind| ["card", "mobile_money"].contains(&kind.as_str())) {
         let message = "None of these types can pay. There are mobile_money and card.";

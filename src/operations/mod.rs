@@ -8,9 +8,7 @@
 //! which nothing compiles; its method of the client (`native/calls`) and its row in `tests/service/interface.rs`, without
 //! which tests fail; and a browser method if a customer may send it.
 
-#[cfg(feature = "sandbox")]
 use crate::protocol::Fields;
-#[cfg(feature = "sandbox")]
 use crate::values::Currency;
 pub(crate) use guichet_macros::{operation, resource};
 
@@ -57,7 +55,6 @@ macro_rules! every_operation {
 }
 
 /// A service refuses a currency whose unit it does not know, together with all else that is wrong.
-#[cfg(feature = "sandbox")]
 fn supported(fields: &mut Fields, param: &str, currency: &Currency) {
     if currency.exponent().is_none() {
         fields.fault(param, "currency_unsupported", format!("{currency} is not supported."));

@@ -9,7 +9,6 @@ use crate::values::{
 use serde_json::{Map, Value};
 
 /// An operation as the sandbox reads it and the terminal calls it. [`operation`](crate::operations::operation) writes it.
-#[cfg(feature = "sandbox")]
 pub trait Served: Operation + Sized {
     /// Its group and its verb at the terminal: `plans create`.
     const COMMAND: &'static str;

@@ -19,12 +19,8 @@ pub(crate) use envelope::{lenient, lenient_list};
 pub use error::{Error, FieldError, Kind};
 #[cfg(feature = "sandbox")]
 pub(crate) use fields::GREATEST_INTEGER;
-#[cfg(feature = "sandbox")]
-pub use fields::Served;
-#[cfg(feature = "sandbox")]
-pub(crate) use fields::Switch;
-pub(crate) use fields::whole;
-pub use fields::{FieldFault, Fields, FromField, Whole};
+pub use fields::{FieldFault, Fields, FromField, Served, Whole};
+pub(crate) use fields::{Switch, whole};
 #[cfg(feature = "sandbox")]
 pub(crate) use operation::Place;
 pub use operation::{Envelope, IDEMPOTENCY_KEY, Method, Operation, Repeat, Source, Spec};
