@@ -1,24 +1,7 @@
-// Every sentence a customer may read, in English and French, and how money is written.
+// A sentence for every error and decline, in English and French or from a table of one's own, and how money is written.
 
-/** The sentences of the hosted checkout page. */
-export type PageKey =
-  | "sandbox" | "language" | "loading" | "pay_title" | "pay_merchant" | "items" | "choose"
-  | "mobile_money" | "card" | "card_local" | "card_international" | "fee_included" | "fee_none"
-  | "price_missing" | "price_of" | "no_methods" | "phone" | "phone_help" | "phone_wrong" | "card_number"
-  | "card_number_wrong" | "exp_month" | "exp_month_help" | "exp_month_wrong" | "exp_year"
-  | "exp_year_help" | "exp_year_wrong" | "cvc" | "cvc_help" | "cvc_wrong" | "tests" | "tests_help"
-  | "test_success" | "test_slow" | "test_funds" | "test_final" | "pay" | "pay_amount" | "pay_up_to" | "leave"
-  | "leave_unpaid" | "leave_soon" | "stay" | "may_close" | "again" | "sending" | "sending_text"
-  | "waiting" | "waiting_text" | "waiting_card" | "waiting_card_text" | "waiting_unknown"
-  | "waiting_unknown_text" | "waiting_long" | "waiting_very_long" | "succeeded" | "succeeded_text"
-  | "settled" | "settled_text" | "declined" | "declined_text" | "attempts_left_1"
-  | "declined_unsure_text" | "over_unsure_text" | "duplicate_text" | "cancel_asked_unsure_text"
-  | "attempts_left_2" | "failed" | "failed_text" | "canceled" | "canceled_text" | "expired"
-  | "expired_text" | "confirm" | "confirm_text" | "step_unknown" | "uncertain" | "uncertain_text"
-  | "link_wrong" | "link_wrong_text" | "trouble" | "status_unknown" | "otp" | "otp_help"
-  | "otp_wrong" | "test_code" | "test_bank" | "test_right_code" | "proceed" | "another" | "cancel"
-  | "cancel_yes" | "cancel_no" | "code" | "code_text" | "bank" | "bank_text" | "cancel_asked"
-  | "cancel_asked_text" | "canceling" | "canceling_text";
+/** The payment methods, and the two sorts of cards (`card_type` of a quote). */
+export type MethodKey = "mobile_money" | "card" | "card_local" | "card_international";
 
 /** The kinds of `GuichetError`. */
 export type KindKey =
@@ -45,11 +28,11 @@ export type DeclineKey =
   | "incorrect_otp" | "incorrect_cvc" | "expired_card" | "processing_error" | "authentication_required" | "payer_not_found"
   | "limit_exceeded" | "fraud_blocked" | "generic_decline";
 
-/** All sentences of one language. Each of an error says what happened, then what to do. */
-export interface Words {
-  /** The language they are in, for a page's `lang`. */
-  readonly language: "en" | "fr";
-  readonly page: Readonly<Record<PageKey, string>>;
+/**
+ * What `describe` says in one language. A table of your own has every key, so that TypeScript reports a sentence that a new
+ * version adds. Each says what happened, then what to do.
+ */
+export interface ErrorWords {
   readonly kinds: Readonly<Record<KindKey, string>>;
   readonly codes: Readonly<Record<CodeKey, string>>;
   readonly declines: Readonly<Record<DeclineKey, string>>;
@@ -57,14 +40,23 @@ export interface Words {
   readonly otherwise: string;
 }
 
+/** All sentences of one of the package's own languages. */
+export interface Words extends ErrorWords {
+  /** The language they are in, for a page's `lang`. */
+  readonly language: "en" | "fr";
+  /** The names of the payment methods. */
+  readonly methods: Readonly<Record<MethodKey, string>>;
+}
+
 /** The sentences of a language: French for `fr…`, English for all others and for none. */
 export function words(locale?: string): Words;
 
 /**
  * A sentence for a `GuichetError`, or for a decline (`last_payment_error`): by its code, else by
- * its kind, else a general one. Takes whatever was thrown.
+ * its kind, else a general one. Takes whatever was thrown. `words` is a locale, or a table of your own: what it lacks at run
+ * time is said in English.
  */
-export function describe(error: unknown, locale?: string): string;
+export function describe(error: unknown, words?: string | ErrorWords): string;
 
 /** Puts values in the places of a sentence: `fill("Pay {amount}", { amount: "5 000 FCFA" })`. */
 export function fill(sentence: string, values: Readonly<Record<string, string>>): string;

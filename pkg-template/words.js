@@ -1,118 +1,16 @@
-// Every sentence a customer may read, in English and French, and how money is written.
+// What a shop's page says to its customers about paying, in English and French: a sentence for every error and decline, the
+// names of the payment methods, and amounts. The sentences of the hosted checkout page are in hosted-words.js.
 //
 // A sentence says what happened, then what to do. The two languages hold the same keys: add to
-// both. `{name}` in a sentence is a place for `fill`. French keeps a no-break space before : ; ! ?
+// both. French keeps a no-break space before : ; ! ?
 
 const en = {
   language: "en",
-  page: {
-    sandbox: "Sandbox: no real money moves",
-    language: "Language",
-    loading: "Loading your payment",
-    pay_title: "Payment",
-    pay_merchant: "Pay {merchant}",
-    items: "Your order",
-
-    choose: "How would you like to pay?",
+  methods: {
     mobile_money: "Mobile money",
     card: "Bank card",
     card_local: "Card issued in this country",
     card_international: "Card issued abroad",
-    fee_included: "of which {fee} fee",
-    fee_none: "no fee for you",
-    price_of: "{what}: {price}",
-    price_missing: "Its price could not be had. Try again, or choose another way.",
-    no_methods: "No way to pay is open for this purchase. Go back to the shop and tell them.",
-
-    phone: "Mobile money number",
-    phone_help: "With the country code, for example 237 670 00 00 00",
-    phone_wrong: "Enter the number with its country code, digits only, for example 237670000000.",
-    card_number: "Card number",
-    card_number_wrong: "Enter the number on the front of the card: 12 to 19 digits.",
-    exp_month: "Month",
-    exp_month_help: "MM",
-    exp_month_wrong: "Enter the month the card ends: 01 to 12.",
-    exp_year: "Year",
-    exp_year_help: "YY",
-    exp_year_wrong: "Enter the year the card ends: its last two digits.",
-    cvc: "Security code",
-    cvc_help: "3 or 4 digits",
-    cvc_wrong: "Enter the 3 or 4 digits of the security code.",
-    otp: "Code your operator sent you",
-    otp_help: "Digits only. It may take a moment to arrive.",
-    otp_wrong: "Enter the code from the message: digits only.",
-
-    tests: "Test numbers",
-    tests_help: "Press one to fill in the form. Nothing is charged.",
-    test_success: "succeeds at once",
-    test_slow: "succeeds after 30 seconds",
-    test_funds: "not enough money: you can try again",
-    test_final: "refused for good",
-    test_code: "asks for a one-time code",
-    test_bank: "sends you to your bank first",
-    test_right_code: "the right code",
-
-    pay: "Pay",
-    pay_amount: "Pay {amount}",
-    pay_up_to: "Pay up to {amount}",
-    proceed: "Continue to your bank",
-    another: "Pay another way",
-    cancel: "Cancel this payment",
-    cancel_yes: "Yes, cancel it",
-    cancel_no: "No, keep it",
-    leave: "Back to the shop",
-    leave_unpaid: "Back to the shop without paying",
-    leave_soon: "We are taking you back to the shop in a few seconds.",
-    stay: "Stay on this page",
-    may_close: "You may close this page.",
-    again: "Try again",
-
-    sending: "Sending your payment",
-    sending_text: "One moment. Please keep this page open.",
-    waiting: "Confirm on your phone",
-    waiting_text: "A request is on its way to your phone. Open it and enter your mobile money code.",
-    waiting_card: "Your bank is checking",
-    waiting_card_text: "This takes a few seconds. Please keep this page open.",
-    waiting_unknown: "Your payment is on its way",
-    waiting_unknown_text: "Please keep this page open, and do not pay a second time.",
-    waiting_long: "Nothing on your phone yet? Wake its screen and look at your messages. It may take a minute or two.",
-    waiting_very_long: "It is taking longer than usual. You may leave this page: the shop will know when the payment is done. Do not pay a second time.",
-    code: "Enter the code you were sent",
-    code_text: "Your operator sends a one-time code to your phone. Nothing is charged until you enter it.",
-    bank: "Your bank asks you to confirm",
-    bank_text: "Continue to your bank’s page and confirm there; it brings you back here. Nothing is charged until then.",
-    cancel_asked: "Cancel this payment?",
-    cancel_asked_text: "Nothing has been charged. Once canceled, it cannot be taken up again: you would start a new one from the shop.",
-    cancel_asked_unsure_text: "Your operator may still take the money for your last attempt. Once canceled, this payment cannot be taken up again: you would start a new one from the shop.",
-    canceling: "Canceling your payment",
-    canceling_text: "One moment. Please keep this page open.",
-
-    succeeded: "Payment received",
-    succeeded_text: "You paid {amount}. Thank you.",
-    settled: "This purchase is already paid",
-    settled_text: "You paid {amount}. There is nothing more to do.",
-    declined: "The payment did not go through",
-    declined_text: "Nothing was charged.",
-    declined_unsure_text: "Your operator may still take the money. Look at your messages and reload this page before you try again.",
-    attempts_left_1: "You can try once more on this page.",
-    attempts_left_2: "You can try two more times on this page.",
-    failed: "This payment was refused",
-    failed_text: "Nothing was charged. Go back to the shop and order again, if possible with another card or number.",
-    canceled: "This payment was canceled",
-    canceled_text: "Nothing was charged. If you still want it, go back to the shop and order again.",
-    expired: "The time to pay is over",
-    expired_text: "Nothing was charged. If you still want it, go back to the shop and order again.",
-    over_unsure_text: "If your operator still takes money for an attempt of yours, the shop owes it back to you. If you still want it, go back to the shop and order again.",
-    duplicate_text: "Your operator took {amount} for an attempt that was already over. The shop owes it back to you.",
-    confirm: "The shop completes this payment",
-    confirm_text: "Your way of paying is noted. Nothing more to do here: the shop takes the last step.",
-    step_unknown: "This way of paying asks for a step that this page cannot show. Nothing was charged. Choose another way.",
-    uncertain: "We have lost sight of your payment",
-    uncertain_text: "It may be under way. Do not pay a second time: we keep looking, and this page will say how it ended.",
-    link_wrong: "This payment link does not work",
-    link_wrong_text: "It is incomplete, or no longer valid. Go back to the shop and start the payment from there.",
-    trouble: "Something went wrong",
-    status_unknown: "The payment's state is “{status}”. Ask the shop before you pay again.",
   },
   kinds: {
     secret_key: "This page holds a key that belongs on the shop's server. Do not pay here, and tell the shop. (Shop: use a session token in pages, and replace that key.)",
@@ -192,114 +90,11 @@ const en = {
 
 const fr = {
   language: "fr",
-  page: {
-    sandbox: "Bac à sable : aucun argent réel ne circule",
-    language: "Langue",
-    loading: "Chargement de votre paiement",
-    pay_title: "Paiement",
-    pay_merchant: "Payer {merchant}",
-    items: "Votre commande",
-
-    choose: "Comment souhaitez-vous payer ?",
+  methods: {
     mobile_money: "Mobile money",
     card: "Carte bancaire",
     card_local: "Carte émise dans ce pays",
     card_international: "Carte émise à l’étranger",
-    fee_included: "dont {fee} de frais",
-    fee_none: "sans frais pour vous",
-    price_of: "{what} : {price}",
-    price_missing: "Son prix n’a pas pu être obtenu. Réessayez ou choisissez un autre moyen.",
-    no_methods: "Aucun moyen de paiement n’est ouvert pour cet achat. Retournez à la boutique et signalez-le.",
-
-    phone: "Numéro mobile money",
-    phone_help: "Avec l’indicatif du pays, par exemple 237 670 00 00 00",
-    phone_wrong: "Saisissez le numéro avec l’indicatif du pays, en chiffres, par exemple 237670000000.",
-    card_number: "Numéro de carte",
-    card_number_wrong: "Saisissez le numéro au recto de la carte : 12 à 19 chiffres.",
-    exp_month: "Mois",
-    exp_month_help: "MM",
-    exp_month_wrong: "Saisissez le mois d’expiration : de 01 à 12.",
-    exp_year: "Année",
-    exp_year_help: "AA",
-    exp_year_wrong: "Saisissez l’année d’expiration : ses deux derniers chiffres.",
-    cvc: "Code de sécurité",
-    cvc_help: "3 ou 4 chiffres",
-    cvc_wrong: "Saisissez les 3 ou 4 chiffres du code de sécurité.",
-    otp: "Code envoyé par votre opérateur",
-    otp_help: "Des chiffres seulement. Il peut mettre un instant à arriver.",
-    otp_wrong: "Saisissez le code du message : des chiffres seulement.",
-
-    tests: "Numéros de test",
-    tests_help: "Appuyez sur un numéro pour remplir le formulaire. Rien n’est débité.",
-    test_success: "réussit aussitôt",
-    test_slow: "réussit après 30 secondes",
-    test_funds: "solde insuffisant : on peut réessayer",
-    test_final: "refusé définitivement",
-    test_code: "demande un code à usage unique",
-    test_bank: "passe d’abord par votre banque",
-    test_right_code: "le bon code",
-
-    pay: "Payer",
-    pay_amount: "Payer {amount}",
-    pay_up_to: "Payer jusqu’à {amount}",
-    proceed: "Continuer vers votre banque",
-    another: "Payer autrement",
-    cancel: "Annuler ce paiement",
-    cancel_yes: "Oui, annuler",
-    cancel_no: "Non, le garder",
-    leave: "Retour à la boutique",
-    leave_unpaid: "Retour à la boutique sans payer",
-    leave_soon: "Nous vous ramenons à la boutique dans quelques secondes.",
-    stay: "Rester sur cette page",
-    may_close: "Vous pouvez fermer cette page.",
-    again: "Réessayer",
-
-    sending: "Envoi de votre paiement",
-    sending_text: "Un instant. Gardez cette page ouverte.",
-    waiting: "Confirmez sur votre téléphone",
-    waiting_text: "Une demande arrive sur votre téléphone. Ouvrez-la et saisissez votre code mobile money.",
-    waiting_card: "Votre banque vérifie",
-    waiting_card_text: "Cela prend quelques secondes. Gardez cette page ouverte.",
-    waiting_unknown: "Votre paiement est en cours",
-    waiting_unknown_text: "Gardez cette page ouverte et ne payez pas une seconde fois.",
-    waiting_long: "Toujours rien sur votre téléphone ? Allumez son écran et regardez vos messages. Cela peut prendre une minute ou deux.",
-    waiting_very_long: "C’est plus long que d’habitude. Vous pouvez quitter cette page : la boutique saura quand le paiement sera fait. Ne payez pas une seconde fois.",
-    code: "Saisissez le code reçu",
-    code_text: "Votre opérateur envoie un code à usage unique sur votre téléphone. Rien n’est débité tant que vous ne l’avez pas saisi.",
-    bank: "Votre banque demande une confirmation",
-    bank_text: "Continuez vers la page de votre banque et confirmez-y ; elle vous ramène ici. Rien n’est débité avant.",
-    cancel_asked: "Annuler ce paiement ?",
-    cancel_asked_text: "Rien n’a été débité. Une fois annulé, il ne peut pas être repris : il faudrait en commencer un autre depuis la boutique.",
-    cancel_asked_unsure_text: "Votre opérateur peut encore débiter votre dernière tentative. Une fois annulé, ce paiement ne peut pas être repris : il faudrait en commencer un autre depuis la boutique.",
-    canceling: "Annulation de votre paiement",
-    canceling_text: "Un instant. Gardez cette page ouverte.",
-
-    succeeded: "Paiement reçu",
-    succeeded_text: "Vous avez payé {amount}. Merci.",
-    settled: "Cet achat est déjà payé",
-    settled_text: "Vous avez payé {amount}. Vous n’avez plus rien à faire.",
-    declined: "Le paiement n’est pas passé",
-    declined_text: "Rien n’a été débité.",
-    declined_unsure_text: "Votre opérateur peut encore vous débiter. Regardez vos messages et rechargez cette page avant de réessayer.",
-    attempts_left_1: "Vous pouvez encore essayer une fois sur cette page.",
-    attempts_left_2: "Vous pouvez encore essayer deux fois sur cette page.",
-    failed: "Ce paiement a été refusé",
-    failed_text: "Rien n’a été débité. Retournez à la boutique et commandez à nouveau, si possible avec une autre carte ou un autre numéro.",
-    canceled: "Ce paiement a été annulé",
-    canceled_text: "Rien n’a été débité. Si vous le souhaitez toujours, retournez à la boutique et commandez à nouveau.",
-    expired: "Le délai pour payer est passé",
-    expired_text: "Rien n’a été débité. Si vous le souhaitez toujours, retournez à la boutique et commandez à nouveau.",
-    over_unsure_text: "Si votre opérateur débite encore une de vos tentatives, la boutique vous doit cette somme. Si vous le souhaitez toujours, retournez à la boutique et commandez à nouveau.",
-    duplicate_text: "Votre opérateur a débité {amount} pour une tentative déjà terminée. La boutique vous doit cette somme.",
-    confirm: "La boutique termine ce paiement",
-    confirm_text: "Votre moyen de paiement est noté. Vous n’avez plus rien à faire ici : la boutique fait le dernier pas.",
-    step_unknown: "Ce moyen de paiement demande une étape que cette page ne sait pas montrer. Rien n’a été débité. Choisissez un autre moyen.",
-    uncertain: "Nous avons perdu de vue votre paiement",
-    uncertain_text: "Il est peut-être en cours. Ne payez pas une seconde fois : nous continuons de regarder, et cette page dira comment il s’est terminé.",
-    link_wrong: "Ce lien de paiement ne fonctionne pas",
-    link_wrong_text: "Il est incomplet ou n’est plus valable. Retournez à la boutique et recommencez le paiement depuis là.",
-    trouble: "Un problème est survenu",
-    status_unknown: "L’état du paiement est « {status} ». Demandez à la boutique avant de payer à nouveau.",
   },
   kinds: {
     secret_key: "Cette page contient une clé qui doit rester sur le serveur de la boutique. Ne payez pas ici et prévenez la boutique. (Boutique : utilisez un jeton de session dans les pages et remplacez cette clé.)",
@@ -382,11 +177,20 @@ export function words(locale) {
   return String(locale ?? "").slice(0, 2).toLowerCase() === "fr" ? fr : en;
 }
 
-/** A sentence for an error or a decline: by its code, else by its kind, else a general one. */
+/**
+ * A sentence for an error or a decline: by its code, else by its kind, else a general one. In the language of a locale, or
+ * from a table of the page's own; what the table lacks is said in English.
+ */
 export function describe(error, locale) {
-  const { codes, declines, kinds, otherwise } = words(locale);
+  return sentence(error, typeof locale === "object" ? locale : words(locale)) || sentence(error, en);
+}
+
+function sentence(error, table) {
+  const { codes, declines, kinds, otherwise } = table ?? en;
   const { code, kind } = error ?? {};
-  return own(codes, code) ?? own(declines, code) ?? own(kinds, kind) ?? otherwise;
+  // A decline has no kind. One code is in both lists.
+  const coded = kind ? own(codes, code) || own(declines, code) : own(declines, code) || own(codes, code);
+  return coded || own(kinds, kind) || otherwise;
 }
 
 /** Puts values in the places of a sentence: `fill("Pay {amount}", { amount: "5 000 FCFA" })`. */
@@ -429,5 +233,5 @@ function money(locale, currency, more) {
 
 // A code comes from outside: "constructor" must not find what every object has.
 function own(map, key) {
-  return typeof key === "string" && Object.hasOwn(map, key) ? map[key] : undefined;
+  return typeof key === "string" && Object.hasOwn(map ?? {}, key) ? map[key] : undefined;
 }

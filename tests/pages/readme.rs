@@ -347,7 +347,8 @@ fn page(script: &str, service: &str) -> String {
         <button id="payButton">Pay</button>
         <script type="importmap">{{"imports": {{
             "guichet": "/package/guichet.js", "guichet/beside": "/package/beside.js",
-            "guichet/hosted": "/package/hosted.js", "guichet/words": "/package/words.js"
+            "guichet/hosted": "/package/hosted.js", "guichet/words": "/package/words.js",
+            "guichet/hosted-words": "/package/hosted-words.js"
         }}}}</script>
         <script>
             var button = payButton, said = [], failed = [];

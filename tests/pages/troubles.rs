@@ -490,9 +490,10 @@ async fn what_is_said_in_english_is_said_in_french() {
     let keys = |locale: &str| {
         format!(
             "const {{ words }} = await import('/package/words.js');
+             const {{ hostedWords }} = await import('/package/hosted-words.js');
              const keys = (of, at) => Object.entries(of).flatMap(([key, said]) =>
                typeof said === 'object' ? keys(said, at + key + '.') : said.trim() ? [at + key] : []);
-             return keys(words('{locale}'), '');"
+             return keys([words('{locale}'), hostedWords('{locale}')], '');"
         )
     };
     let english = browser.run_async(&keys("en")).await;

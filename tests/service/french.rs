@@ -21,6 +21,7 @@ fn mistakes(text: &str) -> Vec<String> {
 fn french_sentences_keep_a_no_break_space_before_their_marks() {
     for (file, begin, end) in [
         ("pkg-template/words.js", "const fr = {", "\n};"),
+        ("pkg-template/hosted-words.js", "const fr = {", "\n};"),
         ("www/shop/texts.js", "\n  fr: {", "\n  },"),
         ("www/checkout/challenge.js", "\n  fr: {", "\n  },"),
     ] {

@@ -11,7 +11,7 @@
 // exp-month, exp-year, cvc, otp, test-<number>, pay, answer, proceed, another, cancel, cancel-yes,
 // cancel-no, leave, stay, again, language-en, language-fr, sandbox.
 
-import { words } from "./package/words.js";
+import { hostedWords } from "./package/hosted-words.js";
 import { fillIn, markFrom, readCode, readMethod, showFields, translateMarks, wipe, wipeCodes } from "./fields.js";
 import { draw, nameMerchant, translate } from "./view.js";
 
@@ -93,7 +93,7 @@ async function follow(intent, signal, { before = false, error, choosing = false 
       if (step === "otp") return show("code", { error });
       if (step === "redirect") return show("bank", { error });
       await loadChoices(signal);
-      if (error) markFrom(error, words(locale).page);
+      if (error) markFrom(error, hostedWords(locale));
       if (error) return show("trouble", { error, form: true, choosing });
       if (step) return show("step_unknown", { form: true });
       return declined ? show("declined", { error: declined, form: true }) : show("ready", { form: true, choosing });
@@ -155,12 +155,12 @@ function traces({ attempts, last_payment_error, next_action }) {
 }
 
 function pay() {
-  const method = chosen && readMethod(chosen.type, words(locale).page);
+  const method = chosen && readMethod(chosen.type, hostedWords(locale));
   if (method) act("sending", (how) => page.pay(method, how), view);
 }
 
 function answer() {
-  const otp = readCode(words(locale).page);
+  const otp = readCode(hostedWords(locale));
   if (otp) act("sending", (how) => page.answer(otp, how));
 }
 
@@ -287,7 +287,7 @@ for (const button of document.querySelectorAll("[data-language]")) {
     address.searchParams.set("lang", locale);
     history.replaceState(history.state, "", address);
     translate(locale);
-    translateMarks(words(locale).page);
+    translateMarks(hostedWords(locale));
     render();
   });
 }

@@ -2,6 +2,7 @@
 //
 // All that comes from outside is put in as text, never as markup.
 
+import { hostedWords } from "./package/hosted-words.js";
 import { describe, fill, formatMoney, words } from "./package/words.js";
 
 const ui = (id) => document.getElementById(id);
@@ -22,7 +23,7 @@ const UNDER = { step_unknown: "trouble", status_unknown: "pay_title", no_methods
  * the payment, `choices` the ways to pay, of which `chosen` is one, `choose` how to take another.
  */
 export function draw({ view, intent, choices, chosen, choose }, locale) {
-  const { page: say } = words(locale);
+  const say = hostedWords(locale);
   const { name, error, form, final, type } = view;
   const money = (amount) => formatMoney(String(amount), intent.currency, locale);
   const hadFocus = document.activeElement;
@@ -87,7 +88,8 @@ export function nameMerchant(name, locale) {
 
 /** Puts the page's fixed sentences into the customer's language. */
 export function translate(locale) {
-  const { language, page: say } = words(locale);
+  const { language } = words(locale);
+  const say = hostedWords(locale);
   document.documentElement.lang = language;
   write("title", merchant ? fill(say.pay_merchant, { merchant }) : say.pay_title);
   for (const place of document.querySelectorAll("[data-word]")) place.textContent = say[place.dataset.word];
