@@ -10,10 +10,10 @@ use crate::support::site::Said;
 use crate::support::storefront::{RETURN, Storefront};
 use axum::Router;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::http::{HeaderValue, Response};
-use axum::middleware::map_response_with_state;
+use axum::middleware::{map_request, map_response_with_state};
 use guichet::operations::{CreatePaymentIntent, Instrument, ListPaymentIntents};
 use guichet::sandbox::Sandbox;
 use guichet::values::{Amount, Email, MerchantReference, Phone};
@@ -21,6 +21,7 @@ use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use tower_http::services::ServeDir;
 use url::form_urlencoded::Serializer;
 
@@ -34,6 +35,25 @@ async fn a_plain_page_uses_the_package_as_files() {
 #[ignore = "cargo xtask test makes what it looks at"]
 async fn vite_makes_a_page_that_calls() {
     Consumer::of("vite").await.calls_by_both_entries().await;
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask test makes what it looks at"]
+async fn the_preloads_that_the_readme_shows_bring_the_wasm_that_the_page_uses() {
+    let consumer = Consumer::of("vite").await;
+    let browser = Browser::start("preload").await;
+    for page in ["link", "url"] {
+        consumer.requests.lock().unwrap().clear();
+        consumer
+            .service
+            .is_called_by(&browser, &format!("{}/vite-preload-{page}/index.html", consumer.url), true)
+            .await;
+        let requests = consumer.requests.lock().unwrap().clone();
+        assert_eq!(requests.iter().filter(|path| path.ends_with(".wasm")).count(), 1, "{page}: {requests:?}");
+        let preloads = "return document.querySelector('link[rel=preload]').href.endsWith('.wasm')";
+        assert_eq!(browser.run(preloads).await, true, "{page}");
+    }
+    browser.close().await;
 }
 
 #[tokio::test]
@@ -112,6 +132,8 @@ struct Consumer {
     bundler: &'static str,
     service: Service,
     url: String,
+    /// The paths that were asked for.
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Consumer {
@@ -122,13 +144,19 @@ impl Consumer {
             service.sandbox.base_url()
         );
         let policy = HeaderValue::from_str(&policy).expect("an address is a header value");
+        let requests = Arc::<Mutex<Vec<String>>>::default();
+        let book = Arc::clone(&requests);
         let pages = Router::new()
             .fallback_service(ServeDir::new(consumers().join("out")))
-            .layer(map_response_with_state(policy, guarded));
+            .layer(map_response_with_state(policy, guarded))
+            .layer(map_request(move |request: Request| {
+                book.lock().unwrap().push(request.uri().path().to_owned());
+                std::future::ready(request)
+            }));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("it listens"));
         tokio::spawn(async move { axum::serve(listener, pages).await });
-        Self { bundler, service, url }
+        Self { bundler, service, url, requests }
     }
 
     async fn calls_by_both_entries(self) {

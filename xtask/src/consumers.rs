@@ -10,9 +10,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
 
 use crate::cargo::{at_root, root};
 use crate::npm::{INSTALL, Tools, npm, quietly};
+use crate::pack::LICENSES;
 use crate::{steps, types};
 
 /// The entries that a page may begin with, and the folders of their pages.
@@ -36,7 +38,9 @@ pub fn look(tarball: &Path, locked: &Tools, newest: &Tools) -> Result<Vec<Found>
     };
     Ok(vec![
         look("pages by every bundler", &|remark| project.bundle(newest, remark)),
+        look("a preload by Vite", &|remark| project.preload_by_vite(newest, remark)),
         look("a page in React", &|remark| project.develop_in_react(newest, remark)),
+        look("the manifest and the licences", &|_| project.is_described()),
         look("types", &|remark| types::check(&project, locked, newest, remark)),
         look("import in Node.js", &|_| project.import_in_node()),
         look("calls without a page", &|remark| project.call_without_a_page(newest, remark)),
@@ -112,6 +116,32 @@ impl Project {
         Ok(place)
     }
 
+    /// Looks for what a registry shows of a package, and for the licences, in what npm has unpacked of the tarball.
+    fn is_described(&self) -> Result<()> {
+        let manifest: Value = serde_json::from_str(&fs::read_to_string(self.package().join("package.json"))?)?;
+        let repository = manifest["repository"]["url"].as_str().unwrap_or_default();
+        let crates = fs::read_to_string(root().join("Cargo.toml"))?;
+        let address = repository.trim_start_matches("git+").trim_end_matches(".git");
+        ensure!(
+            address.starts_with("https://") && crates.contains(&format!("repository = \"{address}\"")),
+            "package.json names the repository {repository:?}, and Cargo.toml another"
+        );
+        for name in ["homepage", "bugs"] {
+            let value = manifest[name].as_str().unwrap_or_default();
+            ensure!(value.starts_with(address), "package.json: `{name}` is {value:?}, which is not of {address}");
+        }
+        let node = manifest["engines"]["node"].as_str();
+        ensure!(node.is_some_and(|node| node.starts_with(">=")), "package.json: `engines` names no Node.js");
+        for license in LICENSES {
+            let published = fs::read(self.package().join(license));
+            ensure!(
+                published.is_ok_and(|text| fs::read(root().join(license)).is_ok_and(|own| own == text)),
+                "the tarball has no {license}"
+            );
+        }
+        Ok(())
+    }
+
     /// Imports every entry in Node.js.
     pub fn import_in_node(&self) -> Result<()> {
         fs::copy(root().join("tests/pages/package/import.js"), self.place.join("import.js"))?;
@@ -120,12 +150,12 @@ impl Project {
         Ok(())
     }
 
-    /// Calls what only a page can do, in Node.js and in jsdom.
+    /// Makes every call in Node.js and in jsdom.
     fn call_without_a_page(&self, tools: &Tools, remark: &mut String) -> Result<()> {
         let script = "without_a_page.js";
         fs::copy(root().join("tests/pages/package").join(script), self.place.join(script))?;
         quietly(at_root("node").current_dir(&self.place).env("JSDOM", tools.modules()).arg(script))
-            .context("a call that needs a page does not say so")?;
+            .context("a call without a page does not do what it promises")?;
         *remark = format!("jsdom {}", tools.version("jsdom")?);
         Ok(())
     }
@@ -147,6 +177,28 @@ impl Project {
         Ok(())
     }
 
+    /// Has Vite build the two preloads that the package's README shows: in the head of a page, and by `?url`.
+    fn preload_by_vite(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        let readme = fs::read_to_string(root().join("pkg-template/README.md"))?;
+        let (link, head) = (block(&readme, "html", "node_modules/")?, block(&readme, "javascript", "?url")?);
+        let page = fs::read_to_string(self.place.join("pages/beside/index.html"))?;
+        fs::copy(self.place.join("pages/beside/main.js"), self.place.join("call.js"))?;
+        fs::write(self.place.join("head.js"), head)?;
+        let by_script = "import { head } from \"./head.js\";\n\
+            document.head.insertAdjacentHTML(\"beforeend\", head);\nawait import(\"./call.js\");\n";
+        for (name, link, main) in [("link", link, "import \"./call.js\";\n"), ("url", "", by_script)] {
+            // As in a project of Vite's: the page lies beside `node_modules`.
+            fs::write(self.place.join("index.html"), page.replace("<pre", &format!("{link}\n<pre")))?;
+            fs::write(self.place.join("main.js"), main)?;
+            let out = self.place.with_file_name("out").join(format!("vite-preload-{name}"));
+            let mut vite = tools.node("vite", "vite")?;
+            vite.args(["build", "--base", "./", "--outDir"]).arg(out);
+            quietly(vite.current_dir(&self.place).env("NO_COLOR", "1").env_remove("NODE_ENV"))?;
+        }
+        *remark = format!("vite {}", tools.version("vite")?);
+        Ok(())
+    }
+
     /// Makes a page in React as one develops it, when its StrictMode mounts every component twice.
     fn develop_in_react(&self, tools: &Tools, remark: &mut String) -> Result<()> {
         let main = self.place.join("pages/react.js");
@@ -158,6 +210,13 @@ impl Project {
         *remark = format!("react {}", tools.version("react")?);
         Ok(())
     }
+}
+
+/// The first block of a document in this language that holds this text.
+fn block<'a>(document: &'a str, language: &str, part: &str) -> Result<&'a str> {
+    let blocks = document.split(&format!("\n```{language}\n")).skip(1);
+    let mut blocks = blocks.filter_map(|block| block.split("\n```").next());
+    blocks.find(|block| block.contains(part)).with_context(|| format!("the README shows no {language} with {part:?}"))
 }
 
 /// A page that is to be made.
@@ -178,10 +237,13 @@ fn plain(page: &Page<'_>) -> Result<()> {
     page.html("type=\"module\"")?;
     copy(&page.project.join("node_modules/guichet"), &page.out.join("guichet"))?;
     let main = fs::read_to_string(page.project.join(&page.main))?;
-    let main = ["guichet/words", "guichet/hosted", "guichet/beside", "guichet"].iter().fold(main, |main, entry| {
-        let file = entry.strip_prefix("guichet/").unwrap_or(entry);
-        main.replace(&format!("\"{entry}\""), &format!("\"./guichet/{file}.js\""))
-    });
+    let main = ["guichet/words", "guichet/hosted-words", "guichet/hosted", "guichet/beside", "guichet"].iter().fold(
+        main,
+        |main, entry| {
+            let file = entry.strip_prefix("guichet/").unwrap_or(entry);
+            main.replace(&format!("\"{entry}\""), &format!("\"./guichet/{file}.js\""))
+        },
+    );
     Ok(fs::write(page.out.join("main.js"), main)?)
 }
 

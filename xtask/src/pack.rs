@@ -23,6 +23,9 @@ use crate::{inline, setup, shrink, size};
 const CORE: &str = "guichet_core";
 const HOSTED: &str = "guichet_hosted";
 
+/// The texts of the licences, which npm publishes only where they lie in the package.
+pub const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
+
 pub fn verb(args: &[String]) -> Result<()> {
     let mut steps = Steps::begin();
     match args {
@@ -169,6 +172,9 @@ impl Core {
         let fresh = npm.join(format!("package.new-{}", std::process::id()));
         remove(&fresh)?;
         copy(&template, &fresh)?;
+        for license in LICENSES {
+            fs::copy(root().join(license), fresh.join(license)).with_context(|| format!("{license} is missing"))?;
+        }
         let manifest = fresh.join("package.json");
         if manifest.exists() {
             let text = fs::read_to_string(&manifest)?;
@@ -200,6 +206,9 @@ impl Core {
         for file in files(template)? {
             file.strip_prefix(template)?.hash(&mut hasher);
             read(&file)?.hash(&mut hasher);
+        }
+        for license in LICENSES {
+            read(&root().join(license))?.hash(&mut hasher);
         }
         let xtask = fs::metadata(std::env::current_exe()?)?;
         xtask.len().hash(&mut hasher);

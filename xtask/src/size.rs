@@ -57,6 +57,7 @@ pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
         ("guichet-beside", all_of, "beside.js"),
         ("guichet-hosted", all_of, "hosted.js"),
         ("guichet-words", all_of, "words.js"),
+        ("guichet-hosted-words", all_of, "hosted-words.js"),
     ] {
         let page = folder.join(format!("{name}.js"));
         fs::write(&page, source.replace("\"guichet\"", &format!("\"{}\"", path(&packed.place.join(entry)))))?;
@@ -69,7 +70,7 @@ pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
     let minified = made.iter().filter_map(|page| page.file_name()).map(|name| out.join(name));
     let weights = Weight::of(&minified.chain([packed.wasm(), packed.glue()]).collect::<Vec<_>>())?;
     let [inside, beside, parts @ .., wasm, glue] = &*weights else { bail!("not everything was weighed") };
-    let names = ["guichet", "guichet/beside", "guichet/hosted", "guichet/words"];
+    let names = ["guichet", "guichet/beside", "guichet/hosted", "guichet/words", "guichet/hosted-words"];
     let parts: Vec<(&str, Weight)> = names.into_iter().zip(parts.iter().copied()).collect();
     let hosted = parts[2].1;
     Ok(Sizes {
@@ -151,5 +152,17 @@ mod tests {
         assert!(sizes(1010).hold().is_ok());
         let error = sizes(1020).hold().expect_err("it has grown").to_string();
         assert!(error.contains("beside: "), "{error}");
+    }
+
+    #[test]
+    fn the_packages_readme_says_what_a_page_loads() {
+        let readme = fs::read_to_string(root().join("pkg-template/README.md")).expect("it is there");
+        for (row, name) in [("| `guichet` | ", "inside"), ("| `guichet/beside` | ", "beside")] {
+            let figures = readme.lines().filter_map(|line| line.strip_prefix(row)?.split(" |").next()?.parse().ok());
+            let figures: Vec<usize> = figures.collect();
+            let kilobytes = committed(name).expect("it is there") / 1000;
+            let is_near = |figure: &usize| figure.abs_diff(kilobytes) <= 2;
+            assert!(figures.len() == 1 && figures.iter().all(is_near), "{row}{kilobytes} is true, not {figures:?}");
+        }
     }
 }

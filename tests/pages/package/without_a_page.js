@@ -1,17 +1,26 @@
-// What only a browser's page can do, tried where there is none: in Node.js, and in jsdom as test runners set it up. It must
-// say so; today's alternatives are a ReferenceError, and a promise that never settles.
+// Every call where there is no browser's page: in Node.js, and in jsdom as test runners set it up. What needs no page works
+// over a `fetch` of the caller's; what needs one says so. Without that it would be a ReferenceError, or a promise that never
+// settles.
 // `JSDOM` is the folder in which jsdom is installed.
+import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { createGuichet, GuichetError } from "guichet";
 import { openHostedCheckout } from "guichet/hosted";
 
-const intent = {
+const baseUrl = "https://api.example.com";
+const methods = [{ id: "svc_mobile_money", name: "Mobile money", active: true, supported_countries: ["CM"] }];
+const fee = { amount: 5000, currency: "XAF", fee: 100, total_payable: 5100 };
+const unpaid = {
   id: "pi_1",
   status: "requires_action",
-  checkout_url: "https://api.example.com/checkout/pi_1",
+  amount: "5000",
+  currency: "XAF",
+  attempts: 0,
+  checkout_url: `${baseUrl}/checkout/pi_1`,
   redirect_url: "https://shop.example.com/",
   next_action: { type: "redirect", url: "https://bank.example.com/" },
 };
+const json = (status, body) => new Response(JSON.stringify(body), { status });
 
 await tryAll("Node.js");
 const { JSDOM } = createRequire(`${process.env.JSDOM}/`)("jsdom");
@@ -24,31 +33,131 @@ await tryAll("jsdom");
 process.exit(0); // jsdom keeps the process alive
 
 async function tryAll(where) {
-  const asked = [];
-  const merchant = {
-    intent: async () => (asked.push("intent"), { intent, return_nonce: "0123456789012345678901" }),
-    status: async () => ({ status: "succeeded" }),
-  };
-  const guichet = createGuichet({ baseUrl: "https://api.example.com", merchant });
-  for (const mode of ["redirect", "popup"]) {
-    await isUnsupported(`${where}: checkout by ${mode}`, () => guichet.checkout({ order: 1 }, { mode }));
+  try {
+    await aShopsPage();
+    await aShopsPageWhoseServerHasRoutes();
+    await callsThatFail();
+    await theHostedPage();
+  } catch (e) {
+    e.message = `${where}: ${e.message}`;
+    throw e;
   }
-  if (asked.length) throw new Error(`${where}: an intent was made for a checkout that cannot be`);
-
-  // What needs no page works.
-  if ((await guichet.returned()) !== null) throw new Error(`${where}: nobody has returned`);
-  const { state } = await guichet.waitForOutcome({ payment_ref: "gch_1" });
-  if (state !== "succeeded") throw new Error(`${where}: the outcome is ${state}`);
-
-  const fetch = async () => new Response(JSON.stringify({ data: intent }));
-  const page = await openHostedCheckout({ baseUrl: "https://api.example.com", intent: { id: "pi_1", client_secret: "s" }, fetch });
-  await isUnsupported(`${where}: leave`, async () => page.leave());
-  await isUnsupported(`${where}: proceed`, async () => page.proceed());
 }
 
-async function isUnsupported(what, work) {
+async function aShopsPage() {
+  const requests = [];
+  const fetch = async (url, { method }) => {
+    const path = url.slice(baseUrl.length).replace(/\?.*/, "");
+    requests.push(`${method} ${path}`);
+    if (path.includes("/fee/")) return json(200, { data: fee });
+    if (path.endsWith("/validate")) return json(200, { data: { valid: true } });
+    if (path.endsWith("/revoke")) return json(200, { data: { revoked: true } });
+    return json(200, { data: path.includes("/payment-intents/") ? { ...unpaid, status: "succeeded" } : methods });
+  };
+  const intents = [];
+  const merchant = {
+    session: async () => ({ session_token: "cst_test_1", customer_email: "awa@example.com" }),
+    intent: async (order) => (intents.push(order), { intent: unpaid, return_nonce: "0123456789012345678901" }),
+  };
+  const guichet = createGuichet({ baseUrl, merchant, fetch });
+  const states = [];
+  const unsubscribe = guichet.session.subscribe((state) => states.push(state));
+
+  await guichet.ready();
+  assert.deepEqual(requests, []);
+  assert.deepEqual(await guichet.session.validate(), { valid: true });
+  assert.deepEqual([guichet.session.state, guichet.session.email], ["active", "awa@example.com"]);
+  assert.deepEqual(await guichet.paymentMethods({ country_code: "CM" }), methods);
+  assert.deepEqual(await guichet.fee({ payment_method: "mobile_money", currency: "XAF", amount: "5000" }), fee);
+  const [quote] = await guichet.quotes({ amount: "5000", currency: "XAF", fee_bearer: "customer" });
+  assert.deepEqual([quote.customer_pays, quote.merchant_gets, quote.error], ["5100", "5000", undefined]);
+  assert.equal(await guichet.returned(), null);
+  assert.equal((await guichet.waitForOutcome({ id: "pi_1" })).state, "succeeded");
+  await guichet.session.renew();
+  await guichet.session.revoke();
+  assert.equal(guichet.session.state, "revoked");
+  assert.equal(await kind(guichet.paymentMethods()), "signed_out");
+  unsubscribe();
+  assert.deepEqual(states, ["active", "revoked"]);
+  assert.deepEqual([...new Set(requests)].sort(), [
+    "GET /v1/payment-intents/pi_1",
+    "GET /v1/payment-methods",
+    "GET /v1/payment-methods/fee/mobile_money/XAF/5000",
+    "POST /v1/sessions/revoke",
+    "POST /v1/sessions/validate",
+  ]);
+  for (const mode of ["redirect", "popup"]) await needsAPage(() => guichet.checkout({ order: 1 }, { mode }));
+  assert.deepEqual(intents, [], "an intent was made for a checkout that cannot be");
+}
+
+async function aShopsPageWhoseServerHasRoutes() {
+  const requests = [];
+  const fetch = async (url, { method }) => {
+    requests.push(`${method} ${url}`);
+    if (url.endsWith("/session")) return json(201, { session_token: "cst_test_1" });
+    return json(200, url.includes("/intents/") ? { status: "failed" } : { data: methods });
+  };
+  const guichet = createGuichet({ baseUrl, merchant: "https://shop.example.com/guichet", fetch });
+  assert.equal((await guichet.paymentMethods()).length, 1);
+  assert.equal((await guichet.waitForOutcome({ payment_ref: "gch_1" })).state, "failed");
+  assert.deepEqual(requests, [
+    "POST https://shop.example.com/guichet/session",
+    `GET ${baseUrl}/v1/payment-methods`,
+    "GET https://shop.example.com/guichet/intents/gch_1",
+  ]);
+}
+
+async function callsThatFail() {
+  const failing = (fetch) => createGuichet({ baseUrl, publicReads: "anonymous", fetch }).paymentMethods({}, { timeoutMs: 300 });
+  assert.equal(await kind(failing(async () => Promise.reject("lost"))), "offline");
+  assert.equal(await kind(failing(() => new Promise(() => {}))), "timeout");
+  assert.equal(await kind(failing(async () => json(422, { error: { code: "parameter_invalid" } }))), "refused");
+  assert.equal(await kind(failing(async () => new Response("<h1>Log in</h1>"))), "unreadable");
+  const signal = AbortSignal.timeout(20);
+  const hangs = createGuichet({ baseUrl, publicReads: "anonymous", fetch: () => new Promise(() => {}) });
+  assert.equal(await hangs.paymentMethods({}, { signal }).catch((e) => e), signal.reason);
+}
+
+async function theHostedPage() {
+  let intent = unpaid;
+  const fetch = async (url, { method }) => {
+    if (url.includes("/fee/")) return json(200, { data: fee });
+    if (url.includes("/payment-methods")) return json(200, { data: methods });
+    if (method === "POST") {
+      const last = new URL(url).pathname.split("/").at(-1);
+      const next = { "payment-method": { next_action: { type: "otp" } }, answer: { status: "processing" }, cancel: { status: "canceled" } };
+      intent = { ...intent, attempts: 1, next_action: null, ...next[last] };
+    } else if (intent.status === "processing") {
+      intent = { ...intent, status: "succeeded" };
+    }
+    return json(200, { data: intent });
+  };
+  const open = () => openHostedCheckout({ baseUrl, intent: { id: "pi_1", client_secret: "s" }, fetch });
+  const page = await open();
+  assert.equal(page.intent.status, "requires_action");
+  await needsAPage(async () => page.leave());
+  await needsAPage(async () => page.proceed());
+  assert.equal((await page.quotes())[0].fee, "100");
+  assert.equal((await page.pay({ type: "mobile_money", phone: "+237 670 00 00 00" })).next_action.type, "otp");
+  const statuses = [];
+  assert.equal((await page.answer("123456", { onStatus: ({ status }) => statuses.push(status) })).status, "succeeded");
+  assert.deepEqual(statuses.at(-1), "succeeded");
+  assert.equal((await page.refresh()).status, "succeeded");
+  assert.equal((await page.wait()).status, "succeeded");
+  intent = unpaid;
+  assert.equal((await (await open()).cancel()).status, "canceled");
+}
+
+/** What a call rejects with. */
+async function kind(call) {
+  const e = await call.then((value) => assert.fail(`it resolves with ${JSON.stringify(value)}`), (e) => e);
+  assert.ok(GuichetError.is(e), String(e?.stack ?? e));
+  return e.kind;
+}
+
+async function needsAPage(work) {
   const never = new Promise((resolve) => setTimeout(resolve, 30_000, "never settles"));
   const found = await Promise.race([work().then(() => "resolves", (e) => e), never]);
-  if (!GuichetError.is(found) || found.kind !== "unsupported") throw new Error(`${what}: ${found?.stack ?? found}`);
-  if (!found.message.includes("needs a page")) throw new Error(`${what} says: ${found.message}`);
+  assert.ok(GuichetError.is(found) && found.kind === "unsupported", String(found?.stack ?? found));
+  assert.match(found.message, /needs a page/);
 }
