@@ -48,6 +48,7 @@ export const creator = (wasm) => (options) => {
   const popups = new Map();
 
   return {
+    ready,
     session: {
       get state() {
         return session.state;

@@ -69,6 +69,14 @@ export interface Merchant {
 }
 
 export interface Guichet {
+  /**
+   * Loads the wasm before the first call needs it, so that a click waits for the network alone. It sends nothing to the
+   * service. It may be called again at any time, and waits for a load that is under way.
+   *
+   * Rejects with kind `wasm_blocked` where WebAssembly is not allowed, `offline` where the wasm could not be loaded (the next
+   * call tries again), and `input` or `secret_key` for wrong options.
+   */
+  ready(): Promise<void>;
   readonly session: Session;
   /** The payment methods of a country. Default: the service's own, CM. */
   paymentMethods(of?: { country_code?: string }, how?: How): Promise<PaymentMethod[]>;

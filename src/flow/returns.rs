@@ -53,6 +53,12 @@ impl Match {
     }
 }
 
+/// Whether this has the shape of a return nonce: 22 characters of `[0-9A-Za-z]`.
+#[must_use]
+pub fn is_return_nonce(text: &str) -> bool {
+    text.len() == RETURN_NONCE_LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 /// Reads the address of a page; `None` where nobody returns: it names neither a nonce nor an intent.
 #[must_use]
 pub fn arrival(address: &str) -> Option<Arrival> {
@@ -70,8 +76,7 @@ pub fn arrival(address: &str) -> Option<Arrival> {
         return None;
     }
     Some(Arrival {
-        nonce: nonce
-            .filter(|nonce| nonce.len() == RETURN_NONCE_LENGTH && nonce.bytes().all(|b| b.is_ascii_alphanumeric())),
+        nonce: nonce.filter(|nonce| is_return_nonce(nonce)),
         purchase: Purchase {
             id,
             payment_ref: value(&said, PAYMENT_REF),

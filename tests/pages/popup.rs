@@ -2,7 +2,7 @@
 //! what became of it, whatever they do on the way.
 
 use crate::support::browser::{Browser, Tab};
-use crate::support::engine::{Engine, in_every_browser};
+use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::market::Market;
 use guichet::values::IntentStatus;
 use serde_json::{Value, json};
@@ -26,6 +26,8 @@ in_every_browser!(
     a_return_page_whose_opener_is_gone_shows_the_outcome_itself,
     a_word_that_is_forged_on_the_returns_channel_makes_no_payment_succeed,
 );
+
+in_chromium!(a_server_that_sends_no_return_nonce_is_named_once_on_the_console_with_what_to_add,);
 
 async fn a_customer_pays_in_a_popup_and_the_page_that_opened_it_is_told(engine: Engine) {
     let shop = Shop::open(engine, "popup").await;
@@ -256,6 +258,37 @@ async fn a_word_that_is_forged_on_the_returns_channel_makes_no_payment_succeed(e
     assert_eq!(told, true, "the page that waits hears it");
     let outcome = shop.outcome().await;
     assert_eq!((&outcome["state"], &outcome["status"]), (&json!("dismissed"), &json!("requires_action")), "{outcome}");
+    shop.browser.close().await;
+}
+
+async fn a_server_that_sends_no_return_nonce_is_named_once_on_the_console_with_what_to_add(engine: Engine) {
+    let shop = Shop::open(engine, "no-nonce").await;
+    shop.browser
+        .run(
+            "window.warnings = [];
+             console.warn = (...words) => warnings.push(words.join(' '));
+             const real = window.fetch;
+             window.fetch = async (...request) => {
+                 const reply = await real(...request);
+                 if (!window.forgetful || !String(request[0]).endsWith('/guichet/intents')) return reply;
+                 const { return_nonce, ...answer } = await reply.json();
+                 return Response.json({ ...answer, return_nonce: forgetful.nonce });
+             };",
+        )
+        .await;
+    for (answers, warnings) in [("undefined", 0), ("{}", 1), ("{ nonce: 'short' }", 1)] {
+        shop.browser.run(&format!("window.forgetful = {answers}")).await;
+        let popup = shop.click().await;
+        shop.browser.turn_to(&popup).await;
+        shop.browser.see("[data-test='method-mobile_money']").await;
+        shop.close_the_popup().await;
+        assert_eq!(shop.outcome().await["state"], "dismissed");
+        assert_eq!(shop.browser.run("return warnings.length").await, warnings, "the server answers {answers}");
+    }
+    let warning = shop.browser.run("return warnings[0]").await;
+    for part in ["guichet: ", "`return_nonce`", "guichet_return=", "redirect_url"] {
+        assert!(warning.as_str().is_some_and(|warning| warning.contains(part)), "{part}: {warning}");
+    }
     shop.browser.close().await;
 }
 

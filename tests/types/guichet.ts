@@ -39,6 +39,8 @@ const options: Options = {
 createGuichet({});
 createGuichet({ baseUrl: "/pay", merchant: "/guichet" });
 const guichet: Guichet = createGuichet(options);
+holds<Equal<ReturnType<Guichet["ready"]>, Promise<void>>>();
+guichet.ready().catch((error: unknown) => explain(error));
 
 export async function account(how: How): Promise<string | undefined> {
   const session: Session = guichet.session;

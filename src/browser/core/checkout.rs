@@ -7,13 +7,14 @@ use super::outcome::{Outcome, OutcomeOptions};
 use super::page;
 use super::shop::Shop;
 use super::value::{get, get_text, merged, object, optional};
-use crate::flow::{Match, Purchase, arrival, checkout_address, judge};
+use crate::flow::{Match, Purchase, arrival, checkout_address, is_return_nonce, judge};
 use crate::protocol::Kind;
 use crate::values::IntentStatus;
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use web_sys::Window;
+use web_sys::console::warn_1;
 
 /// What a checkout begins with.
 pub(crate) struct Checkout {
@@ -26,6 +27,9 @@ pub(crate) struct Checkout {
     pub(crate) outcome: OutcomeOptions,
     pub(crate) options: CallOptions,
 }
+
+/// What a developer reads whose server leaves the nonce out.
+const MISSING_NONCE: &str = "guichet: your server answered no `return_nonce` of 22 characters of [0-9A-Za-z], so the popup cannot close when the customer is back. Answer one, and put guichet_return=<the same> into the intent's redirect_url.";
 
 impl Shop {
     /// A second click on an order waits for the first; a new popup is a new checkout.
@@ -59,7 +63,12 @@ impl Shop {
             page::store(&key, &kept, popup.as_ref());
         }
         let is_announced = match &popup {
-            Some(popup) => page::leave_in_popup(&address, popup, &key).await,
+            Some(popup) => {
+                if !is_return_nonce(&nonce) && !self.warned.replace(true) {
+                    warn_1(&MISSING_NONCE.into());
+                }
+                page::leave_in_popup(&address, popup, &key).await
+            }
             None => {
                 // A navigation may be stopped, and no event says so: the next click leaves again.
                 self.checkouts.forget(&json);

@@ -11,6 +11,7 @@ use super::session::{Session, SessionStatus};
 use super::single_flight::SingleFlight;
 use super::transport::{AuthorizedRequest, Reply, Transport};
 use crate::protocol::NoCredential;
+use std::cell::Cell;
 use std::rc::{Rc, Weak};
 
 /// What a page says once.
@@ -33,6 +34,8 @@ pub(crate) struct Shop {
     pub(super) checkout_origins: Vec<String>,
     pub(super) renewals: SingleFlight<()>,
     pub(super) checkouts: SingleFlight<Outcome>,
+    /// Whether the console says that the return nonce is missing.
+    pub(super) warned: Cell<bool>,
     reads_with_session: bool,
 }
 
@@ -55,6 +58,7 @@ impl Shop {
                 checkout_origins,
                 renewals: SingleFlight::default(),
                 checkouts: SingleFlight::default(),
+                warned: Cell::new(false),
                 reads_with_session,
             }
         })

@@ -4,13 +4,14 @@
 use crate::support::engine::{Engine, in_every_browser};
 use crate::support::line::Line;
 use crate::support::site::Said;
-use crate::support::storefront::Storefront;
+use crate::support::storefront::{SESSION, Storefront};
 use serde_json::json;
 
 in_every_browser!(
     a_load_that_failed_is_tried_again,
     a_page_that_loses_its_network_while_it_loads_goes_on_when_it_is_back,
     calls_at_once_load_the_wasm_once,
+    a_client_that_is_readied_early_loads_once_and_sends_nothing,
     the_wasm_is_taken_as_an_address_a_response_bytes_or_a_module,
     what_is_no_wasm_is_told_and_does_not_hold_up_the_next_client,
     two_copies_on_a_page_do_not_fight,
@@ -74,6 +75,25 @@ async fn calls_at_once_load_the_wasm_once(engine: Engine) {
         .await;
     assert_eq!(told, true);
     assert_eq!(shop.asked(WASM).len(), 1);
+    browser.close().await;
+}
+
+async fn a_client_that_is_readied_early_loads_once_and_sends_nothing(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("ready").await;
+    shop.visit(&browser, "{}").await;
+    let found = browser
+        .run_async(&format!(
+            "{BESIDE}
+             const readied = await Promise.all([guichet.ready(), guichet.ready(), createGuichet(options).ready()]);
+             const kind = await createGuichet({{}}).ready().catch((e) => e.kind);
+             return [readied.every((value) => value === undefined), kind]"
+        ))
+        .await;
+    assert_eq!(found, json!([true, "input"]));
+    assert_eq!((shop.asked(WASM).len(), shop.asked(SESSION).len(), shop.tenant.requests().len()), (1, 0, 0));
+    assert_eq!(browser.run_async(WORKS).await, true);
+    assert_eq!(shop.asked(WASM).len(), 1, "the next call loads it again");
     browser.close().await;
 }
 
