@@ -29,14 +29,14 @@ pub struct Browser {
 pub struct Tab(WindowHandle);
 
 impl Browser {
-    /// Starts a Chromium for one journey of a customer.
+    /// Starts the usual browser for one journey of a customer.
     pub async fn start(journey: &'static str) -> Self {
-        Engine::Chromium.start(journey).await
+        Engine::usual().start(journey).await
     }
 
     /// The same for a customer whose browser speaks this language.
     pub async fn start_in(journey: &'static str, language: &str) -> Self {
-        Engine::Chromium.start_in(journey, language).await
+        Engine::usual().start_in(journey, language).await
     }
 
     pub(super) async fn under(session: Session) -> Self {

@@ -42,22 +42,25 @@ macro_rules! in_every_browser {
     };
 }
 
-/// One test for each function, in Chromium alone, `chromium_only::…`: for what does not differ between engines.
+/// One test for each function, `one_engine::…`: for what does not differ between engines. See [`Engine::usual`].
 #[allow(unused_macros, reason = "each test binary uses a part of it")]
 macro_rules! in_chromium {
     ($($test:ident),+ $(,)?) => {
-        $crate::support::engine::in_one_browser!(chromium_only Chromium $($test)+);
+        $crate::support::engine::in_one_browser!(@ one_engine, $crate::support::engine::Engine::usual(), $($test)+);
     };
 }
 
 #[allow(unused_macros, reason = "each test binary uses a part of it")]
 macro_rules! in_one_browser {
     ($module:ident $engine:ident $($test:ident)+) => {
+        $crate::support::engine::in_one_browser!(@ $module, $crate::support::engine::Engine::$engine, $($test)+);
+    };
+    (@ $module:ident, $engine:expr, $($test:ident)+) => {
         mod $module {
             $(
                 #[tokio::test]
                 async fn $test() {
-                    super::$test($crate::support::engine::Engine::$engine).await;
+                    super::$test($engine).await;
                 }
             )+
         }
@@ -67,7 +70,20 @@ macro_rules! in_one_browser {
 #[allow(unused_imports, reason = "each test binary uses a part of it")]
 pub(crate) use {in_chromium, in_every_browser, in_one_browser};
 
+/// Names the engine of the tests that run in one: `firefox` or `webkit`. `cargo xtask test --all-engines` sets it.
+const ENGINE: &str = "GUICHET_ENGINE";
+
 impl Engine {
+    /// The engine of a test that runs in one: Chromium, unless `GUICHET_ENGINE` names another.
+    pub fn usual() -> Self {
+        match std::env::var(ENGINE).as_deref() {
+            Err(_) | Ok("chromium") => Self::Chromium,
+            Ok("firefox") => Self::Firefox,
+            Ok("webkit") => Self::WebKit,
+            Ok(other) => panic!("{ENGINE} is `{other}`. The engines are: chromium, firefox, webkit."),
+        }
+    }
+
     /// Starts a browser for one journey of a customer.
     pub async fn start(self, journey: &'static str) -> Browser {
         Browser::under(self.session(journey, "en", None).await).await

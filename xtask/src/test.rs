@@ -4,6 +4,7 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::{Result, bail, ensure};
 
+use crate::binaries::Binary;
 use crate::cargo::{cargo, run, run_reading};
 use crate::consumers::{self, Found};
 use crate::durations::Durations;
@@ -11,12 +12,13 @@ use crate::npm::Tools;
 use crate::steps::{Steps, bold, meanwhile};
 use crate::{binaries, pack, semver, setup, size, toolchains};
 
-const USAGE: &str = "usage: cargo xtask test [--newest]";
+const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
 
 pub fn verb(args: &[String]) -> Result<()> {
     let mut run = Run::begin();
     let result = match args {
-        [] => run.gate(),
+        [] => run.gate(false),
+        [all] if all == "--all-engines" => run.gate(true),
         [newest] if newest == "--newest" => run.newest(),
         _ => bail!("{USAGE}"),
     };
@@ -60,8 +62,8 @@ impl Run {
     }
 
     /// What must pass before a change is taken, with locked versions of every tool. It stops only where nothing can go
-    /// on.
-    fn gate(&mut self) -> Result<()> {
+    /// on. What does not differ between engines runs in Chromium, or else in all of them.
+    fn gate(&mut self, all_engines: bool) -> Result<()> {
         self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
         // They wait for the network, and cargo does not: all at once.
         let tools = meanwhile("set-up: Node.js and the tools from npm", locked_tools);
@@ -109,10 +111,30 @@ impl Run {
         // On a new machine Firefox's driver has been compiling up to here.
         let browsers = self.steps.joined(browsers);
         self.set_up(browsers);
-        for binary in pages {
+        for binary in &pages {
             self.tests(&format!("tests: {}", binary.name), binary.command().env(NPM_TOOLS, tools.folder()));
         }
+        if all_engines {
+            pages.into_iter().for_each(|binary| self.other_engines(binary, &tools));
+        }
         Ok(())
+    }
+
+    /// Runs in Firefox and in WebKit the tests that otherwise run in Chromium alone.
+    fn other_engines(&mut self, pages: &Binary, tools: &Tools) {
+        for engine in ["firefox", "webkit"] {
+            let mut command = pages.command();
+            command.env("GUICHET_ENGINE", engine).env(NPM_TOOLS, tools.folder());
+            // They have run in all three.
+            for module in ["::chromium::", "::firefox::", "::webkit::"] {
+                command.args(["--skip", module]);
+            }
+            for test in CHROMIUM_ALONE {
+                command.args(["--skip", test]);
+                self.not_run.push(format!("{test} in {engine} (it asks for Chromium's DevTools protocol)"));
+            }
+            self.tests(&format!("tests: pages in {engine}"), &mut command);
+        }
     }
 
     /// What changes without a change of ours: the newest tools from npm, other versions of Rust, and whether the crate's
@@ -125,7 +147,7 @@ impl Run {
             *remark = newest.versions()?;
             Ok(newest)
         })?;
-        self.steps.step("set-up: the browser", setup::chromium)?;
+        self.steps.step("set-up: the browsers", setup::browsers)?;
         let packed = pack::whole(&mut self.steps, &tools)?;
         let tarball = self.steps.step("the tarball", |_| packed.tarball())?;
         let consumers = thread::spawn({
@@ -138,6 +160,7 @@ impl Run {
             let mut command = binary.command();
             command.args(["package::", "accessible::"]).env(NPM_TOOLS, newest.folder());
             self.tests("pages made and examined by the newest tools", &mut command);
+            self.other_engines(binary, &newest);
         }
         for toolchain in toolchains::others()? {
             match toolchain.is_installed() {
@@ -197,6 +220,15 @@ impl Run {
 const CLIPPY: [(&str, &[&str]); 2] = [
     ("clippy: native", &["--workspace", "--all-targets", "--all-features", "--", "--deny=warnings"]),
     ("clippy: wasm32", &["--package=guichet", "--lib", "--target=wasm32-unknown-unknown", "--", "--deny=warnings"]),
+];
+
+/// What only Chromium's driver can do: cut a page off from the network, run a script before a page's own, choose its colour
+/// scheme, count the bytes of a visit without their heads.
+const CHROMIUM_ALONE: [&str; 4] = [
+    "accessible::",
+    "wire::",
+    "the_network_lost_for_20_seconds_while_paying_charges_once",
+    "paying_without_a_network_waits_for_it_and_charges_at_most_once",
 ];
 
 /// Names the folder of the npm tools that the tests of pages use.
