@@ -5,7 +5,7 @@ use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use axum::Router;
 use axum::extract::Path as Named;
 use axum::http::header::CONTENT_SECURITY_POLICY;
-use axum::http::{Method, Uri};
+use axum::http::{Method, StatusCode, Uri};
 use axum::response::{Html, IntoResponse};
 use axum::routing::get;
 use guichet::operations::ValidateSession;
@@ -29,6 +29,7 @@ in_every_browser!(
 // The same in every engine: rules of the service, and code that asks nothing of the engine.
 in_chromium!(
     equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own,
+    a_call_that_is_called_off_leaves_nothing_behind,
     a_long_wait_keeps_nothing_of_the_looks_that_are_over,
     a_session_that_time_changes_is_told_so,
     a_defect_in_a_call_ends_every_client_of_the_page,
@@ -44,6 +45,20 @@ async fn equal_questions_at_once_are_one_request_and_each_caller_calls_off_their
 async fn a_request_that_nobody_waits_for_any_more_ends(engine: Engine) {
     let found = found(engine, "nobody_waits").await;
     assert_eq!(found, json!({ "came": ["mine", "yours"], "asked": 1, "before": 0, "ended": 1 }));
+}
+
+async fn a_call_that_is_called_off_leaves_nothing_behind(engine: Engine) {
+    let found = found(engine, "called_off").await;
+    let calls = found.as_object().unwrap_or_else(|| panic!("{found}"));
+    assert_eq!(calls.len(), 14, "{found}");
+    for (call, counts) in calls {
+        assert_eq!(counts["rejected"], "enough", "{call}: {counts}");
+        assert_eq!(counts["after"], counts["before"], "{call}: {counts}");
+        for (what, least) in counts["holds"].as_object().unwrap() {
+            let [before, during] = ["before", "during"].map(|when| counts[when][what].as_i64().unwrap());
+            assert!(during - before >= least.as_i64().unwrap(), "{call} has no {what} while it is under way: {counts}");
+        }
+    }
 }
 
 async fn a_long_wait_keeps_nothing_of_the_looks_that_are_over(engine: Engine) {
@@ -142,7 +157,7 @@ async fn ends(browser: &crate::support::browser::Browser, service: &str, token: 
 
 async fn a_page_that_forbids_webassembly_is_told_what_to_allow(engine: Engine) {
     let found = shown(engine, "blocked", "default-src 'self'; script-src 'self'").await;
-    assert_eq!(found, json!({ "kind": "wasm_blocked", "names": true }));
+    assert_eq!(found, json!({ "ready": "wasm_blocked", "kind": "wasm_blocked", "names": true }));
 }
 
 async fn a_module_that_did_not_come_is_asked_for_again_and_comes_in_every_way(engine: Engine) {
@@ -184,6 +199,8 @@ async fn pages(policy: &'static str) -> String {
     };
     let script = || async { ([("content-type", "text/javascript")], include_str!("calls/page.js")) };
     let pages = Router::new().route("/{name}", get(page)).route("/tests/page.js", get(script));
+    // A browser that is answered so stays where it is.
+    let pages = pages.route("/nowhere/to/go", get(async || StatusCode::NO_CONTENT));
     served(pages.nest_service("/package", ServeDir::new(package))).await
 }
 

@@ -12,6 +12,7 @@ in_every_browser!(
     an_unknown_name_is_refused_with_the_one_that_was_meant,
     a_hostile_reply_becomes_an_error_of_the_package,
     headers_that_are_a_promise_are_refused,
+    a_fetch_that_breaks_its_contract_fails_one_call_and_not_the_next,
 );
 
 /// Clients of a service that is not there: `answers` answers, and `sent` keeps each request.
@@ -268,4 +269,72 @@ async fn headers_that_are_a_promise_are_refused(engine: Engine) {
         "merchantHeaders: It is a function that returns headers.",
     );
     assert_eq!(found, json!(["input", later, "input", object, 0]));
+}
+
+/// The browser's own `fetch` and one that the page passes, in the shapes that mocks have. Each amount is another of them.
+async fn a_fetch_that_breaks_its_contract_fails_one_call_and_not_the_next(engine: Engine) {
+    let found = on_a_page(
+        engine,
+        "mocked",
+        r#"const body = JSON.stringify({ data: { amount: 1, currency: 'XAF', fee: 1, total_payable: 2 } });
+         const refusal = JSON.stringify({ message: 'No.', error: { code: 'parameter_invalid' } });
+         const text = async () => body;
+         const fakes = {
+             rejects_with_a_string: () => Promise.reject('down'),
+             rejects_with_nothing: () => Promise.reject(),
+             rejects_with_null: () => Promise.reject(null),
+             rejects_with_an_error: () => Promise.reject(new TypeError('Failed to fetch')),
+             throws_an_error: () => { throw new Error('mocked'); },
+             throws_a_string: () => { throw 'mocked'; },
+             resolves_to_nothing: async () => {},
+             resolves_to_null: async () => null,
+             resolves_to_text: async () => body,
+             is_no_promise: () => new Response(body),
+             is_a_thenable: () => ({ then: (come) => come(new Response(body)) }),
+             an_empty_object: async () => ({}),
+             without_text: async () => ({ ok: true, status: 200, json: async () => JSON.parse(body) }),
+             without_status: async () => ({ ok: true, text }),
+             without_headers: async () => ({ status: 200, text }),
+             with_a_plain_object_of_headers: async () => ({ status: 200, text, headers: { 'request-id': 'req_1' } }),
+             whose_headers_throw: async () => ({ status: 200, text, headers: { get() { throw 'no'; } } }),
+             whose_text_rejects: async () => ({ status: 200, text: () => Promise.reject('cut') }),
+             whose_text_throws: async () => ({ status: 200, text() { throw null; } }),
+             whose_text_is_at_once: async () => ({ status: 200, text: () => body }),
+             whose_text_is_no_text: async () => ({ status: 200, text: async () => 17 }),
+             that_refuses: async () => ({ status: 422, text: async () => refusal }),
+         };
+         const names = Object.keys(fakes);
+         const mock = (url, init) => {
+             const fake = fakes[names[new URL(url).pathname.split('/').at(-1) - 1]];
+             return fake ? fake(url, init) : Promise.resolve(new Response(body));
+         };
+         const found = {};
+         for (const [how, options] of [['global', { fetch: undefined }], ['passed', { fetch: mock }]]) {
+             window.fetch = how === 'global' ? mock : () => Promise.reject(new Error('it is not asked'));
+             const shop = client({ publicReads: 'anonymous', ...options });
+             const fee = (amount) => shop.fee({ payment_method: 'card', currency: 'XAF', amount: String(amount) });
+             const ends = await Promise.all(names.map(async (name, index) => {
+                 const e = await fee(index + 1).then(({ fee }) => fee, (e) => e);
+                 return [name, GuichetError.is(e) ? e.kind : String(e)];
+             }));
+             found[how] = { ...Object.fromEntries(ends), next: (await fee(1000)).fee };
+         }
+         return found;"#,
+    )
+    .await;
+    let fine =
+        ["is_no_promise", "is_a_thenable", "without_headers", "with_a_plain_object_of_headers", "whose_headers_throw"];
+    assert_eq!(found["global"], found["passed"], "{found}");
+    let ends = found["global"].as_object().unwrap_or_else(|| panic!("{found}"));
+    assert_eq!(ends.len(), 23, "{found}");
+    for (fake, end) in ends {
+        let expected = match fake.as_str() {
+            "next" | "whose_text_is_at_once" => "1",
+            "that_refuses" => "refused",
+            "whose_text_is_no_text" => "unreadable",
+            fake if fine.contains(&fake) => "1",
+            _ => "offline",
+        };
+        assert_eq!(end.to_string().trim_matches('"'), expected, "{fake}");
+    }
 }

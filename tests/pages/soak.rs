@@ -1,9 +1,11 @@
-//! The memory of a page's wasm over many calls, in two lengths: see `tests/support/soak.rs`.
+//! The memory of the wasm over many calls, in a page and in Node.js, in two lengths: see `tests/support/soak.rs`.
 
 use crate::support::browser::Browser;
 use crate::support::soak::{Progress, amount};
 use crate::support::storefront::Storefront;
 use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
 
 /// Keeps the memory of each module that the page loads.
 const KEEP_MEMORIES: &str = "window.memories = [];
@@ -22,6 +24,20 @@ const KEEP_MEMORIES: &str = "window.memories = [];
     WebAssembly.Instance = new Proxy(WebAssembly.Instance, {
         construct: (target, given) => keep(Reflect.construct(target, given)),
     });";
+
+#[test]
+fn the_memory_of_the_wasm_is_flat_over_calls_of_every_kind_in_node() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let calls = amount(4_000, 40_000).to_string();
+    let script = root.join("tests/pages/soak/calls.mjs");
+    let node = Command::new("node").arg(script).arg(root.join("target/npm/package")).arg(calls).output().unwrap();
+    assert!(node.status.success(), "{}", String::from_utf8_lossy(&node.stderr));
+    let found: Value = serde_json::from_slice(&node.stdout).unwrap();
+    for what in ["bytes", "values"] {
+        let [before, after] = ["before", "after"].map(|when| found[when][what].as_u64().unwrap());
+        assert!(before > 0 && after <= before, "{what}: {before} after a tenth of the calls, {after} after all");
+    }
+}
 
 #[tokio::test]
 async fn the_memory_of_a_pages_wasm_does_not_grow_with_its_calls() {

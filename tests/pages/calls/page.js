@@ -17,6 +17,48 @@ function client(answers, options) {
   return { asked, guichet: createGuichet({ baseUrl: "https://api.example", fetch, ...options }) };
 }
 
+/** Counts the timers, listeners, channels and requests that are begun and not ended. */
+function watched() {
+  const [set, clear] = [setTimeout.bind(window), clearTimeout.bind(window)];
+  const { addEventListener: add, removeEventListener: remove } = EventTarget.prototype;
+  const timers = new Set();
+  const channels = new Set();
+  let listeners = [];
+  const counts = { requests: 0 };
+  window.setTimeout = (run, ms) => {
+    const timer = set(() => (timers.delete(timer), run()), ms);
+    timers.add(timer);
+    return timer;
+  };
+  window.clearTimeout = (timer) => (timers.delete(timer), clear(timer));
+  EventTarget.prototype.addEventListener = function (name, hear, how) {
+    listeners.push([this ?? window, name, hear]);
+    return add.call(this ?? window, name, hear, how);
+  };
+  EventTarget.prototype.removeEventListener = function (name, hear, how) {
+    const own = [this ?? window, name, hear];
+    listeners = listeners.filter((listener) => !listener.every((part, at) => part === own[at]));
+    return remove.call(this ?? window, name, hear, how);
+  };
+  window.BroadcastChannel = class extends BroadcastChannel {
+    constructor(name) {
+      super(name);
+      channels.add(this);
+    }
+    close() {
+      super.close();
+      channels.delete(this);
+      listeners = listeners.filter(([target]) => target !== this);
+    }
+  };
+  return {
+    counts,
+    now: () => ({ ...counts, timers: timers.size, listeners: listeners.length, channels: channels.size }),
+    hear: (target, name, hear) => add.call(target, name, hear),
+    soon: (ms) => new Promise((over) => set(over, ms)),
+  };
+}
+
 const found = {
   async one_request() {
     const answers = async (_, { signal }) => {
@@ -47,6 +89,69 @@ const found = {
     const came = await Promise.all(calls);
     while (!ended) await soon(10);
     return { came, asked: asked.length, before, ended };
+  },
+
+  async called_off() {
+    const page = watched();
+    const hangs = (_, { signal }) =>
+      new Promise((_, no) => {
+        page.counts.requests++;
+        page.hear(signal, "abort", () => (page.counts.requests--, no(signal.reason)));
+      });
+    const fine = (url) => json({ data: url.includes("session") ? { session_token: "cst_test_1" } : methods });
+    const busy = () => new Response("{}", { status: 503, headers: { "retry-after": "20" } });
+    const processing = () => json({ data: { id: "pi_1", status: "processing" } });
+    const intent = { id: "pi_1", status: "requires_action", checkout_url: `${location.origin}/nowhere/to/go` };
+    const ordered = (url) => (url.endsWith("/intents") ? json({ intent, return_nonce: "0123456789012345678901" }) : fine(url));
+    const hanging_fees = (url, init) => (url.includes("/fee/") ? hangs(url, init) : fine(url));
+    let answer = fine;
+    const answers = (...request) => answer(...request);
+    const session = async () => "cst_test_1";
+    const { guichet } = client(answers, { merchant: { session } });
+    const shop = client(answers, { merchant: "/guichet", checkoutOrigins: [location.origin] }).guichet;
+    const functions = client(answers, { merchant: { session, intent: () => new Promise(() => {}) } }).guichet;
+    for (const { paymentMethods } of [guichet, shop, functions]) await paymentMethods(); // with their own listeners
+    const frame = document.body.appendChild(document.createElement("iframe"));
+    window.open = () => frame.contentWindow;
+
+    const fee = { payment_method: "mobile_money", currency: "XAF", amount: "5000" };
+    const order = { order: { id: "17" } };
+    const request = { requests: 1, timers: 1, listeners: 1 };
+    // What each call holds at least while it is under way. `renew` and `revoke` are not among them: a token that is on its
+    // way is taken or revoked, and a sign-out is final, whoever still waits for it.
+    const works = {
+      methods: [hangs, request, (how) => guichet.paymentMethods({}, how)],
+      fee: [hangs, request, (how) => guichet.fee(fee, how)],
+      fee_between_attempts: [busy, { timers: 1, listeners: 1 }, (how) => guichet.fee(fee, how)],
+      quotes: [hangs, request, (how) => guichet.quotes({ amount: "5000" }, how)],
+      quotes_with_methods: [hanging_fees, request, (how) => guichet.quotes({ amount: "5000" }, how)],
+      validate: [hangs, request, (how) => guichet.session.validate(how)],
+      outcome: [hangs, request, (how) => guichet.waitForOutcome({ id: "pi_1" }, how)],
+      outcome_by_the_merchant: [hangs, request, (how) => shop.waitForOutcome({ payment_ref: "gch_1" }, how)],
+      outcome_between_looks: [processing, { timers: 1, listeners: 4 }, (how) => guichet.waitForOutcome({ id: "pi_1" }, how)],
+      intent: [hangs, request, (how) => shop.checkout(order, how)],
+      intent_by_a_function: [hangs, { timers: 1, listeners: 1 }, (how) => functions.checkout(order, how)],
+      redirect: [ordered, { listeners: 2 }, (how) => shop.checkout(order, how)],
+      popup_without_intent: [hangs, request, (how) => shop.checkout(order, { mode: "popup", ...how })],
+      popup: [ordered, { timers: 1, listeners: 3, channels: 1 }, (how) => shop.checkout(order, { mode: "popup", ...how })],
+    };
+    const found = {};
+    for (const [name, [answered, holds, work]] of Object.entries(works)) {
+      const before = page.now();
+      answer = answered;
+      const off = new AbortController();
+      const call = work({ signal: off.signal }).then(() => "it resolves", (e) => e);
+      const is_under_way = () => Object.entries(holds).every(([what, least]) => page.now()[what] - before[what] >= least);
+      for (let looks = 0; looks < 150 && !is_under_way(); looks++) await page.soon(20);
+      await page.soon(100);
+      const during = page.now();
+      off.abort("enough");
+      const rejected = await call;
+      const is_over = () => JSON.stringify(page.now()) === JSON.stringify(before);
+      for (let looks = 0; looks < 100 && !is_over(); looks++) await page.soon(20);
+      found[name] = { rejected: String(rejected), holds, before, during, after: page.now() };
+    }
+    return found;
   },
 
   async long_wait() {
@@ -109,8 +214,9 @@ const found = {
 
   async blocked() {
     const { guichet } = client(() => json({}));
+    const ready = await guichet.ready().catch(said);
     const e = await guichet.paymentMethods().catch((e) => e);
-    return { kind: e.kind, names: e.message.includes("script-src 'wasm-unsafe-eval'") };
+    return { ready, kind: e.kind, names: e.message.includes("script-src 'wasm-unsafe-eval'") };
   },
 
   async loads_again() {
