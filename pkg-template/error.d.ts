@@ -1,31 +1,31 @@
 /** What kind of error it is: switch on this, and on `code`. */
 export type Kind =
-  /** A merchant's secret key stands somewhere in an option or an argument. Nothing was sent. */
+  /** An option or an argument holds a merchant's secret key. Nothing was sent. */
   | "secret_key"
-  /** What was given is not what the call takes, or has a name that does not exist; `fields` says where. Nothing was sent. */
+  /** An option or an argument is wrong, or has an unknown name; `fields` names it. Nothing was sent. */
   | "input"
   /**
-   * Nobody is signed in at the merchant's: the session route answered `null`, 401, 403 or 419. `status`, `operation` and
-   * `reply` say what was answered. A CSRF rule of the merchant's own server answers so, too: see `merchantHeaders`.
+   * Nobody is signed in at the merchant: the session route answered `null`, 401, 403 or 419. `status`, `operation` and `reply`
+   * hold its answer. A CSRF rule of the merchant's own server gives the same answer: see `merchantHeaders`.
    */
   | "signed_out"
-  /** The service does not take the credential, not even a fresh one. */
+  /** The service refused the credential, and a fresh one, too. */
   | "session"
   /** The service read the request and refused it; `code` says why. */
   | "refused"
-  /** There is no such object, or it is not this caller's. */
+  /** There is no such object, or it belongs to another. */
   | "not_found"
-  /** No reply at all. */
+  /** No reply arrived. */
   | "offline"
-  /** The time was over. What was sent may have been done. */
+  /** The deadline passed. The request may have been executed. */
   | "timeout"
-  /** A reply that cannot be read; it is in `reply`. */
+  /** The reply cannot be read; it is in `reply`. */
   | "unreadable"
-  /** An address that may not be followed. */
+  /** The page may not go to this address. */
   | "address"
-  /** The payment has come to its end already. */
+  /** The payment is already final. */
   | "settled"
-  /** The service, or the merchant's server, does not have this; or there is no browser's page to do it in. */
+  /** The service or the merchant's server has no such operation; or the call needs a browser's page. */
   | "unsupported"
   /** The page or the device does not allow WebAssembly. */
   | "wasm_blocked"
@@ -36,7 +36,7 @@ export type Kind =
 export interface FieldError {
   /** The field: `amount`. */
   param: string;
-  /** The stable word for the cause: `parameter_invalid`. */
+  /** The code of the cause, to switch on: `parameter_invalid`. */
   code: string;
   /** A sentence for the developer. */
   message: string;
@@ -45,27 +45,27 @@ export interface FieldError {
 /**
  * What went wrong. Neither its text nor its JSON shows a token, a client secret or a checkout address.
  *
- * A call that the caller called off rejects with `signal.reason` itself, and what a merchant's own function
- * throws is thrown on: neither is one of these.
+ * A cancelled call rejects with `signal.reason` itself, and a call whose `merchant` function throws rejects with what it threw:
+ * neither is a `GuichetError`.
  */
 export declare class GuichetError extends Error {
   private constructor();
   readonly kind: Kind;
-  /** The service's stable word for the cause: `payment_method_unavailable`. */
+  /** The service's code of the cause, to switch on: `payment_method_unavailable`. */
   readonly code: string | undefined;
-  /** The HTTP status, where there was a reply. */
+  /** The HTTP status, if there was a reply. */
   readonly status: number | undefined;
-  /** The service's name of the request: give it to the service's support. */
+  /** The service's id of the request, for its support. */
   readonly requestId: string | undefined;
-  /** Which operation it was: `calculate_fee`, or `merchant_intent` for a route of the merchant's. */
+  /** The operation: `calculate_fee`, or `merchant_intent` for a route of the merchant. */
   readonly operation: string | undefined;
-  /** Whether the same call can succeed later. */
+  /** Whether the same call may succeed later. */
   readonly retryable: boolean;
-  /** Every field that was refused; empty where none was named. */
+  /** Every field that was refused. */
   readonly fields: readonly FieldError[];
-  /** The reply, where there was one. It may hold secrets, and is in no log: look at it before you show it. */
+  /** The reply, if there was one. It may hold secrets, so logs leave it out: check it before you show it. */
   readonly reply: unknown;
-  /** Whether it is one of these, from whichever copy of the package. */
+  /** Whether a value is a `GuichetError`, of this or another copy of the package. */
   static is(e: unknown): e is GuichetError;
   toJSON(): Record<string, unknown>;
 }

@@ -2,41 +2,41 @@ import type { GuichetError, Kind } from "./error.js";
 
 export { GuichetError, type FieldError, type Kind } from "./error.js";
 
-/** Makes the client of a page. No I/O and nothing to wait for: it may stand in a module, and be imported on a server. */
+/** Makes the client of a page. It does no I/O, so it may stand at the top of a module and be imported on a server. */
 export declare function createGuichet(options: Options): Guichet;
 
 export interface Options {
-  /** Where the service is: `https://api.example.com`, or a path of this origin, `/pay`. `/v1` is added, once. */
+  /** The address of the service: `https://api.example.com`, or a path of this origin, `/pay`. `/v1` is added, once. */
   baseUrl: string | URL;
   /** The address of the merchant's three routes (`/guichet`), or functions in their place. */
   merchant?: string | Merchant;
   /**
-   * More headers for requests to the merchant's three routes, and for no others: a CSRF token. Called for each request, so
-   * that a token may change. What is sent by the functions of `merchant` is theirs to send.
+   * Returns more headers for requests to the merchant's three routes, and to no other address: a CSRF token. It is called for
+   * each request, so that a token may change. It is not called for the functions of `merchant`.
    */
   merchantHeaders?: () => HeadersInit;
-  /** The origins that a `checkout_url` may lead to. Default: that of `baseUrl`. */
+  /** The origins that a `checkout_url` may lead to. Default: the origin of `baseUrl`. */
   checkoutOrigins?: readonly string[];
   /**
    * How methods, fees and quotes are requested: with the customer's session, or without a credential, so that guests see
    * prices. Default: `session`; `anonymous` where `merchant` has no session route.
    */
   publicReads?: "session" | "anonymous";
-  /** The customer's language (`fr`), told to the merchant's routes. */
+  /** The customer's language (`fr`), sent to the merchant's routes as `Accept-Language`. */
   locale?: string;
-  /** Used in place of the browser's own. */
+  /** Replaces the browser's own `fetch`. */
   fetch?: typeof fetch;
-  /** The wasm, or where it is, in place of the one that the package brings. */
+  /** The wasm, or its address, in place of the wasm of the package. */
   wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
-  /** Hears of every request that has ended. No credential and no address is told. */
+  /** Called after every request, for monitoring. It gets no credential and no address. */
   onCall?: (call: Call) => void;
 }
 
-/** One request that has ended. */
+/** One finished request. */
 export interface Call {
   /** `calculate_fee`, or `merchant_session`, `merchant_intent`, `merchant_status` for the merchant's routes. */
   operation: string;
-  /** Which attempt it was, from 1. */
+  /** The number of the attempt, from 1. */
   attempt: number;
   ms: number;
   status?: number;
@@ -44,28 +44,28 @@ export interface Call {
   requestId?: string;
 }
 
-/** How a call is to go. A name that is not listed here is refused (kind `input`), as it is in every request and option. */
-export interface How {
-  /** Calls it off: the promise rejects with `signal.reason`. */
+/** Options of one call. An unknown name is refused (kind `input`), here and in every request and option. */
+export interface CallOptions {
+  /** Cancels the call: the promise rejects with `signal.reason`. */
   signal?: AbortSignal;
-  /** How long it may take, all its requests together. Default: 30 000. */
+  /** The time limit of the call, all its requests together. Default: 30 000. */
   timeoutMs?: number;
 }
 
 /**
- * Functions in place of the merchant's routes. Each may answer the bare object or the service's whole envelope.
- * What they throw is thrown on.
+ * Functions in place of the merchant's routes. Each may return the bare object or the service's whole envelope.
+ * The call rejects with whatever they throw.
  */
 export interface Merchant {
   /** The customer's session; `null` where nobody is signed in. */
-  session?(how: How): Promise<string | CustomerSession | { data: CustomerSession } | null>;
+  session?(options: CallOptions): Promise<string | CustomerSession | { data: CustomerSession } | null>;
   /**
    * The payment intent of an order. The server sets price, customer and reference, and puts
    * `guichet_return=<return_nonce>` into `redirect_url`: see {@link Ticket}.
    */
-  intent?(order: unknown, how: How): Promise<Ticket>;
-  /** How a payment stands, by the server's word. */
-  status?(of: Reference, how: How): Promise<{ status: string; last_payment_error?: LastPaymentError | null }>;
+  intent?(order: unknown, options: CallOptions): Promise<Ticket>;
+  /** The status of a payment, as the merchant's server knows it. */
+  status?(of: Reference, options: CallOptions): Promise<{ status: string; last_payment_error?: LastPaymentError | null }>;
 }
 
 export interface Guichet {
@@ -78,58 +78,59 @@ export interface Guichet {
    */
   ready(): Promise<void>;
   readonly session: Session;
-  /** The payment methods of a country. Default: the service's own, CM. */
-  paymentMethods(of?: { country_code?: string }, how?: How): Promise<PaymentMethod[]>;
-  /** The fee of an amount, in the smallest unit of its currency. */
-  fee(of: FeeRequest, how?: How): Promise<FeeBreakdown>;
+  /** Lists the payment methods of a country. Default: that of the service, CM. */
+  paymentMethods(of?: { country_code?: string }, options?: CallOptions): Promise<PaymentMethod[]>;
+  /** Calculates the fee of an amount, in the smallest unit of its currency. */
+  fee(of: FeeRequest, options?: CallOptions): Promise<FeeBreakdown>;
   /**
-   * What each active method costs, whom: what costs the customer least comes first. Cards of this country and of others
-   * are asked for apart. A method whose fee cannot be had is listed with its `error`.
+   * Calculates for each active method what the customer pays and what the merchant gets, the cheapest for the customer first.
+   * Cards of this country and of others have a quote each. A method without a known fee is listed with its `error`.
    */
-  quotes(of: QuoteRequest, how?: How): Promise<Quote[]>;
+  quotes(of: QuoteRequest, options?: CallOptions): Promise<Quote[]>;
   /**
-   * Has the merchant's server make a payment intent for an order, and leaves for its `checkout_url`. A second call for the
-   * same order joins the first, and may be called off alone.
+   * Requests a payment intent for an order from the merchant's server, and goes to its `checkout_url`. A second call for the
+   * same order joins the first; each can be cancelled alone.
    *
-   * By `redirect` it resolves only if the customer comes back to this very page by the back button, with what is true
-   * then. By `popup` (call it in the click itself) it resolves with what became of the payment: the return page tells, if
-   * it calls `returned()`, and what it tells is looked up as `waitForOutcome` does. Who closes the window or turns back
-   * without paying has `dismissed` it. Where the browser opens no window the customer is redirected.
-   * Called off, it closes the window where the browser lets it, which most do only before the hosted page is there.
+   * In mode `redirect` it resolves only if the customer comes back to this very page by the back button, with the outcome at
+   * that time. In mode `popup` (call it in the click itself) it resolves with the outcome of the payment: the return page
+   * reports back if it calls `returned()`, and then the outcome is looked up as `waitForOutcome` does. If the customer closes
+   * the window or turns back without paying, the outcome is `dismissed`. If the browser opens no window, the customer is
+   * redirected. Cancelling the call closes the window, which most browsers allow only before the hosted page is shown.
    *
-   * Rejects with kind `settled` for a payment that has come to its end, `address` for a `checkout_url` that may not be
-   * followed, `signed_out` where nobody is signed in, and `unsupported`, before anything is sent, where there is no
-   * browser's page: in Node.js and in jsdom.
+   * Rejects with kind `settled` if the payment is already final, `address` if the `checkout_url` may not be followed,
+   * `signed_out` if nobody is signed in, and `unsupported`, before anything is sent, if there is no browser's page: in Node.js
+   * and in jsdom.
    */
-  checkout(what: { order: unknown }, how?: CheckoutHow): Promise<Outcome>;
+  checkout(what: { order: unknown }, options?: CheckoutOptions): Promise<Outcome>;
   /**
-   * Who has come back, on the page of the `redirect_url`; `null` elsewhere, and on a server. Takes its parameters out of the address bar,
-   * and keeps `history.state`. Gives the same answer when it is called again. In a popup it tells the page that opened it,
-   * and closes the window; where that page is gone the window stays, and is a return page like any other.
+   * Reads the return of a customer, on the page of the `redirect_url`. Elsewhere, and on a server, it resolves with `null`. It
+   * removes its parameters from the address bar, and keeps `history.state`. A second call gives the same answer. In a popup it
+   * notifies the page that opened it and closes the window; if that page is gone, the window stays and is an ordinary return
+   * page.
    */
   returned(): Promise<Return | null>;
   /**
-   * Looks until a payment has come to its end: at the merchant's route first, then at the service. When `budgetMs` is
-   * over it resolves with `pending`. Ship goods on your server's word, never on this.
+   * Polls until a payment is final: the merchant's route, or the service if there is no such route. After `budgetMs` it
+   * resolves with `pending`. Ship goods on your server's word, never on this.
    */
-  waitForOutcome(back: Return | Reference, how?: WaitHow): Promise<Outcome>;
+  waitForOutcome(back: Return | Reference, options?: WaitOptions): Promise<Outcome>;
 }
 
-/** The customer's session. Its token is in memory only, and is asked for when it is first needed. */
+/** The customer's session. Its token is in memory only, and is requested when it is first needed. */
 export interface Session {
   readonly state: SessionState;
   readonly expiresAt: Date | undefined;
   readonly email: string | undefined;
-  /** Whether the token at hand is good. It never renews it; with none yet, it asks for the first. */
-  validate(how?: How): Promise<Validity>;
-  /** Asks the merchant's server for a new token, and signs in again after `revoke`. */
-  renew(how?: How): Promise<void>;
+  /** Asks the service whether the present token is valid. It never renews the token; if there is none yet, it requests one. */
+  validate(options?: CallOptions): Promise<Validity>;
+  /** Requests a new token from the merchant's server. After `revoke` this signs in again. */
+  renew(options?: CallOptions): Promise<void>;
   /**
-   * Signs out, in every tab, and in what the back button brings up again. Calls reject with kind `signed_out` from then on,
-   * until `renew`. The session ends at the service though the page goes away meanwhile.
+   * Signs out in every tab, and in pages that the back button shows again. From then on calls reject with kind `signed_out`,
+   * until `renew`. The session ends at the service even if the page is closed meanwhile.
    */
-  revoke(how?: How): Promise<void>;
-  /** Hears each change of the session (its `state`, `expiresAt` or `email`); call what it gives to hear no more. */
+  revoke(options?: CallOptions): Promise<void>;
+  /** Calls the listener at each change of `state`, `expiresAt` or `email`. Returns a function that unsubscribes. */
   subscribe(listener: (state: SessionState) => void): () => void;
 }
 
@@ -140,7 +141,7 @@ export interface Validity {
   customer_email?: string;
   /** ISO 8601, UTC. */
   expires_at?: string;
-  /** Why it is not valid: `expired`, `revoked`, `unknown`, `signed_out`, or a word of the service's. */
+  /** Why it is not valid: `expired`, `revoked`, `unknown`, `signed_out`, or another word of the service. */
   reason?: string;
 }
 
@@ -152,7 +153,7 @@ export interface CustomerSession {
 }
 
 export interface PaymentMethod {
-  /** `svc_mobile_money`. A fee is asked by its code, which is the id without `svc_`. */
+  /** `svc_mobile_money`. Its fee code is the id without `svc_`. */
   id: string;
   name: string;
   active: boolean;
@@ -189,7 +190,7 @@ export interface QuoteRequest {
   amount: string;
   /** Three-letter ISO code. Default: XAF. */
   currency?: string;
-  /** Who bears the fee. Default: `merchant`, and the customer pays exactly `amount`. */
+  /** Who bears the fee. Default: `merchant`: the customer pays exactly `amount`. */
   fee_bearer?: "merchant" | "customer";
   /** Two-letter ISO code. */
   country_code?: string;
@@ -200,11 +201,11 @@ export interface QuoteRequest {
 }
 
 /**
- * What one way of paying costs; or, with an `error`, that its price could not be had. Look at `error` first:
+ * What one payment method costs, or the `error` that left it without a price. Look at `error` first:
  * `if (!quote.error) formatMoney(quote.customer_pays, quote.currency)`.
  *
- * Every figure is text in the smallest unit: as the service sent it where that was text, and of a JSON number what
- * JavaScript writes for it (`145.10` arrives as `145.1`).
+ * Every figure is text in the smallest unit. Text of the service is unchanged; a JSON number is written as JavaScript writes
+ * it (`145.10` arrives as `145.1`).
  */
 export type Quote = PricedQuote | UnpricedQuote;
 
@@ -212,7 +213,7 @@ interface AnyQuote {
   method: PaymentMethod;
   /** Its fee code: `mobile_money`, `card`. */
   payment_method: string;
-  /** For cards, which are asked for apart. */
+  /** For cards: each sort has a quote. */
   card_type?: CardType;
   currency: string;
   amount: string;
@@ -233,14 +234,14 @@ export interface UnpricedQuote extends AnyQuote {
   error: GuichetError;
 }
 
-/** `budgetMs` and `onStatus` are for what follows when the customer is back. */
-export interface CheckoutHow extends WaitHow {
+/** `budgetMs` and `onStatus` apply once the customer is back. */
+export interface CheckoutOptions extends WaitOptions {
   /** Default: `redirect`, on this page. */
   mode?: "redirect" | "popup";
 }
 
 /**
- * What the merchant's server answers to an order.
+ * The answer of the merchant's server to an order.
  *
  * The server also puts the nonce into the `redirect_url` of the intent that it creates, as `guichet_return`:
  *
@@ -261,7 +262,7 @@ export interface Ticket {
   return_nonce?: string;
 }
 
-/** Which payment. */
+/** Names a payment, by at least one of these. */
 export interface Reference {
   id?: string;
   payment_ref?: string;
@@ -269,23 +270,23 @@ export interface Reference {
 }
 
 export interface Return {
-  /** `replayed`: it was taken before. `unmatched`: not a purchase of this tab, good only for asking one's own server. */
+  /** `replayed`: this return was read before. `unmatched`: no purchase of this tab; use it only to ask your own server. */
   match: "matched" | "replayed" | "unmatched";
   reference: Reference;
 }
 
-export interface WaitHow extends How {
-  /** How long to look, by the wall clock. Default: 120 000. `timeoutMs` is for each look. */
+export interface WaitOptions extends CallOptions {
+  /** How long to poll, by the wall clock. Default: 120 000. `timeoutMs` limits each request. */
   budgetMs?: number;
-  /** Hears each change of the status: `requires_action`, `processing`, `succeeded`, `failed`, `canceled`. */
+  /** Called at each change of the status: `requires_action`, `processing`, `succeeded`, `failed`, `canceled`. */
   onStatus?: (status: string) => void;
 }
 
-/** What a purchase has come to, as far as the page knows. */
+/** The outcome of a purchase, as far as the page knows. */
 export interface Outcome {
   /** `pending`: not known yet. `dismissed`: the customer turned back unpaid. `unknown`: it could not be found out. */
   state: "succeeded" | "failed" | "canceled" | "pending" | "dismissed" | "unknown";
-  /** The last status that was seen. */
+  /** The last status that the service reported. */
   status?: string;
   reference: Reference;
   /** Why the last attempt was declined. */
@@ -293,12 +294,12 @@ export interface Outcome {
 }
 
 export interface LastPaymentError {
-  /** The stable word: `insufficient_funds`. */
+  /** The code to switch on: `insufficient_funds`. */
   code: string;
   message?: string;
 }
 
-/** The service's own object, with every field that it sent. Those below `metadata` may be absent. */
+/** The service's own object, with every field that it sent. The fields below `metadata` may be absent. */
 export interface PaymentIntent {
   id: string;
   object?: "payment_intent";
@@ -311,7 +312,7 @@ export interface PaymentIntent {
   client_secret?: string;
   payment_ref?: string;
   merchant_reference?: string;
-  /** Carries the client secret: for the customer's browser, and for no log. */
+  /** It holds the client secret: give it to the customer's browser, and to no log. */
   checkout_url: string;
   customer?: { firstname?: string; lastname?: string; email?: string };
   metadata?: Readonly<Record<string, unknown>>;
@@ -321,7 +322,7 @@ export interface PaymentIntent {
   amount_payable?: string;
   confirmation_method?: "automatic" | "manual";
   payment_method?: { type: string; phone?: string; brand?: string; last4?: string } | null;
-  /** What the customer has to do: `otp`, `redirect`, `confirm`. */
+  /** What the customer has to do next: `otp`, `redirect`, `confirm`. */
   next_action?: { type: string; url?: string } | null;
   last_payment_error?: LastPaymentError | null;
   attempts?: number;
@@ -334,13 +335,13 @@ export interface PaymentIntent {
   description?: string;
   items?: ReadonlyArray<{ name: string; price: number | string; currency: string; quantity: number }> | null;
   payment_method_types?: readonly string[] | null;
-  /** The payments that an operator approved late, beside another attempt or after the end: for each a refund is due. */
+  /** Payments that an operator approved too late, beside another attempt or after the final status: each is to be refunded. */
   duplicate_payments?: readonly DuplicatePayment[];
 }
 
-/** A payment that was told as declined and that the operator approved later, too late to pay the intent. */
+/** An attempt that was reported as declined and that the operator approved later, too late to pay the intent. */
 export interface DuplicatePayment {
-  /** Which attempt of the payment intent, from 1. */
+  /** The number of the attempt of the payment intent, from 1. */
   attempt: number;
   /** What the customer has paid: digits, in the smallest unit. */
   amount: string;

@@ -1,9 +1,9 @@
 // Everything that `guichet` exports, used as a shop's pages would.
 import { createGuichet, GuichetError } from "guichet";
 import type {
-  Call, CardType, CheckoutHow, CustomerSession, DuplicatePayment, FeeBreakdown, FeeRequest, FieldError, Guichet, How, Kind, LastPaymentError,
+  Call, CardType, CheckoutOptions, CustomerSession, DuplicatePayment, FeeBreakdown, FeeRequest, FieldError, Guichet, CallOptions, Kind, LastPaymentError,
   Merchant, Options, Outcome, PaymentIntent, PaymentMethod, PricedQuote, Quote, QuoteRequest, Reference, Return, Session, SessionState,
-  Ticket, UnpricedQuote, Validity, WaitHow,
+  Ticket, UnpricedQuote, Validity, WaitOptions,
 } from "guichet";
 import * as entry from "guichet";
 import * as beside from "guichet/beside";
@@ -16,7 +16,7 @@ holds<Equal<typeof beside.createGuichet, typeof createGuichet>>();
 holds<Equal<typeof beside.GuichetError, typeof GuichetError>>();
 
 const merchant: Merchant = {
-  session: async (how: How) => (how.signal?.aborted ? null : "cst_test_1"),
+  session: async (how: CallOptions) => (how.signal?.aborted ? null : "cst_test_1"),
   intent: async (order: unknown): Promise<Ticket> => ({
     intent: { id: String(order), checkout_url: "https://pay.example.com/checkout/pi_1#client_secret=s" },
     return_nonce: "0123456789012345678901",
@@ -42,7 +42,7 @@ const guichet: Guichet = createGuichet(options);
 holds<Equal<ReturnType<Guichet["ready"]>, Promise<void>>>();
 guichet.ready().catch((error: unknown) => explain(error));
 
-export async function account(how: How): Promise<string | undefined> {
+export async function account(how: CallOptions): Promise<string | undefined> {
   const session: Session = guichet.session;
   const validity: Validity = await session.validate(how);
   holds<Equal<typeof validity.valid, boolean>>();
@@ -80,9 +80,9 @@ export async function prices(): Promise<string[]> {
 }
 
 export async function pay(): Promise<Outcome["state"]> {
-  const how: CheckoutHow = { mode: "redirect", timeoutMs: 10_000 };
+  const how: CheckoutOptions = { mode: "redirect", timeoutMs: 10_000 };
   const outcome: Outcome = await guichet.checkout({ order: { id: "17" } }, how);
-  const popup: CheckoutHow = { mode: "popup", budgetMs: 60_000, onStatus: (status) => console.info(status) };
+  const popup: CheckoutOptions = { mode: "popup", budgetMs: 60_000, onStatus: (status) => console.info(status) };
   // @ts-expect-error: a window or the page itself
   await guichet.checkout({ order: 17 }, { mode: "iframe" });
   return outcome.state === "dismissed" ? (await guichet.checkout({ order: { id: "17" } }, popup)).state : outcome.state;
@@ -91,7 +91,7 @@ export async function pay(): Promise<Outcome["state"]> {
 export async function returnPage(signal: AbortSignal): Promise<Outcome | null> {
   const back: Return | null = await guichet.returned();
   if (!back) return null;
-  const how: WaitHow = { budgetMs: 60_000, signal, onStatus: (status) => console.info(status) };
+  const how: WaitOptions = { budgetMs: 60_000, signal, onStatus: (status) => console.info(status) };
   const outcome: Outcome = await guichet.waitForOutcome(back, how);
   await guichet.waitForOutcome({ payment_ref: "gch_1" });
   holds<

@@ -1,6 +1,6 @@
 // Everything that `guichet/hosted` exports, used as the payment company's own page would.
 import { GuichetError, openHostedCheckout } from "guichet/hosted";
-import type { FieldError, HostedCheckout, HostedOptions, Instrument, Kind, Paths, Payable, PayHow } from "guichet/hosted";
+import type { FieldError, HostedCheckout, HostedOptions, Instrument, Kind, Paths, Payable, PayOptions } from "guichet/hosted";
 import * as entry from "guichet/hosted";
 import type { PaymentIntent, Quote } from "guichet";
 import * as shop from "guichet";
@@ -30,7 +30,7 @@ export async function checkout(options: HostedOptions, signal: AbortSignal): Pro
   const quotes: Quote[] = await page.quotes({ country_code: "CM", signal });
   // @ts-expect-error: a way of paying says its type
   await page.pay({ phone: "237670000000" });
-  const how: PayHow = { onStatus: (now) => holds<Equal<typeof now, PaymentIntent>>(), signal, budgetMs: 60_000 };
+  const how: PayOptions = { onStatus: (now) => holds<Equal<typeof now, PaymentIntent>>(), signal, budgetMs: 60_000 };
   let intent: PaymentIntent = await page.pay({ type: "mobile_money", phone: "670000000", country_code: "CM" }, how);
   if (quotes.some((quote) => quote.payment_method === "card")) {
     const card: Instrument = {
