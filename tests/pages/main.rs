@@ -17,6 +17,7 @@ mod popup;
 mod purchase;
 mod readme;
 mod returning;
+mod rust_page;
 mod sandbox_issuer_page;
 mod soak;
 mod troubles;

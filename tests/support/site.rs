@@ -14,6 +14,8 @@ use tower_http::services::ServeDir;
 
 /// Where the package is on every site.
 pub const PACKAGE: &str = "/package";
+/// Where the files of `examples/rust-page` are on every site.
+pub const RUST_PAGE: &str = "/rust-page";
 
 /// A web server on a free port of this machine, gone with the test.
 pub struct Site {
@@ -84,8 +86,10 @@ impl Site {
         let package = Router::new()
             .fallback_service(ServeDir::new(package))
             .layer(map_response(async |response: Response<Body>| ([(header::CACHE_CONTROL, "no-store")], response)));
+        let rust_page = ServeDir::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("target/rust-page"));
         let pages = routes
             .nest(PACKAGE, package)
+            .nest_service(RUST_PAGE, rust_page)
             .fallback(async || ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], EMPTY))
             .layer(from_fn_with_state(Arc::clone(&book), answer));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -94,19 +94,30 @@ pub struct Artifact {
 /// Cargo itself says where its files are, so that every way of moving the
 /// target folder is respected.
 pub fn build(command: &mut Command) -> Result<Vec<Artifact>> {
+    build_package("guichet", command)
+}
+
+/// Builds by `command` and returns the wasm of another package of the workspace.
+pub fn build_wasm(package: &str, command: &mut Command) -> Result<PathBuf> {
+    let files = build_package(package, command)?.into_iter().flat_map(|artifact| artifact.files);
+    let mut wasm = files.filter(|file| file.extension().is_some_and(|ending| ending == "wasm"));
+    wasm.next().with_context(|| format!("cargo built no .wasm of the package `{package}`"))
+}
+
+fn build_package(package: &str, command: &mut Command) -> Result<Vec<Artifact>> {
     let mut artifacts = Vec::new();
-    run_reading(command, |line| artifacts.extend(artifact(line)))?;
+    run_reading(command, |line| artifacts.extend(artifact(package, line)))?;
     Ok(artifacts)
 }
 
-/// What a line of `--message-format=json` says was built of `guichet`.
-fn artifact(line: &str) -> Option<Artifact> {
+/// What a line of `--message-format=json` says was built of a package.
+fn artifact(package: &str, line: &str) -> Option<Artifact> {
     let message: Value = serde_json::from_str(line).ok()?;
     if message["reason"] != "compiler-artifact" {
         return None;
     }
     let (name, version) = name_and_version(message["package_id"].as_str()?)?;
-    if name != "guichet" {
+    if name != package {
         return None;
     }
     let path = |value: &Value| value.as_str().map(PathBuf::from);
@@ -141,11 +152,11 @@ mod tests {
         let ours = r#"{"reason":"compiler-artifact","package_id":"path+file:///c#guichet@0.1.0",
             "filenames":["/t/guichet.wasm"],"executable":null,"fresh":true}"#;
         assert_eq!(
-            artifact(ours),
+            artifact("guichet", ours),
             Some(Artifact { version: "0.1.0".to_owned(), files: vec!["/t/guichet.wasm".into()], executable: None })
         );
-        assert_eq!(artifact(&ours.replace("guichet@", "serde@")), None);
-        assert_eq!(artifact(r#"{"reason":"build-finished","success":true}"#), None);
-        assert_eq!(artifact("warning: not JSON"), None);
+        assert_eq!(artifact("guichet", &ours.replace("guichet@", "serde@")), None);
+        assert_eq!(artifact("guichet", r#"{"reason":"build-finished","success":true}"#), None);
+        assert_eq!(artifact("guichet", "warning: not JSON"), None);
     }
 }

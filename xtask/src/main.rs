@@ -11,6 +11,7 @@ mod durations;
 mod inline;
 mod npm;
 mod pack;
+mod rust_page;
 mod semver;
 mod setup;
 mod shrink;
@@ -39,6 +40,7 @@ usage: cargo xtask <verb>
   pack            the npm package, its wasm as small as can be, as a tarball in
                   target/npm/; fails where a page would load too much
   pack --quick    the npm package, by Rust alone, into target/npm/package/
+  rust-page       the page in Rust of examples/rust-page, into target/rust-page/
   size            what the package weighs, what a page loads of it, and what a browser is sent
   bench [NAME…]   the bars of the project, measured side by side: a release
                   build (minutes, the first time), then one table";
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
             "demo" => demo::verb(rest),
             "test" => test::verb(rest),
             "pack" => pack::verb(rest),
+            "rust-page" => rust_page::verb(rest),
             "size" => size::verb(rest),
             "soak" => soak::verb(rest),
             "help" | "--help" | "-h" => {

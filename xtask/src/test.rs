@@ -10,7 +10,7 @@ use crate::consumers::{self, Found};
 use crate::durations::Durations;
 use crate::npm::Tools;
 use crate::steps::{Steps, bold, meanwhile};
-use crate::{binaries, pack, semver, setup, size, toolchains};
+use crate::{binaries, pack, rust_page, semver, setup, size, toolchains};
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
 
@@ -111,6 +111,11 @@ impl Run {
         // On a new machine Firefox's driver has been compiling up to here.
         let browsers = self.steps.joined(browsers);
         self.set_up(browsers);
+        self.check("the page in Rust", |remark| {
+            let page = rust_page::build()?;
+            *remark = format!("{} bytes of wasm", page.wasm);
+            Ok(())
+        });
         for binary in &pages {
             self.tests(&format!("tests: {}", binary.name), binary.command().env(NPM_TOOLS, tools.folder()));
         }
@@ -218,8 +223,24 @@ impl Run {
 
 /// The lints of everything that is native, and of the browser's half. Tests say for themselves what they may do.
 const CLIPPY: [(&str, &[&str]); 2] = [
-    ("clippy: native", &["--workspace", "--all-targets", "--all-features", "--", "--deny=warnings"]),
-    ("clippy: wasm32", &["--package=guichet", "--lib", "--target=wasm32-unknown-unknown", "--", "--deny=warnings"]),
+    (
+        "clippy: native",
+        &["--workspace", "--exclude=rust-page", "--all-targets", "--all-features", "--", "--deny=warnings"],
+    ),
+    (
+        "clippy: wasm32",
+        &[
+            "--package=guichet",
+            "--package=rust-page",
+            "--lib",
+            "--bins",
+            "--tests",
+            "--features=guichet/js-page,guichet/js-hosted",
+            "--target=wasm32-unknown-unknown",
+            "--",
+            "--deny=warnings",
+        ],
+    ),
 ];
 
 /// What only Chromium's driver can do: cut a page off from the network, run a script before a page's own, choose its colour

@@ -1,0 +1,60 @@
+//! `cargo xtask rust-page`: the page of `examples/rust-page`, as a browser loads it, in `target/rust-page/`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use wasm_bindgen_cli_support::Bindgen;
+
+use crate::cargo::{self, cargo, root};
+use crate::setup;
+use crate::steps::Steps;
+
+pub fn verb(args: &[String]) -> Result<()> {
+    let mut steps = Steps::begin();
+    match args {
+        [] => {
+            steps.step("the wasm32 target", setup::wasm_target)?;
+            steps.step("the page in Rust", |remark| {
+                let page = build()?;
+                *remark = format!("{} bytes of wasm, in target/rust-page/", page.wasm);
+                Ok(())
+            })
+        }
+        _ => bail!("usage: cargo xtask rust-page"),
+    }
+}
+
+/// The page, built.
+pub struct RustPage {
+    /// How many bytes its wasm has.
+    pub wasm: u64,
+}
+
+pub fn build() -> Result<RustPage> {
+    let wasm = build_wasm("rust-page", "wasm")?;
+    let folder = root().join("target/rust-page");
+    fs::create_dir_all(&folder)?;
+    generate("rust_page", &wasm, &folder)?;
+    fs::copy(root().join("examples/rust-page/index.html"), folder.join("index.html"))?;
+    Ok(RustPage { wasm: fs::metadata(folder.join("rust_page_bg.wasm"))?.len() })
+}
+
+/// The module of a package of the workspace.
+pub fn build_wasm(package: &str, profile: &str) -> Result<PathBuf> {
+    const BUILD: [&str; 3] = ["build", "--target=wasm32-unknown-unknown", "--message-format=json-render-diagnostics"];
+    cargo::build_wasm(package, cargo(BUILD).args(["--package", package, "--profile", profile]))
+}
+
+/// What `wasm-bindgen --target web` makes of a module.
+pub fn generate(name: &str, wasm: &Path, folder: &Path) -> Result<()> {
+    Bindgen::new()
+        .input_path(wasm)
+        .out_name(name)
+        .web(true)?
+        // The glue finds its wasm beside itself.
+        .omit_default_module_path(false)
+        .typescript(false)
+        .generate(folder)
+        .with_context(|| format!("the glue of {name} could not be generated"))
+}
