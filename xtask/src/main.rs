@@ -11,6 +11,7 @@ mod durations;
 mod inline;
 mod npm;
 mod pack;
+mod rust_consumers;
 mod rust_page;
 mod semver;
 mod setup;

@@ -114,7 +114,7 @@ fn build_wasm() -> Result<Core> {
     let hosted = build_module("wasm-hosted", "js-hosted")?.0;
     let (wasm, version) = build_module("wasm", "js-page")?;
     ensure!(
-        !shrink::has_function(&wasm, "18serde_wasm_bindgen2de")?,
+        !shrink::has_function(&wasm, shrink::DESERIALIZER)?,
         "a shop's page loads serde-wasm-bindgen's deserializer: it is for Rust pages alone, in `browser` and not in `browser::js`"
     );
     Ok(Core { version, wasm, hosted })

@@ -49,6 +49,9 @@ pub fn silence_defects(wasm: &[u8]) -> Result<Module> {
     Ok(module)
 }
 
+/// A part of the names of what serde-wasm-bindgen reads values with.
+pub const DESERIALIZER: &str = "18serde_wasm_bindgen2de";
+
 /// Whether a wasm that keeps the names of its functions has one whose name contains this.
 pub fn has_function(wasm: &[u8], part: &str) -> Result<bool> {
     let module = Module::from_buffer(wasm).context("cargo's wasm cannot be read")?;

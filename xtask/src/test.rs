@@ -10,7 +10,7 @@ use crate::consumers::{self, Found};
 use crate::durations::Durations;
 use crate::npm::Tools;
 use crate::steps::{Steps, bold, meanwhile};
-use crate::{binaries, pack, rust_page, semver, setup, size, toolchains};
+use crate::{binaries, pack, rust_consumers, rust_page, semver, setup, size, toolchains};
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
 
@@ -111,6 +111,7 @@ impl Run {
         // On a new machine Firefox's driver has been compiling up to here.
         let browsers = self.steps.joined(browsers);
         self.set_up(browsers);
+        self.check("Rust crates that depend on guichet", |_| rust_consumers::look(&packed));
         self.check("the page in Rust", |remark| {
             let page = rust_page::build()?;
             *remark = format!("{} bytes of wasm", page.wasm);
@@ -225,7 +226,15 @@ impl Run {
 const CLIPPY: [(&str, &[&str]); 2] = [
     (
         "clippy: native",
-        &["--workspace", "--exclude=rust-page", "--all-targets", "--all-features", "--", "--deny=warnings"],
+        &[
+            "--workspace",
+            "--exclude=rust-page",
+            "--exclude=consumer-own-allocator",
+            "--all-targets",
+            "--all-features",
+            "--",
+            "--deny=warnings",
+        ],
     ),
     (
         "clippy: wasm32",
