@@ -72,3 +72,51 @@ impl fmt::Debug for CheckoutCall {
         f.debug_struct("CheckoutCall").field("popup", &self.popup.is_some()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use js_sys::Function;
+    use wasm_bindgen_test::wasm_bindgen_test;
+
+    #[wasm_bindgen_test]
+    fn an_order_has_one_popup_which_closes_with_the_last_who_waits() {
+        count_open_windows();
+        let client = Client::builder("https://api.example.com").merchant("/guichet").build().expect("it is an address");
+        let [order, other] = ["17", "18"].map(|id| std::collections::BTreeMap::from([("id", id)]));
+        let first = client.checkout(&order).popup();
+        let second = client.clone().checkout(&order).popup();
+        assert_eq!(open_windows(), 1, "one order, one popup");
+        let third = client.checkout(&other).popup();
+        assert_eq!(open_windows(), 2);
+        drop(first);
+        assert_eq!(open_windows(), 2, "the second call still uses it");
+        drop((second, third));
+        assert_eq!(open_windows(), 0, "no checkout, no window");
+        drop(client.checkout(&order).popup().into_future());
+        assert_eq!(open_windows(), 0);
+    }
+
+    #[wasm_bindgen_test]
+    async fn an_order_that_cannot_be_sent_opens_no_window_and_is_refused() {
+        count_open_windows();
+        let client = Client::builder("https://api.example.com").build().expect("it is an address");
+        let kind = |result: Result<Outcome, Error>| result.err().map(|error| error.kind());
+        assert_eq!(kind(client.checkout(&()).popup().await), Some(crate::protocol::Kind::Input));
+        assert_eq!(kind(client.checkout(&"sk_test_123456").popup().await), Some(crate::protocol::Kind::SecretKey));
+        assert_eq!(open_windows(), 0);
+    }
+
+    fn count_open_windows() {
+        run("globalThis.windows = []; const open = globalThis.realOpen ??= window.open.bind(window);
+             window.open = (...how) => { const popup = open(...how); windows.push(popup); return popup; }");
+    }
+
+    fn open_windows() -> u32 {
+        run("return windows.filter((popup) => popup?.closed === false).length").as_f64().map_or(0, |count| count as u32)
+    }
+
+    fn run(script: &str) -> JsValue {
+        Function::new_no_args(script).call0(&JsValue::UNDEFINED).expect("the script does not throw")
+    }
+}

@@ -38,3 +38,6 @@ pub use self::checkout::CheckoutCall;
 pub use self::client::{Client, Outcome, Quote, Return};
 pub use self::session::Session;
 pub use crate::flow::{Match, OutcomeState, Price, Purchase, QuoteRequest, State};
+
+#[cfg(test)]
+wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);

@@ -104,6 +104,12 @@ pub fn build_wasm(package: &str, command: &mut Command) -> Result<PathBuf> {
     wasm.next().with_context(|| format!("cargo built no .wasm of the package `{package}`"))
 }
 
+/// Builds by `command` and returns the program of another package of the workspace.
+pub fn build_executable(package: &str, command: &mut Command) -> Result<PathBuf> {
+    let mut executables = build_package(package, command)?.into_iter().filter_map(|artifact| artifact.executable);
+    executables.next().with_context(|| format!("cargo built no program of the package `{package}`"))
+}
+
 fn build_package(package: &str, command: &mut Command) -> Result<Vec<Artifact>> {
     let mut artifacts = Vec::new();
     run_reading(command, |line| artifacts.extend(artifact(package, line)))?;

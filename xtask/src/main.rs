@@ -22,6 +22,7 @@ mod steps;
 mod test;
 mod toolchains;
 mod types;
+mod unit_tests;
 
 use std::process::ExitCode;
 

@@ -131,6 +131,16 @@ fn geckodriver(remark: &mut String) -> Result<()> {
     Ok(())
 }
 
+/// Where a WebDriver is: what the variable says, the project's own, or the one on PATH.
+pub fn driver(variable: &str, name: &str) -> Result<PathBuf> {
+    let own = root().join("target/tools/bin").join(format!("{name}{}", env::consts::EXE_SUFFIX));
+    let named = env::var_os(variable).map(PathBuf::from);
+    named
+        .or_else(|| own.is_file().then_some(own))
+        .or_else(|| find(name))
+        .with_context(|| format!("{name} is missing. `cargo xtask test` installs it; or set {variable} to its path."))
+}
+
 /// cargo-semver-checks, which compares the crate's interface with another version of it.
 pub fn semver_checks(remark: &mut String) -> Result<()> {
     let place = root().join("target/tools");

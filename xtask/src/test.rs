@@ -10,7 +10,7 @@ use crate::consumers::{self, Found};
 use crate::durations::Durations;
 use crate::npm::Tools;
 use crate::steps::{Steps, bold, meanwhile};
-use crate::{binaries, pack, rust_consumers, rust_page, semver, setup, size, toolchains};
+use crate::{binaries, pack, rust_consumers, rust_page, semver, setup, size, toolchains, unit_tests};
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
 
@@ -111,6 +111,7 @@ impl Run {
         // On a new machine Firefox's driver has been compiling up to here.
         let browsers = self.steps.joined(browsers);
         self.set_up(browsers);
+        self.unit_tests_in_browsers();
         self.check("Rust crates that depend on guichet", |_| rust_consumers::look(&packed));
         self.check("the page in Rust", |remark| {
             let page = rust_page::build()?;
@@ -184,6 +185,18 @@ impl Run {
                 .push(format!("semver checks (no tag v* to compare with; {} names a commit)", semver::BASELINE)),
         }
         Ok(())
+    }
+
+    /// The unit tests that need a browser.
+    fn unit_tests_in_browsers(&mut self) {
+        let runner = self.steps.step("build the runner of unit tests for wasm32", |_| unit_tests::runner());
+        let Ok(runner) = runner else { return self.set_up(runner.map(drop)) };
+        for engine in unit_tests::ENGINES {
+            match engine.command(&runner) {
+                Ok(mut command) => self.tests(&format!("unit tests in {}", engine.name), &mut command),
+                Err(error) => self.set_up(Err(error)),
+            }
+        }
     }
 
     /// Counts what those who use the package have found.

@@ -16,6 +16,8 @@ mod quotes;
 mod session;
 mod shop;
 mod single_flight;
+#[cfg(test)]
+mod tests;
 mod transport;
 mod value;
 

@@ -1,0 +1,43 @@
+//! The crate's unit tests for wasm32, in Chromium and Firefox, by the runner of wasm-bindgen (`xtask/wasm-test-runner`).
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::cargo::{self, cargo};
+use crate::setup;
+
+/// A browser, the variable by which the runner finds its WebDriver, and the WebDriver.
+pub struct Engine {
+    pub name: &'static str,
+    variable: &'static str,
+    driver: &'static str,
+}
+
+pub const ENGINES: [Engine; 2] = [
+    Engine { name: "Chromium", variable: "CHROMEDRIVER", driver: "chromedriver" },
+    Engine { name: "Firefox", variable: "GECKODRIVER", driver: "geckodriver" },
+];
+
+/// Builds the runner, and says where it is.
+pub fn runner() -> Result<std::path::PathBuf> {
+    let mut build = cargo(["build", "--package=wasm-test-runner", "--message-format=json-render-diagnostics"]);
+    cargo::build_executable("wasm-test-runner", &mut build)
+}
+
+impl Engine {
+    /// `cargo test` in this browser.
+    pub fn command(&self, runner: &Path) -> Result<Command> {
+        let mut command = cargo(["test", "--package=guichet", "--lib", "--features=browser"]);
+        command.arg("--target=wasm32-unknown-unknown").env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner);
+        // The runner takes the first driver that it finds.
+        for other in ENGINES {
+            command.env_remove(other.variable);
+        }
+        command.env(self.variable, setup::driver(self.variable, self.driver)?);
+        // A busy machine is slow.
+        command.env("WASM_BINDGEN_TEST_TIMEOUT", "120").env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "30");
+        Ok(command)
+    }
+}
