@@ -8,6 +8,7 @@ mod cargo;
 mod consumers;
 mod demo;
 mod durations;
+mod frameworks;
 mod inline;
 mod npm;
 mod pack;

@@ -10,7 +10,7 @@ use crate::consumers::{self, Found};
 use crate::durations::Durations;
 use crate::npm::Tools;
 use crate::steps::{Steps, bold, meanwhile};
-use crate::{binaries, pack, rust_consumers, rust_page, semver, setup, size, toolchains, unit_tests};
+use crate::{binaries, frameworks, pack, rust_consumers, rust_page, semver, setup, size, toolchains, unit_tests};
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
 
@@ -169,6 +169,7 @@ impl Run {
             self.tests("pages made and examined by the newest tools", &mut command);
             self.other_engines(binary, &newest);
         }
+        self.check("the README's pages in Leptos, Yew and Dioxus", frameworks::check);
         for toolchain in toolchains::others()? {
             match toolchain.is_installed() {
                 true => self.check(&format!("Rust {toolchain}"), |remark| toolchain.check(remark)),

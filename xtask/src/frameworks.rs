@@ -1,0 +1,74 @@
+//! The Rust that the README shows for pages in Leptos, Yew and Dioxus, compiled for wasm32 with the newest of each.
+
+use std::fs;
+
+use anyhow::{Context as _, Result};
+
+use crate::cargo::{cargo, root, run};
+
+/// Each framework, and its feature for pages that render in the browser.
+const FRAMEWORKS: [(&str, &str); 3] = [("leptos", "csr"), ("yew", "csr"), ("dioxus", "web")];
+
+/// Makes a crate of each example, in a workspace without a lock file of ours, and checks them.
+pub fn check(remark: &mut String) -> Result<()> {
+    let readme = fs::read_to_string(root().join("README.md"))?;
+    let place = root().join("target/rust-readme");
+    for (framework, feature) in FRAMEWORKS {
+        let source = example(&readme, framework)
+            .with_context(|| format!("the README has no block of Rust that begins with `use {framework}::`"))?;
+        let manifest = format!(
+            "[package]\nname = \"readme-{framework}\"\nedition = \"2024\"\n\n[dependencies]\n\
+             guichet = {{ path = {:?}, features = [\"browser\"] }}\nserde_json = \"*\"\n\
+             {framework} = {{ version = \"*\", features = [{feature:?}] }}\n",
+            root()
+        );
+        let folder = place.join(framework);
+        fs::create_dir_all(folder.join("src"))?;
+        fs::write(folder.join("Cargo.toml"), manifest)?;
+        fs::write(folder.join("src/lib.rs"), source)?;
+    }
+    let members = FRAMEWORKS.map(|(framework, _)| format!("{framework:?}")).join(", ");
+    let workspace = format!("[workspace]\nmembers = [{members}]\nresolver = \"3\"\n\n[profile.dev]\ndebug = 0\n");
+    fs::write(place.join("Cargo.toml"), workspace)?;
+    run(cargo(["update", "--quiet"]).current_dir(&place))?;
+    let lock = fs::read_to_string(place.join("Cargo.lock"))?;
+    *remark = FRAMEWORKS
+        .map(|(framework, _)| format!("{framework} {}", locked_version(&lock, framework).unwrap_or("?")))
+        .join(", ");
+    run(cargo(["check", "--quiet", "--target=wasm32-unknown-unknown"]).current_dir(&place))
+}
+
+/// The block of Rust that begins with the framework's own imports.
+fn example<'a>(readme: &'a str, framework: &str) -> Option<&'a str> {
+    let begin = format!("```rust,ignore\nuse {framework}::");
+    let start = readme.find(&begin)? + "```rust,ignore\n".len();
+    let length = readme[start..].find("```")?;
+    Some(&readme[start..start + length])
+}
+
+fn locked_version<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
+    let rest = &lock[lock.find(&format!("name = \"{package}\"\nversion = \""))?..];
+    rest.split('"').nth(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_framework_has_its_example() {
+        let readme = fs::read_to_string(root().join("README.md")).expect("it is there");
+        for (framework, _) in FRAMEWORKS {
+            let source = example(&readme, framework).expect("the README shows it");
+            assert!(source.contains("guichet::browser::Client") || source.contains("browser::{Client"), "{source}");
+        }
+        assert_eq!(example(&readme, "svelte"), None);
+    }
+
+    #[test]
+    fn a_version_is_read_from_a_lock_file() {
+        let lock = "[[package]]\nname = \"yew-macro\"\nversion = \"1.0.0\"\n\n[[package]]\nname = \"yew\"\nversion = \"0.22.1\"\n";
+        assert_eq!(locked_version(lock, "yew"), Some("0.22.1"));
+        assert_eq!(locked_version(lock, "leptos"), None);
+    }
+}
