@@ -35,19 +35,13 @@ pub mod flow;
 pub mod operations;
 #[cfg(feature = "sandbox")]
 mod package;
+mod platform;
 #[cfg(all(feature = "sandbox", not(target_arch = "wasm32")))]
 mod private_file;
 pub mod protocol;
 #[cfg(all(feature = "sandbox", not(target_arch = "wasm32")))]
 mod server;
 pub mod values;
-
-#[cfg(all(target_arch = "wasm32", feature = "browser"))]
-#[path = "platform/browser.rs"]
-mod platform;
-#[cfg(not(all(target_arch = "wasm32", feature = "browser")))]
-#[path = "platform/library.rs"]
-mod platform;
 
 #[cfg(all(target_arch = "wasm32", feature = "browser"))]
 pub mod browser;

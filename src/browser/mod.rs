@@ -29,7 +29,6 @@ mod core;
 mod decode;
 mod popup;
 mod session;
-pub(crate) use self::core::get_text;
 #[cfg(any(feature = "js-page", feature = "js-hosted"))]
 mod js;
 

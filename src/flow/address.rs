@@ -108,7 +108,7 @@ pub fn open(address: &str) -> Opened {
         fragment => fragment.map(String::from),
     };
     Opened {
-        id: find("payment_intent").or_else(|| segment.map(crate::platform::decode)),
+        id: find("payment_intent").or_else(|| segment.map(crate::platform::form_decode)),
         client_secret: SECRETS.iter().find_map(|name| find(name)),
         clean: join(before, &without(&query, &SECRETS), kept.as_deref()),
     }

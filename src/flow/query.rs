@@ -1,6 +1,6 @@
 //! The parts of an address as text. Nothing here asks a parser: what is kept is kept as it was written.
 
-use crate::platform::decode;
+use crate::platform::form_decode;
 use crate::values::{cut, parts};
 
 /// What precedes the query, the query without its `?`, the fragment without its `#`.
@@ -67,7 +67,7 @@ pub(super) fn name(piece: &str) -> &str {
 pub(super) fn value(pieces: &[&str], wanted: &str) -> Option<String> {
     let piece = pieces.iter().rev().find(|piece| name(piece) == wanted)?;
     let (_, value) = cut(piece, b'=')?;
-    Some(decode(value)).filter(|value| !value.is_empty())
+    Some(form_decode(value)).filter(|value| !value.is_empty())
 }
 
 /// The pieces of all other names, as a query.
@@ -88,10 +88,10 @@ mod tests {
 
     #[test]
     fn a_value_is_decoded_and_a_broken_escape_stays() {
-        assert_eq!(decode("ORDER%2F17+caf%C3%A9"), "ORDER/17 café");
-        assert_eq!(decode("100%"), "100%");
-        assert_eq!(decode("%zz%4"), "%zz%4");
-        assert_eq!(decode("%ff"), "");
+        assert_eq!(form_decode("ORDER%2F17+caf%C3%A9"), "ORDER/17 café");
+        assert_eq!(form_decode("100%"), "100%");
+        assert_eq!(form_decode("%zz%4"), "%zz%4");
+        assert_eq!(form_decode("%ff"), "");
     }
 
     #[test]

@@ -1,14 +1,12 @@
-//! What the well-kept libraries do where their weight does not matter: reading an address by the URL Standard, and
-//! writing JSON.
+//! What the well-kept libraries do where their weight does not matter.
 
-use crate::protocol::Unwritable;
-use crate::values::Parts;
+use super::AddressParts;
 use serde::Serialize;
 
-/// What the parser says of an address; `None` when it is none.
-pub(crate) fn read_address(text: &str) -> Option<Parts> {
+/// Parses an absolute address by the URL Standard.
+pub(crate) fn parse_address(text: &str) -> Option<AddressParts> {
     let url = url::Url::parse(text).ok()?;
-    Some(Parts {
+    Some(AddressParts {
         protocol: format!("{}:", url.scheme()),
         hostname: url.host_str()?.to_owned(),
         origin: url.origin().ascii_serialization(),
@@ -17,16 +15,15 @@ pub(crate) fn read_address(text: &str) -> Option<Parts> {
 }
 
 /// Reads `application/x-www-form-urlencoded`: a `+` is a space, `%C3%A9` is é, and a broken escape stays as it is. Bytes
-/// that are no UTF-8 are no text, and are read as nothing.
-pub(crate) fn decode(text: &str) -> String {
+/// that are not UTF-8 are not text, and are read as nothing.
+pub(crate) fn form_decode(text: &str) -> String {
     let text = text.replace('+', " ");
     percent_encoding::percent_decode_str(&text).decode_utf8().map(String::from).unwrap_or_default()
 }
 
-/// A value as JSON; `None` where it is absent.
-pub(crate) fn write_json<T: Serialize + ?Sized>(value: &T) -> Result<Option<String>, Unwritable> {
-    let json = serde_json::to_string(value).map_err(|_| Unwritable)?;
-    Ok((json != "null").then_some(json))
+/// A value as JSON; `None` for one that JSON cannot hold.
+pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Option<String> {
+    serde_json::to_string(value).ok()
 }
 
 /// The origin that a text is, as browsers write it: a slash at its end and capitals in its host are mended. `None` for what

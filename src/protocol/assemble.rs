@@ -2,7 +2,7 @@
 
 use super::operation::Place;
 use super::{Method, Operation, Spec};
-use crate::platform::write_json;
+use crate::platform::to_json;
 use crate::values::{digits, parts};
 use serde::Serialize;
 use serde::ser::{Impossible, SerializeStruct, Serializer};
@@ -105,6 +105,8 @@ impl Assembly {
                 self.query.push('=');
                 percent_encode(&mut self.query, &text);
             }
+            // An absent field.
+            (Place::Body, Some(json)) if json == "null" => {}
             (Place::Body, Some(json)) => {
                 self.body.push_str(if self.body.is_empty() { "{\"" } else { ",\"" });
                 self.body.push_str(name);
@@ -123,7 +125,7 @@ impl SerializeStruct for Assembly {
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Unwritable> {
         // Written once for each type of a field, so that all else is in `put`.
         let place = self.spec.place(name);
-        let text = if place == Place::Body { write_json(value)? } else { value.serialize(Plain)? };
+        let text = if place == Place::Body { Some(to_json(value).ok_or(Unwritable)?) } else { value.serialize(Plain)? };
         self.put(place, name, text)
     }
 

@@ -1,21 +1,9 @@
 //! Which addresses a customer may be sent to: one rule, for a `checkout_url`, a `redirect_url` and a next action.
 
 use super::{Invalid, cut};
-use crate::platform::read_address;
+use crate::platform::parse_address;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-
-/// What the URL Standard's parser says of an address (`crate::platform` asks it).
-pub(crate) struct Parts {
-    /// The scheme with its colon: `https:`.
-    pub protocol: String,
-    /// The host without its port; IPv6 in brackets.
-    pub hostname: String,
-    /// Scheme, host and port.
-    pub origin: String,
-    /// Whether there is a user name or a password in it.
-    pub has_userinfo: bool,
-}
 
 /// An address that may be followed: absolute https (http on loopback alone), no userinfo, nothing a parser would mend.
 ///
@@ -33,7 +21,7 @@ impl Address {
     /// [`Invalid`] says which rule the text breaks. It never repeats the text, which may carry a secret.
     pub fn new(text: &str) -> Result<Self, Invalid> {
         check_text(text)?;
-        let parts = read_address(text).ok_or(Invalid::because(NOT_ABSOLUTE))?;
+        let parts = parse_address(text).ok_or(Invalid::because(NOT_ABSOLUTE))?;
         if parts.has_userinfo {
             return Err(Invalid::because(NO_USER));
         }

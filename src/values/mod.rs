@@ -17,7 +17,6 @@ mod quantity;
 mod secrets;
 mod words;
 
-pub(crate) use address::Parts;
 #[cfg(feature = "native")]
 pub(crate) use address::is_loopback;
 pub use address::{Address, RedirectUrl};

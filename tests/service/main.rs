@@ -17,6 +17,7 @@ mod foreign_text;
 mod french;
 mod interface;
 mod late_approvals;
+mod layers;
 mod locks;
 mod merchant_routes;
 mod native;

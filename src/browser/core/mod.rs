@@ -34,5 +34,4 @@ pub(super) use quotes::{FeeRequest, PublicReads, Quote, QuoteSelection, fee, pay
 pub(super) use session::SessionStatus;
 pub(super) use shop::{Shop, ShopConfig};
 pub(super) use transport::{AuthorizedRequest, CallReport, Transport};
-pub(crate) use value::get_text;
-pub(super) use value::{display, get, is_nullish, merged, set, text, write};
+pub(super) use value::{display, get, get_text, is_nullish, merged, set, text, write};

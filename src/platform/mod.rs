@@ -1,0 +1,26 @@
+//! What two platforms do differently below the faces: reading an address by the URL Standard, and writing JSON. It is the
+//! lowest layer, and knows no value of the interface.
+
+#[cfg(all(target_arch = "wasm32", feature = "browser"))]
+mod browser;
+#[cfg(all(target_arch = "wasm32", feature = "browser"))]
+pub(crate) use browser::{form_decode, parse_address, to_json};
+
+#[cfg(not(all(target_arch = "wasm32", feature = "browser")))]
+mod library;
+#[cfg(any(feature = "native", feature = "sandbox"))]
+pub(crate) use library::read_origin;
+#[cfg(not(all(target_arch = "wasm32", feature = "browser")))]
+pub(crate) use library::{form_decode, parse_address, to_json};
+
+/// The parts of an absolute address, as the URL Standard's parser writes them.
+pub(crate) struct AddressParts {
+    /// The scheme with its colon: `https:`.
+    pub protocol: String,
+    /// The host without its port; IPv6 in brackets.
+    pub hostname: String,
+    /// Scheme, host and port.
+    pub origin: String,
+    /// Whether there is a user name or a password in it.
+    pub has_userinfo: bool,
+}
