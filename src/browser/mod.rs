@@ -27,10 +27,10 @@ mod checkout;
 mod client;
 mod core;
 mod decode;
-mod popup;
-mod session;
 #[cfg(any(feature = "js-page", feature = "js-hosted"))]
 mod js;
+mod popup;
+mod session;
 
 pub use self::builder::{Call, ClientBuilder};
 pub use self::checkout::CheckoutCall;

@@ -2,7 +2,7 @@
 
 use super::query::{join, name, pieces, split, value, without};
 use crate::protocol::percent_encode;
-use crate::values::{Address, Invalid, any_part};
+use crate::values::{Address, Invalid, any_word};
 
 /// The address of a `checkout_url`, where it may be followed: it passes the rules of [`Address`], and its origin is one
 /// of `allowed`.
@@ -49,8 +49,7 @@ pub fn path_of(template: &str, id: &str) -> Result<String, Invalid> {
     let invalid =
         || Invalid::because("A path begins with one /, and holds {id} once, and no query: /v2/payments/{id}.");
     let (before, after) = template.split_once("{id}").ok_or_else(invalid)?;
-    let is_plain =
-        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-._~:@!$&'()*+,;=%".contains(&byte));
+    let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "/-._~:@!$&'()*+,;=%".contains(c));
     let is_whole =
         template.starts_with('/') && !template.split('/').skip(1).any(|part| matches!(part, "" | "." | ".."));
     if !is_whole || !is_plain(before) || !is_plain(after) {
@@ -67,12 +66,14 @@ fn within(text: &str, allowed: &[String], option: &str) -> Result<Address, Inval
     if allowed.iter().any(|origin| origin == address.origin()) {
         return Ok(address);
     }
-    let mut reason = String::from("The address leads to ");
-    reason.push_str(address.origin());
-    reason.push_str(", which is not one of ");
-    reason.push_str(option);
-    reason.push_str(". Where it is right, add it to that option.");
-    Err(Invalid::because(reason))
+    let reason = [
+        "The address leads to ",
+        address.origin(),
+        ", which is not one of ",
+        option,
+        ". Where it is right, add it to that option.",
+    ];
+    Err(Invalid::because(reason.concat()))
 }
 
 /// What the address of a hosted checkout page says of its intent.
@@ -120,17 +121,15 @@ pub fn open(address: &str) -> Opened {
 /// `rk_17`, somebody's reference.
 #[must_use]
 pub fn carries_a_secret_key(text: &str) -> bool {
-    any_part(
+    any_word(
         text,
-        |byte| !byte.is_ascii_alphanumeric() && byte != b'_',
-        |part| {
-            let begins = |prefix: &str| part.starts_with(prefix.as_bytes());
-            if begins("FLWSECK") {
-                return true;
-            }
-            let Some(rest) = part.get(3..).filter(|_| begins("sk_") || begins("rk_")) else { return false };
-            let is_long = rest.get(..20).is_some_and(|start| start.iter().all(u8::is_ascii_alphanumeric));
-            is_long || ["test_", "live_", "sandbox_"].iter().any(|mode| rest.starts_with(mode.as_bytes()))
+        |c| !c.is_ascii_alphanumeric() && c != '_',
+        |word| {
+            let Some(rest) = word.strip_prefix("sk_").or(word.strip_prefix("rk_")) else {
+                return word.starts_with("FLWSECK");
+            };
+            let is_long = rest.chars().take_while(char::is_ascii_alphanumeric).count() >= 20;
+            is_long || ["test_", "live_", "sandbox_"].iter().any(|mode| rest.starts_with(mode))
         },
     )
 }

@@ -17,8 +17,7 @@ impl Base {
     /// [`Invalid`] for an address that breaks the rules of [`Address`] (plain http is for loopback), or that has a query
     /// or a fragment, and for a path where there is no page.
     pub fn new(text: &str, page_origin: Option<&str>) -> Result<Self, Invalid> {
-        let holds = |wanted: fn(u8) -> bool| text.bytes().any(wanted);
-        if holds(|byte| matches!(byte, b'?' | b'#')) {
+        if text.contains(['?', '#']) {
             return Err(Invalid::because(
                 "The base address may have no query and no fragment: https://api.example.com.",
             ));
@@ -29,7 +28,7 @@ impl Base {
             let origin = page_origin.ok_or(Invalid::because(
                 "A path is a base address only where there is a page: give the whole address.",
             ))?;
-            if text.starts_with("//") || holds(|byte| byte <= b' ' || matches!(byte, b'\\' | 0x7f)) {
+            if text.starts_with("//") || text.contains(|c: char| c.is_ascii_control() || matches!(c, ' ' | '\\')) {
                 return Err(Invalid::because(
                     "The base address is neither a path of this origin nor an absolute address.",
                 ));
@@ -43,9 +42,7 @@ impl Base {
     /// The whole address of a request's target.
     #[must_use]
     pub fn with(&self, target: &str) -> String {
-        let mut address = self.root.clone();
-        address.push_str(target);
-        address
+        [&*self.root, target].concat()
     }
 
     /// Scheme, host and port.
@@ -58,15 +55,8 @@ impl Base {
 /// The address of a service as requests are appended to it: without `/v1`, which every request has, and without a slash
 /// at its end.
 pub(crate) fn service_root(text: &str) -> &str {
-    let root = without_slashes(text);
-    without_slashes(root.strip_suffix("/v1").unwrap_or(root))
-}
-
-fn without_slashes(mut text: &str) -> &str {
-    while let Some(shorter) = text.strip_suffix('/') {
-        text = shorter;
-    }
-    text
+    let root = text.trim_end_matches('/');
+    root.strip_suffix("/v1").unwrap_or(root).trim_end_matches('/')
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! The parts of an address as text. Nothing here asks a parser: what is kept is kept as it was written.
 
 use crate::platform::form_decode;
-use crate::values::{cut, parts};
 
 /// What precedes the query, the query without its `?`, the fragment without its `#`.
 pub(super) fn split(address: &str) -> (&str, Option<&str>, Option<&str>) {
-    let (rest, fragment) = match cut(address, b'#') {
+    let (rest, fragment) = match address.split_once('#') {
         Some((rest, fragment)) => (rest, Some(fragment)),
         None => (address, None),
     };
-    match cut(rest, b'?') {
+    match rest.split_once('?') {
         Some((before, query)) => (before, Some(query), fragment),
         None => (rest, None, fragment),
     }
@@ -33,7 +32,7 @@ pub(super) fn join(before: &str, query: &str, fragment: Option<&str>) -> String 
 /// with a second `?`: such a `?` separates too, where one of `names` follows it.
 pub(super) fn pieces<'a>(query: &'a str, names: &[&str]) -> Vec<&'a str> {
     let mut found = Vec::new();
-    for mut piece in parts(query, b'&') {
+    for mut piece in query.split('&') {
         while let Some((before, after)) = second_query(piece, names) {
             found.push(before);
             piece = after;
@@ -47,8 +46,8 @@ pub(super) fn pieces<'a>(query: &'a str, names: &[&str]) -> Vec<&'a str> {
 ///
 /// Linear in the length of `piece`: anyone may write an address, so the rest is not searched again at every `?`.
 pub(super) fn second_query<'a>(piece: &'a str, names: &[&str]) -> Option<(&'a str, &'a str)> {
-    piece.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'?' | b'&')).find_map(|(at, _)| {
-        let (before, after) = (piece.get(..at)?, piece.get(at + 1..)?);
+    piece.match_indices(['?', '&']).find_map(|(at, mark)| {
+        let (before, after) = (piece.get(..at)?, piece.get(at + mark.len()..)?);
         names.iter().any(|name| is_named(after, name)).then_some((before, after))
     })
 }
@@ -60,26 +59,20 @@ fn is_named(text: &str, name: &str) -> bool {
 
 /// The name of a piece.
 pub(super) fn name(piece: &str) -> &str {
-    cut(piece, b'=').map_or(piece, |(name, _)| name)
+    piece.split_once('=').map_or(piece, |(name, _)| name)
 }
 
 /// The value of the last piece of this name: what was appended last is said last.
 pub(super) fn value(pieces: &[&str], wanted: &str) -> Option<String> {
     let piece = pieces.iter().rev().find(|piece| name(piece) == wanted)?;
-    let (_, value) = cut(piece, b'=')?;
+    let (_, value) = piece.split_once('=')?;
     Some(form_decode(value)).filter(|value| !value.is_empty())
 }
 
 /// The pieces of all other names, as a query.
 pub(super) fn without(pieces: &[&str], names: &[&str]) -> String {
-    let mut query = String::new();
-    for piece in pieces.iter().filter(|piece| !piece.is_empty() && !names.contains(&name(piece))) {
-        if !query.is_empty() {
-            query.push('&');
-        }
-        query.push_str(piece);
-    }
-    query
+    let kept = |piece: &&str| !piece.is_empty() && !names.contains(&name(piece));
+    pieces.iter().copied().filter(kept).collect::<Vec<_>>().join("&")
 }
 
 #[cfg(test)]

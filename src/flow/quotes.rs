@@ -1,6 +1,6 @@
 //! What each way of paying costs, and whom. Figures are text, and integers where they are counted: no float holds money.
 
-use crate::values::{Amount, CardType, Country, Currency, FeeBearer, cut, digits, number};
+use crate::values::{Amount, CardType, Country, Currency, FeeBearer, whole_number};
 use std::cmp::Ordering;
 
 /// What quotes are requested for: an amount, and what changes its price.
@@ -109,13 +109,10 @@ struct Counted<'a> {
 
 impl<'a> Counted<'a> {
     fn read(text: &'a str) -> Option<Self> {
-        let (whole, fraction) = cut(text, b'.').unwrap_or((text, ""));
-        fraction.bytes().all(|b| b.is_ascii_digit()).then_some(())?;
-        let mut fraction = fraction;
-        while let Some(shorter) = fraction.strip_suffix('0') {
-            fraction = shorter;
-        }
-        Some(Self { whole: number(whole)?, fraction })
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let is_fraction = fraction.bytes().all(|byte| byte.is_ascii_digit());
+        let whole = whole_number(whole).filter(|_| is_fraction)?;
+        Some(Self { whole, fraction: fraction.trim_end_matches('0') })
     }
 }
 
@@ -124,14 +121,14 @@ fn less(amount: Amount, fee: &str) -> Option<String> {
     let fee = Counted::read(fee)?;
     let decimals = fee.fraction.len();
     if decimals == 0 {
-        return amount.units().checked_sub(fee.whole).map(digits);
+        return amount.units().checked_sub(fee.whole).map(|left| left.to_string());
     }
     let scale = *[1, 10, 100, 1_000, 10_000].get(decimals)?;
     // An amount has at most 15 digits, and a fee above it is none: neither product is near the largest number.
-    let fee = Some(fee.whole).filter(|whole| *whole <= amount.units())? * scale + number(fee.fraction)?;
+    let fee = Some(fee.whole).filter(|whole| *whole <= amount.units())? * scale + whole_number(fee.fraction)?;
     let left = (amount.units() * scale).checked_sub(fee)?;
-    // One more in front of the fraction keeps the zeros it begins with.
-    Some(digits(left / scale) + "." + digits(scale + left % scale).get(1..)?)
+    // The scale in front of the fraction keeps the zeros that it begins with.
+    Some((left / scale).to_string() + "." + (scale + left % scale).to_string().get(1..)?)
 }
 
 #[cfg(test)]

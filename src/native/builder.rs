@@ -1,7 +1,7 @@
 use super::fetch::Fetch;
 use super::{Client, SecretKey};
 use crate::flow::service_root;
-use crate::protocol::{Error, Kind, Patience};
+use crate::protocol::{Error, Kind, Timeouts};
 use crate::values::is_loopback;
 use std::time::Duration;
 use url::Url;
@@ -13,7 +13,7 @@ pub struct ClientBuilder {
     base_url: String,
     gateway_url: Option<String>,
     plain_hosts: Vec<String>,
-    patience: Patience,
+    timeouts: Timeouts,
     key: SecretKey,
 }
 
@@ -23,7 +23,7 @@ impl ClientBuilder {
             base_url: base_url.to_owned(),
             gateway_url: None,
             plain_hosts: Vec::new(),
-            patience: Patience::default(),
+            timeouts: Timeouts::default(),
             key,
         }
     }
@@ -36,7 +36,7 @@ impl ClientBuilder {
 
     /// How long one call may take, all its attempts and pauses together. Default: 30 seconds.
     pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.patience.deadline = deadline;
+        self.timeouts.deadline = deadline;
         self
     }
 
@@ -59,7 +59,7 @@ impl ClientBuilder {
         };
         let encrypted = [&base, &gateway].iter().any(|address| address.starts_with("https:"));
         let fetch = Fetch::new(encrypted)?;
-        Ok(Client::new(self.key, base, gateway, self.patience, fetch))
+        Ok(Client::new(self.key, base, gateway, self.timeouts, fetch))
     }
 
     /// The address without `/v1` (which is added to every call, once) and without a slash at its end.

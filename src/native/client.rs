@@ -1,7 +1,7 @@
 use super::fetch::{Answer, Fetch, unreadable};
 use super::{ClientBuilder, CustomerClient, ReturnKey, SecretKey};
 use crate::operations::CreatePaymentIntent;
-use crate::protocol::{Credential, Error, Fulfils, Kind, Operation, Patience, Request, Spec, assemble, decode};
+use crate::protocol::{Credential, Error, Fulfils, Kind, Operation, Request, Spec, Timeouts, assemble, decode};
 use crate::values::SessionToken;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -18,7 +18,7 @@ struct Inner {
     key: SecretKey,
     base: String,
     gateway: String,
-    patience: Patience,
+    timeouts: Timeouts,
     fetch: Fetch,
 }
 
@@ -28,8 +28,8 @@ impl Client {
         ClientBuilder::new(base_url, key)
     }
 
-    pub(super) fn new(key: SecretKey, base: String, gateway: String, patience: Patience, fetch: Fetch) -> Self {
-        Self(Arc::new(Inner { key, base, gateway, patience, fetch }))
+    pub(super) fn new(key: SecretKey, base: String, gateway: String, timeouts: Timeouts, fetch: Fetch) -> Self {
+        Self(Arc::new(Inner { key, base, gateway, timeouts, fetch }))
     }
 
     /// Sends any operation that the secret key may send.
@@ -82,8 +82,8 @@ impl Client {
         request: &Request,
         credential: &(dyn Credential + Sync),
     ) -> Result<Answer, Error> {
-        let Inner { patience, fetch, .. } = &*self.0;
-        fetch.call(spec, self.address(request), request, credential.bearer(), *patience).await
+        let Inner { timeouts, fetch, .. } = &*self.0;
+        fetch.call(spec, self.address(request), request, credential.bearer(), *timeouts).await
     }
 
     /// The bytes of the service's reply to a request, for who shows them as they are.
@@ -141,11 +141,11 @@ impl Answer {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { base, gateway, patience, .. } = &*self.0;
+        let Inner { base, gateway, timeouts, .. } = &*self.0;
         f.debug_struct("Client")
             .field("base", base)
             .field("gateway", gateway)
-            .field("patience", patience)
+            .field("timeouts", timeouts)
             .finish_non_exhaustive()
     }
 }

@@ -1,7 +1,8 @@
 //! One call over a socket: the loop of [`Call`], and what one attempt sends and reads.
 
 use crate::protocol::{
-    Call, Error, FieldError, IDEMPOTENCY_KEY, Kind, Method, Patience, Refusal, Repeat, Request, Seen, Spec, Step,
+    Action, AttemptResult, Call, Error, FieldError, IDEMPOTENCY_KEY, Kind, Method, Refusal, Repeat, Request, Spec,
+    Timeouts,
 };
 use crate::values::{Moment, printable};
 use axum::body::Bytes;
@@ -58,7 +59,7 @@ impl Fetch {
         &self.http
     }
 
-    /// Sends a request until it is answered or the patience ends.
+    /// Sends a request until it is answered or its time is over.
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the fetch room: it alone reads the clock, and hands time on as an argument"
@@ -69,20 +70,20 @@ impl Fetch {
         address: &str,
         request: &Request,
         bearer: Option<&str>,
-        patience: Patience,
+        timeouts: Timeouts,
     ) -> Result<Answer, Error> {
         let url = [address, request.target.as_str()].concat();
         let authorization = bearer.map(authorization).transpose().map_err(|error| error.of(spec.name))?;
         // A key of the caller's own says that the service knows keys: under it, the request is one however often it is sent.
         let repeat = if request.idempotency_key.is_some() { Repeat::Always } else { spec.repeat };
         let begun = Instant::now();
-        let mut call = Call::new(repeat, patience);
+        let mut call = Call::new(repeat, timeouts);
         let mut last = None;
         let mut may_have_been_done = false;
         loop {
-            match call.step(begun.elapsed()) {
-                Step::Wait(pause) => sleep(pause).await,
-                Step::Send(left) => {
+            match call.next(begun.elapsed()) {
+                Action::Wait(pause) => sleep(pause).await,
+                Action::Send(left) => {
                     let attempt = self.attempt(&url, request, authorization.as_ref());
                     let outcome = match timeout(left, attempt).await {
                         Ok(outcome) => outcome,
@@ -91,14 +92,14 @@ impl Fetch {
                             "The deadline passed before the service answered.",
                         ))),
                     };
-                    let seen = outcome.as_ref().map_or(Seen::Lost, Answer::seen);
-                    tracing::debug!(operation = spec.name, attempt = call.attempt(), ?seen, elapsed = ?begun.elapsed(), "call");
-                    call.saw(&seen, || getrandom::u32().unwrap_or(u32::MAX));
+                    let result = outcome.as_ref().map_or(AttemptResult::NoReply, Answer::result);
+                    tracing::debug!(operation = spec.name, attempt = call.attempt(), ?result, elapsed = ?begun.elapsed(), "call");
+                    call.record(&result, || getrandom::u32().unwrap_or(u32::MAX));
                     let doubtful = leaves_doubt(spec, &outcome);
                     last = Some(judge(spec, outcome, may_have_been_done, doubtful, repeat == Repeat::Always, bearer));
                     may_have_been_done |= doubtful;
                 }
-                Step::Done => {
+                Action::Done => {
                     return last.unwrap_or_else(|| {
                         Err(Error::new(Kind::Timeout, "The deadline passed before anything was sent."))
                     });
@@ -134,10 +135,10 @@ impl Fetch {
 }
 
 impl Answer {
-    fn seen(&self) -> Seen {
+    fn result(&self) -> AttemptResult {
         // A refusal alone says whether another attempt can help; the body of a success is not read twice.
         let retryable = if self.status >= 400 { Refusal::read(&self.body).retryable } else { None };
-        Seen::Reply { status: self.status, retry_after: self.retry_after(), retryable }
+        AttemptResult::Reply { status: self.status, retry_after: self.retry_after(), retryable }
     }
 
     /// Without the credential in what errors and logs say of it. The body is kept as it came.
@@ -177,10 +178,10 @@ fn leaves_doubt(spec: &Spec, outcome: &Result<Answer, Lost>) -> bool {
     if spec.method == Method::Get {
         return false;
     }
-    match outcome.as_ref().map(Answer::seen) {
-        Ok(Seen::Reply { status: 503, retryable: Some(true), .. }) | Err(Lost::NotSent(_)) => false,
-        Ok(Seen::Reply { status, .. }) => status >= 500,
-        Ok(Seen::Lost) | Err(Lost::Unanswered(_)) => true,
+    match outcome.as_ref().map(Answer::result) {
+        Ok(AttemptResult::Reply { status: 503, retryable: Some(true), .. }) | Err(Lost::NotSent(_)) => false,
+        Ok(AttemptResult::Reply { status, .. }) => status >= 500,
+        Ok(AttemptResult::NoReply) | Err(Lost::Unanswered(_)) => true,
     }
 }
 

@@ -4,7 +4,7 @@ use super::resource;
 #[cfg(feature = "sandbox")]
 use crate::protocol::GREATEST_INTEGER;
 use crate::protocol::{FromField, whole};
-use crate::values::{Currency, Invalid, number};
+use crate::values::{Currency, Invalid, whole_number};
 use serde_json::Value;
 
 /// One line of what is bought.
@@ -41,7 +41,7 @@ impl FromField for Item {
         let object = value.as_object().ok_or_else(shape)?;
         let name = object.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()).ok_or_else(shape)?;
         let price = match object.get("price") {
-            Some(Value::String(digits)) => number(digits),
+            Some(Value::String(digits)) => whole_number(digits),
             Some(number) => whole(number),
             None => None,
         };

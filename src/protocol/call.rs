@@ -1,29 +1,29 @@
 //! One call as a state machine: no socket, no clock, no output type.
 //!
-//! **Step, do what it says, tell it what was seen, step.** The browser's loop and the native one are ten lines each and
-//! differ only in how they fetch and how they sleep.
+//! Ask for the [`next`](Call::next) action, do it, [`record`](Call::record) how an attempt ended, and ask again. The browser's
+//! loop and the native one are ten lines each and differ only in how they fetch and how they sleep.
 
-use super::{Attempt, Repeat, after};
+use super::{Attempt, Repeat, pause_before_retry};
 use std::time::Duration;
 
-/// How long a caller is ready to wait, for all attempts together.
+/// How long a call may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// From the first step to the end.
+pub struct Timeouts {
+    /// All its attempts together, pauses included.
     pub deadline: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self { deadline: Duration::from_secs(30) }
     }
 }
 
-/// What one attempt saw.
+/// How one attempt ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Seen {
-    /// No reply: it was never sent, or its answer was lost.
-    Lost,
+pub enum AttemptResult {
+    /// The request did not arrive, or its reply was lost.
+    NoReply,
     /// A reply.
     Reply {
         /// Its HTTP status.
@@ -37,12 +37,12 @@ pub enum Seen {
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Step {
+pub enum Action {
     /// Send the request, and give up after this long.
     Send(Duration),
     /// Wait this long.
     Wait(Duration),
-    /// The last thing seen is the answer.
+    /// Return the last result.
     Done,
 }
 
@@ -50,7 +50,7 @@ pub enum Step {
 #[derive(Debug)]
 pub struct Call {
     repeat: Repeat,
-    patience: Patience,
+    timeouts: Timeouts,
     attempt: u32,
     state: State,
 }
@@ -66,8 +66,8 @@ enum State {
 impl Call {
     /// A call that has not begun.
     #[must_use]
-    pub fn new(repeat: Repeat, patience: Patience) -> Self {
-        Self { repeat, patience, attempt: 0, state: State::Ready }
+    pub fn new(repeat: Repeat, timeouts: Timeouts) -> Self {
+        Self { repeat, timeouts, attempt: 0, state: State::Ready }
     }
 
     /// Which attempt is under way, from 1.
@@ -77,29 +77,29 @@ impl Call {
     }
 
     /// What to do now, `elapsed` after the call began.
-    pub fn step(&mut self, elapsed: Duration) -> Step {
-        let left = self.patience.deadline.saturating_sub(elapsed);
+    pub fn next(&mut self, elapsed: Duration) -> Action {
+        let left = self.timeouts.deadline.saturating_sub(elapsed);
         match self.state {
             State::Pausing(pause) if pause < left => {
                 self.state = State::Ready;
-                Step::Wait(pause)
+                Action::Wait(pause)
             }
             State::Ready if !left.is_zero() || self.attempt == 0 => {
                 self.state = State::Sent;
                 self.attempt += 1;
-                Step::Send(left)
+                Action::Send(left)
             }
-            // A pause that would end after the deadline is not begun: what was seen last is the answer.
+            // A pause that would end after the deadline is not begun: the last result is returned.
             State::Pausing(_) | State::Ready | State::Sent | State::Done => {
                 self.state = State::Done;
-                Step::Done
+                Action::Done
             }
         }
     }
 
-    /// Tells what the attempt saw; `luck` draws any random number, and is asked for one before a pause alone.
-    pub fn saw(&mut self, seen: &Seen, luck: fn() -> u32) {
-        self.state = match after(self.repeat, seen, Attempt { number: self.attempt, luck }) {
+    /// Records how the attempt ended. `random_u32` is called once if a pause follows.
+    pub fn record(&mut self, result: &AttemptResult, random_u32: fn() -> u32) {
+        self.state = match pause_before_retry(self.repeat, result, Attempt { number: self.attempt, random_u32 }) {
             Some(pause) => State::Pausing(pause),
             None => State::Done,
         };
@@ -111,43 +111,43 @@ mod tests {
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
-    const BUSY: Seen = Seen::Reply { status: 503, retry_after: Some(SECOND), retryable: Some(true) };
-    const GOOD: Seen = Seen::Reply { status: 200, retry_after: None, retryable: None };
+    const BUSY: AttemptResult = AttemptResult::Reply { status: 503, retry_after: Some(SECOND), retryable: Some(true) };
+    const GOOD: AttemptResult = AttemptResult::Reply { status: 200, retry_after: None, retryable: None };
 
     #[test]
     fn a_call_is_sent_once_when_it_is_answered() {
-        let mut call = Call::new(Repeat::Always, Patience::default());
-        assert_eq!(call.step(Duration::ZERO), Step::Send(30 * SECOND));
-        call.saw(&GOOD, || 0);
-        assert_eq!(call.step(SECOND), Step::Done);
+        let mut call = Call::new(Repeat::Always, Timeouts::default());
+        assert_eq!(call.next(Duration::ZERO), Action::Send(30 * SECOND));
+        call.record(&GOOD, || 0);
+        assert_eq!(call.next(SECOND), Action::Done);
         assert_eq!(call.attempt(), 1);
     }
 
     #[test]
     fn a_busy_service_is_asked_again_after_its_pause() {
-        let mut call = Call::new(Repeat::Never, Patience::default());
-        call.step(Duration::ZERO);
-        call.saw(&BUSY, || 0);
-        assert_eq!(call.step(Duration::ZERO), Step::Wait(SECOND));
-        assert_eq!(call.step(SECOND), Step::Send(29 * SECOND));
-        call.saw(&GOOD, || 0);
-        assert_eq!(call.step(SECOND), Step::Done);
+        let mut call = Call::new(Repeat::Never, Timeouts::default());
+        call.next(Duration::ZERO);
+        call.record(&BUSY, || 0);
+        assert_eq!(call.next(Duration::ZERO), Action::Wait(SECOND));
+        assert_eq!(call.next(SECOND), Action::Send(29 * SECOND));
+        call.record(&GOOD, || 0);
+        assert_eq!(call.next(SECOND), Action::Done);
         assert_eq!(call.attempt(), 2);
     }
 
     #[test]
     fn a_pause_past_the_deadline_is_not_begun() {
-        let mut call = Call::new(Repeat::Always, Patience { deadline: SECOND });
-        call.step(Duration::ZERO);
-        call.saw(&BUSY, || u32::MAX);
-        assert_eq!(call.step(SECOND / 2), Step::Done);
+        let mut call = Call::new(Repeat::Always, Timeouts { deadline: SECOND });
+        call.next(Duration::ZERO);
+        call.record(&BUSY, || u32::MAX);
+        assert_eq!(call.next(SECOND / 2), Action::Done);
     }
 
     #[test]
     fn what_may_not_be_repeated_is_not_sent_again_when_its_answer_is_lost() {
-        let mut call = Call::new(Repeat::Never, Patience::default());
-        call.step(Duration::ZERO);
-        call.saw(&Seen::Lost, || 0);
-        assert_eq!(call.step(SECOND), Step::Done);
+        let mut call = Call::new(Repeat::Never, Timeouts::default());
+        call.next(Duration::ZERO);
+        call.record(&AttemptResult::NoReply, || 0);
+        assert_eq!(call.next(SECOND), Action::Done);
     }
 }

@@ -13,7 +13,7 @@ mod role;
 
 pub use assemble::{Request, Unwritable, assemble};
 pub(crate) use assemble::{percent_encode, refuse};
-pub use call::{Call, Patience, Seen, Step};
+pub use call::{Action, AttemptResult, Call, Timeouts};
 pub use envelope::{Page, Refusal, decode, decode_page};
 pub(crate) use envelope::{lenient, lenient_list};
 pub use error::{Error, FieldError, Kind};
@@ -24,7 +24,7 @@ pub(crate) use fields::{Switch, whole};
 #[cfg(feature = "sandbox")]
 pub(crate) use operation::Place;
 pub use operation::{Envelope, IDEMPOTENCY_KEY, Method, Operation, Repeat, Source, Spec};
-pub use retry::{Attempt, after};
+pub use retry::{Attempt, pause_before_retry};
 #[cfg(feature = "sandbox")]
 pub(crate) use reveal::{Reveal, Revealed};
 pub use role::{Anyone, Credential, CredentialKind, Customer, Fulfils, Merchant, NoCredential, Payer, Role, Session};

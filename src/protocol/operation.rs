@@ -102,7 +102,9 @@ impl Spec {
 
     /// Where a field of this name travels.
     pub(crate) fn place(&self, field: &str) -> Place {
-        let in_path = crate::values::parts(self.path, b'/')
+        let in_path = self
+            .path
+            .split('/')
             .any(|segment| segment.strip_prefix('{').and_then(|s| s.strip_suffix('}')) == Some(field));
         if in_path {
             Place::Path

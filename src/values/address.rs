@@ -1,6 +1,6 @@
 //! Which addresses a customer may be sent to: one rule, for a `checkout_url`, a `redirect_url` and a next action.
 
-use super::{Invalid, cut};
+use super::Invalid;
 use crate::platform::parse_address;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -61,22 +61,21 @@ impl fmt::Debug for Address {
 fn check_text(text: &str) -> Result<(), Invalid> {
     let said = if text.is_empty() {
         "The address is empty."
-    } else if text.bytes().filter(|b| *b & 0xc0 != 0x80).count() > 2048 {
+    } else if text.chars().nth(2048).is_some() {
         "The address is longer than 2,048 characters."
-    } else if text.bytes().any(|b| b < b' ' || b == 0x7f) {
+    } else if text.contains(|c: char| c.is_ascii_control()) {
         "The address holds a control character."
     } else if text.starts_with(' ') || text.ends_with(' ') {
         "The address begins or ends with a space."
-    } else if text.bytes().any(|b| b == b'\\') {
+    } else if text.contains('\\') {
         "The address holds a backslash."
     } else {
         // A parser reads `https:host` and `https:///host` as if the slashes were right; an honest address has two.
-        let after_the_scheme = cut(text, b':').and_then(|(_, rest)| rest.strip_prefix("//")).unwrap_or_default();
-        let authority =
-            after_the_scheme.as_bytes().split(|b| matches!(b, b'/' | b'?' | b'#')).next().unwrap_or_default();
+        let after_the_scheme = text.split_once(':').and_then(|(_, rest)| rest.strip_prefix("//")).unwrap_or_default();
+        let authority = after_the_scheme.split(['/', '?', '#']).next().unwrap_or_default();
         if authority.is_empty() {
             NOT_ABSOLUTE
-        } else if authority.contains(&b'@') {
+        } else if authority.contains('@') {
             // Said of the text, since a parser drops an empty user name (`https://@host`).
             NO_USER
         } else {
@@ -94,7 +93,7 @@ pub(crate) fn is_loopback(hostname: &str) -> bool {
     hostname == "localhost"
         || hostname == "[::1]"
         // A host of digits and points alone is an IPv4 address, which the parser has written out.
-        || hostname.strip_prefix("127.").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
+        || hostname.strip_prefix("127.").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'))
 }
 
 /// The address a customer is sent back to after paying, checked by the rule of [`Address`].

@@ -29,14 +29,14 @@ pub use ids::{
     PaymentRef, PlanCode, PlanId, PlanKey, SubscriptionId,
 };
 pub use moment::Moment;
+pub(crate) use money::whole_number;
 pub use money::{Amount, Currency};
-pub(crate) use money::{digits, number};
 pub use page::PageLimit;
 #[cfg(feature = "cli")]
 pub(crate) use printable::is_plain;
 pub use printable::{Printable, printable};
 pub use quantity::EsimQuantity;
-pub(crate) use secrets::any_part;
+pub(crate) use secrets::any_word;
 pub use secrets::{CheckoutUrl, ClientSecret, Secret, SessionToken, looks_like_a_secret_key};
 pub use words::{
     BillingCycle, CardType, ConfirmationMethod, EsimOrderStatus, FeeBearer, IntentStatus, RETURN_NONCE_LENGTH,
@@ -69,24 +69,6 @@ impl fmt::Display for Invalid {
 }
 
 impl std::error::Error for Invalid {}
-
-/// A text before and after the first of an ASCII character. The library's searching and slicing would weigh more in
-/// wasm than all that is searched there, by the messages of its panics.
-pub(crate) fn cut(text: &str, at: u8) -> Option<(&str, &str)> {
-    let place = text.bytes().position(|byte| byte == at)?;
-    Some((text.get(..place)?, text.get(place + 1..)?))
-}
-
-/// The parts of a text between an ASCII character.
-pub(crate) fn parts(text: &str, at: u8) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text);
-    std::iter::from_fn(move || {
-        let whole = rest?;
-        let (part, after) = cut(whole, at).map_or((whole, None), |(part, after)| (part, Some(after)));
-        rest = after;
-        Some(part)
-    })
-}
 
 /// What every checked text value is: made from text, read as text, written as text.
 ///

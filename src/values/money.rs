@@ -20,7 +20,7 @@ impl Amount {
     /// # Errors
     /// [`Invalid`] for anything but `^[1-9][0-9]{0,14}$`.
     pub fn new(text: &str) -> Result<Self, Invalid> {
-        match number(text) {
+        match whole_number(text) {
             Some(units) if text.len() <= 15 && !text.starts_with('0') => Ok(Self(units)),
             _ => Err(Invalid::because(
                 "An amount is a string of 1 to 15 digits in the smallest currency unit, not beginning with 0: \"5000\".",
@@ -37,22 +37,13 @@ impl Amount {
     /// The amount as it is written: its digits.
     #[must_use]
     pub fn digits(self) -> String {
-        digits(self.0)
+        self.0.to_string()
     }
 }
 
-/// The number of 1 to 18 digits, which cannot overflow.
-pub(crate) fn number(digits: &str) -> Option<u64> {
-    let is_one = (1..=18).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
-    is_one.then(|| digits.bytes().fold(0, |number: u64, digit| number * 10 + u64::from(digit - b'0')))
-}
-
-/// A number in digits. The library's own formatting would weigh more in wasm than all that is formatted there.
-pub(crate) fn digits(number: u64) -> String {
-    let mut text = if number < 10 { String::new() } else { digits(number / 10) };
-    let digit = (number % 10) as usize;
-    text.push_str("0123456789".get(digit..=digit).unwrap_or_default());
-    text
+/// The number that a text of digits alone writes: a sign, which `parse` takes, is none.
+pub(crate) fn whole_number(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(feature = "sandbox")]

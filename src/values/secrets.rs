@@ -86,18 +86,11 @@ credential! {
 /// The browser refuses such a value before any I/O, whatever it was meant to be.
 #[must_use]
 pub fn looks_like_a_secret_key(text: &str) -> bool {
-    let prefixes = ["sk_", "rk_", "FLWSECK"];
-    let begins = |part: &[u8]| prefixes.iter().any(|prefix| part.starts_with(prefix.as_bytes()));
-    any_part(text, |byte| !byte.is_ascii_graphic(), begins)
+    any_word(text, |c| !c.is_ascii_graphic(), |word| ["sk_", "rk_", "FLWSECK"].iter().any(|key| word.starts_with(key)))
 }
 
-/// Whether a text from any part on is such, of the parts between such bytes or behind an escape (`%3D`). By bytes, since
-/// the library's characters would weigh more in wasm than the rest of this.
-pub(crate) fn any_part(text: &str, separates: fn(u8) -> bool, is_such: impl Fn(&[u8]) -> bool) -> bool {
-    let bytes = text.as_bytes();
-    let byte = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied();
-    (0..bytes.len()).any(|at| {
-        let begins = byte(at.checked_sub(1)).is_none_or(separates) || byte(at.checked_sub(3)) == Some(b'%');
-        begins && is_such(bytes.get(at..).unwrap_or_default())
-    })
+/// Whether any word of a text is such. Words stand between characters that separate, and behind a percent escape (`%3D`).
+pub(crate) fn any_word(text: &str, separates: fn(char) -> bool, is_such: impl Fn(&str) -> bool) -> bool {
+    let is_in = |text: &str| text.split(separates).any(&is_such);
+    is_in(text) || text.split('%').skip(1).filter_map(|escaped| escaped.get(2..)).any(is_in)
 }

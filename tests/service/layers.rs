@@ -40,7 +40,8 @@ fn every_module_has_a_layer_and_imports_are_read() {
     known.sort_unstable();
     assert_eq!(modules, known);
 
-    let text = "use crate::values::Amount;\n/// [`crate::flow`]\nlet a = crate::every_operation!(a); $crate::platform::b";
+    let text =
+        "use crate::values::Amount;\n/// [`crate::flow`]\nlet a = crate::every_operation!(a); $crate::platform::b";
     assert_eq!(imports(text), ["values", "operations", "platform"]);
 }
 

@@ -67,12 +67,12 @@ impl Shop {
                 if !is_return_nonce(&nonce) && !self.warned.replace(true) {
                     warn_1(&MISSING_NONCE.into());
                 }
-                page::leave_in_popup(&address, popup, &key).await
+                page::leave_in_popup(&address, popup, &key).await?
             }
             None => {
                 // A navigation may be stopped, and no event says so: the next click leaves again.
                 self.checkouts.forget(&json);
-                page::leave(&address).await;
+                page::leave(&address).await?;
                 false
             }
         };

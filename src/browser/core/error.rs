@@ -1,10 +1,11 @@
 //! Why a call failed.
 
+use super::call_options::CallOptions;
 use super::transport::ReplyBody;
 use super::value::{display, get, get_text, text};
 use crate::flow::carries_a_secret_key;
 use crate::protocol::{FieldError, Kind, Repeat, Spec};
-use crate::values::{Invalid, digits, looks_like_a_secret_key};
+use crate::values::{Invalid, looks_like_a_secret_key};
 use js_sys::{Array, JsString};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -77,13 +78,14 @@ impl CallError {
     }
 
     /// No reply came in time.
-    pub(crate) fn timed_out(spec: &Spec) -> Self {
-        Self::lost(spec, Kind::Timeout, "The time was over before an answer came.")
+    pub(crate) fn timed_out(spec: &Spec, options: CallOptions) -> Self {
+        let seconds = display(&(options.timeout / 1000.0).into());
+        Self::lost(spec, Kind::Timeout, &["The request timed out after ", &seconds, " s."].concat())
     }
 
     /// No reply came.
     pub(crate) fn offline(spec: &Spec) -> Self {
-        let message = "No answer came. The device may be offline, or the address may not allow this page (CORS).";
+        let message = "No reply came. The device may be offline, or the address may not allow this page (CORS).";
         Self::lost(spec, Kind::Offline, message)
     }
 
@@ -198,7 +200,7 @@ impl CallError {
             " If it refused the request itself (a CSRF rule), pass what it asks for by `merchantHeaders`."
         };
         let message =
-            ["Nobody is signed in: the merchant's server answered ", &digits(status.into()), ".", remedy].concat();
+            ["Nobody is signed in: the merchant's server answered ", &status.to_string(), ".", remedy].concat();
         let known = match &self {
             Self::Failed(failure) => Failure::clone(failure),
             Self::Thrown(_) => Failure { code: self.code(), reply: self.reply(), ..Failure::new(Kind::SignedOut, "") },

@@ -4,7 +4,8 @@
 use super::error::CallError;
 use crate::flow::Ms;
 use futures_util::future::{Either, LocalBoxFuture, select};
-use js_sys::{Function, Promise};
+use js_sys::{Array, Function, Promise};
+use std::cell::RefCell;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use wasm_bindgen::prelude::*;
@@ -22,30 +23,62 @@ extern "C" {
     fn clear_timeout(timer: &JsValue);
 }
 
+/// A promise that is resolved when this is dropped, if not before. A `JsFuture` whose promise never settles is never freed:
+/// its closures hold each other.
+struct Deferred {
+    promise: Promise,
+    resolve: Function,
+}
+
+impl Deferred {
+    fn new() -> Self {
+        let mut resolve = JsValue::UNDEFINED;
+        let promise = Promise::new(&mut |resolver, _| resolve = resolver.into());
+        Self { promise, resolve: resolve.unchecked_into() }
+    }
+}
+
+impl Drop for Deferred {
+    fn drop(&mut self) {
+        let _ = self.resolve.call0(&JsValue::UNDEFINED);
+    }
+}
+
+/// What a promise of the page settles to. The promise may never settle: all of this is freed when it is dropped.
+pub(crate) async fn settled(promise: &JsValue) -> Result<JsValue, JsValue> {
+    let dropped = Deferred::new();
+    Promise::race(&Array::of2(promise, &dropped.promise)).await
+}
+
 /// One thing that the browser reports: that a time is over, or an event. gloo-timers and gloo-events, with a channel between
 /// them and the future, weigh 0.7 KB brotli more.
 pub(crate) struct Notification {
     reported: JsFuture,
-    resolve: Function,
+    deferred: Deferred,
     source: Source,
 }
 
 enum Source {
     Timer(JsValue),
     Event(EventTarget, &'static str),
+    Nothing,
 }
 
 impl Notification {
     fn new(subscribe: impl FnOnce(&Function) -> Source) -> Self {
-        let mut resolve = JsValue::UNDEFINED;
-        let reported = Promise::new(&mut |resolver, _| resolve = resolver.into()).into();
-        let resolve = resolve.unchecked_into();
-        Self { reported, source: subscribe(&resolve), resolve }
+        let deferred = Deferred::new();
+        let reported = deferred.promise.clone().into();
+        Self { reported, source: subscribe(&deferred.resolve), deferred }
     }
 
     /// Ready after this time.
     pub(crate) fn after(time: Ms) -> Self {
         Self::new(|resolve| Source::Timer(set_timeout(resolve, time)))
+    }
+
+    /// Never ready.
+    pub(crate) fn never() -> Self {
+        Self::new(|_| Source::Nothing)
     }
 
     /// Ready with the next event of this name.
@@ -59,13 +92,12 @@ impl Notification {
 
 impl Drop for Notification {
     fn drop(&mut self) {
-        // A `JsFuture` whose promise never settles is never freed: its closures hold each other.
-        let _ = self.resolve.call0(&JsValue::UNDEFINED);
         match &self.source {
             Source::Timer(timer) => clear_timeout(timer),
             Source::Event(target, name) => {
-                let _ = target.remove_event_listener_with_callback(name, &self.resolve);
+                let _ = target.remove_event_listener_with_callback(name, &self.deferred.resolve);
             }
+            Source::Nothing => {}
         }
     }
 }
@@ -101,6 +133,23 @@ pub(crate) async fn all<T>(mut calls: Vec<LocalBoxFuture<'static, T>>) -> Vec<T>
     })
     .await;
     results.into_iter().flatten().collect()
+}
+
+thread_local! {
+    /// Why calls are dropped at this moment.
+    static CANCEL_REASON: RefCell<JsValue> = const { RefCell::new(JsValue::UNDEFINED) };
+}
+
+/// Drops a call for its caller's reason: the signals of its requests abort with that reason.
+pub(crate) fn cancel<T>(call: Pending<T>, reason: &JsValue) {
+    CANCEL_REASON.set(reason.clone());
+    drop(call);
+    CANCEL_REASON.take();
+}
+
+/// The caller's reason, or `undefined`, for which `abort` has one of its own.
+pub(super) fn cancel_reason() -> JsValue {
+    CANCEL_REASON.with_borrow(Clone::clone)
 }
 
 /// Runs a call that nobody waits for.

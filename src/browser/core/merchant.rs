@@ -2,12 +2,12 @@
 
 use super::call_options::CallOptions;
 use super::error::{CallError, check_no_secret_key, check_no_secret_key_in};
-use super::events::{Notification, unless};
+use super::events::{Notification, settled, unless};
 use super::shop::Shop;
 use super::transport::{AbortOnDrop, Outgoing, data_of};
 use super::value::{get, get_text, is_nullish, object, text, write};
 use crate::protocol::{Kind, Spec, percent_encode};
-use js_sys::{Array, Function, Promise};
+use js_sys::{Array, Function};
 use serde::Serialize;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -138,18 +138,18 @@ impl Shop {
         let Question { spec, function, argument, .. } = question;
         let place = &self.merchant.place;
         let Ok(function) = get(place, function).dyn_into::<Function>() else {
-            let message = "Nobody was named to ask: pass the option merchant, the address of your server's routes or functions in their place.";
+            let message = "Missing option `merchant`. Pass the address of your three routes, or functions.";
             return Err(CallError::of(Kind::Unsupported, message, spec.name, &JsValue::UNDEFINED));
         };
         let mut aborter = AbortOnDrop::new().ok_or_else(|| CallError::offline(spec))?;
         let left = options.remaining();
         let how = object([("signal", aborter.signal()), ("timeoutMs", left.into())]);
         let arguments = if argument.is_undefined() { Array::of1(&how) } else { Array::of2(argument, &how) };
-        let result = Promise::resolve(&function.apply(place, &arguments)?);
-        let result = unless(Notification::after(left), async { result.await }).await;
+        let result = function.apply(place, &arguments)?;
+        let result = unless(Notification::after(left), settled(&result)).await;
         if result.is_some() {
             aborter.disarm();
         }
-        Ok(data_of(result.ok_or_else(|| CallError::timed_out(spec))??))
+        Ok(data_of(result.ok_or_else(|| CallError::timed_out(spec, options))??))
     }
 }

@@ -24,7 +24,7 @@ mod value;
 pub(super) use call_options::{CallOptions, MAX_DURATION};
 pub(super) use checkout::{Checkout, Return, purchase_of, reference, returned};
 pub(super) use error::{CallError, Failure, check_no_secret_key, check_no_secret_key_in, field_error, list};
-pub(super) use events::{Notification, Pending, unless};
+pub(super) use events::{Notification, Pending, cancel};
 pub(super) use hosted::{HostedCheckout, HostedConfig, MOVABLE, check_intent, intent_of_address};
 pub(super) use merchant::MerchantRoutes;
 pub(super) use outcome::{Outcome, OutcomeOptions};
@@ -34,4 +34,4 @@ pub(super) use quotes::{FeeRequest, PublicReads, Quote, QuoteSelection, fee, pay
 pub(super) use session::SessionStatus;
 pub(super) use shop::{Shop, ShopConfig};
 pub(super) use transport::{AuthorizedRequest, CallReport, Transport};
-pub(super) use value::{display, get, get_text, is_nullish, merged, set, text, write};
+pub(super) use value::{display, get, get_text, is_nullish, keys, merged, set, text, try_get, write};

@@ -5,7 +5,6 @@ use super::events::Notification;
 use super::value::{get, get_text};
 use crate::flow::Ms;
 use crate::protocol::Kind;
-use crate::values::digits;
 use futures_util::future::select_all;
 use js_sys::{Date, Function, JSON, JsString, Math};
 use std::cell::RefCell;
@@ -164,25 +163,38 @@ impl Drop for Channel {
 }
 
 /// Follows an address on this page, and is ready when the back button shows the page again.
-pub(crate) async fn leave(address: &str) {
-    let Some((window, _)) = page() else { return };
+///
+/// # Errors
+/// What the browser throws if it does not let the page leave.
+pub(crate) async fn leave(address: &str) -> Result<(), JsValue> {
+    let Some((window, _)) = page() else { return Ok(()) };
     let mut shown = Notification::event(&window, "pageshow");
-    let _ = window.location().assign(address);
+    window.location().assign(address)?;
     while !get(&shown.await, "persisted").is_truthy() {
         shown = Notification::event(&window, "pageshow");
     }
+    Ok(())
 }
 
 /// Follows an address in a popup. Ready when the customer is back: `true` where the return page says so by this key;
 /// `false` when this page is used again and the popup is gone. That alone says nothing: a page can cut itself off from
 /// its opener, to which it then looks closed.
-pub(crate) async fn leave_in_popup(address: &str, popup: &Window, key: &str) -> bool {
+///
+/// # Errors
+/// What the browser throws if it does not let the open popup go there.
+pub(crate) async fn leave_in_popup(address: &str, popup: &Window, key: &str) -> Result<bool, JsValue> {
     const LOOK_EVERY: Ms = 300.0;
-    let (Some((window, document)), Some(channel)) = (page(), Channel::open(key)) else { return false };
+    let Some((window, document)) = page() else { return Ok(false) };
     let touched = || Notification::event(&window, "pointerdown");
-    let mut returned = channel.next();
+    // Without channels no return is announced: the customer closes the popup.
+    let channel = Channel::open(key);
+    let mut returned = channel.as_ref().map_or_else(Notification::never, Channel::next);
     let mut used = touched();
-    let _ = popup.location().replace(address);
+    if let Err(thrown) = popup.location().replace(address)
+        && !popup.closed().unwrap_or(true)
+    {
+        return Err(thrown);
+    }
     loop {
         let (_, index, rest) = select_all(vec![returned, used, Notification::after(LOOK_EVERY)]).await;
         let is_gone = popup.closed().unwrap_or(true);
@@ -192,10 +204,12 @@ pub(crate) async fn leave_in_popup(address: &str, popup: &Window, key: &str) -> 
                 used = touched();
             }
             (0, _) => {
-                channel.post("");
-                return true;
+                if let Some(channel) = channel {
+                    channel.post("");
+                }
+                return Ok(true);
             }
-            _ => return false,
+            _ => return Ok(false),
         }
     }
 }
@@ -250,7 +264,7 @@ impl Tabs {
     }
 
     pub(crate) fn post(&self, message: &str) {
-        let message = [message, " ", &digits(wall_clock_ms() as u64)].concat();
+        let message = [message, " ", &(wall_clock_ms() as u64).to_string()].concat();
         if let Some(storage) = local_storage() {
             let _ = storage.set_item(&self.name, &message);
         }

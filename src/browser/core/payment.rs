@@ -37,8 +37,8 @@ impl Move {
 
 /// How to follow an intent.
 pub(crate) struct FollowOptions {
-    /// How long to look.
-    pub(crate) budget: Ms,
+    /// Until when to look, on the monotonic clock.
+    pub(crate) until: Ms,
     /// Called with the intent whenever it stands otherwise.
     pub(crate) on_status: Option<Function>,
     /// How long each request may take.
@@ -46,7 +46,12 @@ pub(crate) struct FollowOptions {
 }
 
 impl FollowOptions {
-    pub(crate) const DEFAULT_BUDGET: Ms = 600_000.0;
+    const DEFAULT_BUDGET: Ms = 600_000.0;
+
+    /// For so long from now.
+    pub(crate) fn new(budget: Option<Ms>, on_status: Option<Function>, options: CallOptions) -> Self {
+        Self { until: now() + budget.unwrap_or(Self::DEFAULT_BUDGET), on_status, options }
+    }
 }
 
 impl HostedCheckout {
@@ -82,8 +87,7 @@ impl HostedCheckout {
 
     /// Looks until the intent is settled or needs its customer. With `is_seen`, it was read just now.
     async fn follow(self: Rc<Self>, follow: FollowOptions, mut is_seen: bool) -> Result<JsValue, CallError> {
-        let FollowOptions { budget, on_status, options } = follow;
-        let until = now() + budget;
+        let FollowOptions { until, on_status, options } = follow;
         let mut looks = 1;
         let mut reported = None;
         let mut is_known = is_seen;

@@ -5,17 +5,22 @@
 use super::error::CallError;
 use super::events::Pending;
 use std::cell::RefCell;
-use std::mem::take;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
 
 #[expect(clippy::type_complexity, reason = "a list of calls by their key")]
 /// The calls under way, by key. A call ends early when nobody waits for it any more.
 pub(crate) struct SingleFlight<T>(RefCell<Vec<(String, Weak<RefCell<Flight<T>>>)>>);
 
-enum Flight<T> {
-    Running(Pending<T>, Vec<Waker>),
+struct Flight<T> {
+    state: State<T>,
+    waiters: Arc<Waiters>,
+}
+
+enum State<T> {
+    Running(Pending<T>),
     Done(Result<T, CallError>),
 }
 
@@ -31,14 +36,14 @@ impl<T: Clone> SingleFlight<T> {
         let flights = self.0.borrow();
         let flight = flights.iter().find(|(known, _)| known == key)?.1.upgrade()?;
         // It cannot be borrowed while it is polled, and is running then.
-        let is_running = flight.try_borrow().map_or(true, |flight| matches!(*flight, Flight::Running(..)));
+        let is_running = flight.try_borrow().map_or(true, |flight| matches!(flight.state, State::Running(_)));
         is_running.then_some(Joined(flight))
     }
 
     /// Starts a call that others may join by this key.
     pub(crate) fn start(&self, key: String, work: Pending<T>) -> Joined<T> {
         self.forget(&key);
-        let flight = Rc::new(RefCell::new(Flight::Running(work, Vec::new())));
+        let flight = Rc::new(RefCell::new(Flight { state: State::Running(work), waiters: Arc::default() }));
         self.0.borrow_mut().push((key, Rc::downgrade(&flight)));
         Joined(flight)
     }
@@ -49,7 +54,7 @@ impl<T: Clone> SingleFlight<T> {
     }
 }
 
-/// One who waits for a call. Whoever is woken polls it for all.
+/// One who waits for a call. Whoever is polled first polls it for all.
 pub(crate) struct Joined<T>(Rc<RefCell<Flight<T>>>);
 
 impl<T> Clone for Joined<T> {
@@ -58,41 +63,44 @@ impl<T> Clone for Joined<T> {
     }
 }
 
-impl<T> Flight<T> {
-    fn wake_all(&mut self) {
-        if let Self::Running(_, waiting) = self {
-            take(waiting).into_iter().for_each(Waker::wake);
-        }
-    }
-}
-
 impl<T: Clone> Future for Joined<T> {
     type Output = Result<T, CallError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<Self::Output> {
-        let flight = &mut *self.0.borrow_mut();
-        if let Flight::Running(work, waiting) = flight {
-            let Poll::Ready(result) = work.as_mut().poll(context) else {
-                if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
-                    waiting.push(context.waker().clone());
-                }
+        let Flight { state, waiters } = &mut *self.0.borrow_mut();
+        if let State::Running(work) = state {
+            waiters.add(context.waker());
+            let waker = Waker::from(Arc::clone(waiters));
+            let Poll::Ready(result) = work.as_mut().poll(&mut Context::from_waker(&waker)) else {
                 return Poll::Pending;
             };
-            flight.wake_all();
-            *flight = Flight::Done(result);
+            *state = State::Done(result);
+            waker.wake();
         }
-        match flight {
-            Flight::Done(result) => Poll::Ready(result.clone()),
-            Flight::Running(..) => Poll::Pending,
+        match state {
+            State::Done(result) => Poll::Ready(result.clone()),
+            State::Running(_) => Poll::Pending,
         }
     }
 }
 
-/// The call wakes whoever polled it last. If that one leaves, the others have to poll.
-impl<T> Drop for Joined<T> {
-    fn drop(&mut self) {
-        if let Ok(mut flight) = self.0.try_borrow_mut() {
-            flight.wake_all();
+/// Those who wait for one call. The call wakes them all: one of them may be kept and never polled again.
+#[derive(Default)]
+struct Waiters(Mutex<Vec<Waker>>);
+
+impl Waiters {
+    fn add(&self, waker: &Waker) {
+        if let Ok(mut waiting) = self.0.lock()
+            && !waiting.iter().any(|known| known.will_wake(waker))
+        {
+            waiting.push(waker.clone());
         }
+    }
+}
+
+impl Wake for Waiters {
+    fn wake(self: Arc<Self>) {
+        let waiting = self.0.lock().map(|mut waiting| std::mem::take(&mut *waiting));
+        waiting.unwrap_or_default().into_iter().for_each(Waker::wake);
     }
 }

@@ -2,17 +2,17 @@
 
 use super::call_options::CallOptions;
 use super::error::{CallError, check_no_secret_key};
-use super::events::{Notification, Pending, unless};
+use super::events::{Notification, Pending, cancel_reason, settled, unless};
 use super::page::{now, random_u32};
 use super::single_flight::SingleFlight;
 use super::value::{get, is_nullish, optional, set, write};
 use crate::flow::{Base, Ms};
 use crate::protocol::{
-    Anyone, Call, Credential, CredentialKind, Fulfils, Kind, NoCredential, Operation, Patience, Repeat, Request, Role,
-    Seen, Spec, Step, Unwritable, assemble,
+    Action, Anyone, AttemptResult, Call, Credential, CredentialKind, Fulfils, Kind, NoCredential, Operation, Repeat,
+    Request, Role, Spec, Timeouts, Unwritable, assemble,
 };
-use crate::values::{digits, number};
-use js_sys::{Array, Function, JSON, Promise};
+use crate::values::whole_number;
+use js_sys::{Array, Function, JSON};
 use serde::Serialize;
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -175,7 +175,7 @@ impl Transport {
             let outgoing = Rc::new(transport.outgoing(&prepared, None, bearer)?);
             if is_shared {
                 let key = [
-                    &digits(options.timeout as u64),
+                    &(options.timeout as u64).to_string(),
                     &*outgoing.url,
                     outgoing.credential.as_deref().unwrap_or_default(),
                 ]
@@ -222,28 +222,29 @@ impl Transport {
     pub(crate) fn request(self: &Rc<Self>, outgoing: Rc<Outgoing>, options: CallOptions) -> Pending<Reply> {
         let transport = Rc::clone(self);
         Box::pin(async move {
-            let mut call = Call::new(outgoing.spec.repeat, Patience { deadline: to_duration(options.remaining()) });
+            let mut call = Call::new(outgoing.spec.repeat, Timeouts { deadline: to_duration(options.remaining()) });
             let began = now();
-            let mut last = Err(CallError::timed_out(outgoing.spec));
+            let mut last = Err(CallError::timed_out(outgoing.spec, options));
             loop {
-                match call.step(to_duration(now() - began)) {
-                    Step::Send(left) => {
+                match call.next(to_duration(now() - began)) {
+                    Action::Send(left) => {
                         let sent = now();
                         let reply = unless(Notification::after(to_ms(left)), transport.exchange(&outgoing)).await;
-                        last = transport.record(&outgoing, &mut call, reply, now() - sent);
+                        last = transport.record(&outgoing, options, &mut call, reply, now() - sent);
                     }
-                    Step::Wait(pause) => drop(Notification::after(to_ms(pause)).await),
-                    Step::Done => return last,
+                    Action::Wait(pause) => drop(Notification::after(to_ms(pause)).await),
+                    Action::Done => return last,
                 }
             }
         })
     }
 
-    /// Tells the call and the page's monitoring what one attempt came to.
+    /// Records how one attempt ended, and reports it to the page's monitoring.
     #[inline(never)]
     fn record(
         &self,
         Outgoing { spec, credential, .. }: &Outgoing,
+        options: CallOptions,
         call: &mut Call,
         reply: Option<Option<Reply>>,
         ms: Ms,
@@ -256,15 +257,15 @@ impl Transport {
             kind: None,
             request_id: None,
         };
-        let mut seen = Seen::Lost;
+        let mut attempt = AttemptResult::NoReply;
         let result = match reply {
-            None => Err(CallError::timed_out(spec)),
+            None => Err(CallError::timed_out(spec, options)),
             Some(None) => Err(CallError::offline(spec)),
             Some(Some(reply)) => {
                 let retry_after = reply.retry_after.as_string();
-                seen = Seen::Reply {
+                attempt = AttemptResult::Reply {
                     status: reply.status,
-                    retry_after: retry_after.as_deref().and_then(number).map(Duration::from_secs),
+                    retry_after: retry_after.as_deref().and_then(whole_number).map(Duration::from_secs),
                     retryable: reply.retryable(),
                 };
                 report.status = Some(reply.status);
@@ -280,7 +281,7 @@ impl Transport {
             }
             on_call(report);
         }
-        call.saw(&seen, random_u32);
+        call.record(&attempt, random_u32);
         result
     }
 
@@ -292,7 +293,7 @@ impl Transport {
             Some(fetch) => fetch.call2(&JsValue::UNDEFINED, &url.into(), init),
             None => global_fetch(url, init),
         };
-        let response = Promise::resolve(&sent.ok()?).await.ok()?;
+        let response = settled(&sent.ok()?).await.ok()?;
         let reply = read(spec, response).await;
         aborter.disarm();
         reply
@@ -307,7 +308,7 @@ async fn read(spec: &'static Spec, response: JsValue) -> Option<Reply> {
     let response: web_sys::Response = response.unchecked_into();
     // Not by gloo-net's `text` and `Headers::get`, which panic where a look-alike rejects with no `Error` or has no such
     // method.
-    let text = Promise::resolve(&response.text().ok()?).await.ok()?;
+    let text = settled(&response.text().ok()?.into()).await.ok()?;
     let headers = get(&response, "headers");
     let header = |name: &str| {
         let headers: &Headers = headers.unchecked_ref();
@@ -347,7 +348,7 @@ impl AbortOnDrop {
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         if let Some(controller) = &self.0 {
-            controller.abort();
+            controller.abort_with_reason(&cancel_reason());
         }
     }
 }

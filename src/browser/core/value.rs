@@ -1,7 +1,7 @@
 //! Typed reads of a JavaScript value by name. A read never fails: a member that is missing, or whose getter throws, is
 //! `undefined` or `None`.
 
-use js_sys::Object;
+use js_sys::{Array, Object};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::prelude::*;
@@ -12,15 +12,25 @@ extern "C" {
     fn reflect_get(object: &JsValue, name: &str) -> Result<JsValue, JsValue>;
     #[wasm_bindgen(js_namespace = Reflect, js_name = set)]
     fn reflect_set(object: &JsValue, name: &str, value: &JsValue) -> bool;
+    /// The names of an object's own members. A `Proxy` may throw.
+    #[wasm_bindgen(catch, js_namespace = Object, js_name = keys)]
+    pub(crate) fn keys(object: &JsValue) -> Result<Array, JsValue>;
+    #[wasm_bindgen(catch, js_namespace = Object, js_name = assign)]
+    fn assign(object: &JsValue, members: &JsValue) -> Result<JsValue, JsValue>;
     #[wasm_bindgen(catch, js_name = String)]
     fn to_js_string(value: &JsValue) -> Result<String, JsValue>;
 }
 
 /// A member by its name.
-#[inline(never)]
 pub(crate) fn get(object: &JsValue, name: &str) -> JsValue {
+    try_get(object, name).unwrap_or_default()
+}
+
+/// The same, or what its getter throws.
+#[inline(never)]
+pub(crate) fn try_get(object: &JsValue, name: &str) -> Result<JsValue, JsValue> {
     // `Reflect.get` throws for a primitive, and each caught exception keeps a slot of the reference table.
-    if object.is_object() { reflect_get(object, name).unwrap_or_default() } else { JsValue::UNDEFINED }
+    if object.is_object() { reflect_get(object, name) } else { Ok(JsValue::UNDEFINED) }
 }
 
 /// Sets a member of an object of ours.
@@ -79,11 +89,12 @@ fn object_of(members: &[(&str, JsValue)]) -> JsValue {
 /// A new object with the members of both; the second wins.
 #[inline(never)]
 pub(crate) fn merged(first: &JsValue, second: &JsValue) -> JsValue {
-    let merged = Object::new();
+    let merged = Object::new().into();
     for members in [first, second] {
         if members.is_object() {
-            Object::assign(&merged, members.unchecked_ref());
+            // A getter may throw: the members up to it are there.
+            let _ = assign(&merged, members);
         }
     }
-    merged.into()
+    merged
 }

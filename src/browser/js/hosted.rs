@@ -126,11 +126,7 @@ impl HostedPage {
 }
 
 fn follow_options(how: &JsValue) -> Result<FollowOptions, CallError> {
-    Ok(FollowOptions {
-        budget: duration(how, "budgetMs")?.unwrap_or(FollowOptions::DEFAULT_BUDGET),
-        on_status: function(how, "onStatus"),
-        options: call_options(how)?,
-    })
+    Ok(FollowOptions::new(duration(how, "budgetMs")?, function(how, "onStatus"), call_options(how)?))
 }
 
 /// `{type: "mobile_money", phone, country_code?}` or `{type: "card", card: {number, exp_month, exp_year, cvc}}`, as

@@ -2,12 +2,12 @@
 
 use crate::browser::core::{
     CallError, CallOptions, CallReport, MAX_DURATION, Transport, check_no_secret_key_in, display, get, is_nullish,
-    list, notify, page_origin, write,
+    keys, list, notify, page_origin, try_get, write,
 };
 use crate::flow::{Base, Ms, nearest};
 use crate::protocol::Kind;
 use crate::values::Address;
-use js_sys::{Array, Function, Object};
+use js_sys::{Array, Function};
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 use web_sys::AbortSignal;
@@ -92,8 +92,10 @@ pub(super) fn only(given: &JsValue, what: &str, known: &[&str]) -> Result<(), Ca
     if !given.is_object() {
         return Err(CallError::input(&["Pass an object. ", &listed()].concat(), Vec::new()));
     }
-    for name in Object::keys(given.unchecked_ref::<Object>()).iter() {
+    for name in keys(given)?.iter() {
         let name = display(&name);
+        // What cannot be read is not taken for what was left out.
+        try_get(given, &name)?;
         if !known.contains(&&*name) {
             let remedy = match nearest(&name, known.iter().copied()) {
                 Some(meant) => ["Did you mean `", meant, "`?"].concat(),
@@ -140,8 +142,8 @@ pub(super) fn duration(options: &JsValue, name: &str) -> Result<Option<Ms>, Call
 }
 
 /// `signal` of a call.
-pub(super) fn signal(options: &JsValue) -> Option<AbortSignal> {
-    let signal = get(options, "signal");
+pub(super) fn signal(options: &JsValue) -> Result<Option<AbortSignal>, JsValue> {
+    let signal = try_get(options, "signal")?;
     // Not by `instanceof`: a page may bring its own.
-    signal.is_object().then(|| signal.unchecked_into())
+    Ok(signal.is_object().then(|| signal.unchecked_into()))
 }

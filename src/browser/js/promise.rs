@@ -2,7 +2,8 @@
 
 use super::error::to_js;
 use super::options::signal;
-use crate::browser::core::{CallError, Notification, Pending, unless};
+use crate::browser::core::{CallError, Notification, Pending, cancel, get};
+use futures_util::future::{Either, select};
 use js_sys::Promise;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -21,11 +22,11 @@ extern "C" {
 /// Starts a call, unless its arguments are wrong. If the signal aborts, the call is dropped and the promise rejects with the
 /// signal's reason.
 pub(super) fn promise(how: &JsValue, call: impl FnOnce() -> Result<Pending<JsValue>, CallError>) -> Promise {
-    let signal = signal(how);
-    if let Some(signal) = signal.as_ref().filter(|signal| signal.aborted()) {
-        return Promise::reject(&signal.reason());
+    match signal(how) {
+        Ok(Some(signal)) if is_aborted(&signal) => Promise::reject(&reason(&signal)),
+        Ok(signal) => start(signal, call()),
+        Err(thrown) => Promise::reject(&thrown),
     }
-    start(signal, call())
 }
 
 #[inline(never)]
@@ -38,14 +39,27 @@ fn start(signal: Option<AbortSignal>, call: Result<Pending<JsValue>, CallError>)
 
 async fn unless_aborted(signal: Option<AbortSignal>, call: Pending<JsValue>) -> Result<JsValue, JsValue> {
     let result: Result<JsValue, CallError> = match signal {
-        Some(signal) if signal.aborted() => return Err(signal.reason()),
-        Some(signal) => match unless(Notification::event(&signal, "abort"), call).await {
-            Some(result) => result,
-            None => return Err(signal.reason()),
+        Some(signal) if is_aborted(&signal) => return Err(reason(&signal)),
+        Some(signal) => match select(call, Notification::event(&signal, "abort")).await {
+            Either::Left((result, _)) => result,
+            Either::Right((_, call)) => {
+                let reason = reason(&signal);
+                cancel(call, &reason);
+                return Err(reason);
+            }
         },
         None => call.await,
     };
     result.map_err(to_js)
+}
+
+// By name: a signal of the page's own may throw.
+fn is_aborted(signal: &AbortSignal) -> bool {
+    get(signal, "aborted").is_truthy()
+}
+
+fn reason(signal: &AbortSignal) -> JsValue {
+    get(signal, "reason")
 }
 
 /// A future that tells JavaScript when it is polled. A panic ends a poll without a word, and the promise would stay
