@@ -33,6 +33,10 @@ in_chromium!(
     a_long_wait_keeps_nothing_of_the_looks_that_are_over,
     a_session_that_time_changes_is_told_so,
     a_defect_in_a_call_ends_every_client_of_the_page,
+    an_abort_reason_reaches_the_signals_of_the_requests_that_it_ends,
+    options_that_throw_reject_the_call_and_nothing_else,
+    a_popup_without_channels_ends_when_it_is_closed_and_one_that_cannot_leave_rejects,
+    requests_that_never_settle_keep_no_memory,
 );
 
 async fn equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own(engine: Engine) {
@@ -169,6 +173,29 @@ async fn a_module_that_did_not_come_is_asked_for_again_and_comes_in_every_way(en
 async fn a_defect_in_a_call_ends_every_client_of_the_page(engine: Engine) {
     let found = found(engine, "a_defect").await;
     assert_eq!(found, json!({ "before": 1, "met": "panic", "after": "panic", "next": "panic" }));
+}
+
+async fn an_abort_reason_reaches_the_signals_of_the_requests_that_it_ends(engine: Engine) {
+    let found = found(engine, "reasons").await;
+    assert_eq!(found, json!({ "came": ["mine", "mine"], "reasons": ["mine", "mine"] }));
+}
+
+async fn options_that_throw_reject_the_call_and_nothing_else(engine: Engine) {
+    let found = found(engine, "throws").await;
+    assert_eq!(found, json!({ "came": ["keys", "get", "timeoutMs", "signal", 1], "after": 1 }));
+}
+
+async fn a_popup_without_channels_ends_when_it_is_closed_and_one_that_cannot_leave_rejects(engine: Engine) {
+    let found = found(engine, "no_channels").await;
+    let opened = ["https://api.example/checkout/pi_1"];
+    assert_eq!(found, json!({ "opened": opened, "state": "succeeded", "stays": "stays" }));
+}
+
+async fn requests_that_never_settle_keep_no_memory(engine: Engine) {
+    let found = found(engine, "never_settles").await;
+    let [before, after] = ["before", "after"].map(|name| found[name].as_u64().unwrap_or_default());
+    // One page of wasm, 64 KiB, may be needed where memory is fragmented.
+    assert!(before > 0 && after <= before + 65_536, "{found}");
 }
 
 /// The policy that the README asks for.

@@ -259,6 +259,78 @@ const found = {
     return { before, met, after, next };
   },
 
+  async reasons() {
+    const signals = [];
+    const never = ({ signal }) => new Promise(() => signals.push(signal));
+    const reads = client((_, init) => never(init)).guichet;
+    const shop = client(() => json({}), { merchant: { intent: (_, how) => never(how) } }).guichet;
+    const mine = new AbortController();
+    const { signal } = mine;
+    const calls = [reads.paymentMethods({}, { signal }), shop.checkout({ order: 1 }, { signal })];
+    while (signals.length < 2) await soon(10);
+    mine.abort("mine");
+    const came = (await Promise.allSettled(calls)).map(({ reason }) => reason);
+    return { came, reasons: signals.map(({ reason }) => reason) };
+  },
+
+  async throws() {
+    const { guichet } = client(() => json({ data: methods }));
+    const fail = (what) => () => {
+      throw what;
+    };
+    const throwing = (name) => Object.defineProperty({}, name, { enumerable: true, get: fail(name) });
+    const hows = [new Proxy({}, { ownKeys: fail("keys") }), new Proxy({}, { get: fail("get") })];
+    hows.push(throwing("timeoutMs"), throwing("signal"), { signal: throwing("aborted") });
+    const came = [];
+    for (const how of hows) came.push(await guichet.paymentMethods({}, how).then((all) => all.length, String));
+    return { came, after: (await guichet.paymentMethods()).length };
+  },
+
+  async no_channels() {
+    delete window.BroadcastChannel;
+    const opened = [];
+    const popup = { document: { body: {} }, closed: false, close() {}, sessionStorage };
+    popup.location = { replace: (address) => ((popup.closed = true), opened.push(address)) };
+    window.open = () => popup;
+    const intent = { id: "pi_1", payment_ref: "gch_1", status: "requires_action", checkout_url: "https://api.example/checkout/pi_1" };
+    const merchant = {
+      intent: async () => ({ intent, return_nonce: "0123456789abcdefghijAB" }),
+      status: async () => ({ status: "succeeded" }),
+    };
+    const { guichet } = client(() => json({}), { merchant });
+    setInterval(() => dispatchEvent(new Event("pointerdown")), 100); // the page is used again
+    const { state } = await guichet.checkout({ order: 1 }, { mode: "popup" });
+    popup.closed = false;
+    popup.location = {
+      replace() {
+        throw "stays";
+      },
+    };
+    const stays = await guichet.checkout({ order: 2 }, { mode: "popup" }).catch(String);
+    return { opened, state, stays };
+  },
+
+  async never_settles() {
+    const real = WebAssembly.instantiate;
+    let memory;
+    WebAssembly.instantiate = async (...given) => {
+      const made = await real.apply(WebAssembly, given);
+      memory = Object.values((made.instance ?? made).exports).find((one) => one instanceof WebAssembly.Memory);
+      return made;
+    };
+    const { guichet } = client(() => new Promise(() => {}));
+    const of = (n) => ({ payment_method: "mobile_money", currency: "XAF", amount: `${n + 1}` });
+    const two_thousand_calls = async () => {
+      for (let times = 0; times < 20; times++) {
+        await Promise.allSettled(Array.from({ length: 100 }, (_, n) => guichet.fee(of(n), { timeoutMs: 1 })));
+      }
+      return memory.buffer.byteLength;
+    };
+    const before = await two_thousand_calls();
+    for (let times = 0; times < 3; times++) await two_thousand_calls();
+    return { before, after: memory.buffer.byteLength };
+  },
+
   /** Stays signed in, and shows each change; what a service's token is, it shows too. */
   async signed_in() {
     const session = async () => told.get("token");
