@@ -41,9 +41,10 @@ impl Amount {
     }
 }
 
-/// The number that a text of digits alone writes: a sign, which `parse` takes, is none.
+/// The number that 1 to 18 digits write. `parse` also takes a sign.
 pub(crate) fn whole_number(text: &str) -> Option<u64> {
-    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+    let is_one = text.len() <= 18 && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_one)
 }
 
 #[cfg(feature = "sandbox")]

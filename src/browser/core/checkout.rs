@@ -51,7 +51,7 @@ impl Shop {
     /// page: by the back button, or from the popup.
     async fn leave_and_wait(self: Rc<Self>, checkout: Checkout) -> Result<Outcome, CallError> {
         let Checkout { order, json, popup, mut outcome, options } = checkout;
-        let answer = self.ask_intent(&order, &json, options).await?;
+        let answer = self.ask_intent(order, json.clone(), options).await?;
         let intent = Some(get(&answer, "intent")).filter(JsValue::is_object).unwrap_or_else(|| answer.clone());
         let purchase = purchase_of(&intent);
         let address = self.address(&intent, &purchase, &answer)?;

@@ -18,7 +18,6 @@ pub(crate) enum CallError {
 }
 
 /// What is known of a failure.
-#[derive(Clone)]
 pub(crate) struct Failure {
     pub(crate) kind: Kind,
     pub(crate) message: String,
@@ -201,12 +200,13 @@ impl CallError {
         };
         let message =
             ["Nobody is signed in: the merchant's server answered ", &status.to_string(), ".", remedy].concat();
-        let known = match &self {
-            Self::Failed(failure) => Failure::clone(failure),
-            Self::Thrown(_) => Failure { code: self.code(), reply: self.reply(), ..Failure::new(Kind::SignedOut, "") },
+        let (operation, request_id) = match &self {
+            Self::Failed(failure) => (failure.operation, failure.request_id.clone()),
+            Self::Thrown(_) => (None, None),
         };
-        let (status, cause) = (Some(status), Some(self));
-        Failure { kind: Kind::SignedOut, message, retryable: false, status, cause, ..known }.into()
+        let (status, code, reply) = (Some(status), self.code(), self.reply());
+        let failure = Failure { operation, status, code, request_id, reply, ..Failure::new(Kind::SignedOut, &message) };
+        Failure { cause: Some(self), ..failure }.into()
     }
 }
 

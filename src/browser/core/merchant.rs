@@ -2,7 +2,7 @@
 
 use super::call_options::CallOptions;
 use super::error::{CallError, check_no_secret_key, check_no_secret_key_in};
-use super::events::{Notification, settled, unless};
+use super::events::{Notification, Pending, settled, unless};
 use super::shop::Shop;
 use super::transport::{AbortOnDrop, Outgoing, data_of};
 use super::value::{get, get_text, is_nullish, object, text, write};
@@ -28,14 +28,14 @@ pub(crate) struct MerchantRoutes {
 }
 
 /// One question to the merchant's server.
-struct Question<'a> {
+struct Question {
     spec: &'static Spec,
     /// The function in the route's place.
     function: &'static str,
     /// Its argument.
-    argument: &'a JsValue,
-    path: &'a str,
-    body: Option<&'a str>,
+    argument: JsValue,
+    path: String,
+    body: Option<String>,
 }
 
 impl MerchantRoutes {
@@ -92,35 +92,38 @@ impl MerchantRoutes {
 
 impl Shop {
     /// Asks for a token: a string, an object, or `null` where nobody is signed in.
-    pub(super) async fn ask_session(&self, options: CallOptions) -> Result<JsValue, CallError> {
-        let (argument, body) = (&JsValue::UNDEFINED, Some("{}"));
-        self.ask(Question { spec: &SESSION, function: "session", argument, path: "/session", body }, options).await
+    pub(super) fn ask_session(self: &Rc<Self>, options: CallOptions) -> Pending<JsValue> {
+        let (path, body) = (String::from("/session"), Some(String::from("{}")));
+        self.ask(Question { spec: &SESSION, function: "session", argument: JsValue::UNDEFINED, path, body }, options)
     }
 
     /// Asks for the intent of an order.
-    pub(super) async fn ask_intent(
-        &self,
-        order: &JsValue,
-        json: &str,
-        options: CallOptions,
-    ) -> Result<JsValue, CallError> {
-        let (path, body) = ("/intents", Some(json));
-        self.ask(Question { spec: &INTENT, function: "intent", argument: order, path, body }, options).await
+    pub(super) fn ask_intent(self: &Rc<Self>, order: JsValue, json: String, options: CallOptions) -> Pending<JsValue> {
+        let (path, body) = (String::from("/intents"), Some(json));
+        self.ask(Question { spec: &INTENT, function: "intent", argument: order, path, body }, options)
     }
 
     /// Asks where a purchase stands.
-    pub(super) async fn ask_status(&self, reference: &JsValue, options: CallOptions) -> Result<JsValue, CallError> {
+    pub(super) fn ask_status(self: &Rc<Self>, reference: JsValue, options: CallOptions) -> Pending<JsValue> {
         let mut path = String::from("/intents/");
-        percent_encode(&mut path, &get_text(reference, "payment_ref").unwrap_or_default());
-        let question = Question { spec: &STATUS, function: "status", argument: reference, path: &path, body: None };
-        self.ask(question, options).await
+        percent_encode(&mut path, &get_text(&reference, "payment_ref").unwrap_or_default());
+        self.ask(Question { spec: &STATUS, function: "status", argument: reference, path, body: None }, options)
     }
 
-    async fn ask(&self, question: Question<'_>, options: CallOptions) -> Result<JsValue, CallError> {
-        let Some(url) = text(&self.merchant.place) else { return self.ask_function(question, options).await };
+    fn ask(self: &Rc<Self>, question: Question, options: CallOptions) -> Pending<JsValue> {
+        let shop = Rc::clone(self);
+        Box::pin(async move {
+            match text(&shop.merchant.place) {
+                Some(address) => shop.ask_route(&address, question, options).await,
+                None => shop.ask_function(question, options).await,
+            }
+        })
+    }
+
+    async fn ask_route(&self, address: &str, question: Question, options: CallOptions) -> Result<JsValue, CallError> {
         let Question { spec, path, body, .. } = question;
-        let url = [url.trim_end_matches('/'), path].concat();
-        let init = self.merchant.request(spec, body)?;
+        let url = [address.trim_end_matches('/'), &path].concat();
+        let init = self.merchant.request(spec, body.as_deref())?;
         match self.transport.request(Rc::new(Outgoing { spec, url, init, credential: None }), options).await {
             // The routes know their customer by a cookie.
             Err(error) if matches!(error.status(), 401 | 419) => Err(error.signed_out()),
@@ -134,7 +137,7 @@ impl Shop {
         }
     }
 
-    async fn ask_function(&self, question: Question<'_>, options: CallOptions) -> Result<JsValue, CallError> {
+    async fn ask_function(&self, question: Question, options: CallOptions) -> Result<JsValue, CallError> {
         let Question { spec, function, argument, .. } = question;
         let place = &self.merchant.place;
         let Ok(function) = get(place, function).dyn_into::<Function>() else {
@@ -144,7 +147,7 @@ impl Shop {
         let mut aborter = AbortOnDrop::new().ok_or_else(|| CallError::offline(spec))?;
         let left = options.remaining();
         let how = object([("signal", aborter.signal()), ("timeoutMs", left.into())]);
-        let arguments = if argument.is_undefined() { Array::of1(&how) } else { Array::of2(argument, &how) };
+        let arguments = if argument.is_undefined() { Array::of1(&how) } else { Array::of2(&argument, &how) };
         let result = function.apply(place, &arguments)?;
         let result = unless(Notification::after(left), settled(&result)).await;
         if result.is_some() {

@@ -89,7 +89,8 @@ impl Shop {
         // A URL parser would take these for a step in the path.
         let payment_ref = get_text(reference, "payment_ref").unwrap_or_default();
         let has_route = self.merchant.has("status") && !["", ".", ".."].contains(&payment_ref.as_str());
-        let mut found = if has_route { self.ask_status(reference, options).await } else { Err(nobody_to_ask()) };
+        let mut found =
+            if has_route { self.ask_status(reference.clone(), options).await } else { Err(nobody_to_ask()) };
         if matches!(&found, Err(error) if error.is(Kind::Unsupported)) {
             found = self.look_with_session(reference, options).await;
         }

@@ -20,7 +20,6 @@ pub(crate) trait PublicReads {
 }
 
 /// What is priced, and by which methods.
-#[derive(Clone)]
 pub(crate) struct QuoteSelection {
     pub(crate) request: QuoteRequest,
     /// Only these fee codes; all where it is empty.
@@ -90,6 +89,7 @@ pub(crate) async fn quotes(
     options: CallOptions,
 ) -> Result<Vec<Quote>, CallError> {
     let methods = payment_methods(Rc::clone(&client), selection.request.country_code.clone(), options).await?;
+    let selection = Rc::new(selection);
     let mut calls = Vec::new();
     for method in methods.iter() {
         let Some(code) = selection.fee_code(&method) else { continue };
@@ -137,7 +137,7 @@ impl QuoteSelection {
 
 fn price_method(
     client: &Rc<dyn PublicReads>,
-    selection: &QuoteSelection,
+    selection: &Rc<QuoteSelection>,
     method: JsValue,
     code: MethodCode,
     card_type: Option<CardType>,
@@ -146,7 +146,7 @@ fn price_method(
     let QuoteRequest { amount, currency, country_code: country, .. } = selection.request.clone();
     let fee = FeeRequest { amount, currency, country, method: code.clone(), card_type: card_type.unwrap_or_default() };
     let reply = fee_reply(Rc::clone(client), fee, options)?;
-    let selection = selection.clone();
+    let selection = Rc::clone(selection);
     Ok(Box::pin(async move { selection.quote(method, code, card_type, reply.await) }))
 }
 
