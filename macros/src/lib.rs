@@ -62,6 +62,8 @@ use syn::parse_macro_input;
 ///         Some(Self { name: name?, amount: amount?, currency: currency? })     // all errors, then none or all
 ///     }
 /// }
+///
+/// const _: () = { … is_listed::<CreatePlan>() };  // it is named in `every_operation!`
 /// ```
 ///
 /// The name is the type's, in snake case. A field travels in the path if the path names it, in the query of a `GET`, in

@@ -116,6 +116,10 @@ pub(crate) fn expand(arguments: Arguments, item: DeriveInput) -> Result<TokenStr
             const SPEC: crate::protocol::Spec = #spec;
         }
         #served
+        const _: () = {
+            const fn is_listed<O: super::Listed>() {}
+            is_listed::<#name>()
+        };
     })
 }
 

@@ -1,7 +1,7 @@
 //! eSIM data packages, and orders of them.
 
 use super::{operation, resource};
-use crate::protocol::{Customer, FromField, Merchant, whole};
+use crate::protocol::{Customer, ErrorCode, FromField, Merchant, whole};
 use crate::values::{
     EsimOrderId, EsimOrderStatus, EsimPackageId, EsimQuantity, Figure, IdempotencyKey, IntentId, Invalid, PageLimit,
     Secret,
@@ -52,8 +52,12 @@ impl FromField for EsimQuantity {
         Self::new(whole(value).and_then(|number| u8::try_from(number).ok()).unwrap_or_default())
     }
 
-    fn refusal(value: &Value) -> &'static str {
-        if value.is_i64() || whole(value).is_some() { "quantity_out_of_range" } else { "parameter_invalid" }
+    fn refusal(value: &Value) -> ErrorCode {
+        if value.is_i64() || whole(value).is_some() {
+            ErrorCode::QuantityOutOfRange
+        } else {
+            ErrorCode::ParameterInvalid
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a payment method is written in a body.
 
-use crate::protocol::{FieldFault, FromField, whole};
+use crate::protocol::{ErrorCode, FieldError, FromField, whole};
 use crate::values::{Invalid, Phone};
 use serde::Serialize;
 use serde_json::Value;
@@ -73,15 +73,15 @@ impl FromField for Instrument {
     }
 
     /// All that is wrong with a card is told together, each by its own name.
-    fn refused(param: &str, value: &Value, invalid: &Invalid) -> Vec<FieldFault> {
+    fn refused(param: &str, value: &Value, invalid: &Invalid) -> Vec<FieldError> {
         let Some(card) = value.get("card").filter(|card| value["type"] == "card" && card.is_object()) else {
-            return vec![FieldFault::of(param, Self::refusal(value), invalid.reason())];
+            return vec![FieldError::of(param, &Self::refusal(value), invalid.reason())];
         };
         let members = MEMBERS.iter().filter_map(|(name, is_good, said)| match card.get(name) {
-            None | Some(Value::Null) => Some((name, "parameter_missing", said)),
-            Some(member) => (!is_good(member)).then_some((name, "parameter_invalid", said)),
+            None | Some(Value::Null) => Some((name, ErrorCode::ParameterMissing, said)),
+            Some(member) => (!is_good(member)).then_some((name, ErrorCode::ParameterInvalid, said)),
         });
-        members.map(|(name, code, said)| FieldFault::of(&format!("{param}.card.{name}"), code, *said)).collect()
+        members.map(|(name, code, said)| FieldError::of(&format!("{param}.card.{name}"), &code, *said)).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Payment intents: one intent is one payment, from the basket to its final status.
 
 use super::{Instrument, Item, PaidWith, operation, resource, supported};
-use crate::protocol::{Fields, Merchant, Payer, lenient_list};
+use crate::protocol::{ErrorCode, Fields, Merchant, Payer, lenient_list};
 use crate::values::{
     Amount, CheckoutUrl, ClientSecret, ConfirmationMethod, Currency, Email, FeeBearer, Figure, IntentId, IntentStatus,
     MerchantReference, Moment, PageLimit, PaymentRef, Phone, RedirectUrl, Secret,
@@ -79,7 +79,7 @@ fn supported_items(fields: &mut Fields, param: &str, items: &[Item]) {
 fn has_a_known_type(fields: &mut Fields, param: &str, types: &[String]) {
     if !types.iter().any(|kind| ["card", "mobile_money"].contains(&kind.as_str())) {
         let message = "None of these types can pay. There are mobile_money and card.";
-        fields.fault(param, "payment_method_unavailable", message);
+        fields.error(param, ErrorCode::PaymentMethodUnavailable, message);
     }
 }
 

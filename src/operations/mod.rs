@@ -8,7 +8,7 @@
 //! which nothing compiles; its method of the client (`native/calls`) and its row in `tests/service/interface.rs`, without
 //! which tests fail; and a browser method if a customer may send it.
 
-use crate::protocol::Fields;
+use crate::protocol::{ErrorCode, Fields};
 use crate::values::Currency;
 pub(crate) use guichet_macros::{operation, resource};
 
@@ -54,9 +54,21 @@ macro_rules! every_operation {
     };
 }
 
+/// An operation that [`every_operation!`](crate::every_operation) names.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not named in `every_operation!`",
+    label = "name it in `every_operation!`, in src/operations/mod.rs"
+)]
+trait Listed {}
+
+macro_rules! listed {
+    ($($operation:ident)*) => { $(impl Listed for $operation {})* };
+}
+crate::every_operation!(listed);
+
 /// A service refuses a currency whose unit it does not know, together with all else that is wrong.
 fn supported(fields: &mut Fields, param: &str, currency: &Currency) {
     if currency.exponent().is_none() {
-        fields.fault(param, "currency_unsupported", format!("{currency} is not supported."));
+        fields.error(param, ErrorCode::CurrencyUnsupported, format!("{currency} is not supported."));
     }
 }

@@ -1,7 +1,7 @@
 //! Subscription plans: a price, and how often it is paid.
 
 use super::{operation, resource, supported};
-use crate::protocol::{Customer, FromField, Merchant, whole};
+use crate::protocol::{Customer, ErrorCode, FromField, Merchant, whole};
 use crate::values::{Amount, BillingCycle, Currency, Figure, Invalid, PageLimit, PlanCode, PlanId};
 use serde::Serializer;
 use serde_json::Value;
@@ -61,8 +61,8 @@ impl FromField for Price {
         ))
     }
 
-    fn refusal(value: &Value) -> &'static str {
-        if value.is_i64() || whole(value).is_some() { "amount_out_of_range" } else { "parameter_invalid" }
+    fn refusal(value: &Value) -> ErrorCode {
+        if value.is_i64() || whole(value).is_some() { ErrorCode::AmountOutOfRange } else { ErrorCode::ParameterInvalid }
     }
 }
 

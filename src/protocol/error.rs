@@ -1,4 +1,4 @@
-use super::{Refusal, Spec};
+use super::{ErrorCode, Refusal, Spec};
 use crate::values::{Invalid, printable};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -102,6 +102,13 @@ pub struct FieldError {
     pub code: String,
     /// The sentence.
     pub message: String,
+}
+
+impl FieldError {
+    /// Of this field.
+    pub(crate) fn of(param: &str, code: &ErrorCode, message: impl Into<String>) -> Self {
+        Self { param: param.to_owned(), code: code.as_str().to_owned(), message: message.into() }
+    }
 }
 
 impl Error {

@@ -1,6 +1,6 @@
 //! Reading an operation on the service's side: every field's error is gathered, so that they come together.
 
-use super::Operation;
+use super::{ErrorCode, FieldError, Operation};
 use crate::values::{
     Amount, BillingCycle, CardType, ConfirmationMethod, Country, Currency, CustomerId, Email, EsimOrderId,
     EsimPackageId, FeeBearer, IdempotencyKey, IntentId, Invalid, MerchantReference, MethodCode, PageLimit, Phone,
@@ -24,27 +24,9 @@ pub trait Served: Operation + Sized {
 #[derive(Debug, Default)]
 pub struct Fields {
     values: Map<String, Value>,
-    faults: Vec<FieldFault>,
-    /// The fields that were looked for, where one that was not is a fault.
+    errors: Vec<FieldError>,
+    /// The fields that the operation has, where an unknown one is an error.
     known: Option<Vec<String>>,
-}
-
-/// One field that was refused.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct FieldFault {
-    /// The field.
-    pub param: String,
-    /// The stable word: `parameter_missing`, `parameter_invalid`, or a rule's own.
-    pub code: &'static str,
-    /// What to do.
-    pub message: String,
-}
-
-impl FieldFault {
-    /// Of this field.
-    pub fn of(param: &str, code: &'static str, message: impl Into<String>) -> Self {
-        Self { param: param.to_owned(), code, message: message.into() }
-    }
 }
 
 /// A value that reads itself from one JSON field.
@@ -56,13 +38,13 @@ pub trait FromField: Sized {
     fn from_field(value: &Value) -> Result<Self, Invalid>;
 
     /// The stable word for a value that [`FromField::from_field`] has refused.
-    fn refusal(_: &Value) -> &'static str {
-        "parameter_invalid"
+    fn refusal(_: &Value) -> ErrorCode {
+        ErrorCode::ParameterInvalid
     }
 
     /// All that is wrong in a value that [`FromField::from_field`] has refused: several, where it has members.
-    fn refused(param: &str, value: &Value, invalid: &Invalid) -> Vec<FieldFault> {
-        vec![FieldFault::of(param, Self::refusal(value), invalid.reason())]
+    fn refused(param: &str, value: &Value, invalid: &Invalid) -> Vec<FieldError> {
+        vec![FieldError::of(param, &Self::refusal(value), invalid.reason())]
     }
 }
 
@@ -70,31 +52,32 @@ impl Fields {
     /// The fields of a request.
     #[must_use]
     pub fn new(values: Map<String, Value>) -> Self {
-        Self { values, faults: Vec::new(), known: None }
+        Self { values, errors: Vec::new(), known: None }
     }
 
-    /// Refuses the fields that nobody looks for.
+    /// Refuses the fields that the operation does not have.
     #[must_use]
     pub fn strict(self) -> Self {
         Self { known: Some(Vec::new()), ..self }
     }
 
-    /// Whether no error was gathered, and none of the fields is a stranger.
-    pub fn is_good(&mut self) -> bool {
+    /// Whether no error was gathered. Where the fields are read strictly, an unknown one is an error.
+    pub fn has_no_errors(&mut self) -> bool {
         if let Some(known) = self.known.take() {
-            let strangers: Vec<String> = self.values.keys().filter(|name| !known.contains(name)).cloned().collect();
-            for name in strangers {
-                self.fault(&name, "parameter_unknown", format!("{name} is no field of this operation."));
+            let unknown_fields: Vec<String> =
+                self.values.keys().filter(|name| !known.contains(name)).cloned().collect();
+            for name in unknown_fields {
+                self.error(&name, ErrorCode::ParameterUnknown, format!("{name} is no field of this operation."));
             }
         }
-        self.faults.is_empty()
+        self.errors.is_empty()
     }
 
     /// A field that must be there.
     pub fn required<T: FromField>(&mut self, param: &str) -> Option<T> {
         match self.optional(param) {
             Some(None) => {
-                self.fault(param, "parameter_missing", format!("{param} is required."));
+                self.error(param, ErrorCode::ParameterMissing, format!("{param} is required."));
                 None
             }
             Some(found) => found,
@@ -117,7 +100,7 @@ impl Fields {
             Some(value) => match T::from_field(value) {
                 Ok(value) => Some(Some(value)),
                 Err(invalid) => {
-                    self.faults.extend(T::refused(param, value, &invalid));
+                    self.errors.extend(T::refused(param, value, &invalid));
                     None
                 }
             },
@@ -125,8 +108,8 @@ impl Fields {
     }
 
     /// Gathers an error that a rule over several fields found.
-    pub fn fault(&mut self, param: &str, code: &'static str, message: impl Into<String>) {
-        self.faults.push(FieldFault::of(param, code, message));
+    pub fn error(&mut self, param: &str, code: ErrorCode, message: impl Into<String>) {
+        self.errors.push(FieldError::of(param, &code, message));
     }
 
     /// Gathers an error where none of these fields was sent; `None` then.
@@ -134,7 +117,7 @@ impl Fields {
         if params.iter().any(|param| self.has(param)) {
             return Some(());
         }
-        self.fault(params.first()?, "parameter_missing", message);
+        self.error(params.first()?, ErrorCode::ParameterMissing, message);
         None
     }
 
@@ -151,8 +134,8 @@ impl Fields {
 
     /// The errors gathered so far.
     #[must_use]
-    pub fn into_faults(self) -> Vec<FieldFault> {
-        self.faults
+    pub fn into_errors(self) -> Vec<FieldError> {
+        self.errors
     }
 }
 
@@ -198,13 +181,13 @@ impl FromField for Amount {
     }
 
     /// A number that is written as one, and is too small or too large.
-    fn refusal(value: &Value) -> &'static str {
+    fn refusal(value: &Value) -> ErrorCode {
         let digits = value.as_str().map(|text| text.strip_prefix('-').unwrap_or(text)).unwrap_or_default();
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         if is_number && (digits == "0" || !digits.starts_with('0')) {
-            "amount_out_of_range"
+            ErrorCode::AmountOutOfRange
         } else {
-            "parameter_invalid"
+            ErrorCode::ParameterInvalid
         }
     }
 }

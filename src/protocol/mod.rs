@@ -2,6 +2,7 @@
 
 mod assemble;
 mod call;
+mod code;
 mod envelope;
 mod error;
 mod fields;
@@ -14,12 +15,13 @@ mod role;
 pub use assemble::{Request, Unwritable, assemble};
 pub(crate) use assemble::{percent_encode, refuse};
 pub use call::{Action, AttemptResult, Call, Timeouts};
+pub use code::{ErrorCode, ErrorType};
 pub use envelope::{Page, Refusal, decode, decode_page};
 pub(crate) use envelope::{lenient, lenient_list};
 pub use error::{Error, FieldError, Kind};
 #[cfg(feature = "sandbox")]
 pub(crate) use fields::GREATEST_INTEGER;
-pub use fields::{FieldFault, Fields, FromField, Served, Whole};
+pub use fields::{Fields, FromField, Served, Whole};
 pub(crate) use fields::{Switch, whole};
 #[cfg(feature = "sandbox")]
 pub(crate) use operation::Place;

@@ -4,9 +4,9 @@ use super::problem::Problem;
 use super::rules::{Session, SessionStatus};
 use super::service::{Merchant, Service};
 use super::tokens::{SECRET_KEY, fingerprint};
-use crate::protocol::{CredentialKind, Role};
+use crate::protocol::{CredentialKind, ErrorCode, Role};
 use crate::values::{IntentId, Moment, looks_like_a_secret_key};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use std::sync::Arc;
 
 /// Who asks.
@@ -82,7 +82,7 @@ pub(super) fn is_public<R: Role>(service: &Service) -> bool {
 
 /// A refusal of a page that showed no credential, with what the page can do where the sandbox could let anyone ask.
 pub(super) fn advise_page<R: Role>(problem: Problem) -> Problem {
-    if !R::admits(CredentialKind::None) || problem.code != "authentication_required" {
+    if !R::admits(CredentialKind::None) || problem.code != ErrorCode::AuthenticationRequired {
         return problem;
     }
     Problem::unauthorized(
@@ -98,11 +98,11 @@ pub(super) fn authorize<R: Role>(service: &Service, caller: Caller) -> Result<Ca
     match (&caller, R::admits(caller.kind())) {
         (Caller::Anonymous, _) if is_public::<R>(service) => Ok(caller),
         (Caller::Anonymous, _) => Err(Problem::unauthorized(
-            "authentication_required",
+            ErrorCode::AuthenticationRequired,
             "Send a credential: Authorization: Bearer, and the secret key, a session token or a client secret.",
         )),
         (_, false) if about_sessions => Err(Problem::unauthorized(
-            "session_token_required",
+            ErrorCode::SessionTokenRequired,
             "This is about a customer's session: send its token as the Bearer value.",
         )),
         // About its own intent it gets the 404 of an unknown id; elsewhere it is no credential.
@@ -126,7 +126,7 @@ fn role<R: Role>(caller: Caller) -> Result<Caller, Problem> {
 /// The refusal of a credential that does not fulfil a role.
 pub(super) fn role_required(role: &str) -> Problem {
     let message = format!("This operation asks for the role {role}, which this credential does not fulfil.");
-    Problem::new(StatusCode::FORBIDDEN, "role_required", message)
+    Problem::new(ErrorCode::RoleRequired, message)
 }
 
 /// Refuses a session that has ended.
@@ -134,21 +134,21 @@ pub(super) fn require_valid(session: &Session, now: Moment) -> Result<(), Proble
     match session.status(now) {
         SessionStatus::Valid => Ok(()),
         SessionStatus::Expired => {
-            Err(Problem::unauthorized("session_expired", "The session has expired. Make a new one."))
+            Err(Problem::unauthorized(ErrorCode::SessionExpired, "The session has expired. Make a new one."))
         }
         SessionStatus::Revoked => {
-            Err(Problem::unauthorized("session_revoked", "The session was ended. Make a new one."))
+            Err(Problem::unauthorized(ErrorCode::SessionRevoked, "The session was ended. Make a new one."))
         }
     }
 }
 
 /// The refusal of a token nobody has heard of.
 pub(super) fn session_unknown() -> Problem {
-    Problem::unauthorized("session_unknown", "No session has this token.")
+    Problem::unauthorized(ErrorCode::SessionUnknown, "No session has this token.")
 }
 
 fn invalid_key() -> Problem {
-    Problem::unauthorized("invalid_key", "No merchant has this key, and no payment intent this client secret.")
+    Problem::unauthorized(ErrorCode::InvalidKey, "No merchant has this key, and no payment intent this client secret.")
 }
 
 /// The holder of an intent's client secret, as long as that is valid.
@@ -163,11 +163,11 @@ pub(super) async fn client_secret(service: &Service, id: IntentId) -> Result<Cal
 fn secret_key(service: &Service, headers: &HeaderMap, key: &str) -> Result<Caller, Problem> {
     if headers.contains_key(header::ORIGIN) {
         let message = "A browser sent a merchant's secret key. Take it out of the page, and replace it: whoever opened the page has it.";
-        return Err(Problem::new(StatusCode::FORBIDDEN, "secret_key_in_browser", message));
+        return Err(Problem::new(ErrorCode::SecretKeyInBrowser, message));
     }
     if key.starts_with("sk_live_") {
         return Err(Problem::unauthorized(
-            "live_key_in_sandbox",
+            ErrorCode::LiveKeyInSandbox,
             "This is a live key, and this is a sandbox. Use the key that the sandbox printed.",
         ));
     }

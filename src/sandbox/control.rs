@@ -10,7 +10,7 @@ use super::problem::Problem;
 use super::requests::Request;
 use super::service::{Merchant, Service};
 use super::tokens::{id, same};
-use crate::protocol::Envelope;
+use crate::protocol::{Envelope, ErrorCode};
 use crate::server::host;
 use crate::values::Secret;
 use axum::Router;
@@ -55,7 +55,7 @@ impl ControlApi {
         // A page of another name may have been pointed at this address (DNS rebinding): it is told nothing.
         if !host::is_known(host::requested(&parts), &self.hosts) {
             let message = "The control API answers only under a loopback name, or one given with --allow-host.";
-            return Err(Problem::new(StatusCode::FORBIDDEN, "host_not_allowed", message));
+            return Err(Problem::new(ErrorCode::HostNotAllowed, message));
         }
         if parts.uri.path() == OPENAPI && parts.method == Method::GET {
             return Ok(openapi::text());
@@ -63,13 +63,13 @@ impl ControlApi {
         match bearer(&parts.headers) {
             None => {
                 return Err(Problem::unauthorized(
-                    "authentication_required",
+                    ErrorCode::AuthenticationRequired,
                     "Send the control token that the sandbox printed.",
                 ));
             }
             Some(token) if !same(token, self.token.expose()) => {
                 return Err(Problem::unauthorized(
-                    "invalid_key",
+                    ErrorCode::InvalidKey,
                     "This is not the control token of this sandbox. It is another at each start: take the one that was printed last.",
                 ));
             }
@@ -102,9 +102,7 @@ impl ControlApi {
             ("GET", "/sandbox/faults") => Ok(faults_of(merchant)),
             ("POST", "/sandbox/faults") => {
                 let fault = read_fault(fields)?;
-                merchant.faults.add(fault).map_err(|full| {
-                    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "too_many_faults", full.to_string())
-                })?;
+                merchant.faults.add(fault).map_err(|full| Problem::new(ErrorCode::TooManyFaults, full.to_string()))?;
                 Ok(faults_of(merchant))
             }
             (_, "/sandbox/faults") => {
@@ -134,7 +132,7 @@ impl ControlApi {
     async fn advance(&self, merchant: &Merchant, fields: &Map<String, Value>) -> Result<Value, Problem> {
         let wrong = || {
             let message = "advance_seconds is a whole number of seconds. The clock goes forward alone, and a hundred years at most.";
-            Problem::field("advance_seconds", "parameter_invalid", message)
+            Problem::field("advance_seconds", ErrorCode::ParameterInvalid, message)
         };
         let seconds = fields.get("advance_seconds").and_then(Value::as_u64).filter(|seconds| *seconds <= FARTHEST);
         let seconds = seconds.and_then(|seconds| u32::try_from(seconds).ok()).ok_or_else(wrong)?;
@@ -145,7 +143,7 @@ impl ControlApi {
     async fn make_merchant(&self, fields: &Map<String, Value>) -> Result<Value, Problem> {
         let name = text(fields, "name")?.unwrap_or("Sandbox shop");
         if name.chars().count() > 100 {
-            return Err(Problem::field("name", "parameter_invalid", "A name is 100 characters at most."));
+            return Err(Problem::field("name", ErrorCode::ParameterInvalid, "A name is 100 characters at most."));
         }
         let (merchant, secret_key) = self.service.merchants.make(&self.service.store, name).await?;
         Ok(json!({ "merchant": merchant.id, "secret_key": secret_key.expose() }))
@@ -169,7 +167,7 @@ fn faults_of(merchant: &Merchant) -> Value {
 
 /// Reads `{"operation", "kind", "count"?, "status"?, "retry_after"?, "milliseconds"?}`.
 fn read_fault(fields: &Map<String, Value>) -> Result<Fault, Problem> {
-    let wrong = |param: &str, message: &str| Problem::field(param, "parameter_invalid", message);
+    let wrong = |param: &str, message: &str| Problem::field(param, ErrorCode::ParameterInvalid, message);
     let whole = |name: &str, range: std::ops::RangeInclusive<u64>, message: &str| match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => {
@@ -177,7 +175,8 @@ fn read_fault(fields: &Map<String, Value>) -> Result<Fault, Problem> {
         }
     };
     let required = |name: &'static str| {
-        text(fields, name)?.ok_or_else(|| Problem::field(name, "parameter_missing", format!("{name} is required.")))
+        text(fields, name)?
+            .ok_or_else(|| Problem::field(name, ErrorCode::ParameterMissing, format!("{name} is required.")))
     };
     let operation = operation_named(required("operation")?).map_err(|message| wrong("operation", &message))?;
     let count = whole("count", 1..=10_000, "count is a whole number from 1 to 10,000.")?.unwrap_or(1);
@@ -187,7 +186,7 @@ fn read_fault(fields: &Map<String, Value>) -> Result<Fault, Problem> {
             let milliseconds = whole("milliseconds", 0..=LONGEST_DELAY, message)?;
             FaultKind::Delay {
                 milliseconds: milliseconds
-                    .ok_or_else(|| Problem::field("milliseconds", "parameter_missing", message))?,
+                    .ok_or_else(|| Problem::field("milliseconds", ErrorCode::ParameterMissing, message))?,
             }
         }
         "status" => {
@@ -212,7 +211,9 @@ fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str
     match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text)),
-        Some(_) => Err(Problem::field(name, "parameter_invalid", format!("{name} is a string that is not empty."))),
+        Some(_) => {
+            Err(Problem::field(name, ErrorCode::ParameterInvalid, format!("{name} is a string that is not empty.")))
+        }
     }
 }
 

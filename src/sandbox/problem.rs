@@ -2,7 +2,7 @@
 
 use super::rules::Conflict;
 use super::store::Unavailable;
-use crate::protocol::FieldFault;
+use crate::protocol::{ErrorCode, ErrorType, FieldError};
 use crate::values::printable;
 use axum::http::StatusCode;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use serde::Serialize;
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) status: StatusCode,
-    pub(super) code: &'static str,
+    pub(super) code: ErrorCode,
     pub(super) message: String,
     more: Box<More>,
 }
@@ -19,42 +19,49 @@ pub(super) struct Problem {
 /// What few refusals have.
 #[derive(Debug, Default)]
 struct More {
-    faults: Vec<FieldFault>,
+    fields: Vec<FieldError>,
     existing_id: Option<String>,
     data: Option<String>,
     allow: Option<String>,
 }
 
 impl Problem {
-    /// A refusal with this status and code.
-    pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+    /// A refusal with this code, and the status that it comes with.
+    pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        let status = code.status().and_then(|status| StatusCode::from_u16(status).ok());
+        Self::with_status(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), code, message)
+    }
+
+    /// A refusal with another status than its code comes with.
+    pub(super) fn with_status(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into(), more: Box::default() }
     }
 
     /// Fields that were refused, all together.
-    pub(super) fn fields(faults: Vec<FieldFault>) -> Self {
-        let (code, message) = faults
-            .first()
-            .map_or(("parameter_invalid", "A field is wrong.".to_owned()), |first| (first.code, first.message.clone()));
-        let mut problem = Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message);
-        problem.more.faults = faults;
+    pub(super) fn fields(errors: Vec<FieldError>) -> Self {
+        let (code, message) =
+            errors.first().map_or((ErrorCode::ParameterInvalid, "A field is wrong.".to_owned()), |first| {
+                (ErrorCode::from(first.code.as_str()), first.message.clone())
+            });
+        let mut problem = Self::with_status(StatusCode::UNPROCESSABLE_ENTITY, code, message);
+        problem.more.fields = errors;
         problem
     }
 
     /// One field that a rule refuses.
-    pub(super) fn field(param: &str, code: &'static str, message: impl Into<String>) -> Self {
-        Self::fields(vec![FieldFault { param: param.to_owned(), code, message: message.into() }])
+    pub(super) fn field(param: &str, code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::fields(vec![FieldError::of(param, &code, message)])
     }
 
     /// Not there, or not this caller's: the answer is the same, so that nobody learns that it exists.
     pub(super) fn missing(what: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "resource_missing", format!("There is no such {what}."))
+        Self::new(ErrorCode::ResourceMissing, format!("There is no such {what}."))
     }
 
     /// A move that the state of an intent does not allow; the sentence names the state.
-    pub(super) fn state(code: &'static str, conflict: Conflict) -> Self {
+    pub(super) fn state(code: ErrorCode, conflict: Conflict) -> Self {
         let message = format!("The payment intent is {} {}", conflict.status.as_str(), conflict.why);
-        Self::new(StatusCode::CONFLICT, code, message)
+        Self::new(code, message)
     }
 
     /// With the id of what is there already.
@@ -71,39 +78,25 @@ impl Problem {
 
     /// A method that a path does not take, and those that it does.
     pub(super) fn method_not_allowed(allow: String) -> Self {
-        let mut problem =
-            Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", format!("This path takes {allow}."));
+        let mut problem = Self::new(ErrorCode::MethodNotAllowed, format!("This path takes {allow}."));
         problem.more.allow = Some(allow);
         problem
     }
 
     /// A path that is no route.
     pub(super) fn route_not_found() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "route_not_found", "There is nothing at this address.")
+        Self::new(ErrorCode::RouteNotFound, "There is nothing at this address.")
     }
 
     /// Nobody may do this with this credential.
-    pub(super) fn unauthorized(code: &'static str, message: &str) -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, code, message)
+    pub(super) fn unauthorized(code: ErrorCode, message: &str) -> Self {
+        Self::with_status(StatusCode::UNAUTHORIZED, code, message)
     }
 
     /// Something of ours is broken; what it is goes to the log.
     pub(super) fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!(cause = %printable(cause), "a request could not be answered");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "The sandbox has a defect. Its log says more.")
-    }
-
-    /// The family of its code.
-    fn kind(&self) -> &'static str {
-        match self.status.as_u16() {
-            401 => "authentication",
-            403 => "permission",
-            404 => "not_found",
-            409 => "conflict",
-            429 => "rate_limit",
-            500.. => "api",
-            _ => "invalid_request",
-        }
+        Self::new(ErrorCode::InternalError, "The sandbox has a defect. Its log says more.")
     }
 
     /// Whether the same request can succeed later.
@@ -129,25 +122,13 @@ impl Problem {
             code: &'a str,
             #[serde(skip_serializing_if = "Option::is_none")]
             param: Option<&'a str>,
-            #[serde(skip_serializing_if = "Vec::is_empty")]
-            errors: Vec<Fault<'a>>,
+            #[serde(skip_serializing_if = "<[_]>::is_empty")]
+            errors: &'a [FieldError],
             #[serde(skip_serializing_if = "Option::is_none")]
             existing_id: Option<&'a str>,
             request_id: &'a str,
             retryable: bool,
         }
-        #[derive(Serialize)]
-        struct Fault<'a> {
-            param: &'a str,
-            code: &'a str,
-            message: &'a str,
-        }
-        let errors = self
-            .more
-            .faults
-            .iter()
-            .map(|fault| Fault { param: &fault.param, code: fault.code, message: &fault.message })
-            .collect();
         let body = Body {
             success: session.then_some(false),
             status_code: self.status.as_u16(),
@@ -155,10 +136,10 @@ impl Problem {
             message: &self.message,
             data: self.more.data.as_deref().and_then(|data| serde_json::from_str(data).ok()),
             error: Member {
-                r#type: self.kind(),
-                code: self.code,
-                param: self.more.faults.first().map(|fault| fault.param.as_str()),
-                errors,
+                r#type: ErrorType::of(self.status.as_u16()).as_str(),
+                code: self.code.as_str(),
+                param: self.more.fields.first().map(|field| field.param.as_str()),
+                errors: &self.more.fields,
                 existing_id: self.more.existing_id.as_deref(),
                 request_id,
                 retryable: self.retryable(),
@@ -174,8 +155,8 @@ impl Problem {
 
     /// What the challenge of a 401 says.
     pub(super) fn challenge(&self) -> Option<&'static str> {
-        match (self.status, self.code) {
-            (StatusCode::UNAUTHORIZED, "authentication_required") => Some(r#"Bearer realm="guichet""#),
+        match (self.status, &self.code) {
+            (StatusCode::UNAUTHORIZED, ErrorCode::AuthenticationRequired) => Some(r#"Bearer realm="guichet""#),
             (StatusCode::UNAUTHORIZED, _) => Some(r#"Bearer realm="guichet", error="invalid_token""#),
             _ => None,
         }
@@ -185,10 +166,6 @@ impl Problem {
 impl From<Unavailable> for Problem {
     fn from(cause: Unavailable) -> Self {
         tracing::error!(cause = %printable(cause), "the store did not answer");
-        Self::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "unavailable",
-            "The sandbox cannot store or read anything now. Try again.",
-        )
+        Self::new(ErrorCode::Unavailable, "The sandbox cannot store or read anything now. Try again.")
     }
 }

@@ -16,7 +16,6 @@ use axum::response::Html;
 use axum::routing::get;
 use guichet::native::{Refused, Routes, Shop, Sold};
 use guichet::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
-use guichet::protocol::{Operation, Source};
 use guichet::sandbox::{Fault, Sandbox};
 use guichet::values::{Amount, Email, MerchantReference, PaymentRef, RedirectUrl};
 use guichet::{Client, SecretKey};
@@ -141,26 +140,6 @@ fn the_shop_of_the_examples_names_what_is_not_set() {
     let (code, said) = start(&folder.path, Some("sk_test_secret"));
     assert!(code == Some(1) && said.contains("cp -r ../../target/npm/package"), "{said}");
     assert!(!said.contains("sk_test_secret"), "{said}");
-}
-
-#[test]
-fn the_readme_has_a_row_for_each_operation_and_says_whether_the_document_shows_it() {
-    let text = std::fs::read_to_string(root().join("README.md")).expect("it is there");
-    macro_rules! rows {
-        ($($operation:ident)+) => { [$(&guichet::operations::$operation::SPEC),+] };
-    }
-    let specs = guichet::every_operation!(rows);
-    for spec in specs {
-        let shown = match spec.source {
-            Source::Documented => "documented",
-            Source::Decision => "assumed",
-        };
-        let row = format!("| `{}` | `{} {}` |", spec.name, spec.method.as_str(), spec.path);
-        let line = text.lines().find(|line| line.starts_with(&row));
-        assert!(line.is_some_and(|line| line.contains(&format!("| {shown} |"))), "{row} … {shown}");
-    }
-    let rows = text.lines().filter(|line| line.starts_with("| `") && line.contains(" /v1/"));
-    assert_eq!(rows.count(), specs.len(), "and for nothing else");
 }
 
 /// The server of `examples/shop`, with the addresses of this test in place of those written there.

@@ -80,7 +80,7 @@ fn every_wrong_field_is_told_at_once() {
         json!({ "amount": 5000, "currency": "xaf", "phone": "+237", "redirect_url": "javascript:alert(1)" }),
     ));
     assert!(CreatePaymentIntent::read(&mut fields).is_none());
-    let told: Vec<_> = fields.into_faults().into_iter().map(|fault| (fault.param, fault.code)).collect();
+    let told: Vec<_> = fields.into_errors().into_iter().map(|error| (error.param, error.code)).collect();
     let expected = [
         ("firstname", "parameter_missing"),
         ("lastname", "parameter_missing"),
@@ -91,7 +91,7 @@ fn every_wrong_field_is_told_at_once() {
         ("merchant_reference", "parameter_missing"),
         ("redirect_url", "parameter_invalid"),
     ];
-    assert_eq!(told, expected.map(|(param, code)| (param.to_owned(), code)));
+    assert_eq!(told, expected.map(|(param, code)| (param.to_owned(), code.to_owned())));
 }
 
 #[test]
@@ -100,9 +100,9 @@ fn neither_an_email_nor_a_phone_is_one_missing_email() {
         "firstname": "Awa", "lastname": "Ngo", "amount": "5000", "description": "Shoes", "merchant_reference": "ORDER-17",
     })));
     assert!(CreatePaymentIntent::read(&mut fields).is_none());
-    let faults = fields.into_faults();
-    assert_eq!(faults.len(), 1);
-    assert_eq!((faults[0].param.as_str(), faults[0].code), ("email", "parameter_missing"));
+    let errors = fields.into_errors();
+    assert_eq!(errors.len(), 1);
+    assert_eq!((errors[0].param.as_str(), errors[0].code.as_str()), ("email", "parameter_missing"));
 }
 
 #[test]

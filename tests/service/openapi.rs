@@ -308,8 +308,8 @@ fn row<O: Served>(described: &Value) -> Row {
     }
     let told = |mut read: Fields, code: &str| {
         let _ = O::read(&mut read);
-        let _ = read.is_good();
-        read.into_faults().into_iter().filter(|fault| fault.code == code).map(|fault| fault.param).collect()
+        let _ = read.has_no_errors();
+        read.into_errors().into_iter().filter(|error| error.code == code).map(|error| error.param).collect()
     };
     let all = fields.keys().map(|name| (name.clone(), json!({}))).collect();
     Row {

@@ -2,7 +2,7 @@
 //!
 //! Two different bodies must never be taken for equal (`decisions.md` 2), so that such a body is refused.
 
-use crate::protocol::{FieldFault, GREATEST_INTEGER};
+use crate::protocol::{ErrorCode, FieldError, GREATEST_INTEGER};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ const LONGEST_PATH: usize = 128;
 
 /// Every place of a JSON object where reading it loses something, as far as one answer names them. None for what is not
 /// JSON: the reader says that better.
-pub(super) fn lost_in_reading(text: &str) -> Vec<FieldFault> {
+pub(super) fn lost_in_reading(text: &str) -> Vec<FieldError> {
     let mut faults = Vec::new();
     if let Ok(value) = serde_json::from_str(text) {
         check_value(value, "", &mut faults);
@@ -23,7 +23,7 @@ pub(super) fn lost_in_reading(text: &str) -> Vec<FieldFault> {
     faults
 }
 
-fn check_value(value: &RawValue, path: &str, faults: &mut Vec<FieldFault>) {
+fn check_value(value: &RawValue, path: &str, faults: &mut Vec<FieldError>) {
     let text = value.get();
     match text.as_bytes().first() {
         Some(b'{') => {
@@ -50,11 +50,11 @@ fn check_value(value: &RawValue, path: &str, faults: &mut Vec<FieldFault>) {
     }
 }
 
-fn add_fault(path: &str, what: &str, faults: &mut Vec<FieldFault>) {
+fn add_fault(path: &str, what: &str, faults: &mut Vec<FieldError>) {
     if faults.len() < MOST_NAMED {
         let param: String = path.chars().take(LONGEST_PATH).collect();
         let message = format!("{param} {what}");
-        faults.push(FieldFault { param, code: "parameter_invalid", message });
+        faults.push(FieldError::of(&param, &ErrorCode::ParameterInvalid, message));
     }
 }
 

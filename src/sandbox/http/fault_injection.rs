@@ -1,7 +1,7 @@
 //! Faults, injected into a call, before it is executed or after.
 
 use super::respond::{drop_connection, refuse};
-use crate::protocol::Envelope;
+use crate::protocol::{Envelope, ErrorCode};
 use crate::sandbox::FaultKind;
 use crate::sandbox::problem::Problem;
 use axum::body::{Body, Bytes};
@@ -86,20 +86,20 @@ impl Problem {
     /// The error of an injected `status` fault. Nothing was done.
     fn asked_for(status: u16) -> Self {
         let code = match status {
-            400 => "invalid_json",
-            401 => "session_expired",
-            403 => "role_required",
-            404 => "resource_missing",
-            405 => "method_not_allowed",
-            409 => "intent_not_confirmable",
-            413 => "body_too_large",
-            415 => "unsupported_media_type",
-            422 => "parameter_invalid",
-            429 => "rate_limited",
-            503 => "unavailable",
-            _ => "internal_error",
+            400 => ErrorCode::InvalidJson,
+            401 => ErrorCode::SessionExpired,
+            403 => ErrorCode::RoleRequired,
+            404 => ErrorCode::ResourceMissing,
+            405 => ErrorCode::MethodNotAllowed,
+            409 => ErrorCode::IntentNotConfirmable,
+            413 => ErrorCode::BodyTooLarge,
+            415 => ErrorCode::UnsupportedMediaType,
+            422 => ErrorCode::ParameterInvalid,
+            429 => ErrorCode::RateLimited,
+            503 => ErrorCode::Unavailable,
+            _ => ErrorCode::InternalError,
         };
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Self::new(status, code, "This fault was injected by the control API. Nothing was done.")
+        Self::with_status(status, code, "This fault was injected by the control API. Nothing was done.")
     }
 }

@@ -179,13 +179,13 @@ where
     }
     let operation = O::read(&mut fields);
     // Always called, so that unknown fields are reported beside invalid ones.
-    match (operation, fields.is_good()) {
+    match (operation, fields.has_no_errors()) {
         (Some(operation), true) => {
             // A body or a fault may have taken a while.
             service.catch_up().await;
             service.handle(caller, operation).await
         }
-        _ => Err(Problem::fields(fields.into_faults())),
+        _ => Err(Problem::fields(fields.into_errors())),
     }
 }
 

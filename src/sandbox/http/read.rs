@@ -2,10 +2,10 @@
 
 use super::RawRequest;
 use super::exact::lost_in_reading;
-use crate::protocol::{IDEMPOTENCY_KEY, Method, Place, Spec};
+use crate::protocol::{ErrorCode, IDEMPOTENCY_KEY, Method, Place, Spec};
 use crate::sandbox::problem::Problem;
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use serde_json::{Map, Value};
 use std::time::Duration;
 use url::form_urlencoded;
@@ -28,7 +28,7 @@ pub(super) async fn fields(spec: &Spec, request: RawRequest) -> Result<Map<Strin
             Place::Header => format!("{name} belongs in a header, and not in the body."),
             _ => format!("{name} belongs in the address alone, and not in the body."),
         };
-        return Err(Problem::field(name, "parameter_invalid", message));
+        return Err(Problem::field(name, ErrorCode::ParameterInvalid, message));
     }
     if spec.place(IDEMPOTENCY_KEY) == Place::Header
         && let Some(key) = request.headers.get(IDEMPOTENCY_KEY)
@@ -36,7 +36,7 @@ pub(super) async fn fields(spec: &Spec, request: RawRequest) -> Result<Map<Strin
         // What is no text is refused as an empty one is.
         fields.insert(IDEMPOTENCY_KEY.to_owned(), Value::String(key.to_str().unwrap_or_default().to_owned()));
     }
-    let path = request.path.map_err(|_| malformed("invalid_utf8", "The path is not UTF-8."))?;
+    let path = request.path.map_err(|_| malformed(ErrorCode::InvalidUtf8, "The path is not UTF-8."))?;
     let path = path.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     // What belongs in the body is not read from the address, where logs would keep it: a one-time code, an amount.
     let query = form_urlencoded::parse(request.uri.query().unwrap_or_default().as_bytes())
@@ -44,7 +44,7 @@ pub(super) async fn fields(spec: &Spec, request: RawRequest) -> Result<Map<Strin
         .filter(|(name, _)| spec.place(name) == Place::Query);
     for (name, value) in path.chain(query) {
         if fields.contains_key(&name) {
-            return Err(Problem::field(&name, "parameter_invalid", format!("{name} is given twice.")));
+            return Err(Problem::field(&name, ErrorCode::ParameterInvalid, format!("{name} is given twice.")));
         }
         fields.insert(name, Value::String(value));
     }
@@ -57,9 +57,9 @@ pub(in crate::sandbox) async fn read_body(body: Body) -> Result<Bytes, Problem> 
 }
 
 async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {
-    let too_slow = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", "The body did not arrive in time.");
+    let too_slow = |_| Problem::new(ErrorCode::BodyTooSlow, "The body did not arrive in time.");
     let read = tokio::time::timeout(patience, axum::body::to_bytes(body, BODY_LIMIT)).await.map_err(too_slow)?;
-    read.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "A body is 64 KiB at most."))
+    read.map_err(|_| Problem::new(ErrorCode::BodyTooLarge, "A body is 64 KiB at most."))
 }
 
 /// Reads a JSON object; an empty body counts as an empty one. A body that reading would change is refused.
@@ -70,11 +70,11 @@ pub(in crate::sandbox) fn read_object(headers: &HeaderMap, body: &[u8]) -> Resul
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if !kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
         let message = "A body is JSON: send Content-Type: application/json.";
-        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message));
+        return Err(Problem::new(ErrorCode::UnsupportedMediaType, message));
     }
-    let text = std::str::from_utf8(body).map_err(|_| malformed("invalid_utf8", "The body is not UTF-8."))?;
+    let text = std::str::from_utf8(body).map_err(|_| malformed(ErrorCode::InvalidUtf8, "The body is not UTF-8."))?;
     if depth(text) > DEPTH_LIMIT {
-        return Err(malformed("invalid_json", "The body is nested too deeply."));
+        return Err(malformed(ErrorCode::InvalidJson, "The body is nested too deeply."));
     }
     let lost = lost_in_reading(text);
     if !lost.is_empty() {
@@ -82,16 +82,16 @@ pub(in crate::sandbox) fn read_object(headers: &HeaderMap, body: &[u8]) -> Resul
     }
     match serde_json::from_str(text) {
         Ok(Value::Object(fields)) => Ok(fields),
-        Ok(_) => Err(malformed("body_not_object", "The body is not a JSON object.")),
+        Ok(_) => Err(malformed(ErrorCode::BodyNotObject, "The body is not a JSON object.")),
         Err(error) => {
             let message = format!("The body is not JSON: look at line {}, column {}.", error.line(), error.column());
-            Err(malformed("invalid_json", &message))
+            Err(malformed(ErrorCode::InvalidJson, &message))
         }
     }
 }
 
-fn malformed(code: &'static str, message: &str) -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, code, message)
+fn malformed(code: ErrorCode, message: &str) -> Problem {
+    Problem::new(code, message)
 }
 
 /// How deep a JSON text is nested, at its deepest.
@@ -116,12 +116,13 @@ fn depth(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::http::StatusCode;
 
     #[tokio::test]
     async fn a_body_that_does_not_arrive_in_time_is_not_waited_for() {
         let silent = Body::new(Silent);
         let refused = read_within(silent, Duration::from_millis(1)).await.unwrap_err();
-        assert_eq!((refused.status, refused.code), (StatusCode::REQUEST_TIMEOUT, "body_too_slow"));
+        assert_eq!((refused.status, refused.code), (StatusCode::REQUEST_TIMEOUT, ErrorCode::BodyTooSlow));
     }
 
     /// A body of which nothing ever comes.

@@ -1,102 +1,59 @@
 //! How an operation may be refused: its codes by status, `decisions.md` 1.
 
-use crate::protocol::{CredentialKind, Envelope, Method, Role, Spec};
+use crate::protocol::{CredentialKind, Envelope, ErrorCode, ErrorType, Method, Role, Spec};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-
-/// The codes of the rules, and the statuses that they come with.
-const RULES: [(u16, &[&str]); 4] = [
-    (403, &["role_required"]),
-    (404, &["resource_missing"]),
-    (
-        409,
-        &[
-            "intent_not_cancelable",
-            "intent_not_confirmable",
-            "merchant_reference_conflict",
-            "plan_code_taken",
-            "subscription_state",
-        ],
-    ),
-    (
-        422,
-        &[
-            "amount_out_of_range",
-            "currency_unsupported",
-            "idempotency_key_reused",
-            "payment_method_unavailable",
-            "plan_inactive",
-            "quantity_out_of_range",
-            "test_card_required",
-        ],
-    ),
-];
 
 /// The codes with which an operation may be refused, by status: those that follow from what it is, and those of its rules.
 pub(super) fn codes<R: Role>(
     spec: &Spec,
     has_fields: bool,
     has_body: bool,
-    rules: &[&'static str],
+    rules: &'static [ErrorCode],
 ) -> BTreeMap<u16, Vec<&'static str>> {
     let mut codes: BTreeMap<u16, Vec<&'static str>> = BTreeMap::new();
-    let mut add = |status: u16, of: &[&'static str]| codes.entry(status).or_default().extend(of);
+    let mut add = |of: &'static [ErrorCode]| {
+        for code in of {
+            codes.entry(code.status().unwrap_or_default()).or_default().push(code.as_str());
+        }
+    };
     let reads_a_body = spec.method != Method::Get;
     let about_sessions = !R::admits(CredentialKind::SecretKey);
 
     if reads_a_body {
-        add(400, &["invalid_json", "invalid_utf8", "body_not_object"]);
-        add(413, &["body_too_large"]);
-        add(415, &["unsupported_media_type"]);
-        add(422, &["parameter_invalid", "parameter_unknown"]);
+        add(&[ErrorCode::InvalidJson, ErrorCode::InvalidUtf8, ErrorCode::BodyNotObject]);
+        add(&[ErrorCode::BodyTooLarge]);
+        add(&[ErrorCode::UnsupportedMediaType]);
+        add(&[ErrorCode::ParameterInvalid, ErrorCode::ParameterUnknown]);
     } else if spec.path.contains('{') {
-        add(400, &["invalid_utf8"]);
+        add(&[ErrorCode::InvalidUtf8]);
     }
-    add(401, &["authentication_required", "invalid_key", "live_key_in_sandbox"]);
-    add(401, &["session_unknown", "session_expired", "session_revoked"]);
-    add(403, &["secret_key_in_browser"]);
+    add(&[ErrorCode::AuthenticationRequired, ErrorCode::InvalidKey, ErrorCode::LiveKeyInSandbox]);
+    add(&[ErrorCode::SessionUnknown, ErrorCode::SessionExpired, ErrorCode::SessionRevoked]);
+    add(&[ErrorCode::SecretKeyInBrowser]);
     if about_sessions {
-        add(401, &["session_token_required"]);
+        add(&[ErrorCode::SessionTokenRequired]);
     } else if !(R::admits(CredentialKind::SessionToken) && R::admits(CredentialKind::ClientSecret)) {
-        add(403, &["role_required"]);
+        add(&[ErrorCode::RoleRequired]);
     }
     if spec.path.contains("{id}") || spec.query.contains(&"starting_after") {
-        add(404, &["resource_missing"]);
+        add(&[ErrorCode::ResourceMissing]);
     }
     if has_fields && !reads_a_body {
-        add(422, &["parameter_invalid"]);
+        add(&[ErrorCode::ParameterInvalid]);
     }
     if has_body {
-        add(422, &["parameter_missing"]);
+        add(&[ErrorCode::ParameterMissing]);
     }
-    add(429, &["rate_limited"]);
-    add(500, &["internal_error"]);
-    add(503, &["unavailable"]);
-    for rule in rules {
-        let status = RULES.iter().find(|(_, of)| of.contains(rule)).map(|(status, _)| *status);
-        add(
-            status.expect("a code of a handler stands in the table of codes: a test describes every operation"),
-            &[rule],
-        );
-    }
+    add(&[ErrorCode::RateLimited]);
+    add(&[ErrorCode::InternalError]);
+    add(&[ErrorCode::Unavailable]);
+    add(rules);
     codes.values_mut().for_each(|codes| {
         codes.sort_unstable();
         codes.dedup();
     });
     codes
-}
-
-/// The family of a status.
-fn kind(status: u16) -> &'static str {
-    match status {
-        401 => "authentication",
-        403 => "permission",
-        404 => "not_found",
-        409 => "conflict",
-        429 => "rate_limit",
-        500.. => "api",
-        _ => "invalid_request",
-    }
 }
 
 /// The body of a refusal: the documented envelope, extended by `error`.
@@ -118,12 +75,14 @@ pub(super) fn body(status: u16, codes: &[&str], envelope: Envelope, data: Value)
 
 fn error(status: u16, codes: &[&str]) -> Value {
     let mut fields = json!({
-        "type": { "const": kind(status) },
+        "type": { "const": ErrorType::of(status).as_str() },
         "code": { "enum": codes, "description": "The stable word for the cause: switch on it." },
         "request_id": request_id(),
         "retryable": { "const": matches!(status, 429 | 503), "description": "Whether the same request can succeed later." },
     });
-    if codes.contains(&"merchant_reference_conflict") || codes.contains(&"idempotency_key_reused") {
+    if codes.contains(&ErrorCode::MerchantReferenceConflict.as_str())
+        || codes.contains(&ErrorCode::IdempotencyKeyReused.as_str())
+    {
         fields["existing_id"] = json!({ "type": "string", "description": "What is there already." });
     }
     let mut required = vec!["type", "code", "request_id", "retryable"];

@@ -1,7 +1,7 @@
 //! The page of the card's issuer, as the sandbox plays it: where a card that asks for a redirect sends its customer.
 
 use super::Pages;
-use crate::protocol::Envelope;
+use crate::protocol::{Envelope, ErrorCode};
 use crate::sandbox::http::{plain, read_body, read_object, refuse};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::tokens;
@@ -35,7 +35,7 @@ async fn decided(pages: &Pages, id: String, request: Request) -> Result<String, 
     let approved = match fields.get("decision").and_then(Value::as_str) {
         Some("approve") => true,
         Some("refuse") => false,
-        _ => return Err(Problem::field("decision", "parameter_invalid", "The decision is approve or refuse.")),
+        _ => return Err(Problem::field("decision", ErrorCode::ParameterInvalid, "The decision is approve or refuse.")),
     };
     let token = fields.get("token").and_then(Value::as_str).unwrap_or_default();
     let id = IntentId::new(id).map_err(|_| Problem::missing("payment intent"))?;

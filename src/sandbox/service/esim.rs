@@ -3,6 +3,7 @@
 use super::idempotency::idempotent_request;
 use super::{Done, Handle, Merchant, Outcomes, ROUNDS, Service};
 use crate::operations::{CreateEsimOrder, ListEsimPackages, ReadEsimOrder};
+use crate::protocol::ErrorCode;
 use crate::sandbox::auth::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
@@ -31,8 +32,11 @@ impl Handle<ListEsimPackages> for Service {
 }
 
 impl Handle<CreateEsimOrder> for Service {
-    const OUTCOMES: Outcomes =
-        Outcomes::CREATED_ONCE.or(&["resource_missing", "quantity_out_of_range", "idempotency_key_reused"]);
+    const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
+        ErrorCode::ResourceMissing,
+        ErrorCode::QuantityOutOfRange,
+        ErrorCode::IdempotencyKeyReused,
+    ]);
 
     async fn handle(&self, caller: Caller, operation: CreateEsimOrder) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
@@ -71,7 +75,7 @@ impl Service {
         let package = package.ok_or_else(|| Problem::missing("eSIM package"))?;
         if !package.active {
             let message = "This eSIM package is no longer sold. List the packages, and take one that is active.";
-            return Err(Problem::field("package_id", "parameter_invalid", message));
+            return Err(Problem::field("package_id", ErrorCode::ParameterInvalid, message));
         }
         let quantity = operation.quantity.number();
         Ok(EsimOrder {

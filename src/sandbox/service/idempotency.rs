@@ -2,7 +2,7 @@
 
 use super::intents::sorted;
 use super::{Done, Merchant, Service};
-use crate::protocol::{IDEMPOTENCY_KEY, Operation, assemble};
+use crate::protocol::{ErrorCode, IDEMPOTENCY_KEY, Operation, assemble};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::rules::IdempotentRequest;
 use crate::sandbox::store::Unavailable;
@@ -64,7 +64,7 @@ impl Service {
         match self.store.made(request).await? {
             Some(made) if made.digest != request.digest => {
                 let message = "This Idempotency-Key was sent with another body. Give each thing that is made its own, or send exactly what was sent first.";
-                Err(Problem::field(IDEMPOTENCY_KEY, "idempotency_key_reused", message).existing(&made.id))
+                Err(Problem::field(IDEMPOTENCY_KEY, ErrorCode::IdempotencyKeyReused, message).existing(&made.id))
             }
             made => Ok(made.map(|made| made.id)),
         }

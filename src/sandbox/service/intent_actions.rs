@@ -4,7 +4,7 @@ use super::{Done, Handle, Outcomes, ROUNDS, Service};
 use crate::operations::{
     AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent, Instrument,
 };
-use crate::protocol::{FieldFault, Merchant as MerchantRole, Role};
+use crate::protocol::{ErrorCode, FieldError, Merchant as MerchantRole, Role};
 use crate::sandbox::auth::{Caller, client_secret, role_required};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
@@ -13,29 +13,31 @@ use crate::sandbox::store::Unavailable;
 use crate::sandbox::tokens::same;
 use crate::values::{ConfirmationMethod, IntentId, Moment};
 
-const NOT_CONFIRMABLE: &str = "intent_not_confirmable";
-
 impl Handle<AttachPaymentMethod> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&[NOT_CONFIRMABLE, "payment_method_unavailable", "test_card_required"]);
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[
+        ErrorCode::IntentNotConfirmable,
+        ErrorCode::PaymentMethodUnavailable,
+        ErrorCode::TestCardRequired,
+    ]);
 
     async fn handle(&self, caller: Caller, operation: AttachPaymentMethod) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
         self.change(&caller, &operation.id, |intent, now| {
             if !intent.terms.takes(with.kind()) {
                 let message = format!("This payment does not take {}.", with.kind());
-                return Err(Problem::field("payment_method.type", "payment_method_unavailable", message));
+                return Err(Problem::field("payment_method.type", ErrorCode::PaymentMethodUnavailable, message));
             }
             intent
                 .state
                 .attach(&intent.terms, with.clone(), now)
-                .map_err(|conflict| Problem::state(NOT_CONFIRMABLE, conflict))
+                .map_err(|conflict| Problem::state(ErrorCode::IntentNotConfirmable, conflict))
         })
         .await
     }
 }
 
 impl Handle<ConfirmPaymentIntent> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&[NOT_CONFIRMABLE, "role_required"]);
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::IntentNotConfirmable, ErrorCode::RoleRequired]);
 
     async fn handle(&self, caller: Caller, operation: ConfirmPaymentIntent) -> Result<Done, Problem> {
         self.change(&caller, &operation.id, |intent, now| {
@@ -43,14 +45,18 @@ impl Handle<ConfirmPaymentIntent> for Service {
             {
                 return Err(role_required(MerchantRole::NAME));
             }
-            intent.state.confirm(now).map(Some).map_err(|conflict| Problem::state(NOT_CONFIRMABLE, conflict))
+            intent
+                .state
+                .confirm(now)
+                .map(Some)
+                .map_err(|conflict| Problem::state(ErrorCode::IntentNotConfirmable, conflict))
         })
         .await
     }
 }
 
 impl Handle<AnswerPaymentIntent> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&[NOT_CONFIRMABLE]);
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::IntentNotConfirmable]);
 
     async fn handle(&self, caller: Caller, operation: AnswerPaymentIntent) -> Result<Done, Problem> {
         self.change(&caller, &operation.id, |intent, now| {
@@ -58,14 +64,14 @@ impl Handle<AnswerPaymentIntent> for Service {
                 .state
                 .answer(&operation.otp, now)
                 .map(Some)
-                .map_err(|conflict| Problem::state(NOT_CONFIRMABLE, conflict))
+                .map_err(|conflict| Problem::state(ErrorCode::IntentNotConfirmable, conflict))
         })
         .await
     }
 }
 
 impl Handle<CancelPaymentIntent> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&["intent_not_cancelable"]);
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::IntentNotCancelable]);
 
     async fn handle(&self, caller: Caller, operation: CancelPaymentIntent) -> Result<Done, Problem> {
         let by = match caller {
@@ -73,7 +79,7 @@ impl Handle<CancelPaymentIntent> for Service {
             _ => Cancellation::RequestedByCustomer,
         };
         self.change(&caller, &operation.id, |intent, now| {
-            intent.state.cancel(by, now).map_err(|conflict| Problem::state("intent_not_cancelable", conflict))
+            intent.state.cancel(by, now).map_err(|conflict| Problem::state(ErrorCode::IntentNotCancelable, conflict))
         })
         .await
     }
@@ -139,12 +145,10 @@ pub(super) fn paying_with(instrument: &Instrument) -> Result<PayingWith, Problem
 }
 
 /// The fault of a card that is no test card.
-pub(super) fn no_test_card() -> FieldFault {
-    FieldFault {
-        param: "payment_method.card.number".into(),
-        code: "test_card_required",
-        message:
-            "The sandbox takes test cards alone, such as 4242424242424242. The number was neither kept nor logged."
-                .into(),
-    }
+pub(super) fn no_test_card() -> FieldError {
+    FieldError::of(
+        "payment_method.card.number",
+        &ErrorCode::TestCardRequired,
+        "The sandbox takes test cards alone, such as 4242424242424242. The number was neither kept nor logged.",
+    )
 }

@@ -2,6 +2,7 @@
 
 use super::{Done, Handle, Merchant, Outcomes, ROUNDS, Service, billing, to_read};
 use crate::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
+use crate::protocol::ErrorCode;
 use crate::sandbox::auth::Caller;
 use crate::sandbox::events::Event;
 use crate::sandbox::problem::Problem;
@@ -10,7 +11,6 @@ use crate::sandbox::rules::{Intent, IntentState, Terms};
 use crate::sandbox::store::{Customer, List, Unavailable};
 use crate::sandbox::tokens;
 use crate::values::{IntentId, Moment};
-use axum::http::StatusCode;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ const TOLD: i64 = 1000;
 
 impl Handle<CreatePaymentIntent> for Service {
     const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
-        "merchant_reference_conflict",
-        "amount_out_of_range",
-        "currency_unsupported",
-        "payment_method_unavailable",
+        ErrorCode::MerchantReferenceConflict,
+        ErrorCode::AmountOutOfRange,
+        ErrorCode::CurrencyUnsupported,
+        ErrorCode::PaymentMethodUnavailable,
     ]);
 
     /// `merchant_reference` makes it safe to repeat: the row is there once, whoever comes first.
@@ -50,7 +50,7 @@ impl Handle<CreatePaymentIntent> for Service {
             return Ok(Done::made(self.reply(&existing), true));
         }
         let message = "This merchant_reference belongs to another payment. Give each payment its own, or send exactly what was sent first.";
-        Err(Problem::new(StatusCode::CONFLICT, "merchant_reference_conflict", message).existing(existing.id.as_str()))
+        Err(Problem::new(ErrorCode::MerchantReferenceConflict, message).existing(existing.id.as_str()))
     }
 }
 
@@ -174,7 +174,7 @@ fn check(operation: &CreatePaymentIntent) -> Result<(), Problem> {
         return Ok(());
     }
     let message = "A merchant_reference like this names a charge of a subscription. Give the payment another.";
-    Err(Problem::field("merchant_reference", "parameter_invalid", message))
+    Err(Problem::field("merchant_reference", ErrorCode::ParameterInvalid, message))
 }
 
 /// An intent of these terms.

@@ -20,7 +20,7 @@ use super::problem::Problem;
 use super::rules::{EsimPackages, Fees};
 use super::store::{After, List, Store};
 use super::tokens::InstanceKey;
-use crate::protocol::Operation;
+use crate::protocol::{ErrorCode, Operation};
 use crate::values::{Moment, PageLimit};
 use axum::http::StatusCode;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub(super) struct Outcomes {
     pub(super) statuses: &'static [u16],
     /// The codes of the rules that may refuse it. Of those of its credentials, its path and its fields' shapes nothing is
     /// said here: they follow from the operation itself.
-    pub(super) codes: &'static [&'static str],
+    pub(super) codes: &'static [ErrorCode],
 }
 
 impl Outcomes {
@@ -71,7 +71,7 @@ impl Outcomes {
     const CREATED_ONCE: Self = Self { statuses: &[200, 201], codes: &[] };
 
     /// Or it is refused by a rule, with one of these codes.
-    const fn or(self, codes: &'static [&'static str]) -> Self {
+    const fn or(self, codes: &'static [ErrorCode]) -> Self {
         Self { codes, ..self }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Done, Handle, Outcomes, Service, to_read};
 use crate::operations::{CreatePlan, DeactivatePlan, ListPlans};
+use crate::protocol::ErrorCode;
 use crate::sandbox::auth::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
@@ -9,11 +10,10 @@ use crate::sandbox::rules::billing::{Offer, Plan};
 use crate::sandbox::store::List;
 use crate::sandbox::tokens;
 use crate::values::PlanId;
-use axum::http::StatusCode;
 
 impl Handle<CreatePlan> for Service {
     const OUTCOMES: Outcomes =
-        Outcomes::CREATED.or(&["plan_code_taken", "amount_out_of_range", "currency_unsupported"]);
+        Outcomes::CREATED.or(&[ErrorCode::PlanCodeTaken, ErrorCode::AmountOutOfRange, ErrorCode::CurrencyUnsupported]);
 
     async fn handle(&self, caller: Caller, operation: CreatePlan) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
@@ -30,7 +30,7 @@ impl Handle<CreatePlan> for Service {
             return Ok(Done::created(reply));
         }
         let message = "Another plan has this code, which stays taken even where that plan is no longer active. Give this one its own.";
-        Err(Problem::new(StatusCode::CONFLICT, "plan_code_taken", message))
+        Err(Problem::new(ErrorCode::PlanCodeTaken, message))
     }
 }
 

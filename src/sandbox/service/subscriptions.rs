@@ -9,7 +9,7 @@ use crate::operations::{
     CancelSubscription, ChangeSubscriptionPaymentMethod, ConfigureFallback, CreateSubscription, ListSubscriptions,
     PauseSubscription, ReadSubscription, ResumeSubscription,
 };
-use crate::protocol::FieldFault;
+use crate::protocol::{ErrorCode, FieldError};
 use crate::sandbox::auth::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
@@ -18,14 +18,13 @@ use crate::sandbox::rules::{IdempotentRequest, read_instrument};
 use crate::sandbox::store::{Customer, List, Unavailable};
 use crate::sandbox::tokens;
 use crate::values::{Moment, SubscriptionId};
-use axum::http::StatusCode;
 
 impl Handle<CreateSubscription> for Service {
     const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
-        "resource_missing",
-        "plan_inactive",
-        "test_card_required",
-        "idempotency_key_reused",
+        ErrorCode::ResourceMissing,
+        ErrorCode::PlanInactive,
+        ErrorCode::TestCardRequired,
+        ErrorCode::IdempotencyKeyReused,
     ]);
 
     async fn handle(&self, caller: Caller, operation: CreateSubscription) -> Result<Done, Problem> {
@@ -70,7 +69,7 @@ impl Handle<ListSubscriptions> for Service {
 }
 
 impl Handle<PauseSubscription> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&["subscription_state"]);
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState]);
 
     async fn handle(&self, caller: Caller, operation: PauseSubscription) -> Result<Done, Problem> {
         let PauseSubscription { id, immediately, trigger_after_failures } = operation;
@@ -80,7 +79,7 @@ impl Handle<PauseSubscription> for Service {
 }
 
 impl Handle<ResumeSubscription> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&["subscription_state"]);
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState]);
 
     async fn handle(&self, caller: Caller, operation: ResumeSubscription) -> Result<Done, Problem> {
         let resumed = self.move_on(&caller, &operation.id, SubscriptionState::resume).await?;
@@ -101,7 +100,7 @@ impl Handle<CancelSubscription> for Service {
 }
 
 impl Handle<ChangeSubscriptionPaymentMethod> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&["subscription_state", "test_card_required"]);
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState, ErrorCode::TestCardRequired]);
 
     async fn handle(&self, caller: Caller, operation: ChangeSubscriptionPaymentMethod) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
@@ -111,7 +110,7 @@ impl Handle<ChangeSubscriptionPaymentMethod> for Service {
 }
 
 impl Handle<ConfigureFallback> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&["subscription_state", "test_card_required"]);
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState, ErrorCode::TestCardRequired]);
 
     async fn handle(&self, caller: Caller, operation: ConfigureFallback) -> Result<Done, Problem> {
         let ConfigureFallback { id, payment_method, trigger_after_failures } = operation;
@@ -136,7 +135,7 @@ impl Service {
         let mut faults = Vec::new();
         if !plan.active {
             let message = "This plan is no longer active: nobody can subscribe to it any more.".to_owned();
-            faults.push(FieldFault { param: "plan".into(), code: "plan_inactive", message });
+            faults.push(FieldError::of("plan", &ErrorCode::PlanInactive, message));
         }
         let with = read_instrument(&payment_method);
         if with.is_none() {
@@ -219,5 +218,5 @@ impl Service {
 /// The refusal of a move; the sentence names the state.
 fn refused(conflict: Conflict) -> Problem {
     let message = format!("The subscription is {} {}", conflict.status.as_str(), conflict.why);
-    Problem::new(StatusCode::CONFLICT, "subscription_state", message)
+    Problem::new(ErrorCode::SubscriptionState, message)
 }

@@ -152,9 +152,9 @@ fn read<O: Served>(mut fields: Fields) -> Result<Request, Failure> {
     match O::read(&mut fields) {
         Some(operation) => Ok(Client::request(&operation)?),
         None => {
-            let faults = fields.into_faults();
-            let told: Vec<String> = faults.iter().map(|fault| format!("{}: {}", fault.param, fault.message)).collect();
-            Err(Failure::usage(told.join("\n")))
+            let errors = fields.into_errors();
+            let lines: Vec<String> = errors.iter().map(|error| format!("{}: {}", error.param, error.message)).collect();
+            Err(Failure::usage(lines.join("\n")))
         }
     }
 }

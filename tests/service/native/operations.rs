@@ -1,4 +1,4 @@
-//! Every operation of the interface has a method of the client, and the service answers it over a socket.
+//! Every operation of the interface has a method of the client, and the service answers over a socket.
 
 use super::{email, order};
 use guichet::operations::*;
@@ -10,24 +10,35 @@ use guichet::values::{
 use guichet::{Client, SecretKey};
 
 #[tokio::test]
-async fn every_operation_is_sent_by_its_method_and_answered() {
+async fn the_methods_of_a_whole_business_are_answered() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let merchant = sandbox.merchant().await.expect("a merchant");
     let key = SecretKey::new(merchant.secret_key().expose()).expect("a key");
     let client = Client::builder(merchant.base_url(), key).build().expect("a client");
     send_all(&client).await.expect("every operation is answered");
 
-    let requests = merchant.requests();
+    for request in merchant.requests() {
+        assert!(request.status.is_some_and(|status| status < 300), "{request:?}");
+    }
+    sandbox.stop().await;
+}
+
+/// A method's documentation begins with the method and the path of its operation; its example is run with the tests of
+/// the documentation.
+#[test]
+fn every_operation_has_a_method_of_the_client() {
+    let native = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/native");
+    let files = std::fs::read_dir(native.join("calls")).expect("the folder is there");
+    let files = files.map(|file| file.expect("a file").path()).chain([native.join("customer.rs")]);
+    let calls: String = files.map(|file| std::fs::read_to_string(file).expect("it is text")).collect();
     macro_rules! check {
         ($($operation:ident)*) => {$(
-            let name = <$operation as Operation>::SPEC.name;
-            let statuses: Vec<_> = requests.iter().filter(|request| request.operation == name).map(|request| request.status).collect();
-            assert!(!statuses.is_empty(), "{name} was not sent: it has no method, or this test does not know it");
-            assert!(statuses.iter().all(|status| status.is_some_and(|status| status < 300)), "{name}: {statuses:?}");
+            let spec = <$operation as Operation>::SPEC;
+            let begin = format!("/// `{} {}`: ", spec.method.as_str(), spec.path);
+            assert!(calls.contains(&begin), "{} has no method in src/native/calls/ that begins with {begin}", spec.name);
         )*};
     }
     guichet::every_operation!(check);
-    sandbox.stop().await;
 }
 
 async fn send_all(client: &Client) -> Result<(), Box<dyn std::error::Error>> {

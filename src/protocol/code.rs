@@ -1,0 +1,230 @@
+//! The codes of a refusal: the stable words for its cause, each with the status and the type that it comes with (decisions).
+
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// Every code that the sandbox knows. What a real service says besides is [`ErrorCode::Unknown`], and handed on.
+macro_rules! error_codes {
+    ($($status:literal $type:ident { $($(#[$doc:meta])* $code:ident = $word:literal,)+ })+) => {
+        /// The stable word for the cause of a refusal. A word that this version does not know is kept as it is.
+        ///
+        /// ```
+        /// use guichet::protocol::{ErrorCode, ErrorType};
+        /// let taken = ErrorCode::from("plan_code_taken");
+        /// assert_eq!((taken.status(), taken.kind()), (Some(409), Some(ErrorType::Conflict)));
+        /// assert_eq!(ErrorCode::from("out_of_stock").as_str(), "out_of_stock");
+        /// ```
+        #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        #[non_exhaustive]
+        pub enum ErrorCode {
+            $($($(#[$doc])* $code,)+)+
+            /// A word of the service that this version does not know.
+            Unknown(String),
+        }
+
+        impl ErrorCode {
+            /// The word.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $($(Self::$code => $word,)+)+
+                    Self::Unknown(word) => word,
+                }
+            }
+
+            /// The HTTP status that it comes with, where it is known.
+            #[must_use]
+            pub fn status(&self) -> Option<u16> {
+                match self {
+                    $($(Self::$code)|+ => Some($status),)+
+                    Self::Unknown(_) => None,
+                }
+            }
+
+            /// The type of the refusals that it belongs to, where it is known.
+            #[must_use]
+            pub fn kind(&self) -> Option<ErrorType> {
+                match self {
+                    $($(Self::$code)|+ => Some(ErrorType::$type),)+
+                    Self::Unknown(_) => None,
+                }
+            }
+        }
+
+        impl From<&str> for ErrorCode {
+            fn from(word: &str) -> Self {
+                match word {
+                    $($($word => Self::$code,)+)+
+                    _ => Self::Unknown(word.to_owned()),
+                }
+            }
+        }
+    };
+}
+
+error_codes! {
+    400 InvalidRequest {
+        /// The body is JSON, and not an object.
+        BodyNotObject = "body_not_object",
+        /// The body is not JSON.
+        InvalidJson = "invalid_json",
+        /// The path or the body is not UTF-8.
+        InvalidUtf8 = "invalid_utf8",
+    }
+    401 Authentication {
+        /// No credential was sent.
+        AuthenticationRequired = "authentication_required",
+        /// No merchant has this key, and no payment intent this client secret.
+        InvalidKey = "invalid_key",
+        /// A key of real payments was sent to a sandbox.
+        LiveKeyInSandbox = "live_key_in_sandbox",
+        /// The session has expired.
+        SessionExpired = "session_expired",
+        /// The session was ended.
+        SessionRevoked = "session_revoked",
+        /// The operation is about a session, and the credential is none.
+        SessionTokenRequired = "session_token_required",
+        /// No session has this token.
+        SessionUnknown = "session_unknown",
+    }
+    403 Permission {
+        /// The control API is reached under another name than the machine's own.
+        HostNotAllowed = "host_not_allowed",
+        /// The credential does not fulfil the role of the operation.
+        RoleRequired = "role_required",
+        /// A browser sent a secret key.
+        SecretKeyInBrowser = "secret_key_in_browser",
+    }
+    404 NotFound {
+        /// It does not exist, or is not the caller's.
+        ResourceMissing = "resource_missing",
+        /// There is nothing at this address.
+        RouteNotFound = "route_not_found",
+    }
+    405 InvalidRequest {
+        /// The path does not take this method.
+        MethodNotAllowed = "method_not_allowed",
+    }
+    408 InvalidRequest {
+        /// The body did not arrive in time.
+        BodyTooSlow = "body_too_slow",
+    }
+    409 Conflict {
+        /// The payment intent's status does not allow a cancellation.
+        IntentNotCancelable = "intent_not_cancelable",
+        /// The payment intent's status does not allow an attempt.
+        IntentNotConfirmable = "intent_not_confirmable",
+        /// The reference names another payment.
+        MerchantReferenceConflict = "merchant_reference_conflict",
+        /// Another plan has this code.
+        PlanCodeTaken = "plan_code_taken",
+        /// The subscription's status does not allow it.
+        SubscriptionState = "subscription_state",
+    }
+    413 InvalidRequest {
+        /// The body is larger than 64 KiB.
+        BodyTooLarge = "body_too_large",
+    }
+    415 InvalidRequest {
+        /// The body is not `application/json`.
+        UnsupportedMediaType = "unsupported_media_type",
+    }
+    422 InvalidRequest {
+        /// The amount is too small or too large.
+        AmountOutOfRange = "amount_out_of_range",
+        /// The service does not know the currency's smallest unit.
+        CurrencyUnsupported = "currency_unsupported",
+        /// Another body was sent under this key.
+        IdempotencyKeyReused = "idempotency_key_reused",
+        /// The field is there, and wrong.
+        ParameterInvalid = "parameter_invalid",
+        /// The field is required.
+        ParameterMissing = "parameter_missing",
+        /// The operation has no such field; said under `--strict` alone.
+        ParameterUnknown = "parameter_unknown",
+        /// The method cannot be used for this payment.
+        PaymentMethodUnavailable = "payment_method_unavailable",
+        /// Nobody can subscribe to the plan any more.
+        PlanInactive = "plan_inactive",
+        /// An order holds so many eSIMs at most.
+        QuantityOutOfRange = "quantity_out_of_range",
+        /// The sandbox takes test cards alone.
+        TestCardRequired = "test_card_required",
+        /// The control API holds so many faults at most.
+        TooManyFaults = "too_many_faults",
+    }
+    429 RateLimit {
+        /// Too many requests.
+        RateLimited = "rate_limited",
+    }
+    500 Api {
+        /// A defect of the service.
+        InternalError = "internal_error",
+    }
+    503 Api {
+        /// It cannot be stored or read now.
+        Unavailable = "unavailable",
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for ErrorCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// The type of a refusal: its status in a word.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum ErrorType {
+    /// The service cannot answer now.
+    Api,
+    /// The credential is missing, unknown or no longer good.
+    Authentication,
+    /// What is there does not allow it.
+    Conflict,
+    /// The request is wrong.
+    InvalidRequest,
+    /// It does not exist, or is not the caller's.
+    NotFound,
+    /// The credential may not do this.
+    Permission,
+    /// Too many requests.
+    RateLimit,
+}
+
+impl ErrorType {
+    /// The word of the decisions.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Api => "api",
+            Self::Authentication => "authentication",
+            Self::Conflict => "conflict",
+            Self::InvalidRequest => "invalid_request",
+            Self::NotFound => "not_found",
+            Self::Permission => "permission",
+            Self::RateLimit => "rate_limit",
+        }
+    }
+
+    /// That of a status, for one that no code stands for.
+    #[must_use]
+    pub fn of(status: u16) -> Self {
+        match status {
+            401 => Self::Authentication,
+            403 => Self::Permission,
+            404 => Self::NotFound,
+            409 => Self::Conflict,
+            429 => Self::RateLimit,
+            500.. => Self::Api,
+            _ => Self::InvalidRequest,
+        }
+    }
+}
