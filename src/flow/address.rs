@@ -17,12 +17,12 @@ pub fn checkout_address(text: &str, allowed: &[String]) -> Result<Address, Inval
 /// The address that a customer leaves the hosted page for: the `redirect_url` of the intent's own reply, with what its
 /// page may want to know appended. Other parameters and the fragment stay as they are.
 ///
-/// `said` are names and values: `payment_intent`, `payment_ref`, `merchant_reference`, `status`, as far as they are
+/// `parameters` are names and values: `payment_intent`, `payment_ref`, `merchant_reference`, `status`, as far as they are
 /// known, and never the client secret. An empty `allowed` allows every origin.
 ///
 /// # Errors
 /// [`Invalid`] says which rule the address breaks.
-pub fn redirect_address(text: &str, allowed: &[String], said: &[(&str, &str)]) -> Result<String, Invalid> {
+pub fn redirect_address(text: &str, allowed: &[String], parameters: &[(&str, &str)]) -> Result<String, Invalid> {
     if allowed.is_empty() {
         Address::new(text)?;
     } else {
@@ -30,7 +30,7 @@ pub fn redirect_address(text: &str, allowed: &[String], said: &[(&str, &str)]) -
     }
     let (before, query, fragment) = split(text);
     let mut query = String::from(query.unwrap_or_default());
-    for (name, value) in said {
+    for (name, value) in parameters {
         if !query.is_empty() && !query.ends_with('&') {
             query.push('&');
         }
@@ -97,14 +97,14 @@ const SECRETS: [&str; 2] = ["client_secret", "payment_intent_client_secret"];
 pub fn open(address: &str) -> Opened {
     let (before, query, fragment) = split(address);
     let query = pieces(query.unwrap_or_default(), &SECRETS);
-    let said = pieces(fragment.unwrap_or_default(), &[]);
-    let find = |wanted: &str| value(&said, wanted).or_else(|| value(&query, wanted));
+    let in_fragment = pieces(fragment.unwrap_or_default(), &[]);
+    let find = |wanted: &str| value(&in_fragment, wanted).or_else(|| value(&query, wanted));
     let path = before.split_once("://").map_or(before, |(_, rest)| rest);
     let segment = path.split_once('/').and_then(|(_, path)| path.rsplit('/').find(|segment| !segment.is_empty()));
     // A fragment that says no secret is the page's own, and stays letter for letter.
     let kept = match fragment {
-        Some(_) if said.iter().any(|piece| SECRETS.contains(&name(piece))) => {
-            Some(without(&said, &SECRETS)).filter(|kept| !kept.is_empty())
+        Some(_) if in_fragment.iter().any(|piece| SECRETS.contains(&name(piece))) => {
+            Some(without(&in_fragment, &SECRETS)).filter(|kept| !kept.is_empty())
         }
         fragment => fragment.map(String::from),
     };

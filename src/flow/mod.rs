@@ -23,6 +23,6 @@ pub(crate) use base::service_root;
 pub use names::nearest;
 pub use paying::{AfterLost, Standing, after_lost, tidy_phone};
 pub use quotes::{Price, QuoteRequest, Unpriced, by_what_the_customer_pays, card_types, price};
-pub use returns::{Arrival, Match, Purchase, arrival, is_return_nonce, judge};
+pub use returns::{Arrival, Match, Purchase, arrival, classify, is_return_nonce};
 pub use session::{Lifetime, State};
 pub use waiting::{OutcomeState, pause, pause_within};

@@ -68,10 +68,10 @@ pub fn arrival(address: &str) -> Option<Arrival> {
         Some((route, end)) => (Some(route), end),
         None => (fragment, ""),
     };
-    let mut said = pieces(query.unwrap_or_default(), &NAMES);
-    said.extend(pieces(end, &NAMES));
-    let nonce = value(&said, RETURN_PARAMETER);
-    let id = value(&said, INTENT);
+    let mut parameters = pieces(query.unwrap_or_default(), &NAMES);
+    parameters.extend(pieces(end, &NAMES));
+    let nonce = value(&parameters, RETURN_PARAMETER);
+    let id = value(&parameters, INTENT);
     if nonce.is_none() && id.is_none() {
         return None;
     }
@@ -79,28 +79,28 @@ pub fn arrival(address: &str) -> Option<Arrival> {
         nonce: nonce.filter(|nonce| is_return_nonce(nonce)),
         purchase: Purchase {
             id,
-            payment_ref: value(&said, PAYMENT_REF),
-            merchant_reference: value(&said, MERCHANT_REFERENCE),
+            payment_ref: value(&parameters, PAYMENT_REF),
+            merchant_reference: value(&parameters, MERCHANT_REFERENCE),
         },
-        clean: join(before, &without(&said, &NAMES), fragment),
+        clean: join(before, &without(&parameters, &NAMES), fragment),
     })
 }
 
-/// Judges an arrival by what this tab kept under its nonce: the purchase, and whether its return was taken before.
+/// Compares an arrival with what this tab kept under its nonce: the purchase, and whether its return was taken before.
 ///
 /// What the tab remembers is trusted over what the address says.
 #[must_use]
-pub fn judge(said: Purchase, kept: Option<(Purchase, bool)>) -> (Match, Purchase) {
+pub fn classify(arrived: Purchase, kept: Option<(Purchase, bool)>) -> (Match, Purchase) {
     match kept {
-        Some((kept, taken)) if said.id.is_none() || said.id == kept.id => {
+        Some((kept, taken)) if arrived.id.is_none() || arrived.id == kept.id => {
             let purchase = Purchase {
                 id: kept.id,
-                payment_ref: kept.payment_ref.or(said.payment_ref),
-                merchant_reference: kept.merchant_reference.or(said.merchant_reference),
+                payment_ref: kept.payment_ref.or(arrived.payment_ref),
+                merchant_reference: kept.merchant_reference.or(arrived.merchant_reference),
             };
             (if taken { Match::Replayed } else { Match::Matched }, purchase)
         }
-        _ => (Match::Unmatched, said),
+        _ => (Match::Unmatched, arrived),
     }
 }
 
@@ -188,10 +188,10 @@ mod tests {
 
     #[test]
     fn a_return_matches_by_nonce_and_id() {
-        assert_eq!(judge(purchase("pi_1"), Some((purchase("pi_1"), false))), (Match::Matched, purchase("pi_1")));
-        assert_eq!(judge(Purchase::default(), Some((purchase("pi_1"), false))), (Match::Matched, purchase("pi_1")));
-        assert_eq!(judge(purchase("pi_1"), Some((purchase("pi_1"), true))).0, Match::Replayed);
-        assert_eq!(judge(purchase("pi_2"), Some((purchase("pi_1"), false))), (Match::Unmatched, purchase("pi_2")));
-        assert_eq!(judge(purchase("pi_1"), None), (Match::Unmatched, purchase("pi_1")));
+        assert_eq!(classify(purchase("pi_1"), Some((purchase("pi_1"), false))), (Match::Matched, purchase("pi_1")));
+        assert_eq!(classify(Purchase::default(), Some((purchase("pi_1"), false))), (Match::Matched, purchase("pi_1")));
+        assert_eq!(classify(purchase("pi_1"), Some((purchase("pi_1"), true))).0, Match::Replayed);
+        assert_eq!(classify(purchase("pi_2"), Some((purchase("pi_1"), false))), (Match::Unmatched, purchase("pi_2")));
+        assert_eq!(classify(purchase("pi_1"), None), (Match::Unmatched, purchase("pi_1")));
     }
 }

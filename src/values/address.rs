@@ -59,7 +59,7 @@ impl fmt::Debug for Address {
 
 /// The rules on the text alone: an absolute address with an authority, of at most 2,048 characters.
 fn check_text(text: &str) -> Result<(), Invalid> {
-    let said = if text.is_empty() {
+    let reason = if text.is_empty() {
         "The address is empty."
     } else if text.chars().nth(2048).is_some() {
         "The address is longer than 2,048 characters."
@@ -82,7 +82,7 @@ fn check_text(text: &str) -> Result<(), Invalid> {
             return Ok(());
         }
     };
-    Err(Invalid::because(said))
+    Err(Invalid::because(reason))
 }
 
 const NOT_ABSOLUTE: &str = "The address is not an absolute address: https://example.com/path.";

@@ -16,18 +16,64 @@ const BEHAVIOURS: [(&str, &[&str]); 14] = [
     ("futures-util", &["futures_util"]),
     ("gloo-net", &["gloo_net"]),
     ("wasm-bindgen, js-sys, web-sys", &["externref", "wbindgen", "wasm_bindgen", "js_sys", "web_sys"]),
-    ("session", &["core::session", "flow::session"]),
-    ("quotes and fees", &["::quotes", "values::money"]),
-    ("checkout and return", &["core::checkout", "flow::address", "flow::returns", "flow::query"]),
-    ("waiting", &["core::outcome", "flow::waiting"]),
+    // An exported call holds the core's code of it, which the compiler copies into its one caller.
+    (
+        "session",
+        &["core::session", "flow::session", "page::nothing", "=client_validate", "=client_renew", "=client_revoke"],
+    ),
+    (
+        "quotes and fees",
+        &[
+            "::quotes",
+            "values::money",
+            "Client::fee",
+            "Client::payment_methods",
+            "=client_fee",
+            "=client_paymentMethods",
+            "=client_quotes",
+        ],
+    ),
+    (
+        "checkout and return",
+        &[
+            "core::checkout",
+            "flow::address",
+            "flow::returns",
+            "flow::query",
+            "values::address",
+            "Client::checkout",
+            "Client::returned",
+            "=client_checkout",
+            "=client_returned",
+        ],
+    ),
+    ("waiting", &["core::outcome", "flow::waiting", "Client::wait_for_outcome", "=client_waitForOutcome"]),
     ("the merchant's routes", &["core::merchant"]),
     (
         "calls",
-        &["core::transport", "core::single_flight", "core::events", "core::page", "protocol::call", "protocol::retry"],
+        &[
+            "core::transport",
+            "core::single_flight",
+            "core::events",
+            "core::page",
+            "core::shop",
+            "core::call_options",
+            "protocol::call",
+            "protocol::retry",
+        ],
     ),
     (
         "requests, errors, values",
-        &["protocol::", "operations::", "core::error", "core::value", "values::", "flow::base", "platform::"],
+        &[
+            "protocol::",
+            "operations::",
+            "core::error",
+            "core::value",
+            "values::",
+            "flow::base",
+            "platform::",
+            "percent_encoding",
+        ],
     ),
     ("the JavaScript edge", &["browser::js", "=client_", "flow::names", "strsim"]),
     ("the library, memory", &[""]),
@@ -201,6 +247,31 @@ mod tests {
         names.sort_unstable();
         assert_eq!(names, ["guichet::flow::session::a", "other"]);
         assert!(read.iter().all(|(_, code)| code.len() == 3), "no locals, a trap, an end");
+    }
+
+    #[test]
+    fn a_function_counts_where_its_name_says() {
+        let of = |name: &str| {
+            let (behaviour, _) = BEHAVIOURS
+                .iter()
+                .find(|(_, parts)| parts.iter().any(|part| fits(name, part)))
+                .expect("the last takes all");
+            *behaviour
+        };
+        for (name, behaviour) in [
+            ("guichet::browser::js::page::Client::returned::{{closure}}::{{closure}}", "checkout and return"),
+            ("guichet::browser::core::quotes::fee_reply", "quotes and fees"),
+            ("client_fee", "quotes and fees"),
+            (
+                "guichet::browser::core::checkout::<impl guichet::browser::core::shop::Shop>::leave_and_wait",
+                "checkout and return",
+            ),
+            ("guichet::browser::js::options::only", "the JavaScript edge"),
+            ("serde_wasm_bindgen::static_str_to_js", "serde, serde-wasm-bindgen"),
+            ("alloc::raw_vec::finish_grow", "the library, memory"),
+        ] {
+            assert_eq!(of(name), behaviour, "{name}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::outcome::{Outcome, OutcomeOptions};
 use super::page;
 use super::shop::Shop;
 use super::value::{get, get_text, merged, object, optional};
-use crate::flow::{Match, Purchase, arrival, checkout_address, is_return_nonce, judge};
+use crate::flow::{Match, Purchase, arrival, checkout_address, classify, is_return_nonce};
 use crate::protocol::Kind;
 use crate::values::IntentStatus;
 use std::cell::RefCell;
@@ -84,15 +84,15 @@ impl Shop {
 
     /// The address that the merchant's server has answered, where it may be followed.
     fn address(&self, intent: &JsValue, purchase: &Purchase, answer: &JsValue) -> Result<String, CallError> {
-        let said = |name| get_text(intent, name).unwrap_or_default();
+        let text_of = |name| get_text(intent, name).unwrap_or_default();
         let error = |kind, message: &str| Err(CallError::of(kind, message, INTENT.name, answer));
         for name in ["id", "client_secret", "checkout_url"] {
-            check_no_secret_key_in(&said(name))?;
+            check_no_secret_key_in(&text_of(name))?;
         }
         if purchase.id.is_none() {
             return error(Kind::Unreadable, "The merchant's server answered no payment intent.");
         }
-        let status = IntentStatus::from(said("status"));
+        let status = IntentStatus::from(text_of("status"));
         if status.is_final() {
             return error(
                 Kind::Settled,
@@ -104,7 +104,7 @@ impl Shop {
                 .concat(),
             );
         }
-        let address = said("checkout_url");
+        let address = text_of("checkout_url");
         check_address(checkout_address(&address, &self.checkout_origins))?;
         Ok(address)
     }
@@ -134,7 +134,7 @@ pub(crate) async fn returned() -> Option<Return> {
     let key = arrival.nonce.as_deref().map(storage_key);
     let kept = key.as_deref().and_then(page::stored);
     let known = kept.as_ref().map(|kept| (purchase_of(kept), get(kept, "taken").is_truthy()));
-    let (matched, purchase) = judge(arrival.purchase, known);
+    let (matched, purchase) = classify(arrival.purchase, known);
     if let (Match::Matched, Some(key)) = (matched, &key) {
         page::store(key, &merged(&reference(&purchase), &object([("taken", true.into())])), None);
     }

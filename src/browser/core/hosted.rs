@@ -127,9 +127,9 @@ impl HostedCheckout {
     /// Leaves for the intent's own `redirect_url`.
     pub(crate) fn leave(&self) -> Result<(), CallError> {
         let intent = self.intent.borrow();
-        let said = ["payment_ref", "merchant_reference", "status"].map(|name| (name, get_text(&intent, name)));
+        let fields = ["payment_ref", "merchant_reference", "status"].map(|name| (name, get_text(&intent, name)));
         let mut known = vec![("payment_intent", self.id.as_str())];
-        known.extend(said.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))));
+        known.extend(fields.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))));
         let address = get_text(&intent, "redirect_url").unwrap_or_default();
         let address = check_address(redirect_address(&address, &self.redirect_origins, &known))?;
         check_page("leave")?;

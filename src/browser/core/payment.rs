@@ -152,7 +152,7 @@ impl HostedCheckout {
             if !self.look_after(options).await {
                 return Err(error);
             }
-            match self.judge(&before, error, request.spec().name)? {
+            match self.classify(&before, error, request.spec().name)? {
                 Next::Follow => return Ok(()),
                 Next::Retry(error) if sendings >= MAX_SENDINGS => return Err(error),
                 Next::Retry(_) => {}
@@ -176,7 +176,7 @@ impl HostedCheckout {
     }
 
     /// What to do about a move whose reply was lost or refused, now that the intent was read.
-    fn judge(&self, before: &Standing, error: CallError, operation: &'static str) -> Result<Next, CallError> {
+    fn classify(&self, before: &Standing, error: CallError, operation: &'static str) -> Result<Next, CallError> {
         let now = self.standing();
         let was_refused = !error.may_have_executed();
         match after_lost(before, &now) {

@@ -74,11 +74,11 @@ impl Session {
         Ok(())
     }
 
-    /// The service has said more of this token; or, with `None`, that it is not good.
-    fn learn(&self, token: &SessionToken, said: Option<&JsValue>) {
+    /// Keeps what the service says about this token; `None` if it refuses the token.
+    fn learn(&self, token: &SessionToken, details: Option<&JsValue>) {
         if let Some(held) = self.held.borrow_mut().as_mut().filter(|held| held.token == *token) {
-            match said {
-                Some(said) => held.learn(said),
+            match details {
+                Some(details) => held.learn(details),
                 None => held.is_spent = true,
             }
         }
@@ -204,10 +204,10 @@ impl Shop {
         };
         match self.transport.send(&request, &token, options).await {
             Ok(reply) => {
-                let said = reply.data();
-                let is_valid = get(&said, "valid").as_bool() != Some(false);
-                self.session.learn(&token, is_valid.then_some(&said));
-                Ok(merged(&object([("valid", true.into())]), &said))
+                let details = reply.data();
+                let is_valid = get(&details, "valid").as_bool() != Some(false);
+                self.session.learn(&token, is_valid.then_some(&details));
+                Ok(merged(&object([("valid", true.into())]), &details))
             }
             Err(error) if error.is(Kind::Session) => {
                 self.session.learn(&token, None);

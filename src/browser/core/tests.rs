@@ -14,8 +14,9 @@ use js_sys::{Function, eval};
 use std::cell::Cell;
 use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::spawn_local;
 use wasm_bindgen_test::wasm_bindgen_test;
 use web_sys::EventTarget;
 
@@ -38,6 +39,27 @@ async fn equal_calls_are_one_and_it_outlives_the_first_who_waits() {
     drop(first);
     assert_eq!((second.await.ok(), started.get()), (Some(7), 1));
     assert!(flights.under_way("key").is_none(), "it has ended");
+}
+
+#[wasm_bindgen_test]
+async fn one_who_is_kept_and_not_polled_does_not_hang_the_others() {
+    let flights = SingleFlight::<u32>::default();
+    let work: Pending<u32> = Box::pin(async {
+        Notification::after(50.0).await;
+        Ok(7)
+    });
+    let waiting = flights.start("key".into(), work);
+    let mut kept = Box::pin(flights.under_way("key").expect("it has not ended"));
+    let result = Rc::new(Cell::new(None));
+    spawn_local({
+        let result = Rc::clone(&result);
+        async move { result.set(waiting.await.ok()) }
+    });
+    Notification::after(1.0).await;
+    // It polls last, and nothing polls it again.
+    assert!(kept.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    Notification::after(500.0).await;
+    assert_eq!(result.get(), Some(7));
 }
 
 #[wasm_bindgen_test]
