@@ -6,13 +6,13 @@ import { load } from "./load.js";
 export const creator = (wasm) => (options) => {
   const given = { ...options };
   const listeners = new Set();
-  // Where the session stands, as the wasm said last: what is read again is the same until it changes.
+  // The session, as the wasm last reported it: the same values until one of them changes.
   let session = { state: "none" };
   let timer;
-  const hear = ({ state, expiresAt, email, lasts }) => {
-    const said = `${[state, expiresAt, email]}`;
-    const is_news = said !== session.said;
-    if (is_news) session = { said, state, email, expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt) };
+  const on_session = ({ state, expiresAt, email, lasts }) => {
+    const key = `${[state, expiresAt, email]}`;
+    const is_news = key !== session.key;
+    if (is_news) session = { key, state, email, expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt) };
     clearTimeout(timer);
     if (lasts > 0) {
       timer = setTimeout(() => guarded(() => client.reportSession()), lasts);
@@ -33,7 +33,7 @@ export const creator = (wasm) => (options) => {
 
   const open = async () => {
     await load(init, given.wasm, wasm);
-    client = guarded(() => new Client(given, hear));
+    client = guarded(() => new Client(given, on_session));
   };
   const ready = () =>
     (opening ??= open().catch((e) => {
@@ -96,7 +96,7 @@ function json(value) {
   } catch {}
 }
 
-/** Opens a window in the middle of a click, before it is known what for. Its pages do not reach the one it came from. */
+/** Opens an empty window in the click itself, before its address is known. Its pages cannot reach this one. */
 function popup(locale) {
   if (typeof document === "undefined" || /jsdom|happydom/i.test(navigator.userAgent)) return;
   const window = open("", "", "popup,width=480,height=760");

@@ -1,4 +1,4 @@
-/** The wasm that a module of `core/` carries as text: a character for each byte, with a mark before those of 90 and more. */
+/** Decodes the wasm that a module of `core/` holds as text: a character for each byte, after a mark if the byte is 90 or more. */
 export function unpacked({ default: text }) {
   const bytes = new Uint8Array(text.length);
   let length = 0;
@@ -16,12 +16,12 @@ export function unpacked({ default: text }) {
 }
 
 /**
- * What `ask` imports. Firefox holds to an import that has failed, and so does the page's next try: under an address with
- * another fragment, which no server sees, it is asked for anew. The engines say the address in the error alone.
+ * Imports a module. Firefox does not repeat an import that has failed: the address with another fragment, which no server
+ * sees, is imported instead. Only the text of the error holds the address.
  */
-export async function imported(ask) {
+export async function imported(load) {
   try {
-    return await ask();
+    return await load();
   } catch (e) {
     const [address] = /https?:\S+/.exec(e.message) ?? [];
     if (!address) throw e;

@@ -1,16 +1,14 @@
 import { GuichetError, secret_key } from "./error.js";
 
-// What was compiled for the page, by what it was compiled from.
+// The compiled modules of the page, by their source.
 const modules = new Map();
 // The instance of each core, by the function of its glue that makes it. All clients of a page share it.
 const instances = new Map();
 
-// The same as `flow::carries_a_secret_key` has it, for the one address that is asked for before the wasm can say so.
+// The same rule as `flow::carries_a_secret_key`, for the one address that is requested before the wasm is there.
 const SECRET_KEY = /(?:^|[^A-Za-z0-9_]|%..)(?:FLWSECK|[sr]k_(?:test_|live_|sandbox_|[A-Za-z0-9]{20}))/;
 
-/**
- * Readies a core, from what the page gave or else from the package's own wasm. After a failure the next call tries again.
- */
+/** Loads a core, from the page's `wasm` option or else from the package's own wasm. After a failure the next call tries again. */
 export async function load(init, given, own) {
   if (instances.has(init)) return instances.get(init);
   const source = given ?? own;
@@ -21,7 +19,7 @@ export async function load(init, given, own) {
     if (!instances.has(init)) {
       const instance = init({ module_or_path });
       instances.set(init, instance);
-      instance.catch(() => instances.delete(init)); // its own alone: another client's may be on its way by then
+      instance.catch(() => instances.delete(init)); // this one alone: another client may have begun the next
     }
     await instances.get(init);
   } catch (cause) {

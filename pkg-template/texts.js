@@ -1,4 +1,4 @@
-/** Every text in a value, names included, a line each: of objects, lists, maps and headers, and of what JSON makes of the rest. */
+/** Every text in a value, names included, one per line: of objects, lists, maps and headers, and of the JSON of the rest. */
 export function texts(value) {
   const found = new Set([value]); // the loop goes on to what it adds, and takes nothing twice
   for (const it of found) {
@@ -8,10 +8,10 @@ export function texts(value) {
       if (it instanceof String) found.add(`${it}`);
       if (/Map|Set|Headers|Params|FormData/.test(Object.prototype.toString.call(it))) it.forEach((member, name) => found.add(name).add(member));
       else for (const [name, member] of Object.entries(it)) found.add(name).add(member);
-    } catch {} // null, or what does not let itself be read: it is not sent either
+    } catch {} // null, or unreadable: it is not sent either
   }
   return [...found].filter((it) => typeof it === "string").join("\n");
 }
 
-/** A window, an element, bytes: they are no words, and lead to the whole page. */
+/** A window, an element, bytes: they hold no text, and lead to the whole page. */
 const is_of_the_page = (it) => it.window === it || ArrayBuffer.isView(it) || (globalThis.Node && it instanceof Node);
