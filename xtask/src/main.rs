@@ -36,6 +36,9 @@ usage: cargo xtask <verb>
                   pictures of each page are left in target/demo/
   test            everything the project promises, browsers included, with locked
                   versions of every tool: what must pass before a change is taken
+  test --all-engines
+                  the same, and in Firefox and WebKit what otherwise runs in
+                  Chromium alone
   test --newest   the newest tools from npm, the other versions of Rust that are
                   installed, and semver checks against the last tag
   soak            rounds of kill -9, a long load, and memory over tens of thousands
