@@ -162,6 +162,8 @@ async fn a_window_that_is_closed_while_the_phone_is_asked_is_not_called_unpaid(e
     market.pay_by_phone(&browser, AFTER_30_SECONDS).await;
     browser.see("[data-status='waiting']").await;
     browser.close_tab(&shop).await;
+    // The customer goes on in the shop: without a window manager no page gets the focus back.
+    browser.run("dispatchEvent(new PointerEvent('pointerdown'))").await;
     browser.arrive("at the return page", |url| url.path() == "/return").await;
     browser.see("[data-test='outcome'][data-state='looking']").await;
     market.merchant.clock().advance(30).await.unwrap();
