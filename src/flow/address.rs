@@ -121,17 +121,13 @@ pub fn open(address: &str) -> Opened {
 /// `rk_17`, somebody's reference.
 #[must_use]
 pub fn carries_a_secret_key(text: &str) -> bool {
-    any_word(
-        text,
-        |c| !c.is_ascii_alphanumeric() && c != '_',
-        |word| {
-            let Some(rest) = word.strip_prefix("sk_").or(word.strip_prefix("rk_")) else {
-                return word.starts_with("FLWSECK");
-            };
-            let is_long = rest.chars().take_while(char::is_ascii_alphanumeric).count() >= 20;
-            is_long || ["test_", "live_", "sandbox_"].iter().any(|mode| rest.starts_with(mode))
-        },
-    )
+    any_word(text, |c| !c.is_ascii_alphanumeric() && c != '_', &|word| {
+        let Some(rest) = word.strip_prefix("sk_").or(word.strip_prefix("rk_")) else {
+            return word.starts_with("FLWSECK");
+        };
+        let is_long = rest.chars().take_while(char::is_ascii_alphanumeric).count() >= 20;
+        is_long || ["test_", "live_", "sandbox_"].iter().any(|mode| rest.starts_with(mode))
+    })
 }
 
 #[cfg(test)]

@@ -28,7 +28,9 @@ impl Base {
             let origin = page_origin.ok_or(Invalid::because(
                 "A path is a base address only where there is a page: give the whole address.",
             ))?;
-            if text.starts_with("//") || text.contains(|c: char| c.is_ascii_control() || matches!(c, ' ' | '\\')) {
+            if text.starts_with("//")
+                || text.bytes().any(|byte| byte.is_ascii_control() || matches!(byte, b' ' | b'\\'))
+            {
                 return Err(Invalid::because(
                     "The base address is neither a path of this origin nor an absolute address.",
                 ));

@@ -3,7 +3,6 @@
 use super::operation::Place;
 use super::{Method, Operation, Spec};
 use crate::platform::to_json;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde::ser::{Impossible, SerializeStruct, Serializer};
 use std::fmt::{self, Display};
@@ -140,8 +139,17 @@ impl SerializeStruct for Assembly {
 
 /// Everything but RFC 3986 unreserved characters is encoded, so that a `/` in a value stays one value.
 pub(crate) fn percent_encode(out: &mut String, text: &str) {
-    const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-    out.extend(utf8_percent_encode(text, ENCODED));
+    // By hand: the library `percent-encoding` brings a table of every byte into the wasm.
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(byte.into());
+        } else {
+            out.push('%');
+            for half in [byte >> 4, byte & 15] {
+                out.extend(char::from_digit(half.into(), 16).map(|digit| digit.to_ascii_uppercase()));
+            }
+        }
+    }
 }
 
 /// Writes one plain value as text, for a path or a query: `None` where it is absent.

@@ -61,9 +61,9 @@ impl fmt::Debug for Address {
 fn check_text(text: &str) -> Result<(), Invalid> {
     let reason = if text.is_empty() {
         "The address is empty."
-    } else if text.chars().nth(2048).is_some() {
+    } else if text.char_indices().nth(2048).is_some() {
         "The address is longer than 2,048 characters."
-    } else if text.contains(|c: char| c.is_ascii_control()) {
+    } else if text.bytes().any(|byte| byte.is_ascii_control()) {
         "The address holds a control character."
     } else if text.starts_with(' ') || text.ends_with(' ') {
         "The address begins or ends with a space."
@@ -93,7 +93,7 @@ pub(crate) fn is_loopback(hostname: &str) -> bool {
     hostname == "localhost"
         || hostname == "[::1]"
         // A host of digits and points alone is an IPv4 address, which the parser has written out.
-        || hostname.strip_prefix("127.").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'))
+        || hostname.strip_prefix("127.").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
 }
 
 /// The address a customer is sent back to after paying, checked by the rule of [`Address`].

@@ -86,11 +86,11 @@ credential! {
 /// The browser refuses such a value before any I/O, whatever it was meant to be.
 #[must_use]
 pub fn looks_like_a_secret_key(text: &str) -> bool {
-    any_word(text, |c| !c.is_ascii_graphic(), |word| ["sk_", "rk_", "FLWSECK"].iter().any(|key| word.starts_with(key)))
+    any_word(text, |c| !c.is_ascii_graphic(), &|word| ["sk_", "rk_", "FLWSECK"].iter().any(|key| word.starts_with(key)))
 }
 
 /// Whether any word of a text is such. Words stand between characters that separate, and behind a percent escape (`%3D`).
-pub(crate) fn any_word(text: &str, separates: fn(char) -> bool, is_such: impl Fn(&str) -> bool) -> bool {
-    let is_in = |text: &str| text.split(separates).any(&is_such);
+pub(crate) fn any_word(text: &str, separates: fn(char) -> bool, is_such: &dyn Fn(&str) -> bool) -> bool {
+    let is_in = |text: &str| text.split(separates).any(is_such);
     is_in(text) || text.split('%').skip(1).filter_map(|escaped| escaped.get(2..)).any(is_in)
 }
