@@ -139,7 +139,7 @@ impl SerializeStruct for Assembly {
 
 /// Everything but RFC 3986 unreserved characters is encoded, so that a `/` in a value stays one value.
 pub(crate) fn percent_encode(out: &mut String, text: &str) {
-    // By hand: the library `percent-encoding` brings a table of every byte into the wasm.
+    // By hand: `percent-encoding` has a table of every byte, and weighs 0.2 KB brotli more in wasm.
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             out.push(byte.into());
