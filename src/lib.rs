@@ -1,35 +1,35 @@
-//! A payments client for mobile money and cards, XAF and Cameroon first.
+#![cfg_attr(doc_labels, feature(doc_cfg))]
+#![cfg_attr(feature = "axum", doc = include_str!("../README.md"))]
+#![cfg_attr(
+    not(feature = "axum"),
+    doc = "A payments client for mobile money and cards, XAF and Cameroon first. All features together show the README here."
+)]
 //!
-//! A *guichet* is a ticket window: customers stand in front of it, the cash box stays behind it.
+//! # The crate
 //!
-//! | face | who uses it | credential |
-//! |---|---|---|
-//! | the npm package `guichet` (this crate, compiled to wasm32) | pages | a customer's session token, or one intent's client secret |
-//! | `native` (feature `native`) | the merchant's server | the secret key |
-//! | `sandbox` (feature `sandbox`) | anyone who builds or tests | issues all three |
+//! | face | feature | who uses it | credential |
+//! |---|---|---|---|
+//! | the npm package `guichet`, and `browser` for Rust pages | `browser` (wasm32) | pages | a customer's session token, or one intent's client secret |
+//! | `native` | `native`; `axum` adds the merchant's routes and the guard | the merchant's server | the secret key |
+//! | `sandbox` | `sandbox` | anyone who builds or tests | issues all three |
 //!
-//! The promise that everything else serves: **the secret key never reaches a browser, and a customer who pays once is
-//! charged once.** Ship goods on your server's word, never on the browser's outcome.
+//! Layers, lowest first; a module imports only from below:
 //!
-//! # The map
-//!
-//! Floors, lowest first; a room imports only from below.
-//!
-//! - [`values`]: the words of the interface, each checked at its door.
+//! - [`values`]: the values of the interface, each checked when it is made.
 //! - [`protocol`]: what an operation is and how one call goes. No socket, no clock, no async.
-//! - [`operations`]: the interface, written once.
+//! - [`operations`]: the interface, declared once.
 //! - [`flow`]: what a paying page must decide, as pure functions.
 //! - `browser` (wasm32), `native`, `sandbox`: the three faces, never sideways.
 //! - `demo`: the shop of `guichet demo`; `terminal`: the `guichet` command.
 
-#[cfg(all(target_arch = "wasm32", feature = "native"))]
+#[cfg(all(target_arch = "wasm32", feature = "native-no-provider"))]
 compile_error!(
     "feature `native` holds the merchant's secret key and does not exist in a browser: build wasm32 without it"
 );
 #[cfg(all(target_arch = "wasm32", feature = "sandbox"))]
 compile_error!("feature `sandbox` is a server and does not exist in a browser: build wasm32 without it");
 
-#[cfg(any(feature = "native", feature = "sandbox"))]
+#[cfg(any(feature = "native-no-provider", feature = "sandbox"))]
 mod encoding;
 pub mod flow;
 pub mod operations;
@@ -43,12 +43,15 @@ pub mod protocol;
 mod server;
 pub mod values;
 
-#[cfg(all(target_arch = "wasm32", feature = "browser"))]
+#[cfg(all(any(target_arch = "wasm32", docsrs), feature = "browser"))]
+#[cfg_attr(doc_labels, doc(cfg(all(feature = "browser", target_arch = "wasm32"))))]
 pub mod browser;
 
-#[cfg(all(feature = "native", not(target_arch = "wasm32")))]
+#[cfg(all(feature = "native-no-provider", not(target_arch = "wasm32")))]
+#[cfg_attr(doc_labels, doc(cfg(feature = "native")))]
 pub mod native;
-#[cfg(all(feature = "native", not(target_arch = "wasm32")))]
+#[cfg(all(feature = "native-no-provider", not(target_arch = "wasm32")))]
+#[cfg_attr(doc_labels, doc(cfg(feature = "native")))]
 pub use native::{Client, SecretKey};
 
 #[cfg(all(feature = "sandbox", not(target_arch = "wasm32")))]
@@ -58,8 +61,3 @@ pub mod sandbox;
 pub mod demo;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub mod terminal;
-
-/// What the README shows in Rust, run with the tests of the documentation.
-#[cfg(all(doctest, feature = "native"))]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

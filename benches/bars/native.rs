@@ -35,7 +35,7 @@ pub async fn rows() -> Vec<Row> {
     .await;
     let create = Pairs::timed(
         PAIRS,
-        async |_| drop(client.create_payment_intent(order()).await.unwrap()),
+        async |_| drop(client.create_payment_intent(&order()).await.unwrap()),
         async |_| {
             let body = serde_json::to_vec(&order()).unwrap();
             let request = bare.post(format!("{base}/v1/payment-intents"));

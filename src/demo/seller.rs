@@ -8,7 +8,7 @@ use crate::operations::{CreatePaymentIntent, DuplicatePayment, Item, PaymentInte
 use crate::values::{
     Amount, Currency, Email, FeeBearer, Invalid, MerchantReference, PaymentRef, RedirectUrl, printable,
 };
-use axum::http::HeaderMap;
+use axum::http::request::Parts;
 use serde_json::Value;
 
 /// The shop, as far as paying is concerned.
@@ -19,13 +19,13 @@ pub(super) struct Seller {
 }
 
 impl Shop for Seller {
-    async fn customer(&self, headers: &HeaderMap) -> Result<Option<Email>, Refused> {
-        let customer = self.logins.customer(headers).await.map_err(Refused::broken)?;
+    async fn customer(&self, request: &Parts) -> Result<Option<Email>, Refused> {
+        let customer = self.logins.customer(&request.headers).await.map_err(Refused::broken)?;
         customer.map(|customer| Email::new(customer.email)).transpose().map_err(Refused::broken)
     }
 
-    async fn login(&self, headers: &HeaderMap) -> Result<Option<String>, Refused> {
-        Ok(Logins::name(headers))
+    async fn login(&self, request: &Parts) -> Result<Option<String>, Refused> {
+        Ok(Logins::name(&request.headers))
     }
 
     async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {

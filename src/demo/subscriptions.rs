@@ -48,10 +48,12 @@ impl Subscriptions {
     /// Every subscription of who has come, the newest first. The service lists those of all customers and takes no filter:
     /// a shop with many would keep beside each customer which are theirs, as this one keeps its payments.
     async fn of(&self, customer: &CustomerSession) -> Result<Vec<Subscription>, Refused> {
-        let mut all = self.client.all(ListSubscriptions::new());
+        let mut all = self.client.all(&ListSubscriptions::new());
         let mut own = Vec::new();
         while let Some(subscription) = all.next().await {
-            own.extend(Some(subscription?).filter(|subscription| is_of(subscription, customer)));
+            own.extend(
+                Some(subscription?).filter(|subscription| customer.owns(subscription.customer_email.as_deref())),
+            );
         }
         Ok(own)
     }
@@ -61,7 +63,7 @@ impl Subscriptions {
         let missing = || Refused::new(404, "resource_missing", "There is no such subscription.");
         let id = SubscriptionId::new(id).map_err(|_| missing())?;
         match self.client.read_subscription(&id).await {
-            Ok(subscription) if is_of(&subscription, customer) => Ok(id),
+            Ok(subscription) if customer.owns(subscription.customer_email.as_deref()) => Ok(id),
             Ok(_) => Err(missing()),
             Err(error) if error.status() == Some(404) => Err(missing()),
             Err(error) => Err(error.into()),
@@ -74,11 +76,6 @@ impl FromRef<Subscriptions> for SessionGuard {
     fn from_ref(subscriptions: &Subscriptions) -> Self {
         subscriptions.guard.clone()
     }
-}
-
-fn is_of(subscription: &Subscription, customer: &CustomerSession) -> bool {
-    let owner = subscription.customer_email.as_deref();
-    owner.is_some_and(|owner| owner.eq_ignore_ascii_case(customer.customer_email.as_str()))
 }
 
 async fn plans() -> Response {
@@ -116,11 +113,11 @@ async fn subscribe(
         return Ok(fresh(shown(running)));
     }
     let (create_plan, create) = (create_plan(plan), create(plan, buyer, &customer));
-    match shop.client.create_plan(create_plan.map_err(Refused::broken)?).await {
+    match shop.client.create_plan(&create_plan.map_err(Refused::broken)?).await {
         Err(error) if error.code() != Some("plan_code_taken") => return Err(error.into()),
         _ => {}
     }
-    let made = shop.client.create_subscription(create.map_err(Refused::broken)?).await?;
+    let made = shop.client.create_subscription(&create.map_err(Refused::broken)?).await?;
     Ok((StatusCode::CREATED, fresh(shown(&made))).into_response())
 }
 
@@ -151,7 +148,7 @@ async fn pause(
     if let Some(immediately) = read::<When>(&body)?.immediately {
         pause = pause.immediately(immediately);
     }
-    Ok(fresh(shown(&shop.client.pause_subscription(pause).await?)))
+    Ok(fresh(shown(&shop.client.pause_subscription(&pause).await?)))
 }
 
 async fn resume(
@@ -173,7 +170,7 @@ async fn cancel(
     if let Some(immediately) = read::<When>(&body)?.immediately {
         cancel = cancel.immediately(immediately);
     }
-    Ok(fresh(shown(&shop.client.cancel_subscription(cancel).await?)))
+    Ok(fresh(shown(&shop.client.cancel_subscription(&cancel).await?)))
 }
 
 /// The body of a request; none counts as an empty object, as at the service.

@@ -18,7 +18,7 @@ mod waiting;
 
 pub use address::{Opened, carries_a_secret_key, checkout_address, open, path_of, redirect_address};
 pub use base::Base;
-#[cfg(feature = "native")]
+#[cfg(feature = "native-no-provider")]
 pub(crate) use base::service_root;
 pub use names::nearest;
 pub use paying::{AfterLost, Standing, after_lost, tidy_phone};

@@ -1,7 +1,7 @@
 //! A list from its first entry to its last: a stream that follows the service's cursor and holds one page at a time.
 
 use super::{Client, CustomerClient, SecretKey};
-use crate::protocol::{Credential, Error, Fulfils, Kind, Operation, Page, Request, Spec, decode_page};
+use crate::protocol::{Credential, Error, Fulfils, Kind, Operation, Page, Request, Spec};
 use crate::values::SessionToken;
 use futures_core::Stream;
 use serde::de::DeserializeOwned;
@@ -21,8 +21,8 @@ impl Client {
     #[doc = example!()]
     /// use guichet::operations::ListPaymentIntents;
     /// use guichet::values::PageLimit;
-    /// # for number in 1..=3 { client.create_payment_intent(order(number)?).await?; }
-    /// let mut payments = client.all(ListPaymentIntents::new().limit(PageLimit::new(2)?));
+    /// # for number in 1..=3 { client.create_payment_intent(&order(number)?).await?; }
+    /// let mut payments = client.all(&ListPaymentIntents::new().limit(PageLimit::new(2)?));
     /// let mut count = 0;
     /// while let Some(payment) = payments.next().await {
     ///     println!("{}", payment?.id);
@@ -31,29 +31,37 @@ impl Client {
     /// assert_eq!(count, 3);
     /// # Ok(()) }
     /// ```
-    pub fn all<O, T>(&self, list: O) -> All<T>
+    pub fn all<O, T>(&self, list: &O) -> All<T>
     where
         O: Operation<Output = Vec<T>>,
         T: DeserializeOwned + Send + 'static,
         SecretKey: Fulfils<O::Role>,
     {
-        All::new(self, None, &list)
+        All::new(self, None, list)
     }
 }
 
 impl CustomerClient {
     /// Every entry of a list that a session token may ask for, as [`Client::all`].
-    pub fn all<O, T>(&self, list: O) -> All<T>
+    pub fn all<O, T>(&self, list: &O) -> All<T>
     where
         O: Operation<Output = Vec<T>>,
         T: DeserializeOwned + Send + 'static,
         SessionToken: Fulfils<O::Role>,
     {
-        All::new(&self.client, Some(self.token.clone()), &list)
+        All::new(&self.client, Some(self.token.clone()), list)
     }
 }
 
 /// The entries of a list: [`Client::all`]. A [`Stream`], and [`All::next`] for those who want no more than that.
+///
+/// ```no_run
+/// # async fn print(mut payments: guichet::native::All<guichet::operations::PaymentIntent>) -> Result<(), guichet::protocol::Error> {
+/// while let Some(payment) = payments.next().await {
+///     println!("{}", payment?.id);
+/// }
+/// # Ok(()) }
+/// ```
 #[must_use = "a list that nobody asks for its next entry asks the service nothing"]
 pub struct All<T> {
     client: Client,
@@ -94,8 +102,7 @@ impl<T: DeserializeOwned + Send + 'static> All<T> {
                 Some(token) => token,
                 None => client.key(),
             };
-            let answer = client.fetch(spec, &request, credential).await?;
-            decode_page(&answer.body).map_err(|_| answer.unreadable(spec))
+            client.fetch(spec, request, credential).await?.into_page(spec)
         })
     }
 

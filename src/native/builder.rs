@@ -1,4 +1,5 @@
 use super::fetch::Fetch;
+use super::http::HttpOptions;
 use super::{Client, SecretKey};
 use crate::flow::service_root;
 use crate::protocol::{Error, Kind, Timeouts};
@@ -7,6 +8,19 @@ use std::time::Duration;
 use url::Url;
 
 /// Makes a [`Client`]. Every address is checked at [`ClientBuilder::build`], before a key is sent anywhere.
+///
+/// ```
+/// use guichet::{Client, SecretKey};
+/// use std::time::Duration;
+/// let client = Client::builder("http://127.0.0.1:4243", SecretKey::new("sk_test_1")?)
+///     .deadline(Duration::from_secs(10))
+///     .connect_timeout(Duration::from_secs(2))
+///     .user_agent_suffix("shoeshop/1.4")
+///     .build();
+/// # #[cfg(feature = "native")]
+/// client?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "a builder makes nothing until `build`"]
 pub struct ClientBuilder {
@@ -15,6 +29,8 @@ pub struct ClientBuilder {
     plain_hosts: Vec<String>,
     timeouts: Timeouts,
     key: SecretKey,
+    http: HttpOptions,
+    http_client: Option<reqwest::Client>,
 }
 
 impl ClientBuilder {
@@ -25,6 +41,8 @@ impl ClientBuilder {
             plain_hosts: Vec::new(),
             timeouts: Timeouts::default(),
             key,
+            http: HttpOptions::default(),
+            http_client: None,
         }
     }
 
@@ -47,10 +65,44 @@ impl ClientBuilder {
         self
     }
 
+    /// How long one connection may take to be made. Default: as long as the deadline leaves.
+    pub fn connect_timeout(mut self, connect_timeout: Duration) -> Self {
+        self.http.connect_timeout = Some(connect_timeout);
+        self
+    }
+
+    /// Sends through this proxy. It may be repeated: the first proxy that takes an address is used. The environment's
+    /// proxies (`HTTPS_PROXY`) are not: a proxy reads what is sent over plain http.
+    pub fn proxy(mut self, proxy: reqwest::Proxy) -> Self {
+        self.http.proxies.push(proxy);
+        self
+    }
+
+    /// Trusts this root certificate beside the machine's own. It may be repeated.
+    pub fn root_certificate(mut self, root: reqwest::Certificate) -> Self {
+        self.http.roots.push(root);
+        self
+    }
+
+    /// Appends the application's name to the `User-Agent`: `guichet/0.1.0 shoeshop/1.4`.
+    pub fn user_agent_suffix(mut self, suffix: &str) -> Self {
+        self.http.user_agent_suffix = Some(suffix.to_owned());
+        self
+    }
+
+    /// Sends through the application's own HTTP client, with its connections, TLS, proxies and `User-Agent`. It must follow
+    /// no redirect (`redirect(reqwest::redirect::Policy::none())`), or a reply that comes from another address is an error
+    /// of kind `address`.
+    pub fn http_client(mut self, http_client: reqwest::Client) -> Self {
+        self.http_client = Some(http_client);
+        self
+    }
+
     /// Makes the client.
     ///
     /// # Errors
-    /// Kind `input` for an address that is none, or to which a key may not be sent.
+    /// Kind `input` for an address that is none, or to which a key may not be sent; for an HTTP client together with
+    /// options that are its own; where TLS cannot be set up.
     pub fn build(self) -> Result<Client, Error> {
         let base = self.checked("base_url", &self.base_url)?;
         let gateway = match &self.gateway_url {
@@ -58,8 +110,16 @@ impl ClientBuilder {
             None => base.clone(),
         };
         let encrypted = [&base, &gateway].iter().any(|address| address.starts_with("https:"));
-        let fetch = Fetch::new(encrypted)?;
-        Ok(Client::new(self.key, base, gateway, self.timeouts, fetch))
+        let fetch = match self.http_client {
+            None => Fetch::new(self.http.build(encrypted)?),
+            Some(http_client) if self.http.is_default() => Fetch::over(http_client),
+            Some(_) => {
+                let message = "`http_client` brings its own connect timeout, proxies, root certificates and user agent. Set them on the \
+                               `reqwest::Client`, and not on this builder.";
+                return Err(Error::new(Kind::Input, message));
+            }
+        };
+        Client::new(self.key, base, gateway, self.timeouts, fetch)
     }
 
     /// The address without `/v1` (which is added to every call, once) and without a slash at its end.

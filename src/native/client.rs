@@ -1,24 +1,33 @@
-use super::fetch::{Answer, Fetch, unreadable};
+use super::fetch::{Answer, Bearer, Fetch, authorization, unreadable};
+use super::reply::UnreadableReply;
 use super::{ClientBuilder, CustomerClient, ReturnKey, SecretKey};
 use crate::operations::CreatePaymentIntent;
-use crate::protocol::{Credential, Error, Fulfils, Kind, Operation, Request, Spec, Timeouts, assemble, decode};
+use crate::protocol::{
+    Credential, Error, Fulfils, Kind, Operation, Page, Request, Spec, Timeouts, assemble, decode, decode_page,
+};
 use crate::values::SessionToken;
+use reqwest::header::HeaderValue;
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The merchant's client: it holds the secret key and sends every operation. Cheap to clone; one is enough for a server.
 ///
 /// A call whose answer was lost is sent again where that does no harm, within the deadline. Dropping the future of a
 /// call ends it. The module's own page has an example.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client {
+    shared: Arc<Shared>,
+    timeouts: Timeouts,
+}
 
-struct Inner {
+struct Shared {
     key: SecretKey,
+    /// `Authorization` with the key, made once.
+    authorization: HeaderValue,
     base: String,
     gateway: String,
-    timeouts: Timeouts,
     fetch: Fetch,
 }
 
@@ -28,8 +37,29 @@ impl Client {
         ClientBuilder::new(base_url, key)
     }
 
-    pub(super) fn new(key: SecretKey, base: String, gateway: String, timeouts: Timeouts, fetch: Fetch) -> Self {
-        Self(Arc::new(Inner { key, base, gateway, timeouts, fetch }))
+    pub(super) fn new(
+        key: SecretKey,
+        base: String,
+        gateway: String,
+        timeouts: Timeouts,
+        fetch: Fetch,
+    ) -> Result<Self, Error> {
+        let authorization = authorization(key.bearer().unwrap_or_default())?;
+        Ok(Self { shared: Arc::new(Shared { key, authorization, base, gateway, fetch }), timeouts })
+    }
+
+    /// The same client with another deadline for each call: how long it may take, all its attempts and pauses together.
+    ///
+    /// ```no_run
+    /// # async fn read(client: guichet::Client, id: guichet::values::IntentId) -> Result<(), guichet::protocol::Error> {
+    /// use std::time::Duration;
+    /// let intent = client.with_deadline(Duration::from_secs(3)).read_payment_intent(&id).await?;
+    /// # let _ = intent;
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn with_deadline(&self, deadline: Duration) -> Self {
+        Self { shared: Arc::clone(&self.shared), timeouts: Timeouts { deadline } }
     }
 
     /// Sends any operation that the secret key may send.
@@ -37,13 +67,26 @@ impl Client {
     /// # Errors
     /// See [`Kind`]: `refused` with the service's code, `offline`, `timeout`, `unreadable` (the reply is kept), and
     /// `uncertain` where a first attempt may have been done.
-    pub async fn send<O>(&self, operation: O) -> Result<O::Output, Error>
+    pub async fn send<O>(&self, operation: &O) -> Result<O::Output, Error>
     where
         O: Operation,
         O::Output: DeserializeOwned,
         SecretKey: Fulfils<O::Role>,
     {
-        self.ask(&operation, &self.0.key).await?.into_output::<O>()
+        self.ask(operation, &self.shared.key).await?.into_output::<O>()
+    }
+
+    /// Reads one page of a list, with the cursor of the next.
+    ///
+    /// # Errors
+    /// As [`Client::send`].
+    pub async fn page<O, T>(&self, list: &O) -> Result<Page<T>, Error>
+    where
+        O: Operation<Output = Vec<T>>,
+        T: DeserializeOwned,
+        SecretKey: Fulfils<O::Role>,
+    {
+        self.ask(list, &self.shared.key).await?.into_page(const { &O::SPEC })
     }
 
     /// Speaks for one customer's session, with its token in place of the secret key.
@@ -55,7 +98,7 @@ impl Client {
     /// The return key that is derived from the secret key. See [`ReturnKey`].
     #[must_use]
     pub fn return_key(&self) -> ReturnKey {
-        ReturnKey::derived_from(&self.0.key)
+        ReturnKey::derived_from(&self.shared.key)
     }
 
     /// Sends an operation with a credential that fulfils its role, and hands back the successful answer.
@@ -64,7 +107,7 @@ impl Client {
         O: Operation,
         C: Fulfils<O::Role> + Sync,
     {
-        self.fetch(const { &O::SPEC }, &Self::request(operation)?, credential).await
+        self.fetch(const { &O::SPEC }, Self::request(operation)?, credential).await
     }
 
     /// The request of an operation.
@@ -79,11 +122,22 @@ impl Client {
     pub(super) async fn fetch(
         &self,
         spec: &'static Spec,
-        request: &Request,
+        request: Request,
         credential: &(dyn Credential + Sync),
     ) -> Result<Answer, Error> {
-        let Inner { timeouts, fetch, .. } = &*self.0;
-        fetch.call(spec, self.address(request), request, credential.bearer(), *timeouts).await
+        let text = credential.bearer();
+        let made;
+        let header = match text {
+            None => None,
+            Some(text) if Some(text) == self.shared.key.bearer() => Some(&self.shared.authorization),
+            Some(text) => {
+                made = authorization(text).map_err(|error| error.of(spec.name))?;
+                Some(&made)
+            }
+        };
+        let bearer = text.zip(header).map(|(text, header)| Bearer { text, header });
+        let address = self.address(&request).to_owned();
+        self.shared.fetch.call(spec, &address, request, bearer, self.timeouts).await
     }
 
     /// The bytes of the service's reply to a request, for who shows them as they are.
@@ -91,16 +145,16 @@ impl Client {
     pub(crate) async fn reply(
         &self,
         spec: &'static Spec,
-        request: &Request,
+        request: Request,
         credential: &(dyn Credential + Sync),
     ) -> Result<Vec<u8>, Error> {
-        Ok(self.fetch(spec, request, credential).await?.body)
+        Ok(self.fetch(spec, request, credential).await?.body.into())
     }
 
     /// The plain HTTP client that it asks by.
     #[cfg(feature = "cli")]
     pub(crate) fn http(&self) -> &reqwest::Client {
-        self.0.fetch.http()
+        self.shared.fetch.http()
     }
 
     /// Where a request is sent, without `/v1`. The document shows creation, and creation alone, at a gateway address of its
@@ -108,16 +162,16 @@ impl Client {
     pub(crate) fn address(&self, request: &Request) -> &str {
         let creation = CreatePaymentIntent::SPEC;
         let is_creation = request.method == creation.method && request.target == creation.path;
-        if is_creation { &self.0.gateway } else { &self.0.base }
+        if is_creation { &self.shared.gateway } else { &self.shared.base }
     }
 
     /// Where every operation but creation is sent, without `/v1`.
     pub(super) fn base_url(&self) -> &str {
-        &self.0.base
+        &self.shared.base
     }
 
     pub(crate) fn key(&self) -> &SecretKey {
-        &self.0.key
+        &self.shared.key
     }
 }
 
@@ -128,24 +182,33 @@ impl Answer {
         O: Operation,
         O::Output: DeserializeOwned,
     {
-        decode(&self.body).map_err(|_| self.unreadable(const { &O::SPEC }))
+        let spec = const { &O::SPEC };
+        decode(&self.body).map_err(|error| self.unreadable::<O::Output>(spec, &error))
     }
 
-    /// Why this reply cannot be read. It is kept.
-    pub(super) fn unreadable(self, spec: &'static Spec) -> Error {
+    /// One page of a list.
+    pub(super) fn into_page<T: DeserializeOwned>(self, spec: &'static Spec) -> Result<Page<T>, Error> {
+        decode_page(&self.body).map_err(|error| self.unreadable::<Vec<T>>(spec, &error))
+    }
+
+    /// Why this reply is no `T`. It is kept.
+    fn unreadable<T: DeserializeOwned>(self, spec: &'static Spec, error: &serde_json::Error) -> Error {
         let request_id = self.request_id().map(str::to_owned);
-        let error = unreadable(spec, "The service's reply cannot be read. It is kept in the error's `reply`.");
-        error.with_reply(self.status, request_id, self.body)
+        let cause = UnreadableReply::new::<T>(&self.body, error);
+        let error = unreadable(
+            spec,
+            &format!("The service's reply cannot be read ({cause}). It is kept in the error's `reply`."),
+        );
+        error.with_reply(self.status, request_id, self.body.into()).caused_by(cause)
     }
 }
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { base, gateway, timeouts, .. } = &*self.0;
         f.debug_struct("Client")
-            .field("base", base)
-            .field("gateway", gateway)
-            .field("timeouts", timeouts)
+            .field("base", &self.shared.base)
+            .field("gateway", &self.shared.gateway)
+            .field("timeouts", &self.timeouts)
             .finish_non_exhaustive()
     }
 }
@@ -158,7 +221,7 @@ const _: () = {
 
     fn is_send<T: Send>(_: T) {}
     #[expect(dead_code, reason = "it only has to compile")]
-    fn its_futures_are_send(client: &Client, order: CreatePaymentIntent, token: &SessionToken) {
+    fn its_futures_are_send(client: &Client, order: &CreatePaymentIntent, token: &SessionToken) {
         is_send(client.send(order));
         is_send(client.customer(token).validate());
     }

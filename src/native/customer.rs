@@ -1,10 +1,19 @@
 use super::Client;
 use crate::operations::{RevokeSession, RevokedSession, SessionState, ValidateSession};
-use crate::protocol::{Error, Fulfils, Operation, decode};
+use crate::protocol::{Error, Fulfils, Operation, Page, decode};
 use crate::values::{Moment, SessionToken};
 use serde::de::DeserializeOwned;
 
 /// One customer's session, asked about from the merchant's server: [`Client::customer`].
+///
+/// ```no_run
+/// # async fn check(client: guichet::Client, token: guichet::values::SessionToken) -> Result<(), guichet::protocol::Error> {
+/// let customer = client.customer(&token);
+/// if !customer.validate().await?.valid {
+///     customer.revoke().await?;
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 pub struct CustomerClient {
     pub(super) client: Client,
@@ -20,13 +29,26 @@ impl CustomerClient {
     ///
     /// # Errors
     /// As [`Client::send`]; kind `session` when the token is expired, revoked or unknown.
-    pub async fn send<O>(&self, operation: O) -> Result<O::Output, Error>
+    pub async fn send<O>(&self, operation: &O) -> Result<O::Output, Error>
     where
         O: Operation,
         O::Output: DeserializeOwned,
         SessionToken: Fulfils<O::Role>,
     {
-        self.client.ask(&operation, &self.token).await?.into_output::<O>()
+        self.client.ask(operation, &self.token).await?.into_output::<O>()
+    }
+
+    /// Reads one page of a list that a session token may ask for, with the cursor of the next.
+    ///
+    /// # Errors
+    /// As [`CustomerClient::send`].
+    pub async fn page<O, T>(&self, list: &O) -> Result<Page<T>, Error>
+    where
+        O: Operation<Output = Vec<T>>,
+        T: DeserializeOwned,
+        SessionToken: Fulfils<O::Role>,
+    {
+        self.client.ask(list, &self.token).await?.into_page(const { &O::SPEC })
     }
 
     /// `POST /v1/sessions/validate`: whether the token is still valid. That it is not is an answer, not an error.
@@ -59,6 +81,6 @@ impl CustomerClient {
     /// # Errors
     /// As [`Client::send`]; kind `session` for a token the service does not know.
     pub async fn revoke(&self) -> Result<RevokedSession, Error> {
-        self.send(RevokeSession::new()).await
+        self.send(&RevokeSession::new()).await
     }
 }

@@ -1,56 +1,64 @@
 //! One call over a socket: the loop of [`Call`], and what one attempt sends and reads.
 
+use super::network::Lost;
+use crate::operations::CreatePaymentIntent;
 use crate::protocol::{
-    Action, AttemptResult, Call, Error, FieldError, IDEMPOTENCY_KEY, Kind, Method, Refusal, Repeat, Request, Spec,
-    Timeouts,
+    Action, AttemptResult, Call, Error, FieldError, IDEMPOTENCY_KEY, Kind, Method, Operation, Refusal, Repeat, Request,
+    Spec, Timeouts,
 };
 use crate::values::{Moment, printable};
-use axum::body::Bytes;
+use bytes::Bytes;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use std::sync::Arc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 use tokio::time::{sleep, timeout};
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 use zeroize::Zeroizing;
 
 /// No reply of the interface comes near it; a larger one is a mistake or an attack, and is not read to its end.
 const LARGEST_REPLY: usize = 8 * 1024 * 1024;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+const FOLLOWED: &str = "The HTTP client followed a redirect, and a request that carries a credential follows none. Build the \
+                        `reqwest::Client` with `redirect(reqwest::redirect::Policy::none())`.";
 
 /// The sockets of one client.
 pub(super) struct Fetch {
     http: reqwest::Client,
+    /// The application's own, which may follow redirects.
+    is_foreign: bool,
+}
+
+/// A credential as a request carries it.
+#[derive(Clone, Copy)]
+pub(super) struct Bearer<'a> {
+    /// Its text, which nothing that is shown may repeat.
+    pub text: &'a str,
+    /// `Authorization: Bearer …`.
+    pub header: &'a HeaderValue,
 }
 
 /// A reply.
 pub(super) struct Answer {
     pub status: u16,
-    pub body: Vec<u8>,
+    pub body: Bytes,
     headers: HeaderMap,
     /// Whether the body was read to its end.
     whole: bool,
-}
-
-/// Why there is no reply.
-enum Lost {
-    /// The request did not leave: nothing was done.
-    NotSent(Error),
-    /// It left, and may have been done.
-    Unanswered(Error),
+    /// Whether it comes from an address that a redirect named.
+    is_redirected: bool,
 }
 
 impl Fetch {
-    /// No redirect is followed, since it would carry the credential elsewhere; no proxy is taken from the environment,
-    /// since it would read what is sent over plain http.
-    pub fn new(encrypted: bool) -> Result<Self, Error> {
-        let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls(encrypted)?)
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .user_agent(concat!("guichet/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|_| Error::new(Kind::Input, "The HTTP client of this machine cannot be set up."))?;
-        Ok(Self { http })
+    pub fn new(http: reqwest::Client) -> Self {
+        Self { http, is_foreign: false }
+    }
+
+    /// Over the application's own client. A reply that comes from another address than it was asked at is an error.
+    pub fn over(http: reqwest::Client) -> Self {
+        Self { http, is_foreign: true }
     }
 
     /// The client of one request, with neither further attempts nor a credential.
@@ -59,23 +67,54 @@ impl Fetch {
         &self.http
     }
 
-    /// Sends a request until it is answered or its time is over.
+    /// Sends a request until it is answered or its time is over, in a span of its own.
+    pub async fn call(
+        &self,
+        spec: &'static Spec,
+        address: &str,
+        request: Request,
+        bearer: Option<Bearer<'_>>,
+        timeouts: Timeouts,
+    ) -> Result<Answer, Error> {
+        let span = tracing::info_span!(
+            "guichet",
+            operation = spec.name,
+            merchant_reference = Empty,
+            attempt = Empty,
+            status = Empty,
+            request_id = Empty
+        );
+        if span.is_disabled() {
+            return self.attempts(spec, address, request, bearer, timeouts).await;
+        }
+        if let Some(reference) = merchant_reference(spec, &request) {
+            span.record("merchant_reference", tracing::field::display(printable(reference)));
+        }
+        self.attempts(spec, address, request, bearer, timeouts).instrument(span).await
+    }
+
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the fetch room: it alone reads the clock, and hands time on as an argument"
     )]
-    pub async fn call(
+    async fn attempts(
         &self,
-        spec: &Spec,
+        spec: &'static Spec,
         address: &str,
-        request: &Request,
-        bearer: Option<&str>,
+        request: Request,
+        bearer: Option<Bearer<'_>>,
         timeouts: Timeouts,
     ) -> Result<Answer, Error> {
-        let url = [address, request.target.as_str()].concat();
-        let authorization = bearer.map(authorization).transpose().map_err(|error| error.of(spec.name))?;
+        let prepared = Prepared {
+            method: http_method(request.method),
+            url: [address, request.target.as_str()].concat(),
+            body: request.body.map(Bytes::from),
+            idempotency_key: request.idempotency_key,
+            authorization: bearer.map(|bearer| bearer.header),
+        };
         // A key of the caller's own says that the service knows keys: under it, the request is one however often it is sent.
-        let repeat = if request.idempotency_key.is_some() { Repeat::Always } else { spec.repeat };
+        let repeat = if prepared.idempotency_key.is_some() { Repeat::Always } else { spec.repeat };
+        let bearer = bearer.map(|bearer| bearer.text);
         let begun = Instant::now();
         let mut call = Call::new(repeat, timeouts);
         let mut last = None;
@@ -84,18 +123,18 @@ impl Fetch {
             match call.next(begun.elapsed()) {
                 Action::Wait(pause) => sleep(pause).await,
                 Action::Send(left) => {
-                    let attempt = self.attempt(&url, request, authorization.as_ref());
-                    let outcome = match timeout(left, attempt).await {
+                    let outcome = match timeout(left, self.attempt(&prepared)).await {
                         Ok(outcome) => outcome,
-                        Err(_) => Err(Lost::Unanswered(Error::new(
-                            Kind::Timeout,
-                            "The deadline passed before the service answered.",
-                        ))),
+                        Err(elapsed) => Err(Lost::Unanswered(
+                            Error::new(Kind::Timeout, "The deadline passed before the service answered.")
+                                .caused_by(elapsed),
+                        )),
                     };
+                    let outcome = outcome.map(|answer| answer.without(bearer));
                     let result = outcome.as_ref().map_or(AttemptResult::NoReply, Answer::result);
-                    tracing::debug!(operation = spec.name, attempt = call.attempt(), ?result, elapsed = ?begun.elapsed(), "call");
+                    record(call.attempt(), &outcome);
                     call.record(&result, || getrandom::u32().unwrap_or(u32::MAX));
-                    let doubtful = leaves_doubt(spec, &outcome);
+                    let doubtful = leaves_doubt(spec, &outcome, result);
                     last = Some(judge(spec, outcome, may_have_been_done, doubtful, repeat == Repeat::Always, bearer));
                     may_have_been_done |= doubtful;
                 }
@@ -109,28 +148,74 @@ impl Fetch {
     }
 
     /// Sends the request once.
-    async fn attempt(&self, url: &str, request: &Request, authorization: Option<&HeaderValue>) -> Result<Answer, Lost> {
-        let mut sending = self.http.request(http_method(request.method), url).header(ACCEPT, "application/json");
-        if let Some(authorization) = authorization {
-            sending = sending.header(AUTHORIZATION, authorization.clone());
+    async fn attempt(&self, prepared: &Prepared<'_>) -> Result<Answer, Lost> {
+        let mut sending = self.http.request(prepared.method.clone(), &prepared.url).header(ACCEPT, JSON);
+        if let Some(authorization) = prepared.authorization {
+            sending = sending.header(AUTHORIZATION, authorization);
         }
-        if let Some(key) = &request.idempotency_key {
+        if let Some(key) = &prepared.idempotency_key {
             sending = sending.header(IDEMPOTENCY_KEY, key);
         }
-        if let Some(body) = &request.body {
-            sending = sending.header(CONTENT_TYPE, "application/json").body(body.clone());
+        if let Some(body) = &prepared.body {
+            sending = sending.header(CONTENT_TYPE, JSON).body(body.clone());
         }
-        let mut reply = sending.send().await.map_err(|error| lost(&error))?;
+        let mut reply = sending.send().await?;
         let status = reply.status().as_u16();
+        let is_redirected = self.is_foreign && reply.url().as_str() != prepared.url;
         let headers = std::mem::take(reply.headers_mut());
-        let mut body = Vec::new();
-        while let Some(chunk) = reply.chunk().await.map_err(|error| lost(&error))? {
-            if body.len() + chunk.len() > LARGEST_REPLY {
-                return Ok(Answer { status, body, headers, whole: false });
-            }
-            body.extend_from_slice(&chunk);
+        let mut body = reply.chunk().await?.unwrap_or_default();
+        if body.len() > LARGEST_REPLY {
+            return Ok(Answer { status, body, headers, whole: false, is_redirected });
         }
-        Ok(Answer { status, body, headers, whole: true })
+        // Most replies are one piece, which is kept as it came.
+        if let Some(second) = reply.chunk().await? {
+            let mut all = Vec::from(body);
+            let mut next = Some(second);
+            while let Some(chunk) = next {
+                if all.len() + chunk.len() > LARGEST_REPLY {
+                    return Ok(Answer { status, body: all.into(), headers, whole: false, is_redirected });
+                }
+                all.extend_from_slice(&chunk);
+                next = reply.chunk().await?;
+            }
+            body = all.into();
+        }
+        Ok(Answer { status, body, headers, whole: true, is_redirected })
+    }
+}
+
+/// A request as every attempt sends it.
+struct Prepared<'a> {
+    method: reqwest::Method,
+    url: String,
+    body: Option<Bytes>,
+    idempotency_key: Option<String>,
+    authorization: Option<&'a HeaderValue>,
+}
+
+/// The merchant's reference of the payment that a request creates.
+fn merchant_reference(spec: &Spec, request: &Request) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Body {
+        merchant_reference: String,
+    }
+    let body = request.body.as_ref().filter(|_| spec.name == CreatePaymentIntent::SPEC.name)?;
+    serde_json::from_str(body).ok().map(|Body { merchant_reference }| merchant_reference)
+}
+
+/// Writes into the call's span how an attempt ended.
+fn record(attempt: u32, outcome: &Result<Answer, Lost>) {
+    let span = Span::current();
+    span.record("attempt", attempt);
+    match outcome {
+        Ok(answer) => {
+            span.record("status", answer.status);
+            if let Some(request_id) = answer.request_id() {
+                span.record("request_id", tracing::field::display(printable(request_id)));
+            }
+            tracing::debug!(status = answer.status, "the service replied");
+        }
+        Err(Lost::NotSent(error) | Lost::Unanswered(error)) => tracing::debug!(%error, "no reply"),
     }
 }
 
@@ -174,14 +259,14 @@ impl Answer {
 
 /// Whether the service may have done what it was asked although the outcome does not say so. Of a 5xx, only a 503 that
 /// says so itself was not executed: a gateway may answer 502, 503 or 504 for a request that went through.
-fn leaves_doubt(spec: &Spec, outcome: &Result<Answer, Lost>) -> bool {
-    if spec.method == Method::Get {
+fn leaves_doubt(spec: &Spec, outcome: &Result<Answer, Lost>, result: AttemptResult) -> bool {
+    if spec.method == Method::Get || matches!(outcome, Err(Lost::NotSent(_))) {
         return false;
     }
-    match outcome.as_ref().map(Answer::result) {
-        Ok(AttemptResult::Reply { status: 503, retryable: Some(true), .. }) | Err(Lost::NotSent(_)) => false,
-        Ok(AttemptResult::Reply { status, .. }) => status >= 500,
-        Ok(AttemptResult::NoReply) | Err(Lost::Unanswered(_)) => true,
+    match result {
+        AttemptResult::Reply { status: 503, retryable: Some(true), .. } => false,
+        AttemptResult::Reply { status, .. } => status >= 500,
+        AttemptResult::NoReply => true,
     }
 }
 
@@ -199,7 +284,7 @@ fn judge(
     const CONFLICT: &str = "The answer to a first attempt was lost, and the service now refuses to repeat it. Read what is there (existing_id) \
                             before anything is sent again.";
     let answer = match outcome {
-        Ok(answer) => answer.without(bearer),
+        Ok(answer) => answer,
         Err(Lost::NotSent(error) | Lost::Unanswered(error)) => {
             let must_be_read_first = (was_in_doubt || is_in_doubt) && !can_be_sent_again;
             let error = if must_be_read_first { error.uncertain(LOST) } else { error };
@@ -207,6 +292,7 @@ fn judge(
         }
     };
     let error = match answer.status {
+        _ if answer.is_redirected => Error::new(Kind::Address, FOLLOWED),
         200..300 if answer.whole => return Ok(answer),
         200..300 => unreadable(
             spec,
@@ -229,7 +315,7 @@ fn judge(
         }
     };
     let request_id = answer.request_id().map(str::to_owned);
-    Err(error.of(spec.name).with_reply(answer.status, request_id, answer.body))
+    Err(error.of(spec.name).with_reply(answer.status, request_id, answer.body.into()))
 }
 
 /// A success that cannot be read: what may not be repeated was most likely done.
@@ -266,38 +352,8 @@ fn hushed(text: String, bearer: Option<&str>) -> String {
     }
 }
 
-/// Why there is no reply, in our words: a library's own would repeat the whole address.
-fn lost(error: &reqwest::Error) -> Lost {
-    if !error.is_connect() {
-        return Lost::Unanswered(Error::new(
-            Kind::Offline,
-            "The connection to the service ended before its reply was whole.",
-        ));
-    }
-    Lost::NotSent(Error::new(
-        Kind::Offline,
-        match tls_error(error) {
-            None => "The service cannot be reached: no connection could be made to its address.",
-            Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented) => {
-                "The service's certificate is not trusted by this machine: no connection was made."
-            }
-            Some(_) => {
-                "No encrypted connection could be made: what answers at this address speaks no https, or no version of it that this machine \
-                 speaks. Check the address, its port too."
-            }
-        },
-    ))
-}
-
-/// The error of TLS, however deep it is wrapped: an `io::Error` does not name what it wraps as its source.
-fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a rustls::Error> {
-    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-    let inside = wrapped.and_then(|inner| tls_error(inner));
-    error.downcast_ref().or(inside).or_else(|| error.source().and_then(tls_error))
-}
-
 /// `Authorization: Bearer …`, marked so that no log shows it.
-fn authorization(bearer: &str) -> Result<HeaderValue, Error> {
+pub(super) fn authorization(bearer: &str) -> Result<HeaderValue, Error> {
     header_of(Zeroizing::new(["Bearer ", bearer].concat()))
         .ok_or_else(|| Error::new(Kind::Input, "The credential holds characters that no header can carry."))
 }
@@ -318,28 +374,10 @@ fn http_method(method: Method) -> reqwest::Method {
     }
 }
 
-/// TLS with the machine's own trust, and without a default of the whole process, which belongs to the program. Where
-/// every address is plain http nothing is trusted, and the machine's certificates are not read.
-fn tls(encrypted: bool) -> Result<rustls::ClientConfig, Error> {
-    let unusable =
-        |_| Error::new(Kind::Input, "This machine has no certificates to trust: install its CA certificates.");
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .map_err(unusable)?;
-    let config = if encrypted {
-        let verifier = rustls_platform_verifier::Verifier::new(provider).map_err(unusable)?;
-        config.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
-    } else {
-        config.with_root_certificates(rustls::RootCertStore::empty())
-    };
-    Ok(config.with_no_client_auth())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustls::{CertificateError, InvalidMessage};
+    use std::sync::Arc;
 
     #[test]
     fn the_headers_copy_of_a_credential_is_the_only_one_and_goes_with_the_last_clone() {
@@ -366,15 +404,5 @@ mod tests {
         drop(clone);
         assert_eq!(Arc::strong_count(&alive), 1, "the text outlives its header");
         assert!(authorization("sk_test_1\n").is_err());
-    }
-
-    #[test]
-    fn only_a_certificate_is_called_untrusted() {
-        let wrapped = |error| std::io::Error::other(std::io::Error::new(std::io::ErrorKind::InvalidData, error));
-        let untrusted = rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer);
-        assert_eq!(tls_error(&wrapped(untrusted.clone())), Some(&untrusted));
-        let no_tls = rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType);
-        assert_eq!(tls_error(&wrapped(no_tls.clone())), Some(&no_tls));
-        assert_eq!(tls_error(&std::io::Error::other("refused")), None);
     }
 }

@@ -9,7 +9,7 @@
 //! let client = Client::builder("https://api.example.com", SecretKey::from_env("GUICHET_SECRET_KEY")?).build()?;
 //! let order = CreatePaymentIntent::new(MerchantReference::new("ORDER-17")?, Amount::new("45000")?, "A pair of shoes", "Awa", "Ngono")
 //!     .email(Email::new("awa@example.com")?);
-//! let intent = client.create_payment_intent(order).await?;
+//! let intent = client.create_payment_intent(&order).await?;
 //! // Send the customer to `intent.checkout_url`; ship once `read_payment_intent` says `succeeded`, and on no other status.
 //! let paid = client.read_payment_intent(&intent.id).await?.status == IntentStatus::Succeeded;
 //! # let _ = paid;
@@ -17,7 +17,7 @@
 //! ```
 //!
 //! - [`Client`] sends operations; [`Client::customer`] speaks for one customer's session.
-//! - [`Routes`] is the axum router of the merchant's three routes, over what the merchant says of its own [`Shop`];
+//! - `Routes` (feature `axum`) is the axum router of the merchant's three routes, over what the merchant says of its own [`Shop`];
 //!   [`settle`] marks an order paid whose customer never came back.
 //! - [`Sessions`] keeps one live session token a login, and [`SessionGuard`] lets in who brings one: a customer acts in the
 //!   merchant's own API as [`CustomerSession`].
@@ -25,11 +25,12 @@
 //! - [`Client::quotes`] says what each way of paying costs, and whom.
 
 /// Opens an example of the documentation: `client` is that of a sandbox, and `order(number)` an order. It ends with
-/// `# Ok(()) }` and its closing fence. Without a sandbox to run against, it is only shown.
-#[cfg(feature = "sandbox")]
+/// `# Ok(()) }` and its closing fence. Without a sandbox to run against, it is compiled and not run.
 macro_rules! example {
     () => {
-        "```
+        concat!(
+            example_fence!(),
+            "
 # use guichet::{operations::CreatePaymentIntent as AnOrder, values as of, Client, SecretKey};
 # use guichet::operations::{CreatePlan as APlan, CreateSubscription as ASubscription, Instrument as AnInstrument};
 # fn gold() -> Result<APlan, of::Invalid> {
@@ -43,16 +44,36 @@ macro_rules! example {
 #     let reference = of::MerchantReference::new(format!(\"ORDER-{number}\"))?;
 #     Ok(AnOrder::new(reference, of::Amount::new(\"45000\")?, \"Shoes\", \"Awa\", \"Ngono\").email(of::Email::new(\"awa@example.com\")?))
 # }
-# #[tokio::main(flavor = \"current_thread\")]
+",
+            example_start!()
+        )
+    };
+}
+#[cfg(feature = "sandbox")]
+macro_rules! example_fence {
+    () => {
+        "```"
+    };
+}
+#[cfg(feature = "sandbox")]
+macro_rules! example_start {
+    () => {
+        "# #[tokio::main(flavor = \"current_thread\")]
 # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 # let sandbox = guichet::sandbox::Sandbox::start().await?;
 # let client = Client::builder(sandbox.base_url(), SecretKey::new(sandbox.secret_key().expose())?).build()?;"
     };
 }
 #[cfg(not(feature = "sandbox"))]
-macro_rules! example {
+macro_rules! example_fence {
     () => {
-        "```ignore"
+        "```no_run"
+    };
+}
+#[cfg(not(feature = "sandbox"))]
+macro_rules! example_start {
+    () => {
+        "# async fn example(client: Client) -> Result<(), Box<dyn std::error::Error>> {"
     };
 }
 
@@ -63,10 +84,16 @@ mod client;
 mod clock;
 mod customer;
 mod fetch;
+mod http;
 mod key;
+mod network;
 mod quotes;
+mod refused;
+mod reply;
 mod return_key;
+#[cfg(feature = "axum")]
 mod routes;
+#[cfg(feature = "axum")]
 pub(crate) mod same_origin;
 mod sessions;
 mod settle;
@@ -79,8 +106,18 @@ pub use client::Client;
 pub use customer::CustomerClient;
 pub use key::SecretKey;
 pub use quotes::Quote;
+pub use refused::Refused;
+pub use reply::UnreadableReply;
 pub use return_key::ReturnKey;
+#[cfg(feature = "axum")]
+#[cfg_attr(doc_labels, doc(cfg(feature = "axum")))]
 pub use routes::Routes;
-pub use sessions::{CustomerSession, Guarded, KeptSession, MemoryStore, SessionGuard, SessionStore, Sessions};
+#[cfg(feature = "axum")]
+#[cfg_attr(doc_labels, doc(cfg(feature = "axum")))]
+pub use sessions::Guarded;
+pub use sessions::{CustomerSession, KeptSession, MemoryStore, SessionGuard, SessionStore, Sessions};
 pub use settle::{AskAgain, Settled, settle};
-pub use shop::{Refused, Shop, Sold};
+pub use shop::{Shop, Sold};
+
+/// The HTTP library of the client, for what [`ClientBuilder`] takes of it.
+pub use reqwest;

@@ -7,7 +7,7 @@ use crate::protocol::{Error, Kind, Operation};
 use crate::values::{CardType, Figure, MethodCode};
 use tokio::task::JoinSet;
 
-/// What one way of paying costs.
+/// What one way of paying costs: [`Client::quotes`] has an example.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Quote {
@@ -44,7 +44,7 @@ impl Client {
     /// As [`Client::send`], where the methods cannot be listed.
     pub async fn quotes(&self, request: &QuoteRequest) -> Result<Vec<Quote>, Error> {
         let methods =
-            self.list_payment_methods(ListPaymentMethods { country_code: request.country_code.clone() }).await?;
+            self.list_payment_methods(&ListPaymentMethods { country_code: request.country_code.clone() }).await?;
         // Dropped, it ends what it has begun, as every call does.
         let mut asked = JoinSet::new();
         for method in methods.into_iter().filter(|method| method.active) {
@@ -79,7 +79,7 @@ async fn quote(
     let mut question =
         CalculateFee::new(code.clone(), request.currency, request.amount).card_type(card_type.unwrap_or_default());
     question.country_code = request.country_code;
-    let (fee, price) = match client.calculate_fee(question).await {
+    let (fee, price) = match client.calculate_fee(&question).await {
         Ok(said) => {
             let (fee, total) = (said.fee.as_str(), said.total_payable.as_str());
             let price = price(request.fee_bearer, request.amount, Some(fee), Some(total));

@@ -5,6 +5,7 @@ use crate::values::{Address, CheckoutUrl, Email, Invalid, PaymentRef, printable}
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -109,17 +110,17 @@ struct Desk<S> {
 
 impl<S: Shop> Desk<S> {
     /// Who is asking; `None` for a guest, where guests may buy.
-    async fn customer(&self, headers: &HeaderMap) -> Result<Option<Email>, Refused> {
-        match self.shop.customer(headers).await? {
+    async fn customer(&self, request: &Parts) -> Result<Option<Email>, Refused> {
+        match self.shop.customer(request).await? {
             None if !self.shop.guests_may_buy() => Err(Refused::nobody()),
             customer => Ok(customer),
         }
     }
 }
 
-async fn session<S: Shop>(State(desk): State<Arc<Desk<S>>>, headers: HeaderMap) -> Result<Response, Refused> {
-    let customer = desk.shop.customer(&headers).await?.ok_or_else(Refused::nobody)?;
-    if let Some(login) = desk.shop.login(&headers).await? {
+async fn session<S: Shop>(State(desk): State<Arc<Desk<S>>>, request: Parts) -> Result<Response, Refused> {
+    let customer = desk.shop.customer(&request).await?.ok_or_else(Refused::nobody)?;
+    if let Some(login) = desk.shop.login(&request).await? {
         let kept = desk.sessions.of(&login, &customer).await?;
         let expires_at = kept.ends_at.map(|end| end.to_string());
         return Ok(granted(kept.token.expose(), kept.customer_email.as_str(), expires_at));
@@ -134,16 +135,12 @@ fn granted(token: &str, customer_email: &str, expires_at: Option<String>) -> Res
     fresh(json!({"session_token": token, "customer_email": customer_email, "expires_at": expires_at}))
 }
 
-async fn begin<S: Shop>(
-    State(desk): State<Arc<Desk<S>>>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<Response, Refused> {
-    let customer = desk.customer(&headers).await?;
-    let (order, by_form) = read_order(&headers, &body)?;
+async fn begin<S: Shop>(State(desk): State<Arc<Desk<S>>>, request: Parts, body: Bytes) -> Result<Response, Refused> {
+    let customer = desk.customer(&request).await?;
+    let (order, by_form) = read_order(&request.headers, &body)?;
     let purchase = desk.shop.purchase(customer.as_ref(), order).await?;
     let (purchase, nonce) = desk.return_key.mark(purchase).map_err(Refused::broken)?;
-    let intent = desk.client.create_payment_intent(purchase.clone()).await?;
+    let intent = desk.client.create_payment_intent(&purchase).await?;
     let sold = Sold::new(&purchase, &intent)?;
     desk.shop.remember(&sold).await?;
     verify_and_settle(&desk.shop, &sold, &intent).await?;
@@ -170,10 +167,10 @@ async fn begin<S: Shop>(
 async fn status<S: Shop>(
     State(desk): State<Arc<Desk<S>>>,
     Path(payment_ref): Path<String>,
-    headers: HeaderMap,
+    request: Parts,
 ) -> Result<Response, Refused> {
     let missing = || Refused::new(404, "resource_missing", "There is no such payment.");
-    let customer = desk.customer(&headers).await?;
+    let customer = desk.customer(&request).await?;
     let payment_ref = PaymentRef::new(payment_ref).map_err(|_| missing())?;
     let sold = desk.shop.find(&payment_ref, customer.as_ref()).await?.ok_or_else(missing)?;
     let Settled { intent, .. } = settle(&desk.client, &desk.shop, &sold).await?;

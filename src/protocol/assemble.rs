@@ -23,7 +23,7 @@ pub struct Request {
 
 impl Request {
     /// The same request for the next page of a list, which starts after this cursor.
-    #[cfg(feature = "native")]
+    #[cfg(feature = "native-no-provider")]
     pub(crate) fn starting_after(&self, cursor: &str) -> Self {
         const CURSOR: &str = "starting_after=";
         let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(out, "mobile%20money%2F%C3%A9");
     }
 
-    #[cfg(feature = "native")]
+    #[cfg(feature = "native-no-provider")]
     #[test]
     fn the_next_page_starts_after_the_cursor_and_after_nothing_else() {
         let list =

@@ -10,6 +10,20 @@ use serde_json::value::RawValue;
 /// # Errors
 /// Where the bytes are not JSON or not of the shape of `T`.
 pub fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> {
+    match data(body) {
+        Some(data) => serde_json::from_str(data),
+        None => serde_json::from_slice(body),
+    }
+}
+
+/// The bytes that [`decode`] reads.
+#[cfg(feature = "native-no-provider")]
+pub(crate) fn payload(body: &[u8]) -> &[u8] {
+    data(body).map_or(body, str::as_bytes)
+}
+
+/// The text of `data`, where it is present.
+fn data(body: &[u8]) -> Option<&str> {
     #[derive(Deserialize)]
     struct Open<'a> {
         #[serde(borrow, default)]
@@ -17,14 +31,23 @@ pub fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> 
     }
     // A bare array has no `data`: read as a struct, its first entry would be taken for it.
     let is_object = body.trim_ascii_start().starts_with(b"{");
-    match serde_json::from_slice::<Open<'_>>(body) {
-        Ok(Open { data: Some(data) }) if is_object => serde_json::from_str(data.get()),
-        _ => serde_json::from_slice(body),
-    }
+    let open: Open<'_> = if is_object { serde_json::from_slice(body).ok()? } else { return None };
+    open.data.map(RawValue::get)
 }
 
 /// One page of a list: its entries, and where the next page begins.
+///
+/// ```
+/// use guichet::protocol::decode_page;
+/// let reply = br#"{"data": ["a", "b"], "pagination": {"has_more": true, "next_cursor": "b"}}"#;
+/// let page = decode_page::<String>(reply)?;
+/// assert_eq!(page.entries.len(), 2);
+/// // The next page is asked for with `starting_after`.
+/// assert_eq!(page.next.as_deref(), Some("b"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Page<T> {
     /// The entries.
     pub entries: Vec<T>,

@@ -2,14 +2,16 @@ use super::{ErrorCode, Refusal, Spec};
 use crate::values::{Invalid, printable};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// What went wrong with one call, in our words. One type for every face: switch on [`Error::kind`] and [`Error::code`],
 /// show [`fmt::Display`] to a person. Neither it nor `Debug` shows a credential, a query or a body, and what the service
-/// wrote is escaped by [`printable`] in both.
-#[derive(Clone, PartialEq)]
+/// wrote is escaped by [`printable`] in both. [`source`](std::error::Error::source) leads to the library's own error where
+/// one is behind it.
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
-#[derive(Clone, Default, PartialEq)]
+#[derive(Clone, Default)]
 struct Inner {
     kind: Option<Kind>,
     operation: Option<&'static str>,
@@ -18,6 +20,8 @@ struct Inner {
     message: String,
     refusal: Refusal,
     reply: Option<Vec<u8>>,
+    network_failure: Option<NetworkFailure>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 /// The kinds of error, the same words in the browser and on the server.
@@ -92,6 +96,26 @@ impl Kind {
     }
 }
 
+/// Where the network failed, of an error of kind [`Kind::Offline`].
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum NetworkFailure {
+    /// The service's certificate is not trusted.
+    Certificate,
+    /// No connection was made in time.
+    ConnectTimeout,
+    /// The host name could not be resolved.
+    Dns,
+    /// The connection ended before the reply was whole: the request may have been executed.
+    Interrupted,
+    /// Nothing listens at the address.
+    Refused,
+    /// The TLS handshake failed: the server may speak plain HTTP.
+    Tls,
+    /// No connection could be made, for another reason.
+    Unreachable,
+}
+
 /// One field that was refused.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
@@ -137,7 +161,7 @@ impl Error {
             retryable,
             message,
             refusal,
-            reply: None,
+            ..Inner::default()
         }))
     }
 
@@ -152,7 +176,16 @@ impl Error {
         refusal: Refusal,
         reply: Option<Vec<u8>>,
     ) -> Self {
-        Self(Box::new(Inner { kind: Some(kind), operation, status, retryable, message, refusal, reply }))
+        Self(Box::new(Inner {
+            kind: Some(kind),
+            operation,
+            status,
+            retryable,
+            message,
+            refusal,
+            reply,
+            ..Inner::default()
+        }))
     }
 
     /// The same failure, of a call that may have been done all the same: it is not to be sent again unread.
@@ -180,6 +213,20 @@ impl Error {
         self
     }
 
+    /// With the error that it follows from.
+    #[cfg(feature = "native-no-provider")]
+    pub(crate) fn caused_by(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Arc::new(source));
+        self
+    }
+
+    /// Where the network failed.
+    #[cfg(feature = "native-no-provider")]
+    pub(crate) fn network_failure(mut self, failure: NetworkFailure) -> Self {
+        self.0.network_failure = Some(failure);
+        self
+    }
+
     /// What kind of error it is.
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -202,6 +249,12 @@ impl Error {
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.0.refusal.request_id.as_deref()
+    }
+
+    /// Where the network failed: DNS, a refused connection, TLS. `None` in a browser, which does not say.
+    #[must_use]
+    pub fn network(&self) -> Option<NetworkFailure> {
+        self.0.network_failure
     }
 
     /// The operation's name.
@@ -284,4 +337,8 @@ impl fmt::Debug for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn std::error::Error + 'static))
+    }
+}

@@ -16,9 +16,11 @@ pub use assemble::{Request, Unwritable, assemble};
 pub(crate) use assemble::{percent_encode, refuse};
 pub use call::{Action, AttemptResult, Call, Timeouts};
 pub use code::{ErrorCode, ErrorType};
+#[cfg(feature = "native-no-provider")]
+pub(crate) use envelope::payload;
 pub use envelope::{Page, Refusal, decode, decode_page};
 pub(crate) use envelope::{lenient, lenient_list};
-pub use error::{Error, FieldError, Kind};
+pub use error::{Error, FieldError, Kind, NetworkFailure};
 #[cfg(feature = "sandbox")]
 pub(crate) use fields::GREATEST_INTEGER;
 pub use fields::{Fields, FromField, Served, Whole};

@@ -167,7 +167,7 @@ impl Door {
             (_, None) => {}
         }
         let request = Request { method, target, body, idempotency_key: None };
-        Ok(client.reply(spec, &request, &ControlToken(Secret::new(token))).await?)
+        Ok(client.reply(spec, request, &ControlToken(Secret::new(token))).await?)
     }
 
     /// Prints a reply as it came, or as people read it.

@@ -17,7 +17,7 @@ mod quantity;
 mod secrets;
 mod words;
 
-#[cfg(feature = "native")]
+#[cfg(feature = "native-no-provider")]
 pub(crate) use address::is_loopback;
 pub use address::{Address, RedirectUrl};
 pub use contact::{Country, Email, Phone};

@@ -112,7 +112,8 @@ async fn reacts_strict_mode_mounts_twice_and_the_customer_is_told_once() {
     // Away by redirect, and back.
     browser.click("#pay").await;
     browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
-    let intent = shop.client().list_payment_intents(ListPaymentIntents::new()).await.expect("a list").remove(0);
+    let intent =
+        shop.client().list_payment_intents(&ListPaymentIntents::new()).await.expect("a list").entries.remove(0);
     let phone = Phone::new("237670000000").expect("a phone");
     shop.client().attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await.expect("a charge");
     shop.tenant.clock().advance(5).await.expect("a clock");
@@ -191,7 +192,7 @@ impl Service {
         let reference = MerchantReference::new("ORDER-17").expect("a reference");
         let amount = Amount::new("45000").expect("an amount");
         let order = CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngono").email(email);
-        let intent = client.create_payment_intent(order).await.expect("a payment");
+        let intent = client.create_payment_intent(&order).await.expect("a payment");
         let told = Serializer::new(String::new())
             .append_pair("service", sandbox.base_url())
             .append_pair("token", session.session_token.expose())

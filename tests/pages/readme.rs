@@ -11,7 +11,7 @@ use crate::support::folder::Folder;
 use crate::support::port;
 use axum::Router;
 use axum::extract::Path as InPath;
-use axum::http::HeaderMap;
+use axum::http::request::Parts;
 use axum::response::Html;
 use axum::routing::get;
 use guichet::native::{Refused, Routes, Shop, Sold};
@@ -351,7 +351,7 @@ struct Books {
 }
 
 impl Shop for Books {
-    async fn customer(&self, _: &HeaderMap) -> Result<Option<Email>, Refused> {
+    async fn customer(&self, _: &Parts) -> Result<Option<Email>, Refused> {
         Email::new("awa@example.com").map(Some).map_err(Refused::broken)
     }
 

@@ -146,7 +146,8 @@ impl RustPage {
     }
 
     async fn is_paid_once(&self) {
-        let intents = self.shop.client().list_payment_intents(ListPaymentIntents::new()).await.expect("it lists");
+        let intents =
+            self.shop.client().list_payment_intents(&ListPaymentIntents::new()).await.expect("it lists").entries;
         let intents: Vec<_> = intents.iter().map(|intent| (intent.status.clone(), intent.attempts)).collect();
         assert_eq!(intents, [(IntentStatus::Succeeded, Some(1))]);
     }

@@ -285,7 +285,7 @@ impl<'a> MakeWriter<'a> for Log {
 struct Books;
 
 impl Shop for Books {
-    async fn customer(&self, _: &axum::http::HeaderMap) -> Result<Option<Email>, Refused> {
+    async fn customer(&self, _: &axum::http::request::Parts) -> Result<Option<Email>, Refused> {
         Ok(None)
     }
     async fn purchase(&self, _: Option<&Email>, _: Value) -> Result<CreatePaymentIntent, Refused> {

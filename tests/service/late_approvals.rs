@@ -3,7 +3,7 @@
 
 use crate::support::asking::{control, phone, send};
 use crate::support::folder::Folder;
-use axum::http::HeaderMap;
+use axum::http::request::Parts;
 use guichet::native::{AskAgain, Refused, Settled, Shop, Sold, settle};
 use guichet::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
 use guichet::sandbox::Sandbox;
@@ -95,7 +95,7 @@ impl World {
         let (amount, email) = (Amount::new("5000").unwrap(), Email::new("awa@example.com").unwrap());
         let purchase =
             CreatePaymentIntent::new(reference.clone(), amount, "Shoes", "Awa", "Ngono").email(email.clone());
-        let made = client(&sandbox).create_payment_intent(purchase).await.unwrap();
+        let made = client(&sandbox).create_payment_intent(&purchase).await.unwrap();
         let sold = Sold {
             payment_ref: made.payment_ref.unwrap(),
             intent: made.id,
@@ -206,7 +206,7 @@ struct Books {
 }
 
 impl Shop for Books {
-    async fn customer(&self, _: &HeaderMap) -> Result<Option<Email>, Refused> {
+    async fn customer(&self, _: &Parts) -> Result<Option<Email>, Refused> {
         Ok(None)
     }
 

@@ -4,7 +4,7 @@ mod shop;
 
 use crate::support::http::{get, post};
 use crate::support::service::{Answer, Service, reply};
-use axum::http::HeaderMap;
+use axum::http::request::Parts;
 use guichet::native::{AskAgain, Refused, Routes, Shop, Sold, settle};
 use guichet::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
 use guichet::values::{Amount, Email, IntentStatus, MerchantReference, PaymentRef, RedirectUrl};
@@ -344,8 +344,8 @@ async fn serve(routes: axum::Router) -> String {
 }
 
 impl Shop for Books {
-    async fn customer(&self, headers: &HeaderMap) -> Result<Option<Email>, Refused> {
-        let cookie = headers.get("cookie").and_then(|cookie| cookie.to_str().ok()?.strip_prefix("customer="));
+    async fn customer(&self, request: &Parts) -> Result<Option<Email>, Refused> {
+        let cookie = request.headers.get("cookie").and_then(|cookie| cookie.to_str().ok()?.strip_prefix("customer="));
         cookie.map(Email::new).transpose().map_err(Refused::broken)
     }
 

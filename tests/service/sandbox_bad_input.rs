@@ -54,10 +54,10 @@ async fn a_number_that_readers_change_is_sent_by_the_client_as_it_was_given_and_
             .email(guichet::values::Email::new("awa@example.com").unwrap())
             .metadata([("n".to_owned(), number)].into())
     };
-    let refused = client.create_payment_intent(purchase(json!(u64::MAX))).await.unwrap_err();
+    let refused = client.create_payment_intent(&purchase(json!(u64::MAX))).await.unwrap_err();
     assert_eq!((refused.status(), refused.code()), (Some(422), Some("parameter_invalid")));
     assert_eq!(refused.fields()[0].param, "metadata.n");
-    let made = client.create_payment_intent(purchase(json!(1_u64 << 53))).await.unwrap();
+    let made = client.create_payment_intent(&purchase(json!(1_u64 << 53))).await.unwrap();
     assert_eq!(made.metadata["n"], json!(1_u64 << 53));
 }
 

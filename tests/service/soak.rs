@@ -167,7 +167,7 @@ async fn the_memory_of_the_client_does_not_grow_with_its_calls() {
     let own = std::process::id();
     let call = async |calls: usize, progress: &mut Progress| {
         for done in 0..calls {
-            client.list_payment_methods(guichet::operations::ListPaymentMethods::new()).await.unwrap();
+            client.list_payment_methods(&guichet::operations::ListPaymentMethods::new()).await.unwrap();
             progress.at(done, &format!("{} KiB", resident(own)));
         }
     };

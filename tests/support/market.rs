@@ -63,12 +63,12 @@ impl Market {
 
     /// Makes a payment as the shop's server does, without the shop.
     pub async fn intent(&self, create: CreatePaymentIntent) -> PaymentIntent {
-        self.client().create_payment_intent(create).await.expect("the sandbox makes it")
+        self.client().create_payment_intent(&create).await.expect("the sandbox makes it")
     }
 
     /// Every intent of the merchant, the newest first.
     pub async fn intents(&self) -> Vec<PaymentIntent> {
-        self.client().list_payment_intents(ListPaymentIntents::new()).await.expect("the sandbox lists")
+        self.client().list_payment_intents(&ListPaymentIntents::new()).await.expect("the sandbox lists").entries
     }
 
     /// The one intent there is.

@@ -4,7 +4,8 @@ use super::browser::Browser;
 use super::evidence;
 use super::site::{Said, Site};
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
 use axum::response::IntoResponse;
 use axum::routing::post;
 use axum::{Json, Router};
@@ -168,7 +169,7 @@ fn written(session: &CustomerSession) -> Value {
 
 /// Sells one order a number: `{id: "17"}` is `ORDER-17`, for 5,000 XAF.
 impl Shop for Counter {
-    async fn customer(&self, _: &HeaderMap) -> Result<Option<Email>, Refused> {
+    async fn customer(&self, _: &Parts) -> Result<Option<Email>, Refused> {
         if self.guests { Ok(None) } else { Email::new(CUSTOMER).map(Some).map_err(Refused::broken) }
     }
 

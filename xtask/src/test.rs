@@ -81,6 +81,16 @@ impl Run {
             });
         }
 
+        self.check("documentation, as docs.rs builds it", |_| {
+            run(cargo(["doc", "--package=guichet", "--no-deps", "--all-features"])
+                .env("RUSTDOCFLAGS", "--cfg docsrs --deny warnings"))
+        });
+        for feature in FEATURES {
+            self.check(&format!("feature {feature} alone"), |_| {
+                run(cargo(["clippy", "--package=guichet", "--lib", "--features", feature, "--", "--deny=warnings"]))
+            });
+        }
+
         let tools = self.steps.joined(tools)?;
         let packed = pack::whole(&mut self.steps, &tools)?;
         let tarball = self.steps.step("the tarball", |_| packed.tarball())?;
@@ -107,6 +117,9 @@ impl Run {
             self.tests(&format!("tests: {}", binary.name), &mut binary.command());
         }
         self.tests("tests of the documentation", cargo(GUICHET).arg("--doc"));
+        for application in APPLICATIONS {
+            self.tests(application, cargo(["test"]).args(["--package", application]));
+        }
         self.tests("tests of xtask", &mut cargo(["test", "--package=xtask"]));
         // On a new machine Firefox's driver has been compiling up to here.
         let browsers = self.steps.joined(browsers);
@@ -290,6 +303,13 @@ const NOT_IN: [(&str, &[&str], &str); 8] = [
 ];
 const DEVTOOLS: &str = "it asks for Chromium's DevTools protocol";
 const LOCALE: &str = "its language is that of the machine's locale";
+
+/// The features that mean something alone. A warning in one of them fails the check.
+const FEATURES: [&str; 5] = ["native", "native-no-provider", "axum", "sandbox", "cli"];
+
+/// Applications that use the crate beside a TLS of their own: `tests/applications`. Each is built alone, since their features
+/// would be unified otherwise.
+const APPLICATIONS: [&str; 2] = ["application-default-tls", "application-own-provider"];
 
 /// Names the folder of the npm tools that the tests of pages use.
 const NPM_TOOLS: &str = "GUICHET_NPM_TOOLS";

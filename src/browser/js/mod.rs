@@ -1,5 +1,6 @@
 //! What the npm package's JavaScript calls: classes whose methods return promises. Replies cross untouched; what is made
 //! here is written by serde.
+#![allow(unnameable_types, reason = "wasm-bindgen exports them; Rust does not name them")]
 
 mod error;
 #[cfg(feature = "js-hosted")]

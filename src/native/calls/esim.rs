@@ -1,6 +1,6 @@
 use crate::native::Client;
 use crate::operations::{CreateEsimOrder, EsimOrder, EsimPackage, ListEsimPackages, ReadEsimOrder};
-use crate::protocol::Error;
+use crate::protocol::{Error, Page};
 use crate::values::EsimOrderId;
 
 impl Client {
@@ -8,15 +8,15 @@ impl Client {
     ///
     #[doc = example!()]
     /// use guichet::operations::ListEsimPackages;
-    /// let packages = client.list_esim_packages(ListEsimPackages::new()).await?;
-    /// assert!(packages.iter().any(|package| package.active));
+    /// let packages = client.list_esim_packages(&ListEsimPackages::new()).await?;
+    /// assert!(packages.entries.iter().any(|package| package.active));
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// As [`Client::send`].
-    pub async fn list_esim_packages(&self, which: ListEsimPackages) -> Result<Vec<EsimPackage>, Error> {
-        self.send(which).await
+    pub async fn list_esim_packages(&self, list: &ListEsimPackages) -> Result<Page<EsimPackage>, Error> {
+        self.page(list).await
     }
 
     /// `POST /v1/esim/orders`: order eSIMs of one package. The order waits for a payment intent of its amount, whose
@@ -25,15 +25,15 @@ impl Client {
     #[doc = example!()]
     /// use guichet::operations::{CreateEsimOrder, ListEsimPackages};
     /// use guichet::values::EsimQuantity;
-    /// let package = client.list_esim_packages(ListEsimPackages::new()).await?.remove(0);
-    /// let order = client.create_esim_order(CreateEsimOrder::new(package.id).quantity(EsimQuantity::new(2)?)).await?;
+    /// let package = client.list_esim_packages(&ListEsimPackages::new()).await?.entries.remove(0);
+    /// let order = client.create_esim_order(&CreateEsimOrder::new(package.id).quantity(EsimQuantity::new(2)?)).await?;
     /// assert_eq!(order.amount.units(), package.amount.and_then(|amount| amount.units()).map(|one| 2 * one));
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// As [`Client::send`]; kind `not_found` for a package that does not exist.
-    pub async fn create_esim_order(&self, order: CreateEsimOrder) -> Result<EsimOrder, Error> {
+    pub async fn create_esim_order(&self, order: &CreateEsimOrder) -> Result<EsimOrder, Error> {
         self.send(order).await
     }
 
@@ -41,8 +41,8 @@ impl Client {
     ///
     #[doc = example!()]
     /// # use guichet::operations::{CreateEsimOrder, ListEsimPackages};
-    /// # let package = client.list_esim_packages(ListEsimPackages::new()).await?.remove(0);
-    /// # let made = client.create_esim_order(CreateEsimOrder::new(package.id)).await?;
+    /// # let package = client.list_esim_packages(&ListEsimPackages::new()).await?.entries.remove(0);
+    /// # let made = client.create_esim_order(&CreateEsimOrder::new(package.id)).await?;
     /// let order = client.read_esim_order(&made.order_id).await?;
     /// assert!(order.esims.is_empty()); // it is not paid yet
     /// # Ok(()) }
@@ -51,6 +51,6 @@ impl Client {
     /// # Errors
     /// As [`Client::send`]; kind `not_found` for an order that is not this merchant's.
     pub async fn read_esim_order(&self, id: &EsimOrderId) -> Result<EsimOrder, Error> {
-        self.send(ReadEsimOrder::new(id.clone())).await
+        self.send(&ReadEsimOrder::new(id.clone())).await
     }
 }

@@ -3,7 +3,7 @@ use crate::operations::{
     AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent, CreatePaymentIntent,
     Instrument, ListPaymentIntents, PaymentIntent, ReadPaymentIntent,
 };
-use crate::protocol::Error;
+use crate::protocol::{Error, Page};
 use crate::values::IntentId;
 
 impl Client {
@@ -14,15 +14,15 @@ impl Client {
     /// use guichet::values::{Amount, Email, MerchantReference};
     /// let order = CreatePaymentIntent::new(MerchantReference::new("ORDER-17")?, Amount::new("45000")?, "Shoes", "Awa", "Ngono")
     ///     .email(Email::new("awa@example.com")?);
-    /// let intent = client.create_payment_intent(order.clone()).await?;
-    /// assert_eq!(client.create_payment_intent(order).await?.id, intent.id);
+    /// let intent = client.create_payment_intent(&order).await?;
+    /// assert_eq!(client.create_payment_intent(&order).await?.id, intent.id);
     /// // Send the customer to `intent.checkout_url`.
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// As [`Client::send`]; code `merchant_reference_conflict` where the reference names another payment.
-    pub async fn create_payment_intent(&self, order: CreatePaymentIntent) -> Result<PaymentIntent, Error> {
+    pub async fn create_payment_intent(&self, order: &CreatePaymentIntent) -> Result<PaymentIntent, Error> {
         self.send(order).await
     }
 
@@ -30,7 +30,7 @@ impl Client {
     ///
     #[doc = example!()]
     /// use guichet::values::IntentStatus;
-    /// # let intent = client.create_payment_intent(order(17)?).await?;
+    /// # let intent = client.create_payment_intent(&order(17)?).await?;
     /// let paid = client.read_payment_intent(&intent.id).await?.status == IntentStatus::Succeeded;
     /// # assert!(!paid); Ok(()) }
     /// ```
@@ -38,7 +38,7 @@ impl Client {
     /// # Errors
     /// As [`Client::send`]; kind `not_found` for an intent that is not this merchant's.
     pub async fn read_payment_intent(&self, id: &IntentId) -> Result<PaymentIntent, Error> {
-        self.send(ReadPaymentIntent::new(id.clone())).await
+        self.send(&ReadPaymentIntent::new(id.clone())).await
     }
 
     /// `GET /v1/payment-intents`: one page of the merchant's payments, the newest first; [`Client::all`] follows the
@@ -46,15 +46,15 @@ impl Client {
     ///
     #[doc = example!()]
     /// use guichet::operations::ListPaymentIntents;
-    /// # client.create_payment_intent(order(17)?).await?;
-    /// assert_eq!(client.list_payment_intents(ListPaymentIntents::new()).await?.len(), 1);
+    /// # client.create_payment_intent(&order(17)?).await?;
+    /// assert_eq!(client.list_payment_intents(&ListPaymentIntents::new()).await?.entries.len(), 1);
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// As of [`Client::send`].
-    pub async fn list_payment_intents(&self, which: ListPaymentIntents) -> Result<Vec<PaymentIntent>, Error> {
-        self.send(which).await
+    pub async fn list_payment_intents(&self, list: &ListPaymentIntents) -> Result<Page<PaymentIntent>, Error> {
+        self.page(list).await
     }
 
     /// `POST /v1/payment-intents/{id}/payment-method`: pay with this instrument. It is not sent again when its answer is
@@ -63,7 +63,7 @@ impl Client {
     #[doc = example!()]
     /// use guichet::operations::Instrument;
     /// use guichet::values::{IntentStatus, Phone};
-    /// # let intent = client.create_payment_intent(order(17)?).await?;
+    /// # let intent = client.create_payment_intent(&order(17)?).await?;
     /// let phone = Phone::new("237670000000")?; // a phone of the sandbox that pays at once
     /// client.attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await?;
     /// assert_eq!(client.read_payment_intent(&intent.id).await?.status, IntentStatus::Succeeded);
@@ -73,7 +73,7 @@ impl Client {
     /// # Errors
     /// As [`Client::send`]; code `intent_not_confirmable` for an intent that takes no payment now.
     pub async fn attach_payment_method(&self, id: &IntentId, instrument: Instrument) -> Result<PaymentIntent, Error> {
-        self.send(AttachPaymentMethod::new(id.clone(), instrument)).await
+        self.send(&AttachPaymentMethod::new(id.clone(), instrument)).await
     }
 
     /// `POST /v1/payment-intents/{id}/confirm`: charge what the customer attached, of an intent with `manual`
@@ -83,7 +83,7 @@ impl Client {
     /// use guichet::operations::Instrument;
     /// use guichet::values::{ConfirmationMethod, IntentStatus, Phone};
     /// # let order = order(17)?;
-    /// let intent = client.create_payment_intent(order.confirmation_method(ConfirmationMethod::Manual)).await?;
+    /// let intent = client.create_payment_intent(&order.confirmation_method(ConfirmationMethod::Manual)).await?;
     /// # let phone = Phone::new("237670000000")?;
     /// # client.attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await?;
     /// // The customer attaches a phone or a card on the hosted page; then, once the goods are at hand:
@@ -95,14 +95,14 @@ impl Client {
     /// # Errors
     /// As [`Client::send`]; code `intent_not_confirmable` where no method is attached, or the charge has been asked for.
     pub async fn confirm_payment_intent(&self, id: &IntentId) -> Result<PaymentIntent, Error> {
-        self.send(ConfirmPaymentIntent::new(id.clone())).await
+        self.send(&ConfirmPaymentIntent::new(id.clone())).await
     }
 
     /// `POST /v1/payment-intents/{id}/answer`: the one-time code that the customer was sent. A decision.
     ///
     #[doc = example!()]
     /// # use guichet::{operations::Instrument, values::{IntentStatus, Phone}};
-    /// # let intent = client.create_payment_intent(order(17)?).await?;
+    /// # let intent = client.create_payment_intent(&order(17)?).await?;
     /// # let phone = Phone::new("237670000010")?;
     /// # client.attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await?;
     /// let intent = client.answer_payment_intent(&intent.id, "123456").await?;
@@ -114,7 +114,7 @@ impl Client {
     /// As [`Client::send`]; code `intent_not_confirmable` where no code is waited for. A wrong code is no error: it is
     /// the intent's `last_payment_error`.
     pub async fn answer_payment_intent(&self, id: &IntentId, otp: &str) -> Result<PaymentIntent, Error> {
-        self.send(AnswerPaymentIntent::new(id.clone(), otp)).await
+        self.send(&AnswerPaymentIntent::new(id.clone(), otp)).await
     }
 
     /// `POST /v1/payment-intents/{id}/cancel`: call a payment off, while nothing is under way. It can be repeated. A
@@ -122,7 +122,7 @@ impl Client {
     ///
     #[doc = example!()]
     /// use guichet::values::IntentStatus;
-    /// # let intent = client.create_payment_intent(order(17)?).await?;
+    /// # let intent = client.create_payment_intent(&order(17)?).await?;
     /// assert_eq!(client.cancel_payment_intent(&intent.id).await?.status, IntentStatus::Canceled);
     /// # Ok(()) }
     /// ```
@@ -130,6 +130,6 @@ impl Client {
     /// # Errors
     /// As [`Client::send`]; code `intent_not_cancelable` for an intent that is being paid, or has ended otherwise.
     pub async fn cancel_payment_intent(&self, id: &IntentId) -> Result<PaymentIntent, Error> {
-        self.send(CancelPaymentIntent::new(id.clone())).await
+        self.send(&CancelPaymentIntent::new(id.clone())).await
     }
 }

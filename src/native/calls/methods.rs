@@ -8,14 +8,14 @@ impl Client {
     #[doc = example!()]
     /// use guichet::operations::ListPaymentMethods;
     /// use guichet::values::Country;
-    /// let methods = client.list_payment_methods(ListPaymentMethods::new().country_code(Country::new("CM")?)).await?;
+    /// let methods = client.list_payment_methods(&ListPaymentMethods::new().country_code(Country::new("CM")?)).await?;
     /// assert!(methods.iter().any(|method| method.active && method.id.code().as_str() == "mobile_money"));
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// As [`Client::send`].
-    pub async fn list_payment_methods(&self, which: ListPaymentMethods) -> Result<Vec<PaymentMethod>, Error> {
+    pub async fn list_payment_methods(&self, which: &ListPaymentMethods) -> Result<Vec<PaymentMethod>, Error> {
         self.send(which).await
     }
 
@@ -27,13 +27,13 @@ impl Client {
     /// use guichet::operations::CalculateFee;
     /// use guichet::values::{Amount, Currency, MethodCode};
     /// let of = CalculateFee::new(MethodCode::new("mobile_money")?, Currency::xaf(), Amount::new("5000")?);
-    /// assert_eq!(client.calculate_fee(of).await?.fee.as_str(), "100");
+    /// assert_eq!(client.calculate_fee(&of).await?.fee.as_str(), "100");
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// As [`Client::send`].
-    pub async fn calculate_fee(&self, of: CalculateFee) -> Result<FeeBreakdown, Error> {
+    pub async fn calculate_fee(&self, of: &CalculateFee) -> Result<FeeBreakdown, Error> {
         self.send(of).await
     }
 }

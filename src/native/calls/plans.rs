@@ -1,6 +1,6 @@
 use crate::native::Client;
 use crate::operations::{CreatePlan, DeactivatePlan, ListPlans, Plan};
-use crate::protocol::Error;
+use crate::protocol::{Error, Page};
 use crate::values::PlanId;
 
 impl Client {
@@ -10,13 +10,13 @@ impl Client {
     /// use guichet::operations::CreatePlan;
     /// use guichet::values::{Amount, BillingCycle, PlanCode};
     /// let gold = CreatePlan::new("Gold", PlanCode::new("gold")?, Amount::new("5000")?, BillingCycle::Monthly).trial_days(14);
-    /// assert_eq!(client.create_plan(gold).await?.trial_days, 14);
+    /// assert_eq!(client.create_plan(&gold).await?.trial_days, 14);
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// As [`Client::send`]; code `plan_code_taken` where the code names another plan.
-    pub async fn create_plan(&self, plan: CreatePlan) -> Result<Plan, Error> {
+    pub async fn create_plan(&self, plan: &CreatePlan) -> Result<Plan, Error> {
         self.send(plan).await
     }
 
@@ -24,27 +24,27 @@ impl Client {
     ///
     #[doc = example!()]
     /// use guichet::operations::ListPlans;
-    /// # client.create_plan(gold()?).await?;
-    /// let mut plans = client.all(ListPlans::new());
+    /// # client.create_plan(&gold()?).await?;
+    /// let mut plans = client.all(&ListPlans::new());
     /// while let Some(plan) = plans.next().await {
     ///     let plan = plan?;
     ///     println!("{}: {} {} {}", plan.name, plan.amount, plan.currency, plan.billing_cycle);
     /// }
-    /// # assert_eq!(client.list_plans(ListPlans::new()).await?.len(), 1);
+    /// # assert_eq!(client.list_plans(&ListPlans::new()).await?.entries.len(), 1);
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// As [`Client::send`].
-    pub async fn list_plans(&self, which: ListPlans) -> Result<Vec<Plan>, Error> {
-        self.send(which).await
+    pub async fn list_plans(&self, list: &ListPlans) -> Result<Page<Plan>, Error> {
+        self.page(list).await
     }
 
     /// `DELETE /v1/subscriptions/plans/{id}`: nobody subscribes to this plan any more. It can be repeated; who has
     /// subscribed already goes on at the same price (a decision).
     ///
     #[doc = example!()]
-    /// # let plan = client.create_plan(gold()?).await?;
+    /// # let plan = client.create_plan(&gold()?).await?;
     /// assert!(!client.deactivate_plan(&plan.id).await?.active);
     /// # Ok(()) }
     /// ```
@@ -52,6 +52,6 @@ impl Client {
     /// # Errors
     /// As [`Client::send`]; kind `not_found` for a plan that is not this merchant's.
     pub async fn deactivate_plan(&self, id: &PlanId) -> Result<Plan, Error> {
-        self.send(DeactivatePlan::new(id.clone())).await
+        self.send(&DeactivatePlan::new(id.clone())).await
     }
 }

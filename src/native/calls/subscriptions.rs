@@ -3,7 +3,7 @@ use crate::operations::{
     CancelSubscription, ChangeSubscriptionPaymentMethod, ConfigureFallback, CreateSubscription, Instrument,
     ListSubscriptions, PauseSubscription, ReadSubscription, ResumeSubscription, Subscription,
 };
-use crate::protocol::Error;
+use crate::protocol::{Error, Page};
 use crate::values::SubscriptionId;
 
 impl Client {
@@ -14,16 +14,16 @@ impl Client {
     #[doc = example!()]
     /// use guichet::operations::{CreateSubscription, Instrument};
     /// use guichet::values::{Email, Phone, SubscriptionStatus};
-    /// # let plan = client.create_plan(gold()?).await?;
+    /// # let plan = client.create_plan(&gold()?).await?;
     /// let phone = Instrument::MobileMoney { phone: Phone::new("237670000000")? };
     /// let of_awa = CreateSubscription::new(plan.code, Email::new("awa@example.com")?, "Awa", "Ngono", phone);
-    /// assert_eq!(client.create_subscription(of_awa).await?.status, SubscriptionStatus::Active);
+    /// assert_eq!(client.create_subscription(&of_awa).await?.status, SubscriptionStatus::Active);
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// As [`Client::send`]; code `plan_inactive` for a plan that was deactivated.
-    pub async fn create_subscription(&self, subscription: CreateSubscription) -> Result<Subscription, Error> {
+    pub async fn create_subscription(&self, subscription: &CreateSubscription) -> Result<Subscription, Error> {
         self.send(subscription).await
     }
 
@@ -32,22 +32,22 @@ impl Client {
     ///
     #[doc = example!()]
     /// use guichet::operations::ListSubscriptions;
-    /// # client.create_plan(gold()?).await?; client.create_subscription(of_awa()?).await?;
-    /// assert_eq!(client.list_subscriptions(ListSubscriptions::new()).await?.len(), 1);
+    /// # client.create_plan(&gold()?).await?; client.create_subscription(&of_awa()?).await?;
+    /// assert_eq!(client.list_subscriptions(&ListSubscriptions::new()).await?.entries.len(), 1);
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// As [`Client::send`].
-    pub async fn list_subscriptions(&self, which: ListSubscriptions) -> Result<Vec<Subscription>, Error> {
-        self.send(which).await
+    pub async fn list_subscriptions(&self, list: &ListSubscriptions) -> Result<Page<Subscription>, Error> {
+        self.page(list).await
     }
 
     /// `GET /v1/subscriptions/{id}`: how a subscription stands. A decision.
     ///
     #[doc = example!()]
-    /// # client.create_plan(gold()?).await?;
-    /// # let made = client.create_subscription(of_awa()?).await?;
+    /// # client.create_plan(&gold()?).await?;
+    /// # let made = client.create_subscription(&of_awa()?).await?;
     /// let subscription = client.read_subscription(&made.id).await?;
     /// println!("{}, charged next at {:?}", subscription.status, subscription.next_charge_at);
     /// # Ok(()) }
@@ -56,23 +56,23 @@ impl Client {
     /// # Errors
     /// As [`Client::send`]; kind `not_found` for a subscription that is not this merchant's.
     pub async fn read_subscription(&self, id: &SubscriptionId) -> Result<Subscription, Error> {
-        self.send(ReadSubscription::new(id.clone())).await
+        self.send(&ReadSubscription::new(id.clone())).await
     }
 
     /// `POST /v1/subscriptions/{id}/pause`: charge nothing until it is resumed; from now on, or from the end of the period.
     ///
     #[doc = example!()]
     /// use guichet::operations::PauseSubscription;
-    /// # client.create_plan(gold()?).await?;
-    /// # let id = client.create_subscription(of_awa()?).await?.id;
-    /// let later = client.pause_subscription(PauseSubscription::new(id).immediately(false)).await?;
+    /// # client.create_plan(&gold()?).await?;
+    /// # let id = client.create_subscription(&of_awa()?).await?.id;
+    /// let later = client.pause_subscription(&PauseSubscription::new(id).immediately(false)).await?;
     /// assert!(later.pause_at_period_end);
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// As [`Client::send`]; code `subscription_state` for one that has ended.
-    pub async fn pause_subscription(&self, pause: PauseSubscription) -> Result<Subscription, Error> {
+    pub async fn pause_subscription(&self, pause: &PauseSubscription) -> Result<Subscription, Error> {
         self.send(pause).await
     }
 
@@ -80,9 +80,9 @@ impl Client {
     ///
     #[doc = example!()]
     /// # use guichet::operations::PauseSubscription;
-    /// # client.create_plan(gold()?).await?;
-    /// # let id = client.create_subscription(of_awa()?).await?.id;
-    /// # client.pause_subscription(PauseSubscription::new(id.clone())).await?;
+    /// # client.create_plan(&gold()?).await?;
+    /// # let id = client.create_subscription(&of_awa()?).await?.id;
+    /// # client.pause_subscription(&PauseSubscription::new(id.clone())).await?;
     /// let resumed = client.resume_subscription(&id).await?;
     /// # assert!(resumed.paused_at.is_none());
     /// # Ok(()) }
@@ -91,22 +91,22 @@ impl Client {
     /// # Errors
     /// As [`Client::send`]; code `subscription_state` for one that is not paused, or has ended.
     pub async fn resume_subscription(&self, id: &SubscriptionId) -> Result<Subscription, Error> {
-        self.send(ResumeSubscription::new(id.clone())).await
+        self.send(&ResumeSubscription::new(id.clone())).await
     }
 
     /// `POST /v1/subscriptions/{id}/cancel`: end it with its period, which is the document's default, or now.
     ///
     #[doc = example!()]
     /// use guichet::operations::CancelSubscription;
-    /// # client.create_plan(gold()?).await?;
-    /// # let id = client.create_subscription(of_awa()?).await?.id;
-    /// assert!(client.cancel_subscription(CancelSubscription::new(id)).await?.cancel_at_period_end);
+    /// # client.create_plan(&gold()?).await?;
+    /// # let id = client.create_subscription(&of_awa()?).await?.id;
+    /// assert!(client.cancel_subscription(&CancelSubscription::new(id)).await?.cancel_at_period_end);
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// As [`Client::send`].
-    pub async fn cancel_subscription(&self, cancel: CancelSubscription) -> Result<Subscription, Error> {
+    pub async fn cancel_subscription(&self, cancel: &CancelSubscription) -> Result<Subscription, Error> {
         self.send(cancel).await
     }
 
@@ -115,8 +115,8 @@ impl Client {
     ///
     #[doc = example!()]
     /// # use guichet::{operations::Instrument, values::Phone};
-    /// # client.create_plan(gold()?).await?;
-    /// # let id = client.create_subscription(of_awa()?).await?.id;
+    /// # client.create_plan(&gold()?).await?;
+    /// # let id = client.create_subscription(&of_awa()?).await?.id;
     /// let phone = Instrument::MobileMoney { phone: Phone::new("237690000000")? };
     /// client.change_subscription_payment_method(&id, phone).await?;
     /// # Ok(()) }
@@ -129,7 +129,7 @@ impl Client {
         id: &SubscriptionId,
         instrument: Instrument,
     ) -> Result<Subscription, Error> {
-        self.send(ChangeSubscriptionPaymentMethod::new(id.clone(), instrument)).await
+        self.send(&ChangeSubscriptionPaymentMethod::new(id.clone(), instrument)).await
     }
 
     /// `PUT /v1/subscriptions/{id}/fallback`: what is charged when the payment method fails again and again.
@@ -137,17 +137,17 @@ impl Client {
     #[doc = example!()]
     /// use guichet::operations::ConfigureFallback;
     /// # use guichet::{operations::Instrument, values::Phone};
-    /// # client.create_plan(gold()?).await?;
-    /// # let id = client.create_subscription(of_awa()?).await?.id;
+    /// # client.create_plan(&gold()?).await?;
+    /// # let id = client.create_subscription(&of_awa()?).await?.id;
     /// # let second = Instrument::MobileMoney { phone: Phone::new("237690000000")? };
     /// let fallback = ConfigureFallback::new(id, second).trigger_after_failures(2);
-    /// assert_eq!(client.configure_fallback(fallback).await?.trigger_after_failures, Some(2));
+    /// assert_eq!(client.configure_fallback(&fallback).await?.trigger_after_failures, Some(2));
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// As [`Client::send`]; code `subscription_state` for one that has ended.
-    pub async fn configure_fallback(&self, fallback: ConfigureFallback) -> Result<Subscription, Error> {
+    pub async fn configure_fallback(&self, fallback: &ConfigureFallback) -> Result<Subscription, Error> {
         self.send(fallback).await
     }
 }

@@ -1,24 +1,16 @@
-//! The door of the merchant's own API: who comes with a session token, and whether it is good.
+//! The guard of the merchant's own API: whose session token a request brings, and whether it is valid.
 
 use super::flights::Flights;
 use super::known::{Hash, KEPT_FOR, KnownTokens, Lookup, Rejection};
 use crate::native::{Client, Refused, clock};
 use crate::protocol::Kind;
 use crate::values::{Email, Moment, SessionToken, looks_like_a_secret_key};
-use axum::body::Body;
-use axum::extract::{FromRef, FromRequestParts, Request};
-use axum::http::request::Parts;
-use axum::http::{HeaderMap, Response, header};
-use axum::response::IntoResponse;
+use http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
 use std::fmt;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tower_layer::Layer;
-use tower_service::Service;
 
 /// The most unknown tokens that the service is asked about at once. A token that was valid a moment ago is not unknown.
 const MAX_UNKNOWN_AT_ONCE: usize = 32;
@@ -27,11 +19,13 @@ const TURN_WITHIN: Duration = Duration::from_secs(1);
 /// No token comes near it.
 const LONGEST_TOKEN: usize = 4096;
 
-/// A customer who has come to the merchant's own API with a good session token.
+/// A customer whose request brings a valid session token.
 ///
-/// As an extractor it asks the [`SessionGuard`] of the router's state, so that a router without one does not compile:
+/// With the feature `axum` it is an extractor, which asks the [`SessionGuard`] of the router's state: a router without one
+/// does not compile.
 ///
-/// ```
+#[cfg_attr(feature = "axum", doc = "```")]
+#[cfg_attr(not(feature = "axum"), doc = "```text")]
 /// use axum::{Router, routing::get};
 /// use guichet::native::{CustomerSession, SessionGuard};
 ///
@@ -52,10 +46,21 @@ pub struct CustomerSession {
     pub expires_at: Option<Moment>,
 }
 
+impl CustomerSession {
+    /// Whether something of this e-mail is the customer's own, such as a subscription by its `customer_email`. Capitals do
+    /// not count; no e-mail is nobody's.
+    #[must_use]
+    pub fn owns<'a>(&self, email: impl Into<Option<&'a str>>) -> bool {
+        email.into().is_some_and(|email| self.customer_email.as_str().eq_ignore_ascii_case(email))
+    }
+}
+
 /// Lets in who brings a session token that the service takes. Cheap to clone; one is enough for a server.
 ///
 /// A customer pauses *their own* subscription in the merchant's application, and the merchant's server does it with its key:
-/// ```
+///
+#[cfg_attr(feature = "axum", doc = "```")]
+#[cfg_attr(not(feature = "axum"), doc = "```text")]
 /// use axum::{Router, extract::{FromRef, Path, State}, routing::post};
 /// use guichet::native::{CustomerSession, Refused, SessionGuard};
 /// use guichet::operations::PauseSubscription;
@@ -71,10 +76,10 @@ pub struct CustomerSession {
 /// async fn pause(State(app): State<App>, customer: CustomerSession, Path(id): Path<String>) -> Result<String, Refused> {
 ///     let id = SubscriptionId::new(id).map_err(|_| Refused::new(404, "resource_missing", "There is no such subscription."))?;
 ///     let subscription = app.client.read_subscription(&id).await?;
-///     if subscription.customer_email.as_deref() != Some(customer.customer_email.as_str()) {
+///     if !customer.owns(subscription.customer_email.as_deref()) {
 ///         return Err(Refused::new(404, "resource_missing", "There is no such subscription."));
 ///     }
-///     Ok(app.client.pause_subscription(PauseSubscription::new(id)).await?.status.to_string())
+///     Ok(app.client.pause_subscription(&PauseSubscription::new(id)).await?.status.to_string())
 /// }
 ///
 /// fn api(client: guichet::Client) -> Router {
@@ -83,7 +88,8 @@ pub struct CustomerSession {
 /// }
 /// ```
 ///
-/// It is kept in the state of a router, for [`CustomerSession`] as an extractor, or laid around a router as a layer: then
+/// [`SessionGuard::check`] works with any server. With the feature `axum`, it is kept in the state of a router, for
+/// [`CustomerSession`] as an extractor, or laid around a router as a layer: then
 /// `Extension<CustomerSession>` says whom the innermost layer has admitted.
 ///
 /// - The token comes as `Authorization: Bearer …`. Anything else is answered 401 in the document's envelope, with
@@ -137,6 +143,14 @@ impl SessionGuard {
     /// Refuses a token from now on, for as long as a session can live, whatever the service says of it: it is being revoked.
     pub fn refuse(&self, token: &SessionToken) {
         self.0.lock().end(Sha256::digest(token.expose()).into(), clock::ticks());
+    }
+}
+
+#[cfg(feature = "axum")]
+impl SessionGuard {
+    /// Whether it is a clone of that one.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
@@ -234,79 +248,6 @@ fn token(headers: &HeaderMap) -> Result<SessionToken, Refused> {
 }
 
 pub(super) const INVALID: &str = "Bearer realm=\"guichet\", error=\"invalid_token\"";
-
-/// The guards that have admitted a request, each with whom it has admitted.
-#[derive(Clone, Default)]
-struct Admissions(Vec<(SessionGuard, CustomerSession)>);
-
-impl Admissions {
-    fn by(&self, guard: &SessionGuard) -> Option<&CustomerSession> {
-        self.0.iter().find(|(by, _)| Arc::ptr_eq(&by.0, &guard.0)).map(|(_, session)| session)
-    }
-}
-
-impl<S> FromRequestParts<S> for CustomerSession
-where
-    S: Send + Sync,
-    SessionGuard: FromRef<S>,
-{
-    type Rejection = Refused;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
-        let guard = SessionGuard::from_ref(state);
-        match parts.extensions.get::<Admissions>().and_then(|admissions| admissions.by(&guard)) {
-            Some(session) => Ok(session.clone()),
-            None => guard.check(&parts.headers).await,
-        }
-    }
-}
-
-impl<S> Layer<S> for SessionGuard {
-    type Service = Guarded<S>;
-
-    fn layer(&self, inner: S) -> Guarded<S> {
-        Guarded { guard: self.clone(), inner }
-    }
-}
-
-/// What a [`SessionGuard`] stands before.
-#[derive(Clone, Debug)]
-pub struct Guarded<S> {
-    guard: SessionGuard,
-    inner: S,
-}
-
-impl<S> Service<Request> for Guarded<S>
-where
-    S: Service<Request, Response = Response<Body>> + Clone + Send + 'static,
-    S::Future: Send,
-{
-    type Response = Response<Body>;
-    type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, S::Error>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, mut request: Request) -> Self::Future {
-        let guard = self.guard.clone();
-        // The one that is ready is the one that is called; a clone of it may not be.
-        let clone = self.inner.clone();
-        let mut ready = std::mem::replace(&mut self.inner, clone);
-        Box::pin(async move {
-            match guard.check(request.headers()).await {
-                Ok(session) => {
-                    let admissions = request.extensions_mut().get_or_insert_default::<Admissions>();
-                    admissions.0.push((guard, session.clone()));
-                    request.extensions_mut().insert(session);
-                    ready.call(request).await
-                }
-                Err(refused) => Ok(refused.into_response()),
-            }
-        })
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -4,9 +4,13 @@
 mod flights;
 mod guard;
 mod known;
+#[cfg(feature = "axum")]
+mod layer;
 mod store;
 
-pub use guard::{CustomerSession, Guarded, SessionGuard};
+pub use guard::{CustomerSession, SessionGuard};
+#[cfg(feature = "axum")]
+pub use layer::Guarded;
 pub use store::{KeptSession, MemoryStore, SessionStore};
 
 use super::{Client, Refused, clock};
@@ -29,7 +33,7 @@ const LONGEST: Duration = Duration::from_secs(store::LIFETIME.unsigned_abs());
 /// - One at a time: whoever asks meanwhile waits for the same answer.
 /// - Signing out ends all of a login's tokens, also one that is made at that very moment and arrives late.
 ///
-/// [`Routes`](super::Routes) hands them out, for a shop that says which login a request is of ([`Shop::login`](super::Shop::login)).
+/// The merchant's routes hand them out, for a shop that says which login a request is of ([`Shop::login`](super::Shop::login)).
 ///
 #[doc = example!()]
 /// use guichet::native::Sessions;

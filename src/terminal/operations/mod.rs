@@ -101,11 +101,11 @@ impl Verb {
         let json = matches.get_flag("json");
         let answer = if (self.admits)(CredentialKind::SecretKey) {
             let client = connection.with_key()?;
-            client.reply(self.spec, &request, client.key()).await
+            client.reply(self.spec, request, client.key()).await
         } else {
             let token = session_token()?;
             let client = connection.without_key(&token)?;
-            client.reply(self.spec, &request, &token).await
+            client.reply(self.spec, request, &token).await
         };
         match answer {
             Ok(reply) if json => show::reply(&reply),

@@ -34,7 +34,7 @@ async fn a_checkout_settles_on_the_very_page_that_back_brings_up_again(engine: E
 
     // The button works, for the same payment; and what was paid meanwhile is told.
     leave_by_the_button(&browser).await;
-    let intents = shop.client().list_payment_intents(ListPaymentIntents::new()).await.unwrap();
+    let intents = shop.client().list_payment_intents(&ListPaymentIntents::new()).await.unwrap().entries;
     assert_eq!((intents.len(), shop.asked(INTENTS).len()), (1, 2));
     let instrument = Instrument::MobileMoney { phone: Phone::new("237670000000").unwrap() };
     shop.client().attach_payment_method(&intents[0].id, instrument).await.unwrap();

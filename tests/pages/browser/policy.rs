@@ -49,7 +49,7 @@ async fn a_page_that_allows_its_own_scripts_and_wasm_alone_sells(engine: Engine)
         assert_eq!(found, json!({ "valid": true, "quotes": 3, "so_far": [], "evaluated": false }), "{entry}");
         browser.click("#pay").await;
         browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
-        let intent = shop.client().list_payment_intents(ListPaymentIntents::new()).await.unwrap().remove(0);
+        let intent = shop.client().list_payment_intents(&ListPaymentIntents::new()).await.unwrap().entries.remove(0);
         let phone = Phone::new("237670000000").unwrap();
         shop.client().attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await.unwrap();
         shop.tenant.clock().advance(5).await.unwrap();

@@ -303,7 +303,7 @@ async fn a_guest_buys_from_the_first_click_to_the_end_without_a_session(engine: 
             .await;
         assert_eq!(told, json!(["matched", "succeeded", "succeeded", "none"]), "{options}");
     }
-    let intents = shop.client().list_payment_intents(ListPaymentIntents::new()).await.unwrap();
+    let intents = shop.client().list_payment_intents(&ListPaymentIntents::new()).await.unwrap().entries;
     let charged: Vec<_> = intents.iter().map(|intent| (&intent.status, intent.attempts)).collect();
     assert_eq!(charged, [(&IntentStatus::Succeeded, Some(1)), (&IntentStatus::Succeeded, Some(1))]);
     assert_eq!(shop.asked(SESSION).len(), 0, "nobody is asked who they are");

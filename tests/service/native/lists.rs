@@ -15,7 +15,7 @@ async fn a_list_is_followed_by_its_cursor_to_its_end() {
     ])
     .await;
     let two = PageLimit::new(2).expect("a limit");
-    let mut payments = client(&service.base_url).all(ListPaymentIntents::new().limit(two));
+    let mut payments = client(&service.base_url).all(&ListPaymentIntents::new().limit(two));
     let mut ids = Vec::new();
     while let Some(payment) = payments.next().await {
         ids.push(payment.expect("an entry").id.to_string());
@@ -42,7 +42,7 @@ async fn a_plain_array_without_a_cursor_is_the_whole_list() {
     let done = r#"{"data":[{"id":"svc_card","name":"Card","active":true}],"pagination":{"has_more":false,"next_cursor":"svc_card"}}"#;
     for body in [bare, odd, done] {
         let service = Service::start(vec![reply("200 OK", body)]).await;
-        let mut methods = client(&service.base_url).all(ListPaymentMethods::new());
+        let mut methods = client(&service.base_url).all(&ListPaymentMethods::new());
         assert_eq!(methods.next().await.expect("an entry").expect("a method").id.as_str(), "svc_card");
         assert!(methods.next().await.is_none(), "{body}");
     }
@@ -55,7 +55,7 @@ async fn a_list_ends_after_an_error() {
         reply("422 Unprocessable Content", r#"{"message":"No.","error":{"code":"parameter_invalid"}}"#),
     ])
     .await;
-    let mut payments = client(&service.base_url).all(ListPaymentIntents::new());
+    let mut payments = client(&service.base_url).all(&ListPaymentIntents::new());
     assert!(payments.next().await.expect("an entry").is_ok());
     let error = payments.next().await.expect("an error").expect_err("refused");
     assert_eq!((error.kind(), error.operation()), (Kind::Refused, Some("list_payment_intents")));
@@ -66,7 +66,7 @@ async fn a_list_ends_after_an_error() {
 #[tokio::test]
 async fn a_page_that_cannot_be_read_is_kept() {
     let service = Service::start(vec![reply("200 OK", "<html>")]).await;
-    let mut payments = client(&service.base_url).all(ListPaymentIntents::new());
+    let mut payments = client(&service.base_url).all(&ListPaymentIntents::new());
     let error = payments.next().await.expect("an error").expect_err("no JSON");
     assert_eq!((error.kind(), error.reply()), (Kind::Unreadable, Some(b"<html>".as_slice())));
 }
@@ -75,7 +75,7 @@ async fn a_page_that_cannot_be_read_is_kept() {
 async fn a_service_that_names_the_same_page_again_is_not_followed_for_ever() {
     let again = || page(&["pi_1"], r#"{"has_more":true,"next_cursor":"pi_1"}"#);
     let service = Service::start(vec![again(), again(), again()]).await;
-    let mut payments = client(&service.base_url).all(ListPaymentIntents::new());
+    let mut payments = client(&service.base_url).all(&ListPaymentIntents::new());
     assert!(payments.next().await.expect("an entry").is_ok());
     assert!(payments.next().await.expect("an entry").is_ok());
     assert_eq!(payments.next().await.expect("an error").expect_err("a circle").kind(), Kind::Unreadable);
@@ -86,7 +86,7 @@ async fn a_service_that_names_the_same_page_again_is_not_followed_for_ever() {
 async fn a_service_that_names_its_pages_in_turn_is_not_followed_for_ever() {
     let turn = |id| page(&[id], &format!(r#"{{"has_more":true,"next_cursor":"{id}"}}"#));
     let service = Service::start(["pi_2", "pi_1", "pi_2", "pi_1", "pi_2"].map(turn).into()).await;
-    let mut payments = client(&service.base_url).all(ListPaymentIntents::new());
+    let mut payments = client(&service.base_url).all(&ListPaymentIntents::new());
     for id in ["pi_2", "pi_1", "pi_2"] {
         assert_eq!(payments.next().await.expect("an entry").expect("a payment").id.as_str(), id);
     }
@@ -99,7 +99,7 @@ async fn a_service_that_names_its_pages_in_turn_is_not_followed_for_ever() {
 async fn an_empty_page_that_names_another_is_not_followed() {
     let empty = |cursor| page(&[], &format!(r#"{{"has_more":true,"next_cursor":"{cursor}"}}"#));
     let service = Service::start(vec![empty("pi_2"), empty("pi_1"), page(&[], "{}")]).await;
-    let mut payments = client(&service.base_url).all(ListPaymentIntents::new());
+    let mut payments = client(&service.base_url).all(&ListPaymentIntents::new());
     let error = payments.next().await.expect("an error").expect_err("nothing, and more of it");
     assert_eq!((error.kind(), error.operation()), (Kind::Unreadable, Some("list_payment_intents")));
     assert!(payments.next().await.is_none());
@@ -111,7 +111,7 @@ async fn a_list_whose_first_page_cannot_be_asked_for_says_so_once() {
     let service = Service::start(vec![]).await;
     let mut payments = client(&service.base_url)
         .customer(&guichet::values::SessionToken::new("line\nend"))
-        .all(guichet::operations::ListPaymentMethods::new());
+        .all(&guichet::operations::ListPaymentMethods::new());
     assert_eq!(payments.next().await.expect("an error").expect_err("no header").kind(), Kind::Input);
     assert!(payments.next().await.is_none());
     assert!(service.requests().is_empty());
@@ -127,11 +127,11 @@ async fn every_payment_of_the_sandbox_comes_once_however_small_the_pages() {
         let reference = MerchantReference::new(format!("ORDER-{number}")).expect("a reference");
         let mut order = order();
         order.merchant_reference = reference;
-        made.push(client.create_payment_intent(order).await.expect("an intent").id);
+        made.push(client.create_payment_intent(&order).await.expect("an intent").id);
     }
     made.sort_unstable();
     for limit in [1, 3, 7, 100] {
-        let mut payments = client.all(ListPaymentIntents::new().limit(PageLimit::new(limit).expect("a limit")));
+        let mut payments = client.all(&ListPaymentIntents::new().limit(PageLimit::new(limit).expect("a limit")));
         let mut seen = Vec::new();
         while let Some(payment) = payments.next().await {
             seen.push(payment.expect("an entry").id);

@@ -47,9 +47,9 @@ async fn send_all(client: &Client) -> Result<(), Box<dyn std::error::Error>> {
     customer.validate().await?;
     customer.revoke().await?;
 
-    client.list_payment_methods(ListPaymentMethods::new()).await?;
+    client.list_payment_methods(&ListPaymentMethods::new()).await?;
     let amount = Amount::new("45000")?;
-    client.calculate_fee(CalculateFee::new(MethodCode::new("card")?, Currency::xaf(), amount)).await?;
+    client.calculate_fee(&CalculateFee::new(MethodCode::new("card")?, Currency::xaf(), amount)).await?;
 
     let phone = |number| Phone::new(number).map(|phone| Instrument::MobileMoney { phone });
     let numbered = |number: u32| -> Result<CreatePaymentIntent, Box<dyn std::error::Error>> {
@@ -57,34 +57,34 @@ async fn send_all(client: &Client) -> Result<(), Box<dyn std::error::Error>> {
         order.merchant_reference = MerchantReference::new(format!("ORDER-{number}"))?;
         Ok(order)
     };
-    let manual = client.create_payment_intent(numbered(1)?.confirmation_method(ConfirmationMethod::Manual)).await?;
+    let manual = client.create_payment_intent(&numbered(1)?.confirmation_method(ConfirmationMethod::Manual)).await?;
     client.attach_payment_method(&manual.id, phone("237670000000")?).await?;
     client.confirm_payment_intent(&manual.id).await?;
-    let asking = client.create_payment_intent(numbered(2)?).await?;
+    let asking = client.create_payment_intent(&numbered(2)?).await?;
     client.attach_payment_method(&asking.id, phone("237670000010")?).await?;
     client.answer_payment_intent(&asking.id, "123456").await?;
-    let given_up = client.create_payment_intent(numbered(3)?).await?;
+    let given_up = client.create_payment_intent(&numbered(3)?).await?;
     client.cancel_payment_intent(&given_up.id).await?;
     client.read_payment_intent(&given_up.id).await?;
-    assert_eq!(client.list_payment_intents(ListPaymentIntents::new()).await?.len(), 3);
-    assert_eq!(client.list_customers(ListCustomers::new()).await?.len(), 1);
+    assert_eq!(client.list_payment_intents(&ListPaymentIntents::new()).await?.entries.len(), 3);
+    assert_eq!(client.list_customers(&ListCustomers::new()).await?.entries.len(), 1);
 
-    let package = client.list_esim_packages(ListEsimPackages::new()).await?.remove(0);
-    let order = client.create_esim_order(CreateEsimOrder::new(package.id)).await?;
+    let package = client.list_esim_packages(&ListEsimPackages::new()).await?.entries.remove(0);
+    let order = client.create_esim_order(&CreateEsimOrder::new(package.id)).await?;
     client.read_esim_order(&order.order_id).await?;
 
     let gold = CreatePlan::new("Gold", PlanCode::new("gold")?, Amount::new("5000")?, BillingCycle::Monthly);
-    let plan = client.create_plan(gold).await?;
+    let plan = client.create_plan(&gold).await?;
     let create = CreateSubscription::new(plan.code, email(), "Awa", "Ngono", phone("237670000000")?);
-    let id = client.create_subscription(create).await?.id;
+    let id = client.create_subscription(&create).await?.id;
     client.change_subscription_payment_method(&id, phone("237690000000")?).await?;
-    client.configure_fallback(ConfigureFallback::new(id.clone(), phone("237670000000")?)).await?;
-    client.pause_subscription(PauseSubscription::new(id.clone())).await?;
+    client.configure_fallback(&ConfigureFallback::new(id.clone(), phone("237670000000")?)).await?;
+    client.pause_subscription(&PauseSubscription::new(id.clone())).await?;
     client.resume_subscription(&id).await?;
-    client.cancel_subscription(CancelSubscription::new(id.clone())).await?;
+    client.cancel_subscription(&CancelSubscription::new(id.clone())).await?;
     client.read_subscription(&id).await?;
-    assert_eq!(client.list_subscriptions(ListSubscriptions::new()).await?.len(), 1);
+    assert_eq!(client.list_subscriptions(&ListSubscriptions::new()).await?.entries.len(), 1);
     client.deactivate_plan(&plan.id).await?;
-    assert!(client.list_plans(ListPlans::new()).await?.is_empty());
+    assert!(client.list_plans(&ListPlans::new()).await?.entries.is_empty());
     Ok(())
 }

@@ -46,11 +46,11 @@ async fn methods_and_fees_are_read() {
     let (sandbox, _, client) = open().await;
     let country = Country::cm();
     let methods =
-        client.list_payment_methods(ListPaymentMethods::new().country_code(country.clone())).await.expect("methods");
+        client.list_payment_methods(&ListPaymentMethods::new().country_code(country.clone())).await.expect("methods");
     assert!(methods.iter().any(|method| method.id.code().as_str() == "mobile_money" && method.active));
     let method = MethodCode::new("mobile_money").expect("a code");
     let fee = client
-        .calculate_fee(CalculateFee::new(method, Currency::xaf(), amount()).country_code(country))
+        .calculate_fee(&CalculateFee::new(method, Currency::xaf(), amount()).country_code(country))
         .await
         .expect("a fee");
     assert_eq!((fee.amount.as_str(), fee.fee.as_str(), fee.total_payable.as_str()), ("45000", "900", "45900"));
@@ -107,10 +107,10 @@ async fn a_method_whose_fee_cannot_be_had_is_quoted_with_its_error() {
 #[tokio::test]
 async fn an_order_is_one_intent_and_is_paid_by_phone() {
     let (sandbox, merchant, client) = open().await;
-    let intent = client.create_payment_intent(order("ORDER-17")).await.expect("an intent");
+    let intent = client.create_payment_intent(&order("ORDER-17")).await.expect("an intent");
     assert_eq!((intent.amount.as_str(), &intent.status), ("45000", &IntentStatus::RequiresAction));
     assert!(intent.checkout_url.as_ref().is_some_and(|url: &CheckoutUrl| url.expose().starts_with(sandbox.base_url())));
-    let again = client.create_payment_intent(order("ORDER-17")).await.expect("the same intent");
+    let again = client.create_payment_intent(&order("ORDER-17")).await.expect("the same intent");
     assert_eq!((again.id, again.payment_ref), (intent.id.clone(), intent.payment_ref.clone()));
 
     let phone = Phone::new("237670000002").expect("a phone");
@@ -129,7 +129,7 @@ async fn an_order_is_one_intent_and_is_paid_by_phone() {
 #[tokio::test]
 async fn a_card_pays_and_is_not_kept() {
     let (sandbox, merchant, client) = open().await;
-    let intent = client.create_payment_intent(order("ORDER-18")).await.expect("an intent");
+    let intent = client.create_payment_intent(&order("ORDER-18")).await.expect("an intent");
     let card = Card { number: "4242424242424242".into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
     client.attach_payment_method(&intent.id, Instrument::Card { card }).await.expect("it is tried");
     merchant.clock().advance(60).await.expect("the clock moves");
@@ -143,9 +143,9 @@ async fn a_card_pays_and_is_not_kept() {
 #[tokio::test]
 async fn a_reference_that_names_another_order_is_a_conflict_and_says_which() {
     let (sandbox, _, client) = open().await;
-    let intent = client.create_payment_intent(order("ORDER-19")).await.expect("an intent");
+    let intent = client.create_payment_intent(&order("ORDER-19")).await.expect("an intent");
     let other = order("ORDER-19").fee_bearer(FeeBearer::Merchant);
-    let error = client.create_payment_intent(other).await.expect_err("another body");
+    let error = client.create_payment_intent(&other).await.expect_err("another body");
     assert_eq!((error.kind(), error.code()), (Kind::Refused, Some("merchant_reference_conflict")));
     assert_eq!(error.existing_id(), Some(intent.id.as_str()));
     assert!(error.request_id().is_some());
@@ -155,7 +155,7 @@ async fn a_reference_that_names_another_order_is_a_conflict_and_says_which() {
 #[tokio::test]
 async fn another_merchants_intent_is_not_found_and_a_wrong_key_is_refused() {
     let (sandbox, _, client) = open().await;
-    let intent = client.create_payment_intent(order("ORDER-20")).await.expect("an intent");
+    let intent = client.create_payment_intent(&order("ORDER-20")).await.expect("an intent");
     let stranger = client_of(&sandbox.merchant().await.expect("another merchant"));
     assert_eq!(stranger.read_payment_intent(&intent.id).await.expect_err("not theirs").kind(), Kind::NotFound);
 

@@ -1,0 +1,69 @@
+//! The HTTP library's client, set up for a secret key.
+
+use crate::protocol::{Error, Kind};
+use std::time::Duration;
+
+/// How the HTTP client is set up, unless the application brings its own.
+#[derive(Debug, Default)]
+pub(super) struct HttpOptions {
+    pub proxies: Vec<reqwest::Proxy>,
+    pub roots: Vec<reqwest::Certificate>,
+    pub connect_timeout: Option<Duration>,
+    pub user_agent_suffix: Option<String>,
+}
+
+impl HttpOptions {
+    pub fn is_default(&self) -> bool {
+        let Self { proxies, roots, connect_timeout, user_agent_suffix } = self;
+        proxies.is_empty() && roots.is_empty() && connect_timeout.is_none() && user_agent_suffix.is_none()
+    }
+
+    /// No redirect is followed, since it would carry the credential elsewhere; no proxy is taken from the environment,
+    /// since it would read what is sent over plain http. Where every address is plain http (`encrypted` is false), the
+    /// machine's certificates are not read.
+    pub fn build(self, encrypted: bool) -> Result<reqwest::Client, Error> {
+        require_crypto_provider()?;
+        let mut user_agent = concat!("guichet/", env!("CARGO_PKG_VERSION")).to_owned();
+        if let Some(suffix) = self.user_agent_suffix {
+            user_agent.extend([" ", &suffix]);
+        }
+        let mut builder = reqwest::Client::builder()
+            .tls_backend_rustls()
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .user_agent(user_agent);
+        builder = match (encrypted, self.roots) {
+            (true, roots) if roots.is_empty() => builder,
+            (true, roots) => builder.tls_certs_merge(roots),
+            (false, _) => builder.tls_certs_only([]),
+        };
+        if let Some(connect_timeout) = self.connect_timeout {
+            builder = builder.connect_timeout(connect_timeout);
+        }
+        for proxy in self.proxies {
+            builder = builder.proxy(proxy);
+        }
+        builder.build().map_err(|error| {
+            let message = "The HTTP client cannot be set up. Check the user-agent suffix, the proxies and the root certificates, and \
+                           that this machine has CA certificates.";
+            Error::new(Kind::Input, message).caused_by(error)
+        })
+    }
+}
+
+/// TLS takes its cryptography from a provider. The one that the application has installed for its process is used;
+/// otherwise feature `native` has one.
+fn require_crypto_provider() -> Result<(), Error> {
+    // The process is the command's own.
+    #[cfg(all(feature = "cli", not(feature = "native")))]
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    if cfg!(feature = "native") || rustls::crypto::CryptoProvider::get_default().is_some() {
+        return Ok(());
+    }
+    Err(Error::new(
+        Kind::Input,
+        "No crypto provider is installed for TLS. With the feature `native-no-provider`, call `install_default()` of the provider that \
+         you have chosen, for example `rustls::crypto::ring::default_provider().install_default()`, before you build the client; or \
+         use the feature `native`.",
+    ))
+}

@@ -1,0 +1,101 @@
+//! Why there is no reply: what the HTTP library found, in words that a person can act on.
+
+use crate::protocol::{Error, Kind, NetworkFailure};
+use std::error::Error as StdError;
+use std::io;
+use std::iter::successors;
+
+/// Why there is no reply.
+pub(super) enum Lost {
+    /// The request did not leave: nothing was done.
+    NotSent(Error),
+    /// It left, and may have been done.
+    Unanswered(Error),
+}
+
+impl From<reqwest::Error> for Lost {
+    fn from(error: reqwest::Error) -> Self {
+        let is_sent = !error.is_connect();
+        let failure = if is_sent { NetworkFailure::Interrupted } else { failure(&error) };
+        // Its address may hold an id and a query: errors show neither.
+        let error =
+            Error::new(Kind::Offline, sentence(failure)).network_failure(failure).caused_by(error.without_url());
+        if is_sent { Self::Unanswered(error) } else { Self::NotSent(error) }
+    }
+}
+
+/// Why no connection could be made.
+fn failure(error: &reqwest::Error) -> NetworkFailure {
+    for cause in causes(error) {
+        if let Some(tls) = cause.downcast_ref::<rustls::Error>() {
+            return match tls {
+                rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => {
+                    NetworkFailure::Certificate
+                }
+                _ => NetworkFailure::Tls,
+            };
+        }
+        match cause.downcast_ref().map(io::Error::kind) {
+            Some(io::ErrorKind::ConnectionRefused) => return NetworkFailure::Refused,
+            Some(io::ErrorKind::TimedOut) => return NetworkFailure::ConnectTimeout,
+            // The peer closed the connection in the middle of the handshake.
+            Some(io::ErrorKind::UnexpectedEof) => return NetworkFailure::Tls,
+            _ => {}
+        }
+        // The connector's error has no public type; a test asks for a name that does not exist.
+        if cause.to_string().starts_with("dns error") {
+            return NetworkFailure::Dns;
+        }
+    }
+    if error.is_timeout() { NetworkFailure::ConnectTimeout } else { NetworkFailure::Unreachable }
+}
+
+/// An error and its causes, the outermost first.
+fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    successors(Some(error), |&error| {
+        // An `io::Error` does not name the error that it wraps as its source.
+        let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        wrapped.map(|wrapped| wrapped as &(dyn StdError + 'static)).or_else(move || error.source())
+    })
+}
+
+fn sentence(failure: NetworkFailure) -> &'static str {
+    match failure {
+        NetworkFailure::Certificate => {
+            "This machine does not trust the service's certificate: no connection was made. For a private authority, add its \
+             root with `ClientBuilder::root_certificate`."
+        }
+        NetworkFailure::ConnectTimeout => "No connection could be made in time: the service's address does not answer.",
+        NetworkFailure::Dns => {
+            "The service's host name cannot be resolved. Check the address, and this machine's DNS and network."
+        }
+        NetworkFailure::Interrupted => "The connection to the service ended before its reply was whole.",
+        NetworkFailure::Refused => {
+            "The service refused the connection: nothing listens at this address. Check the address, its port too."
+        }
+        NetworkFailure::Tls => {
+            "No encrypted connection could be made: the server at this address speaks no https, or no version of it that this \
+             machine speaks. Check the address, its port too."
+        }
+        NetworkFailure::Unreachable => "The service cannot be reached: no connection could be made to its address.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::{CertificateError, InvalidMessage};
+
+    #[test]
+    fn a_tls_error_is_found_however_deep_it_is_wrapped() {
+        let wrapped = |error| io::Error::other(io::Error::new(io::ErrorKind::InvalidData, error));
+        for error in [
+            rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer),
+            rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType),
+        ] {
+            let outer = wrapped(error.clone());
+            let found = causes(&outer).find_map(|cause| cause.downcast_ref::<rustls::Error>());
+            assert_eq!(found, Some(&error));
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The application's own reqwest has TLS, and so has guichet's client.
+
+use guichet::{Client, SecretKey};
+
+#[test]
+fn a_client_of_reqwest_is_made_as_before() {
+    drop(reqwest::Client::new());
+    let key = SecretKey::new("sk_test_1").expect("a key");
+    Client::builder("https://api.example.com", key).build().expect("a client");
+    drop(reqwest::Client::new());
+}

@@ -1,0 +1,10 @@
+//! The application's own rustls has one provider and finds it.
+
+use guichet::{Client, SecretKey};
+
+#[test]
+fn a_configuration_of_rustls_is_made_as_before() {
+    let key = SecretKey::new("sk_test_1").expect("a key");
+    Client::builder("https://api.example.com", key).build().expect("a client");
+    drop(rustls::ClientConfig::builder());
+}

@@ -1,0 +1,1 @@
+//! Nothing: what this application does is in its test.

@@ -1,0 +1,18 @@
+//! The application chooses the provider, for itself and for guichet.
+
+use guichet::{Client, SecretKey};
+
+fn client() -> Result<Client, guichet::protocol::Error> {
+    let key = SecretKey::new("sk_test_1").expect("a key");
+    Client::builder("https://api.example.com", key).build()
+}
+
+#[test]
+fn guichet_asks_for_a_provider_and_uses_the_one_that_is_installed() {
+    let error = client().expect_err("no provider is installed");
+    assert!(error.message().contains("install_default()"), "{error}");
+
+    // With two providers compiled in, this would panic: guichet has brought none.
+    drop(rustls::ClientConfig::builder());
+    client().expect("a client");
+}
