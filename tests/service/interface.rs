@@ -7,6 +7,31 @@ use guichet::protocol::{Envelope, Fields, IDEMPOTENCY_KEY, Operation, Request, S
 use guichet::values::*;
 use serde_json::{Map, Value, json};
 
+/// The operations that the document shows, and the fields that it shows of each.
+pub const DOCUMENTED: [(&str, &str); 17] = [
+    ("create_session", "customer_email"),
+    ("validate_session", ""),
+    ("revoke_session", ""),
+    ("list_payment_methods", "country_code"),
+    ("calculate_fee", "payment_method currency amount country_code card_type"),
+    (
+        "create_payment_intent",
+        "firstname lastname email phone amount currency description merchant_reference fee_bearer \
+         confirmation_method confirm items redirect_url metadata collect_shipping_address payment_method_types",
+    ),
+    ("list_customers", ""),
+    ("create_plan", "name code amount currency billing_cycle trial_days"),
+    ("list_plans", ""),
+    ("deactivate_plan", "id"),
+    ("pause_subscription", "id immediately trigger_after_failures"),
+    ("resume_subscription", "id"),
+    ("cancel_subscription", "id immediately"),
+    ("change_subscription_payment_method", "id"),
+    ("configure_fallback", "id trigger_after_failures"),
+    ("list_esim_packages", ""),
+    ("create_esim_order", "package_id quantity"),
+];
+
 /// Every operation, once with only what is required and once with everything, beside the bytes it must become.
 #[test]
 fn every_operation_is_written_as_the_document_shows_it() {
@@ -46,25 +71,7 @@ fn session_operations_alone_come_in_the_session_envelope() {
 
 #[test]
 fn what_the_document_does_not_show_is_marked_a_decision() {
-    let documented = [
-        "create_session",
-        "validate_session",
-        "revoke_session",
-        "list_payment_methods",
-        "calculate_fee",
-        "create_payment_intent",
-        "create_plan",
-        "list_plans",
-        "deactivate_plan",
-        "pause_subscription",
-        "resume_subscription",
-        "change_subscription_payment_method",
-        "cancel_subscription",
-        "configure_fallback",
-        "list_customers",
-        "list_esim_packages",
-        "create_esim_order",
-    ];
+    let documented = DOCUMENTED.map(|(name, _)| name);
     macro_rules! check {
         ($($operation:ident)*) => {$(
             let spec = <$operation as Operation>::SPEC;

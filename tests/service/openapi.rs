@@ -1,5 +1,6 @@
 //! The description of the service says what the service does, and where each of its words is from.
 
+use crate::interface::DOCUMENTED;
 use crate::support::asking;
 use guichet::operations::*;
 use guichet::protocol::{Fields, FromField, Served};
@@ -95,25 +96,7 @@ fn the_documented_fields_are_those_of_the_document() {
     ] {
         assert_eq!(documented(&described["components"]["schemas"][resource]), expected(fields), "{resource}");
     }
-    let inputs: BTreeMap<&str, &str> = [
-        ("create_session", "customer_email"),
-        ("list_payment_methods", "country_code"),
-        ("calculate_fee", "payment_method currency amount country_code card_type"),
-        (
-            "create_payment_intent",
-            "firstname lastname email phone amount currency description merchant_reference fee_bearer \
-             confirmation_method confirm items redirect_url metadata collect_shipping_address payment_method_types",
-        ),
-        ("create_plan", "name code amount currency billing_cycle trial_days"),
-        ("deactivate_plan", "id"),
-        ("pause_subscription", "id immediately trigger_after_failures"),
-        ("resume_subscription", "id"),
-        ("cancel_subscription", "id immediately"),
-        ("change_subscription_payment_method", "id"),
-        ("configure_fallback", "id trigger_after_failures"),
-        ("create_esim_order", "package_id quantity"),
-    ]
-    .into();
+    let inputs: BTreeMap<&str, &str> = DOCUMENTED.into();
     for (path, method, operation) in operations(&described) {
         let name = operation["operationId"].as_str().unwrap();
         let mut fields = documented(&operation["requestBody"]["content"]["application/json"]["schema"]);
