@@ -1,4 +1,4 @@
-//! The shop's own JSON, which its pages read.
+//! The shop's own JSON API, for its pages.
 
 use super::catalogue::{COUNTRY, CURRENCY, CUSTOMERS, Customer, Language, PRODUCTS};
 use super::logins::Logins;
@@ -14,19 +14,19 @@ use serde::Deserialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-const MOST_OF_ONE: u32 = 99;
+const MAX_QUANTITY: u32 = 99;
 
-/// What the shop's JSON is made of.
+/// The state of the API's handlers.
 #[derive(Clone)]
 pub(super) struct Api {
     pub seller: Seller,
-    /// The session tokens of who is signed in.
+    /// The session tokens of the signed-in customers.
     pub sessions: Sessions,
-    /// The payment service, as a page reaches it.
+    /// The address of the payment service, for the pages.
     pub base_url: String,
-    /// Where a page may be sent to pay.
+    /// The origins of checkout pages that the pages may open.
     pub checkout_origins: Vec<String>,
-    /// Where a customer comes back to.
+    /// The page to which a customer returns after paying.
     pub return_url: String,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn router(api: Api) -> Router {
         .route("/shop", get(shop))
         .route("/sign-in", post(sign_in))
         .route("/sign-out", post(sign_out))
-        .route("/orders", post(place))
+        .route("/orders", post(place_order))
         .route("/orders/{id}", get(order))
         .with_state(api)
 }
@@ -46,8 +46,8 @@ impl Api {
     }
 
     async fn signed_in(&self, headers: &HeaderMap) -> Result<&'static Customer, Refused> {
-        let nobody = || Refused::new(401, "authentication_required", "Nobody is signed in.");
-        self.customer(headers).await?.ok_or_else(nobody)
+        let unauthenticated = || Refused::new(401, "authentication_required", "Nobody is signed in.");
+        self.customer(headers).await?.ok_or_else(unauthenticated)
     }
 }
 
@@ -76,43 +76,43 @@ async fn sign_out(State(api): State<Api>, headers: HeaderMap) -> Result<Response
     if let Some(login) = Logins::name(&headers)
         && let Err(refused) = api.sessions.sign_out(&login).await
     {
-        // Signed out here they are all the same, and the token runs out by itself.
-        tracing::warn!(code = %crate::values::printable(refused.code()), "a session was not ended at the payment service");
+        // The customer is signed out of the shop anyway, and the token expires by itself.
+        tracing::warn!(code = %crate::values::printable(refused.code()), "a session was not revoked at the payment service");
     }
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
 }
 
 #[derive(Deserialize)]
 struct Basket {
-    lines: Vec<Wanted>,
-    /// What its customer reads: the order's lines are written in it.
+    lines: Vec<BasketLine>,
+    /// The language of the page: the names of the order's lines are in it.
     #[serde(default)]
     language: Language,
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct BasketLine {
     sku: String,
     quantity: u32,
 }
 
-/// Places the order of a basket, or finds it: the same basket is one order until it is paid.
-async fn place(State(api): State<Api>, headers: HeaderMap, Json(basket): Json<Basket>) -> Result<Response, Refused> {
+/// Places the order of a basket. An equal basket returns the same order until that is paid.
+async fn place_order(State(api): State<Api>, headers: HeaderMap, Json(basket): Json<Basket>) -> Result<Response, Refused> {
     let customer = api.signed_in(&headers).await?;
-    let mut wanted = BTreeMap::<String, u32>::new();
+    let mut quantities = BTreeMap::<String, u32>::new();
     for line in basket.lines {
-        let quantity = wanted.entry(line.sku).or_default();
+        let quantity = quantities.entry(line.sku).or_default();
         *quantity = quantity.saturating_add(line.quantity);
     }
-    if wanted.is_empty() || wanted.values().any(|quantity| !(1..=MOST_OF_ONE).contains(quantity)) {
+    if quantities.is_empty() || quantities.values().any(|quantity| !(1..=MAX_QUANTITY).contains(quantity)) {
         return Err(Refused::new(
             422,
             "basket_invalid",
-            format!("A basket holds 1 to {MOST_OF_ONE} pairs of each shoe."),
+            format!("A basket holds 1 to {MAX_QUANTITY} pairs of each shoe."),
         ));
     }
-    let lines = lines_of(&wanted, basket.language)
-        .ok_or_else(|| Refused::new(422, "sku_unknown", "The shop does not sell that."))?;
+    let lines = lines_of(&quantities, basket.language)
+        .ok_or_else(|| Refused::new(422, "sku_unknown", "The shop does not sell this product."))?;
     let order = api.seller.orders.place(customer.id, &lines, &api.return_url).await.map_err(Refused::broken)?;
     Ok((StatusCode::CREATED, Json(order.to_json())).into_response())
 }
@@ -121,6 +121,6 @@ async fn order(State(api): State<Api>, headers: HeaderMap, Path(id): Path<String
     let customer = api.signed_in(&headers).await?;
     let missing = || Refused::new(404, "order_missing", "There is no such order.");
     let order = api.seller.orders.find(&id, customer.id).await.map_err(Refused::broken)?.ok_or_else(missing)?;
-    let shown = api.seller.orders.shown(&order).await.map_err(Refused::broken)?;
-    Ok(([(header::CACHE_CONTROL, "no-store")], Json(shown)).into_response())
+    let order = api.seller.orders.with_refunds(&order).await.map_err(Refused::broken)?;
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(order)).into_response())
 }

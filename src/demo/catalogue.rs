@@ -1,4 +1,4 @@
-//! What the shop sells, and to whom. Nobody here is real.
+//! The shop's products, plans and customers. They are invented.
 
 use crate::values::{BillingCycle, Email};
 use serde::{Deserialize, Serialize};
@@ -15,14 +15,14 @@ pub(super) struct Product {
     pub description: Text,
 }
 
-/// What a customer reads, in the languages of the shop.
+/// A text in the languages of the shop.
 #[derive(Serialize)]
 pub(super) struct Text {
     pub en: &'static str,
     pub fr: &'static str,
 }
 
-/// Which of them a customer reads.
+/// A language of the shop.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Language {
@@ -31,7 +31,7 @@ pub(super) enum Language {
     Fr,
 }
 
-/// Somebody who may sign in.
+/// A customer who may sign in.
 #[derive(Serialize)]
 pub(super) struct Customer {
     pub id: &'static str,
@@ -41,12 +41,12 @@ pub(super) struct Customer {
     pub firstname: &'static str,
     #[serde(skip)]
     pub lastname: &'static str,
-    /// What a subscription is paid with: a phone of the sandbox that pays at once.
+    /// The phone that pays for subscriptions: a test phone of the sandbox that pays at once.
     #[serde(skip)]
     pub phone: &'static str,
 }
 
-/// What a customer may subscribe to.
+/// A plan that a customer may subscribe to.
 #[derive(Serialize)]
 pub(super) struct Plan {
     pub code: &'static str,
@@ -58,7 +58,7 @@ pub(super) struct Plan {
     pub trial_days: u32,
 }
 
-/// What the shop is called: it is also the merchant's name in a sandbox that the shop brings.
+/// The shop's name, and the name of the first merchant in the demo's sandbox.
 pub const SHOP_NAME: &str = "Pas à Pas";
 pub(super) const COUNTRY: &str = "CM";
 pub(super) const CURRENCY: &str = "XAF";
@@ -179,7 +179,7 @@ const fn customer(
     Customer { id, name, email, firstname, lastname, phone: "237670000000" }
 }
 
-/// Amounts travel as text, in the smallest unit.
+/// Serializes an amount as text, in the smallest unit.
 fn as_text<S: serde::Serializer>(units: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(units)
 }

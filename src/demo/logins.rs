@@ -1,4 +1,4 @@
-//! Who is signed in to the shop: a cookie that no script can read, and of whose token only the hash is kept.
+//! The logins of the shop: an HttpOnly cookie whose token is stored only as a hash.
 
 use super::catalogue::Customer;
 use crate::encoding::hex;
@@ -20,7 +20,7 @@ impl Logins {
         Self { pool }
     }
 
-    /// Signs a customer in; the value of the `Set-Cookie` header.
+    /// Signs a customer in. Returns the value of the `Set-Cookie` header.
     pub async fn begin(&self, customer: &Customer) -> Result<String, sqlx::Error> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| sqlx::Error::Encode(error.into()))?;
@@ -33,7 +33,7 @@ impl Logins {
         Ok(format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Lax"))
     }
 
-    /// Who has sent the request.
+    /// The customer who sent the request.
     pub async fn customer(&self, headers: &HeaderMap) -> Result<Option<&'static Customer>, sqlx::Error> {
         let Some(token) = token_of(headers) else { return Ok(None) };
         let row = sqlx::query("SELECT customer FROM logins WHERE token_hash = $1")
@@ -43,12 +43,12 @@ impl Logins {
         row.map(|row| row.try_get("customer").map(Customer::of)).transpose().map(Option::flatten)
     }
 
-    /// The login of a request, by a name that tells nobody its cookie.
+    /// An identifier of the request's login that does not reveal its cookie.
     pub fn name(headers: &HeaderMap) -> Option<String> {
         token_of(headers).map(hash)
     }
 
-    /// Signs the sender of the request out; the value of the `Set-Cookie` header.
+    /// Signs the sender of the request out. Returns the value of the `Set-Cookie` header.
     pub async fn end(&self, headers: &HeaderMap) -> Result<String, sqlx::Error> {
         if let Some(token) = token_of(headers) {
             sqlx::query("DELETE FROM logins WHERE token_hash = $1").bind(hash(token)).execute(&self.pool).await?;
@@ -63,7 +63,7 @@ fn token_of(headers: &HeaderMap) -> Option<&str> {
     cookies.find_map(|cookie| cookie.trim().strip_prefix(COOKIE)?.strip_prefix('='))
 }
 
-/// The token is 256 random bits, so one plain SHA-256 cannot be turned back.
+/// The token is 256 random bits, so a plain SHA-256 of it cannot be reversed.
 fn hash(token: &str) -> String {
     hex(&Sha256::digest(token))
 }

@@ -1,4 +1,4 @@
-//! The shop's orders and the payments made for them: the only SQL about either.
+//! The shop's orders and their payments: all SQL about them is here.
 
 use super::catalogue::{CURRENCY, Language, Product};
 use crate::native::Sold;
@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-/// For how long a payment with a final status is asked about, in milliseconds.
+/// How long a payment is read after its final status, in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1000;
-/// How many numbers are drawn for an order: enough for a shop in which nineteen of twenty are taken.
+/// The most random numbers that are tried for an order: enough even if 95 % of all numbers are taken.
 const MAX_DRAWS: u32 = 100;
 
-/// The time in Unix milliseconds, as SQLite tells it.
+/// SQL for the current time in Unix milliseconds.
 macro_rules! now {
     () => {
         "CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER)"
@@ -30,17 +30,17 @@ pub(super) struct Orders {
     pool: SqlitePool,
 }
 
-/// A payment to ask the service about.
+/// A payment to read from the service.
 #[derive(Debug)]
-pub(super) struct ToAskAbout {
-    /// Its row: the next ones come after it.
+pub(super) struct PendingPayment {
+    /// Its row id. The next payments have greater ones.
     pub row: i64,
     pub sold: Sold,
-    /// When it is asked about, in Unix milliseconds.
-    asked_at: i64,
+    /// When it was selected, in Unix milliseconds.
+    selected_at: i64,
 }
 
-/// One order. Its prices are those of the moment it was placed.
+/// One order, with the prices at the time it was placed.
 #[derive(Debug)]
 pub(super) struct Order {
     pub id: String,
@@ -64,14 +64,14 @@ impl Orders {
         Self { pool }
     }
 
-    /// Places an order, or finds the one that is the same and not yet paid.
+    /// Places an order, or returns an equal one that is not paid yet.
     pub async fn place(&self, customer: &str, lines: &[Line], return_url: &str) -> Result<Order, sqlx::Error> {
         let text = serde_json::to_string(lines).map_err(|error| sqlx::Error::Encode(error.into()))?;
         for _ in 0..MAX_DRAWS {
-            if let Some(order) = self.open(customer, lines, return_url).await? {
+            if let Some(order) = self.unpaid(customer, lines, return_url).await? {
                 return Ok(order);
             }
-            // Nothing is placed where another order has this number already: draw again.
+            // If another order has this number, nothing is inserted: try the next number.
             let number = getrandom::u32().map_err(|error| sqlx::Error::Encode(error.into()))?;
             sqlx::query(
                 "INSERT INTO orders (id, customer, lines, return_url) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
@@ -83,24 +83,24 @@ impl Orders {
             .execute(&self.pool)
             .await?;
         }
-        self.open(customer, lines, return_url).await?.ok_or_else(|| {
-            sqlx::Error::Io(io::Error::other(format!("{MAX_DRAWS} order numbers were drawn, and each is taken")))
+        self.unpaid(customer, lines, return_url).await?.ok_or_else(|| {
+            sqlx::Error::Io(io::Error::other(format!("{MAX_DRAWS} random order numbers were tried, and all are taken")))
         })
     }
 
-    /// The order of the same things that is not yet paid. Its customer may have read another language then.
-    async fn open(&self, customer: &str, lines: &[Line], return_url: &str) -> Result<Option<Order>, sqlx::Error> {
+    /// The customer's unpaid order with equal lines. Their names are not compared: they may be in another language.
+    async fn unpaid(&self, customer: &str, lines: &[Line], return_url: &str) -> Result<Option<Order>, sqlx::Error> {
         let rows = sqlx::query("SELECT * FROM orders WHERE customer = $1 AND return_url = $2 AND status <> 'paid'")
             .bind(customer)
             .bind(return_url)
             .fetch_all(&self.pool)
             .await?;
-        let things = |lines: &[Line]| -> Vec<(String, u32, u64)> {
+        let comparable = |lines: &[Line]| -> Vec<(String, u32, u64)> {
             lines.iter().map(|line| (line.sku.clone(), line.quantity, line.price)).collect()
         };
         for row in &rows {
             let order = Order::read(row)?;
-            if things(&order.lines) == things(lines) {
+            if comparable(&order.lines) == comparable(lines) {
                 return Ok(Some(order));
             }
         }
@@ -117,7 +117,7 @@ impl Orders {
         row.as_ref().map(Order::read).transpose()
     }
 
-    /// The order as it is to be paid now: after a payment that has failed for good, by the next one.
+    /// Returns an order to be paid. If its last payment failed for good, the next one gets a new reference.
     pub async fn to_pay(&self, id: &str, customer: &str) -> Result<Option<Order>, sqlx::Error> {
         sqlx::query("UPDATE orders SET attempt = attempt + 1, status = 'unpaid' WHERE id = $1 AND customer = $2 AND status IN ('failed', 'canceled')")
             .bind(id)
@@ -127,7 +127,7 @@ impl Orders {
         self.find(id, customer).await
     }
 
-    /// Keeps what a payment was made for.
+    /// Stores what a payment is for.
     pub async fn remember(&self, sold: &Sold, owner: &Email) -> Result<(), sqlx::Error> {
         let text = serde_json::to_string(sold).map_err(|error| sqlx::Error::Encode(error.into()))?;
         sqlx::query("INSERT INTO payments (payment_ref, owner, sold) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
@@ -136,7 +136,7 @@ impl Orders {
             .bind(text)
             .execute(&self.pool)
             .await?;
-        if let Some((id, attempt)) = named_by(&sold.merchant_reference) {
+        if let Some((id, attempt)) = parse_reference(&sold.merchant_reference) {
             sqlx::query("UPDATE orders SET payment_ref = $1 WHERE id = $2 AND attempt = $3")
                 .bind(sold.payment_ref.as_str())
                 .bind(id)
@@ -147,7 +147,7 @@ impl Orders {
         Ok(())
     }
 
-    /// What a payment was made for, if it is this customer's.
+    /// What a payment is for, if it belongs to this customer.
     pub async fn sold(&self, payment_ref: &PaymentRef, owner: &Email) -> Result<Option<Sold>, sqlx::Error> {
         let row = sqlx::query("SELECT sold FROM payments WHERE payment_ref = $1 AND owner = $2")
             .bind(payment_ref.as_str())
@@ -158,14 +158,14 @@ impl Orders {
             .transpose()
     }
 
-    /// At most so many payments to ask about, after this row: those whose orders are not paid, failed or canceled yet, and
-    /// the watched ones that were last read longer ago than this.
-    pub async fn to_ask_about(
+    /// At most `max` payments to read, after this row: those whose orders are still unpaid, and the watched ones whose last reading is
+    /// at least `read_every` ago.
+    pub async fn pending_payments(
         &self,
         after: i64,
-        most: u32,
+        max: u32,
         read_every: Duration,
-    ) -> Result<Vec<ToAskAbout>, sqlx::Error> {
+    ) -> Result<Vec<PendingPayment>, sqlx::Error> {
         let rows = sqlx::query(concat!(
             "SELECT payments.rowid, payments.sold, ",
             now!(),
@@ -178,18 +178,18 @@ impl Orders {
              ORDER BY payments.rowid LIMIT $2"
         ))
         .bind(after)
-        .bind(most)
+        .bind(max)
         .bind(i64::try_from(read_every.as_millis()).unwrap_or(i64::MAX))
         .fetch_all(&self.pool)
         .await?;
         let read = |row: &SqliteRow| {
             let sold = serde_json::from_str(row.try_get("sold")?).map_err(|error| sqlx::Error::Decode(error.into()))?;
-            Ok(ToAskAbout { row: row.try_get("rowid")?, sold, asked_at: row.try_get("now")? })
+            Ok(PendingPayment { row: row.try_get("rowid")?, sold, selected_at: row.try_get("now")? })
         };
         rows.iter().map(read).collect()
     }
 
-    /// Goes on asking about a payment whose status is final, for a day.
+    /// Starts a day of readings of a payment whose status is final.
     pub async fn watch(&self, sold: &Sold) -> Result<(), sqlx::Error> {
         sqlx::query(concat!(
             "INSERT INTO watched_payments (payment_ref, final_since, read_at) VALUES ($1, ",
@@ -204,19 +204,18 @@ impl Orders {
         .map(|_| ())
     }
 
-    /// The service was asked about a payment at this moment, and all that it said is stored. A watch that has lasted a day by
-    /// then is over.
-    pub async fn was_read(&self, asked: &ToAskAbout) -> Result<(), sqlx::Error> {
+    /// Records that a payment was read and the result stored. After a day of readings, the payment is no longer watched.
+    pub async fn mark_read(&self, payment: &PendingPayment) -> Result<(), sqlx::Error> {
         sqlx::query("UPDATE watched_payments SET read_at = $1, is_over = final_since + $2 <= $1 WHERE payment_ref = $3")
-            .bind(asked.asked_at)
+            .bind(payment.selected_at)
             .bind(DAY)
-            .bind(asked.sold.payment_ref.as_str())
+            .bind(payment.sold.payment_ref.as_str())
             .execute(&self.pool)
             .await
             .map(|_| ())
     }
 
-    /// Keeps a duplicate payment; whether it is new.
+    /// Stores a duplicate payment. Returns whether it is new.
     pub async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<bool, sqlx::Error> {
         let stored = sqlx::query(
             "INSERT INTO duplicate_payments (intent, attempt, order_id, amount, currency, approved_at) \
@@ -224,7 +223,7 @@ impl Orders {
         )
         .bind(sold.intent.as_str())
         .bind(duplicate.attempt)
-        .bind(named_by(&sold.merchant_reference).map(|(id, _)| id))
+        .bind(parse_reference(&sold.merchant_reference).map(|(id, _)| id))
         .bind(&duplicate.amount)
         .bind(&duplicate.currency)
         .bind(duplicate.approved_at.map(|at| at.to_string()))
@@ -233,8 +232,8 @@ impl Orders {
         Ok(stored.rows_affected() == 1)
     }
 
-    /// An order as the shop's pages read it, with the refunds that are due for it.
-    pub async fn shown(&self, order: &Order) -> Result<Value, sqlx::Error> {
+    /// An order as JSON for the shop's pages, with the refunds that are due.
+    pub async fn with_refunds(&self, order: &Order) -> Result<Value, sqlx::Error> {
         let rows = sqlx::query(
             "SELECT amount, currency, approved_at FROM duplicate_payments WHERE order_id = $1 ORDER BY intent, attempt",
         )
@@ -247,14 +246,14 @@ impl Orders {
             Ok(json!({"amount": amount, "currency": currency, "approved_at": approved_at}))
         };
         let refunds: Vec<Value> = rows.iter().map(refund).collect::<Result<_, _>>()?;
-        let mut shown = order.to_json();
-        shown["refunds_due"] = refunds.into();
-        Ok(shown)
+        let mut json = order.to_json();
+        json["refunds_due"] = refunds.into();
+        Ok(json)
     }
 
-    /// Writes down how a payment has ended. Paid is paid; a decline counts for the payment that is being tried alone.
+    /// Records the final status of a payment. A paid order stays paid; a decline changes the order only if it is of the current payment.
     pub async fn settle(&self, sold: &Sold, status: &IntentStatus) -> Result<(), sqlx::Error> {
-        let Some((id, attempt)) = named_by(&sold.merchant_reference) else { return Ok(()) };
+        let Some((id, attempt)) = parse_reference(&sold.merchant_reference) else { return Ok(()) };
         let update = match status {
             IntentStatus::Succeeded => sqlx::query("UPDATE orders SET status = 'paid', payment_ref = $1 WHERE id = $2")
                 .bind(sold.payment_ref.as_str())
@@ -284,12 +283,12 @@ impl Order {
         })
     }
 
-    /// What it costs, in the smallest unit.
+    /// Its total, in the smallest unit.
     pub fn total(&self) -> u64 {
         self.lines.iter().map(|line| line.price * u64::from(line.quantity)).sum()
     }
 
-    /// Its name for the payment service: `ORDER-482913`, and `ORDER-482913.1` after a payment that failed for good.
+    /// Its `merchant_reference`: `ORDER-482913`, and `ORDER-482913.1` after a payment that failed for good.
     pub fn reference(&self) -> String {
         match self.attempt {
             0 => format!("ORDER-{}", self.id),
@@ -297,7 +296,7 @@ impl Order {
         }
     }
 
-    /// As the shop's pages read it.
+    /// The order as JSON for the shop's pages.
     pub fn to_json(&self) -> Value {
         let lines: Vec<Value> = self
             .lines
@@ -314,18 +313,18 @@ impl Order {
     }
 }
 
-/// The lines of an order: the shop's own names and prices, in the catalogue's order. `None` for what it does not sell.
-pub(super) fn lines_of(wanted: &BTreeMap<String, u32>, language: Language) -> Option<Vec<Line>> {
+/// The lines of an order, with names and prices from the catalogue. `None` if the shop does not sell one of the products.
+pub(super) fn lines_of(quantities: &BTreeMap<String, u32>, language: Language) -> Option<Vec<Line>> {
     let line = |(sku, quantity): (&String, &u32)| {
         let product = Product::of(sku)?;
         let name = product.name.read_in(language).to_owned();
         Some(Line { sku: sku.clone(), quantity: *quantity, name, price: product.price })
     };
-    wanted.iter().map(line).collect()
+    quantities.iter().map(line).collect()
 }
 
-/// The order, and which payment of it, that a reference names.
-fn named_by(reference: &MerchantReference) -> Option<(&str, u32)> {
+/// Parses a `merchant_reference` into the order's id and the number of the payment.
+fn parse_reference(reference: &MerchantReference) -> Option<(&str, u32)> {
     let name = reference.as_str().strip_prefix("ORDER-")?;
     match name.split_once('.') {
         None => Some((name, 0)),
@@ -341,7 +340,7 @@ mod tests {
     #[tokio::test]
     async fn an_order_is_refused_when_no_number_is_free() {
         let pool = open("sqlite::memory:").await.unwrap();
-        // As if every number were taken: no insert does anything.
+        // As if every number were taken: inserts have no effect.
         let full = "CREATE TRIGGER full BEFORE INSERT ON orders BEGIN SELECT RAISE(IGNORE); END";
         sqlx::query(full).execute(&pool).await.unwrap();
         let orders = Orders::new(pool);

@@ -11,7 +11,7 @@ use include_dir::{Dir, include_dir};
 use std::sync::Arc;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/www/shop");
-/// Without the package the pages could show nothing but an empty shelf.
+/// The pages need the package: without it they would show an empty shop.
 const ENTRY: Option<&str> = Some("guichet.js");
 const PAGES: [Page; 3] = [
     Page { name: "index.html", modules: &["shop.js"], needs: ENTRY },
@@ -19,13 +19,13 @@ const PAGES: [Page; 3] = [
     Page { name: "subscriptions.html", modules: &["subscriptions.js"], needs: ENTRY },
 ];
 
-/// The pages of a shop that buys from the service at this origin.
+/// The routes of the pages. They may connect to the payment service at this origin.
 pub(super) fn router(package: Package, service: &str) -> Router {
     let policy = format!(
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' {service}; style-src 'self'; img-src 'self'; \
          form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     );
-    // What is no header value names no origin that a page could reach either.
+    // A text that is not a header value is not an origin that a page could reach either.
     let policy = HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
     let page = |name: &'static str| {
         get(async move |State(site): State<Arc<Site>>, headers: HeaderMap| site.page(name, headers).await)
@@ -37,19 +37,19 @@ pub(super) fn router(package: Package, service: &str) -> Router {
         .route("/assets/{*path}", get(file))
         .route("/package/{*path}", get(package_file))
         .with_state(Arc::new(Site::new("/assets", &FILES, &PAGES, package)))
-        .layer(axum::middleware::map_response_with_state(policy, guarded))
+        .layer(axum::middleware::map_response_with_state(policy, add_security_headers))
 }
 
 async fn file(State(site): State<Arc<Site>>, Path(path): Path<String>, headers: HeaderMap) -> Response {
     site.file(path, headers).await
 }
 
-/// The package under an address that does not change: what a page of one's own imports.
+/// The package under an address that does not change, for pages that a developer writes beside the shop.
 async fn package_file(State(site): State<Arc<Site>>, Path(path): Path<String>, headers: HeaderMap) -> Response {
     site.package_file(&path, headers).await
 }
 
-async fn guarded(State(policy): State<HeaderValue>, mut response: Response) -> Response {
+async fn add_security_headers(State(policy): State<HeaderValue>, mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);

@@ -1,4 +1,4 @@
--- The lines of an order hold names and prices as they were when it was placed.
+-- The lines of an order hold the names and prices at the time it was placed.
 CREATE TABLE IF NOT EXISTS orders (
     id TEXT PRIMARY KEY,
     customer TEXT NOT NULL,
@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS orders (
     attempt BIGINT NOT NULL DEFAULT 0,
     payment_ref TEXT
 );
--- The same basket of the same customer is one order until it is paid, however often it is placed.
+-- Equal baskets of a customer are one order until it is paid, however often it is placed.
 CREATE UNIQUE INDEX IF NOT EXISTS one_open_order ON orders (customer, lines, return_url) WHERE status <> 'paid';
 
 CREATE TABLE IF NOT EXISTS payments (
@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS logins (
     customer TEXT NOT NULL
 );
 
--- The payments with a final status of which an operator may still approve an attempt. Moments are Unix milliseconds.
+-- Payments with a final status, of which an operator may still approve an attempt. Times are Unix milliseconds.
 CREATE TABLE IF NOT EXISTS watched_payments (
     payment_ref TEXT PRIMARY KEY,
     final_since BIGINT NOT NULL,
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS watched_payments (
     is_over BOOLEAN NOT NULL DEFAULT FALSE
 );
 
--- Money that was taken twice, or after the payment was over: a refund is due.
+-- Money that was taken twice, or after the payment was final: a refund is due.
 CREATE TABLE IF NOT EXISTS duplicate_payments (
     intent TEXT NOT NULL,
     attempt BIGINT NOT NULL,

@@ -1,4 +1,4 @@
-//! What the shop tells the merchant's three routes: who is asking, what an order costs, and when it is paid.
+//! Implements [`Shop`] for the demo: who is signed in, what an order costs, and what happens when it is paid.
 
 use super::catalogue::{Customer, SHOP_NAME};
 use super::logins::Logins;
@@ -11,7 +11,7 @@ use crate::values::{
 use axum::http::request::Parts;
 use serde_json::Value;
 
-/// The shop, as far as paying is concerned.
+/// The shop's side of the merchant's three routes.
 #[derive(Clone)]
 pub(super) struct Seller {
     pub logins: Logins,
@@ -39,7 +39,7 @@ impl Shop for Seller {
     async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
         match &sold.owner {
             Some(owner) => self.orders.remember(sold, owner).await.map_err(Refused::broken),
-            None => Err(Refused::broken("a purchase of nobody")),
+            None => Err(Refused::broken("a purchase has no customer")),
         }
     }
 
@@ -52,7 +52,7 @@ impl Shop for Seller {
 
     async fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
         if AskAgain::about(intent) == AskAgain::ForADay {
-            // First, so that no order is settled whose payment nobody asks about any more.
+            // Before the order is settled: after that, nothing would read the payment again.
             self.orders.watch(sold).await.map_err(Refused::broken)?;
         }
         self.orders.settle(sold, &intent.status).await.map_err(Refused::broken)
@@ -63,13 +63,13 @@ impl Shop for Seller {
             let (intent, reference) = (printable(&sold.intent), printable(&sold.merchant_reference));
             let (amount, currency) = (printable(&duplicate.amount), printable(&duplicate.currency));
             let attempt = duplicate.attempt;
-            tracing::warn!(%reference, %intent, attempt, %amount, %currency, "a refund is due: the customer has paid too much");
+            tracing::warn!(%reference, %intent, attempt, %amount, %currency, "a refund is due: the customer paid twice");
         }
         Ok(())
     }
 }
 
-/// The payment of an order: a function of the order alone, so that it is the same each time it is asked for.
+/// The payment intent of an order. It depends on the order alone, so that repeated creates are equal.
 fn purchase(order: &Order, customer: &Customer) -> Result<CreatePaymentIntent, Invalid> {
     let reference = MerchantReference::new(order.reference())?;
     let amount = Amount::new(&order.total().to_string())?;

@@ -27,27 +27,27 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// How a shop is opened. As made by [`ShopConfig::new`] it is a throwaway: a free port on loopback, orders in memory.
+/// How a shop is started. [`ShopConfig::new`] makes a throwaway: a free port on loopback, orders in memory.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ShopConfig {
-    /// Where it listens; port 0 takes a free one.
+    /// The address to listen on. Port 0 takes a free port.
     pub listen: SocketAddr,
-    /// The payment service, without `/v1`.
+    /// The address of the payment service, without `/v1`.
     pub base_url: String,
-    /// The merchant's key there.
+    /// The merchant's secret key at the service.
     pub secret_key: SecretKey,
-    /// Where orders and logins are kept: `sqlite::memory:` or `sqlite:` and a file, which is made with its folder.
+    /// The database of orders and logins: `sqlite::memory:`, or `sqlite:` and a file, which is created with its folder.
     pub database: String,
-    /// The folder of the npm package, as `cargo xtask pack --quick` writes it. Without one: what is in this binary, where
-    /// it was built with `GUICHET_PACKAGE`; else `target/npm/package`.
+    /// The folder of the npm package, as `cargo xtask pack --quick` writes it. Default: the package in this binary if it was built
+    /// with `GUICHET_PACKAGE`, otherwise `target/npm/package`.
     pub package: Option<PathBuf>,
-    /// How often it asks about payments that are not settled yet, for customers who paid and closed the page.
+    /// How often the shop reads payments that are not settled yet, for customers who paid and closed the page.
     pub settle_every: Duration,
 }
 
 impl ShopConfig {
-    /// A throwaway shop that buys from this service with this key.
+    /// A throwaway shop that uses this service with this key.
     #[must_use]
     pub fn new(base_url: impl Into<String>, secret_key: SecretKey) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl ShopConfig {
         }
     }
 
-    /// A throwaway shop that buys from this sandbox, as its first merchant.
+    /// A throwaway shop that uses this sandbox as its first merchant.
     #[must_use]
     pub fn for_tests(sandbox: &Sandbox) -> Self {
         let key = SecretKey::new(sandbox.secret_key().expose())
@@ -69,7 +69,7 @@ impl ShopConfig {
     }
 }
 
-/// A shop that is open.
+/// A running shop.
 #[derive(Debug)]
 pub struct Shop {
     url: String,
@@ -78,17 +78,17 @@ pub struct Shop {
 }
 
 impl Shop {
-    /// Opens the shop; it answers when this returns.
+    /// Starts the shop. It accepts requests when this returns.
     ///
     /// # Errors
-    /// [`StartError`] says what to do: the address is taken or no loopback address, the database cannot be used, or the key may not be sent to
-    /// the service's address.
+    /// [`StartError`] if the address is taken or is not a loopback address, the database cannot be used, or the key must not be sent to the
+    /// service's address. Its message says what to do.
     pub async fn start(config: ShopConfig) -> Result<Self, StartError> {
         let ShopConfig { listen, base_url, secret_key, database, package, settle_every } = config;
         if !listen.ip().is_loopback() {
             return Err(StartError(format!(
-                "The shop cannot listen on {listen}: its customers come back to it over plain http, which is for this machine alone. Give a \
-                 loopback address: --listen 127.0.0.1:{}.",
+                "The shop cannot listen on {listen}: it serves plain http, which is allowed on this machine only. Give a loopback \
+                 address: --listen 127.0.0.1:{}.",
                 listen.port()
             )));
         }
@@ -132,13 +132,13 @@ impl Shop {
         Ok(Self { url, close, serving })
     }
 
-    /// Where to open it.
+    /// Its address.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Closes the shop: what has begun is finished, for at most five seconds.
+    /// Stops the shop. Requests in flight are finished, for at most five seconds.
     pub async fn stop(self) {
         let Self { close, mut serving, .. } = self;
         drop(close);
@@ -148,7 +148,7 @@ impl Shop {
     }
 }
 
-/// Why a shop did not open: a sentence for the person who opened it.
+/// Why a shop did not start: a sentence for the person who started it.
 #[derive(Debug)]
 pub struct StartError(String);
 
@@ -157,10 +157,10 @@ impl StartError {
         Self(match error.kind() {
             std::io::ErrorKind::AddrInUse => {
                 format!(
-                    "The address {listen} is taken, perhaps by a shop that is open already. Choose another port: --listen 127.0.0.1:0 takes a free one."
+                    "The address {listen} is already in use, perhaps by another shop. Choose another port: --listen 127.0.0.1:0 takes a free one."
                 )
             }
-            _ => format!("The address {listen} cannot be listened on: {error}."),
+            _ => format!("The shop cannot listen on {listen}: {error}."),
         })
     }
 }
@@ -179,13 +179,13 @@ fn origin_of(base_url: &str) -> Result<String, StartError> {
     Ok(url.origin().ascii_serialization())
 }
 
-/// Opens the database, made with its folder. One connection: a shop of this size has one writer, and a database in
-/// memory exists once per connection.
+/// Opens the database, and creates it with its folder if it does not exist. There is one connection, because an in-memory database
+/// exists once per connection.
 pub(super) async fn open(database: &str) -> Result<SqlitePool, StartError> {
     let unusable =
         |why: &dyn fmt::Display| StartError(format!("The shop's database {database} cannot be used: {why}."));
     if !database.starts_with("sqlite:") {
-        return Err(unusable(&"it begins with sqlite: (sqlite:.guichet/shop.sqlite, or sqlite::memory:)"));
+        return Err(unusable(&"give sqlite: and a file (sqlite:.guichet/shop.sqlite), or sqlite::memory:"));
     }
     let options = SqliteConnectOptions::from_str(database)
         .map_err(|error| unusable(&error))?
@@ -200,7 +200,7 @@ pub(super) async fn open(database: &str) -> Result<SqlitePool, StartError> {
         .min_connections(1)
         .idle_timeout(None)
         .max_lifetime(None)
-        // A test that is called off, since a page has gone away, would end the connection, and with it what is in memory.
+        // If a request were canceled during the test, the connection would be closed, and an in-memory database lost.
         .test_before_acquire(false)
         .connect_with(options)
         .await
@@ -209,8 +209,8 @@ pub(super) async fn open(database: &str) -> Result<SqlitePool, StartError> {
     Ok(pool)
 }
 
-/// Creates the database file with its folder, for its owner alone; one that others may use is closed to them. It holds
-/// customers, their orders and the hashes of their logins.
+/// Creates the database file with its folder, readable by its owner alone; takes the rights of others from an existing one. It
+/// holds customers, their orders and the hashes of their logins.
 fn keep_private(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder)?;
@@ -219,11 +219,11 @@ fn keep_private(path: &Path) -> io::Result<()> {
     options.write(true).create_new(true);
     owner_alone(&mut options);
     match options.open(path) {
-        // It exists, and is not opened here: closing it would release the locks of another shop of this process.
+        // It exists. It is not opened here: closing it would release the SQLite locks of another shop in this process.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         opened => return opened.map(drop),
     }
-    // The file that a link leads to, and what SQLite keeps beside that file.
+    // Follows a link: SQLite's other files are beside its target.
     close_database(&path.canonicalize()?)
         .map_err(|(file, error)| io::Error::new(error.kind(), format!("{}: {error}", file.display())))
 }
@@ -233,17 +233,17 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn orders_in_memory_outlive_requests_that_are_called_off() {
+    async fn orders_in_memory_survive_canceled_requests() {
         let pool = open("sqlite::memory:").await.unwrap();
-        let ask = || sqlx::query("SELECT * FROM logins").fetch_optional(&pool);
+        let read = || sqlx::query("SELECT * FROM logins").fetch_optional(&pool);
         for polls in 0..200 {
-            let called_off = async {
+            let canceled = async {
                 for _ in 0..polls % 7 {
                     tokio::task::yield_now().await;
                 }
             };
-            tokio::select! { _ = ask() => {}, () = called_off => {} }
+            tokio::select! { _ = read() => {}, () = canceled => {} }
         }
-        ask().await.unwrap();
+        read().await.unwrap();
     }
 }

@@ -1,7 +1,7 @@
-//! The customers' own subscriptions: they come with their session token, and see and change what is theirs.
+//! Lets customers list and change their own subscriptions, authenticated by their session token.
 //!
-//! This is how a merchant's own API is guarded: [`CustomerSession`] says who has come, the subscription says whose it is,
-//! and the secret key is used only where the two agree.
+//! This is an example of a guarded merchant API: [`CustomerSession`] is the authenticated customer, the subscription names its
+//! owner, and the secret key is used only if the two are equal.
 
 use super::catalogue::{Customer, PLANS, Plan};
 use crate::native::{Client, CustomerSession, Refused, SessionGuard};
@@ -21,12 +21,12 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// What the routes of subscriptions need.
+/// The state of the handlers.
 #[derive(Clone)]
 pub(super) struct Subscriptions {
     client: Client,
     guard: SessionGuard,
-    /// One customer subscribes at a time: a second click finds what the first has made.
+    /// Customers subscribe one at a time, so that a second click finds the subscription of the first.
     subscribing: Arc<Mutex<()>>,
 }
 
@@ -45,9 +45,9 @@ impl Subscriptions {
             .with_state(self)
     }
 
-    /// Every subscription of who has come, the newest first. The service lists those of all customers and takes no filter:
-    /// a shop with many would keep beside each customer which are theirs, as this one keeps its payments.
-    async fn of(&self, customer: &CustomerSession) -> Result<Vec<Subscription>, Refused> {
+    /// All subscriptions of a customer, newest first. The service lists those of all customers and has no filter. A shop with
+    /// many would store which ones belong to whom, as this one does for payments.
+    async fn subscriptions_of(&self, customer: &CustomerSession) -> Result<Vec<Subscription>, Refused> {
         let mut all = self.client.all(&ListSubscriptions::new());
         let mut own = Vec::new();
         while let Some(subscription) = all.next().await {
@@ -58,7 +58,7 @@ impl Subscriptions {
         Ok(own)
     }
 
-    /// The subscription of this identifier, where it is theirs. Another's does not exist for them.
+    /// Checks that a subscription belongs to the customer. Otherwise 404, so that its existence is not revealed.
     async fn own(&self, id: String, customer: &CustomerSession) -> Result<SubscriptionId, Refused> {
         let missing = || Refused::new(404, "resource_missing", "There is no such subscription.");
         let id = SubscriptionId::new(id).map_err(|_| missing())?;
@@ -71,7 +71,7 @@ impl Subscriptions {
     }
 }
 
-/// What the guard is found by, for the extractor of [`CustomerSession`].
+/// Lets the [`CustomerSession`] extractor find the guard.
 impl FromRef<Subscriptions> for SessionGuard {
     fn from_ref(subscriptions: &Subscriptions) -> Self {
         subscriptions.guard.clone()
@@ -83,34 +83,34 @@ async fn plans() -> Response {
 }
 
 async fn list(State(shop): State<Subscriptions>, customer: CustomerSession) -> Result<Response, Refused> {
-    let own: Vec<Value> = shop.of(&customer).await?.iter().map(shown).collect();
-    Ok(fresh(json!({ "subscriptions": own })))
+    let own: Vec<Value> = shop.subscriptions_of(&customer).await?.iter().map(to_json).collect();
+    Ok(no_store_json(json!({ "subscriptions": own })))
 }
 
 #[derive(Deserialize)]
-struct Wish {
+struct SubscribeRequest {
     plan: String,
 }
 
-/// Subscribes with the phone that the shop has on file: none is typed in a page of the shop.
+/// Subscribes with the phone that the shop has on file. Phones are never typed into the shop's pages.
 async fn subscribe(
     State(shop): State<Subscriptions>,
     customer: CustomerSession,
     body: Bytes,
 ) -> Result<Response, Refused> {
-    let wish: Wish = read(&body)?;
+    let request: SubscribeRequest = read(&body)?;
     let unknown = || Refused::new(422, "plan_unknown", "The shop has no such plan.");
-    let plan = PLANS.iter().find(|plan| plan.code == wish.plan).ok_or_else(unknown)?;
-    let known = || Refused::new(422, "customer_unknown", "The shop does not know this customer.");
-    let buyer = Customer::with_email(&customer.customer_email).ok_or_else(known)?;
+    let plan = PLANS.iter().find(|plan| plan.code == request.plan).ok_or_else(unknown)?;
+    let unknown_customer = || Refused::new(422, "customer_unknown", "The shop does not know this customer.");
+    let buyer = Customer::with_email(&customer.customer_email).ok_or_else(unknown_customer)?;
 
     let _one_at_a_time = shop.subscribing.lock().await;
     let runs = |subscription: &&Subscription| {
         let code = subscription.plan.as_ref().and_then(|plan| plan.code.as_deref());
         code == Some(plan.code) && subscription.status.as_str() != "canceled"
     };
-    if let Some(running) = shop.of(&customer).await?.iter().find(runs) {
-        return Ok(fresh(shown(running)));
+    if let Some(running) = shop.subscriptions_of(&customer).await?.iter().find(runs) {
+        return Ok(no_store_json(to_json(running)));
     }
     let (create_plan, create) = (create_plan(plan), create(plan, buyer, &customer));
     match shop.client.create_plan(&create_plan.map_err(Refused::broken)?).await {
@@ -118,7 +118,7 @@ async fn subscribe(
         _ => {}
     }
     let made = shop.client.create_subscription(&create.map_err(Refused::broken)?).await?;
-    Ok((StatusCode::CREATED, fresh(shown(&made))).into_response())
+    Ok((StatusCode::CREATED, no_store_json(to_json(&made))).into_response())
 }
 
 fn create_plan(plan: &Plan) -> Result<CreatePlan, Invalid> {
@@ -132,9 +132,9 @@ fn create(plan: &Plan, buyer: &Customer, customer: &CustomerSession) -> Result<C
     Ok(CreateSubscription::new(code, email, buyer.firstname, buyer.lastname, phone))
 }
 
-/// When a change takes effect; where the page says nothing, the document's default.
+/// When a change takes effect. Default: the documented one.
 #[derive(Default, Deserialize)]
-struct When {
+struct Timing {
     immediately: Option<bool>,
 }
 
@@ -145,10 +145,10 @@ async fn pause(
     body: Bytes,
 ) -> Result<Response, Refused> {
     let mut pause = PauseSubscription::new(shop.own(id, &customer).await?);
-    if let Some(immediately) = read::<When>(&body)?.immediately {
+    if let Some(immediately) = read::<Timing>(&body)?.immediately {
         pause = pause.immediately(immediately);
     }
-    Ok(fresh(shown(&shop.client.pause_subscription(&pause).await?)))
+    Ok(no_store_json(to_json(&shop.client.pause_subscription(&pause).await?)))
 }
 
 async fn resume(
@@ -157,7 +157,7 @@ async fn resume(
     Path(id): Path<String>,
 ) -> Result<Response, Refused> {
     let id = shop.own(id, &customer).await?;
-    Ok(fresh(shown(&shop.client.resume_subscription(&id).await?)))
+    Ok(no_store_json(to_json(&shop.client.resume_subscription(&id).await?)))
 }
 
 async fn cancel(
@@ -167,21 +167,21 @@ async fn cancel(
     body: Bytes,
 ) -> Result<Response, Refused> {
     let mut cancel = CancelSubscription::new(shop.own(id, &customer).await?);
-    if let Some(immediately) = read::<When>(&body)?.immediately {
+    if let Some(immediately) = read::<Timing>(&body)?.immediately {
         cancel = cancel.immediately(immediately);
     }
-    Ok(fresh(shown(&shop.client.cancel_subscription(&cancel).await?)))
+    Ok(no_store_json(to_json(&shop.client.cancel_subscription(&cancel).await?)))
 }
 
-/// The body of a request; none counts as an empty object, as at the service.
+/// Reads a request's body. An empty body counts as an empty object, as it does at the service.
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
     let body = if body.is_empty() { b"{}" } else { body };
     serde_json::from_slice(body)
-        .map_err(|_| Refused::new(400, "invalid_json", "The request's body is not what it should be."))
+        .map_err(|_| Refused::new(400, "invalid_json", "The body is not JSON of the expected shape."))
 }
 
-/// What a page is told of a subscription.
-fn shown(subscription: &Subscription) -> Value {
+/// A subscription as JSON for the pages.
+fn to_json(subscription: &Subscription) -> Value {
     let moment = |moment: Option<Moment>| moment.map(|moment| moment.to_string());
     let plan = subscription.plan.as_ref();
     let amount = plan.and_then(|plan| plan.amount.as_ref()).map(|amount| amount.as_str());
@@ -195,6 +195,6 @@ fn shown(subscription: &Subscription) -> Value {
     })
 }
 
-fn fresh(body: Value) -> Response {
+fn no_store_json(body: Value) -> Response {
     ([(header::CACHE_CONTROL, "no-store")], Json(body)).into_response()
 }

@@ -1,10 +1,10 @@
-//! Which `Host` a request may name. A page of another name may have been pointed at this machine (DNS rebinding).
+//! Checks the `Host` of a request, against DNS rebinding: another site's page whose name resolves to this machine.
 
 use axum::http::header;
 use axum::http::request::Parts;
 use std::net::IpAddr;
 
-/// The host that a request names, with its port: of its target, or else of its `Host` header. Empty where it names none.
+/// The host of a request, with its port: from the request target, otherwise from the `Host` header. Empty if there is none.
 pub(crate) fn requested(parts: &Parts) -> &str {
     let target = parts.uri.authority().map(|authority| authority.as_str());
     target.or_else(|| parts.headers.get(header::HOST)?.to_str().ok()).unwrap_or_default()
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loopback_and_the_given_names_are_known_with_and_without_a_port() {
+    fn loopback_and_allowed_names_are_known_with_and_without_a_port() {
         let names = ["sandbox.test".to_owned()];
         for known in ["localhost", "LOCALHOST:4242", "127.0.0.1:1", "127.9.9.9", "[::1]:4242", "Sandbox.test:80"] {
             assert!(is_known(known, &names), "{known}");

@@ -1,5 +1,5 @@
-//! The HTTP server of the sandbox and of the demo's shop: how many connections there are, how long one may make no
-//! progress, and how one is dropped on purpose.
+//! The HTTP server of the sandbox and of the demo's shop: connection limits, timeouts, and connections that are dropped on
+//! purpose.
 
 pub(crate) mod host;
 mod per_address;
@@ -22,21 +22,21 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio_io_timeout::TimeoutWriter;
 
-/// How many connections one peer address may have, where nobody says otherwise.
+/// The default limit of open connections per peer address.
 pub(crate) const CONNECTIONS_PER_ADDRESS: usize = 100;
 
-/// What clients may take.
+/// Limits and timeouts of the server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// How many connections are open at once. Further ones wait.
+    /// The most open connections. Further ones wait.
     pub(crate) connections: usize,
-    /// How many of them one peer address may have, loopback left out. Further ones are closed at once.
+    /// The most open connections of one peer address; loopback is not limited. Further ones are closed at once.
     pub(crate) per_address: usize,
-    /// How long the head of a request may take to arrive, and a connection may be idle.
+    /// The timeout for receiving the head of a request, and for an idle connection.
     pub(crate) head: Duration,
-    /// How long a response may make no progress because the client does not read it.
+    /// The timeout for a response that makes no progress because the client does not read it.
     pub(crate) write: Duration,
-    /// How long a stop waits for requests under way.
+    /// How long a shutdown waits for requests in flight.
     pub(crate) shutdown: Duration,
 }
 
@@ -56,7 +56,7 @@ impl Default for Limits {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DropConnection;
 
-/// Serves until `stopped` ends; requests that are under way then are answered.
+/// Serves until `stopped` resolves, then finishes the requests in flight.
 pub(crate) async fn serve(listener: TcpListener, router: Router, limits: Limits, mut stopped: oneshot::Receiver<()>) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.head);
@@ -66,11 +66,11 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, limits: Limits,
     loop {
         let accepted = tokio::select! {
             accepted = accept(&listener, &permits, &per_address) => accepted,
-            // An error means that the sender was dropped, which is a stop as well.
+            // An error means that the sender was dropped: that is a stop too.
             _ = &mut stopped => break,
         };
         let Some((socket, permit, slot)) = accepted else { continue };
-        // Without this a client that never reads its response would hold the connection for as long as it likes.
+        // Without a timeout, a client that never reads its response would hold the connection for ever.
         let mut socket = TimeoutWriter::new(socket);
         socket.set_timeout(Some(limits.write));
         let io = TokioIo::new(Box::pin(socket));
@@ -84,11 +84,11 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, limits: Limits,
     }
     drop(listener);
     if tokio::time::timeout(limits.shutdown, open.shutdown()).await.is_err() {
-        tracing::warn!("a request was still under way when the server stopped");
+        tracing::warn!("a request was still in flight when the server stopped");
     }
 }
 
-/// The next connection, unless it could not be accepted or its address has too many.
+/// Accepts the next connection. `None` if accepting failed or the peer address has too many connections.
 async fn accept(
     listener: &TcpListener,
     permits: &Arc<Semaphore>,
@@ -105,14 +105,14 @@ async fn accept(
         }
         Err(error) => {
             tracing::warn!(error = %printable(&error), "a connection could not be accepted");
-            // Most likely there are no file handles left: to accept again at once would only keep a core busy.
+            // Probably there are no file descriptors left: retrying at once would only keep a core busy.
             tokio::time::sleep(Duration::from_millis(100)).await;
             None
         }
     }
 }
 
-/// Responds as the router does, but for a response that is marked [`DropConnection`].
+/// Calls the router. A response that is marked [`DropConnection`] becomes an error, which closes the connection.
 fn respond(router: Router) -> impl Fn(hyper::Request<Incoming>) -> Responding {
     let router = TowerToHyperService::new(router);
     move |request| {
@@ -147,7 +147,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[tokio::test]
-    async fn who_does_not_finish_a_head_is_cut_and_makes_room() {
+    async fn a_client_that_does_not_finish_its_head_is_disconnected_and_frees_its_place() {
         let limits = Limits { connections: 2, head: Duration::from_secs(1), ..Limits::default() };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -160,11 +160,11 @@ mod tests {
             socket.write_all(b"GET / HTTP/1.1\r\nHost: ").await.unwrap();
             slow.push(socket);
         }
-        let mut patient = TcpStream::connect(address).await.unwrap();
-        patient.write_all(b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").await.unwrap();
-        let mut said = String::new();
-        patient.read_to_string(&mut said).await.unwrap();
-        assert!(said.starts_with("HTTP/1.1 200") && said.ends_with("here"), "{said}");
+        let mut normal = TcpStream::connect(address).await.unwrap();
+        normal.write_all(b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").await.unwrap();
+        let mut response = String::new();
+        normal.read_to_string(&mut response).await.unwrap();
+        assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("here"), "{response}");
         for mut socket in slow {
             let mut rest = Vec::new();
             let _ = socket.read_to_end(&mut rest).await;
@@ -175,31 +175,31 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn clients_that_never_read_their_responses_are_cut_and_make_room() {
+    async fn clients_that_never_read_their_responses_are_disconnected_and_free_their_places() {
         const CLIENTS: usize = 8;
         let limits = Limits { connections: CLIENTS, write: Duration::from_millis(300), ..Limits::default() };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
-        // More than the sockets' buffers take.
+        // Larger than the sockets' buffers.
         let large = axum::body::Bytes::from(vec![b'x'; 32 << 20]);
         let router = Router::new()
             .route("/large", axum::routing::get(async move || large))
             .route("/small", axum::routing::get(async || "here"));
         let serving = tokio::spawn(serve(listener, router, limits, stopped));
-        let mut deaf = Vec::new();
+        let mut not_reading = Vec::new();
         for _ in 0..CLIENTS {
             let mut socket = TcpStream::connect(address).await.unwrap();
             socket.write_all(&b"GET /large HTTP/1.1\r\nHost: here\r\n\r\n".repeat(4)).await.unwrap();
-            deaf.push(socket);
+            not_reading.push(socket);
         }
         let mut normal = TcpStream::connect(address).await.unwrap();
         normal.write_all(b"GET /small HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").await.unwrap();
         let mut response = String::new();
         let read = tokio::time::timeout(Duration::from_secs(60), normal.read_to_string(&mut response));
-        read.await.expect("the clients that do not read give up their places").unwrap();
+        read.await.expect("the clients that do not read are disconnected").unwrap();
         assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("here"), "{response}");
-        drop(deaf);
+        drop(not_reading);
         stop.send(()).unwrap();
         serving.await.unwrap();
     }
@@ -223,7 +223,7 @@ mod tests {
                 break;
             }
             read += some;
-            // Far longer in all than the timeout, even without what the sockets' buffers take; each pause is shorter.
+            // The whole transfer takes far longer than the timeout; each pause is shorter.
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         assert!(read > length, "{read} of {length}");
@@ -232,8 +232,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_address_cannot_take_every_place() {
-        // A connection to an address of this machine's own comes from that address.
+    async fn one_address_cannot_take_every_connection() {
+        // A connection to a non-loopback address of this machine has that address as its peer.
         let probe = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
         probe.connect("192.0.2.1:9").expect("this test needs a network: loopback addresses are not limited");
         let own = probe.local_addr().unwrap().ip();

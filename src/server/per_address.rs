@@ -1,10 +1,10 @@
-//! How many connections one peer address has open.
+//! Counts the open connections of each peer address.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Counts open connections by peer address. Loopback is not counted: everything that runs on this machine shares it.
+/// The number of open connections by peer address. Loopback is not counted: every program on this machine shares it.
 #[derive(Debug)]
 pub(super) struct PerAddress {
     limit: usize,
@@ -14,11 +14,11 @@ pub(super) struct PerAddress {
 #[derive(Debug, Default)]
 struct Open {
     connections: usize,
-    /// Whether the log has named this address. One line is enough however often it tries.
+    /// Whether a warning about this address was logged. One line per address is enough.
     reported: bool,
 }
 
-/// One counted connection. It is given back when this is dropped.
+/// One counted connection. Dropping it decrements the count.
 #[derive(Debug)]
 pub(super) struct Slot {
     address: IpAddr,
@@ -33,7 +33,7 @@ impl PerAddress {
     /// Counts one more connection of this address.
     ///
     /// # Errors
-    /// Where the address has as many as it may.
+    /// If the address has reached its limit.
     pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Result<Option<Slot>, TooMany> {
         let address = address.to_canonical();
         if address.is_loopback() {
@@ -61,7 +61,7 @@ impl PerAddress {
     }
 }
 
-/// The address has as many connections open as it may.
+/// The address has reached its limit of open connections.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct TooMany;
 
@@ -77,7 +77,7 @@ impl Drop for Slot {
     }
 }
 
-/// An IPv6 host is usually given a /64 network, and may use any address of it.
+/// The network that counts as one client. An IPv6 host usually has a whole /64 network and may use any address in it.
 fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_so_many_connections_and_others_are_not_held_up() {
+    fn the_limit_of_one_address_does_not_affect_others() {
         let per_address = PerAddress::new(2);
         let first = per_address.take(address("192.0.2.1")).unwrap();
         let _second = per_address.take(address("192.0.2.1")).unwrap();

@@ -1,5 +1,5 @@
-//! The files of a site: its pages, what they load, and the npm package, from one folder whose name changes with what it
-//! holds. So a browser keeps everything but the pages, and asks for nothing twice.
+//! Serves a site: its pages, their files, and the npm package. The files are under a versioned folder whose name is a digest of
+//! their content, so a browser caches everything but the pages for ever.
 
 use super::static_file::{Caching, StaticFile};
 use crate::encoding::hex;
@@ -13,36 +13,36 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where the package is below a site's files.
+/// The folder of the package within a site's files.
 const PACKAGE: &str = "package/";
-/// How many hexadecimal digits name a version.
+/// The number of hexadecimal digits in a version's name.
 const VERSION_DIGITS: usize = 16;
 
-/// A site's own files and the package that they import.
+/// A site's own files and the npm package that they import.
 #[derive(Debug)]
 pub(crate) struct Site {
-    /// Where the files are, without a `/` at the end.
+    /// The path of the files, without a trailing `/`.
     base: &'static str,
     files: &'static Dir<'static>,
     pages: &'static [Page],
     package: Package,
-    /// What else stands in the pages for what: `{{ attempts }}` for 3.
+    /// More placeholders and their values: `{{ attempts }}` and 3.
     values: Vec<(&'static str, String)>,
     current: Mutex<Option<Arc<Version>>>,
 }
 
-/// One page. `{{ assets }}` in it stands for the versioned folder, and `{{ modules }}` for links to its modules.
+/// One page. In its text, `{{ assets }}` is replaced by the versioned folder and `{{ modules }}` by links that preload its modules.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
-    /// The name of its file.
+    /// Its file name.
     pub(crate) name: &'static str,
-    /// The modules that it begins with. These and all that they import are fetched side by side.
+    /// Its entry modules. These and everything that they import are preloaded in parallel.
     pub(crate) modules: &'static [&'static str],
-    /// The entry of the package without which it cannot do anything.
+    /// The file of the package that the page requires.
     pub(crate) needs: Option<&'static str>,
 }
 
-/// The site as it is now.
+/// One version of the site, in memory.
 #[derive(Debug)]
 struct Version {
     package: Fingerprint,
@@ -61,13 +61,13 @@ impl Site {
         Self { base, files, pages, package, values: Vec::new(), current: Mutex::default() }
     }
 
-    /// With this in the pages in place of `{{ name }}`.
+    /// Replaces `{{ name }}` in the pages by this value.
     pub(crate) fn value(mut self, name: &'static str, value: String) -> Self {
         self.values.push((name, value));
         self
     }
 
-    /// A page. Without the package that it needs, it says how to build it.
+    /// Responds with a page. If the package that it needs is missing, the response says how to build it.
     pub(crate) async fn page(self: &Arc<Self>, name: &'static str, request: HeaderMap) -> Response<Body> {
         self.respond(move |site, version| {
             let needs = site.pages.iter().find(|page| page.name == name).and_then(|page| page.needs);
@@ -80,8 +80,8 @@ impl Site {
         .await
     }
 
-    /// A file below [`Site::base`], with or without a version before its path. Under the present version it may be kept for
-    /// ever; under any other name it is the present file, and asked for again.
+    /// Responds with a file below [`Site::base`]; the path may begin with a version. Under the current version it is immutable. Under
+    /// any other path it is the current file, and the browser must revalidate it.
     pub(crate) async fn file(self: &Arc<Self>, path: String, request: HeaderMap) -> Response<Body> {
         self.respond(move |_, version| {
             let (caching, path) = match path.split_once('/') {
@@ -94,12 +94,12 @@ impl Site {
         .await
     }
 
-    /// A file of the package, under an address of its own that does not change.
+    /// Responds with a file of the package, under an address that does not change.
     pub(crate) async fn package_file(self: &Arc<Self>, path: &str, request: HeaderMap) -> Response<Body> {
         self.file(format!("{PACKAGE}{path}"), request).await
     }
 
-    /// Reads and compresses where it holds nobody up.
+    /// Reads and compresses on the blocking thread pool.
     async fn respond(
         self: &Arc<Self>,
         respond: impl FnOnce(&Self, &Version) -> Response<Body> + Send + 'static,
@@ -112,8 +112,8 @@ impl Site {
         })
     }
 
-    /// The site as it is now: read anew when a file of the package has changed, since whoever builds the package reloads the
-    /// page.
+    /// The current version. Reads the files again if the package on disk has changed, so that a developer who rebuilds the package only
+    /// reloads the page.
     fn version(&self) -> Arc<Version> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let fingerprint = self.package.fingerprint();
@@ -169,7 +169,7 @@ impl Site {
     }
 }
 
-/// The name of a version: a digest of every file's name and content.
+/// The name of a version: a digest of the names and contents of all files.
 fn name_of(files: &BTreeMap<String, Arc<StaticFile>>) -> String {
     let mut digest = Sha256::new();
     for (name, file) in files {
@@ -186,7 +186,7 @@ fn is_version(name: &str) -> bool {
     name.len() == VERSION_DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// These modules and all that they import, in the order in which a browser would find them.
+/// These modules and everything that they import, in the order in which a browser would find them.
 fn modules(entries: &[&str], files: &BTreeMap<String, Arc<StaticFile>>) -> Vec<String> {
     let mut found: Vec<String> = entries.iter().map(|entry| (*entry).to_owned()).collect();
     let mut next = 0;
@@ -204,8 +204,8 @@ fn modules(entries: &[&str], files: &BTreeMap<String, Arc<StaticFile>>) -> Vec<S
     found
 }
 
-/// What a module imports at once, as written: `import … from "./a.js"`, `export … from "./a.js"`, `import "./a.js"`. What
-/// else looks like that names no file, and is left out.
+/// The static imports of a module, as written: `import … from "./a.js"`, `export … from "./a.js"`, `import "./a.js"`. Other text that
+/// looks like one names no file, so the caller drops it.
 fn imports(text: &str) -> impl Iterator<Item = &str> {
     let names = |keyword| text.split(keyword).skip(1);
     fn quoted(rest: &str) -> Option<&str> {
@@ -215,7 +215,7 @@ fn imports(text: &str) -> impl Iterator<Item = &str> {
     names(" from ").chain(names("import ")).filter_map(quoted).filter(|name| name.starts_with('.'))
 }
 
-/// A relative address, from the module that names it.
+/// Resolves a relative address against the module that contains it.
 fn resolve(module: &str, name: &str) -> String {
     let mut parts: Vec<&str> = module.split('/').collect();
     parts.pop();
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_links_to_every_module_that_it_will_ask_for() {
+    fn a_page_preloads_every_module_that_it_imports() {
         let file = |name: &str, text: &str| (name.to_owned(), StaticFile::new(name, Bytes::from(text.to_owned())));
         let files = BTreeMap::from([
             file("a.js", "import { b } from \"./b/b.js\";\nimport './c.js';\nconst d = () => import(\"./d.js\");"),
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(
             modules(&["a.js"], &files),
             ["a.js", "b/b.js", "c.js"],
-            "what is imported later is not asked for yet"
+            "dynamic imports are not preloaded"
         );
         assert_eq!(modules(&["a.js", "d.js", "none.js"], &files), ["a.js", "d.js", "b/b.js", "c.js"]);
     }

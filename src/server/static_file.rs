@@ -1,4 +1,4 @@
-//! One file as browsers are sent it: compressed once, with an entity tag, and not sent again to who has it.
+//! Responds with one static file: compressed once, with an entity tag, and 304 to a browser that has it.
 
 use crate::encoding::{hex, media_type};
 use axum::body::{Body, Bytes};
@@ -10,12 +10,12 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
-/// How long a browser may keep a file without asking.
+/// The `Cache-Control` policy of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Caching {
-    /// For ever: its address changes with what it holds.
+    /// Cached for ever: its address changes with its content.
     Immutable,
-    /// It may keep it, and asks each time whether it is still good.
+    /// Cached, but revalidated before each use.
     Revalidate,
 }
 
@@ -28,7 +28,7 @@ impl Caching {
     }
 }
 
-/// A file, and its compressed forms once they were asked for.
+/// A file and its compressed forms, which are made at the first request for each.
 #[derive(Debug)]
 pub(crate) struct StaticFile {
     media_type: &'static str,
@@ -38,7 +38,7 @@ pub(crate) struct StaticFile {
     gzip: OnceLock<Option<Bytes>>,
 }
 
-/// How a response's body is compressed.
+/// The content coding of a response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Coding {
     Brotli,
@@ -46,18 +46,18 @@ enum Coding {
     Identity,
 }
 
-/// Below this many bytes a response's head weighs more than compression saves.
+/// Files below this size in bytes are not compressed: the saving is smaller than the response's head.
 const SMALLEST_COMPRESSED: usize = 128;
 
-/// Files of this process by name and content, so that several servers in it, and a package that is written anew without a
-/// change, compress nothing twice.
+/// All files of this process by name and content. Several servers in one process, or a package that was rebuilt without changes,
+/// compress nothing twice.
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 type Known = HashMap<(&'static str, String), Arc<StaticFile>>;
-/// More than the files of every page. Past it, old versions are forgotten.
+/// The size at which the cache is cleared: more than the files of all pages.
 const MOST_KNOWN: usize = 256;
 
 impl StaticFile {
-    /// A file of this name, whose ending says what it is.
+    /// Creates a file. Its media type follows from the extension of the name.
     pub(crate) fn new(name: &str, bytes: Bytes) -> Arc<Self> {
         let media_type = media_type(name);
         let digest = hex(&Sha256::digest(&bytes));
@@ -72,18 +72,18 @@ impl StaticFile {
         Arc::clone(file)
     }
 
-    /// What it holds.
+    /// Its uncompressed content.
     pub(crate) fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// The SHA-256 of what it holds, in hexadecimal.
+    /// The SHA-256 of its content, in hexadecimal.
     pub(crate) fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// The response to a GET with these headers. The first for a coding compresses, which takes a core for a while: call it
-    /// where that holds nobody up.
+    /// Responds to a GET with these request headers. The first request for a coding compresses the file, which is CPU-bound: call it on
+    /// the blocking thread pool.
     pub(crate) fn respond(&self, request: &HeaderMap, caching: Caching) -> Response<Body> {
         let (coding, bytes) = self.in_best_coding(request);
         let mut response = Response::new(Body::empty());
@@ -109,7 +109,7 @@ impl StaticFile {
         response
     }
 
-    /// Each form has a tag of its own: a strong one stands for the bytes that are sent.
+    /// The entity tag of one coding. Strong tags identify the exact bytes, so each coding has its own.
     fn etag(&self, coding: Coding) -> String {
         let digest = &self.digest[..32];
         coding.name().map_or_else(|| format!("\"{digest}\""), |name| format!("\"{digest}-{name}\""))
@@ -151,7 +151,7 @@ impl Coding {
     }
 }
 
-/// Which of the codings a client takes, the best first: by its own weights, and else the smallest first.
+/// The content codings that the client accepts, best first: by the weights in `Accept-Encoding`, then by size.
 fn accepted(request: &HeaderMap) -> Vec<Coding> {
     let values = request.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let items: Vec<(&str, f32)> = values.flat_map(|value| value.split(',')).map(weighed).collect();
@@ -160,19 +160,19 @@ fn accepted(request: &HeaderMap) -> Vec<Coding> {
         named.or_else(|| items.iter().find(|(item, _)| *item == "*")).map_or(0.0, |(_, weight)| *weight)
     };
     let mut codings = [(Coding::Brotli, weight("br")), (Coding::Gzip, weight("gzip"))];
-    // A stable sort: brotli stays first where both weigh the same.
+    // The sort is stable: with equal weights, brotli stays first.
     codings.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     codings.into_iter().filter(|(_, weight)| *weight > 0.0).map(|(coding, _)| coding).collect()
 }
 
-/// `br;q=0.5` as a name and its weight.
+/// Parses `br;q=0.5` into a name and its weight.
 fn weighed(item: &str) -> (&str, f32) {
     let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
     let weight = parameters.trim().strip_prefix("q=").map_or(1.0, |weight| weight.trim().parse().unwrap_or(0.0));
     (name.trim(), weight)
 }
 
-/// Whether the client has this very form of the file.
+/// Whether `If-None-Match` contains this entity tag.
 fn has_match(request: &HeaderMap, etag: &str) -> bool {
     let values = request.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     values
@@ -199,12 +199,12 @@ fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn asking(name: header::HeaderName, value: &'static str) -> HeaderMap {
+    fn request_with(name: header::HeaderName, value: &'static str) -> HeaderMap {
         HeaderMap::from_iter([(name, HeaderValue::from_static(value))])
     }
 
     #[test]
-    fn the_coding_is_the_best_that_the_client_takes() {
+    fn the_best_accepted_coding_is_sent() {
         let file = StaticFile::new("a.js", Bytes::from("let a = 1;\n".repeat(100)));
         for (accepts, coding) in [
             ("gzip, deflate, br, zstd", Some("br")),
@@ -217,17 +217,17 @@ mod tests {
             ("br;q=nonsense", None),
             ("", None),
         ] {
-            let response = file.respond(&asking(header::ACCEPT_ENCODING, accepts), Caching::Immutable);
+            let response = file.respond(&request_with(header::ACCEPT_ENCODING, accepts), Caching::Immutable);
             let found = response.headers().get(header::CONTENT_ENCODING).map(|coding| coding.to_str().unwrap());
             assert_eq!(found, coding, "{accepts:?}");
-            assert_eq!(response.headers()[header::VARY], "accept-encoding", "a cache tells them apart");
+            assert_eq!(response.headers()[header::VARY], "accept-encoding", "a cache stores each coding");
         }
     }
 
     #[test]
-    fn a_form_that_the_client_has_is_not_sent_again_and_another_form_is() {
+    fn a_cached_coding_gets_304_and_another_coding_is_sent() {
         let file = StaticFile::new("b.css", Bytes::from("p { color: red }\n".repeat(100)));
-        let mut request = asking(header::ACCEPT_ENCODING, "br");
+        let mut request = request_with(header::ACCEPT_ENCODING, "br");
         let first = file.respond(&request, Caching::Revalidate);
         let etag = first.headers()[header::ETAG].clone();
         assert!(!etag.to_str().unwrap().starts_with("W/"), "strong");
@@ -237,19 +237,19 @@ mod tests {
         assert_eq!(again.headers()[header::CACHE_CONTROL], "no-cache");
         request.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         let other = file.respond(&request, Caching::Revalidate);
-        assert_eq!(other.status(), StatusCode::OK, "the tag stands for the bytes of another coding");
+        assert_eq!(other.status(), StatusCode::OK, "the tag is that of another coding");
         assert_ne!(other.headers()[header::ETAG], etag);
-        let list = asking(header::IF_NONE_MATCH, "\"x\", *");
+        let list = request_with(header::IF_NONE_MATCH, "\"x\", *");
         assert_eq!(file.respond(&list, Caching::Revalidate).status(), StatusCode::NOT_MODIFIED);
     }
 
     #[tokio::test]
-    async fn what_is_compressed_is_the_file() {
+    async fn compressed_files_decompress_to_the_original() {
         use std::io::Read;
         let text = "every byte of it ".repeat(100);
         let file = StaticFile::new("c.js", Bytes::from(text.clone()));
         let body = async |accepts| {
-            let response = file.respond(&asking(header::ACCEPT_ENCODING, accepts), Caching::Immutable);
+            let response = file.respond(&request_with(header::ACCEPT_ENCODING, accepts), Caching::Immutable);
             axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap()
         };
         let mut gzip = String::new();
