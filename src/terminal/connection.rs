@@ -1,4 +1,4 @@
-//! Where a command asks, and with what: no credential is ever an argument, where every user of the machine could read it.
+//! The address and the credential of a command. A credential is never an argument: every user of the machine could read it.
 
 use super::failure::Failure;
 use crate::native::{Client, SecretKey};
@@ -10,43 +10,43 @@ use std::time::Duration;
 
 const KEY: &str = "GUICHET_SECRET_KEY";
 const TOKEN: &str = "GUICHET_SESSION_TOKEN";
-/// Where a sandbox of this machine listens.
+/// The default address: a sandbox on this machine.
 const SANDBOX: &str = "http://127.0.0.1:4243";
 
-/// How the service is reached, the same for every operation.
+/// The options that every operation has.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "The service")]
 pub(super) struct Connection {
-    /// The address of the service; or GUICHET_BASE_URL. Without both, the sandbox of this machine, with a test key alone.
+    /// The address of the service; or GUICHET_BASE_URL. Default with a test key: the sandbox on this machine.
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// Where payment intents are created, for a service that has an address of its own for it; or GUICHET_GATEWAY_URL.
+    /// The address that creates payment intents, if the service has a separate one; or GUICHET_GATEWAY_URL.
     #[arg(long, value_name = "URL")]
     gateway_url: Option<String>,
-    /// A file that holds the secret key and nothing else; without it, GUICHET_SECRET_KEY.
+    /// A file that contains the secret key and nothing else; or GUICHET_SECRET_KEY.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// How long to wait for an answer, all attempts together, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = patience, allow_negative_numbers = true)]
+    /// The timeout for the response, all attempts together, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = timeout, allow_negative_numbers = true)]
     timeout: u64,
-    /// A host to which a test key may be sent over plain http: a sandbox on another machine.
+    /// A host that may be called over plain http with a test key: a sandbox on another machine.
     #[arg(long, value_name = "HOST")]
     allow_plain_http: Option<String>,
 }
 
 impl Connection {
-    /// The client, with the secret key.
+    /// A client with the secret key.
     pub fn with_key(&self) -> Result<Client, Failure> {
         self.client(self.key()?)
     }
 
-    /// The client for what is sent with this session token. It has no key, and needs none; a token of a live environment
-    /// is kept off plain http as its key would be.
+    /// A client without a secret key, for operations that take this session token. Like a live key, a live token is never sent over
+    /// plain http.
     pub fn without_key(&self, token: &SessionToken) -> Result<Client, Failure> {
         self.client(SecretKey::none(!token.expose().starts_with("cst_live_")))
     }
 
-    /// The secret key, from where no other user reads it.
+    /// The secret key, from the key file or the environment.
     pub fn key(&self) -> Result<SecretKey, Failure> {
         match &self.key_file {
             Some(file) => {
@@ -54,7 +54,7 @@ impl Connection {
                     Failure::usage(format!("The key file {} cannot be used: {why}.", file.display()))
                 };
                 let text = zeroize::Zeroizing::new(std::fs::read_to_string(file).map_err(|error| unusable(&error))?);
-                warn_of_readers(file);
+                warn_if_others_can_read(file);
                 SecretKey::new(text.trim_end_matches(['\n', '\r'])).map_err(|invalid| unusable(&invalid))
             }
             None => {
@@ -69,8 +69,8 @@ impl Connection {
             Some(base_url) => Ok(base_url),
             None if key.is_test() => Ok(SANDBOX.to_owned()),
             None => Err(Failure::usage(
-                "A live key is sent to no address that nobody has named. Say which service it is of: --base-url https://api.example.com, or \
-                 GUICHET_BASE_URL. The sandbox of this machine takes a test key.",
+                "A live key needs the address of its service: --base-url https://api.example.com, or GUICHET_BASE_URL. The default address, the \
+                 sandbox on this machine, takes test keys only.",
             )),
         }
     }
@@ -88,40 +88,40 @@ impl Connection {
     }
 }
 
-/// The session token: from the environment, or the first line of the standard input.
+/// The session token, from the environment or the first line of standard input.
 pub(super) fn session_token() -> Result<SessionToken, Failure> {
     if let Some(token) = variable(TOKEN) {
         return Ok(SessionToken::new(token));
     }
     let token = first_line(&format!("The session token (or set {TOKEN}):"));
-    let missing = || format!("Set {TOKEN} to the session token, or give it on the standard input.");
+    let missing = || format!("Set {TOKEN} to the session token, or give it on standard input.");
     token.map(SessionToken::new).ok_or_else(|| Failure::usage(missing()))
 }
 
-/// The first line of the standard input, where no other user reads it; somebody at the terminal is asked for it.
-pub(super) fn first_line(question: &str) -> Option<String> {
+/// Reads the first line of standard input. At a terminal it prints the prompt first.
+pub(super) fn first_line(prompt: &str) -> Option<String> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        eprintln!("{question}");
+        eprintln!("{prompt}");
     }
     let mut line = String::new();
     stdin.lock().read_line(&mut line).ok()?;
     Some(line.trim().to_owned()).filter(|line| !line.is_empty())
 }
 
-/// Reads how long to wait.
-fn patience(text: &str) -> Result<u64, String> {
+/// Parses the timeout.
+fn timeout(text: &str) -> Result<u64, String> {
     let seconds = text.parse().ok().filter(|seconds| (1..=86_400).contains(seconds));
     seconds.ok_or_else(|| "a whole number of seconds, from 1 to 86400".to_owned())
 }
 
-/// A variable of the environment that is set to something.
+/// The value of an environment variable that is not empty.
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
 
-/// Says so where others of this machine can read a key.
-fn warn_of_readers(file: &Path) {
+/// Warns if other users of this machine can read the key file.
+fn warn_if_others_can_read(file: &Path) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -1,15 +1,15 @@
-//! How a command ends that did not do what it was asked.
+//! How a command fails: a message and an exit code.
 
 use crate::protocol::{Error, Kind};
 use crate::values::printable;
 use std::process::ExitCode;
 
-/// A sentence for the person at the terminal, and an exit code for the program there.
+/// A message for people and an exit code for programs.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Said by the parser of the command line, which also says `--help` in this way.
+    /// An error of the argument parser, which also reports `--help` as one.
     Clap(Box<clap::Error>),
-    Said(u8, String),
+    Message(u8, String),
 }
 
 pub(super) const NOT_DONE: u8 = 1;
@@ -20,20 +20,20 @@ pub(super) const UNREADABLE: u8 = 5;
 pub(super) const NOT_ALL_HOLDS: u8 = 6;
 
 impl Failure {
-    /// What was given is no command.
+    /// The arguments are invalid.
     pub fn usage(sentence: impl Into<String>) -> Self {
-        Self::Said(USAGE, sentence.into())
+        Self::Message(USAGE, sentence.into())
     }
 
-    /// Tells it on stderr.
-    pub fn tell(self) -> ExitCode {
+    /// Prints the message on stderr. Returns the exit code.
+    pub fn report(self) -> ExitCode {
         match self {
             Self::Clap(error) => {
-                // Where nobody reads, nobody is told.
+                // If stderr is closed, nobody can read the message.
                 let _ = error.print();
                 ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
             }
-            Self::Said(code, sentence) => {
+            Self::Message(code, sentence) => {
                 for line in sentence.lines() {
                     eprintln!("guichet: {}", printable(line));
                 }
@@ -49,10 +49,10 @@ impl From<clap::Error> for Failure {
     }
 }
 
-/// What this machine could not do.
+/// An error of this machine.
 impl From<Box<dyn std::error::Error>> for Failure {
     fn from(error: Box<dyn std::error::Error>) -> Self {
-        Self::Said(NOT_DONE, error.to_string())
+        Self::Message(NOT_DONE, error.to_string())
     }
 }
 
@@ -70,8 +70,8 @@ impl From<Error> for Failure {
             sentence.push_str(&format!(" [{}]", printable(code)));
         }
         if let Some(existing_id) = error.existing_id() {
-            sentence.push_str(&format!("\nThere is already: {}", printable(existing_id)));
+            sentence.push_str(&format!("\nExisting object: {}", printable(existing_id)));
         }
-        Self::Said(code, sentence)
+        Self::Message(code, sentence)
     }
 }

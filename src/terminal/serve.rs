@@ -1,4 +1,4 @@
-//! `guichet sandbox` and `guichet demo`: they serve until they are asked to stop.
+//! `guichet sandbox` and `guichet demo`: they run until Ctrl-C or SIGTERM.
 
 use crate::demo::{Shop, ShopConfig};
 use crate::native::SecretKey;
@@ -20,31 +20,31 @@ The control token is new at each start. `guichet clock` and `guichet faults` rea
 #[derive(Args)]
 #[command(after_long_help = KEYS)]
 pub(super) struct SandboxArgs {
-    /// Where to listen; port 0 takes a free one.
+    /// The address to listen on; port 0 takes a free port.
     #[arg(long, default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)))]
     listen: SocketAddr,
-    /// Where everything is stored; `sqlite::memory:` stores nothing.
+    /// The database; `sqlite::memory:` stores nothing.
     #[arg(long, value_name = "URL", default_value = "sqlite:.guichet/sandbox.sqlite")]
     database: String,
     /// The folder of the npm package, for the hosted checkout page.
     #[arg(long, value_name = "DIR")]
     package: Option<PathBuf>,
-    /// The origin under which customers reach it, if it is not the address it listens on.
+    /// The origin under which customers reach the sandbox; default: the address it listens on.
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
     /// A host name under which the control API answers, besides loopback. May be repeated.
     #[arg(long = "allow-host", value_name = "NAME")]
     allow_hosts: Vec<String>,
-    /// An origin whose pages may call the service; by default every origin. May be repeated.
+    /// An origin whose pages may call the service; default: every origin. May be repeated.
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
     allow_origins: Vec<String>,
     /// Let anyone read payment methods and fees without a credential, for pages that show prices to guests.
     #[arg(long)]
     public_methods: bool,
-    /// How many connections one client address may have open; loopback is not limited. Behind a load balancer all clients have its address.
+    /// The most open connections of one client address; loopback is not limited. Behind a load balancer all clients have its address.
     #[arg(long, value_name = "N", default_value_t = Config::default().connections_per_address, value_parser = at_least_one)]
     connections_per_address: usize,
-    /// Refuse fields that the interface does not have.
+    /// Refuse unknown fields.
     #[arg(long)]
     strict: bool,
     /// Print one line of JSON when ready, and nothing else on stdout.
@@ -54,16 +54,16 @@ pub(super) struct SandboxArgs {
 
 #[derive(Args)]
 pub(super) struct DemoArgs {
-    /// Where the shop listens; port 0 takes a free one.
+    /// The address of the shop; port 0 takes a free port.
     #[arg(long, default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4242)))]
     listen: SocketAddr,
-    /// Where the sandbox listens, if the shop starts its own.
+    /// The address of the sandbox, if the demo starts one.
     #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)))]
     sandbox_listen: SocketAddr,
-    /// Buy from this service instead of a sandbox of the shop's own. The key comes from GUICHET_SECRET_KEY.
+    /// Use this service instead of starting a sandbox. The key comes from GUICHET_SECRET_KEY.
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// Where orders are stored, with the sandbox's database beside it; `sqlite::memory:` stores neither.
+    /// The database of the shop; the sandbox's is beside it. `sqlite::memory:` stores neither.
     #[arg(long, value_name = "URL", default_value = "sqlite:.guichet/shop.sqlite")]
     database: String,
     /// The folder of the npm package, for the pages.
@@ -75,17 +75,17 @@ pub(super) struct DemoArgs {
 }
 
 pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
-    holds_the_package(args.package.as_deref())?;
+    require_package(args.package.as_deref())?;
     if args.listen.ip().is_unspecified() && args.public_url.is_none() {
         return Err(format!(
-            "On {} the sandbox listens on every address of this machine, and does not know under which one its customers reach the page where \
-             they pay. Say it: --public-url http://192.168.1.20:{}.",
+            "{} is every address of this machine, so the sandbox does not know the address of its checkout page for customers. Missing option \
+             --public-url, for example --public-url http://192.168.1.20:{}.",
             args.listen,
             args.listen.port()
         )
         .into());
     }
-    let stop = stop_asked()?;
+    let stop = stop_signal()?;
     let sandbox = Sandbox::start_with(Config {
         listen: args.listen,
         database: args.database,
@@ -107,11 +107,11 @@ pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
             json!({"base_url": base_url, "secret_key": secret_key, "control_url": control_url, "control_token": control_token})
         );
     } else {
-        println!("The sandbox runs: the whole service on this machine. No real money moves.\n");
+        println!("The sandbox is running: the whole service on this machine. No real money moves.\n");
         println!("  The service          {base_url}/v1");
         println!("  The secret key       {secret_key}    (a test key: for your server, never for a page)");
-        println!("  The tester's door    {control_url}");
-        println!("  Its token            {control_token}");
+        println!("  The control API      {control_url}");
+        println!("  The control token    {control_token}");
         println!("\nCtrl-C stops it.");
     }
     stop.await;
@@ -120,21 +120,21 @@ pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
 }
 
 pub(super) async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
-    holds_the_package(args.package.as_deref())?;
-    let stop = stop_asked()?;
+    require_package(args.package.as_deref())?;
+    let stop = stop_signal()?;
     let (sandbox, base_url, secret_key) = match args.base_url {
         Some(base_url) => {
             let key = SecretKey::from_env("GUICHET_SECRET_KEY")?;
             if !key.is_test() {
-                return Err("The demo's shop knows no passwords: it takes a test key (sk_test_…) and no other.".into());
+                return Err("The demo's shop has no passwords, so it takes only a test key (sk_test_…).".into());
             }
             (None, base_url, key)
         }
         None => {
-            let database = beside(&args.database);
+            let database = sandbox_database(&args.database);
             if !args.sandbox_listen.ip().is_loopback() {
                 return Err(format!(
-                    "The sandbox of the demo listens on this machine alone: {} is no loopback address.",
+                    "{} is not a loopback address, and the demo's sandbox serves this machine only. Give one: --sandbox-listen 127.0.0.1:0.",
                     args.sandbox_listen
                 )
                 .into());
@@ -161,13 +161,13 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
             json!({"shop_url": shop_url, "base_url": base_url, "control_url": control_url, "control_token": control_token})
         );
     } else {
-        println!("The shop is open. Put a pair of shoes in the basket and pay; no real money moves.\n");
-        println!("  Open this            {shop_url}");
-        println!("  It buys from         {base_url}\n");
+        println!("The shop is running. Put a pair of shoes in the basket and pay; no real money moves.\n");
+        println!("  The shop             {shop_url}");
+        println!("  The service          {base_url}\n");
         println!("  A phone that pays    237670000000");
-        println!("  One that is refused  237670000009");
-        println!("  A card that pays     4242424242424242, any date to come, any three digits");
-        println!("\nCtrl-C closes the shop.");
+        println!("  A phone that fails   237670000009");
+        println!("  A card that pays     4242424242424242, any future date, any three digits");
+        println!("\nCtrl-C stops it.");
     }
     stop.await;
     shop.stop().await;
@@ -181,13 +181,12 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "Give a whole number of at least 1.".to_owned())
 }
 
-/// Refuses a folder that was named for the npm package and does not hold it: at the start, and not on the page of the first
-/// customer.
-fn holds_the_package(named: Option<&Path>) -> Result<(), Box<dyn Error>> {
+/// Checks at the start that the folder given with `--package` contains the npm package.
+fn require_package(named: Option<&Path>) -> Result<(), Box<dyn Error>> {
     match named {
         Some(folder) if !folder.join("package.json").is_file() => Err(format!(
             "There is no npm package in {}. Build it in the project's folder with cargo xtask pack --quick, which writes \
-             target/npm/package, and name that; or leave --package out.",
+             target/npm/package, and pass that folder; or omit --package.",
             folder.display()
         )
         .into()),
@@ -195,8 +194,8 @@ fn holds_the_package(named: Option<&Path>) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// The sandbox's database of a demo: in the same folder as the shop's, and gone when that is.
-fn beside(shop: &str) -> String {
+/// The database of the demo's sandbox: in the same folder as the shop's, or in memory if that is.
+fn sandbox_database(shop: &str) -> String {
     match shop.strip_prefix("sqlite:").filter(|_| !shop.contains(":memory:")) {
         Some(path) => format!(
             "sqlite:{}",
@@ -206,8 +205,8 @@ fn beside(shop: &str) -> String {
     }
 }
 
-/// Ends when somebody asks this process to stop: Ctrl-C, or SIGTERM where there is one.
-fn stop_asked() -> std::io::Result<impl Future<Output = ()>> {
+/// Resolves on Ctrl-C, and on SIGTERM on Unix.
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
     Ok(async move {

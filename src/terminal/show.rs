@@ -1,4 +1,4 @@
-//! Replies as people read them: tables, money with its unit, and no secrets.
+//! Prints replies for people: tables, money with its unit, and no secrets.
 
 use super::failure::{Failure, UNREADABLE};
 use crate::values::{Currency, Moment, is_plain, printable};
@@ -9,19 +9,19 @@ use serde_json::value::RawValue;
 use std::fmt;
 use std::io::{IsTerminal, Write};
 
-/// What is shown as `***` unless it is asked for: who has it can pay, act as the customer, or use what was bought.
+/// Fields that are printed as `***` without `--show-secrets`: their holder can pay, act as the customer, or use the eSIM.
 const SECRETS: [&str; 4] = ["activation_code", "checkout_url", "client_secret", "session_token"];
-/// Figures in the smallest unit of the currency beside them.
+/// Amounts in the smallest unit of the `currency` beside them.
 const MONEY: [&str; 6] = ["amount", "amount_payable", "balance", "fee", "price", "total_payable"];
 
-/// Prints the service's own reply: to a program byte for byte, and to a terminal as the same JSON, in which a text may
-/// steer nothing.
+/// Prints the service's reply as it is. At a terminal, control characters in it are escaped, so that a text cannot control the
+/// terminal.
 pub(super) fn reply(reply: &[u8]) -> Result<(), Failure> {
-    if std::io::stdout().is_terminal() { raw(on_a_terminal(reply).as_bytes()) } else { raw(reply) }
+    if std::io::stdout().is_terminal() { raw(escape_for_terminal(reply).as_bytes()) } else { raw(reply) }
 }
 
-/// JSON whose texts steer no terminal: what [`printable`] would escape is escaped as JSON does it.
-fn on_a_terminal(reply: &[u8]) -> String {
+/// The same JSON with the characters that [`printable`] escapes written as JSON escapes.
+fn escape_for_terminal(reply: &[u8]) -> String {
     let mut shown = String::with_capacity(reply.len());
     let text = String::from_utf8_lossy(reply).replace("\r\n", "\n");
     for c in text.chars() {
@@ -34,12 +34,12 @@ fn on_a_terminal(reply: &[u8]) -> String {
     shown
 }
 
-/// Prints these bytes.
+/// Prints bytes, with a newline at the end.
 pub(super) fn raw(reply: &[u8]) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     let end: &[u8] = if reply.ends_with(b"\n") { b"" } else { b"\n" };
     let written = stdout.write_all(reply).and_then(|()| stdout.write_all(end)).and_then(|()| stdout.flush());
-    // Who closes the pipe has read enough.
+    // A closed pipe means that the reader has enough: `guichet … | head`.
     match written {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Box::<dyn std::error::Error>::from(error).into())
@@ -48,31 +48,30 @@ pub(super) fn raw(reply: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// The most fields of an object, and the most rows of a list, that a table has: nobody reads more at a terminal, and a reply
-/// of many megabytes keeps the command no longer than it takes to read it.
+/// The most fields of an object and rows of a list that are printed, so that a reply of many megabytes is printed in bounded time.
 const MAX_FIELDS: usize = 1_000;
 const MAX_ROWS: usize = 10_000;
-/// The most characters of one cell. An address has 2,048 at most; in a list, what is cut off is read with the entry itself.
+/// The most characters of a cell; an address has at most 2,048. In a list the limit is lower: read the entry itself to see the rest.
 const MAX_CELL: usize = 4_096;
 const MAX_CELL_OF_LIST: usize = 256;
-/// The most characters of one name, of several that are joined.
+/// The most characters of a field's name.
 const MAX_NAME: usize = 128;
-/// How deep an object's fields are told apart; what lies below is shown as JSON.
+/// The depth to which nested fields have their own row; below it they are printed as JSON.
 const MAX_DEPTH: u8 = 8;
 
-/// A table of one object: a field a line.
+/// A table of one object: one row per field.
 pub(super) fn object(data: &RawValue, secrets: bool) -> Result<String, Failure> {
     let fields = Flat::of(data).ok_or_else(unreadable)?;
     let mut table = plain();
-    for (name, _) in fields.shown() {
-        let text = short(&cell(fields.shown(), name, secrets), MAX_CELL);
+    for (name, _) in fields.visible() {
+        let text = short(&cell(fields.visible(), name, secrets), MAX_CELL);
         table.add_row([printable(name).to_string(), text]);
     }
     let table = table.trim_fmt();
     Ok(if fields.is_cut() { format!("{table}\n… The reply has more fields: --json prints it whole.") } else { table })
 }
 
-/// A table of a list: an entry a line, with these fields.
+/// A table of a list: one row per entry, with these fields as columns.
 pub(super) fn list(data: &RawValue, columns: &[&str], secrets: bool) -> Result<String, Failure> {
     let entries: Vec<&RawValue> = serde_json::from_str(data.get()).map_err(|_| unreadable())?;
     if entries.is_empty() {
@@ -80,12 +79,12 @@ pub(super) fn list(data: &RawValue, columns: &[&str], secrets: bool) -> Result<S
     }
     let rows = entries.iter().map(|entry| {
         let fields = Flat::of(entry).unwrap_or_default();
-        columns.iter().map(|name| cell(fields.shown(), name, secrets)).collect()
+        columns.iter().map(|name| cell(fields.visible(), name, secrets)).collect()
     });
     Ok(grid(columns, rows))
 }
 
-/// Rows under their headings.
+/// A table with these headings and rows.
 pub(super) fn grid(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = plain();
     table.set_header(headings.iter().map(|heading| heading.to_uppercase().replace(['_', '.'], " ")));
@@ -100,7 +99,7 @@ pub(super) fn grid(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>
     }
 }
 
-/// A text of so many characters at most.
+/// Cuts a text to `most` characters.
 fn short(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
@@ -115,10 +114,10 @@ fn plain() -> Table {
 }
 
 fn unreadable() -> Failure {
-    Failure::Said(UNREADABLE, "The service's reply cannot be read. --json prints it as it came.".into())
+    Failure::Message(UNREADABLE, "The service's reply cannot be read. --json prints it unchanged.".into())
 }
 
-/// One field of an object, as people read it.
+/// One field of an object, formatted for people.
 fn cell(fields: &[(String, &RawValue)], name: &str, secrets: bool) -> String {
     let find = |name: &str| fields.iter().find(|(found, _)| found == name).map(|(_, value)| text(value));
     let Some(value) = find(name) else { return String::new() };
@@ -138,7 +137,7 @@ fn cell(fields: &[(String, &RawValue)], name: &str, secrets: bool) -> String {
     }
 }
 
-/// An amount with its unit: `45 000 XAF`, `50.00 USD`; of a currency that is not known, in its smallest unit.
+/// An amount with its unit: `45 000 XAF`, `50.00 USD`. If the currency is unknown, the amount is in its smallest unit and says so.
 fn money(units: &str, currency: Option<&str>) -> String {
     let whole = !units.is_empty() && units.bytes().all(|byte| byte.is_ascii_digit());
     let exponent = currency.and_then(|code| Currency::new(code).ok()).and_then(|currency| currency.exponent());
@@ -161,20 +160,20 @@ fn grouped(digits: &str) -> String {
     groups.into_iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ")
 }
 
-/// The fields of an object in the order they came, those of an object in it with its name before theirs. Figures keep
-/// the text that they were sent in.
+/// The fields of an object in their order. Nested fields have joined names: `customer.email`. Numbers keep the text in which they
+/// were sent.
 #[derive(Default)]
 struct Flat<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'a> Flat<'a> {
-    /// Reads an object, or a list of objects; `None` for anything else.
+    /// Reads an object or a list of objects. `None` for anything else.
     fn of(data: &'a RawValue) -> Option<Self> {
         let mut flat = Self::default();
         flat.add(None, members(data)?, MAX_DEPTH);
         Some(flat)
     }
 
-    /// Adds the members below a name, and stops once there are more than are shown.
+    /// Adds the members below a name. Stops when there are more than a table shows.
     fn add(&mut self, above: Option<&str>, members: Vec<(String, &'a RawValue)>, depth: u8) {
         for (name, value) in members {
             if self.is_cut() {
@@ -189,7 +188,7 @@ impl<'a> Flat<'a> {
         }
     }
 
-    fn shown(&self) -> &[(String, &'a RawValue)] {
+    fn visible(&self) -> &[(String, &'a RawValue)] {
         self.0.get(..MAX_FIELDS).unwrap_or(&self.0)
     }
 
@@ -198,7 +197,7 @@ impl<'a> Flat<'a> {
     }
 }
 
-/// The members of an object, or of a list of objects by their numbers.
+/// The members of an object, or the entries of a list of objects with their indexes as names.
 fn members(data: &RawValue) -> Option<Vec<(String, &RawValue)>> {
     if let Ok(Pairs(pairs)) = serde_json::from_str(data.get()) {
         return Some(pairs);
@@ -209,8 +208,7 @@ fn members(data: &RawValue) -> Option<Vec<(String, &RawValue)>> {
     Some(numbered.take_while(|_| objects).collect())
 }
 
-/// A value as text: a string without its quotes, several with commas between them, nothing for null, and JSON for what has
-/// other parts.
+/// A value as text: a string without quotes, a list of strings with commas, null as the empty text, anything else as JSON.
 fn text(value: &RawValue) -> String {
     if let Ok(text) = serde_json::from_str::<Option<String>>(value.get()) {
         return text.unwrap_or_default();
@@ -246,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn money_is_shown_with_its_unit() {
+    fn money_is_printed_with_its_unit() {
         for (units, currency, shown) in [
             ("45000", Some("XAF"), "45 000 XAF"),
             ("5", Some("XAF"), "5 XAF"),
@@ -262,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_shown_in_its_order_without_its_secrets() {
+    fn objects_are_printed_in_order_without_secrets() {
         let json = r#"{"id":"pi_1","client_secret":"pi_1_secret_2","amount":"45000","currency":"XAF","fee":145.10,"created_at":1795257000,
             "next_action":{"type":"redirect","url":"https://issuer.example/#token=t"},"customer":{"email":"awa@example.com"},"metadata":{},"items":null,
             "payment_method_types":["card","mobile_money"],"esims":[{"iccid":"8923","activation_code":"LPA:1$x"}]}"#;
@@ -293,21 +291,21 @@ mod tests {
     }
 
     #[test]
-    fn what_a_service_sends_does_not_steer_the_terminal() {
+    fn replies_cannot_control_the_terminal() {
         let data: Box<RawValue> = serde_json::from_str(r#"[{"name":"a\u001b[2Jb\nc"}]"#).expect("JSON");
         let shown = list(&data, &["name"], false).expect("a table");
         assert!(!shown.contains('\u{1b}') && shown.lines().count() == 2, "{shown:?}");
     }
 
     #[test]
-    fn json_on_a_terminal_is_the_same_json_and_steers_nothing() {
+    fn json_at_a_terminal_is_equal_and_escaped() {
         let json = "{\r\n\t\"name\": \"a\u{202e}b\u{9b}c\u{7f}d\\u001b e\u{e0041} été\"\r}";
-        let shown = on_a_terminal(json.as_bytes());
+        let shown = escape_for_terminal(json.as_bytes());
         assert_eq!(shown, "{\n\t\"name\": \"a\\u202eb\\u009bc\\u007fd\\u001b e\\udb40\\udc41 été\"\\u000d}");
         let read = |json: &str| {
             serde_json::from_str::<serde_json::Value>(&json.replace(['\r', '\n'], "").replace("\\u000d", ""))
         };
         assert_eq!(read(&shown).expect("JSON"), read(json).expect("JSON"));
-        assert_eq!(on_a_terminal(b"<html>\x1b[2J\xff"), "<html>\\u001b[2J\u{fffd}");
+        assert_eq!(escape_for_terminal(b"<html>\x1b[2J\xff"), "<html>\\u001b[2J\u{fffd}");
     }
 }

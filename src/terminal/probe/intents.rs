@@ -1,14 +1,14 @@
-//! Decisions 2, 3, 7, 9 and 10: the life of a payment, and what it costs.
+//! Decisions 2, 3, 7, 9 and 10: the states of a payment, and its fees.
 
-use super::asking::{Prober, Seen};
+use super::prober::{Prober, Reply};
 use crate::operations::*;
 use crate::values::*;
 
 pub(super) async fn rows(probe: &mut Prober) {
     if let Err(invalid) = intents(probe).await {
-        let seen = Seen::default();
-        tracing::warn!(%invalid, "a reply was not what a payment needs");
-        probe.row("3", "an intent can be made and named", false, &seen);
+        let reply = Reply::default();
+        tracing::warn!(%invalid, "a reply lacks a field that the next request needs");
+        probe.row("3", "an intent is created with an id", false, &reply);
     }
     fees(probe).await;
 }
@@ -16,29 +16,29 @@ pub(super) async fn rows(probe: &mut Prober) {
 async fn intents(probe: &mut Prober) -> Result<(), Invalid> {
     let order = order(probe, 1)?;
     let first = probe.send(order.clone()).await;
-    probe.row("document", "an intent is made: 201, requires_action", made(&first), &first);
+    probe.row("document", "an intent is created: 201, requires_action", is_created(&first), &first);
     let url = first.text("checkout_url").to_owned();
     let hidden = url
         .split_once('#')
         .is_some_and(|(before, after)| !before.contains("secret") && after.contains("client_secret="));
-    probe.row("10", "checkout_url carries the secret in its fragment alone", hidden, &first);
+    probe.row("10", "checkout_url has the client secret in its fragment only", hidden, &first);
     let appended = ["attempts", "expires_at", "next_action", "last_payment_error", "amount_payable"];
     let has = |name: &str| first.data().get(name).is_some();
     probe.row(
         "3",
-        "an intent says attempts, expiry, next action and last error",
+        "an intent has attempts, expires_at, next_action, last_payment_error and amount_payable",
         appended.iter().all(|name| has(name)),
         &first,
     );
 
     let again = probe.send(order.clone()).await;
-    let same = again.status == 200 && again.text("id") == first.text("id") && made(&first);
-    probe.row("2", "the same order again is the same intent: 200", same, &again);
-    probe.row("2", "… and says Idempotent-Replayed", again.header("idempotent-replayed") == "true", &again);
+    let same = again.status == 200 && again.text("id") == first.text("id") && is_created(&first);
+    probe.row("2", "an equal create returns the same intent: 200", same, &again);
+    probe.row("2", "… with Idempotent-Replayed", again.header("idempotent-replayed") == "true", &again);
     let other = probe.send(order.fee_bearer(FeeBearer::Customer)).await;
     let named =
         other.is(409, "merchant_reference_conflict") && other.body["error"]["existing_id"] == first.data()["id"];
-    probe.row("2", "the same reference for another order: 409, and which it is", named, &other);
+    probe.row("2", "a different create under the same reference: 409 with existing_id", named, &other);
 
     let wrong = async |text: &str| {
         let rest =
@@ -50,22 +50,22 @@ async fn intents(probe: &mut Prober) -> Result<(), Invalid> {
     let zero = wrong(r#""amount":"0""#).await;
     let francs = wrong(r#""amount":"5000","currency":"ZZZ""#).await;
     let hostile = wrong(r#""amount":"5000","redirect_url":"javascript:alert(1)""#).await;
-    for (decision, what, seen) in [
+    for (decision, what, reply) in [
         ("3", "an amount as a JSON number: 422", number),
         ("3", "an amount of \"0\": 422", zero),
         ("3", "an unknown currency: 422", francs),
-        ("9", "a redirect_url that is no https address: 422", hostile),
+        ("9", "a redirect_url that is not an https address: 422", hostile),
     ] {
-        probe.row(decision, what, seen.status == 422, &seen);
+        probe.row(decision, what, reply.status == 422, &reply);
     }
 
     let id = IntentId::new(first.text("id"))?;
     let read = probe.send(ReadPaymentIntent::new(id.clone())).await;
-    probe.row("assumed", "read_payment_intent", read.is_good() && read.text("id") == id.as_str(), &read);
+    probe.row("assumed", "read_payment_intent", read.is_success() && read.text("id") == id.as_str(), &read);
     let unasked = probe.send(AnswerPaymentIntent::new(id.clone(), "123456")).await;
     probe.row(
         "assumed",
-        "answer_payment_intent; 409 where no code is waited for",
+        "answer_payment_intent; 409 if no code is expected",
         unasked.is(409, "intent_not_confirmable"),
         &unasked,
     );
@@ -75,12 +75,12 @@ async fn intents(probe: &mut Prober) -> Result<(), Invalid> {
     let moved = ["processing", "succeeded"].contains(&paid.text("status"));
     probe.row(
         "assumed",
-        "attach_payment_method charges, where confirmation is automatic",
-        paid.is_good() && moved,
+        "attach_payment_method charges if confirmation is automatic",
+        paid.is_success() && moved,
         &paid,
     );
     let late = probe.send(CancelPaymentIntent::new(id)).await;
-    probe.row("3", "a payment under way or done is not canceled: 409", late.is(409, "intent_not_cancelable"), &late);
+    probe.row("3", "a payment that is processing or final cannot be canceled: 409", late.is(409, "intent_not_cancelable"), &late);
 
     let second = probe.send(self::order(probe, 2)?).await;
     let given_up = IntentId::new(second.text("id"))?;
@@ -88,11 +88,11 @@ async fn intents(probe: &mut Prober) -> Result<(), Invalid> {
     probe.row(
         "assumed",
         "cancel_payment_intent",
-        canceled.is_good() && canceled.text("status") == "canceled",
+        canceled.is_success() && canceled.text("status") == "canceled",
         &canceled,
     );
     let again = probe.send(CancelPaymentIntent::new(given_up)).await;
-    probe.row("3", "… again: 200, unchanged", again.is_good() && again.text("status") == "canceled", &again);
+    probe.row("3", "… again: 200, unchanged", again.is_success() && again.text("status") == "canceled", &again);
 
     let third = probe.send(self::order(probe, 3)?.confirmation_method(ConfirmationMethod::Manual)).await;
     let manual = IntentId::new(third.text("id"))?;
@@ -100,13 +100,13 @@ async fn intents(probe: &mut Prober) -> Result<(), Invalid> {
     let waits = attached.text("status") == "requires_action" && attached.data()["next_action"]["type"] == "confirm";
     probe.row("3", "a manual intent waits for the merchant: next_action confirm", waits, &attached);
     let refused = probe.send_as(ConfirmPaymentIntent::new(manual.clone()), Some(third.text("client_secret"))).await;
-    probe.row("3", "… whom its customer is not: 403 role_required", refused.is(403, "role_required"), &refused);
+    probe.row("3", "… and its client secret cannot confirm it: 403 role_required", refused.is(403, "role_required"), &refused);
     let confirmed = probe.send(ConfirmPaymentIntent::new(manual.clone())).await;
     let moved = ["processing", "succeeded"].contains(&confirmed.text("status"));
-    probe.row("assumed", "confirm_payment_intent", confirmed.is_good() && moved, &confirmed);
+    probe.row("assumed", "confirm_payment_intent", confirmed.is_success() && moved, &confirmed);
 
     let own = probe.send_as(ReadPaymentIntent::new(manual.clone()), Some(third.text("client_secret"))).await;
-    probe.row("4", "a client secret reads its own intent", own.is_good(), &own);
+    probe.row("4", "a client secret reads its own intent", own.is_success(), &own);
     let foreign = probe.send_as(ReadPaymentIntent::new(manual), Some(second.text("client_secret"))).await;
     probe.row("4", "… and no other: 404", foreign.is(404, "resource_missing"), &foreign);
     Ok(())
@@ -123,20 +123,20 @@ async fn fees(probe: &mut Prober) {
     let nowhere = probe.send(of.clone().country_code(nowhere)).await;
     let nothing = match MethodCode::new("cowries") {
         Ok(cowries) => probe.send(CalculateFee::new(cowries, Currency::xaf(), amount)).await,
-        Err(_) => Seen::default(),
+        Err(_) => Reply::default(),
     };
     let figure = |name: &str| known.data()[name].as_f64().unwrap_or(f64::NAN);
     let adds_up = (figure("amount") + figure("fee") - figure("total_payable")).abs() < 0.005;
-    probe.row("7", "total_payable is amount and fee", known.is_good() && adds_up, &known);
+    probe.row("7", "total_payable is amount plus fee", known.is_success() && adds_up, &known);
     probe.row("7", "a fee in an unknown country: 422", nowhere.status == 422, &nowhere);
     probe.row("7", "a fee of an unknown method: 422", nothing.status == 422, &nothing);
 }
 
-fn made(seen: &Seen) -> bool {
-    seen.status == 201 && seen.text("status") == "requires_action" && !seen.text("id").is_empty()
+fn is_created(reply: &Reply) -> bool {
+    reply.status == 201 && reply.text("status") == "requires_action" && !reply.text("id").is_empty()
 }
 
-/// An order of this run.
+/// A create request of this run.
 pub(super) fn order(probe: &Prober, number: u32) -> Result<CreatePaymentIntent, Invalid> {
     let reference = MerchantReference::new(format!("{}-{number}", probe.run))?;
     let order = CreatePaymentIntent::new(reference, Amount::new("5000")?, "guichet-probe", "Guichet", "Probe");

@@ -1,6 +1,6 @@
 //! Decisions 5 and 8: the pages of a list, and eSIM.
 
-use super::asking::Prober;
+use super::prober::Prober;
 use crate::operations::{CreateEsimOrder, ListCustomers, ListEsimPackages, ListPaymentIntents, ReadEsimOrder};
 use crate::protocol::{Method, Operation};
 use crate::values::{EsimOrderId, EsimPackageId, EsimQuantity, IdempotencyKey, IntentId, Invalid, PageLimit};
@@ -9,11 +9,11 @@ pub(super) async fn rows(probe: &mut Prober) {
     let customers = probe.send(ListCustomers::new()).await;
     let entries = customers.data().as_array().cloned().unwrap_or_default();
     let made = entries.iter().any(|customer| customer["email"] == "probe@example.com");
-    probe.row("3", "paying makes a customer", made, &customers);
-    for known in [pages(probe).await, esim(probe).await] {
-        if let Err(invalid) = known {
-            tracing::warn!(%invalid, "a reply was not what a list needs");
-            probe.row("5", "entries of a list have names to go on from", false, &Default::default());
+    probe.row("3", "creating an intent creates its customer", made, &customers);
+    for result in [pages(probe).await, esim(probe).await] {
+        if let Err(invalid) = result {
+            tracing::warn!(%invalid, "a reply lacks a field that the next request needs");
+            probe.row("5", "entries of a list have ids", false, &Default::default());
         }
     }
 }
@@ -22,17 +22,17 @@ async fn pages(probe: &mut Prober) -> Result<(), Invalid> {
     let one = ListPaymentIntents::new().limit(PageLimit::new(1)?);
     let first = probe.send(one.clone()).await;
     let entries = first.data().as_array().map_or(0, Vec::len);
-    probe.row("assumed", "list_payment_intents; a limit of 1 is one entry", first.is_good() && entries == 1, &first);
+    probe.row("assumed", "list_payment_intents; a limit of 1 is one entry", first.is_success() && entries == 1, &first);
     let pagination = &first.body["pagination"];
     let cursor = pagination["next_cursor"].as_str().unwrap_or_default().to_owned();
-    let said = pagination["has_more"] == true && pagination["limit"] == 1 && !cursor.is_empty();
-    probe.row("5", "beside the array: has_more, next_cursor, limit", said, &first);
-    probe.row("5", "Link names the next page", first.header("link").contains("rel=\"next\""), &first);
-    let too_many = probe.ask_for(Method::Get, format!("{}?limit=101", ListPaymentIntents::SPEC.path)).await;
+    let complete = pagination["has_more"] == true && pagination["limit"] == 1 && !cursor.is_empty();
+    probe.row("5", "pagination has has_more, next_cursor and limit", complete, &first);
+    probe.row("5", "the Link header has the next page", first.header("link").contains("rel=\"next\""), &first);
+    let too_many = probe.send_to(Method::Get, format!("{}?limit=101", ListPaymentIntents::SPEC.path)).await;
     probe.row("5", "a limit of 101: 422", too_many.status == 422, &too_many);
     let second = probe.send(one.starting_after(IntentId::new(cursor)?)).await;
     let moved = second.data()[0]["id"].is_string() && second.data()[0]["id"] != first.data()[0]["id"];
-    probe.row("5", "starting_after goes on behind it", second.is_good() && moved, &second);
+    probe.row("5", "starting_after returns the next page", second.is_success() && moved, &second);
     Ok(())
 }
 
@@ -41,7 +41,7 @@ async fn esim(probe: &mut Prober) -> Result<(), Invalid> {
     let package = packages.data()[0].clone();
     let fields = ["id", "name", "data_mb", "validity_days", "amount", "currency", "supported_countries", "active"];
     let whole = fields.iter().all(|name| package.get(*name).is_some());
-    probe.row("8", "an eSIM package says what it holds and costs", packages.is_good() && whole, &packages);
+    probe.row("8", "an eSIM package has its data, validity and price", packages.is_success() && whole, &packages);
     let id = package["id"].as_str().unwrap_or_default().to_owned();
     let six = format!(r#"{{"package_id":"{id}","quantity":6}}"#);
     let six = probe.send_body::<CreateEsimOrder>(six, &[]).await;
@@ -55,12 +55,12 @@ async fn esim(probe: &mut Prober) -> Result<(), Invalid> {
     let other = probe.send(create).await;
     let doubled = package["amount"].as_f64().zip(order.data()["amount"].as_f64());
     let doubled = doubled.is_some_and(|(one, two)| (2.0 * one - two).abs() < 0.005);
-    probe.row("8", "an order costs its package as often as it is ordered", order.is_good() && doubled, &order);
-    let same = again.is_good() && again.text("order_id") == order.text("order_id");
+    probe.row("8", "the amount of an order is the package's amount times the quantity", order.is_success() && doubled, &order);
+    let same = again.is_success() && again.text("order_id") == order.text("order_id");
     probe.row("2", "the same Idempotency-Key is the same order", same, &again);
     probe.row("2", "… and refuses another body: 422", other.is(422, "idempotency_key_reused"), &other);
     let read = probe.send(ReadEsimOrder::new(EsimOrderId::new(order.text("order_id"))?)).await;
-    let waits = read.is_good() && read.text("status") == "pending_payment";
-    probe.row("assumed", "read_esim_order; it waits for its payment", waits, &read);
+    let waits = read.is_success() && read.text("status") == "pending_payment";
+    probe.row("assumed", "read_esim_order; a new order is pending_payment", waits, &read);
     Ok(())
 }

@@ -188,7 +188,7 @@ async fn what_is_no_command_ends_with_2_and_nothing_is_sent() {
         (&["plans", "list", "--key-file", "no/such/file"][..], "no/such/file"),
         (&["plans", "list", "--base-url", "http://api.example.com"][..], "https"),
         (&["clock"][..], "GUICHET_CONTROL_TOKEN"),
-        (&["clock", "advance", "-1"][..], "a length of time to come"),
+        (&["clock", "advance", "-1"][..], "give a length of time"),
         (&["faults", "set", "create_session", "delay"][..], "--milliseconds 2000"),
         (&["plans", "list", "--timeout", "0"][..], "from 1 to 86400"),
         (&["plans", "list", "--timeout", "-1"][..], "from 1 to 86400"),

@@ -6,17 +6,17 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Asks, and writes down what held.
+/// Sends requests and records which claims hold.
 pub(super) struct Prober {
     client: Client,
-    /// In the name of all that this run makes.
+    /// A unique name that all objects of this run contain.
     pub run: String,
     pub rows: Vec<Row>,
 }
 
-/// One claim, and whether it holds.
+/// One claim and whether it holds.
 pub(super) struct Row {
-    /// The section of the decisions.
+    /// The section of `docs/decisions.md`, or `document` or `assumed`.
     decision: &'static str,
     what: &'static str,
     pub holds: bool,
@@ -29,21 +29,21 @@ impl Row {
         vec![self.decision.into(), self.what.into(), if self.holds { "yes" } else { "no" }.into(), seen]
     }
 
-    pub fn written(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         json!({"decision": self.decision, "what": self.what, "holds": self.holds, "seen": self.seen})
     }
 }
 
-/// What came back; nothing of it where nothing came.
+/// A response; the default is no response.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct Reply {
     pub status: u16,
     pub body: Value,
     headers: HeaderMap,
 }
 
-impl Seen {
-    pub fn is_good(&self) -> bool {
+impl Reply {
+    pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 
@@ -51,7 +51,7 @@ impl Seen {
         &self.body["data"]
     }
 
-    /// A text of `data`; empty where there is none.
+    /// A string field of `data`; empty if it is missing.
     pub fn text(&self, name: &str) -> &str {
         self.data()[name].as_str().unwrap_or_default()
     }
@@ -76,87 +76,87 @@ impl Prober {
         Ok(Self { client, run: format!("guichet-probe-{}", crate::encoding::base62(&bytes, 11)), rows: Vec::new() })
     }
 
-    /// Writes down whether a claim holds, beside what was seen.
-    pub fn row(&mut self, decision: &'static str, what: &'static str, holds: bool, seen: &Seen) {
-        let said = match (seen.status, seen.code()) {
-            (0, _) => "no answer, or not tried".to_owned(),
+    /// Records whether a claim holds, with the response that shows it.
+    pub fn row(&mut self, decision: &'static str, what: &'static str, holds: bool, reply: &Reply) {
+        let seen = match (reply.status, reply.code()) {
+            (0, _) => "no response, or not tried".to_owned(),
             (status, "") => status.to_string(),
             (status, code) => format!("{status} {code}"),
         };
-        self.rows.push(Row { decision, what, holds, seen: said });
+        self.rows.push(Row { decision, what, holds, seen });
     }
 
-    /// Whether anybody answers there.
-    pub async fn reaches(&self) -> bool {
+    /// Whether the service responds at all.
+    pub async fn is_reachable(&self) -> bool {
         self.send_as(ListCustomers::new(), None).await.status != 0
     }
 
     /// Sends an operation with the secret key.
-    pub async fn send<O: Operation>(&self, operation: O) -> Seen {
+    pub async fn send<O: Operation>(&self, operation: O) -> Reply {
         self.send_as(operation, Some(self.key())).await
     }
 
     /// Sends an operation with another credential, or none.
-    pub async fn send_as<O: Operation>(&self, operation: O, bearer: Option<&str>) -> Seen {
+    pub async fn send_as<O: Operation>(&self, operation: O, bearer: Option<&str>) -> Reply {
         match Client::request(&operation) {
-            Ok(request) => self.ask(request, bearer, &[]).await,
-            Err(_) => Seen::default(),
+            Ok(request) => self.call(request, bearer, &[]).await,
+            Err(_) => Reply::default(),
         }
     }
 
-    /// Sends a body that no operation writes, with the secret key.
-    pub async fn send_body<O: Operation>(&self, body: impl Into<String>, headers: &[(&str, &str)]) -> Seen {
+    /// Sends a raw body to an operation's path, with the secret key.
+    pub async fn send_body<O: Operation>(&self, body: impl Into<String>, headers: &[(&str, &str)]) -> Reply {
         let (method, target) = (O::SPEC.method, O::SPEC.path.to_owned());
         let request = Request { method, target, body: Some(body.into()), idempotency_key: None };
-        self.ask(request, Some(self.key()), headers).await
+        self.call(request, Some(self.key()), headers).await
     }
 
-    /// Asks for a target that no operation has, with the secret key.
-    pub async fn ask_for(&self, method: Method, target: impl Into<String>) -> Seen {
+    /// Sends a request to any path, with the secret key.
+    pub async fn send_to(&self, method: Method, target: impl Into<String>) -> Reply {
         let request = Request { method, target: target.into(), body: None, idempotency_key: None };
-        self.ask(request, Some(self.key()), &[]).await
+        self.call(request, Some(self.key()), &[]).await
     }
 
-    /// Asks the browser's question before an operation of another origin.
-    pub async fn preflight<O: Operation>(&self, operation: &O) -> Seen {
-        let Ok(request) = Client::request(operation) else { return Seen::default() };
+    /// Sends the CORS preflight that a browser would send before this operation.
+    pub async fn preflight<O: Operation>(&self, operation: &O) -> Reply {
+        let Ok(request) = Client::request(operation) else { return Reply::default() };
         let url = [self.client.address(&request), &request.target].concat();
-        let asking = self.client.http().request(reqwest::Method::OPTIONS, url);
-        let asking = asking.header("origin", "https://shop.example");
-        let asking = asking.header("access-control-request-method", request.method.as_str());
-        seen(asking).await.unwrap_or_default()
+        let builder = self.client.http().request(reqwest::Method::OPTIONS, url);
+        let builder = builder.header("origin", "https://shop.example");
+        let builder = builder.header("access-control-request-method", request.method.as_str());
+        send(builder).await.unwrap_or_default()
     }
 
     pub fn key(&self) -> &str {
         self.client.key().bearer().unwrap_or_default()
     }
 
-    async fn ask(&self, request: Request, bearer: Option<&str>, headers: &[(&str, &str)]) -> Seen {
+    async fn call(&self, request: Request, bearer: Option<&str>, headers: &[(&str, &str)]) -> Reply {
         let url = [self.client.address(&request), &request.target].concat();
-        let Ok(method) = request.method.as_str().parse() else { return Seen::default() };
-        let mut asking = self.client.http().request(method, url);
+        let Ok(method) = request.method.as_str().parse() else { return Reply::default() };
+        let mut builder = self.client.http().request(method, url);
         if let Some(bearer) = bearer {
-            asking = asking.bearer_auth(bearer);
+            builder = builder.bearer_auth(bearer);
         }
         if let Some(body) = request.body {
             if !headers.iter().any(|(name, _)| *name == "content-type") {
-                asking = asking.header(CONTENT_TYPE, "application/json");
+                builder = builder.header(CONTENT_TYPE, "application/json");
             }
-            asking = asking.body(body);
+            builder = builder.body(body);
         }
         if let Some(key) = request.idempotency_key {
-            asking = asking.header("idempotency-key", key);
+            builder = builder.header("idempotency-key", key);
         }
         for (name, value) in headers {
-            asking = asking.header(*name, *value);
+            builder = builder.header(*name, *value);
         }
-        seen(asking).await.unwrap_or_default()
+        send(builder).await.unwrap_or_default()
     }
 }
 
-async fn seen(asking: reqwest::RequestBuilder) -> Option<Seen> {
-    let reply = asking.timeout(Duration::from_secs(30)).send().await.ok()?;
+async fn send(builder: reqwest::RequestBuilder) -> Option<Reply> {
+    let reply = builder.timeout(Duration::from_secs(30)).send().await.ok()?;
     let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
     let body = serde_json::from_slice(&reply.bytes().await.ok()?).unwrap_or_default();
-    Some(Seen { status, body, headers })
+    Some(Reply { status, body, headers })
 }

@@ -1,4 +1,4 @@
-//! The commands of a sandbox's control API: its clock and its faults.
+//! The commands that call a sandbox's control API: `clock` and `faults`.
 
 use super::connection::variable;
 use super::failure::Failure;
@@ -13,16 +13,16 @@ use serde_json::{Value, json};
 #[command(after_help = TOKEN)]
 pub(super) struct ClockArgs {
     #[command(subcommand)]
-    verb: Option<ClockVerb>,
+    command: Option<ClockCommand>,
     #[command(flatten)]
-    door: Door,
+    control_api: ControlApi,
 }
 
 #[derive(Subcommand)]
-enum ClockVerb {
-    /// Move it forward: 90, 90s, 15m, 2h or 30d. It never goes back. What has come due by then is done first.
+enum ClockCommand {
+    /// Move it forward: 90, 90s, 15m, 2h or 30d. It never goes back. Work that becomes due, such as a charge, is done first.
     Advance {
-        /// By how much.
+        /// How far to move it.
         #[arg(value_parser = seconds, allow_negative_numbers = true)]
         by: u64,
     },
@@ -32,47 +32,47 @@ enum ClockVerb {
 #[command(after_help = TOKEN)]
 pub(super) struct FaultsArgs {
     #[command(subcommand)]
-    verb: Option<FaultsVerb>,
+    command: Option<FaultsCommand>,
     #[command(flatten)]
-    door: Door,
+    control_api: ControlApi,
 }
 
 #[derive(Subcommand)]
-enum FaultsVerb {
-    /// Those still to come.
+enum FaultsCommand {
+    /// List the faults that wait for a call.
     List,
-    /// Make the next calls of an operation go wrong.
+    /// Make the next calls of an operation fail.
     Set {
         /// The operation: create_payment_intent. `--help` lists all of them.
         #[arg(long_help = operations())]
         operation: String,
-        /// What goes wrong: `delay`, `lost_response`, `malformed` and `truncate` execute the call and answer it late or
-        /// badly; `drop` and `status` do not execute it.
+        /// The fault. `delay`, `lost_response`, `malformed` and `truncate` execute the call, but the response is late, lost or
+        /// broken. `drop` and `status` do not execute it.
         #[arg(value_parser = ["delay", "drop", "lost_response", "malformed", "status", "truncate"])]
         kind: String,
-        /// How many calls.
+        /// The number of calls.
         #[arg(long, default_value_t = 1)]
         count: u32,
-        /// The status of the answer, 400 to 599; 503 by default.
+        /// For `status`: the HTTP status, 400 to 599; default 503.
         #[arg(long)]
         status: Option<u16>,
-        /// The answer's `Retry-After`, in seconds.
+        /// For `status`: the `Retry-After` header, in seconds.
         #[arg(long, value_name = "SECONDS")]
         retry_after: Option<u32>,
-        /// Required for `delay`; at most 600000.
+        /// Required for `delay`: its length, at most 600000.
         #[arg(long)]
         milliseconds: Option<u64>,
     },
-    /// Take them all back.
+    /// Remove all faults.
     Clear,
 }
 
-/// The end of the help of both commands.
+/// The last paragraph of both commands' help.
 const TOKEN: &str = "\
 The sandbox prints the address and the token of its control API when it starts. Set GUICHET_CONTROL_TOKEN to the token, which
-is new at each start. The address comes from GUICHET_CONTROL_URL or --control-url (default: the sandbox of this machine).";
+is new at each start. The address comes from GUICHET_CONTROL_URL or --control-url (default: the sandbox on this machine).";
 
-/// The names of the operations, for the help.
+/// The help of an argument that names an operation.
 fn operations() -> String {
     use crate::operations::*;
     macro_rules! names {
@@ -83,52 +83,52 @@ fn operations() -> String {
     format!("The operation: {}", crate::every_operation!(names).join(", "))
 }
 
-/// The two paths of the control API that are commands. An error begins with the command's name.
+/// The two paths of the control API that are commands. Errors begin with their names.
 const CLOCK: Spec = Spec::post("clock", "/sandbox/clock");
 const FAULTS: Spec = Spec::post("faults", "/sandbox/faults");
 
-/// Which sandbox, and which of its merchants.
+/// The sandbox and the merchant that a command is about.
 #[derive(Args)]
-struct Door {
-    /// The address of the sandbox's control API, as it prints it; or GUICHET_CONTROL_URL.
+struct ControlApi {
+    /// The address of the control API, as the sandbox prints it; or GUICHET_CONTROL_URL.
     #[arg(long, value_name = "URL", global = true)]
     control_url: Option<String>,
-    /// The merchant; without one, the first.
+    /// The merchant; default: the first one.
     #[arg(long, value_name = "ID", global = true)]
     merchant: Option<String>,
-    /// Print the sandbox's own reply.
+    /// Print the sandbox's reply as JSON.
     #[arg(long, global = true)]
     json: bool,
 }
 
 pub(super) async fn clock(args: ClockArgs) -> Result<(), Failure> {
-    let reply = match args.verb {
-        None => args.door.ask(&CLOCK, Method::Get, Value::Null).await?,
-        Some(ClockVerb::Advance { by }) => args.door.ask(&CLOCK, Method::Post, json!({"advance_seconds": by})).await?,
+    let reply = match args.command {
+        None => args.control_api.call(&CLOCK, Method::Get, Value::Null).await?,
+        Some(ClockCommand::Advance { by }) => args.control_api.call(&CLOCK, Method::Post, json!({"advance_seconds": by})).await?,
     };
-    args.door.tell(&reply, |reply| {
+    args.control_api.print(&reply, |reply| {
         let now = reply["now"].as_i64().map(Moment::from_unix);
-        println!("{}", now.map_or_else(|| "The sandbox does not say.".to_owned(), |now| now.to_string()));
+        println!("{}", now.map_or_else(|| "The sandbox's reply has no time.".to_owned(), |now| now.to_string()));
     })
 }
 
 pub(super) async fn faults(args: FaultsArgs) -> Result<(), Failure> {
-    let reply = match args.verb {
-        None | Some(FaultsVerb::List) => args.door.ask(&FAULTS, Method::Get, Value::Null).await?,
-        Some(FaultsVerb::Clear) => args.door.ask(&FAULTS, Method::Delete, Value::Null).await?,
-        Some(FaultsVerb::Set { kind, milliseconds: None, .. }) if kind == "delay" => {
-            return Err(Failure::usage("A delay needs its length: --milliseconds 2000, at most 600000."));
+    let reply = match args.command {
+        None | Some(FaultsCommand::List) => args.control_api.call(&FAULTS, Method::Get, Value::Null).await?,
+        Some(FaultsCommand::Clear) => args.control_api.call(&FAULTS, Method::Delete, Value::Null).await?,
+        Some(FaultsCommand::Set { kind, milliseconds: None, .. }) if kind == "delay" => {
+            return Err(Failure::usage("Missing option --milliseconds: a delay needs its length, at most 600000."));
         }
-        Some(FaultsVerb::Set { operation, kind, count, status, retry_after, milliseconds }) => {
+        Some(FaultsCommand::Set { operation, kind, count, status, retry_after, milliseconds }) => {
             let fault = json!({
                 "operation": operation, "kind": kind, "count": count, "status": status, "retry_after": retry_after,
                 "milliseconds": milliseconds,
             });
-            args.door.ask(&FAULTS, Method::Post, fault).await?
+            args.control_api.call(&FAULTS, Method::Post, fault).await?
         }
     };
-    args.door.tell(&reply, |reply| match reply["faults"].as_array().filter(|faults| !faults.is_empty()) {
-        None => println!("Nothing is to go wrong."),
+    args.control_api.print(&reply, |reply| match reply["faults"].as_array().filter(|faults| !faults.is_empty()) {
+        None => println!("No faults."),
         Some(faults) => {
             let text = |fault: &Value, name: &str| match &fault[name] {
                 Value::Null => String::new(),
@@ -142,8 +142,8 @@ pub(super) async fn faults(args: FaultsArgs) -> Result<(), Failure> {
     })
 }
 
-impl Door {
-    async fn ask(&self, spec: &'static Spec, method: Method, fields: Value) -> Result<Vec<u8>, Failure> {
+impl ControlApi {
+    async fn call(&self, spec: &'static Spec, method: Method, fields: Value) -> Result<Vec<u8>, Failure> {
         let url = self.control_url.clone().or_else(|| variable("GUICHET_CONTROL_URL"));
         let url = url.unwrap_or_else(|| "http://127.0.0.1:4243/sandbox".to_owned());
         let token = variable("GUICHET_CONTROL_TOKEN").ok_or_else(|| {
@@ -170,12 +170,12 @@ impl Door {
         Ok(client.reply(spec, request, &ControlToken(Secret::new(token))).await?)
     }
 
-    /// Prints a reply as it came, or as people read it.
-    fn tell(&self, reply: &[u8], shown: impl FnOnce(&Value)) -> Result<(), Failure> {
+    /// Prints a reply: as JSON under `--json`, otherwise for people.
+    fn print(&self, reply: &[u8], for_people: impl FnOnce(&Value)) -> Result<(), Failure> {
         if self.json {
             return show::reply(reply);
         }
-        shown(&serde_json::from_slice(reply).unwrap_or_default());
+        for_people(&serde_json::from_slice(reply).unwrap_or_default());
         Ok(())
     }
 }
@@ -188,12 +188,12 @@ impl Credential for ControlToken {
     }
 }
 
-const LENGTH: &str = "a length of time to come is 90, 90s, 15m, 2h or 30d";
+const LENGTH: &str = "give a length of time: 90, 90s, 15m, 2h or 30d";
 
-/// Reads 90, 90s, 15m, 2h, 30d.
+/// Parses 90, 90s, 15m, 2h or 30d into seconds.
 fn seconds(text: &str) -> Result<u64, String> {
     let (number, unit) = text.split_at(text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len());
-    let each = match unit {
+    let factor = match unit {
         "" | "s" => 1,
         "m" => 60,
         "h" => 3600,
@@ -202,7 +202,7 @@ fn seconds(text: &str) -> Result<u64, String> {
     };
     let digits = number.bytes().all(|byte| byte.is_ascii_digit());
     let number: Option<u64> = number.parse().ok().filter(|_| digits);
-    number.and_then(|number| number.checked_mul(each)).ok_or(LENGTH.into())
+    number.and_then(|number| number.checked_mul(factor)).ok_or(LENGTH.into())
 }
 
 #[cfg(test)]
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_of_time_are_read_and_no_other_text_is() {
+    fn only_lengths_of_time_are_parsed() {
         for (text, read) in [("90", 90), ("90s", 90), ("15m", 900), ("2h", 7200), ("30d", 2_592_000), ("0", 0)] {
             assert_eq!(seconds(text), Ok(read), "{text}");
         }
