@@ -97,7 +97,11 @@ struct BasketLine {
 }
 
 /// Places the order of a basket. An equal basket returns the same order until that is paid.
-async fn place_order(State(api): State<Api>, headers: HeaderMap, Json(basket): Json<Basket>) -> Result<Response, Refused> {
+async fn place_order(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    Json(basket): Json<Basket>,
+) -> Result<Response, Refused> {
     let customer = api.signed_in(&headers).await?;
     let mut quantities = BTreeMap::<String, u32>::new();
     for line in basket.lines {

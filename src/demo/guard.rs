@@ -20,8 +20,7 @@ pub(super) async fn known_hosts_only(request: Request, next: Next) -> Response {
     if host::is_known(host::requested(&parts), &[]) {
         return next.run(Request::from_parts(parts, body)).await;
     }
-    let message =
-        "This shop answers only under localhost or a loopback address. Open the address that it printed when it started.";
+    let message = "This shop answers only under localhost or a loopback address. Open the address that it printed when it started.";
     (StatusCode::MISDIRECTED_REQUEST, message).into_response()
 }
 

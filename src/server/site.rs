@@ -255,11 +255,7 @@ mod tests {
             file("c.js", "import { a } from \"./a.js\";"),
             file("d.js", ""),
         ]);
-        assert_eq!(
-            modules(&["a.js"], &files),
-            ["a.js", "b/b.js", "c.js"],
-            "dynamic imports are not preloaded"
-        );
+        assert_eq!(modules(&["a.js"], &files), ["a.js", "b/b.js", "c.js"], "dynamic imports are not preloaded");
         assert_eq!(modules(&["a.js", "d.js", "none.js"], &files), ["a.js", "d.js", "b/b.js", "c.js"]);
     }
 }
