@@ -104,7 +104,9 @@ struct ControlApi {
 pub(super) async fn clock(args: ClockArgs) -> Result<(), Failure> {
     let reply = match args.command {
         None => args.control_api.call(&CLOCK, Method::Get, Value::Null).await?,
-        Some(ClockCommand::Advance { by }) => args.control_api.call(&CLOCK, Method::Post, json!({"advance_seconds": by})).await?,
+        Some(ClockCommand::Advance { by }) => {
+            args.control_api.call(&CLOCK, Method::Post, json!({"advance_seconds": by})).await?
+        }
     };
     args.control_api.print(&reply, |reply| {
         let now = reply["now"].as_i64().map(Moment::from_unix);

@@ -1,7 +1,7 @@
 //! Decision 6: plans and subscriptions, as far as they can be tested without moving a clock.
 
-use super::prober::{Prober, Reply};
 use super::intents::phone;
+use super::prober::{Prober, Reply};
 use crate::operations::*;
 use crate::values::*;
 
@@ -34,7 +34,12 @@ async fn billing(probe: &mut Prober) -> Result<(), Invalid> {
     probe.row("assumed", "list_subscriptions", list.is_success() && listed, &list);
 
     let running = probe.send(ResumeSubscription::new(id.clone())).await;
-    probe.row("6", "resume of an active subscription: 409 subscription_state", running.is(409, "subscription_state"), &running);
+    probe.row(
+        "6",
+        "resume of an active subscription: 409 subscription_state",
+        running.is(409, "subscription_state"),
+        &running,
+    );
     let later = probe.send(PauseSubscription::new(id.clone()).immediately(false)).await;
     let marked = later.is_success() && later.data()["pause_at_period_end"] == true && later.text("status") != "paused";
     probe.row("6", "pause, immediately false: at the end of the period", marked, &later);
@@ -61,7 +66,12 @@ async fn billing(probe: &mut Prober) -> Result<(), Invalid> {
     let again = probe.send(DeactivatePlan::new(plan_id.clone())).await;
     probe.row("6", "… can be repeated", again.is_success(), &again);
     let late = probe.send(subscribe).await;
-    probe.row("6", "an inactive plan takes no new subscriptions: 422 plan_inactive", late.is(422, "plan_inactive"), &late);
+    probe.row(
+        "6",
+        "an inactive plan takes no new subscriptions: 422 plan_inactive",
+        late.is(422, "plan_inactive"),
+        &late,
+    );
     let lists =
         |reply: &Reply| reply.data().as_array().is_some_and(|all| all.iter().any(|one| one["id"] == plan_id.as_str()));
     let plans = probe.send(ListPlans::new()).await;

@@ -1,7 +1,7 @@
 //! Decisions 1, 4 and 13: errors, and which requests a page may send.
 
-use super::prober::{Prober, Reply};
 use super::intents::order;
+use super::prober::{Prober, Reply};
 use crate::operations::{CreatePaymentIntent, ListCustomers, ReadPaymentIntent};
 use crate::protocol::{Method, Operation};
 use crate::values::IntentId;
@@ -10,7 +10,12 @@ use serde_json::Value;
 pub(super) async fn rows(probe: &mut Prober) {
     let anonymous = probe.send_as(ListCustomers::new(), None).await;
     let challenge = anonymous.header("www-authenticate").to_owned();
-    probe.row("1", "no credential: 401 authentication_required", anonymous.is(401, "authentication_required"), &anonymous);
+    probe.row(
+        "1",
+        "no credential: 401 authentication_required",
+        anonymous.is(401, "authentication_required"),
+        &anonymous,
+    );
     let plain = challenge.starts_with("Bearer") && !challenge.contains("error=");
     probe.row("1", "… with WWW-Authenticate: Bearer, without error=", plain, &anonymous);
     let enveloped = anonymous.body["status_code"] == 401

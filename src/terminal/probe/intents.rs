@@ -80,7 +80,12 @@ async fn intents(probe: &mut Prober) -> Result<(), Invalid> {
         &paid,
     );
     let late = probe.send(CancelPaymentIntent::new(id)).await;
-    probe.row("3", "a payment that is processing or final cannot be canceled: 409", late.is(409, "intent_not_cancelable"), &late);
+    probe.row(
+        "3",
+        "a payment that is processing or final cannot be canceled: 409",
+        late.is(409, "intent_not_cancelable"),
+        &late,
+    );
 
     let second = probe.send(self::order(probe, 2)?).await;
     let given_up = IntentId::new(second.text("id"))?;
@@ -100,7 +105,12 @@ async fn intents(probe: &mut Prober) -> Result<(), Invalid> {
     let waits = attached.text("status") == "requires_action" && attached.data()["next_action"]["type"] == "confirm";
     probe.row("3", "a manual intent waits for the merchant: next_action confirm", waits, &attached);
     let refused = probe.send_as(ConfirmPaymentIntent::new(manual.clone()), Some(third.text("client_secret"))).await;
-    probe.row("3", "… and its client secret cannot confirm it: 403 role_required", refused.is(403, "role_required"), &refused);
+    probe.row(
+        "3",
+        "… and its client secret cannot confirm it: 403 role_required",
+        refused.is(403, "role_required"),
+        &refused,
+    );
     let confirmed = probe.send(ConfirmPaymentIntent::new(manual.clone())).await;
     let moved = ["processing", "succeeded"].contains(&confirmed.text("status"));
     probe.row("assumed", "confirm_payment_intent", confirmed.is_success() && moved, &confirmed);

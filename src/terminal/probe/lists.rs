@@ -55,7 +55,12 @@ async fn esim(probe: &mut Prober) -> Result<(), Invalid> {
     let other = probe.send(create).await;
     let doubled = package["amount"].as_f64().zip(order.data()["amount"].as_f64());
     let doubled = doubled.is_some_and(|(one, two)| (2.0 * one - two).abs() < 0.005);
-    probe.row("8", "the amount of an order is the package's amount times the quantity", order.is_success() && doubled, &order);
+    probe.row(
+        "8",
+        "the amount of an order is the package's amount times the quantity",
+        order.is_success() && doubled,
+        &order,
+    );
     let same = again.is_success() && again.text("order_id") == order.text("order_id");
     probe.row("2", "the same Idempotency-Key is the same order", same, &again);
     probe.row("2", "… and refuses another body: 422", other.is(422, "idempotency_key_reused"), &other);

@@ -12,8 +12,8 @@ use super::connection::Connection;
 use super::failure::{Failure, NOT_ALL_HOLDS, NOT_REACHED};
 use super::show;
 use crate::values::printable;
-use prober::{Prober, Row};
 use clap::Args;
+use prober::{Prober, Row};
 use serde_json::json;
 use std::io::{BufRead, IsTerminal};
 
@@ -72,7 +72,9 @@ pub(super) async fn probe(args: ProbeArgs) -> Result<(), Failure> {
 
 fn is_confirmed() -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::usage("Missing option --yes: standard input is not a terminal, so nobody can confirm. Nothing was sent."));
+        return Err(Failure::usage(
+            "Missing option --yes: standard input is not a terminal, so nobody can confirm. Nothing was sent.",
+        ));
     }
     eprintln!("Continue? [y/N]");
     let mut answer = String::new();

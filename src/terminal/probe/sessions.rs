@@ -1,7 +1,7 @@
 //! Decision 4: sessions, and the roles of each credential.
 
-use super::prober::{Prober, Reply};
 use super::intents::order;
+use super::prober::{Prober, Reply};
 use crate::operations::{CreateSession, ListPaymentMethods, ListPlans, RevokeSession, ValidateSession};
 use crate::values::{Email, Moment};
 
