@@ -1,4 +1,4 @@
-//! A call in a page over the same call by hand-written `fetch` and JSON: the same server, headers and reply.
+//! A call in a page, compared with hand-written `fetch` and JSON: the same server, headers and reply.
 
 use crate::chromium::Chromium;
 use crate::measure::{Pairs, Row, microseconds};
@@ -13,14 +13,14 @@ pub async fn rows() -> Vec<Row> {
     vec![
         measured()
             .await
-            .map_or_else(|why| Row::left_out(WHAT, &why), |pairs| Row::at_most(WHAT, 1.10, &pairs, microseconds)),
+            .map_or_else(|why| Row::skipped(WHAT, &why), |pairs| Row::at_most(WHAT, 1.10, &pairs, microseconds)),
     ]
 }
 
 async fn measured() -> Result<Pairs, String> {
     let shop = Shop::open("call").await?;
     let browser = Chromium::start().await?;
-    browser.patience(Duration::from_secs(300)).await;
+    browser.script_timeout(Duration::from_secs(300)).await;
     browser.open(&shop.url).await;
     let took = browser.resolve(&format!("pairs({}, {PAIRS})", json!(shop.sandbox.base_url))).await;
     browser.close().await;

@@ -28,7 +28,7 @@ impl Chromium {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|error| format!("chromedriver does not start: {error}"))?;
+            .map_err(|error| format!("chromedriver cannot be started: {error}"))?;
         let options = json!({ "args": [
             "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
             "--disable-component-update", "--disable-sync", "--no-first-run",
@@ -49,7 +49,7 @@ impl Chromium {
         self.client.goto(url).await.unwrap();
     }
 
-    /// What an expression on the page resolves to.
+    /// Evaluates an expression on the page and awaits its value.
     pub async fn resolve(&self, expression: &str) -> Value {
         let script = format!(
             "const done = arguments[arguments.length - 1];
@@ -60,12 +60,12 @@ impl Chromium {
         value
     }
 
-    /// Lets scripts take this long.
-    pub async fn patience(&self, time: Duration) {
+    /// Sets the timeout of scripts.
+    pub async fn script_timeout(&self, time: Duration) {
         self.client.update_timeouts(fantoccini::wd::TimeoutConfiguration::new(Some(time), None, None)).await.unwrap();
     }
 
-    /// A command of Chromium's own.
+    /// Sends a DevTools command.
     pub async fn cdp(&self, command: &'static str, parameters: Value) {
         self.client.issue_cmd(Cdp { command, parameters }).await.unwrap();
     }

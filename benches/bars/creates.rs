@@ -1,4 +1,4 @@
-//! Durable intent creations a second: over the floor, and beside what people use today.
+//! Durable intent creations per second, compared with the floor (`floor.rs`) and with other mock servers.
 
 use crate::load::{Make, Until, rate};
 use crate::measure::{Pairs, Row, per_second};
@@ -30,7 +30,7 @@ pub async fn rows() -> Vec<Row> {
                 Ok(prism) if connections == 16 => Some(prism.rate(connections).await),
                 _ => None,
             };
-            // The first round is for warming up.
+            // The first round is a warm-up.
             if round > 0 {
                 over_the_floor.ours.push(ours);
                 over_the_floor.other.push(bare);
@@ -46,7 +46,7 @@ pub async fn rows() -> Vec<Row> {
     let what = "sandbox: durable creations at 16 connections, over Prism's static answers";
     rows.push(match prism {
         Ok(_) => Row::at_least(what, 1.0, &beside_prism, per_second),
-        Err(why) => Row::left_out(what, &why),
+        Err(why) => Row::skipped(what, &why),
     });
     let what = "sandbox: 500 durable creations at 16 connections, over localstripe's first 500";
     rows.push(match peers::localstripe().await {
@@ -57,12 +57,12 @@ pub async fn rows() -> Vec<Row> {
             pairs.ours.push(sandbox.first_500().await);
             Row::at_least(what, 30.0, &pairs, per_second)
         }
-        Err(why) => Row::left_out(what, &why),
+        Err(why) => Row::skipped(what, &why),
     });
     rows
 }
 
-/// A server, and how payments are made there.
+/// A server, and the request that creates a payment there.
 struct Side {
     server: Running,
     numbers: Arc<AtomicU64>,

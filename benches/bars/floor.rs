@@ -1,5 +1,5 @@
-//! The floor under durable creations: a handler that does nothing but store the rows that the sandbox stores, durably and
-//! in the groups that the sandbox commits. It reads no field, checks nothing and makes up nothing.
+//! The floor for durable creations: a handler that only stores the same rows as the sandbox, durably and in the same commit groups.
+//! It reads no fields, validates nothing and generates nothing.
 
 use crate::rows::{self, Template};
 use crate::servers::Running;
@@ -16,12 +16,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{mpsc, oneshot};
 
-/// What this program is asked for when it is the floor.
+/// The argument that makes this program the floor server.
 pub const VERB: &str = "floor";
-/// How many payments share a commit at most, as in the sandbox.
+/// The most payments per commit, as in the sandbox.
 const GROUP: usize = 256;
 
-/// Starts the floor in a process of its own, over a new database in this folder.
+/// Starts the floor server as a process, with a new database in this folder.
 pub fn start(folder: &Path, template: &Template) -> Running {
     fs::write(folder.join("template.json"), serde_json::to_vec(template).unwrap()).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
@@ -29,11 +29,11 @@ pub fn start(folder: &Path, template: &Template) -> Running {
     Running::of(command)
 }
 
-/// Serves it: what the process does.
+/// The floor server's main function.
 pub fn serve(folder: &str) {
     let folder = Path::new(folder);
     let template: Template = serde_json::from_slice(&fs::read(folder.join("template.json")).unwrap()).unwrap();
-    // As many threads as the sandbox has.
+    // The same number of threads as the sandbox.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let reply: Arc<str> = template.reply.as_str().into();

@@ -1,4 +1,4 @@
-//! Requests over connections that are kept, and nothing else: the cheaper the load, the more of a server is seen.
+//! A minimal HTTP load generator over keep-alive connections: the less it costs, the more of the server is measured.
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
@@ -25,8 +25,8 @@ impl Connection {
         Self { send }
     }
 
-    /// Sends a request and reads its reply to the end.
-    pub async fn ask(&mut self, request: Request<Body>) -> (StatusCode, Vec<u8>) {
+    /// Sends a request and reads the whole response.
+    pub async fn send(&mut self, request: Request<Body>) -> (StatusCode, Vec<u8>) {
         self.send.ready().await.unwrap();
         let reply = self.send.send_request(request).await.unwrap();
         let status = reply.status();
@@ -35,10 +35,10 @@ impl Connection {
     }
 }
 
-/// How a request of this number is made.
+/// Builds the request with this number.
 pub type Make = Arc<dyn Fn(u64) -> Request<Body> + Send + Sync>;
 
-/// How many requests a server answers with success in a second, over so many connections at once.
+/// Measures the successful requests per second over `connections` connections.
 pub async fn rate(base_url: &str, connections: usize, until: Until, numbers: &Arc<AtomicU64>, make: &Make) -> f64 {
     let mut open = Vec::new();
     for _ in 0..connections {
@@ -56,7 +56,7 @@ pub async fn rate(base_url: &str, connections: usize, until: Until, numbers: &Ar
                 if until.is_over(begun, number - first) {
                     return answered;
                 }
-                let (status, body) = connection.ask(make(number)).await;
+                let (status, body) = connection.send(make(number)).await;
                 assert!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&body));
                 answered += 1;
             }
@@ -66,7 +66,7 @@ pub async fn rate(base_url: &str, connections: usize, until: Until, numbers: &Ar
     answered as f64 / begun.elapsed().as_secs_f64()
 }
 
-/// When there is enough.
+/// When to stop.
 #[derive(Clone, Copy)]
 pub enum Until {
     Passed(Duration),

@@ -1,4 +1,4 @@
-//! Two ways of doing the same thing, in turn.
+//! Compares two ways of doing the same thing, measured in turn.
 
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -9,20 +9,20 @@ pub struct Row {
     what: String,
     ours: String,
     other: String,
-    /// Ours over the other, and how far it spread: see [`Pairs::ratio`].
+    /// The ratio of ours to the other, with its spread: see [`Pairs::ratio`].
     ratio: String,
     bar: String,
-    /// Nothing where it was left out.
+    /// `None` if it was skipped.
     met: Option<bool>,
 }
 
 impl Row {
-    /// Ours may take so many times what the other takes.
+    /// Ours may take at most `bar` times as long as the other.
     pub fn at_most(what: &str, bar: f64, pairs: &Pairs, shown: impl Fn(f64) -> String) -> Self {
         Self::of(what, format!("≤ {bar:.2} ×"), pairs, shown, |ratio| ratio <= bar)
     }
 
-    /// Ours must do so many times what the other does.
+    /// Ours must do at least `bar` times as much as the other.
     pub fn at_least(what: &str, bar: f64, pairs: &Pairs, shown: impl Fn(f64) -> String) -> Self {
         Self::of(what, format!("≥ {bar:.2} ×"), pairs, shown, |ratio| ratio >= bar)
     }
@@ -39,7 +39,7 @@ impl Row {
         }
     }
 
-    /// Ours alone, which may take so long.
+    /// Ours alone, which may take at most `limit`.
     pub fn within(what: &str, limit: Duration, took: &[f64]) -> Self {
         let (middle, least, most) = (median(took), quantile(took, 0.0), quantile(took, 1.0));
         Self {
@@ -52,14 +52,14 @@ impl Row {
         }
     }
 
-    /// What could not be measured, and why.
-    pub fn left_out(what: &str, why: &str) -> Self {
+    /// A row that could not be measured, and why.
+    pub fn skipped(what: &str, why: &str) -> Self {
         let empty = String::new;
         Self { what: what.to_owned(), ours: empty(), other: why.to_owned(), ratio: empty(), bar: empty(), met: None }
     }
 }
 
-/// What two ways gave, in the order they were taken.
+/// The measurements of both, in order.
 #[derive(Default)]
 pub struct Pairs {
     pub ours: Vec<f64>,
@@ -73,8 +73,7 @@ struct Ratio {
 }
 
 impl Pairs {
-    /// Takes both in turn, so many times, each of them first every second time; the first twentieth is for warming up.
-    /// In seconds.
+    /// Measures both in turn, `count` times; each goes first every second time. The first twentieth is a warm-up. In seconds.
     pub async fn timed(count: usize, mut ours: impl AsyncFnMut(usize), mut other: impl AsyncFnMut(usize)) -> Self {
         let mut pairs = Self::default();
         let warm = count / 20;
@@ -95,7 +94,7 @@ impl Pairs {
         pairs
     }
 
-    /// The ratio of the medians, and the lowest and highest of those of a tenth of the pairs each.
+    /// The ratio of the medians, with the lowest and highest ratio over ten parts of the run.
     fn ratio(&self) -> Ratio {
         let block = self.ours.len().div_ceil(10).max(1);
         let blocks = self.ours.chunks(block).zip(self.other.chunks(block));

@@ -1,4 +1,4 @@
-//! The sandbox with a million payments in it, over one with a thousand.
+//! A sandbox with a million payments, compared with one with a thousand.
 
 use crate::load::Connection;
 use crate::measure::{Pairs, Row, microseconds};
@@ -16,12 +16,12 @@ pub async fn rows() -> Vec<Row> {
     let folder = folder("million");
     let mut many = House::of(&folder.join("many.sqlite"), 1_000_000).await;
     let mut few = House::of(&folder.join("few.sqlite"), 1_000).await;
-    // Two houses cannot be asked at once by one closure each, but one after the other by both.
+    // Both closures need mutable access, so they take turns.
     let retrieve =
         Pairs::timed(PAIRS, async |turn| many.retrieve(turn).await, async |turn| few.retrieve(turn).await).await;
     let create = Pairs::timed(PAIRS, async |turn| many.create(turn).await, async |turn| few.create(turn).await).await;
     drop((many, few));
-    // It is large.
+    // The database is large.
     let _ = fs::remove_dir_all(folder);
     vec![
         Row::at_most("sandbox: retrieve at 1,000,000 intents, over 1,000", 1.3, &retrieve, microseconds),
@@ -29,7 +29,7 @@ pub async fn rows() -> Vec<Row> {
     ]
 }
 
-/// A sandbox with so many payments in it, and a connection to it.
+/// A sandbox with this many payments, and a connection to it.
 struct House {
     sandbox: Running,
     connection: Connection,
@@ -38,8 +38,7 @@ struct House {
 }
 
 impl House {
-    /// Fills it straight in the database, with rows that differ from those of the sandbox's own in what makes a payment
-    /// another one, and in nothing else.
+    /// Fills the database directly, with rows like the sandbox's own that differ only in their identifiers.
     async fn of(database: &Path, count: u64) -> Self {
         let template = Template::learn(database).await;
         template.fill(database, count - 2).await;
@@ -48,24 +47,24 @@ impl House {
         Self { sandbox, connection, template, count }
     }
 
-    /// Reads a payment anywhere among them.
+    /// Reads one of the payments.
     async fn retrieve(&mut self, turn: usize) {
         let number = 2 + (turn as u64).wrapping_mul(2_654_435_761) % (self.count - 2);
         let request = Request::get(format!("/v1/payment-intents/{}", self.template.id(number)))
             .header(HOST, "127.0.0.1")
             .header(AUTHORIZATION, format!("Bearer {}", self.sandbox.secret_key))
             .body(Body::empty());
-        self.ask(request.unwrap()).await;
+        self.send(request.unwrap()).await;
     }
 
-    /// Makes one more.
+    /// Creates one more.
     async fn create(&mut self, turn: usize) {
         let request = create(&self.sandbox.base_url, &self.sandbox.secret_key, self.count + turn as u64);
-        self.ask(request).await;
+        self.send(request).await;
     }
 
-    async fn ask(&mut self, request: Request<Body>) {
-        let (status, body) = self.connection.ask(request).await;
+    async fn send(&mut self, request: Request<Body>) {
+        let (status, body) = self.connection.send(request).await;
         assert!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&body));
     }
 }

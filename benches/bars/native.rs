@@ -1,4 +1,4 @@
-//! A call of the native client over bare reqwest with the same typed decode.
+//! A call of the native client, compared with bare reqwest and the same typed decode.
 
 use crate::measure::{Pairs, Row, microseconds};
 use crate::servers;
@@ -12,7 +12,7 @@ use guichet::{Client, SecretKey};
 const KEY: &str = "sk_test_0123456789abcdefghijABCDEFGHIJ0123456789abc";
 const PAIRS: usize = 5_000;
 
-/// What the service answers: a payment intent with every field it has.
+/// The service's response: a payment intent with all fields.
 const REPLY: &str = r#"{"status_code":200,"response_type":"success","data":{"id":"pi_3kTR9sB0000000aZ81bYcD","object":"payment_intent","amount":"45000","currency":"XAF","status":"requires_action","client_secret":"pi_3kTR9sB0000000aZ81bYcD_secret_0123456789abcdefghijABCDEFGHIJ0123456789abc","payment_ref":"gch_3kTR9sB0000000aZ81bYcD","merchant_reference":"ORDER-17","checkout_url":"http://127.0.0.1:4243/checkout/pi_3kTR9sB0000000aZ81bYcD#client_secret=pi_3kTR9sB0000000aZ81bYcD_secret_0123456789abcdefghijABCDEFGHIJ0123456789abc","customer":{"firstname":"Awa","lastname":"Ngono","email":"awa@example.com"},"metadata":{},"fee_bearer":"merchant","amount_payable":"45000","confirmation_method":"automatic","payment_method":null,"next_action":null,"last_payment_error":null,"attempts":0,"created_at":"2026-11-21T08:00:00Z","expires_at":"2026-11-22T08:00:00Z","redirect_url":null,"description":"A pair of shoes","items":[]}}"#;
 
 pub async fn rows() -> Vec<Row> {
@@ -49,7 +49,7 @@ pub async fn rows() -> Vec<Row> {
     ]
 }
 
-/// What somebody writes who has reqwest and the types.
+/// The same call, hand-written with reqwest and the types.
 async fn decoded(request: reqwest::RequestBuilder) -> PaymentIntent {
     let reply = request.bearer_auth(KEY).send().await.unwrap().error_for_status().unwrap();
     decode(&reply.bytes().await.unwrap()).unwrap()

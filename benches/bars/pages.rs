@@ -1,5 +1,5 @@
-//! The two pages that are compared, and the shop that serves them: the same page with the package, and written by hand.
-//! `cargo xtask bench` has bundled and compressed both, as a shop would.
+//! The compared pages, one with the package and one written by hand, and the server that serves them. `cargo xtask bench` has bundled
+//! and compressed both, as a shop would.
 
 use crate::servers::{self, Running};
 use axum::Router;
@@ -13,7 +13,7 @@ use guichet::{Client, SecretKey};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where the bundles are.
+/// The environment variable with the folder of the bundles.
 const MADE: &str = "GUICHET_BENCH_PAGES";
 
 /// A shop's origin with the pages and the merchant's session route.
@@ -23,9 +23,9 @@ pub struct Shop {
 }
 
 impl Shop {
-    /// Opens it, with a sandbox that it buys from.
+    /// Starts it with a sandbox.
     pub async fn open(name: &str) -> Result<Self, String> {
-        let made = std::env::var_os(MADE).ok_or_else(|| format!("not bundled ({MADE} says where the pages are)"))?;
+        let made = std::env::var_os(MADE).ok_or_else(|| format!("not bundled ({MADE} is the folder of the pages)"))?;
         let sandbox = Running::sandbox(&servers::folder(name).join("sandbox.sqlite"));
         let client = Client::builder(&sandbox.base_url, SecretKey::new(&sandbox.secret_key).unwrap()).build().unwrap();
         let session = client.create_session(&Email::new("awa@example.com").unwrap()).await.unwrap();
@@ -54,7 +54,7 @@ fn answer(session: &CustomerSession) -> ([(header::HeaderName, &'static str); 1]
     ([(header::CONTENT_TYPE, "application/json")], body.to_string())
 }
 
-/// The page, isolated from other origins: a browser tells such a page the time by the microsecond.
+/// The page, with cross-origin isolation: a browser gives such a page timers with microseconds.
 fn page() -> Response {
     let isolated = [
         (header::HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
@@ -63,7 +63,7 @@ fn page() -> Response {
     (isolated, Html(include_str!("pages/page.html"))).into_response()
 }
 
-/// A bundle, as a server sends it that has compressed it once.
+/// A bundle, compressed once, as a server sends it.
 async fn file(State(shop): State<Arc<Counter>>, Path(path): Path<String>) -> Response {
     let kind = if path.ends_with(".wasm") { "application/wasm" } else { "text/javascript" };
     match std::fs::read(shop.made.join(format!("{path}.br"))) {

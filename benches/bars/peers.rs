@@ -1,4 +1,4 @@
-//! What people use today in place of a sandbox. `cargo xtask bench` installs them under `target/`, and says where.
+//! Other mock servers. `cargo xtask bench` installs them under `target/` and passes their paths.
 
 use crate::load::Make;
 use crate::servers::{Running, folder};
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Prism (npm `@stoplight/prism-cli`): it answers from the examples of an OpenAPI document and keeps nothing.
+/// Prism (npm `@stoplight/prism-cli`): responds with the examples of an OpenAPI document and stores nothing.
 pub async fn prism() -> Result<Running, String> {
     let script = named("GUICHET_BENCH_PRISM")?;
     let document = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/bars/prism.json");
@@ -20,7 +20,7 @@ pub async fn prism() -> Result<Running, String> {
     up(command, port).await
 }
 
-/// localstripe (PyPI): it keeps what it is told, for another service than ours.
+/// localstripe (PyPI): a stateful mock of Stripe.
 pub async fn localstripe() -> Result<Running, String> {
     let program = named("GUICHET_BENCH_LOCALSTRIPE")?;
     let port = free_port();
@@ -29,7 +29,7 @@ pub async fn localstripe() -> Result<Running, String> {
     up(command, port).await
 }
 
-/// How a payment is made in localstripe.
+/// The request that creates a payment in localstripe.
 pub fn localstripe_create() -> Make {
     Arc::new(|_| {
         Request::post("/v1/payment_intents")
@@ -42,18 +42,18 @@ pub fn localstripe_create() -> Make {
 }
 
 fn named(variable: &str) -> Result<String, String> {
-    std::env::var(variable).map_err(|_| format!("not installed ({variable} says where it is)"))
+    std::env::var(variable).map_err(|_| format!("not installed ({variable} is its path)"))
 }
 
-/// Starts it, and waits until it listens.
+/// Starts a server and waits until it listens.
 async fn up(mut command: Command, port: String) -> Result<Running, String> {
     let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
-    let child = quiet.spawn().map_err(|error| format!("it does not start: {error}"))?;
+    let child = quiet.spawn().map_err(|error| format!("it cannot be started: {error}"))?;
     let running = Running::at(format!("http://127.0.0.1:{port}"), child);
     let begun = Instant::now();
     while tokio::net::TcpStream::connect(format!("127.0.0.1:{port}")).await.is_err() {
         if begun.elapsed() > Duration::from_secs(30) {
-            return Err("it does not answer".into());
+            return Err("it does not respond".into());
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -1,4 +1,4 @@
-//! What the sandbox stores for one new payment: learned from what it has stored, so that nothing here knows its tables.
+//! The rows that the sandbox stores for one new payment, read from its database, so that nothing here depends on its tables.
 
 use crate::insert::{Insert, Statement};
 use crate::load::Connection;
@@ -13,13 +13,13 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The rows of one payment, and how they differ from those of another.
+/// The rows of one payment, and which texts in them differ between payments.
 #[derive(Serialize, Deserialize)]
 pub struct Template {
-    /// What makes the tables.
+    /// The SQL that creates the tables.
     pub schema: Vec<String>,
     pub tables: Vec<Table>,
-    /// What the sandbox answered.
+    /// The sandbox's response.
     pub reply: String,
 }
 
@@ -28,11 +28,11 @@ pub struct Table {
     pub name: String,
     columns: Vec<String>,
     row: Vec<Value>,
-    /// Which texts are another payment's own.
+    /// The texts that differ between payments.
     varies: Vec<bool>,
 }
 
-/// The request that makes the payment of this number.
+/// The request that creates the payment with this number.
 pub fn create(base_url: &str, key: &str, number: u64) -> Request<Body> {
     let unique = unique(number);
     let order = json!({
@@ -49,17 +49,17 @@ pub fn create(base_url: &str, key: &str, number: u64) -> Request<Body> {
         .unwrap()
 }
 
-/// Ten digits that no other number has. They come in no order, as identifiers do: an index is not filled from its end.
+/// Ten digits, unique to this number. They are not in order, like random identifiers: an index is not filled from its end.
 pub fn unique(number: u64) -> String {
-    // The factor has no divisor in common with ten, so that no two numbers meet.
+    // The factor is coprime to ten, so that no two numbers give the same digits.
     format!("{:010}", number.wrapping_mul(7_368_787_561) % 10_000_000_000)
 }
 
-/// The number of the payment that the template is of. Those of others count from 2.
+/// The number of the template's payment. Others count from 2.
 const LEARNED: u64 = 0;
 
 impl Template {
-    /// Makes two payments in a new sandbox over this database, and looks at what they have left there.
+    /// Creates two payments in a new sandbox with this database, and compares their rows.
     pub async fn learn(database: &Path) -> Self {
         let sandbox = Running::sandbox(database);
         let mut connection = Connection::open(&sandbox.base_url).await;
@@ -88,7 +88,7 @@ impl Template {
         Self { schema: schema.unwrap(), tables, reply: String::from_utf8(reply).unwrap() }
     }
 
-    /// The inserts of its tables, in their order.
+    /// The insert statements of its tables, in order.
     pub fn inserts(&self) -> Vec<Insert> {
         let columns = |table: &Table| table.columns.clone();
         let of =
@@ -106,7 +106,7 @@ impl Template {
         }
     }
 
-    /// Writes this many payments more, as fast as it goes: in large groups, durable only at the end.
+    /// Inserts this many payments as fast as possible: in large groups, durable only at the end.
     pub async fn fill(&self, database: &Path, count: u64) {
         let pool = open(database, true).await;
         let inserts = self.inserts();
@@ -126,7 +126,7 @@ impl Template {
         pool.close().await;
     }
 
-    /// The identifier of the payment of this number.
+    /// The identifier of the payment with this number.
     pub fn id(&self, number: u64) -> String {
         let reply: Value = serde_json::from_str(&self.reply).unwrap();
         varied(reply["data"]["id"].as_str().unwrap(), number)
@@ -144,7 +144,7 @@ impl Table {
     }
 }
 
-/// The text that another payment has in place of this one, of the same length.
+/// The corresponding text of another payment, of the same length.
 fn varied(text: &str, number: u64) -> String {
     if number == LEARNED {
         return text.to_owned();

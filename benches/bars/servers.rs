@@ -1,4 +1,4 @@
-//! What is measured, and what it is measured against: each in a process or a thread of its own.
+//! The servers of the benchmarks, each in its own process or thread.
 
 use serde_json::Value;
 use std::fs;
@@ -12,12 +12,12 @@ pub struct Running {
     child: Child,
     /// `http://127.0.0.1:4243`.
     pub base_url: String,
-    /// The secret key; empty where there is none.
+    /// The secret key; empty if there is none.
     pub secret_key: String,
 }
 
 impl Running {
-    /// The `guichet sandbox` that users run, over this database.
+    /// The `guichet sandbox` command with this database.
     pub fn sandbox(database: &Path) -> Self {
         let mut command = sandbox(database);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -26,21 +26,21 @@ impl Running {
         Self { base_url: text("base_url"), secret_key: text("secret_key"), child }
     }
 
-    /// A server that says its address on a line of its own.
+    /// A server that prints its address on its first line.
     pub fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         Self { base_url: first_line(&mut child).trim().to_owned(), secret_key: String::new(), child }
     }
 
-    /// A server that was told where to listen.
+    /// A server with a given address.
     pub fn at(base_url: String, child: Child) -> Self {
         Self { child, base_url, secret_key: String::new() }
     }
 
-    /// Asks it to stop, and waits until everything is stored.
+    /// Stops it with SIGTERM and waits until everything is stored.
     pub fn stop(mut self) {
         let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status();
-        assert!(asked.is_ok_and(|status| status.success()), "a server cannot be asked to stop");
+        assert!(asked.is_ok_and(|status| status.success()), "a server cannot be stopped");
         self.child.wait().unwrap();
     }
 }
@@ -55,11 +55,11 @@ impl Drop for Running {
 fn first_line(child: &mut Child) -> String {
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    assert!(!line.is_empty(), "a server has ended before it was ready");
+    assert!(!line.is_empty(), "a server ended before it was ready");
     line
 }
 
-/// The command that starts a sandbox over this database.
+/// The command that starts a sandbox with this database.
 pub fn sandbox(database: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
     command.args(["sandbox", "--listen", "127.0.0.1:0", "--json", "--database"]);
@@ -67,7 +67,7 @@ pub fn sandbox(database: &Path) -> Command {
     command
 }
 
-/// Serves a router from a thread with a runtime of its own, for as long as this process lives, and says where.
+/// Serves a router from a thread with its own runtime until the process ends. Returns its address.
 pub fn in_a_thread(router: impl FnOnce() -> axum::Router + Send + 'static) -> String {
     let (told, heard) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -81,14 +81,14 @@ pub fn in_a_thread(router: impl FnOnce() -> axum::Router + Send + 'static) -> St
     heard.recv().unwrap()
 }
 
-/// reqwest, as somebody sets it up who wants nothing but requests.
+/// A plain reqwest client.
 pub fn reqwest() -> reqwest::Client {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
-/// A new, empty folder on the disk that the project is on: what is durable must be so on a real one.
+/// A new, empty folder on the project's disk: durability must be measured on a real disk.
 pub fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench").join(name);
     let _ = fs::remove_dir_all(&folder);

@@ -1,4 +1,4 @@
-//! The sandbox from its start to its first answer, as a process that a test suite starts.
+//! The time from the start of the sandbox process to its first response.
 
 use crate::load::Connection;
 use crate::measure::Row;

@@ -1,5 +1,5 @@
-// The issuer's page: two buttons. The server decides what they do; this file sends the customer's
-// word with the page's own token, and then goes where the server says the checkout goes on.
+// The card issuer's page: two buttons. This file sends the customer's decision with the page's token, then
+// navigates to the address in the response.
 //
 // For tests, by data-test: challenge (data-status: asking, sending, trouble, over), challenge-said,
 // approve, refuse.
@@ -27,10 +27,10 @@ const WORDS = {
   },
 };
 
-const asked = new URLSearchParams(location.search).get("lang") ?? chosen() ?? navigator.language;
-const locale = asked.toLowerCase().startsWith("fr") ? "fr" : "en";
+const requested = new URLSearchParams(location.search).get("lang") ?? storedLanguage() ?? navigator.language;
+const locale = requested.toLowerCase().startsWith("fr") ? "fr" : "en";
 const main = document.querySelector("main");
-const said = document.getElementById("said");
+const message = document.getElementById("said");
 const buttons = document.querySelectorAll("button");
 const token = new URLSearchParams(location.hash.slice(1)).get("token");
 
@@ -40,13 +40,13 @@ for (const element of document.querySelectorAll("[data-word]")) element.textCont
 for (const button of buttons) button.addEventListener("click", () => decide(button.id));
 if (token) enable(true);
 else show("over");
-// A page that the browser kept while the customer was away can be used again.
+// A page that the back button restores from the cache can be used again.
 addEventListener("pageshow", (event) => {
   if (event.persisted && token) show("asking");
 });
 
-/** The language that the customer chose at the checkout; a browser may forbid to remember it. */
-function chosen() {
+/** The language that the customer chose at the checkout. A browser may forbid the storage. */
+function storedLanguage() {
   try {
     return sessionStorage.getItem("lang");
   } catch {
@@ -73,9 +73,9 @@ async function decide(decision) {
 
 function show(status) {
   main.dataset.status = status;
-  said.textContent = WORDS[locale][status === "asking" ? "question" : status];
+  message.textContent = WORDS[locale][status === "asking" ? "question" : status];
   enable(status === "asking" || status === "trouble");
-  if (status !== "asking") said.focus();
+  if (status !== "asking") message.focus();
 }
 
 function enable(yes) {

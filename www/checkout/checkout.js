@@ -1,8 +1,8 @@
-// The hosted checkout page: what the customer sees at each point of a payment.
+// The hosted checkout page: what the customer sees in each state of a payment.
 //
-// Every rule of paying (what is sent, when it is sent again, which address is followed) is the
-// package's. This file follows where the intent stands and asks how to pay; view.js draws it, and
-// fields.js holds what is typed.
+// The package has every rule of paying: what is sent, when it is retried, which address is followed. This
+// file follows the intent's status and lets the customer choose a method; view.js draws it, and fields.js
+// reads what is typed.
 //
 // For tests, by data-test: status (data-status: loading, ready, sending, waiting, code, bank,
 // succeeded, settled, declined, failed, cancel_asked, canceling, canceled, expired, confirm,
@@ -16,33 +16,33 @@ import { fillIn, markFrom, readCode, readMethod, showFields, translateMarks, wip
 import { draw, nameMerchant, translate } from "./view.js";
 
 const ui = (id) => document.getElementById(id);
-// Beside the script it is smaller on the wire than inside it, and fetched at the same time.
+// A separate file is smaller to transfer than wasm inside the script, and is fetched in parallel.
 const WASM = new URL("./package/core/guichet_hosted_bg.wasm", import.meta.url).href;
 const LEAVE_AFTER_MS = 6_000;
-// A payment under way is followed for as long as the page is open.
+// A payment is followed for as long as the page is open.
 const FOLLOW_MS = 24 * 60 * 60 * 1000;
 
-// What outlives a visit to the customer's bank; a browser may forbid it.
-const kept = {
+// Survives the visit to the customer's bank. A browser may forbid it.
+const storage = {
   read: (name) => { try { return sessionStorage.getItem(name); } catch { return null; } },
   write: (name, value) => { try { sessionStorage.setItem(name, value); } catch {} },
 };
 
-const asked = new URLSearchParams(location.search).get("lang");
-if (asked) kept.write("lang", asked); // for the page of the bank
-let locale = asked ?? kept.read("lang") ?? navigator.language;
+const requested = new URLSearchParams(location.search).get("lang");
+if (requested) storage.write("lang", requested); // for the bank's page
+let locale = requested ?? storage.read("lang") ?? navigator.language;
 let page; // the open checkout: its intent, quotes, pay, answer, cancel, proceed, wait, leave
-let choices; // the ways to pay, each with its quote and whether its price is known
-let chosen; // one of them
+let choices; // the payment methods, each with its quote and price
+let chosen; // the selected one
 let view = { name: "loading" };
 let timers = [];
 let busy = false;
-let visit = new AbortController(); // ends what was under way when the page starts anew
+let visit = new AbortController(); // aborts everything in flight when the page starts again
 
 translate(locale);
 start();
 
-/** Opens the payment that the page's address names, and shows where it stands. */
+/** Opens the payment of the page's address and shows its status. */
 async function start() {
   visit.abort();
   visit = new AbortController();
@@ -53,35 +53,35 @@ async function start() {
     const { openHostedCheckout } = await import("./package/hosted.js");
     page = await openHostedCheckout({ baseUrl: location.origin, intent: location.href, wasm: WASM }, { signal });
     showMerchant(signal);
-    // One who comes from the bank has just paid here; one who reloads has paid before.
-    const fromBank = kept.read("at_bank") === page.intent.id;
-    kept.write("at_bank", "");
+    // A customer who comes from the bank has just paid; one who reloads paid before.
+    const fromBank = storage.read("at_bank") === page.intent.id;
+    storage.write("at_bank", "");
     await follow(page.intent, signal, { before: !fromBank });
   } catch (error) {
-    if (!signal.aborted) giveUp(error);
+    if (!signal.aborted) showFailure(error);
   }
 }
 
-/** Asks whose payment it is. The server tells only who holds the payment's secret, so that the page gives nothing away. */
+/** Loads the merchant's name. The server requires the client secret, so that the page reveals nothing without it. */
 async function showMerchant(signal) {
   try {
     const headers = { authorization: `Bearer ${page.intent.client_secret}` };
     const reply = await fetch(`${location.pathname}/merchant`, { headers, signal, cache: "no-store" });
     const { data } = await reply.json();
     nameMerchant(data.name, locale);
-  } catch {} // the payment goes on without the name
+  } catch {} // the payment continues without the name
 }
 
-function giveUp(error) {
+function showFailure(error) {
   if (["input", "address", "session", "signed_out", "not_found"].includes(error?.kind)) return show("link_wrong");
-  // A module that did not arrive is an ordinary error: the connection, as far as one can tell.
+  // A module that could not be loaded is an ordinary error, probably of the connection.
   show("trouble", { error: error?.kind ? error : { kind: "offline" }, again: true });
 }
 
 /**
- * Shows the customer where the intent stands. Everything the service says comes through here.
- * `before`: it came to its end before, or in another tab. `error`: why nothing came of what was
- * asked. `choosing`: the customer wants another way than the one that asks for a step.
+ * Shows the status of the intent. Every reply of the service passes through here. `before`: it was
+ * final before, or became so in another tab. `error`: why the last action failed. `choosing`: the
+ * customer wants another method than the one that asks for a step.
  */
 async function follow(intent, signal, { before = false, error, choosing = false } = {}) {
   const declined = intent.last_payment_error;
@@ -101,7 +101,7 @@ async function follow(intent, signal, { before = false, error, choosing = false 
       show("waiting", { type: intent.payment_method?.type });
       return follow(await page.wait(following(signal)), signal);
     case "succeeded":
-      // Someone who reloads, or comes back, is not sent away: the back button must not be a trap.
+      // A customer who reloads or comes back is not redirected: the back button must work.
       return before ? show("settled", { final: true }) : show("succeeded", { final: true, leaving: true });
     case "failed":
       return show("failed", { error: declined, final: true });
@@ -112,7 +112,7 @@ async function follow(intent, signal, { before = false, error, choosing = false 
   }
 }
 
-/** How a payment under way is followed: what is heard of it on the way is shown. */
+/** The options for waiting: intermediate statuses are shown. */
 function following(signal) {
   const onStatus = (intent) => {
     if (intent.status === "processing" && view.name !== "waiting") show("waiting", { type: intent.payment_method?.type });
@@ -120,37 +120,37 @@ function following(signal) {
   return { signal, onStatus, budgetMs: FOLLOW_MS };
 }
 
-/** Does one thing with the intent, and shows what became of it. A second click does nothing. */
-async function act(name, ask, { choosing } = {}) {
+/** Runs one action on the intent and shows the result. A second click has no effect. */
+async function act(name, run, { choosing } = {}) {
   if (busy) return;
   busy = true;
   const { signal } = visit;
-  const before = traces(page.intent);
+  const before = attemptState(page.intent);
   show(name);
   try {
     let intent, error;
     try {
-      intent = await ask(following(signal));
+      intent = await run(following(signal));
     } catch (problem) {
       if (signal.aborted) return;
-      // Nobody may press "pay" before it is known what became of it, however long the network is gone.
+      // "Pay" stays disabled until the result is known, however long the network is down.
       error = problem;
       if (["offline", "timeout", "unreadable"].includes(error?.kind)) show("uncertain");
       intent = await page.wait(following(signal));
     }
-    // Whether money moved is for the status to say. This picks the sentence: what stopped it on the way is worth telling only
-    // where nothing came of it; a decline, or a step that is asked for, says more.
-    const untried = traces(intent) === before;
-    await follow(intent, signal, { before: error?.kind === "settled", error: untried ? error : undefined, choosing: choosing && untried && Boolean(error) });
+    // The status says whether money moved. This only picks the text: the error is shown only if nothing changed on the intent; a
+    // decline or a requested step says more.
+    const unchanged = attemptState(intent) === before;
+    await follow(intent, signal, { before: error?.kind === "settled", error: unchanged ? error : undefined, choosing: choosing && unchanged && Boolean(error) });
   } catch (error) {
-    if (!signal.aborted) giveUp(error);
+    if (!signal.aborted) showFailure(error);
   } finally {
     if (!signal.aborted) busy = false;
   }
 }
 
-/** What an attempt leaves on an intent. The same decline twice is told apart by `attempts` alone, where a service has it. */
-function traces({ attempts, last_payment_error, next_action }) {
+/** The fields that an attempt changes. Only `attempts`, if the service has it, distinguishes two equal declines. */
+function attemptState({ attempts, last_payment_error, next_action }) {
   return JSON.stringify([attempts, last_payment_error, next_action]);
 }
 
@@ -164,14 +164,14 @@ function answer() {
   if (otp) act("sending", (how) => page.answer(otp, how));
 }
 
-/** Cancelling is asked for twice: it cannot be taken back. */
+/** Cancelling needs a confirmation: it cannot be undone. */
 function askToCancel() {
-  show("cancel_asked", { kept: view });
+  show("cancel_asked", { previous: view });
 }
 
 /** Goes to the page of the card's issuer, which sends the customer back here. */
 function proceed() {
-  kept.write("at_bank", page.intent.id);
+  storage.write("at_bank", page.intent.id);
   try {
     page.proceed();
   } catch (error) {
@@ -179,22 +179,22 @@ function proceed() {
   }
 }
 
-/** Another way to pay than the one that asks for a step: the step is simply not done. */
+/** Lets the customer choose another method than the one that asks for a step. */
 function chooseAnother() {
   const { signal } = visit;
-  follow(page.intent, signal, { choosing: true }).catch((error) => signal.aborted || giveUp(error));
+  follow(page.intent, signal, { choosing: true }).catch((error) => signal.aborted || showFailure(error));
 }
 
-/** Another tab may have paid, or the time be over, while this one was out of sight. */
-async function lookAgain() {
+/** Refreshes the intent when the tab becomes visible: another tab may have paid, or the intent expired. */
+async function refreshWhenVisible() {
   if (document.hidden || busy || !(view.form || ["code", "bank", "cancel_asked"].includes(view.name))) return;
   const { signal } = visit;
-  const intent = await page.refresh({ signal }).catch(() => null); // no news: what is shown stands
+  const intent = await page.refresh({ signal }).catch(() => null); // on an error the page stays as it is
   if (!intent || busy || intent.status === "requires_action") return;
-  await follow(intent, signal, { before: true }).catch((error) => signal.aborted || giveUp(error));
+  await follow(intent, signal, { before: true }).catch((error) => signal.aborted || showFailure(error));
 }
 
-/** Asks what each way of paying costs. Cards are one way, at the price of the dearest: which it is shows with its number. */
+/** Loads the quotes. Cards are one choice, at the highest price: the number decides which kind of card it is. */
 async function loadChoices(signal) {
   if (choices) return;
   const { amount, fee_bearer } = page.intent;
@@ -202,19 +202,19 @@ async function loadChoices(signal) {
     type: quote.payment_method,
     label: [quote.payment_method, quote.card_type].filter(Boolean).join("_"),
     quote,
-    // Where the shop bears the fee the customer pays the amount, whatever the fee.
+    // If the merchant bears the fee, the customer pays the amount, whatever the fee.
     price: quote.customer_pays ?? (fee_bearer === "customer" ? undefined : amount),
   })).filter(({ type }) => document.querySelector(`[data-for="${CSS.escape(type)}"]`));
   choices = [...new Set(known.map(({ type }) => type))].map((type) => {
     const alike = known.filter((choice) => choice.type === type);
     const apart = new Set(alike.map(({ price }) => price)).size > 1;
-    return { ...alike.reduce(dearer), kinds: apart ? alike : [] };
+    return { ...alike.reduce(moreExpensive), kinds: apart ? alike : [] };
   });
   choose(choices.find(({ price }) => price !== undefined));
 }
 
-// One whose price could not be had may be any price.
-function dearer(one, other) {
+// An unknown price counts as the highest.
+function moreExpensive(one, other) {
   if (one.price === undefined || other.price === undefined) return one.price === undefined ? one : other;
   return BigInt(other.price) > BigInt(one.price) ? other : one;
 }
@@ -233,7 +233,7 @@ function leave() {
   }
 }
 
-/** What the page says from now on, in place of what it said. */
+/** Shows a view. */
 function show(name, more = {}) {
   timers.forEach(clearTimeout);
   timers = [];
@@ -256,8 +256,8 @@ function render() {
 }
 
 function on(event, id, done) {
-  ui(id).addEventListener(event, (happened) => {
-    happened.preventDefault(); // no form is ever submitted
+  ui(id).addEventListener(event, (fired) => {
+    fired.preventDefault(); // no form is ever submitted
     done();
   });
 }
@@ -268,7 +268,7 @@ on("click", "proceed", proceed);
 on("click", "another", chooseAnother);
 on("click", "cancel", askToCancel);
 on("click", "cancel-yes", () => act("canceling", (how) => page.cancel(how)));
-on("click", "cancel-no", () => show(view.kept.name, view.kept));
+on("click", "cancel-no", () => show(view.previous.name, view.previous));
 on("click", "leave", leave);
 on("click", "stay", () => show(view.name, { final: true }));
 on("click", "again", () => {
@@ -281,8 +281,8 @@ for (const button of document.querySelectorAll("[data-fill]")) {
 for (const button of document.querySelectorAll("[data-language]")) {
   button.addEventListener("click", () => {
     locale = button.dataset.language;
-    kept.write("lang", locale);
-    // Kept in the address for a reload; the state is the package's, and stays.
+    storage.write("lang", locale);
+    // In the address, so that a reload keeps it. history.state belongs to the package and stays.
     const address = new URL(location.href);
     address.searchParams.set("lang", locale);
     history.replaceState(history.state, "", address);
@@ -291,8 +291,8 @@ for (const button of document.querySelectorAll("[data-language]")) {
     render();
   });
 }
-document.addEventListener("visibilitychange", lookAgain);
-// Brought back whole by the back button: where the payment stands may be old news.
+document.addEventListener("visibilitychange", refreshWhenVisible);
+// The back button may restore this page from the cache with an outdated status.
 addEventListener("pageshow", (event) => {
   if (event.persisted) start();
 });

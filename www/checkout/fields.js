@@ -1,12 +1,12 @@
-// What the customer types: read, checked for what is plainly missing, marked, wiped.
+// The form fields: reads, checks, marks and clears what the customer types.
 //
-// It is kept nowhere but in the fields themselves, and these are wiped when the page goes away.
-// Whether a number is good for paying is for the payment service to say.
+// Values are only in the fields themselves, which are cleared when the page is left. The checks here only
+// find obvious mistakes; the payment service decides whether a number can pay.
 
 const inputs = [...document.querySelectorAll("input[data-param]")];
 const digits = (text) => text.replace(/[\s().+-]/g, "");
 
-// For each field: does what was typed look like one?
+// Whether a text looks like a value of each field.
 const looksRight = {
   phone: (text) => /^\d{8,15}$/.test(digits(text)),
   number: (text) => /^\d{12,19}$/.test(digits(text)),
@@ -16,7 +16,7 @@ const looksRight = {
   otp: (text) => /^\d{4,10}$/.test(digits(text)),
 };
 
-/** Shows the fields of one kind of payment method; the others are hidden and wiped. */
+/** Shows the fields of one type of payment method; hides and clears the others. */
 export function showFields(type) {
   for (const group of document.querySelectorAll("[data-for]")) {
     group.hidden = group.dataset.for !== type;
@@ -24,12 +24,12 @@ export function showFields(type) {
   }
 }
 
-/** The payment method as typed, or null, with the fields to mend marked and the first one focused. */
+/** Reads the payment method. If a field is invalid: null, with the invalid fields marked and the first one focused. */
 export function readMethod(type, sentences) {
   const group = document.querySelector(`[data-for="${type}"]`);
   const typed = read(inputs.filter((input) => group.contains(input)), sentences);
   if (!typed) return null;
-  // The service asks fees for Cameroon where nobody says otherwise; the same goes for a number without its prefix.
+  // The service's default country for fees is Cameroon; so is the default for a phone without a country code.
   if (type === "mobile_money") return { type, phone: typed.phone, country_code: "CM" };
   const year = Number(typed.exp_year);
   return {
@@ -43,22 +43,22 @@ export function readMethod(type, sentences) {
   };
 }
 
-/** The one-time code as typed, or null, with its field marked and focused. */
+/** Reads the one-time code. If it is invalid: null, with the field marked and focused. */
 export function readCode(sentences) {
   const typed = read([input("otp")], sentences);
   return typed && digits(typed.otp);
 }
 
-/** Marks the fields that an error of the service names. */
+/** Marks the fields that the service's error names. */
 export function markFrom(error, sentences) {
   const named = error?.code === "test_card_required" ? ["number"]
     : (error?.fields ?? []).map((field) => String(field.param).split(".").pop());
   const wrong = inputs.filter((input) => named.includes(input.dataset.param));
-  // Which cards may be used is said above the form; beside the field it would be said twice.
+  // The text above the form already says which cards may be used.
   for (const input of wrong) mark(input, error.code === "test_card_required" ? "" : sentenceFor(input, sentences));
 }
 
-/** Says what is wrong with the marked fields in another language. */
+/** Translates the texts of the marked fields. */
 export function translateMarks(sentences) {
   for (const input of inputs) {
     const wrong = document.getElementById(`${input.id}-wrong`);
@@ -66,7 +66,7 @@ export function translateMarks(sentences) {
   }
 }
 
-/** Puts a test number into the form, as if it had been typed. */
+/** Fills in a test number, as if it had been typed. */
 export function fillIn(kind, number) {
   const set = (param, value) => {
     input(param).value = value;
@@ -79,13 +79,13 @@ export function fillIn(kind, number) {
   set("cvc", "123");
 }
 
-/** Forgets what was typed, everywhere or inside one element. */
+/** Clears all fields, or those inside one element. */
 export function wipe(within = document) {
   for (const input of inputs) if (within.contains(input)) input.value = "";
   unmark(within);
 }
 
-/** After a decline the number may stand; a security code, or a one-time code, is typed anew each time. */
+/** Clears security codes and one-time codes: after a decline they must be typed again, the number need not. */
 export function wipeCodes() {
   input("cvc").value = "";
   input("otp").value = "";
@@ -132,11 +132,11 @@ for (const input of inputs) {
   input.addEventListener("input", () => {
     input.removeAttribute("aria-invalid");
     document.getElementById(`${input.id}-wrong`).textContent = "";
-    // Grouped only while typing at the end: the caret must not jump in the middle of a correction.
+    // Groups digits only while the caret is at the end: it must not jump during a correction.
     if (input.dataset.param === "number" && input.selectionStart === input.value.length) {
       input.value = inFours(input.value);
     }
   });
 }
-// A browser may keep a page it leaves, fields and all, for the back button.
+// A browser may cache this page with its fields for the back button.
 addEventListener("pagehide", () => wipe());

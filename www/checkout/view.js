@@ -1,12 +1,12 @@
 // How the checkout page is drawn. It decides nothing about the payment: checkout.js does.
 //
-// All that comes from outside is put in as text, never as markup.
+// Values from outside are inserted as text, never as markup.
 
 import { hostedWords } from "./package/hosted-words.js";
 import { describe, fill, formatMoney, words } from "./package/words.js";
 
 const ui = (id) => document.getElementById(id);
-const told = (name) => document.querySelector(`meta[name="${name}"]`).content; // by the server
+const meta = (name) => document.querySelector(`meta[name="${name}"]`).content; // set by the server
 let merchant = "";
 
 const TONES = {
@@ -15,12 +15,12 @@ const TONES = {
   code: "wait", bank: "wait", cancel_asked: "info", canceling: "wait", uncertain: "wait", link_wrong: "bad", trouble: "bad", status_unknown: "info",
 };
 
-// What is said without a title of its own is said under another's.
+// Views without a title of their own, and the view whose title they use.
 const UNDER = { step_unknown: "trouble", status_unknown: "pay_title", no_methods: "pay_title" };
 
 /**
- * Draws the page: `view` is what to say (its name is the key of its title in the words), `intent`
- * the payment, `choices` the ways to pay, of which `chosen` is one, `choose` how to take another.
+ * Draws the page. `view` is the state (its name is the key of its title in the words), `intent` the
+ * payment, `choices` the payment methods, `chosen` the selected one, `choose` selects another.
  */
 export function draw({ view, intent, choices, chosen, choose }, locale) {
   const say = hostedWords(locale);
@@ -35,9 +35,9 @@ export function draw({ view, intent, choices, chosen, choose }, locale) {
   for (const { amount, currency } of intent?.duplicate_payments ?? []) {
     text.unshift(fill(say.duplicate_text, { amount: formatMoney(String(amount), String(currency ?? intent.currency), locale) }));
   }
-  const left = told("attempts") - intent?.attempts;
+  const left = meta("attempts") - intent?.attempts;
   if (name === "declined") text.push(say[`attempts_left_${left}`]);
-  if (name === "trouble" && form && !mayStillBeCharged(intent)) text.push(say.declined_text); // the payment is still to be made
+  if (name === "trouble" && form && !mayStillBeCharged(intent)) text.push(say.declined_text); // nothing was paid yet
   if (view.leaving && intent.redirect_url) text.push(say.leave_soon);
   if (final && !intent?.redirect_url) text.push(say.may_close);
 
@@ -45,7 +45,7 @@ export function draw({ view, intent, choices, chosen, choose }, locale) {
   status.dataset.status = name;
   status.dataset.tone = TONES[name];
   status.classList.toggle("quiet", key === "ready");
-  // What a screen reader hears when there is something to choose; nobody sees it, since it is said below, too.
+  // For screen readers only: the same text is visible below.
   write("status-title", key === "ready" ? say.choose : titleOf(key, say, values));
   write("status-reason", error ? describe(error, locale) : "");
   write("status-text", text.filter(Boolean).join(" "));
@@ -74,11 +74,11 @@ export function draw({ view, intent, choices, chosen, choose }, locale) {
   fit(write("pay-text", chosen ? fill(chosen.kinds.length ? say.pay_up_to : say.pay_amount, { amount: money(chosen.price) }) : say.pay));
   fit(write("answer-text", intent ? fill(say.pay_amount, values) : say.pay));
   document.title = [titleOf(key, say, values), merchant].filter(Boolean).join(" · ");
-  // The control that had the focus is gone: the status takes it, or a keyboard would be lost.
+  // The focused control was hidden: the status takes the focus, for keyboard users.
   if (hadFocus !== document.body && !hadFocus.checkVisibility?.()) status.focus();
 }
 
-/** Shows whose payment it is. */
+/** Shows the merchant's name. */
 export function nameMerchant(name, locale) {
   if (merchant === name) return;
   merchant = name;
@@ -86,7 +86,7 @@ export function nameMerchant(name, locale) {
   document.title = [document.title, merchant].join(" · ");
 }
 
-/** Puts the page's fixed sentences into the customer's language. */
+/** Translates the page's fixed texts. */
 export function translate(locale) {
   const { language } = words(locale);
   const say = hostedWords(locale);
@@ -100,8 +100,8 @@ export function translate(locale) {
 }
 
 /**
- * The sentences of a view. An operator may approve an attempt after it was declined for want of an answer: then nobody
- * says that nothing was charged.
+ * The text of a view. An operator may still approve an attempt that timed out: then the page does not say that
+ * nothing was charged.
  */
 function textOf(key, intent, say) {
   if (!mayStillBeCharged(intent)) return say[`${key}_text`];
@@ -109,7 +109,7 @@ function textOf(key, intent, say) {
   return say[`${key}_unsure_text`] ?? say[`${key}_text`];
 }
 
-// Only the last decline is known: an earlier attempt may have ended in the same way.
+// Only the last decline is known: an earlier attempt may have timed out too.
 function mayStillBeCharged(intent) {
   if (!intent?.attempts) return false;
   const unanswered = ["payer_timeout", "provider_unavailable"].includes(intent.last_payment_error?.code);
@@ -140,7 +140,7 @@ function drawSummary(intent, say, locale) {
 let drawnMethods;
 
 function drawMethods({ intent, choices, chosen, choose }, say, money) {
-  // Drawn once: a radio that is drawn again loses the keyboard's focus.
+  // Drawn only when it changes: a new radio button would lose the keyboard focus.
   const drawn = JSON.stringify([say.choose, choices.map(({ type, price }) => [type, price])]);
   if (drawn === drawnMethods) return;
   drawnMethods = drawn;
@@ -157,31 +157,31 @@ function drawMethods({ intent, choices, chosen, choose }, say, money) {
   }));
 }
 
-/** What stands under the price of a way to pay: its fee, or what each kind of card costs. */
+/** The note under a method's price: its fee, or the price for each kind of card. */
 function noteOf({ price, quote, kinds }, intent, say, money) {
-  const said = ({ label, price }) => ({ what: say[label] ?? label, price: price === undefined ? say.price_missing : money(price) });
-  if (kinds.length) return kinds.map((kind) => fill(say.price_of, said(kind))).join(" · ");
+  const values = ({ label, price }) => ({ what: say[label] ?? label, price: price === undefined ? say.price_missing : money(price) });
+  if (kinds.length) return kinds.map((kind) => fill(say.price_of, values(kind))).join(" · ");
   if (price === undefined) return say.price_missing;
   if (intent.fee_bearer !== "customer") return say.fee_none;
   return quote.fee === undefined ? "" : fill(say.fee_included, { fee: money(quote.fee) });
 }
 
-// Only what changed is written: a screen reader reads out what is written into the status.
+// Writes only changes: a screen reader announces every write to the status.
 function write(id, text) {
   const place = ui(id);
   if (place.textContent !== text) place.textContent = text ?? "";
   return place;
 }
 
-/** Says how long its longest word is, for the style sheet: an amount is one word. */
+/** Gives the style sheet the length of the longest word: an amount is one word. */
 function fit(place) {
   place.style.setProperty("--longest", Math.max(1, ...place.textContent.split(" ").map(({ length }) => length)));
   return place;
 }
 
 function element(tag, attributes, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children); // strings become text
-  return made;
+  const created = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) created.setAttribute(name, value);
+  created.append(...children); // strings become text
+  return created;
 }

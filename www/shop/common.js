@@ -1,31 +1,31 @@
-// What the shop's pages need: the shop's own server, the payment client, the kept order.
+// Shared by the shop's pages: calls to the shop's server, the payment client, the stored order.
 
 import { createGuichet } from "./package/guichet.js";
 
-/** Asks the shop's server; its cookie says who is signed in, or a token among the headers. */
+/** Calls the shop's server. Its cookie, or a token in the headers, authenticates the customer. */
 export async function api(path, body, headers) {
   const reply = await fetch(path, body === undefined ? { headers } : {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
   });
-  const answer = await reply.json().catch(() => null); // signing out answers nothing
-  if (reply.ok) return answer;
+  const data = await reply.json().catch(() => null); // signing out has an empty response
+  if (reply.ok) return data;
   const { status } = reply;
-  const code = answer?.error?.code;
-  // A refusal with a code is told as the package tells it; without one, the server is not answering.
-  throw Object.assign(new Error(`${path} answered ${status}`), { status, code, kind: code && (status === 401 ? "signed_out" : "refused") });
+  const code = data?.error?.code;
+  // With a code it is an error of the shop, of the same kind as the package's. Without one, the server is not reachable.
+  throw Object.assign(new Error(`${path} responded with ${status}`), { status, code, kind: code && (status === 401 ? "signed_out" : "refused") });
 }
 
 /**
- * The payment client of this page. It asks the shop's server at /guichet for a session token and
- * for payments to be made: the secret key stays there. Making the client sends nothing.
+ * The payment client of this page. It calls the shop's server at /guichet for a session token and for
+ * new payments: the secret key stays there. Creating the client sends nothing.
  */
 export function guichetFor(shop) {
   return createGuichet({
     baseUrl: shop.base_url,
     merchant: "/guichet",
-    checkoutOrigins: shop.checkout_origins, // no other address is followed to pay
+    checkoutOrigins: shop.checkout_origins, // the only origins whose checkout pages may be opened
   });
 }
 
@@ -34,21 +34,21 @@ export async function signOut(guichet) {
   try {
     await guichet.session.revoke();
   } catch (error) {
-    console.warn(error); // unreachable: the token runs out by itself, and signing out must go on
+    console.warn(error); // unreachable: the token expires by itself, and signing out continues
   }
   await api("/api/sign-out", {});
   sessionStorage.removeItem("order");
-  location.assign("/"); // a fresh page: nothing of this customer stays in memory
+  location.assign("/"); // a new page: nothing of this customer stays in memory
 }
 
-/** A button for each customer there is: pressed, they are signed in, and the page is loaded anew for them. */
+/** One button per customer. A click signs the customer in and reloads the page. */
 export function signInButtons(customers, problem) {
   return customers.map(({ id, name, email }) => {
     const button = element("button", { type: "button", "data-test": `sign-in-${id}` }, element("b", {}, name), element("small", {}, email));
     button.addEventListener("click", async () => {
       try {
         await api("/api/sign-in", { customer: id });
-        location.reload(); // a new customer begins with a fresh page and a fresh client
+        location.reload(); // a new customer gets a new page and a new client
       } catch (error) {
         problem(error);
       }
@@ -58,26 +58,26 @@ export function signInButtons(customers, problem) {
 }
 
 /**
- * The order that this tab is paying, so that paying again pays the same order, not another one.
- * One that is paid is kept without its lines: it can be shown again, and what is bought next is another.
+ * The order of this tab, so that paying again pays the same order. A paid order is stored without its
+ * lines: it can be shown again, and the next basket is a new order.
  */
-export const keptOrder = {
+export const storedOrder = {
   read: () => JSON.parse(sessionStorage.getItem("order") ?? "null"),
-  keep: (order) => sessionStorage.setItem("order", JSON.stringify(order)),
+  write: (order) => sessionStorage.setItem("order", JSON.stringify(order)),
 };
 
-/** The basket: quantities by sku. Prices are not kept here: the server has them. */
+/** The basket: quantities by sku. Prices are not stored here: the server has them. */
 export const basket = {
   read: () => JSON.parse(sessionStorage.getItem("basket") ?? "{}"),
-  keep: (quantities) => sessionStorage.setItem("basket", JSON.stringify(quantities)),
+  write: (quantities) => sessionStorage.setItem("basket", JSON.stringify(quantities)),
 };
 
 export const ui = (id) => document.getElementById(id);
 
-/** Makes an element. Strings among the children become text, never markup. */
+/** Creates an element. Strings among the children become text, never markup. */
 export function element(tag, attributes, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
+  const created = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) created.setAttribute(name, value);
+  created.append(...children);
+  return created;
 }

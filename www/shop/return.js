@@ -1,14 +1,14 @@
-// Where the customer comes back to after paying: what became of it, and what to do next.
+// The return page: shows the result of the payment and what the customer can do next.
 //
 // For tests, by data-test: outcome (data-state: looking, paid, failed, canceled, unpaid, pending,
 // none, trouble), try-again, look-again, to-shop, sign-out, lines, total, refunds-due, problem.
 
 import { describe, fill, formatMoney } from "./package/words.js";
-import { api, basket, element, guichetFor, keptOrder, signOut, ui } from "./common.js";
+import { api, basket, element, guichetFor, storedOrder, signOut, ui } from "./common.js";
 import { language, locale, say, translate } from "./texts.js";
 
 translate();
-const order = keptOrder.read(); // null in another tab or browser: then the payment alone is shown
+const order = storedOrder.read(); // null in another tab or browser: then the payment alone is shown
 let guichet;
 let leaving = false; // on the way to the payment page
 look();
@@ -20,14 +20,14 @@ async function look() {
     guichet ??= guichetFor(shop);
     ui("sign-out").hidden = !shop.customer;
 
-    // What the address says may have been typed by anyone. It only tells which payment to ask for.
+    // Anyone can type this address. It is used only to find the payment.
     const back = await guichet.returned() ?? await paymentOfOrder(shop);
     const outcome = back && await guichet.waitForOutcome(back, {
-      // Left the payment page without paying: no use in letting them wait.
+      // The customer left the payment page without paying: there is nothing to wait for.
       onStatus: (status) => status === "requires_action" && show("unpaid"),
     });
 
-    // The last word is the shop's own server's, which has asked with its key and marked the order.
+    // The shop's server decides: it has read the payment with its secret key and marked the order.
     const known = order && await api(`/api/orders/${encodeURIComponent(order.id)}`);
     if (known) drawOrder(known, shop.products);
     show(stateOf(known, outcome), outcome?.last_payment_error);
@@ -38,8 +38,8 @@ async function look() {
 }
 
 /**
- * The payment of the order that is kept, where the address names none: the customer has closed the window of the payment
- * page, or has come back by the back button, and may have paid.
+ * The payment of the stored order, if the address has none: the customer closed the window of the payment
+ * page or used the back button, and may have paid.
  */
 async function paymentOfOrder(shop) {
   const known = order && await api(`/api/orders/${encodeURIComponent(order.id)}`);
@@ -50,7 +50,7 @@ async function paymentOfOrder(shop) {
 function stateOf(known, outcome) {
   if (known) {
     if (known.status !== "unpaid") return known.status;
-    if (outcome?.state === "succeeded") return "pending"; // the shop does not know it yet
+    if (outcome?.state === "succeeded") return "pending"; // the shop's server has not read it yet
   }
   if (!outcome) return known ? "unpaid" : "none";
   if (outcome.state === "succeeded") return "paid";
@@ -58,7 +58,7 @@ function stateOf(known, outcome) {
   return outcome.status === "requires_action" ? "unpaid" : "pending";
 }
 
-/** Shows one state; its name is also the key of its sentences. `error` says why, where it is known. */
+/** Shows one state; its name is also the key of its texts. `error` is the reason, if known. */
 function show(state, error) {
   ui("outcome").dataset.state = state;
   ui("outcome-title").textContent = state === "looking" ? say.looking_payment : say[state];
@@ -68,13 +68,13 @@ function show(state, error) {
   ui("look").hidden = !["pending", "trouble"].includes(state);
   document.title = `${ui("outcome-title").textContent} · Pas à Pas`;
   if (state === "paid") {
-    if (order) keptOrder.keep({ id: order.id });
-    basket.keep({});
+    if (order) storedOrder.write({ id: order.id });
+    basket.write({});
   }
 }
 
 function drawOrder({ lines, total, currency, refunds_due }, products) {
-  // The operator approved an attempt after it was told as declined, and too late to pay for the order.
+  // The operator approved an attempt after it was shown as declined, too late to pay for the order.
   ui("refunds").replaceChildren(...refunds_due.map((refund) =>
     element("li", {}, fill(say.refund_due, { amount: formatMoney(refund.amount, refund.currency, locale) }))));
   ui("lines").replaceChildren(...lines.map(({ sku, quantity }) =>
@@ -83,8 +83,8 @@ function drawOrder({ lines, total, currency, refunds_due }, products) {
   ui("total").textContent = formatMoney(total, currency, locale);
 }
 
-// The same order again. After a refusal the shop's server makes a new payment for it; before one,
-// it hands out the same payment: the customer cannot pay twice.
+// Pays the same order again. After a final decline the shop's server creates a new payment for it; before
+// that it returns the same payment, so the customer cannot pay twice.
 async function payAgain() {
   if (leaving) return; // a second click
   canPay(false);
@@ -95,7 +95,7 @@ async function payAgain() {
     ui("problem").textContent = describe(error, locale);
     if (error.kind === "settled") look();
   }
-  canPay(true); // still here: it did not work, or the customer has turned back
+  canPay(true); // the page was not left: an error, or the customer came back
 }
 
 function canPay(can) {
@@ -106,5 +106,5 @@ function canPay(can) {
 ui("pay").addEventListener("click", payAgain);
 ui("look").addEventListener("click", look);
 ui("sign-out").addEventListener("click", () => signOut(guichet));
-// The back button may bring back the very page that was left, with "try again" still off.
+// The back button may restore this page from the cache, with "try again" still disabled.
 addEventListener("pageshow", ({ persisted }) => persisted && canPay(true));

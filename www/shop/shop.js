@@ -1,11 +1,11 @@
-// The shop's page: shoes, a basket, who is buying, what each way of paying costs, and "pay".
+// The shop's page: products, the basket, sign-in, the price by payment method, and "pay".
 //
 // For tests, by data-test: add-<sku>, less-<sku>, more-<sku>, quantity-<sku>, total,
 // sign-in-<customer id>, customer, sign-out, quotes, quote-<method>[-<card type>], pay, pay-in-window,
 // dismissed, problem.
 
 import { describe, fill, formatMoney } from "./package/words.js";
-import { api, basket, element, guichetFor, keptOrder, signInButtons, signOut, ui } from "./common.js";
+import { api, basket, element, guichetFor, storedOrder, signInButtons, signOut, ui } from "./common.js";
 import { language, locale, say, translate } from "./texts.js";
 
 translate();
@@ -13,8 +13,8 @@ const shop = await api("/api/shop").catch(() => null);
 for (const product of shop?.products ?? []) Object.assign(product, { name: product.name[language], description: product.description[language] });
 const guichet = shop && guichetFor(shop);
 let quantities = basket.read();
-let asking = new AbortController(); // the prices being asked for
-let leaving = false; // on the way to the payment page
+let quotesRequest = new AbortController(); // aborts the request for quotes in flight
+let leaving = false; // navigating to the payment page
 
 if (shop) open();
 else ui("problem").textContent = say.shop_down;
@@ -26,9 +26,9 @@ function open() {
   ui("sign-out").hidden = ui("subscriptions").hidden = !shop.customer;
   ui("sign-out").addEventListener("click", () => signOut(guichet).catch(problem));
   ui("pay").addEventListener("click", pay);
-  // A window must be opened in the click: by then the order should have been placed.
+  // A window must be opened within the click, so the order is placed before.
   ui("window").addEventListener("change", () => ui("window").checked && placeOrder().catch(console.warn));
-  // The back button may bring back the very page that was left, with "pay" still off and what was paid in its basket.
+  // The back button may restore this page from the cache, with "pay" still disabled and the paid products in its basket.
   addEventListener("pageshow", ({ persisted }) => {
     if (!persisted) return;
     canPay(true);
@@ -38,26 +38,26 @@ function open() {
   drawBasket();
 }
 
-/** Places the order, and leaves for the payment page or opens it in a window of its own. */
+/** Places the order, then navigates to the payment page or opens it in a popup. */
 async function pay() {
   if (leaving) return; // a second click
-  const mode = ui("window").checked ? "popup" : "redirect"; // where no window may be opened it is a redirect, too
+  const mode = ui("window").checked ? "popup" : "redirect"; // if the browser blocks the popup, the package redirects
   canPay(mode === "popup"); // a second click brings the window to the front
   ui("problem").textContent = ui("dismissed").textContent = "";
   try {
     const { id } = await placeOrder();
-    canPay(true); // nobody is told of a navigation that the customer stops: a further click joins this one, or leaves again
-    // Only the order's number goes to the shop's server: price and customer are the server's own.
+    canPay(true); // a navigation that the customer stops raises no event; a second click shares this call or navigates again
+    // The page sends only the order's number. The server sets price and customer.
     const { state } = await guichet.checkout({ order: { id } }, { mode });
-    // Back again. How the order stands is the server's word, which the return page asks for; unless it was told before.
-    if (state !== "dismissed" && keptOrder.read()?.lines) return location.assign("/return");
+    // The popup has closed. The return page asks the server for the order's status, unless it has shown it before.
+    if (state !== "dismissed" && storedOrder.read()?.lines) return location.assign("/return");
     if (state === "dismissed") ui("dismissed").textContent = say.dismissed;
   } catch (error) {
-    // Already paid, perhaps in another tab: the return page shows how the order stands.
+    // Already paid, perhaps in another tab: the return page shows the order's status.
     if (error.kind === "settled") return location.assign("/return");
     problem(error);
   }
-  canPay(true); // still here: it did not work
+  canPay(true); // the page was not left
 }
 
 function canPay(can) {
@@ -65,21 +65,21 @@ function canPay(can) {
   ui("pay").disabled = !can;
 }
 
-// The same basket is the same order, however often "pay" is pressed: one order, one payment.
+// An equal basket is the same order, however often "pay" is clicked: one order, one payment.
 async function placeOrder() {
   const lines = inBasket().map(({ sku, quantity }) => ({ sku, quantity }));
-  const kept = keptOrder.read();
-  if (JSON.stringify(kept?.lines) === JSON.stringify(lines)) return kept;
+  const stored = storedOrder.read();
+  if (JSON.stringify(stored?.lines) === JSON.stringify(lines)) return stored;
   const { id } = await api("/api/orders", { lines, language });
-  keptOrder.keep({ id, lines });
+  storedOrder.write({ id, lines });
   return { id };
 }
 
-/** Asks what the customer would pay with each method. A newer basket stops an older question. */
+/** Shows what the customer would pay with each method. A newer call aborts an older one. */
 async function showQuotes(amount) {
-  asking.abort();
-  asking = new AbortController();
-  const { signal } = asking;
+  quotesRequest.abort();
+  quotesRequest = new AbortController();
+  const { signal } = quotesRequest;
   ui("quotes").replaceChildren(element("li", {}, say.looking));
   try {
     const quotes = await guichet.quotes(
@@ -96,7 +96,7 @@ async function showQuotes(amount) {
 
 function quoteLine({ method, payment_method, card_type, customer_pays, fee, currency }) {
   const key = [payment_method, card_type].filter(Boolean).join("-");
-  const known = customer_pays !== undefined; // a method whose fee could not be had is listed without
+  const known = customer_pays !== undefined; // a method whose fee is unknown is listed without a price
   return element("li", { "data-test": `quote-${key}` },
     element("span", {}, say[key.replace("-", "_")] ?? method.name),
     element("b", {}, known ? money(customer_pays, currency) : say.no_price),
@@ -117,7 +117,7 @@ function product({ sku, name, price, currency, picture, description }) {
 
 function change(sku, by, said = "") {
   quantities[sku] = Math.max(0, (quantities[sku] ?? 0) + by);
-  basket.keep(quantities);
+  basket.write(quantities);
   drawBasket();
   ui("said").textContent = said;
 }
@@ -128,7 +128,7 @@ function inBasket() {
 
 function drawBasket() {
   const lines = inBasket();
-  // For show: what is paid is the server's total. BigInt, because amounts are whole and exact.
+  // For display only: the server computes the total that is charged. BigInt, because amounts are exact integers.
   const total = String(lines.reduce((sum, { price, quantity }) => sum + BigInt(price) * BigInt(quantity), 0n));
   const focused = document.activeElement.dataset.test;
 

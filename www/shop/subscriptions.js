@@ -1,7 +1,6 @@
-// The customer's own subscriptions: each can be paused, resumed and canceled here, and a new one begun.
+// The customer's subscriptions: pause, resume, cancel, and subscribe.
 //
-// The shop's server does it with its key; what it asks of this page is the customer's session token,
-// which says whose subscriptions these are.
+// The shop's server does it with its secret key. This page authenticates with the customer's session token.
 //
 // For tests, by data-test: subscription-<plan code> (data-status), pause, resume, cancel, cancel-at-end,
 // cancel-now, keep (within it), plan-<code>, subscribe-<code>, no-subscriptions, sign-in-<customer id>, customer, sign-out,
@@ -13,10 +12,10 @@ import { language, locale, say, translate } from "./texts.js";
 
 translate();
 document.title = `${say.subscriptions} · Pas à Pas`;
-let session; // the customer's token: asked for once, kept in memory alone
+let session; // the customer's session token: requested once, in memory only
 let mine = [];
-let names = {}; // of the plans, in the customer's language
-let asked; // the subscription whose cancelling is being asked for
+let names = {}; // plan names by code, in the customer's language
+let canceling; // the id of the subscription whose cancellation awaits confirmation
 open().catch(problem);
 
 async function open() {
@@ -36,7 +35,7 @@ async function open() {
   draw();
 }
 
-/** Asks the shop's server with the customer's token. One that has run out is asked for once more. */
+/** Calls the shop's server with the customer's session token. An expired token is renewed once. */
 async function asCustomer(path, body, again = true) {
   session ??= api("/guichet/session", {});
   const { session_token } = await session.catch((error) => { session = undefined; throw error; });
@@ -49,12 +48,12 @@ async function asCustomer(path, body, again = true) {
   }
 }
 
-/** Does one thing with a subscription, and shows what it is now. */
+/** Changes a subscription and shows the result. */
 async function act(button, path, body) {
   const card = button.closest("li");
   for (const other of card.querySelectorAll("button")) other.disabled = true; // a second click
   ui("problem").textContent = "";
-  asked = undefined;
+  canceling = undefined;
   try {
     const changed = await asCustomer(`/api/subscriptions${path}`, body);
     mine = mine.some(({ id }) => id === changed.id) ? mine.map((one) => (one.id === changed.id ? changed : one)) : [changed, ...mine];
@@ -70,14 +69,14 @@ async function act(button, path, body) {
 function draw(changed) {
   ui("looking").hidden = true;
   ui("none").hidden = mine.length > 0;
-  // Nobody subscribes to the same thing twice by mistake.
+  // Prevents subscribing to a plan twice by mistake.
   const plans = [...ui("plans").children];
   const has = (plan) => mine.some(({ status, plan: { code } }) => status !== "canceled" && plan.dataset.test === `plan-${code}`);
   for (const plan of plans) plan.hidden = has(plan);
   ui("offers").hidden = plans.every(({ hidden }) => hidden);
   ui("mine").replaceChildren(...mine.map(card));
-  // Drawn anew, the button just pressed is gone: the card it was on takes the keyboard's focus.
-  if (changed ?? asked) document.getElementById((changed ?? asked).id)?.focus();
+  // The clicked button was replaced: its card takes the keyboard focus.
+  if (changed ?? canceling) document.getElementById((changed ?? canceling).id)?.focus();
 }
 
 function card(subscription) {
@@ -86,33 +85,33 @@ function card(subscription) {
     element("h2", { id, tabindex: "-1" }, nameOf(plan)),
     element("p", { class: "price" }, price(plan)),
     element("p", {}, standing(subscription)),
-    element("div", { class: "row" }, ...(asked?.id === id ? cancelling(subscription) : moves(subscription))));
+    element("div", { class: "row" }, ...(canceling?.id === id ? cancelling(subscription) : moves(subscription))));
 }
 
-/** What can be done with it now. */
+/** The buttons for a subscription's current status. */
 function moves(subscription) {
   const { id, status, pause_at_period_end, cancel_at_period_end } = subscription;
   if (status === "canceled") return [];
   const stops = status === "paused" || pause_at_period_end || cancel_at_period_end;
-  const cancel = () => { asked = subscription; draw(); };
+  const cancel = () => { canceling = subscription; draw(); };
   return [
     stops ? button("resume", (pressed) => act(pressed, `/${id}/resume`, {})) : button("pause", (pressed) => act(pressed, `/${id}/pause`, {})),
     !cancel_at_period_end && button("cancel", cancel),
   ].filter(Boolean);
 }
 
-/** Cancelling is asked for twice: a subscription that is canceled does not come back. */
+/** Cancelling needs a confirmation: a canceled subscription cannot be resumed. */
 function cancelling(subscription) {
   const { id, status, current_period_end } = subscription;
   const at = (immediately) => (pressed) => act(pressed, `/${id}/cancel`, { immediately });
   return [
     status !== "paused" && current_period_end && button("cancel_at_end", at(false), { date: day(current_period_end) }),
     button("cancel_now", at(true)),
-    button("keep", () => { const kept = asked; asked = undefined; draw(kept); }),
+    button("keep", () => { const kept = canceling; canceling = undefined; draw(kept); }),
   ].filter(Boolean);
 }
 
-/** How it stands, in a sentence. */
+/** The status of a subscription, in a sentence. */
 function standing({ status, pause_at_period_end, cancel_at_period_end, current_period_end, next_charge_at }) {
   const date = day(next_charge_at ?? current_period_end);
   const ending = cancel_at_period_end ? "ends" : pause_at_period_end ? "pauses" : undefined;
@@ -133,12 +132,12 @@ function offer({ code, trial_days, ...plan }) {
 }
 
 function button(word, done, values = {}) {
-  const made = element("button", { type: "button", "data-test": word.replaceAll("_", "-") }, fill(say[word], values));
-  made.addEventListener("click", () => done(made));
-  return made;
+  const created = element("button", { type: "button", "data-test": word.replaceAll("_", "-") }, fill(say[word], values));
+  created.addEventListener("click", () => done(created));
+  return created;
 }
 
-/** What the shop calls a plan; one that it sells no more is called what the payment service knows it by. */
+/** A plan's name in the shop, or at the payment service if the shop no longer sells it. */
 function nameOf({ code, name }) {
   return names[code] ?? name;
 }

@@ -1,4 +1,4 @@
-// The shop's own sentences. Those about paying and its errors come from the package.
+// The shop's own texts. Those about paying and errors come from the package.
 
 const texts = {
   en: {
@@ -13,7 +13,7 @@ const texts = {
     more: "{name}: one pair more",
     total: "Total",
     who: "Who are you?",
-    who_help: "Nobody real: choose one of these customers.",
+    who_help: "Choose one of these invented customers.",
     sign_in_first: "Sign in to see your subscriptions.",
     sign_out: "Sign out",
     costs: "What each way of paying costs",
@@ -23,9 +23,9 @@ const texts = {
     card_local: "Card from here",
     card_international: "Card from abroad",
     fee: "of which {fee} fee",
-    no_price: "no price just now",
+    no_price: "no price at the moment",
     pay: "Pay",
-    pay_help: "You choose how on the next page.",
+    pay_help: "You choose the method on the next page.",
     in_window: "Pay in a window of its own",
     dismissed: "You left the payment page, and nothing was charged. Your order is kept.",
     paid: "Thank you, it is paid",
@@ -36,17 +36,17 @@ const texts = {
     canceled_text: "Your order is kept: you can still pay it.",
     refund_due: "Your operator took {amount} for an attempt that was already over. We are giving that back to you.",
     unpaid: "Not paid yet",
-    unpaid_text: "Your order is kept. You can go on to pay it now.",
+    unpaid_text: "Your order is kept. You can pay it now.",
     pending: "Your payment is on its way",
-    pending_text: "We have not heard yet how it ended. Please do not pay a second time; look again in a moment.",
+    pending_text: "We do not know the result yet. Please do not pay a second time; check again in a moment.",
     none: "No payment to show",
     none_text: "There is no order waiting in this tab.",
     trouble: "We could not look up your payment",
-    trouble_text: "Please do not pay a second time; look again in a moment.",
+    trouble_text: "Please do not pay a second time; check again in a moment.",
     looking_payment: "Looking up your payment…",
     try_again: "Try again",
-    go_on: "Go on to pay",
-    look: "Look again",
+    go_on: "Continue to payment",
+    look: "Check again",
     to_shop: "Back to the shoes",
     subscriptions: "Subscriptions",
     looking_subscriptions: "Looking up your subscriptions…",
@@ -73,7 +73,7 @@ const texts = {
     cancel_at_end: "Cancel on {date}",
     cancel_now: "Cancel now",
     keep: "Keep it",
-    shop_down: "The shop does not answer. Check your connection and reload the page.",
+    shop_down: "The shop cannot be reached. Check your connection and reload the page.",
   },
   fr: {
     shoes: "Chaussures de Douala",
@@ -151,13 +151,13 @@ const texts = {
   },
 };
 
-const asked = new URLSearchParams(location.search).get("lang");
-if (asked) sessionStorage.setItem("lang", asked); // for the return page
-export const locale = asked ?? sessionStorage.getItem("lang") ?? navigator.language;
+const requested = new URLSearchParams(location.search).get("lang");
+if (requested) sessionStorage.setItem("lang", requested); // for the return page
+export const locale = requested ?? sessionStorage.getItem("lang") ?? navigator.language;
 export const language = locale.slice(0, 2) === "fr" ? "fr" : "en";
 export const say = texts[language];
 
-/** Puts the sentences in their places: every element with data-word. */
+/** Fills in the text of every element with data-word. */
 export function translate() {
   document.documentElement.lang = language;
   for (const place of document.querySelectorAll("[data-word]")) place.textContent = say[place.dataset.word];

@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: the bars of the project, measured side by side and shown as one table.
+//! `cargo xtask bench`: runs the benchmarks of the project and prints one table. Each has a bar that it must meet.
 //!
-//! What is measured is built as a release is, which takes minutes the first time; and a figure of a busy machine is a
-//! figure of a busy machine. So it is no part of `cargo xtask test`.
+//! It builds in release mode, which takes minutes the first time, and its figures depend on what else the machine does. So it
+//! is not part of `cargo xtask test`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,14 +20,14 @@ const BENCH: [&str; 5] = ["bench", "--package=guichet", "--features=cli", "--ben
 
 pub fn verb(names: &[String]) -> Result<()> {
     if let Some(option) = names.iter().find(|name| name.starts_with('-')) {
-        bail!("usage: cargo xtask bench [NAME…]: there is no {option}");
+        bail!("usage: cargo xtask bench [NAME…]: unknown option {option}");
     }
     let mut steps = Steps::begin();
     steps.step("set-up: the wasm32 target", setup::wasm_target)?;
     steps.step("set-up: the browser", setup::chromium)?;
     steps.step("set-up: Node.js", setup::node)?;
     let tools = steps.step("set-up: the tools of xtask/npm", |_| Tools::locked())?;
-    // Who cannot have them still learns the rest: a row says what was left out.
+    // If one cannot be installed, its rows say so, and the others are still measured.
     let prism = optional(&mut steps, "set-up: Prism", |remark| {
         let peers = Tools::peers()?;
         *remark = peers.versions()?;
@@ -35,9 +35,9 @@ pub fn verb(names: &[String]) -> Result<()> {
     });
     let localstripe = optional(&mut steps, "set-up: localstripe", localstripe);
     let packed = pack::whole(&mut steps, &tools)?;
-    let pages = steps.step("the pages that are compared", |_| pages(&packed, &tools))?;
-    steps.step("what is measured, as a release", |_| run(cargo(BENCH).arg("--no-run")))?;
-    let rows = steps.step("the bars", |_| {
+    let pages = steps.step("bundle the compared pages", |_| pages(&packed, &tools))?;
+    steps.step("build in release mode", |_| run(cargo(BENCH).arg("--no-run")))?;
+    let rows = steps.step("measure", |_| {
         let mut command = cargo(BENCH);
         command.arg("--").args(names).env("GUICHET_BENCH_PAGES", pages);
         for (variable, place) in [("GUICHET_BENCH_PRISM", prism), ("GUICHET_BENCH_LOCALSTRIPE", localstripe)] {
@@ -52,12 +52,12 @@ pub fn verb(names: &[String]) -> Result<()> {
     let missed = rows.iter().filter(|row| row["met"] == false).count();
     println!("{} of {} bars met.", rows.iter().filter(|row| row["met"] == true).count(), rows.len());
     if missed > 0 {
-        bail!("{missed} not met, on this machine as busy as it was");
+        bail!("{missed} bars not met on this machine");
     }
     Ok(())
 }
 
-/// A step whose failure is told and does not end the run.
+/// A step whose failure is printed and does not end the run.
 fn optional<T>(steps: &mut Steps, name: &str, work: impl FnOnce(&mut String) -> Result<T>) -> Option<T> {
     let done = steps.step(name, |remark| {
         let result = work(remark);
@@ -120,11 +120,11 @@ fn measured(command: &mut Command) -> Result<Vec<Value>> {
 
 const COLUMNS: [&str; 6] = ["what", "ours", "other", "ratio", "bar", "met"];
 
-/// The rows under their titles, each column as wide as it must be.
+/// The table of all rows.
 fn table(rows: &[Value]) -> String {
     let cell = |row: &Value, column: &str| match &row[column] {
         Value::Bool(met) => (if *met { "yes" } else { "NO" }).to_owned(),
-        Value::Null => "left out".to_owned(),
+        Value::Null => "skipped".to_owned(),
         value => value.as_str().unwrap_or_default().to_owned(),
     };
     let titles = COLUMNS.map(|column| if column == "other" { "the other" } else { column }.to_owned());
@@ -139,7 +139,7 @@ fn table(rows: &[Value]) -> String {
     lines.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// What a reader must know of the machine.
+/// A description of the machine and its load.
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -156,11 +156,11 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_bar_that_is_not_met_and_one_that_was_left_out_are_seen_in_the_table() {
+    fn missed_and_skipped_bars_are_marked_in_the_table() {
         let row = |what, met: Value| json!({ "what": what, "ours": "1 ms", "other": "2 ms", "ratio": "0.50", "bar": "≤ 1.05 ×", "met": met });
         let table = table(&[row("one", json!(true)), row("another", json!(false)), row("a third", Value::Null)]);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines[0], "what     ours  the other  ratio  bar       met");
-        assert!(lines[1].ends_with("≤ 1.05 ×  yes") && lines[2].ends_with("NO") && lines[3].ends_with("left out"));
+        assert!(lines[1].ends_with("≤ 1.05 ×  yes") && lines[2].ends_with("NO") && lines[3].ends_with("skipped"));
     }
 }

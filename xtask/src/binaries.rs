@@ -25,13 +25,13 @@ pub fn build() -> Result<Vec<Binary>> {
     let mut command = cargo(BUILD);
     command.args(["--lib", "--bins", "--tests", "--examples", "--message-format=json-render-diagnostics"]);
     run_reading(&mut command, |line| binaries.extend(binary(line)))?;
-    // The short ones first, so that a broken unit is seen before the browsers start.
+    // The fast ones first, so that a failing unit test is seen before the browsers start.
     binaries.sort_by_key(|binary| ["lib", "bin"].iter().position(|kind| binary.name.starts_with(kind)).unwrap_or(2));
     Ok(binaries)
 }
 
 impl Binary {
-    /// Runs all its tests, also those that are ignored because they need what only xtask makes. Each is timed.
+    /// Runs all its tests with their durations, including the ignored ones that need files which only xtask creates.
     pub fn command(&self) -> Command {
         let mut command = at_root(&self.executable);
         command.args(["--include-ignored", "-Zunstable-options", "--report-time"]);
@@ -39,13 +39,13 @@ impl Binary {
         command
     }
 
-    /// Whether it is the binary of this folder of `tests/`.
+    /// Whether it is the binary of this folder in `tests/`.
     pub fn is_test(&self, name: &str) -> bool {
         self.name.strip_prefix("test ") == Some(name)
     }
 }
 
-/// Reads a line of `--message-format=json`.
+/// Parses a line of `--message-format=json`.
 fn binary(line: &str) -> Option<Binary> {
     let message: Value = serde_json::from_str(line).ok()?;
     if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_test_binaries_are_taken() {
+    fn only_test_binaries_are_returned() {
         let built = r#"{"reason":"compiler-artifact","target":{"kind":["test"],"name":"pages"},"profile":{"test":true},
             "executable":"/t/pages-1"}"#;
         assert_eq!(binary(built).map(|binary| binary.name).as_deref(), Some("test pages"));

@@ -1,4 +1,4 @@
-//! What a file weighs: as it is, and as a server sends it.
+//! The sizes of a file: as it is, and compressed as a server sends it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ pub struct Weight {
 }
 
 impl Weight {
-    /// Stands above the columns that a weight prints.
+    /// The heading of the printed columns.
     pub const TITLE: &str = "     raw  gzip -9  brotli -11";
 
-    /// Weighs files. Node.js compresses as servers do, and many times faster than a library built for debugging.
+    /// Measures files. Node.js compresses as servers do, and much faster than a Rust library in a debug build.
     pub fn of(files: &[PathBuf]) -> Result<Vec<Self>> {
         const WEIGH: &str = "const { gzipSync, brotliCompressSync } = require('node:zlib');
             console.log(JSON.stringify(process.argv.slice(1).map((file) => {
@@ -28,8 +28,8 @@ impl Weight {
                 return [bytes.length, gzipSync(bytes, { level: 9 }).length, brotliCompressSync(bytes).length];
             })))";
         let output = quietly(at_root("node").args(["--eval", WEIGH]).args(files))?;
-        let weights: Vec<[usize; 3]> = serde_json::from_slice(&output.stdout).context("Node.js told no sizes")?;
-        ensure!(weights.len() == files.len(), "Node.js told not every size");
+        let weights: Vec<[usize; 3]> = serde_json::from_slice(&output.stdout).context("Node.js printed no sizes")?;
+        ensure!(weights.len() == files.len(), "Node.js did not print every size");
         Ok(weights.into_iter().map(|[raw, gzip, brotli]| Self { raw, gzip, brotli }).collect())
     }
 }

@@ -1,4 +1,4 @@
-//! Cargo, called from inside a cargo command.
+//! Runs cargo from within a cargo command.
 
 use std::env;
 use std::io::{BufRead as _, BufReader};
@@ -10,17 +10,16 @@ use serde_json::Value;
 
 /// The root of the checkout.
 pub fn root() -> PathBuf {
-    // At run time where it can be, so that a moved checkout finds itself.
+    // The variable at run time is preferred, so that a moved checkout still works.
     let xtask =
         env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     xtask.parent().expect("xtask lies in a folder of the checkout").to_owned()
 }
 
-/// `program`, to be run at the root of the checkout as if it had been typed there.
+/// A command that runs `program` at the root of the checkout, as if it had been typed there.
 ///
-/// What `cargo run` put into the environment for xtask is taken out again: some
-/// build scripts watch those names, and would run anew each time the same build
-/// is asked for by hand and by xtask in turn.
+/// It removes the environment variables that `cargo run` has set for xtask. Some build scripts watch
+/// them, and would run again whenever a build by hand follows one by xtask.
 pub fn at_root(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root());
@@ -45,7 +44,7 @@ pub fn cargo<'a>(args: impl IntoIterator<Item = &'a str>) -> Command {
     command
 }
 
-/// Runs `command` to its end; its output is shown as it comes.
+/// Runs `command` and waits for it. Its output is printed as it comes.
 pub fn run(command: &mut Command) -> Result<()> {
     let name = spelled(command);
     let status = command.status().with_context(|| format!("`{name}` could not be started"))?;
@@ -55,7 +54,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs `command` to its end, handing each line of its standard output to `line`.
+/// Runs `command` and passes each line of its standard output to `line`.
 pub fn run_reading(command: &mut Command, mut line: impl FnMut(&str)) -> Result<()> {
     let name = spelled(command);
     let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| format!("`{name}` could not be started"))?;
@@ -70,7 +69,7 @@ pub fn run_reading(command: &mut Command, mut line: impl FnMut(&str)) -> Result<
     Ok(())
 }
 
-/// The command as one would type it.
+/// The command line, for messages.
 fn spelled(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let mut name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
@@ -81,7 +80,7 @@ fn spelled(command: &Command) -> String {
     name
 }
 
-/// One thing that cargo built of the package `guichet`.
+/// One artifact of the package `guichet`.
 #[derive(Debug, PartialEq)]
 pub struct Artifact {
     pub version: String,
@@ -89,22 +88,21 @@ pub struct Artifact {
     pub executable: Option<PathBuf>,
 }
 
-/// Builds by `command` and tells what came of it for the package `guichet`.
+/// Runs a build command. Returns the artifacts of the package `guichet`.
 ///
-/// Cargo itself says where its files are, so that every way of moving the
-/// target folder is respected.
+/// Their paths come from cargo's output, so that any configuration of the target folder works.
 pub fn build(command: &mut Command) -> Result<Vec<Artifact>> {
     build_package("guichet", command)
 }
 
-/// Builds by `command` and returns the wasm of another package of the workspace.
+/// Runs a build command. Returns the wasm of another package of the workspace.
 pub fn build_wasm(package: &str, command: &mut Command) -> Result<PathBuf> {
     let files = build_package(package, command)?.into_iter().flat_map(|artifact| artifact.files);
     let mut wasm = files.filter(|file| file.extension().is_some_and(|ending| ending == "wasm"));
     wasm.next().with_context(|| format!("cargo built no .wasm of the package `{package}`"))
 }
 
-/// Builds by `command` and returns the program of another package of the workspace.
+/// Runs a build command. Returns the program of another package of the workspace.
 pub fn build_executable(package: &str, command: &mut Command) -> Result<PathBuf> {
     let mut executables = build_package(package, command)?.into_iter().filter_map(|artifact| artifact.executable);
     executables.next().with_context(|| format!("cargo built no program of the package `{package}`"))
@@ -116,7 +114,7 @@ fn build_package(package: &str, command: &mut Command) -> Result<Vec<Artifact>> 
     Ok(artifacts)
 }
 
-/// What a line of `--message-format=json` says was built of a package.
+/// Parses a line of `--message-format=json`: an artifact of a package, or `None`.
 fn artifact(package: &str, line: &str) -> Option<Artifact> {
     let message: Value = serde_json::from_str(line).ok()?;
     if message["reason"] != "compiler-artifact" {
@@ -134,7 +132,7 @@ fn artifact(package: &str, line: &str) -> Option<Artifact> {
     })
 }
 
-/// Reads a package id: `…/guichet#0.1.0` or `…/checkout#guichet@0.1.0`.
+/// Parses a package id: `…/guichet#0.1.0` or `…/checkout#guichet@0.1.0`.
 fn name_and_version(package_id: &str) -> Option<(&str, &str)> {
     let (url, fragment) = package_id.rsplit_once('#')?;
     Some(match fragment.split_once('@') {
@@ -148,13 +146,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_package_id_is_read_whatever_the_folder_is_called() {
+    fn package_ids_are_parsed_whatever_the_name_of_the_folder() {
         assert_eq!(name_and_version("path+file:///home/a/checkout#guichet@0.1.0"), Some(("guichet", "0.1.0")));
         assert_eq!(name_and_version("path+file:///home/a/guichet#0.1.0"), Some(("guichet", "0.1.0")));
     }
 
     #[test]
-    fn only_what_was_built_of_guichet_is_told() {
+    fn only_artifacts_of_guichet_are_returned() {
         let ours = r#"{"reason":"compiler-artifact","package_id":"path+file:///c#guichet@0.1.0",
             "filenames":["/t/guichet.wasm"],"executable":null,"fresh":true}"#;
         assert_eq!(

@@ -1,8 +1,6 @@
-//! Those who use the package: each makes a page of it as people do, from the
-//! tarball and with nothing set up for its sake.
+//! Builds pages with the package as its users do: from the tarball, with every bundler, without configuration.
 //!
-//! The pages are left in `target/consumers/out/`, where `tests/pages/package/` opens
-//! them in a real browser.
+//! The pages are written to `target/consumers/out/`, and `tests/pages/package/` opens them in a real browser.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,10 +15,10 @@ use crate::npm::{INSTALL, Tools, npm, quietly};
 use crate::pack::LICENSES;
 use crate::{steps, types};
 
-/// The entries that a page may begin with, and the folders of their pages.
+/// The entries of the package that a page may import, and the folders of their pages.
 const ENTRIES: [(&str, &str); 2] = [("inside", "guichet"), ("beside", "guichet/beside")];
 
-/// What one of them found.
+/// The result of one check.
 pub struct Found {
     pub what: &'static str,
     pub took: Duration,
@@ -28,38 +26,37 @@ pub struct Found {
     pub result: Result<()>,
 }
 
-/// Has all of them look at a tarball. It fails where they cannot even install it.
-pub fn look(tarball: &Path, locked: &Tools, newest: &Tools) -> Result<Vec<Found>> {
+/// Runs all checks on a tarball. Fails if it cannot even be installed.
+pub fn check_all(tarball: &Path, locked: &Tools, newest: &Tools) -> Result<Vec<Found>> {
     let project = Project::install(tarball)?;
-    let look = |what, look: &dyn Fn(&mut String) -> Result<()>| {
+    let check = |what, run: &dyn Fn(&mut String) -> Result<()>| {
         let (begun, mut remark) = (steps::now(), String::new());
-        let result = look(&mut remark);
+        let result = run(&mut remark);
         Found { what, took: begun.elapsed(), remark, result }
     };
     Ok(vec![
-        look("pages by every bundler", &|remark| project.bundle(newest, remark)),
-        look("a preload by Vite", &|remark| project.preload_by_vite(newest, remark)),
-        look("a page in React", &|remark| project.develop_in_react(newest, remark)),
-        look("the manifest and the licences", &|_| project.is_described()),
-        look("types", &|remark| types::check(&project, locked, newest, remark)),
-        look("import in Node.js", &|_| project.import_in_node()),
-        look("calls without a page", &|remark| project.call_without_a_page(newest, remark)),
-        look("publint", &|_| publint(tarball, newest)),
-        look("attw", &|_| attw(tarball, newest)),
+        check("pages by every bundler", &|remark| project.bundle(newest, remark)),
+        check("a preload by Vite", &|remark| project.preload_by_vite(newest, remark)),
+        check("a page in React", &|remark| project.develop_in_react(newest, remark)),
+        check("the manifest and the licences", &|_| project.is_described()),
+        check("types", &|remark| types::check(&project, locked, newest, remark)),
+        check("import in Node.js", &|_| project.import_in_node()),
+        check("calls without a page", &|remark| project.call_without_a_page(newest, remark)),
+        check("publint", &|_| publint(tarball, newest)),
+        check("attw", &|_| attw(tarball, newest)),
     ])
 }
 
-/// What publint says of a package: nothing, not even a suggestion.
+/// publint must report nothing, not even a suggestion.
 fn publint(tarball: &Path, newest: &Tools) -> Result<()> {
     let output =
         quietly(newest.node("publint", "publint")?.env("NO_COLOR", "1").arg("run").arg(tarball).arg("--strict"))?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    ensure!(said.contains("All good!"), "publint says:\n{said}");
+    let report = String::from_utf8_lossy(&output.stdout);
+    ensure!(report.contains("All good!"), "publint reports:\n{report}");
     Ok(())
 }
 
-/// Whether the types that are found are those of what is loaded. The `.wasm` file has an entry for who loads it
-/// otherwise, and is no module.
+/// attw checks that each entry has the types of the module that is loaded. The `.wasm` entry is not a module and is excluded.
 fn attw(tarball: &Path, newest: &Tools) -> Result<()> {
     let how = [
         "--profile",
@@ -79,7 +76,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// Makes it anew.
+    /// Creates the project from scratch.
     pub fn install(tarball: &Path) -> Result<Self> {
         let consumers = root().join("target/consumers");
         if consumers.exists() {
@@ -109,7 +106,7 @@ impl Project {
         self.place.join("node_modules/guichet")
     }
 
-    /// Puts these sources beside the package, in a folder of their own.
+    /// Copies these sources into a folder beside the package.
     pub fn with_sources(&self, sources: &Path) -> Result<PathBuf> {
         let place = self.place.join(sources.file_name().context("sources lie in a folder")?);
         copy(sources, &place)?;
@@ -146,7 +143,7 @@ impl Project {
     pub fn import_in_node(&self) -> Result<()> {
         fs::copy(root().join("tests/pages/package/import.js"), self.place.join("import.js"))?;
         quietly(at_root("node").current_dir(&self.place).arg("import.js"))
-            .context("importing the package does harm")?;
+            .context("importing the package fails or has side effects")?;
         Ok(())
     }
 
@@ -160,7 +157,7 @@ impl Project {
         Ok(())
     }
 
-    /// Makes every page by every bundler.
+    /// Builds every page with every bundler.
     pub fn bundle(&self, tools: &Tools, remark: &mut String) -> Result<()> {
         for (entry, name) in ENTRIES {
             for (bundler, make) in BUNDLERS {
@@ -170,7 +167,7 @@ impl Project {
                     main: format!("pages/{entry}/main.js"),
                     out: self.place.with_file_name("out").join(format!("{bundler}-{entry}")),
                 };
-                make(&page).with_context(|| format!("{bundler} makes no page of {name}"))?;
+                make(&page).with_context(|| format!("{bundler} cannot build the page {name}"))?;
             }
         }
         *remark = BUNDLERS.map(|(bundler, _)| bundler).join(", ");
@@ -199,7 +196,7 @@ impl Project {
         Ok(())
     }
 
-    /// Makes a page in React as one develops it, when its StrictMode mounts every component twice.
+    /// Builds a page with React in development mode, in which StrictMode mounts every component twice.
     fn develop_in_react(&self, tools: &Tools, remark: &mut String) -> Result<()> {
         let main = self.place.join("pages/react.js");
         fs::copy(root().join("tests/pages/package/pages/react.js"), &main)?;
@@ -219,7 +216,7 @@ fn block<'a>(document: &'a str, language: &str, part: &str) -> Result<&'a str> {
     blocks.find(|block| block.contains(part)).with_context(|| format!("the README shows no {language} with {part:?}"))
 }
 
-/// A page that is to be made.
+/// A page to build.
 struct Page<'a> {
     tools: &'a Tools,
     project: &'a Path,
@@ -281,8 +278,8 @@ impl Page<'_> {
         Ok(fs::write(self.out.join("index.html"), html.replace("type=\"module\"", script))?)
     }
 
-    /// Puts the wasm where the entry with its wasm beside it looks for it, as the README says: esbuild and Rollup leave
-    /// `new URL("…", import.meta.url)` as it is.
+    /// Copies the wasm to where `guichet/beside` loads it, as the README says: esbuild and Rollup do not handle
+    /// `new URL("…", import.meta.url)`.
     fn copy_wasm(&self) -> Result<()> {
         if self.main.contains("beside") {
             let wasm = "core/guichet_core_bg.wasm";
@@ -293,7 +290,7 @@ impl Page<'_> {
     }
 
     fn run(&self, command: &mut Command) -> Result<()> {
-        // Neither asks for anything, tells anyone, nor colours what nobody sees.
+        // No prompts, no telemetry, no colours.
         quietly(command.current_dir(self.project).env("NO_COLOR", "1").env_remove("NODE_ENV")).map(drop)
     }
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask demo`: a shop and the service it buys from, ready to be tried.
-//! `cargo xtask demo --check`: the same purchase, made by a headless browser.
+//! `cargo xtask demo`: builds and starts a shop and the service it uses.
+//! `cargo xtask demo --check`: makes a purchase there in a headless browser.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,17 +18,17 @@ pub fn verb(args: &[String]) -> Result<()> {
     }
 }
 
-/// Builds all that a purchase needs and hands over to `guichet demo`.
+/// Builds everything that a purchase needs, then runs `guichet demo`.
 fn open_shop(args: &[String]) -> Result<()> {
     let mut steps = Steps::begin();
     steps.step("the wasm32 target", setup::wasm_target)?;
     let packed = pack::quick(&mut steps)?;
     let guichet = steps.step("the shop and the sandbox", |_| build_guichet())?;
-    println!("\nReady after {}. Starting the shop; Ctrl-C stops it.\n", steps.so_far());
-    hand_over(at_root(guichet).arg("demo").arg("--package").arg(packed.place).args(args))
+    println!("\nReady after {}. Starting the shop; Ctrl-C stops it.\n", steps.elapsed());
+    replace_process(at_root(guichet).arg("demo").arg("--package").arg(packed.place).args(args))
 }
 
-/// The `guichet` command, built.
+/// Builds the `guichet` command. Returns its path.
 fn build_guichet() -> Result<PathBuf> {
     cargo::build(&mut cargo([
         "build",
@@ -42,21 +42,21 @@ fn build_guichet() -> Result<PathBuf> {
     .context("cargo built no `guichet` command")
 }
 
-/// Becomes `command`, so that Ctrl-C and its exit code are its own.
+/// Replaces this process by `command`, which then gets Ctrl-C and determines the exit code.
 #[cfg(unix)]
-fn hand_over(command: &mut Command) -> Result<()> {
+fn replace_process(command: &mut Command) -> Result<()> {
     use std::os::unix::process::CommandExt as _;
 
     Err(command.exec()).context("`guichet demo` could not be started")
 }
 
-/// Runs `command` to its end. Ctrl-C reaches it as it reaches us.
+/// Runs `command` and waits for it. Ctrl-C reaches both processes.
 #[cfg(not(unix))]
-fn hand_over(command: &mut Command) -> Result<()> {
+fn replace_process(command: &mut Command) -> Result<()> {
     run(command)
 }
 
-/// The purchase in a headless browser. The test says each step with its time.
+/// Makes the purchase in a headless browser. The test prints each step with its time.
 fn check_purchase() -> Result<()> {
     const PURCHASE: [&str; 4] = ["test", "--package=guichet", "--features=cli", "--test=pages"];
 
@@ -78,7 +78,7 @@ fn check_purchase() -> Result<()> {
     bought
 }
 
-/// Makes the folder, empty: old pictures would be taken for new ones.
+/// Creates the folder and empties it, so that old pictures are not taken for new ones.
 fn clear(folder: &PathBuf) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;

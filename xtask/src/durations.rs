@@ -1,19 +1,19 @@
-//! How long each test took, read from libtest's output.
+//! The duration of each test, from libtest's output.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The tests of a run with their seconds.
+/// The tests of a run with their durations in seconds.
 #[derive(Default)]
 pub struct Durations {
     tests: Vec<(String, f64)>,
 }
 
-/// How many tests the table names.
+/// The number of tests in the table.
 const SHOWN: usize = 20;
 
 impl Durations {
-    /// Reads `test purchase::firefox::a_customer_pays ... ok <1.234s>`, and ignores every other line.
+    /// Parses `test purchase::firefox::a_customer_pays ... ok <1.234s>`; ignores any other line.
     pub fn read(&mut self, line: &str) {
         let Some((name, result)) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ")) else { return };
         let seconds = result.rsplit_once('<').and_then(|(_, time)| time.strip_suffix("s>")?.parse().ok());
@@ -45,7 +45,7 @@ impl fmt::Display for Durations {
             writeln!(f, "{seconds:>8.1} s  {name}")?;
         }
         let all: f64 = self.tests.iter().map(|(_, seconds)| seconds).sum();
-        writeln!(f, "\nseconds of tests, by file and by engine; several run at once ({all:.0} s in all)")?;
+        writeln!(f, "\nseconds of tests, by file and by engine; several run at once ({all:.0} s in total)")?;
         for (name, count, sum) in self.groups(file).into_iter().chain(self.groups(engine)) {
             if sum >= 1.0 {
                 writeln!(f, "{sum:>8.1} s  {:>5.1} %  {count:>4} tests  {name}", 100.0 * sum / all.max(0.1))?;
@@ -55,12 +55,12 @@ impl fmt::Display for Durations {
     }
 }
 
-/// The module of a test, which is its file; of a unit test the module of the library.
+/// The file of a test: its module, or for a unit test the library's module.
 fn file(name: &str) -> Option<&str> {
     name.split("::").next()
 }
 
-/// The engine of a browser test; `one_engine` holds those that run in Chromium, or where `GUICHET_ENGINE` says.
+/// The engine of a browser test. `one_engine` contains those that run in Chromium, or in the engine of `GUICHET_ENGINE`.
 fn engine(name: &str) -> Option<&str> {
     name.split("::").find(|part| ENGINES.contains(part))
 }

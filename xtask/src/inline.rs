@@ -1,17 +1,17 @@
-//! The wasm as text, for the entry that carries it inside.
+//! Encodes the wasm as text, for the entry that contains it.
 //!
-//! Base64 hides from a compressor what repeats: the same bytes are other characters at each of three places. Here a
-//! byte is one character, or a mark and one character, wherever it stands, so that the text weighs hardly more than the
-//! bytes do: 3 % as brotli sends them, where base64 adds 29 %. `pkg-template/inside.js` reads it back.
+//! Base64 compresses badly, because equal bytes become different characters depending on their position. Here each byte is one
+//! character, or a mark and one character, wherever it is. With brotli the text is 3 % larger than the bytes; base64 is 29 % larger.
+//! `pkg-template/inside.js` decodes it.
 
-/// How many values a character can say. Those above are told by a mark before it.
+/// The number of values that one character encodes. Greater values have a mark before the character.
 const VALUES: u8 = 90;
-/// Before a value of the first, the second and the third ninety.
+/// The marks of the groups of ninety values.
 const MARKS: [&str; 3] = ["", " ", "#"];
-/// What stands for the value 0; the others follow it.
+/// The character for the value 0; the others follow it.
 const FIRST: u8 = b'$';
 
-/// A module whose default export is the text.
+/// A JavaScript module whose default export is the text.
 pub fn module(wasm: &[u8]) -> String {
     let mut text = String::with_capacity(wasm.len() + wasm.len() / 2);
     text.push_str("export default \"");
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_is_told_apart_by_plain_characters() {
+    fn every_byte_has_its_own_printable_characters() {
         let told: Vec<String> = (0..=255).map(|byte| module(&[byte])).collect();
         for (byte, text) in told.iter().enumerate() {
             let inner = text.strip_prefix("export default \"").and_then(|text| text.strip_suffix("\";\n"));

@@ -1,4 +1,4 @@
-//! The project's own commands. Each verb is one file.
+//! The project's own commands, one file each.
 
 mod behaviours;
 mod bench;
@@ -28,14 +28,14 @@ mod unit_tests;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-usage: cargo xtask <verb>
+usage: cargo xtask <command>
 
-  demo            build everything, start a shop and the service it buys from,
+  demo            build everything, start a shop and the service it uses, and
                   print the address to open (Ctrl-C stops it)
   demo --check    the same purchase in a headless browser, step by step;
                   pictures of each page are left in target/demo/
-  test            everything the project promises, browsers included, with locked
-                  versions of every tool: what must pass before a change is taken
+  test            all tests and checks, browsers included, with locked versions of
+                  every tool; must pass before a change is merged
   test --all-engines
                   the same, and in Firefox and WebKit what otherwise runs in
                   Chromium alone
@@ -43,18 +43,19 @@ usage: cargo xtask <verb>
                   installed, and semver checks against the last tag
   soak            rounds of kill -9, a long load, and memory over tens of thousands
                   of calls, with progress (about half an hour)
-  pack            the npm package, its wasm as small as can be, as a tarball in
-                  target/npm/; fails where a page would load too much
-  pack --quick    the npm package, by Rust alone, into target/npm/package/
-  rust-page       the page in Rust of examples/rust-page, into target/rust-page/
-  size            what the package weighs, what a page loads of it, and what a browser is sent
-  bench [NAME…]   the bars of the project, measured side by side: a release
-                  build (minutes, the first time), then one table";
+  pack            build the npm package with optimized wasm, as a tarball in
+                  target/npm/; fails if a page would load too many bytes
+  pack --quick    build the npm package with Rust alone, in target/npm/package/
+  rust-page       build the Rust page examples/rust-page, in target/rust-page/
+  size            print the sizes of the package, of what a page loads of it, and of
+                  what a browser is sent
+  bench [NAME…]   run the benchmarks: a release build (minutes, the first time),
+                  then one table";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let result = match args.split_first() {
-        Some((verb, rest)) => match verb.as_str() {
+        Some((command, rest)) => match command.as_str() {
             "bench" => bench::verb(rest),
             "demo" => demo::verb(rest),
             "test" => test::verb(rest),
@@ -66,7 +67,7 @@ fn main() -> ExitCode {
                 println!("{USAGE}");
                 Ok(())
             }
-            _ => Err(anyhow::anyhow!("there is no verb `{verb}`\n\n{USAGE}")),
+            _ => Err(anyhow::anyhow!("unknown command `{command}`\n\n{USAGE}")),
         },
         None => Err(anyhow::anyhow!("{USAGE}")),
     };

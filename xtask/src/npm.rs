@@ -1,8 +1,8 @@
-//! The tools that come from npm, and how they get under `target/`.
+//! Installs the tools from npm under `target/`.
 //!
-//! Whatever gates a change is locked (`xtask/npm/`): the same source gives the same bytes and the same result. The
-//! newest of what the package must get along with (`tests/pages/package/newest.json`) is tried by
-//! `cargo xtask test --newest`, for people install what is newest on their day.
+//! The tools that `cargo xtask test` uses are locked (`xtask/npm/`), so that equal sources give equal bytes and results.
+//! `cargo xtask test --newest` uses the newest versions of those that the package must work with
+//! (`tests/pages/package/newest.json`), because users install the newest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,12 +21,12 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Those of `xtask/npm/package-lock.json`, installed unless they are there.
+    /// The tools of `xtask/npm/package-lock.json`. Installs them if they are missing.
     pub fn locked() -> Result<Self> {
         let sources = root().join("xtask/npm");
         let folder = root().join("target/npm-tools");
         let lock = fs::read_to_string(sources.join("package-lock.json"))?;
-        // Written last, so that an install cut short is made again.
+        // Written last, so that an interrupted installation is repeated.
         let stamp = folder.join("installed");
         if fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
             return Ok(Self { folder });
@@ -35,20 +35,20 @@ impl Tools {
         for file in ["package.json", "package-lock.json"] {
             fs::copy(sources.join(file), folder.join(file))?;
         }
-        // Not `npm ci`: it refuses a lock without the optional packages of other platforms, and npm writes such locks.
+        // Not `npm ci`: it rejects lock files without the optional packages of other platforms, which npm itself writes.
         remove(&folder.join("node_modules"))?;
         quietly(npm(&folder).arg("install").args(INSTALL))?;
         fs::write(stamp, lock)?;
         Ok(Self { folder })
     }
 
-    /// The newest of those that `tests/pages/package/newest.json` names, asked for once a day. npm itself takes the newest
-    /// that runs on the installed Node.js for `*`.
+    /// The newest versions of the tools in `tests/pages/package/newest.json`, updated once a day. For `*`, npm takes the newest version that
+    /// runs on the installed Node.js.
     pub fn newest() -> Result<Self> {
         Self::newest_of("tests/pages/package/newest.json", "npm-newest")
     }
 
-    /// What the package and the sandbox are measured against: the newest of those that `benches/bars/peers.json` names.
+    /// The newest versions of the packages in `benches/bars/peers.json`, which the benchmarks compare with.
     pub fn peers() -> Result<Self> {
         Self::newest_of("benches/bars/peers.json", "npm-peers")
     }
@@ -57,12 +57,12 @@ impl Tools {
         let wanted = fs::read_to_string(root().join(wanted))?;
         let folder = root().join("target").join(place);
         let stamp = folder.join("installed");
-        let (today, node) = (today(), node_version()?);
+        let (today, node) = (days_since_epoch(), node_version()?);
         let key = format!("{today} {node}\n{wanted}");
         if fs::read_to_string(&stamp).is_ok_and(|installed| installed == key) {
             return Ok(Self { folder });
         }
-        // Beside its place: an install that fails, as on a train, leaves the one of another day.
+        // Installed beside the old one: if it fails, for example offline, the old one stays.
         let fresh = folder.with_extension(format!("new-{}", std::process::id()));
         let installed = install_newest(&fresh, &wanted);
         match installed {
@@ -76,7 +76,7 @@ impl Tools {
                 if !stamp.exists() {
                     return Err(error);
                 }
-                println!("   the newest could not be asked for; those of another day are used\n   ({error:#})");
+                println!("   the newest versions could not be installed; those of an earlier day are used\n   ({error:#})");
             }
         }
         Ok(Self { folder })
@@ -103,7 +103,7 @@ impl Tools {
         Ok(folder.join(bin))
     }
 
-    /// Where they lie, for who looks for a package by its name.
+    /// The folder in which packages are found by name.
     pub fn modules(&self) -> PathBuf {
         self.folder.join("node_modules")
     }
@@ -113,7 +113,7 @@ impl Tools {
         Ok(manifest["version"].as_str().with_context(|| format!("{package} has no version"))?.to_owned())
     }
 
-    /// Every tool with its version, and what npm passed over because it wants a newer Node.js.
+    /// Every tool with its version, and the newer versions that need a newer Node.js.
     pub fn versions(&self) -> Result<String> {
         let manifest = manifest(&self.folder)?;
         let tools = manifest["devDependencies"].as_object().context("no tools are named")?;
@@ -132,7 +132,7 @@ impl Tools {
     }
 }
 
-/// Nothing of a tool's own is run while it is installed, and nobody is told who installs it.
+/// Options of npm: no install scripts, no telemetry.
 pub const INSTALL: [&str; 4] = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
 
 /// `npm`, in a folder.
@@ -142,7 +142,7 @@ pub fn npm(folder: &Path) -> Command {
     npm
 }
 
-/// Runs a command to its end. What it says is shown only when it fails.
+/// Runs a command and waits for it. Its output is printed only if it fails.
 pub fn quietly(command: &mut Command) -> Result<Output> {
     let name = spelled(command);
     let output = command.output().with_context(|| format!("`{name}` could not be started"))?;
@@ -167,7 +167,7 @@ fn install_newest(folder: &Path, wanted: &str) -> Result<()> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join("package.json"), wanted)?;
     quietly(npm(folder).args(["install", "--no-package-lock"]).args(INSTALL))?;
-    // Tells by its exit code too that something is outdated, which is no failure here.
+    // A nonzero exit code also means that something is outdated, which is not an error here.
     let outdated = npm(folder).args(["outdated", "--json", "--loglevel=error"]).output()?;
     Ok(fs::write(folder.join("outdated.json"), outdated.stdout)?)
 }
@@ -183,9 +183,9 @@ fn node_version() -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// The day, counted from 1970.
-#[expect(clippy::disallowed_methods, reason = "what is newest is asked for once a day")]
-fn today() -> u64 {
+/// The number of days since 1970.
+#[expect(clippy::disallowed_methods, reason = "the newest versions are requested once a day")]
+fn days_since_epoch() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() / 86_400)
 }
 

@@ -229,7 +229,7 @@ pub fn named(tools: &Tools) -> Result<Vec<u8>> {
 
 fn generate(name: &str, wasm: &[u8], folder: &Path, names: bool) -> Result<()> {
     Bindgen::new()
-        .input_module(name, shrink::silence_defects(wasm)?)
+        .input_module(name, shrink::remove_panic_messages(wasm)?)
         .web(true)?
         // The entries say where the wasm is. An address in the glue would make
         // bundlers emit the file a second time, for the entry that carries it inside.

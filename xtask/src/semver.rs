@@ -1,4 +1,4 @@
-//! Whether the crate's public interface is still that of the last release.
+//! Checks the crate's public interface against the last release.
 
 use std::env;
 
@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::cargo::{at_root, root, run};
 
-/// Names the commit to compare with, in place of the last release.
+/// The environment variable with the commit to compare with, instead of the last release.
 pub const BASELINE: &str = "GUICHET_BASELINE";
 
 /// The commit to compare with: the last tag `v*`.
@@ -19,7 +19,7 @@ pub fn baseline() -> Result<Option<String>> {
     Ok((tag.status.success() && !name.is_empty()).then_some(name))
 }
 
-/// Fails where the interface of the crate breaks that of the baseline and the version does not say so.
+/// Fails if the interface has a breaking change that the version number does not announce.
 pub fn check(baseline: &str) -> Result<()> {
     let own = root().join("target/tools/bin/cargo-semver-checks");
     let program = if own.is_file() { own } else { "cargo-semver-checks".into() };

@@ -1,8 +1,8 @@
-//! What a run needs beside cargo, and how it gets there.
+//! Installs the tools that a run needs besides cargo.
 //!
-//! Each of these looks first, adds what is missing where that can be done without
-//! asking anyone (a target by rustup; a Debian package as root; a program by cargo,
-//! under `target/`), and otherwise says plainly what is missing and how to get it.
+//! Each function first checks whether the tool is there. If not, it installs it if that needs no
+//! confirmation (a target with rustup; a Debian package as root; a program with cargo, under `target/`).
+//! Otherwise the error says what is missing and how to install it.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ pub fn browsers(remark: &mut String) -> Result<()> {
     let [chromium, chromedriver] = CHROMIUM;
     let [firefox, webkit, screen] = MORE_BROWSERS;
     let mut geckodriver_is = String::new();
-    // Both are tried: who is told what is missing is told it once.
+    // Both are tried, so that everything that is missing is reported at once.
     let packages = require(&[chromium, chromedriver, firefox, webkit, screen], ELSEWHERE, remark);
     let program = geckodriver(&mut geckodriver_is);
     if *remark != geckodriver_is {
@@ -93,14 +93,14 @@ const MORE_BROWSERS: [Tool; 3] = [
         named_by: Some("WEBKITWEBDRIVER"),
         packages: &["webkit2gtk-driver"],
     },
-    Tool { what: "a screen for it that nobody looks at", names: &["Xvfb"], named_by: None, packages: &["xvfb"] },
+    Tool { what: "a virtual screen for it", names: &["Xvfb"], named_by: None, packages: &["xvfb"] },
 ];
 
 const ELSEWHERE: &str = "macOS: brew install --cask chromium chromedriver firefox. Elsewhere: Chrome and the chromedriver\n\
      of the same version, from https://googlechromelabs.github.io/chrome-for-testing/, on PATH; Firefox;\n\
      on Linux WebKitGTK with its WebDriver. Where an engine cannot be had: cargo test --all-features -- --skip webkit::";
 
-/// Firefox's WebDriver, which Debian does not have. Built without optimizing: it waits for Firefox all day.
+/// Firefox's WebDriver, which Debian does not package. It is built without optimizations: it mostly waits for Firefox.
 fn geckodriver(remark: &mut String) -> Result<()> {
     const VERSION: &str = "0.37.1";
     let place = root().join("target/tools");
@@ -160,7 +160,7 @@ pub fn semver_checks(remark: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Node.js and npm, which make the package small and try it as people use it.
+/// Node.js and npm, which optimize the package and test it as its users do.
 pub fn node(remark: &mut String) -> Result<()> {
     require(
         &[
@@ -172,11 +172,11 @@ pub fn node(remark: &mut String) -> Result<()> {
     )
 }
 
-/// schemathesis, which makes requests from the description of the service: in a place of its own, `target/schemathesis/`.
+/// schemathesis, which generates requests from the OpenAPI description; in a virtual environment, `target/schemathesis/`.
 pub fn schemathesis(remark: &mut String) -> Result<()> {
     let wanted = root().join("xtask/python/requirements.txt");
     let place = root().join("target/schemathesis");
-    // What was asked for when it was installed lies beside it.
+    // The requirements of the installed version are beside it.
     let installed = place.join("requirements.txt");
     if std::fs::read(&installed).is_ok_and(|installed| std::fs::read(&wanted).is_ok_and(|wanted| wanted == installed)) {
         *remark = "already installed".to_owned();
@@ -186,10 +186,10 @@ pub fn schemathesis(remark: &mut String) -> Result<()> {
     require(&[python], "Python 3.10 or newer, from https://www.python.org.", remark)?;
     let venv = || quietly(at_root("python3").args(["-m", "venv", "--clear"]).arg(&place)).map(drop);
     if let Err(error) = venv() {
-        // Debian's Python comes without a part of itself.
+        // On Debian, venv is a separate package.
         if !(is_debian() && is_root()) {
             return Err(
-                error.context("Python cannot make a place for schemathesis; Debian: sudo apt-get install python3-venv")
+                error.context("Python cannot create a virtual environment for schemathesis. On Debian: sudo apt-get install python3-venv")
             );
         }
         println!("   missing: installing python3-venv by apt-get");
@@ -208,21 +208,21 @@ pub fn schemathesis(remark: &mut String) -> Result<()> {
 struct Tool {
     what: &'static str,
     names: &'static [&'static str],
-    /// The variable that may say where it is instead.
+    /// The environment variable that may contain its path.
     named_by: Option<&'static str>,
-    /// What brings it on Debian.
+    /// Its Debian packages.
     packages: &'static [&'static str],
 }
 
 impl Tool {
-    fn is_there(&self) -> bool {
+    fn is_installed(&self) -> bool {
         self.named_by.is_some_and(|variable| env::var_os(variable).is_some())
             || self.names.iter().any(|name| find(name).is_some())
     }
 }
 
 fn require(tools: &[Tool], elsewhere: &str, remark: &mut String) -> Result<()> {
-    let missing = || tools.iter().filter(|tool| !tool.is_there());
+    let missing = || tools.iter().filter(|tool| !tool.is_installed());
     let packages: Vec<&str> = missing().flat_map(|tool| tool.packages).copied().collect();
     if packages.is_empty() {
         *remark = "already installed".to_owned();
@@ -250,7 +250,7 @@ fn require(tools: &[Tool], elsewhere: &str, remark: &mut String) -> Result<()> {
 }
 
 fn apt_get(packages: &[&str]) -> Result<()> {
-    // It serves one at a time, and sends the others away.
+    // apt-get runs once at a time and fails otherwise.
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let apt_get = |args: &[&str]| {
@@ -260,7 +260,7 @@ fn apt_get(packages: &[&str]) -> Result<()> {
     apt_get(&[&["install", "-y", "--no-install-recommends"], packages].concat())
 }
 
-/// Debian itself: elsewhere these packages have other names, or are shells of themselves.
+/// Whether this is Debian: elsewhere these packages have other names or only transitional content.
 fn is_debian() -> bool {
     std::fs::read_to_string("/etc/os-release").is_ok_and(|text| text.lines().any(|line| line == "ID=debian"))
         && find("apt-get").is_some()
@@ -270,7 +270,7 @@ fn is_root() -> bool {
     Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-/// Where on PATH a program is.
+/// The path of a program on PATH.
 fn find(name: &str) -> Option<PathBuf> {
     let name = format!("{name}{}", env::consts::EXE_SUFFIX);
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(&name)).find(|file| file.is_file())

@@ -1,9 +1,9 @@
-//! What a page has no use for is left out of the wasm.
+//! Removes code and data from the wasm that no page uses.
 
 use anyhow::{Context as _, Result};
 use walrus::{FunctionBuilder, FunctionId, FunctionKind, Module, ValType};
 
-/// The functions that a defect ends in, by a part of their names. They never return.
+/// Parts of the names of the functions that report a panic. They never return.
 const ENDS: [&str; 11] = [
     "22panic_already_borrowed",
     "30panic_already_mutably_borrowed",
@@ -18,13 +18,13 @@ const ENDS: [&str; 11] = [
     "3std9panicking",
 ];
 
-/// Makes a defect end at once. A page hears of it as an error of kind `panic`, which has no room for a message: what
-/// would write one is weight that nobody ever reads.
-pub fn silence_defects(wasm: &[u8]) -> Result<Module> {
+/// Makes a panic trap at once. The page gets an error of kind `panic` without a message, so the code that formats the message is
+/// removed.
+pub fn remove_panic_messages(wasm: &[u8]) -> Result<Module> {
     let mut module = Module::from_buffer(wasm).context("cargo's wasm cannot be read")?;
     let named = |name: &str| match name {
         _ if ENDS.iter().any(|end| name.contains(end)) => Some(Instead::Trap),
-        // How the library shows a `char` or a `str` to a developer: those messages are all that would ask for it.
+        // The library's `Debug` for `char` and `str`: only panic messages use it.
         _ if name.contains("4core") && (name.contains("5Debug3fmt") || name.contains("7Display3fmt")) => {
             Some(Instead::Nothing)
         }
@@ -45,7 +45,7 @@ pub fn silence_defects(wasm: &[u8]) -> Result<Module> {
         module.funcs.get_mut(id).kind = FunctionKind::Local(builder.local_func(arguments));
     }
     let data: Vec<_> = module.data.iter().map(|data| data.id()).collect();
-    data.into_iter().for_each(|id| forget_places(&mut module.data.get_mut(id).value));
+    data.into_iter().for_each(|id| blank_source_names(&mut module.data.get_mut(id).value));
     Ok(module)
 }
 
@@ -58,8 +58,8 @@ pub fn has_function(wasm: &[u8], part: &str) -> Result<bool> {
     Ok(module.functions().any(|function| function.name.as_deref().is_some_and(|name| name.contains(part))))
 }
 
-/// Blanks the names of source files, which only the messages of defects would say.
-fn forget_places(data: &mut [u8]) {
+/// Blanks the names of source files, which only panic messages contain.
+fn blank_source_names(data: &mut [u8]) {
     let mut at = 0;
     while at < data.len() {
         let rest = &mut data[at..];
@@ -72,10 +72,10 @@ fn forget_places(data: &mut [u8]) {
     }
 }
 
-/// What a function does instead of what it did.
+/// The new body of a function.
 enum Instead {
     Trap,
-    /// Writes nothing, and that went well.
+    /// Returns `Ok` and writes nothing.
     Nothing,
 }
 
@@ -84,9 +84,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_of_source_files_are_blank_and_what_stands_beside_them_is_not() {
+    fn source_file_names_are_blanked_and_nothing_else() {
         let mut data = *b"one: src/a.rssrc/browser/b.rs/rustc/59/library/c.rsIt is. src/ d.rs";
-        forget_places(&mut data);
+        blank_source_names(&mut data);
         let text = String::from_utf8_lossy(&data).replace('\0', "");
         assert_eq!(text, "one: It is. src/ d.rs");
     }

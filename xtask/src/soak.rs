@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: the long forms of the tests that `cargo xtask test` runs in a short one: rounds of `kill -9`, a long
-//! load, and memory over tens of thousands of calls.
+//! `cargo xtask soak`: runs the long forms of the soak tests, which `cargo xtask test` runs in short form: rounds of `kill -9`, a
+//! long load, and memory over tens of thousands of calls.
 
 use anyhow::{Result, bail};
 
@@ -23,7 +23,7 @@ fn soak(run: &mut Run) -> Result<()> {
     for name in ["service", "pages"] {
         for binary in binaries.iter().filter(|binary| binary.is_test(name)) {
             let mut command = binary.command();
-            // Progress is shown as it comes, and nothing else takes memory or time.
+            // One test at a time with its output: other tests would disturb the measurement.
             command.args(["soak::", "--nocapture", "--test-threads=1"]).env("GUICHET_SOAK", "1");
             run.tests(&format!("soak: {name}"), &mut command);
         }

@@ -1,5 +1,5 @@
-//! A run told as it goes: each step is named before it begins and timed when
-//! it is over, and the whole run can be told again as one table.
+//! Prints the progress of a run: each step's name when it begins and its duration when it ends, and a
+//! table of all steps at the end.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
@@ -14,24 +14,24 @@ pub struct Steps {
     taken: Vec<Taken>,
 }
 
-/// A step that is taken while others are.
-pub struct Meanwhile<T> {
+/// A step that runs in the background.
+pub struct Background<T> {
     name: &'static str,
     work: JoinHandle<(Duration, String, Result<T>)>,
 }
 
-/// Begins `work` as the step `name`, to be [joined](Steps::joined) later.
-pub fn meanwhile<T: Send + 'static>(
+/// Starts `work` in the background as the step `name`. [`Steps::join`] waits for it.
+pub fn in_background<T: Send + 'static>(
     name: &'static str,
     work: impl FnOnce(&mut String) -> Result<T> + Send + 'static,
-) -> Meanwhile<T> {
+) -> Background<T> {
     let work = thread::spawn(move || {
         let begun = now();
         let mut remark = String::new();
         let result = work(&mut remark);
         (begun.elapsed(), remark, result)
     });
-    Meanwhile { name, work }
+    Background { name, work }
 }
 
 struct Taken {
@@ -46,7 +46,7 @@ impl Steps {
         Self { begun: now(), taken: Vec::new() }
     }
 
-    /// Does `work` as the step `name`. What it leaves in `remark` stands behind its time.
+    /// Runs `work` as the step `name`. Its `remark` is printed after the duration.
     pub fn step<T>(&mut self, name: &str, work: impl FnOnce(&mut String) -> Result<T>) -> Result<T> {
         println!("{}", bold(&format!("── {name}")));
         let begun = now();
@@ -56,7 +56,7 @@ impl Steps {
         result
     }
 
-    /// A step that was taken meanwhile: what it has to say is said now.
+    /// Prints a step that has run in the background.
     pub fn done(&mut self, name: &str, took: Duration, remark: String, result: Result<()>) -> Result<()> {
         println!("{}", bold(&format!("── {name}")));
         if let Err(error) = &result {
@@ -66,13 +66,13 @@ impl Steps {
         result
     }
 
-    /// Waits for what was done meanwhile, and tells of it.
-    pub fn joined<T>(&mut self, meanwhile: Meanwhile<T>) -> Result<T> {
-        let (took, remark, result) = meanwhile.work.join().unwrap_or_else(|_| {
-            (Duration::ZERO, String::new(), Err(anyhow::anyhow!("{}: this part of xtask has panicked", meanwhile.name)))
+    /// Waits for a background step and prints it.
+    pub fn join<T>(&mut self, background: Background<T>) -> Result<T> {
+        let (took, remark, result) = background.work.join().unwrap_or_else(|_| {
+            (Duration::ZERO, String::new(), Err(anyhow::anyhow!("{}: this part of xtask has panicked", background.name)))
         });
-        println!("{}", bold(&format!("── {}", meanwhile.name)));
-        self.took(meanwhile.name, took, remark, result.is_err());
+        println!("{}", bold(&format!("── {}", background.name)));
+        self.took(background.name, took, remark, result.is_err());
         result
     }
 
@@ -82,19 +82,19 @@ impl Steps {
         self.taken.push(taken);
     }
 
-    /// How long the run has taken up to here.
-    pub fn so_far(&self) -> String {
+    /// The duration of the run until now.
+    pub fn elapsed(&self) -> String {
         seconds(self.begun.elapsed())
     }
 
-    /// Every step with its time, and their sum.
+    /// A table of all steps with their durations, and the total.
     pub fn table(&self) -> String {
         let width = self.taken.iter().map(|taken| taken.name.chars().count()).max().unwrap_or(0);
         let mut table = String::new();
         for taken in &self.taken {
             let _ = writeln!(table, "{:<width$}  {}", taken.name, taken.line());
         }
-        let _ = write!(table, "{:<width$}  {:>8}", "in all", self.so_far());
+        let _ = write!(table, "{:<width$}  {:>8}", "total", self.elapsed());
         table
     }
 }
@@ -107,7 +107,7 @@ impl Taken {
     }
 }
 
-/// `text`, bold where someone looks at it on a terminal.
+/// `text` in bold at a terminal, otherwise unchanged.
 pub fn bold(text: &str) -> String {
     if std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
         format!("\x1b[1m{text}\x1b[0m")
@@ -120,7 +120,7 @@ fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
 
-#[expect(clippy::disallowed_methods, reason = "steps are timed for the person who waits for them")]
+#[expect(clippy::disallowed_methods, reason = "steps are timed for people")]
 pub fn now() -> Instant {
     Instant::now()
 }
@@ -145,6 +145,6 @@ mod tests {
         let lines: Vec<&str> = table.lines().collect();
         assert!(lines[0].starts_with("the first  ") && lines[0].ends_with("went well"));
         assert!(lines[1].starts_with("second     ") && lines[1].ends_with("FAILED"));
-        assert!(lines[2].starts_with("in all     "));
+        assert!(lines[2].starts_with("total      "));
     }
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything the project promises, browsers included.
+//! `cargo xtask test`: all tests and checks, browsers included.
 
 use std::thread::{self, JoinHandle};
 
@@ -9,7 +9,7 @@ use crate::cargo::{cargo, run, run_reading};
 use crate::consumers::{self, Found};
 use crate::durations::Durations;
 use crate::npm::Tools;
-use crate::steps::{Steps, bold, meanwhile};
+use crate::steps::{Steps, bold, in_background};
 use crate::{binaries, frameworks, pack, rust_consumers, rust_page, semver, setup, size, toolchains, unit_tests};
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
@@ -29,12 +29,11 @@ pub fn verb(args: &[String]) -> Result<()> {
 pub struct Run {
     pub steps: Steps,
     tally: Tally,
-    /// What could not be run here, and how to change that. It counts neither as passed nor as failed.
+    /// What could not run on this machine, and how to change that. It counts neither as passed nor as failed.
     not_run: Vec<String>,
 }
 
-/// Each package on its own: together, their features would be unified, and what the other commands have built would
-/// be built again.
+/// The packages are built separately. Together their features would be unified, and artifacts of other commands would be rebuilt.
 const GUICHET: [&str; 3] = ["test", "--package=guichet", "--all-features"];
 
 impl Run {
@@ -42,7 +41,7 @@ impl Run {
         Self { steps: Steps::begin(), tally: Tally::default(), not_run: Vec::new() }
     }
 
-    /// Prints every step, the slowest tests, and how many have passed and failed.
+    /// Prints every step, the slowest tests, and the numbers of passed and failed tests.
     pub fn close(self, result: Result<()>) -> Result<()> {
         println!("\n{}\n", self.steps.table());
         println!("{}\n", self.tally.durations);
@@ -51,24 +50,24 @@ impl Run {
         }
         let Tally { passed, mut failed, .. } = self.tally;
         if result.is_err() {
-            // What failed was a set-up or a build: the tests it was for have not been run.
+            // A set-up or a build failed, so its tests have not run.
             failed += 1;
         }
         println!("{}", bold(&format!("{passed} passed, {failed} failed")));
         match result {
-            Ok(()) if failed > 0 => bail!("what has failed is marked above"),
+            Ok(()) if failed > 0 => bail!("failures are marked above"),
             result => result,
         }
     }
 
-    /// What must pass before a change is taken, with locked versions of every tool. It stops only where nothing can go
-    /// on. What does not differ between engines runs in Chromium, or else in all of them.
+    /// The checks that must pass before a change is merged, with locked versions of every tool. Stops only if nothing else can run.
+    /// Tests that do not depend on the engine run in Chromium, or with `all_engines` in all of them.
     fn gate(&mut self, all_engines: bool) -> Result<()> {
         self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
-        // They wait for the network, and cargo does not: all at once.
-        let tools = meanwhile("set-up: Node.js and the tools from npm", locked_tools);
-        let browsers = meanwhile("set-up: the browsers", setup::browsers);
-        let schemathesis = meanwhile("set-up: schemathesis", setup::schemathesis);
+        // In the background: they wait for the network, and cargo does not.
+        let tools = in_background("set-up: Node.js and the tools from npm", locked_tools);
+        let browsers = in_background("set-up: the browsers", setup::browsers);
+        let schemathesis = in_background("set-up: schemathesis", setup::schemathesis);
 
         self.check("format", |_| {
             require_component("fmt", "rustfmt")?;
@@ -91,7 +90,7 @@ impl Run {
             });
         }
 
-        let tools = self.steps.joined(tools)?;
+        let tools = self.steps.join(tools)?;
         let packed = pack::whole(&mut self.steps, &tools)?;
         let tarball = self.steps.step("the tarball", |_| packed.tarball())?;
         self.check("what a page loads", |remark| {
@@ -102,16 +101,16 @@ impl Run {
             Ok(())
         });
 
-        // Those who use the package look at it while the tests are built.
+        // The package is checked while the tests are built.
         let consumers = thread::spawn({
             let tools = tools.clone();
-            move || consumers::look(&tarball, &tools, &tools)
+            move || consumers::check_all(&tarball, &tools, &tools)
         });
         let binaries = self.steps.step("build the tests", |_| binaries::build())?;
         self.consumers(consumers)?;
 
         let (pages, others): (Vec<_>, Vec<_>) = binaries.iter().partition(|binary| binary.is_test("pages"));
-        let schemathesis = self.steps.joined(schemathesis);
+        let schemathesis = self.steps.join(schemathesis);
         self.set_up(schemathesis);
         for binary in others {
             self.tests(&format!("tests: {}", binary.name), &mut binary.command());
@@ -121,8 +120,8 @@ impl Run {
             self.tests(application, cargo(["test"]).args(["--package", application]));
         }
         self.tests("tests of xtask", &mut cargo(["test", "--package=xtask"]));
-        // On a new machine Firefox's driver has been compiling up to here.
-        let browsers = self.steps.joined(browsers);
+        // On a new machine, compiling Firefox's driver takes until here.
+        let browsers = self.steps.join(browsers);
         self.set_up(browsers);
         self.unit_tests_in_browsers();
         self.check("Rust crates that depend on guichet", |_| rust_consumers::look(&packed));
@@ -140,12 +139,12 @@ impl Run {
         Ok(())
     }
 
-    /// Runs in Firefox and in WebKit the tests that otherwise run in Chromium alone.
+    /// Runs the tests in Firefox and in WebKit that otherwise run in Chromium alone.
     fn other_engines(&mut self, pages: &Binary, tools: &Tools) {
         for engine in ["firefox", "webkit"] {
             let mut command = pages.command();
             command.env("GUICHET_ENGINE", engine).env(NPM_TOOLS, tools.folder());
-            // They have run in all three.
+            // These have already run in all three.
             for module in ["::chromium::", "::firefox::", "::webkit::"] {
                 command.args(["--skip", module]);
             }
@@ -159,8 +158,8 @@ impl Run {
         }
     }
 
-    /// What changes without a change of ours: the newest tools from npm, other versions of Rust, and whether the crate's
-    /// interface is still that of the last release.
+    /// The checks that may fail without a change in this project: the newest tools from npm, other versions of Rust, and semver checks
+    /// against the last release.
     fn newest(&mut self) -> Result<()> {
         self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
         let tools = self.steps.step("set-up: the locked tools from npm", locked_tools)?;
@@ -174,7 +173,7 @@ impl Run {
         let tarball = self.steps.step("the tarball", |_| packed.tarball())?;
         let consumers = thread::spawn({
             let newest = newest.clone();
-            move || consumers::look(&tarball, &tools, &newest)
+            move || consumers::check_all(&tarball, &tools, &newest)
         });
         let binaries = self.steps.step("build the tests", |_| binaries::build())?;
         self.consumers(consumers)?;
@@ -217,14 +216,14 @@ impl Run {
 
     /// Counts what those who use the package have found.
     fn consumers(&mut self, consumers: JoinHandle<Result<Vec<Found>>>) -> Result<()> {
-        for Found { what, took, remark, result } in joined(consumers)? {
+        for Found { what, took, remark, result } in join(consumers)? {
             let result = self.steps.done(what, took, remark, result);
             self.tally.check(&result);
         }
         Ok(())
     }
 
-    /// Counts a set-up that other tests can do without.
+    /// Counts a set-up that only some tests need.
     fn set_up(&mut self, result: Result<()>) {
         if let Err(error) = &result {
             eprintln!("{error:#}");
@@ -232,7 +231,7 @@ impl Run {
         self.tally.check(&result);
     }
 
-    /// A check stands for one test. Where it fails, the run goes on and fails in the end.
+    /// Runs a check, which counts as one test. If it fails, the run continues and fails at the end.
     fn check(&mut self, name: &str, work: impl FnOnce(&mut String) -> Result<()>) {
         let result = self.steps.step(name, work);
         if let Err(error) = &result {
@@ -241,7 +240,7 @@ impl Run {
         self.tally.check(&result);
     }
 
-    /// Runs a `cargo test`, and counts its tests.
+    /// Runs a `cargo test` and counts its tests.
     pub fn tests(&mut self, name: &str, command: &mut std::process::Command) {
         let tally = &mut self.tally;
         let result = self.steps.step(name, |remark| tally.run(command, remark));
@@ -251,7 +250,7 @@ impl Run {
     }
 }
 
-/// The lints of everything that is native, and of the browser's half. Tests say for themselves what they may do.
+/// Lints the native code and the browser's code.
 const CLIPPY: [(&str, &[&str]); 2] = [
     (
         "clippy: native",
@@ -321,12 +320,12 @@ fn locked_tools(remark: &mut String) -> Result<Tools> {
     Ok(tools)
 }
 
-/// What came of work that was done meanwhile.
-fn joined<T>(work: JoinHandle<Result<T>>) -> Result<T> {
+/// Waits for a background thread. Returns its result.
+fn join<T>(work: JoinHandle<Result<T>>) -> Result<T> {
     work.join().unwrap_or_else(|_| bail!("a part of xtask has panicked"))
 }
 
-/// Fails if cargo does not have this subcommand. A check that cannot run has not passed.
+/// Fails if cargo does not have this subcommand: a check that cannot run has not passed.
 fn require_component(subcommand: &str, component: &str) -> Result<()> {
     let output = cargo([subcommand, "--version"]).output();
     ensure!(
@@ -336,7 +335,7 @@ fn require_component(subcommand: &str, component: &str) -> Result<()> {
     Ok(())
 }
 
-/// How many tests and checks have passed, and how many have not.
+/// The numbers of passed and failed tests and checks.
 #[derive(Default)]
 struct Tally {
     passed: u32,
@@ -345,7 +344,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Counts a check: it stands for one test.
+    /// Counts a check as one test.
     fn check(&mut self, result: &Result<()>) {
         match result {
             Ok(()) => self.passed += 1,
@@ -353,7 +352,7 @@ impl Tally {
         }
     }
 
-    /// Runs a `cargo test`, showing what it says, and counts its tests.
+    /// Runs a `cargo test`, prints its output, and counts its tests.
     fn run(&mut self, command: &mut std::process::Command, remark: &mut String) -> Result<()> {
         let mut here = Tally::default();
         let result = run_reading(command, |line| {
@@ -363,12 +362,12 @@ impl Tally {
         });
         *remark = format!("{} passed, {} failed", here.passed, here.failed);
         self.passed += here.passed;
-        // It may never have come as far as its tests.
+        // It may have failed before its tests.
         self.failed += if result.is_err() { here.failed.max(1) } else { here.failed };
         result
     }
 
-    /// Reads `test result: ok. 12 passed; 0 failed; 1 ignored; …`, and nothing else.
+    /// Parses `test result: ok. 12 passed; 0 failed; 1 ignored; …`; ignores any other line.
     fn read(&mut self, line: &str) {
         let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|result| result.split_once(". ")) else {
             return;

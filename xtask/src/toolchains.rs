@@ -1,4 +1,4 @@
-//! Other versions of Rust than the one that runs.
+//! Checks the crate with other versions of Rust.
 
 use std::fmt;
 use std::process::Command;
@@ -8,13 +8,13 @@ use anyhow::{Context as _, Result};
 use crate::cargo::{at_root, root, run};
 use crate::npm::quietly;
 
-/// A toolchain by its name for rustup.
+/// A toolchain, by its rustup name.
 pub struct Toolchain(String);
 
-/// The oldest version that the crate promises, and the channels, except for the version that runs.
+/// The minimum supported version and the channels, without the version that is running.
 pub fn others() -> Result<Vec<Toolchain>> {
     let manifest = std::fs::read_to_string(root().join("Cargo.toml"))?;
-    let oldest = rust_version(&manifest).context("Cargo.toml names no rust-version")?;
+    let oldest = rust_version(&manifest).context("Cargo.toml has no rust-version")?;
     let running = version(&mut at_root("rustc")).unwrap_or_default();
     let mut others = Vec::new();
     if !running.starts_with(&format!("rustc {oldest}.")) {
@@ -30,7 +30,7 @@ impl Toolchain {
         version(&mut self.run("rustc")).is_some()
     }
 
-    /// Checks everything that is native, and the browser's half if this toolchain has its target.
+    /// Checks the native code, and the browser's code if this toolchain has the wasm32 target.
     pub fn check(&self, remark: &mut String) -> Result<()> {
         const WASM: &str = "wasm32-unknown-unknown";
         *remark = version(&mut self.run("rustc")).unwrap_or_default();
@@ -40,11 +40,11 @@ impl Toolchain {
         if std::path::Path::new(&libraries).exists() {
             return run(self.cargo_check().args(["--lib", "--target", WASM]));
         }
-        remark.push_str("; without wasm32, which it does not have");
+        remark.push_str("; without wasm32, which is not installed");
         Ok(())
     }
 
-    /// A program of this toolchain. rustup does not install what is missing.
+    /// Runs a program of this toolchain. rustup must not install a missing one.
     fn run(&self, program: &str) -> Command {
         let mut command = at_root("rustup");
         command.args(["run", &self.0, program]).env_remove("CARGO").env_remove("RUSTC");
@@ -65,7 +65,7 @@ impl fmt::Display for Toolchain {
     }
 }
 
-/// `rustc 1.95.0 (…)`, unless it cannot be run.
+/// `rustc 1.95.0 (…)`, or `None` if it cannot run.
 fn version(rustc: &mut Command) -> Option<String> {
     let output = rustc.arg("--version").output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())

@@ -53,7 +53,7 @@ pub fn check(project: &Project, oldest: &Tools, newest: &Tools, remark: &mut Str
 /// The documents whose JavaScript is compiled as strict TypeScript, each with the name of its files.
 const READMES: [(&str, &str); 2] = [("root", "README.md"), ("package", "pkg-template/README.md")];
 
-/// The scripts of a document: a block that imports nothing goes on where the one before it ended.
+/// The scripts of a document. A block without imports continues the block before it.
 fn scripts(document: &str) -> Vec<String> {
     let mut scripts: Vec<String> = Vec::new();
     for block in document.split("\n```js\n").skip(1) {

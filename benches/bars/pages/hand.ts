@@ -1,4 +1,4 @@
-// What somebody writes who has no package: the session from the merchant's server, then the fee.
+// The page without the package: the session from the merchant's server, then the fee.
 
 interface Session { session_token: string; expires_at?: string }
 interface Fee { amount: number; currency: string; fee: number; total_payable: number }
@@ -8,7 +8,7 @@ let session: Promise<Session> | undefined;
 async function read<T>(request: Promise<Response>): Promise<T> {
   const reply = await request;
   const body = await reply.json();
-  if (!reply.ok) throw new Error(body.message ?? `The service answered ${reply.status}.`);
+  if (!reply.ok) throw new Error(body.message ?? `The service responded with ${reply.status}.`);
   return body.data ?? body;
 }
 
