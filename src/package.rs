@@ -109,14 +109,14 @@ mod tests {
     const FILES: Files = &[("hosted.js", b"export {};"), ("core/guichet_hosted_bg.wasm", b"\0asm")];
 
     #[test]
-    fn a_package_in_the_binary_is_read_by_the_names_of_its_files() {
+    fn an_embedded_package_is_read_by_file_name() {
         let package = Package::Embedded(FILES);
         let files = package.read(&package.fingerprint());
         assert_eq!(files[1], ("core/guichet_hosted_bg.wasm".to_owned(), Bytes::from_static(b"\0asm")));
     }
 
     #[test]
-    fn a_folder_that_is_named_goes_before_what_is_in_the_binary() {
+    fn a_given_folder_takes_precedence_over_the_embedded_package() {
         let Package::Folder(folder) = Package::find(Some("elsewhere".into())) else { panic!("it is not in a folder") };
         assert_eq!(folder, FilePath::new("elsewhere"));
         let page = Package::Folder("a<b".into()).missing();

@@ -65,9 +65,9 @@ impl Template {
         let mut connection = Connection::open(&sandbox.base_url).await;
         let pool = open(database, false).await;
         let empty = dump(&pool).await;
-        let (_, reply) = connection.ask(create(&sandbox.base_url, &sandbox.secret_key, LEARNED)).await;
+        let (_, reply) = connection.send(create(&sandbox.base_url, &sandbox.secret_key, LEARNED)).await;
         let one = dump(&pool).await;
-        connection.ask(create(&sandbox.base_url, &sandbox.secret_key, LEARNED + 1)).await;
+        connection.send(create(&sandbox.base_url, &sandbox.secret_key, LEARNED + 1)).await;
         let two = dump(&pool).await;
         let schema = sqlx::query_scalar("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetch_all(&pool).await;
         pool.close().await;

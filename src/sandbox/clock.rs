@@ -205,7 +205,7 @@ mod tests {
     const FULL: &str = "RAISE(ABORT, 'the disk is full')";
 
     #[tokio::test]
-    async fn a_clock_set_back_runs_on_from_the_latest_second_and_is_caught_up_with() {
+    async fn a_clock_set_back_continues_from_the_latest_second_until_the_wall_clock_catches_up() {
         let store = Store::open(&Location::Memory).await.unwrap();
         let wall_clock = WallClock::default();
         let clock = ServiceClock::load(&store, wall_clock.clone()).await.unwrap();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_clock_that_cannot_store_its_second_runs_on_and_never_goes_back() {
+    async fn a_clock_that_cannot_store_its_second_continues_and_never_goes_back() {
         let store = Store::open(&Location::Memory).await.unwrap();
         let wall_clock = WallClock::default();
         let clock = ServiceClock::load(&store, wall_clock.clone()).await.unwrap();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failed_attempt_is_shared_and_not_repeated_at_once() {
+    async fn a_failed_store_is_shared_and_not_repeated_at_once() {
         let store = Store::open(&Location::Memory).await.unwrap();
         let wall_clock = WallClock::default();
         let clock = ServiceClock::load(&store, wall_clock.clone()).await.unwrap();

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_read_as_they_were_written() {
+    fn written_keys_are_read_back() {
         let keys = Keys::fresh();
         let read = Keys::read(&keys.written()).unwrap();
         assert!(read.instance == keys.instance && read.secret_key == keys.secret_key);

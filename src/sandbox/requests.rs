@@ -120,7 +120,7 @@ mod tests {
     use crate::protocol::Operation;
 
     #[test]
-    fn the_newest_are_kept_and_no_text_of_a_path_that_is_no_id() {
+    fn only_the_newest_requests_are_stored_and_only_valid_ids_of_paths() {
         let requests = Requests::default();
         let spec = ReadPaymentIntent::SPEC;
         for number in 0..KEPT + 5 {

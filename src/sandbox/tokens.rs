@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn an_esim_is_the_same_whenever_it_is_asked_for_and_no_other_is() {
+    fn an_esim_is_always_the_same_and_unique() {
         let key = InstanceKey::new(&Secret::new("k"));
         let order = EsimOrderId::new("eso_1").unwrap();
         let (iccid, code) = key.esim(&order, 1);

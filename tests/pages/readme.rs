@@ -5,7 +5,7 @@
 
 mod example_shop;
 
-use crate::support::asking;
+use crate::support::api;
 use crate::support::browser::Browser;
 use crate::support::folder::Folder;
 use crate::support::port;
@@ -75,10 +75,10 @@ async fn the_shop_of_the_examples_says_what_goes_wrong_to_the_page_and_on_its_co
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let merchant = sandbox.merchant().await.expect("a sandbox takes another merchant");
     let mut shop = NodeShop::open(merchant.base_url(), merchant.secret_key().expose());
-    let (http, url) = (asking::client(), shop.url.clone());
+    let (http, url) = (api::client(), shop.url.clone());
     let ask = async |path: &str, body: &str| {
         let path = format!("{url}/guichet{path}");
-        let answer = asking::send(&http, "POST", &path, None, Some(body.to_owned()), &[("origin", &url)]).await;
+        let answer = api::send(&http, "POST", &path, None, Some(body.to_owned()), &[("origin", &url)]).await;
         assert_eq!(
             (&answer.body["status_code"], &answer.body["response_type"]),
             (&json!(answer.status), &json!("error"))
@@ -195,9 +195,9 @@ impl NodeShop {
     }
 
     /// Sends a request as `headers` say.
-    async fn ask(&self, method: &str, path: &str, body: Option<&str>, headers: &[(&str, &str)]) -> asking::Reply {
+    async fn ask(&self, method: &str, path: &str, body: Option<&str>, headers: &[(&str, &str)]) -> api::Reply {
         let url = format!("{}{path}", self.url);
-        asking::send(&asking::client(), method, &url, None, body.map(str::to_owned), headers).await
+        api::send(&api::client(), method, &url, None, body.map(str::to_owned), headers).await
     }
 
     /// Places the order as its page does; the intent.

@@ -1,6 +1,6 @@
 //! The page of the card's issuer in a real Chromium: in the customer's language, by keyboard, and back to the checkout.
 
-use crate::support::asking::{Shop, card};
+use crate::support::api::{Shop, card};
 use crate::support::browser::Browser;
 use guichet::sandbox::Sandbox;
 use serde_json::{Value, json};

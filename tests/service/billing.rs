@@ -5,9 +5,9 @@
 mod charges;
 mod pausing;
 
-use crate::support::asking::{Shop, card, phone};
+use crate::support::api::{Shop, card, phone};
 use crate::support::folder::Folder;
-use crate::support::subscribing::{DAY, HOUR, after, expected, subscription};
+use crate::support::subscriptions::{DAY, HOUR, after, expected, subscription};
 use guichet::sandbox::Sandbox;
 use guichet::values::Moment;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ const D: i64 = 86_400;
 const H: i64 = 3_600;
 
 #[tokio::test]
-async fn a_subscription_is_told_whole() {
+async fn a_subscription_is_returned_with_all_fields() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 0).await;
     let mut fields = subscription(&plan, card("5555555555554444"));
@@ -67,7 +67,7 @@ async fn a_subscription_is_told_whole() {
 }
 
 #[tokio::test]
-async fn a_plan_that_is_deactivated_stays_for_who_has_it_and_its_price_is_kept() {
+async fn a_deactivated_plan_stays_for_its_subscribers_at_their_price() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("daily", 0).await;
     let made = shop.subscribe(&plan, phone(PAYS)).await;
@@ -95,7 +95,7 @@ async fn a_plan_that_is_deactivated_stays_for_who_has_it_and_its_price_is_kept()
 }
 
 #[tokio::test]
-async fn a_plan_is_told_as_the_document_shows_it_and_found_by_id_or_code() {
+async fn a_plan_has_the_documented_fields_and_is_found_by_id_or_code() {
     let (_sandbox, shop) = shop().await;
     let fields =
         json!({ "name": "Gold", "code": "gold", "amount": 999_999_999_999_999_u64, "billing_cycle": "yearly" });
@@ -115,7 +115,7 @@ async fn a_plan_is_told_as_the_document_shows_it_and_found_by_id_or_code() {
 }
 
 #[tokio::test]
-async fn a_clock_bills_its_own_merchant_alone_and_a_reset_forgets_what_was_due() {
+async fn a_clock_bills_its_own_merchant_alone_and_a_reset_removes_due_work() {
     let (sandbox, shop) = shop().await;
     let other = Shop::of(sandbox.merchant().await.unwrap());
     let (plan, _) = (shop.plan("daily", 0).await, other.plan("daily", 0).await);
@@ -133,7 +133,7 @@ async fn a_clock_bills_its_own_merchant_alone_and_a_reset_forgets_what_was_due()
 }
 
 #[tokio::test]
-async fn what_comes_due_is_done_though_nobody_asks() {
+async fn due_work_runs_without_a_request() {
     let folder = Folder::new("ticker");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let shop = Shop::of(sandbox.merchant().await.unwrap());
@@ -157,7 +157,7 @@ async fn what_comes_due_is_done_though_nobody_asks() {
 }
 
 #[tokio::test]
-async fn what_is_asked_at_once_is_charged_once() {
+async fn concurrent_requests_charge_once() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("monthly", 0).await;
     let made = shop.subscribe(&plan, phone(TOO_POOR)).await;
@@ -190,7 +190,7 @@ async fn what_is_asked_at_once_is_charged_once() {
 }
 
 #[tokio::test]
-async fn one_customer_is_one_however_they_came() {
+async fn intents_and_subscriptions_share_one_customer() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 0).await;
     shop.intent("ORDER-17").await;
@@ -205,7 +205,7 @@ async fn one_customer_is_one_however_they_came() {
 }
 
 #[tokio::test]
-async fn lists_go_on_where_they_were_left() {
+async fn lists_continue_at_their_cursor() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 3).await;
     let mut made = Vec::new();

@@ -1,8 +1,8 @@
 //! What is refused of plans and subscriptions, and how: each field named, all of them together, and no hint of what is
 //! another merchant's.
 
-use crate::support::asking::{Reply, Shop, card, phone};
-use crate::support::subscribing::{DAY, subscription};
+use crate::support::api::{Reply, Shop, card, phone};
+use crate::support::subscriptions::{DAY, subscription};
 use guichet::sandbox::Sandbox;
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ const PLANS: &str = "/v1/subscriptions/plans";
 const SUBSCRIPTIONS: &str = "/v1/subscriptions";
 
 #[tokio::test]
-async fn all_wrong_fields_of_a_plan_are_told_together() {
+async fn all_field_errors_of_a_plan_are_reported_together() {
     let (_sandbox, shop) = shop().await;
     let empty = shop.secret("POST", PLANS, json!({})).await;
     assert_eq!(faults(&empty), missing(&["name", "code", "amount", "billing_cycle"]));
@@ -56,7 +56,7 @@ async fn all_wrong_fields_of_a_plan_are_told_together() {
 }
 
 #[tokio::test]
-async fn a_code_is_one_plans_of_each_merchant() {
+async fn a_plan_code_is_unique_per_merchant() {
     let (sandbox, shop) = shop().await;
     let other = Shop::of(sandbox.merchant().await.unwrap());
     let fields = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "monthly" });
@@ -79,7 +79,7 @@ async fn a_code_is_one_plans_of_each_merchant() {
 }
 
 #[tokio::test]
-async fn all_wrong_fields_of_a_subscription_are_told_together() {
+async fn all_field_errors_of_a_subscription_are_reported_together() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("monthly", 0).await;
     let empty = shop.secret("POST", SUBSCRIPTIONS, json!({})).await;
@@ -120,7 +120,7 @@ async fn all_wrong_fields_of_a_subscription_are_told_together() {
 }
 
 #[tokio::test]
-async fn a_plan_that_is_no_more_and_a_card_that_is_no_test_card_are_told_together() {
+async fn an_inactive_plan_and_a_card_that_is_not_a_test_card_are_reported_together() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("monthly", 0).await;
     let id = shop.secret("GET", PLANS, Value::Null).await.body["data"][0]["id"].clone();
@@ -132,7 +132,7 @@ async fn a_plan_that_is_no_more_and_a_card_that_is_no_test_card_are_told_togethe
 }
 
 #[tokio::test]
-async fn what_is_not_there_and_what_is_another_merchants_are_told_alike() {
+async fn unknown_and_foreign_ids_get_the_same_404() {
     let (sandbox, shop) = shop().await;
     let other = Shop::of(sandbox.merchant().await.unwrap());
     let plan = shop.plan("monthly", 0).await;
@@ -173,7 +173,7 @@ async fn what_is_not_there_and_what_is_another_merchants_are_told_alike() {
 }
 
 #[tokio::test]
-async fn wrong_fields_of_a_move_are_refused_and_change_nothing() {
+async fn invalid_fields_of_an_update_are_refused_and_change_nothing() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("monthly", 0).await, phone("237670000000")).await;
     let with = |trigger: Value| {
@@ -215,7 +215,7 @@ async fn wrong_fields_of_a_move_are_refused_and_change_nothing() {
 }
 
 #[tokio::test]
-async fn nobody_sets_what_is_the_services_to_say() {
+async fn fields_that_the_service_sets_cannot_be_sent() {
     let (_sandbox, shop) = shop().await;
     let plan = json!({
         "id": "plan_mine", "active": false, "created_at": 1, "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "monthly",
@@ -259,7 +259,7 @@ async fn nobody_sets_what_is_the_services_to_say() {
 }
 
 #[tokio::test]
-async fn who_may_do_what_is_the_table_of_the_roles() {
+async fn credentials_fulfil_the_roles_of_the_table() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("monthly", 3).await;
     let made = shop.subscribe(&plan, phone("237670000000")).await;
@@ -301,7 +301,7 @@ async fn who_may_do_what_is_the_table_of_the_roles() {
 }
 
 #[tokio::test]
-async fn a_list_is_asked_for_with_a_limit_and_a_cursor_and_nothing_odd() {
+async fn a_list_accepts_a_limit_and_a_cursor_and_refuses_invalid_ones() {
     let (_sandbox, shop) = shop().await;
     shop.subscribe(&shop.plan("monthly", 3).await, phone("237670000000")).await;
     for list in [PLANS, SUBSCRIPTIONS] {
@@ -319,7 +319,7 @@ async fn a_list_is_asked_for_with_a_limit_and_a_cursor_and_nothing_odd() {
 }
 
 #[tokio::test]
-async fn the_clock_goes_forward_alone_and_what_is_refused_bills_nobody() {
+async fn the_clock_only_goes_forward_and_a_refused_move_bills_nobody() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("daily", 0).await, phone("237670000000")).await;
     shop.advance(DAY).await;

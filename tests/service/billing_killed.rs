@@ -1,7 +1,7 @@
 //! The sandbox as a process of its own, killed at any moment of a billing run.
 #![cfg(unix)]
 
-use crate::support::asking::{card, client, phone, try_send};
+use crate::support::api::{card, client, phone, try_send};
 use crate::support::evidence::Random;
 use crate::support::folder::Folder;
 use crate::support::process::Process;
@@ -17,7 +17,7 @@ const ROUNDS: u64 = 6;
 const DAYS: i64 = 8;
 
 #[tokio::test]
-async fn a_process_killed_in_a_billing_run_charges_nobody_twice_and_forgets_nothing() {
+async fn a_process_killed_while_billing_charges_nobody_twice_and_misses_no_charge() {
     let folder = Folder::new("billing");
     let mut sandbox = Process::start(&folder, None);
     let plan = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "daily" });

@@ -1,9 +1,9 @@
 //! Subscriptions against a model of them: whatever is asked, in whatever order, and however far the clock is moved, the
 //! service over HTTP and a few plain structs agree. The seed of a failure is printed, with the shortest way to it.
 
-use crate::support::asking::{Shop, card, phone};
+use crate::support::api::{Shop, card, phone};
 use crate::support::model::{SANDBOX, cases, run};
-use crate::support::subscribing::{DAY, HOUR, subscription};
+use crate::support::subscriptions::{DAY, HOUR, subscription};
 use guichet::values::Moment;
 use jiff::{Span, Timestamp, tz::TimeZone};
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ proptest! {
     #![proptest_config(cases(24))]
 
     #[test]
-    fn the_service_bills_as_the_model_says(commands in prop::collection::vec(command(), 1..30)) {
+    fn billing_behaves_as_the_model(commands in prop::collection::vec(command(), 1..30)) {
         run(async {
             let mut world = World::new().await;
             for command in &commands {

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
 #[tokio::test]
-async fn the_sandbox_prints_one_line_of_json_and_stops_when_it_is_asked_to() {
+async fn the_sandbox_prints_one_line_of_json_and_stops_on_sigterm() {
     let mut sandbox =
         Running::start(&["sandbox", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:", "--json"]);
     let ready = sandbox.line();
@@ -29,7 +29,7 @@ async fn the_sandbox_prints_one_line_of_json_and_stops_when_it_is_asked_to() {
 }
 
 #[tokio::test]
-async fn the_demo_opens_a_shop_and_the_service_it_buys_from() {
+async fn the_demo_starts_a_shop_and_its_service() {
     let arguments = [
         "demo",
         "--listen",
@@ -49,7 +49,7 @@ async fn the_demo_opens_a_shop_and_the_service_it_buys_from() {
 }
 
 #[test]
-fn a_taken_port_is_told_in_a_sentence() {
+fn a_port_in_use_is_reported_in_a_sentence() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("an address").to_string();
     let run = guichet(&["sandbox", "--listen", &address, "--database", "sqlite::memory:"]).output().expect("it runs");
@@ -60,7 +60,7 @@ fn a_taken_port_is_told_in_a_sentence() {
 }
 
 #[test]
-fn a_folder_without_the_package_and_a_key_that_can_be_none_are_told_at_the_start() {
+fn a_folder_without_the_package_and_an_invalid_key_are_reported_at_the_start() {
     for what in ["sandbox", "demo"] {
         let run =
             guichet(&[what, "--database", "sqlite::memory:", "--package", "no/such/folder"]).output().expect("it runs");
@@ -78,7 +78,7 @@ fn a_folder_without_the_package_and_a_key_that_can_be_none_are_told_at_the_start
 }
 
 #[test]
-fn every_address_of_the_machine_is_listened_on_only_by_a_name() {
+fn listening_on_every_address_requires_a_public_url() {
     let run =
         guichet(&["sandbox", "--listen", "0.0.0.0:0", "--database", "sqlite::memory:"]).output().expect("it runs");
     assert_eq!(run.status.code(), Some(1));
@@ -91,7 +91,7 @@ fn every_address_of_the_machine_is_listened_on_only_by_a_name() {
 }
 
 #[tokio::test]
-async fn the_shop_and_its_sandbox_serve_the_same_package_wherever_the_demo_is_started() {
+async fn the_shop_and_its_sandbox_serve_the_same_package_from_any_folder() {
     let arguments = [
         "demo",
         "--listen",
@@ -134,7 +134,7 @@ fn another_service_needs_a_key_and_https() {
 }
 
 #[test]
-fn a_database_that_is_none_is_told_in_a_sentence() {
+fn an_invalid_database_is_reported_in_a_sentence() {
     let run = guichet(&["demo", "--listen", "127.0.0.1:0", "--sandbox-listen", "127.0.0.1:0", "--database", "shop.db"])
         .output()
         .expect("it runs");

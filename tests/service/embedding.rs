@@ -13,7 +13,7 @@ fn without_a_package_there_is_nothing_to_embed() {
 }
 
 #[test]
-fn every_file_of_the_package_is_embedded_by_the_name_that_pages_know_it_by() {
+fn every_file_of_the_package_is_embedded_under_its_path() {
     let package = Folder::new("embedding");
     fs::create_dir(package.path.join("core")).unwrap();
     for file in ["hosted.js", "guichet.js", "core/guichet_core_bg.wasm"] {
@@ -26,7 +26,7 @@ fn every_file_of_the_package_is_embedded_by_the_name_that_pages_know_it_by() {
 }
 
 #[test]
-fn a_folder_that_is_not_the_package_stops_the_build_with_the_command_that_makes_it() {
+fn a_folder_that_is_not_the_package_stops_the_build_with_the_remedy() {
     let empty = Folder::new("no-package");
     assert!(build::listing(Some(&empty.path)).unwrap_err().contains("cargo xtask pack"));
     let missing = build::listing(Some(&empty.path.join("nowhere"))).unwrap_err();

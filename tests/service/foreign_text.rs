@@ -22,7 +22,7 @@ const FORGED: &str = "\n2026-11-21T10:30:00Z  INFO order ORDER-18 is paid\r\u{1b
 const KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
 
 #[tokio::test]
-async fn a_refusals_text_is_escaped_in_the_error_and_in_what_a_page_is_told() {
+async fn an_errors_text_is_escaped_in_the_error_and_in_the_pages_response() {
     let service = serve(StatusCode::CONFLICT, refusal()).await;
     let error = client(&service).read_payment_intent(&intent_id("pi_1")).await.expect_err("refused");
     let refused = Refused::from(error.clone());
@@ -50,7 +50,7 @@ async fn a_refusals_text_is_escaped_in_the_error_and_in_what_a_page_is_told() {
 }
 
 #[tokio::test]
-async fn a_merchants_log_has_no_line_that_another_wrote() {
+async fn no_third_party_can_write_a_line_of_a_merchants_log() {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
     let _guard = tracing::subscriber::set_default(subscriber.with_max_level(tracing::Level::TRACE).finish());
@@ -81,7 +81,7 @@ async fn a_merchants_log_has_no_line_that_another_wrote() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_the_command_prints_is_escaped() {
+async fn everything_that_the_command_prints_is_escaped() {
     let refusing = serve(StatusCode::CONFLICT, refusal()).await;
     let unreadable = serve(StatusCode::OK, FORGED.to_owned()).await;
     let listing = json!({"data": [data()], "pagination": {"next_cursor": FORGED}}).to_string();
@@ -113,7 +113,7 @@ async fn whatever_the_command_prints_is_escaped() {
 /// A program reads the bytes as they came; a person reads the same JSON.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn json_is_escaped_where_stdout_is_a_terminal_and_nowhere_else() {
+async fn json_is_escaped_only_if_stdout_is_a_terminal() {
     let showing = serve(StatusCode::OK, intent()).await;
     let refusing = serve(StatusCode::CONFLICT, refusal()).await;
     let unreadable = serve(StatusCode::BAD_GATEWAY, format!("<html>{FORGED}</html>")).await;
@@ -141,7 +141,7 @@ async fn json_is_escaped_where_stdout_is_a_terminal_and_nowhere_else() {
 const FORGED_LINE: &str = "2026-11-21T10:30:00Z";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_logs_of_the_sandbox_and_of_the_shop_have_no_line_that_another_wrote() {
+async fn no_third_party_can_write_a_line_of_the_sandboxs_or_the_shops_log() {
     let mut sandbox = guichet(&["sandbox", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:", "--json"]);
     sandbox.env("GUICHET_LOG", "trace").stderr(Stdio::piped());
     let mut sandbox = Running::of(sandbox);

@@ -18,7 +18,7 @@ fn mistakes(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn french_sentences_keep_a_no_break_space_before_their_marks() {
+fn french_texts_have_a_no_break_space_before_punctuation() {
     for (file, begin, end) in [
         ("pkg-template/words.js", "const fr = {", "\n};"),
         ("pkg-template/hosted-words.js", "const fr = {", "\n};"),
@@ -37,7 +37,7 @@ fn french_sentences_keep_a_no_break_space_before_their_marks() {
 }
 
 #[test]
-fn french_in_the_pages_keeps_a_no_break_space_before_its_marks() {
+fn french_in_the_pages_has_a_no_break_space_before_punctuation() {
     let mut found = 0;
     for page in files("html") {
         let text = fs::read_to_string(&page).unwrap().replace("&nbsp;", "\u{a0}");
@@ -53,7 +53,7 @@ fn french_in_the_pages_keeps_a_no_break_space_before_its_marks() {
 }
 
 #[test]
-fn no_page_puts_a_colon_between_two_words_by_itself() {
+fn no_page_adds_a_colon_between_words() {
     for script in files("js") {
         let text = fs::read_to_string(&script).unwrap();
         assert!(

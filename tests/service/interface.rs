@@ -34,7 +34,7 @@ pub const DOCUMENTED: [(&str, &str); 17] = [
 
 /// Every operation, once with only what is required and once with everything, beside the bytes it must become.
 #[test]
-fn every_operation_is_written_as_the_document_shows_it() {
+fn every_operation_is_written_as_documented() {
     let rows = rows();
     for row in &rows {
         assert_eq!(row.written.method.as_str(), row.method, "{}", row.name);
@@ -70,7 +70,7 @@ fn session_operations_alone_come_in_the_session_envelope() {
 }
 
 #[test]
-fn what_the_document_does_not_show_is_marked_a_decision() {
+fn undocumented_operations_and_fields_are_marked_as_decisions() {
     let documented = DOCUMENTED.map(|(name, _)| name);
     macro_rules! check {
         ($($operation:ident)*) => {$(
@@ -82,7 +82,7 @@ fn what_the_document_does_not_show_is_marked_a_decision() {
 }
 
 #[test]
-fn every_wrong_field_is_told_at_once() {
+fn every_field_error_is_reported_at_once() {
     let mut fields = Fields::new(object(
         json!({ "amount": 5000, "currency": "xaf", "phone": "+237", "redirect_url": "javascript:alert(1)" }),
     ));
@@ -102,7 +102,7 @@ fn every_wrong_field_is_told_at_once() {
 }
 
 #[test]
-fn neither_an_email_nor_a_phone_is_one_missing_email() {
+fn without_an_email_and_a_phone_the_email_is_reported_missing() {
     let mut fields = Fields::new(object(json!({
         "firstname": "Awa", "lastname": "Ngo", "amount": "5000", "description": "Shoes", "merchant_reference": "ORDER-17",
     })));

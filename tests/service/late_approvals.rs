@@ -1,7 +1,7 @@
 //! Payments that an operator approves late: whatever customers and processes do, each approval is the payment's success or
 //! one duplicate payment, and the shop that settles by itself has stored every one.
 
-use crate::support::asking::{control, phone, send};
+use crate::support::api::{control, phone, send};
 use crate::support::folder::Folder;
 use axum::http::request::Parts;
 use guichet::native::{AskAgain, Refused, Settled, Shop, Sold, settle};
@@ -25,7 +25,7 @@ proptest! {
     })]
 
     #[test]
-    fn every_approval_is_the_success_or_one_duplicate_payment_that_the_shop_has_stored(
+    fn every_approval_is_the_success_or_one_stored_duplicate_payment(
         steps in prop::collection::vec(step(), 1..14), failures in 0..4_u32,
     ) {
         static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
@@ -143,7 +143,7 @@ impl World {
         let url = format!("{}/v1/payment-intents/{}{verb}", sandbox.base_url(), self.sold.intent);
         let body = (!fields.is_null()).then(|| fields.to_string());
         let key = sandbox.secret_key().expose();
-        let reply = send(&crate::support::asking::client(), method, &url, Some(key), body, &[]).await;
+        let reply = send(&crate::support::api::client(), method, &url, Some(key), body, &[]).await;
         assert!(matches!(reply.status, 200 | 409), "{}", reply.text);
         reply.body["data"].clone()
     }

@@ -12,19 +12,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 #[tokio::test]
-async fn the_description_is_served_to_anybody() {
+async fn the_openapi_description_is_public() {
     let sandbox = Sandbox::start().await.unwrap();
     let url = format!("{}/sandbox/openapi.json", sandbox.base_url());
-    let reply = asking::send(&asking::client(), "GET", &url, None, None, &[]).await;
+    let reply = api::send(&api::client(), "GET", &url, None, None, &[]).await;
     assert_eq!((reply.status, reply.body), (200, openapi()));
-    let reply = asking::send(&asking::client(), "GET", &url, None, None, &[("host", "evil.example")]).await;
+    let reply = api::send(&api::client(), "GET", &url, None, None, &[("host", "evil.example")]).await;
     assert_eq!(reply.status, 403, "a page of another name may have been pointed at this address");
-    let reply = asking::send(&asking::client(), "GET", &url.replace("openapi.json", "clock"), None, None, &[]).await;
+    let reply = api::send(&api::client(), "GET", &url.replace("openapi.json", "clock"), None, None, &[]).await;
     assert_eq!(reply.status, 401, "nothing else of the side door is open");
 }
 
 #[test]
-fn what_is_described_as_required_is_what_the_reader_asks_for() {
+fn required_fields_of_the_description_are_those_of_the_reader() {
     for row in rows() {
         let missing = row.described.iter().filter(|(_, required)| **required).map(|(name, _)| name.clone());
         let missing: BTreeSet<String> = missing.chain(either_of(row.name).map(str::to_owned)).collect();
@@ -33,14 +33,14 @@ fn what_is_described_as_required_is_what_the_reader_asks_for() {
 }
 
 #[test]
-fn every_field_that_is_described_is_read() {
+fn every_described_field_is_read() {
     for row in rows() {
         assert_eq!(row.unread, BTreeSet::new(), "{}", row.name);
     }
 }
 
 #[test]
-fn every_field_and_answer_says_where_it_is_from() {
+fn every_field_and_response_is_labelled_documented_or_decided() {
     fn check(schema: &Value, place: &str) {
         let Some(object) = schema.as_object() else { return };
         if object.get("type").is_some_and(|kind| kind == "object") {
@@ -68,7 +68,7 @@ fn every_field_and_answer_says_where_it_is_from() {
 
 /// The tables of the document, field by field.
 #[test]
-fn the_documented_fields_are_those_of_the_document() {
+fn fields_labelled_documented_are_those_of_the_document() {
     let described = openapi();
     let documented = |schema: &Value| {
         let fields = schema["properties"].as_object().into_iter().flatten();
@@ -109,14 +109,14 @@ fn the_documented_fields_are_those_of_the_document() {
 
 /// What is not described is not answered: the check that every answer of the tests passes can fail.
 #[test]
-fn every_answer_is_held_against_its_description() {
+fn every_response_is_checked_against_its_description() {
     let held = |status: u16, body: Value| {
         let mut headers = reqwest::header::HeaderMap::new();
         headers.insert("request-id", format!("req_{}", "0".repeat(22)).parse().unwrap());
         headers.insert("cache-control", "no-store".parse().unwrap());
         headers.insert("date", "Sat, 21 Nov 2026 10:30:00 GMT".parse().unwrap());
         let check = || {
-            crate::support::described::check(
+            crate::support::openapi::check(
                 "GET",
                 "/v1/payment-methods/fee/card/XAF/5",
                 None,
@@ -149,7 +149,7 @@ fn every_answer_is_held_against_its_description() {
 proptest! {
     /// The pattern of the description and the check of the value are two, and must be one rule.
     #[test]
-    fn what_a_value_takes_is_what_is_described(
+    fn value_types_accept_what_is_described(
         text in prop_oneof![
             any::<String>(),
             "[0-9]{0,18}",
@@ -189,7 +189,7 @@ fn rules() -> Vec<Rule> {
 }
 
 #[test]
-fn what_is_taken_of_an_item_is_what_is_described() {
+fn items_accept_what_is_described() {
     let described = openapi();
     let body =
         &described["paths"]["/v1/payment-intents"]["post"]["requestBody"]["content"]["application/json"]["schema"];
@@ -224,7 +224,7 @@ fn what_is_taken_of_an_item_is_what_is_described() {
 }
 
 #[test]
-fn what_is_taken_of_a_payment_method_is_what_is_described() {
+fn payment_methods_accept_what_is_described() {
     let described = openapi();
     let body = &described["paths"]["/v1/payment-intents/{id}/payment-method"]["post"]["requestBody"];
     let body = &body["content"]["application/json"]["schema"]["properties"]["payment_method"];

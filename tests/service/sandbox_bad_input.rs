@@ -1,13 +1,13 @@
 //! What nobody should send, and what it is told: a clear word for each, all of them together, and nothing kept.
 
-use crate::support::asking::{Reply, Shop, client, order, phone, try_send};
+use crate::support::api::{Reply, Shop, client, order, phone, try_send};
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
 
 const CREATE: &str = "/v1/payment-intents";
 
 #[tokio::test]
-async fn two_different_bodies_are_never_taken_for_equal() {
+async fn different_bodies_are_never_treated_as_equal() {
     let (_sandbox, shop) = shop().await;
     let whole = order("ORDER-17").to_string();
     let with = |members: &str| format!("{},{members}}}", whole.strip_suffix('}').unwrap());
@@ -43,7 +43,7 @@ async fn two_different_bodies_are_never_taken_for_equal() {
 }
 
 #[tokio::test]
-async fn a_number_that_readers_change_is_sent_by_the_client_as_it_was_given_and_refused() {
+async fn an_inexact_number_is_sent_unchanged_and_refused() {
     let (_sandbox, shop) = shop().await;
     let key = guichet::SecretKey::new(shop.key()).unwrap();
     let client = guichet::Client::builder(&shop.base_url, key).build().unwrap();
@@ -112,7 +112,7 @@ async fn an_amount_is_a_string_of_up_to_fifteen_digits_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_currency_a_country_or_a_method_that_does_not_exist_is_told_by_its_name() {
+async fn unknown_currencies_countries_and_methods_are_refused_by_name() {
     let (_sandbox, shop) = shop().await;
     for (currency, code) in [
         ("ZZZ", "currency_unsupported"),
@@ -161,7 +161,7 @@ async fn a_currency_a_country_or_a_method_that_does_not_exist_is_told_by_its_nam
 }
 
 #[tokio::test]
-async fn a_country_that_nothing_serves_has_an_empty_list_of_methods_and_no_fee() {
+async fn an_unserved_country_has_no_methods_and_no_fee() {
     let (_sandbox, shop) = shop().await;
     for country in ["ZZ", "FR"] {
         let listed = shop.secret("GET", &format!("/v1/payment-methods?country_code={country}"), Value::Null).await;
@@ -173,7 +173,7 @@ async fn a_country_that_nothing_serves_has_an_empty_list_of_methods_and_no_fee()
 }
 
 #[tokio::test]
-async fn a_wish_for_a_shipping_address_is_taken_and_is_part_of_the_body() {
+async fn collect_shipping_address_is_accepted_and_part_of_the_canonical_body() {
     let (_sandbox, shop) = shop().await;
     let wishing = |wish: Value| {
         let mut fields = order("ORDER-17");
@@ -192,7 +192,7 @@ async fn a_wish_for_a_shipping_address_is_taken_and_is_part_of_the_body() {
 }
 
 #[tokio::test]
-async fn all_wrong_fields_are_told_together() {
+async fn all_field_errors_are_reported_together() {
     let (_sandbox, shop) = shop().await;
     let refused = shop
         .secret("POST", CREATE, json!({
@@ -254,7 +254,7 @@ async fn all_wrong_fields_are_told_together() {
 }
 
 #[tokio::test]
-async fn under_strict_the_strangers_are_told_beside_what_is_wrong() {
+async fn under_strict_unknown_fields_are_reported_beside_invalid_ones() {
     let sandbox = Sandbox::start_with(Config { strict: true, ..Config::default() }).await.unwrap();
     let shop = Shop::of(sandbox.merchant().await.unwrap());
     let mut fields = order("ORDER-17");
@@ -351,7 +351,7 @@ async fn a_hostile_redirect_url_is_refused_and_never_repeated() {
 }
 
 #[tokio::test]
-async fn an_honest_redirect_url_is_kept_as_it_was_sent() {
+async fn a_valid_redirect_url_is_stored_unchanged() {
     let (_sandbox, shop) = shop().await;
     let longest = format!("https://shop.example/{}", "é".repeat(2048 - 21));
     let honest = [
@@ -383,7 +383,7 @@ async fn an_honest_redirect_url_is_kept_as_it_was_sent() {
 }
 
 #[tokio::test]
-async fn a_body_is_refused_past_sixty_four_kibibytes_and_not_before() {
+async fn a_body_over_64_kib_is_refused_and_one_of_64_kib_is_not() {
     let (_sandbox, shop) = shop().await;
     for (size, status) in [(64 * 1024, 201), (64 * 1024 + 1, 413)] {
         let mut fields = order(&format!("ORDER-{size}"));
@@ -403,7 +403,7 @@ async fn a_body_is_refused_past_sixty_four_kibibytes_and_not_before() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_json_object_is_told_why() {
+async fn a_body_that_is_not_a_json_object_is_refused_with_the_reason() {
     let (_sandbox, shop) = shop().await;
     let deep =
         |open: &str, close: &str| format!("{{\"metadata\":{}1{}}}", open.repeat(1000), close.repeat(1000)).into_bytes();
@@ -440,7 +440,7 @@ async fn a_body_that_is_no_json_object_is_told_why() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_told_the_right_ones() {
+async fn a_wrong_method_gets_405_with_the_allowed_ones() {
     let (_sandbox, shop) = shop().await;
     for (method, path, allow) in [
         ("DELETE", CREATE, "POST, GET, HEAD"),
@@ -460,7 +460,7 @@ async fn a_wrong_method_is_told_the_right_ones() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_missing_foreign_or_over_moves_no_payment() {
+async fn a_missing_foreign_or_expired_token_changes_no_payment() {
     let (sandbox, shop) = shop().await;
     let other = Shop::of(sandbox.merchant().await.unwrap());
     let (intent, others) = (shop.intent("ORDER-17").await, other.intent("ORDER-17").await);
@@ -507,7 +507,7 @@ async fn a_token_that_is_missing_foreign_or_over_moves_no_payment() {
 }
 
 #[tokio::test]
-async fn what_a_merchant_writes_comes_back_as_it_was_written() {
+async fn texts_of_a_merchant_are_returned_unchanged() {
     let (_sandbox, shop) = shop().await;
     let odd = "<script>alert(1)</script> \"quoted\" \\ \u{2028} \u{202e} 🥿 &amp; ${x} {{ y }}";
     let mut fields = order("ORDER-17");

@@ -1,7 +1,7 @@
 //! The service's clock never goes back: what was told as final or expired stays so, over a crash and a clock set back.
 #![cfg(unix)]
 
-use crate::support::asking::{Reply, Shop, client, control, order, phone, send};
+use crate::support::api::{Reply, Shop, client, control, order, phone, send};
 use crate::support::folder::Folder;
 use crate::support::process::Process;
 use guichet::sandbox::{Config, Sandbox, WallClock};
@@ -15,7 +15,7 @@ const HOUR: i64 = 3_600;
 const DAY: i64 = 86_400;
 
 #[tokio::test]
-async fn what_was_final_or_expired_stays_so_when_a_killed_sandbox_starts_with_its_clock_set_back() {
+async fn final_and_expired_statuses_survive_a_kill_and_a_clock_set_back() {
     let folder = Folder::new("set-back");
     let mut sandbox = Process::start(&folder, None);
     let token = sandbox.ask("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
@@ -60,7 +60,7 @@ async fn what_was_final_or_expired_stays_so_when_a_killed_sandbox_starts_with_it
 }
 
 #[tokio::test]
-async fn reads_are_answered_soon_while_the_database_cannot_be_written() {
+async fn reads_stay_fast_while_the_database_cannot_be_written() {
     const READS: usize = 12;
     let folder = Folder::new("locked");
     let sandbox = Process::start(&folder, None);
@@ -96,7 +96,7 @@ async fn reads_are_answered_soon_while_the_database_cannot_be_written() {
 }
 
 #[tokio::test]
-async fn a_clock_set_back_under_a_running_sandbox_takes_nothing_back() {
+async fn a_clock_set_back_while_running_undoes_nothing() {
     let wall_clock = WallClock::default();
     let sandbox = Sandbox::start_with(Config { wall_clock: wall_clock.clone(), ..Config::default() }).await.unwrap();
     let shop = Shop::of(sandbox.merchant().await.unwrap());
@@ -117,7 +117,7 @@ async fn a_clock_set_back_under_a_running_sandbox_takes_nothing_back() {
 }
 
 #[tokio::test]
-async fn a_second_is_stored_before_anyone_is_answered_by_it() {
+async fn a_second_is_stored_before_a_response_depends_on_it() {
     let folder = Folder::new("stored-second");
     let sandbox = Process::start(&folder, None);
     for _ in 0..4 {
@@ -147,7 +147,7 @@ async fn reads_of_one_second_share_one_commit() {
 
 /// Each is told in another way, and all are final without any clock.
 #[tokio::test]
-async fn a_final_status_that_follows_from_time_is_stored_before_it_is_told() {
+async fn a_final_status_caused_by_time_is_stored_before_it_is_shown() {
     let folder = Folder::new("stored-status");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let mut paths = Vec::new();

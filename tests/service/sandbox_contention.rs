@@ -1,7 +1,7 @@
 //! Who is overtaken at every round is refused after some, and can send the request again. The database itself lets the
 //! others win: a trigger skips what would be written.
 
-use crate::support::asking::{Reply, client, control, order, phone, send};
+use crate::support::api::{Reply, client, control, order, phone, send};
 use crate::support::folder::Folder;
 use guichet::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use std::time::Duration;
 const CREATE: &str = "/v1/payment-intents";
 
 #[tokio::test]
-async fn a_move_that_is_always_overtaken_ends_and_can_be_sent_again() {
+async fn an_update_that_always_loses_to_concurrent_ones_ends_and_can_be_retried() {
     let folder = Folder::new("overtaken");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let automatic = made(&sandbox, CREATE, order("ORDER-1")).await;
@@ -40,7 +40,7 @@ async fn a_move_that_is_always_overtaken_ends_and_can_be_sent_again() {
 }
 
 #[tokio::test]
-async fn a_creation_that_is_always_overtaken_ends_and_can_be_sent_again() {
+async fn a_create_that_always_loses_to_concurrent_ones_ends_and_can_be_retried() {
     let folder = Folder::new("overtaken-creation");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let plan = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "daily" });
@@ -62,7 +62,7 @@ async fn a_creation_that_is_always_overtaken_ends_and_can_be_sent_again() {
 }
 
 #[tokio::test]
-async fn billing_and_fulfilment_that_are_always_overtaken_end_and_can_be_asked_for_again() {
+async fn billing_and_fulfilment_that_always_lose_to_concurrent_updates_end_and_can_be_retried() {
     let folder = Folder::new("overtaken-billing");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let plan = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "daily" });

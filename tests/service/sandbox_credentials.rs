@@ -1,13 +1,13 @@
 //! Who may do what in the sandbox, and from where: `decisions.md` 4 and 13, over a real socket.
 
-use crate::support::asking::{Reply, Shop, order};
+use crate::support::api::{Reply, Shop, order};
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
 
 const ELSEWHERE: (&str, &str) = ("origin", "https://shop.example");
 
 #[tokio::test]
-async fn a_session_lives_thirty_minutes_on_the_sandboxs_clock() {
+async fn a_session_expires_after_thirty_minutes_of_the_sandboxs_clock() {
     let (_sandbox, shop) = shop().await;
     let made = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
     assert_eq!((made.status, &made.body["success"]), (201, &json!(true)));
@@ -135,7 +135,7 @@ async fn every_credential_fulfils_the_roles_of_the_table() {
 }
 
 #[tokio::test]
-async fn a_credential_that_is_none_is_refused_by_its_kind() {
+async fn an_invalid_credential_is_refused_by_its_kind() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.intent("ORDER-17").await;
     let forged = format!("{}_secret_{}", intent["id"].as_str().unwrap(), "A".repeat(43));
@@ -166,7 +166,7 @@ async fn a_secret_key_that_a_browser_sends_is_refused() {
 }
 
 #[tokio::test]
-async fn methods_and_fees_are_public_only_where_the_sandbox_is_told_so() {
+async fn methods_and_fees_are_public_only_with_the_option() {
     let public = Sandbox::start_with(Config { public_methods: true, ..Config::default() }).await.unwrap();
     let shop = Shop::of(public.merchant().await.unwrap());
     assert_eq!(shop.ask("GET", "/v1/payment-methods", None, Value::Null).await.status, 200);
@@ -180,7 +180,7 @@ async fn methods_and_fees_are_public_only_where_the_sandbox_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_refused_is_told_what_it_can_do() {
+async fn a_refused_page_gets_a_message_with_the_remedy() {
     let (_sandbox, shop) = shop().await;
     let origin = [("origin", "https://shop.example")];
     for path in ["/v1/payment-methods", "/v1/payment-methods/fee/mobile_money/XAF/5000"] {
@@ -197,7 +197,7 @@ async fn a_page_that_is_refused_is_told_what_it_can_do() {
 }
 
 #[tokio::test]
-async fn a_page_may_call_what_is_not_the_merchants_and_nothing_else() {
+async fn pages_may_call_all_but_merchant_operations() {
     let (_sandbox, shop) = shop().await;
     let table = [
         ("POST", "/v1/sessions/create", false),
@@ -238,7 +238,7 @@ async fn a_page_may_call_what_is_not_the_merchants_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn only_the_pages_that_were_named_may_call() {
+async fn only_pages_of_allowed_origins_may_call() {
     let config = Config { allow_origins: vec!["https://shop.example".into()], ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();
     let shop = Shop::of(sandbox.merchant().await.unwrap());
@@ -253,7 +253,7 @@ async fn only_the_pages_that_were_named_may_call() {
 }
 
 #[tokio::test]
-async fn an_origin_is_read_as_browsers_write_it_and_what_is_none_is_refused_at_the_start() {
+async fn origins_are_normalized_and_invalid_ones_are_refused_at_the_start() {
     let allowing = |origin: &str| Config { allow_origins: vec![origin.into()], ..Config::default() };
     for origin in ["https://shop.example/", "HTTPS://Shop.Example", "https://shop.example:443"] {
         let sandbox = Sandbox::start_with(allowing(origin)).await.unwrap();

@@ -1,7 +1,7 @@
 //! The sandbox as a process of its own, which is killed, and whose disk fills up.
 #![cfg(unix)]
 
-use crate::support::asking::{self, client, order, phone, send, try_send};
+use crate::support::api::{self, client, order, phone, send, try_send};
 use crate::support::folder::Folder;
 use crate::support::process::{Process, command};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const CREATE: &str = "/v1/payment-intents";
 
 #[tokio::test]
-async fn what_was_acknowledged_is_there_when_the_process_is_killed() {
+async fn acknowledged_writes_survive_a_killed_process() {
     let folder = Folder::new("killed");
     let mut acknowledged = Vec::new();
     for (round, enough) in [(0, 3), (1, 40), (2, 97)] {
@@ -35,7 +35,7 @@ async fn what_was_acknowledged_is_there_when_the_process_is_killed() {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_unavailable_and_acknowledges_nothing_that_it_did_not_store() {
+async fn with_a_full_disk_nothing_is_acknowledged_that_was_not_stored() {
     let folder = Folder::new("full");
     let sandbox = Process::start(&folder, Some(1024));
     let mut acknowledged = Vec::new();
@@ -81,7 +81,7 @@ async fn a_full_disk_is_unavailable_and_acknowledges_nothing_that_it_did_not_sto
 }
 
 #[test]
-fn a_second_process_on_the_same_database_is_told_why_it_may_not() {
+fn a_second_process_on_the_same_database_is_refused_with_the_reason() {
     let folder = Folder::new("second");
     let _first = Process::start(&folder, None);
     let second = command(&folder).output().unwrap();
@@ -92,7 +92,7 @@ fn a_second_process_on_the_same_database_is_told_why_it_may_not() {
 }
 
 #[tokio::test]
-async fn a_process_that_is_asked_to_stop_leaves_one_whole_file() {
+async fn a_stopped_process_leaves_one_complete_file() {
     let folder = Folder::new("asked");
     let mut sandbox = Process::start(&folder, None);
     assert_eq!(sandbox.ask("POST", CREATE, order("ORDER-17")).await.status, 201);
@@ -102,7 +102,7 @@ async fn a_process_that_is_asked_to_stop_leaves_one_whole_file() {
 }
 
 #[tokio::test]
-async fn no_card_number_is_stored_or_logged_whatever_becomes_of_it() {
+async fn no_card_number_is_ever_stored_or_logged() {
     let folder = Folder::new("cards");
     let mut sandbox = Process::start(&folder, None);
     let made = sandbox.ask("POST", CREATE, order("ORDER-17")).await;
@@ -129,12 +129,12 @@ async fn no_card_number_is_stored_or_logged_whatever_becomes_of_it() {
     assert_eq!((refused.status, refused.code()), (422, "test_card_required"));
     let address = sandbox.ask("GET", &format!("{CREATE}/4111111111111111?number=4111111111111111"), Value::Null).await;
     assert_eq!(address.status, 404);
-    let paid = sandbox.ask("POST", &path, asking::card("5555555555554444")).await;
+    let paid = sandbox.ask("POST", &path, api::card("5555555555554444")).await;
     assert_eq!(paid.body["data"]["status"], "succeeded");
     let plan = serde_json::json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "daily" });
     assert_eq!(sandbox.ask("POST", "/v1/subscriptions/plans", plan).await.status, 201);
     let mut fields = serde_json::json!({ "plan": "gold", "customer_email": "awa@example.com", "firstname": "Awa", "lastname": "Ngo" });
-    fields["payment_method"] = asking::card("5555555555554444")["payment_method"].clone();
+    fields["payment_method"] = api::card("5555555555554444")["payment_method"].clone();
     let subscribed = sandbox.ask("POST", "/v1/subscriptions", fields.clone()).await;
     assert_eq!(subscribed.body["data"]["payment_method"]["last4"], "4444", "{}", subscribed.text);
     let subscription = format!("/v1/subscriptions/{}", subscribed.body["data"]["id"].as_str().unwrap());
@@ -142,9 +142,9 @@ async fn no_card_number_is_stored_or_logged_whatever_becomes_of_it() {
     assert_eq!(sandbox.ask("POST", "/v1/subscriptions", fields).await.code(), "test_card_required");
     for verb in ["payment-method", "fallback"] {
         let path = format!("{subscription}/{verb}");
-        let refused = sandbox.ask("PUT", &path, asking::card("4111111111111111")).await;
+        let refused = sandbox.ask("PUT", &path, api::card("4111111111111111")).await;
         assert_eq!((refused.status, refused.code()), (422, "test_card_required"));
-        assert_eq!(sandbox.ask("PUT", &path, asking::card("5555555555554444")).await.status, 200);
+        assert_eq!(sandbox.ask("PUT", &path, api::card("5555555555554444")).await.status, 200);
     }
 
     assert!(Command::new("kill").arg("-TERM").arg(sandbox.child.id().to_string()).status().unwrap().success());

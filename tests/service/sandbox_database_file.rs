@@ -1,7 +1,7 @@
 //! The files of a sandbox: a database that one sandbox uses at a time, by whatever name, and keys that nobody else reads.
 #![cfg(unix)]
 
-use crate::support::asking::{order, send};
+use crate::support::api::{order, send};
 use crate::support::folder::Folder;
 use crate::support::process::{Process, command_on};
 use guichet::demo::{Shop, ShopConfig};
@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 const CREATE: &str = "/v1/payment-intents";
 
 #[tokio::test]
-async fn a_second_name_of_a_database_is_refused_within_one_process() {
+async fn a_hard_link_to_a_database_is_refused_within_one_process() {
     let folder = Folder::new("names");
     let (first, second) = (folder.path.join("sandbox.sqlite"), folder.path.join("second.sqlite"));
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
@@ -41,7 +41,7 @@ async fn a_second_name_of_a_database_is_refused_within_one_process() {
 }
 
 #[tokio::test]
-async fn a_second_name_of_a_database_is_refused_by_a_second_process() {
+async fn a_hard_link_to_a_database_is_refused_by_a_second_process() {
     let folder = Folder::new("names-of-processes");
     let first = Process::start(&folder, None);
     let (path, second) = (folder.path.join("sandbox.sqlite"), folder.path.join("second.sqlite"));
@@ -61,7 +61,7 @@ async fn a_second_name_of_a_database_is_refused_by_a_second_process() {
 }
 
 #[tokio::test]
-async fn no_payment_is_lost_when_a_killed_sandbox_is_started_by_another_name() {
+async fn no_payment_is_lost_when_a_killed_sandboxs_database_is_renamed() {
     let folder = Folder::new("killed-by-name");
     let (path, second) = (folder.path.join("sandbox.sqlite"), folder.path.join("second.sqlite"));
     let mut sandbox = Process::start(&folder, None);
@@ -104,7 +104,7 @@ async fn no_payment_is_lost_when_a_killed_sandbox_is_started_by_another_name() {
 }
 
 #[tokio::test]
-async fn a_folder_is_moved_with_its_log_and_a_copy_is_a_database_of_its_own() {
+async fn a_folder_can_be_moved_with_its_log_and_a_copy_is_independent() {
     let folder = Folder::new("moved");
     let (home, away) = (&folder.path, folder.path.with_file_name("away"));
     let mut sandbox = Process::start(&folder, None);
@@ -142,7 +142,7 @@ async fn a_start_that_fails_leaves_the_database_unlocked() {
 }
 
 #[tokio::test]
-async fn keys_are_written_through_no_planted_link() {
+async fn keys_are_never_written_through_a_planted_link() {
     let folder = Folder::new("planted");
     let victim = folder.path.join("victim");
     fs::write(&victim, "letters").unwrap();
@@ -171,7 +171,7 @@ async fn keys_are_written_through_no_planted_link() {
 }
 
 #[tokio::test]
-async fn keys_that_others_may_read_are_refused() {
+async fn keys_that_others_can_read_are_refused() {
     let folder = Folder::new("wide");
     Sandbox::start_with(folder.config()).await.unwrap().stop().await;
     let keys = folder.path.join("sandbox.sqlite.keys");
@@ -206,7 +206,7 @@ async fn a_start_through_a_link_finds_the_same_keys() {
 }
 
 #[tokio::test]
-async fn a_database_that_others_may_read_is_closed_to_them_with_its_log() {
+async fn a_database_that_others_can_read_is_made_private_with_its_log() {
     let folder = Folder::new("mode-of-old");
     let files = ["sandbox.sqlite", "sandbox.sqlite-wal", "sandbox.sqlite-shm"].map(|name| folder.path.join(name));
     let mut sandbox = Process::start(&folder, None);
@@ -225,7 +225,7 @@ async fn a_database_that_others_may_read_is_closed_to_them_with_its_log() {
 }
 
 #[tokio::test]
-async fn the_shops_database_is_its_owners_alone() {
+async fn the_shops_database_is_readable_by_its_owner_alone() {
     let folder = Folder::new("shop-mode");
     let sandbox = Sandbox::start().await.unwrap();
     let path = folder.path.join("new/shop.sqlite");
@@ -267,7 +267,7 @@ fn refusal(folder: &Folder, name: &str) -> String {
 async fn create(sandbox: &Sandbox, reference: &str) -> u16 {
     let (key, url) = (sandbox.secret_key().expose(), format!("{}{CREATE}", sandbox.base_url()));
     let body = order(reference).to_string();
-    send(&crate::support::asking::client(), "POST", &url, Some(key), Some(body), &[]).await.status
+    send(&crate::support::api::client(), "POST", &url, Some(key), Some(body), &[]).await.status
 }
 
 fn mode(path: &Path) -> u32 {

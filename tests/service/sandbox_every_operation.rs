@@ -1,7 +1,7 @@
 //! Every operation of the interface, and what it is asked by those who may not, for what is not there, and in the wrong way:
 //! `decisions.md` 1 and 4, over a real socket.
 
-use crate::support::asking::{self, Reply, Shop, order};
+use crate::support::api::{self, Reply, Shop, order};
 use guichet::operations::*;
 use guichet::protocol::{Method, Operation, Role, Spec};
 use guichet::sandbox::Sandbox;
@@ -24,7 +24,7 @@ fn answers(role: &str) -> [(u16, &'static str); 4] {
 }
 
 #[tokio::test]
-async fn every_credential_is_admitted_to_every_operation_as_the_table_says() {
+async fn every_credential_is_authorized_for_every_operation_as_the_table_says() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.intent("ORDER-17").await;
     let session = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
@@ -44,7 +44,7 @@ async fn every_credential_is_admitted_to_every_operation_as_the_table_says() {
 }
 
 #[tokio::test]
-async fn what_is_unknown_and_what_is_another_merchants_are_missing_in_the_same_words() {
+async fn unknown_ids_and_ids_of_other_merchants_get_equal_responses() {
     let (sandbox, shop) = shop().await;
     let other = Shop::of(sandbox.merchant().await.unwrap());
     for (spec, _) in operations() {
@@ -73,7 +73,7 @@ async fn what_is_unknown_and_what_is_another_merchants_are_missing_in_the_same_w
 }
 
 #[tokio::test]
-async fn what_one_merchant_has_no_other_lists() {
+async fn no_list_shows_objects_of_another_merchant() {
     let (sandbox, shop) = shop().await;
     let other = Shop::of(sandbox.merchant().await.unwrap());
     for (spec, _) in operations().into_iter().filter(|(spec, _)| spec.query.contains(&"starting_after")) {
@@ -89,7 +89,7 @@ async fn what_one_merchant_has_no_other_lists() {
 }
 
 #[tokio::test]
-async fn every_path_tells_the_methods_that_it_takes() {
+async fn every_path_reports_its_allowed_methods() {
     let (_sandbox, shop) = shop().await;
     for (spec, _) in operations() {
         let refused = shop.ask("PATCH", &path(&spec, "unknown"), Some(&shop.key()), Value::Null).await;
@@ -99,7 +99,7 @@ async fn every_path_tells_the_methods_that_it_takes() {
 }
 
 #[tokio::test]
-async fn every_body_is_held_to_the_same_rules() {
+async fn every_body_is_checked_by_the_same_rules() {
     let (_sandbox, shop) = shop().await;
     for (spec, role) in operations().into_iter().filter(|(spec, _)| spec.method != Method::Get) {
         if role == "session" {
@@ -143,7 +143,7 @@ fn path(spec: &Spec, id: &str) -> String {
 fn body(spec: &Spec) -> Value {
     match spec.name {
         "answer_payment_intent" => json!({ "otp": "123456" }),
-        name if name.contains("method") || name.contains("fallback") => asking::phone("237670000000"),
+        name if name.contains("method") || name.contains("fallback") => api::phone("237670000000"),
         _ => Value::Null,
     }
 }
@@ -153,7 +153,7 @@ async fn theirs(shop: &Shop, path: &str) -> String {
     let plan = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "monthly" });
     let subscription = json!({
         "plan": "gold", "customer_email": "awa@example.com", "firstname": "Awa", "lastname": "Ngo",
-        "payment_method": asking::phone("237670000000")["payment_method"],
+        "payment_method": api::phone("237670000000")["payment_method"],
     });
     let esims = json!({ "package_id": "esp_cm_1gb" });
     shop.secret("POST", "/v1/subscriptions/plans", plan).await;

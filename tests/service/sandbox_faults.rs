@@ -1,6 +1,6 @@
 //! What a tester can have go wrong, and what the tester is told.
 
-use crate::support::asking::{Shop, card, control, order, phone};
+use crate::support::api::{Shop, card, control, order, phone};
 use guichet::operations::{AttachPaymentMethod, CreatePaymentIntent, ListPaymentMethods, ReadPaymentIntent};
 use guichet::sandbox::{Fault, Sandbox};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 const CREATE: &str = "/v1/payment-intents";
 
 #[tokio::test]
-async fn a_call_that_is_dropped_is_not_done_and_nothing_of_an_answer_arrives() {
+async fn a_dropped_call_is_not_executed_and_gets_no_response() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::drop::<CreatePaymentIntent>());
     assert_eq!(raw(&shop, CREATE, &order("ORDER-17")).await, "", "not a byte");
@@ -19,7 +19,7 @@ async fn a_call_that_is_dropped_is_not_done_and_nothing_of_an_answer_arrives() {
 }
 
 #[tokio::test]
-async fn a_stranger_uses_up_no_fault() {
+async fn an_unauthenticated_call_uses_up_no_fault() {
     let (sandbox, shop) = shop().await;
     // What nobody known has sent is told to the first merchant.
     let fault = json!({ "operation": "create_payment_intent", "kind": "status", "status": 503, "count": 1 });
@@ -32,7 +32,7 @@ async fn a_stranger_uses_up_no_fault() {
 }
 
 #[tokio::test]
-async fn a_lost_response_was_done_and_stored_and_nothing_of_it_arrives() {
+async fn a_call_with_a_lost_response_is_executed_and_stored() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::lost_response::<CreatePaymentIntent>());
     assert_eq!(raw(&shop, CREATE, &order("ORDER-17")).await, "", "not a byte");
@@ -47,7 +47,7 @@ async fn a_lost_response_was_done_and_stored_and_nothing_of_it_arrives() {
 }
 
 #[tokio::test]
-async fn a_truncated_answer_breaks_off_in_its_middle_and_was_done() {
+async fn a_call_with_a_truncated_response_is_executed() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::truncate::<CreatePaymentIntent>());
     let said = raw(&shop, CREATE, &order("ORDER-17")).await;
@@ -61,7 +61,7 @@ async fn a_truncated_answer_breaks_off_in_its_middle_and_was_done() {
 }
 
 #[tokio::test]
-async fn a_malformed_answer_is_html_and_was_done() {
+async fn a_call_with_a_malformed_response_is_executed_and_gets_html() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::malformed::<CreatePaymentIntent>());
     let said = shop.secret("POST", CREATE, order("ORDER-17")).await;
@@ -71,7 +71,7 @@ async fn a_malformed_answer_is_html_and_was_done() {
 }
 
 #[tokio::test]
-async fn a_status_is_answered_and_nothing_is_done() {
+async fn a_call_with_an_injected_status_is_not_executed() {
     let (_sandbox, shop) = shop().await;
     let table = [
         (400, "invalid_json"),
@@ -98,7 +98,7 @@ async fn a_status_is_answered_and_nothing_is_done() {
 }
 
 #[tokio::test]
-async fn a_delayed_call_is_done_after_its_delay() {
+async fn a_delayed_call_is_executed_after_its_delay() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_millis(150)));
     #[expect(clippy::disallowed_methods, reason = "the time that passes is what is tested")]
@@ -108,7 +108,7 @@ async fn a_delayed_call_is_done_after_its_delay() {
 }
 
 #[tokio::test]
-async fn a_fault_strikes_as_often_as_it_was_asked_for_in_order_and_only_its_operation() {
+async fn faults_apply_in_order_to_their_operation_as_often_as_their_count() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::status::<CreatePaymentIntent>(500).times(2));
     shop.tenant.fault(Fault::status::<CreatePaymentIntent>(503));
@@ -123,7 +123,7 @@ async fn a_fault_strikes_as_often_as_it_was_asked_for_in_order_and_only_its_oper
 }
 
 #[tokio::test]
-async fn a_fault_is_its_merchants_own_and_strikes_its_customers_too() {
+async fn a_fault_applies_to_its_merchant_and_that_merchants_customers() {
     let (sandbox, shop) = shop().await;
     let other = Shop::of(sandbox.merchant().await.unwrap());
     shop.tenant.fault(Fault::status::<ReadPaymentIntent>(503).times(2));
@@ -141,7 +141,7 @@ async fn a_fault_is_its_merchants_own_and_strikes_its_customers_too() {
 }
 
 #[tokio::test]
-async fn what_is_made_while_everything_is_forgotten_is_made_or_there_and_no_defect() {
+async fn creates_during_a_reset_succeed_without_internal_errors() {
     let (_sandbox, shop) = shop().await;
     let makers = (0..4).map(|_| {
         let shop = shop.clone();
@@ -162,7 +162,7 @@ async fn what_is_made_while_everything_is_forgotten_is_made_or_there_and_no_defe
 }
 
 #[tokio::test]
-async fn the_side_door_takes_lists_and_forgets_faults() {
+async fn the_control_api_adds_lists_and_removes_faults() {
     let (sandbox, _) = shop().await;
     let first = Shop::of(sandbox.merchant().await.unwrap());
     let merchant = first.tenant.id();
@@ -215,7 +215,7 @@ async fn the_side_door_takes_lists_and_forgets_faults() {
 }
 
 #[tokio::test]
-async fn at_most_a_thousand_faults_of_a_merchant_wait_at_once() {
+async fn a_merchant_has_at_most_a_thousand_waiting_faults() {
     let (sandbox, shop) = shop().await;
     for _ in 0..999 {
         shop.tenant.fault(Fault::drop::<ListPaymentMethods>());
@@ -236,7 +236,7 @@ async fn at_most_a_thousand_faults_of_a_merchant_wait_at_once() {
 }
 
 #[tokio::test]
-async fn the_tester_sees_what_was_asked_and_no_secret_of_it() {
+async fn the_request_list_shows_requests_without_secrets() {
     let (sandbox, shop) = shop().await;
     let intent = shop.intent("ORDER-17").await;
     let secret = intent["client_secret"].as_str().unwrap();
@@ -271,7 +271,7 @@ async fn the_tester_sees_what_was_asked_and_no_secret_of_it() {
 }
 
 #[tokio::test]
-async fn the_tester_sees_what_has_happened_in_the_order_it_did() {
+async fn the_event_list_shows_events_in_order() {
     let (sandbox, shop) = shop().await;
     let paid = shop.intent("ORDER-1").await;
     shop.attach(&paid, phone("237670000002")).await;
@@ -308,7 +308,7 @@ async fn the_tester_sees_what_has_happened_in_the_order_it_did() {
 }
 
 #[tokio::test]
-async fn a_reset_forgets_everything_of_a_merchant_but_its_key() {
+async fn a_reset_deletes_everything_of_a_merchant_but_its_key() {
     let (sandbox, shop) = shop().await;
     let other = Shop::of(sandbox.merchant().await.unwrap());
     let (ours, theirs) = (shop.intent("ORDER-17").await, other.intent("ORDER-17").await);

@@ -1,7 +1,7 @@
 //! A payment intent against a model of it: whatever is asked, in whatever order and by whomever, the service over HTTP and
 //! a few plain structs agree. The seed of a failure is printed, with the shortest way to it.
 
-use crate::support::asking::{Reply, Shop, card, order, phone};
+use crate::support::api::{Reply, Shop, card, order, phone};
 use crate::support::model::{SANDBOX, WALL_CLOCK, cases, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ proptest! {
     #![proptest_config(cases(48))]
 
     #[test]
-    fn the_service_does_what_the_model_says(commands in prop::collection::vec(command(), 1..40)) {
+    fn the_service_behaves_as_the_model(commands in prop::collection::vec(command(), 1..40)) {
         run(async {
             let mut world = World::new().await;
             for command in &commands {
@@ -23,7 +23,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_asked_at_once_never_makes_two_attempts_at_once(commands in prop::collection::vec(command(), 2..12), manual in any::<bool>()) {
+    fn concurrent_requests_never_start_two_attempts(commands in prop::collection::vec(command(), 2..12), manual in any::<bool>()) {
         run(async {
             let mut world = World::new().await;
             world.obey(&Command { what: What::Create { manual, confirm: false }, ..CREATE }).await;

@@ -1,6 +1,6 @@
 //! The sandbox's service, asked over a real socket.
 
-use crate::support::asking::{Reply, Shop, body, card, order, phone};
+use crate::support::api::{Reply, Shop, body, card, order, phone};
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ async fn a_customer_pays_with_a_test_phone_and_the_merchant_sees_it() {
 }
 
 #[tokio::test]
-async fn a_reply_has_the_documents_fields_first_and_in_its_order() {
+async fn a_reply_has_the_documented_fields_first_in_their_order() {
     let (_sandbox, shop) = shop().await;
     let made = shop.secret("POST", "/v1/payment-intents", order("ORDER-17")).await;
     let expected = [
@@ -75,7 +75,7 @@ async fn a_reply_has_the_documents_fields_first_and_in_its_order() {
 }
 
 #[tokio::test]
-async fn sixty_four_equal_creates_at_once_make_one_intent() {
+async fn sixty_four_concurrent_equal_creates_make_one_intent() {
     let (_sandbox, shop) = shop().await;
     let all = (0..64).map(|_| {
         let shop = shop.clone();
@@ -93,7 +93,7 @@ async fn sixty_four_equal_creates_at_once_make_one_intent() {
 }
 
 #[tokio::test]
-async fn a_reference_with_another_body_is_a_conflict_that_names_what_is_there() {
+async fn a_reference_with_another_body_is_a_conflict_with_the_existing_id() {
     let (_sandbox, shop) = shop().await;
     let first = shop.secret("POST", "/v1/payment-intents", order("ORDER-17")).await;
     let mut other = order("ORDER-17");
@@ -141,7 +141,7 @@ async fn a_refused_create_reserves_nothing() {
 }
 
 #[tokio::test]
-async fn declines_are_data_and_the_third_is_the_last() {
+async fn declines_are_data_and_the_third_is_final() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.intent("ORDER-17").await;
     for (attempt, status) in [(1, "requires_action"), (2, "requires_action"), (3, "failed")] {
@@ -172,7 +172,7 @@ async fn a_double_click_on_pay_charges_once() {
 }
 
 #[tokio::test]
-async fn cards_are_test_cards_and_their_numbers_are_not_kept() {
+async fn only_test_cards_are_accepted_and_no_number_is_stored() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.intent("ORDER-17").await;
     let refused = shop.attach(&intent, card("4111111111111111")).await;
@@ -184,7 +184,7 @@ async fn cards_are_test_cards_and_their_numbers_are_not_kept() {
 }
 
 #[tokio::test]
-async fn a_customer_who_bears_the_fee_pays_it_and_a_merchant_who_does_does_not_let_them() {
+async fn the_fee_bearer_decides_whether_the_customer_pays_the_fee() {
     let (_sandbox, shop) = shop().await;
     let mut theirs = order("ORDER-17");
     theirs["fee_bearer"] = json!("customer");
@@ -197,7 +197,7 @@ async fn a_customer_who_bears_the_fee_pays_it_and_a_merchant_who_does_does_not_l
 }
 
 #[tokio::test]
-async fn an_intent_takes_only_the_methods_the_merchant_allows() {
+async fn an_intent_accepts_only_the_allowed_methods() {
     let (_sandbox, shop) = shop().await;
     let mut cards_alone = order("ORDER-17");
     cards_alone["payment_method_types"] = json!(["card"]);
@@ -219,7 +219,7 @@ async fn a_manual_intent_waits_for_the_merchant() {
 }
 
 #[tokio::test]
-async fn an_intent_nobody_pays_expires_after_a_day() {
+async fn an_unpaid_intent_expires_after_a_day() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.intent("ORDER-17").await;
     shop.tenant.clock().advance(86_400).await.unwrap();
@@ -232,7 +232,7 @@ async fn an_intent_nobody_pays_expires_after_a_day() {
 }
 
 #[tokio::test]
-async fn fees_are_those_of_the_table_as_json_numbers() {
+async fn fees_follow_the_table_and_are_json_numbers() {
     let (_sandbox, shop) = shop().await;
     let table = [
         (
@@ -275,7 +275,7 @@ async fn fees_are_those_of_the_table_as_json_numbers() {
 }
 
 #[tokio::test]
-async fn methods_are_those_of_the_country() {
+async fn methods_are_filtered_by_country() {
     let (_sandbox, shop) = shop().await;
     let ids = |reply: &Reply| {
         reply.body["data"].as_array().unwrap().iter().map(|method| text(&method["id"])).collect::<Vec<_>>()
@@ -305,7 +305,7 @@ async fn two_merchants_do_not_see_each_other() {
 }
 
 #[tokio::test]
-async fn a_list_goes_on_where_it_was_cut_and_skips_nothing() {
+async fn pages_of_a_list_continue_without_gaps() {
     let (sandbox, shop) = shop().await;
     let mut made = Vec::new();
     for number in 0..7 {
@@ -337,7 +337,7 @@ async fn a_list_goes_on_where_it_was_cut_and_skips_nothing() {
 }
 
 #[tokio::test]
-async fn a_page_of_large_intents_ends_early_and_skips_nothing() {
+async fn a_page_of_large_intents_ends_early_without_gaps() {
     const MOST: usize = 4 << 20;
     let (_sandbox, shop) = shop().await;
     let mut made = Vec::new();
@@ -368,7 +368,7 @@ async fn a_page_of_large_intents_ends_early_and_skips_nothing() {
 }
 
 #[tokio::test]
-async fn answers_are_dated_by_the_merchants_clock() {
+async fn responses_have_the_date_of_the_merchants_clock() {
     let (_sandbox, shop) = shop().await;
     let date = |reply: &Reply| {
         let date = httpdate::parse_http_date(reply.header("date").expect("a date")).unwrap();
@@ -397,7 +397,7 @@ async fn answers_are_dated_by_the_merchants_clock() {
 }
 
 #[tokio::test]
-async fn what_was_made_within_one_second_is_listed_and_told_in_the_order_it_was_made() {
+async fn objects_of_one_second_are_listed_in_the_order_of_creation() {
     let (_sandbox, shop) = shop().await;
     let mut made = [const { Vec::new() }; 4];
     for number in 0..12 {
@@ -439,7 +439,7 @@ async fn what_was_made_within_one_second_is_listed_and_told_in_the_order_it_was_
 }
 
 #[tokio::test]
-async fn what_belongs_in_the_body_is_not_read_from_the_address() {
+async fn body_fields_are_not_read_from_the_query() {
     let (_sandbox, shop) = shop().await;
     let fields = json!({ "firstname": "Awa", "lastname": "Ngo", "email": "awa@example.com", "description": "Shoes", "merchant_reference": "ORDER-1" });
     let made = shop.secret("POST", "/v1/payment-intents?amount=7", fields).await;
@@ -447,14 +447,14 @@ async fn what_belongs_in_the_body_is_not_read_from_the_address() {
 }
 
 #[tokio::test]
-async fn a_key_of_another_kind_is_not_taken_for_a_session() {
+async fn a_key_of_another_service_is_not_looked_up_as_a_session() {
     let (_sandbox, shop) = shop().await;
     let refused = shop.ask("GET", "/v1/payment-methods", Some("rk_test_1"), Value::Null).await;
     assert_eq!((refused.status, refused.code()), (401, "invalid_key"));
 }
 
 #[tokio::test]
-async fn what_is_malformed_is_told_apart_from_what_is_wrong() {
+async fn malformed_bodies_get_400_and_invalid_fields_422() {
     let (_sandbox, shop) = shop().await;
     let key = shop.key();
     let create = "/v1/payment-intents";
@@ -490,7 +490,7 @@ async fn what_is_malformed_is_told_apart_from_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_field_nobody_knows_is_ignored_unless_the_sandbox_is_strict() {
+async fn unknown_fields_are_ignored_unless_the_sandbox_is_strict() {
     let (_sandbox, shop) = shop().await;
     let mut odd = order("ORDER-17");
     odd["colour"] = json!("red");

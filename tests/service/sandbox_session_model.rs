@@ -1,7 +1,7 @@
 //! Customer sessions against a model of them: whatever is asked in whatever order, a token is good until its thirtieth
 //! minute or its end, whichever comes first, and no longer.
 
-use crate::support::asking::Shop;
+use crate::support::api::Shop;
 use crate::support::model::{SANDBOX, WALL_CLOCK, cases, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ proptest! {
     #![proptest_config(cases(16))]
 
     #[test]
-    fn a_session_is_good_for_what_the_model_says(commands in prop::collection::vec(command(), 1..40)) {
+    fn sessions_behave_as_the_model(commands in prop::collection::vec(command(), 1..40)) {
         run(async {
             let shop = Shop::of(SANDBOX.merchant().await.unwrap());
             let (mut now, mut sessions) = (0_u32, Vec::<Session>::new());

@@ -4,7 +4,7 @@
 //! `cargo xtask test` installs it into `target/schemathesis/` and runs this; alone:
 //! `cargo test --all-features --test service schemathesis:: -- --ignored`.
 
-use crate::support::asking::{client, order, phone, send};
+use crate::support::api::{client, order, phone, send};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
@@ -16,7 +16,7 @@ const EXAMPLES: &str = "200";
 
 #[tokio::test]
 #[ignore = "needs schemathesis: cargo xtask test"]
-async fn no_request_made_from_the_description_is_answered_otherwise_than_it_says() {
+async fn generated_requests_get_only_described_responses() {
     let program = root().join("target/schemathesis/bin/schemathesis");
     assert!(program.is_file(), "schemathesis is not there; `cargo xtask test` installs it");
     let sandbox = Process::start();

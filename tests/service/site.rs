@@ -1,6 +1,6 @@
 //! What the hosted page and the shop's pages are sent as: small, kept by browsers, and the same for every payment.
 
-use crate::support::asking::{Reply, Shop, client, send};
+use crate::support::api::{Reply, Shop, client, send};
 use crate::support::folder::Folder;
 use guichet::demo::{Shop as DemoShop, ShopConfig};
 use guichet::sandbox::{Config, Sandbox};
@@ -99,7 +99,7 @@ async fn the_merchants_name_is_told_with_the_client_secret_alone() {
 }
 
 #[tokio::test]
-async fn files_go_out_compressed_and_a_browser_keeps_them() {
+async fn files_are_compressed_and_cached_by_browsers() {
     let package = package("compressed");
     let config = Config { package: Some(package.path.clone()), ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();
@@ -140,7 +140,7 @@ async fn files_go_out_compressed_and_a_browser_keeps_them() {
 }
 
 #[tokio::test]
-async fn a_package_that_is_built_anew_is_served_under_a_new_name_at_once() {
+async fn a_rebuilt_package_is_served_under_a_new_name_at_once() {
     let package = package("anew");
     let config = Config { package: Some(package.path.clone()), ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();

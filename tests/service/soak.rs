@@ -1,7 +1,7 @@
 //! Rounds of `kill -9`, a long load, and memory over many calls, in two lengths: see `tests/support/soak.rs`.
 #![cfg(target_os = "linux")]
 
-use crate::support::asking::{client, order, phone, send, try_send};
+use crate::support::api::{client, order, phone, send, try_send};
 use crate::support::evidence::Random;
 use crate::support::folder::Folder;
 use crate::support::process::Process;

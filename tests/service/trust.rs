@@ -84,11 +84,11 @@ fn every_rule_is_from_the_document_or_from_a_decision() {
 
 /// What proves the fields, all of them: that they are written so, taken so, and answered so.
 const OF_THE_FIELDS: [&str; 5] = [
-    "every_operation_is_written_as_the_document_shows_it",
-    "what_is_described_as_required_is_what_the_reader_asks_for",
-    "every_field_that_is_described_is_read",
-    "every_answer_is_held_against_its_description",
-    "no_request_made_from_the_description_is_answered_otherwise_than_it_says",
+    "every_operation_is_written_as_documented",
+    "required_fields_of_the_description_are_those_of_the_reader",
+    "every_described_field_is_read",
+    "every_response_is_checked_against_its_description",
+    "generated_requests_get_only_described_responses",
 ];
 
 #[derive(Deserialize)]

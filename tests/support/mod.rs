@@ -1,9 +1,9 @@
 //! What the tests of both binaries share.
 #![allow(dead_code, unused_imports, unused_macros, reason = "each test binary uses a part of it")]
 
-pub mod asking;
+pub mod api;
 pub mod browser;
-pub mod described;
+pub mod openapi;
 pub mod engine;
 pub mod evidence;
 pub mod firefox;
@@ -19,7 +19,7 @@ pub mod service;
 pub mod site;
 pub mod soak;
 pub mod storefront;
-pub mod subscribing;
+pub mod subscriptions;
 
 /// The folder of the tools from npm: `GUICHET_NPM_TOOLS`, or those that `cargo xtask test` has installed last.
 pub fn npm_tools() -> std::path::PathBuf {

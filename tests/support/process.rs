@@ -1,6 +1,6 @@
 //! The sandbox as a process of its own.
 
-use super::asking::{self, client, send};
+use super::api::{self, client, send};
 use super::folder::Folder;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -47,7 +47,7 @@ impl Process {
         }
     }
 
-    pub async fn ask(&self, method: &str, path: &str, fields: Value) -> asking::Reply {
+    pub async fn ask(&self, method: &str, path: &str, fields: Value) -> api::Reply {
         let body = (!fields.is_null()).then(|| fields.to_string());
         send(&client(), method, &format!("{}{path}", self.base_url), Some(&self.key), body, &[]).await
     }

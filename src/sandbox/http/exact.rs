@@ -115,7 +115,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_number_survives_where_its_value_does() {
+    fn a_number_is_accepted_if_its_value_is_exact() {
         let kept =
             ["0", "-0", "1", "-17", "9007199254740992", "0.1", "1.50", "-2.5e-7", "1e2", "100.0", "1e22", "0e999"];
         for number in kept {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn each_place_is_named_by_its_path() {
+    fn each_error_names_its_path() {
         let named =
             |text: &str| -> Vec<String> { lost_in_reading(text).into_iter().map(|fault| fault.param).collect() };
         assert_eq!(named(r#"{"a":1,"b":{"a":2}}"#), [""; 0]);
@@ -153,13 +153,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_double_survives_as_it_is_written(number in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL) {
+        fn every_double_is_accepted_as_it_is_written(number in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL) {
             let written = format!("{number:e}");
             prop_assert!(survives(&written), "{}", written);
         }
 
         #[test]
-        fn two_integers_that_survive_are_two_doubles(one in 0..=GREATEST_INTEGER, other in 0..=GREATEST_INTEGER) {
+        fn two_accepted_integers_are_two_doubles(one in 0..=GREATEST_INTEGER, other in 0..=GREATEST_INTEGER) {
             prop_assert_eq!(one == other, (one as f64).to_bits() == (other as f64).to_bits());
         }
     }

@@ -119,7 +119,7 @@ mod tests {
     use axum::http::StatusCode;
 
     #[tokio::test]
-    async fn a_body_that_does_not_arrive_in_time_is_not_waited_for() {
+    async fn a_body_that_does_not_arrive_in_time_is_refused() {
         let silent = Body::new(Silent);
         let refused = read_within(silent, Duration::from_millis(1)).await.unwrap_err();
         assert_eq!((refused.status, refused.code), (StatusCode::REQUEST_TIMEOUT, ErrorCode::BodyTooSlow));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_counts_what_is_nested_and_not_what_is_quoted() {
+    fn nesting_depth_ignores_quoted_brackets() {
         assert_eq!(depth(r#"{"a":[{"b":1},2]}"#), 3);
         assert_eq!(depth(r#"{"a":"[[[[","b":"\"[["}"#), 1);
         assert_eq!(depth("]]["), 1);

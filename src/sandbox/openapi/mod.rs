@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_description_is_made_once_and_sent_without_a_copy() {
+    fn the_description_is_generated_once_and_sent_without_a_copy() {
         let (first, second) = (text(), text());
         assert_eq!(first.as_ptr(), second.as_ptr());
         assert_eq!(serde_json::from_slice::<Value>(&first).unwrap(), openapi());

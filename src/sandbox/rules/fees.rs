@@ -134,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn no_points_are_no_fee_and_no_amount_overflows() {
+    fn zero_basis_points_are_no_fee_and_no_amount_overflows() {
         assert_eq!(share(5_000, 0), 0);
         assert_eq!(share(u64::MAX, 10_000), u64::MAX);
         assert_eq!(share(u64::MAX, u32::MAX), u64::MAX);
     }
 
     #[test]
-    fn a_country_that_nothing_serves_has_no_methods() {
+    fn an_unserved_country_has_no_methods() {
         assert_eq!(Fees::standard().methods(&Country::cm()).len(), 2);
         assert!(Fees::standard().methods(&Country::new("FR").unwrap()).is_empty());
     }

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_that_is_no_test_card_is_not_read_and_no_number_is_kept() {
+    fn a_card_that_is_not_a_test_card_is_refused_and_no_number_is_stored() {
         let card = |number: &str| {
             let card = Card { number: number.into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
             read_instrument(&Instrument::Card { card })
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn every_test_card_does_what_the_table_says() {
+    fn every_test_card_behaves_as_the_table_says() {
         let declines = |decline| Behaviour::Declines { after: 0, decline };
         let table = [
             ("4242424242424242", Behaviour::Succeeds { after: 0 }),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phone_is_shown_by_its_ends() {
+    fn a_phone_is_masked_in_the_middle() {
         assert_eq!(PayingWith::masked_phone("237670000002"), "237*****0002");
         assert_eq!(PayingWith::masked_phone("1234567"), "123**67");
     }

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_ends_with_its_thirtieth_minute_or_when_it_is_revoked() {
+    fn a_session_ends_after_thirty_minutes_or_when_it_is_revoked() {
         let start = Moment::from_unix(1_000);
         let session = Session {
             fingerprint: String::new(),

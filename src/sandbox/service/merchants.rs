@@ -186,7 +186,7 @@ mod tests {
     use crate::sandbox::store::Location;
 
     #[tokio::test]
-    async fn a_clock_that_is_moved_while_it_is_reset_shows_what_is_stored() {
+    async fn a_clock_moved_during_a_reset_shows_the_stored_time() {
         let store = Store::open(&Location::Memory).await.unwrap();
         let clock = Arc::new(ServiceClock::load(&store, WallClock::default()).await.unwrap());
         let merchants = Merchants::load(&store, &clock, &Secret::new("sk_test_1"), "Shop").await.unwrap();

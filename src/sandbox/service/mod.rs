@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_ends_before_the_entry_that_would_make_it_too_large() {
+    fn a_page_ends_before_the_entry_that_would_exceed_its_size() {
         let half = MOST_PAGE_BYTES / 2 - ENVELOPE_BYTES;
         let (bytes, next) = page_of(&[half, half, 3]);
         assert_eq!(next, None, "{bytes}");

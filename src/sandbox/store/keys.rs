@@ -85,7 +85,7 @@ mod tests {
     const DAY: i64 = 24 * 60 * 60;
 
     #[tokio::test]
-    async fn a_key_whose_time_is_over_by_its_merchants_clock_is_forgotten_and_no_other_is() {
+    async fn a_key_that_expired_by_its_merchants_clock_is_deleted_and_no_other() {
         let store = Store::open(&Location::Memory).await.unwrap();
         let now = Moment::from_unix(1_000_000);
         let mut connection = store.readers.acquire().await.unwrap();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_the_keys_only_those_whose_time_is_over_are_looked_at() {
+    async fn expired_keys_are_found_by_an_index() {
         let store = Store::open(&Location::Memory).await.unwrap();
         let plan = concat!("EXPLAIN QUERY PLAN SELECT 1 FROM ", over!(), " LIMIT 1");
         let rows = sqlx::query(plan).bind(1).fetch_all(&store.readers).await.unwrap();

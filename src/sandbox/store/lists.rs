@@ -65,7 +65,7 @@ mod tests {
     use sqlx::{AssertSqlSafe, Row};
 
     #[tokio::test]
-    async fn a_place_outlives_deletions_a_vacuum_and_a_rewritten_table() {
+    async fn a_cursor_survives_deletions_a_vacuum_and_a_rewritten_table() {
         let store = Store::open(&Location::Memory).await.unwrap();
         let inserts = [
             (

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_database_of_an_older_version_is_brought_to_this_one_with_what_is_in_it() {
+    async fn an_older_database_is_migrated_with_its_data() {
         let pool = SqlitePool::connect("sqlite::memory:").await.unwrap();
         sqlx::raw_sql(MIGRATIONS[0]).execute(&pool).await.unwrap();
         let state = r#"{"status":"requires_action","attempts":1,"paying_with":null,"next_action":null,"settlement":null,"declined":null,"cancellation":null,"passages":[[1,"processing"],[2,"requires_action"]]}"#;

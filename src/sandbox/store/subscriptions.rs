@@ -169,7 +169,7 @@ mod tests {
     use crate::sandbox::store::{Location, Store};
 
     #[tokio::test]
-    async fn who_is_billed_is_known_without_a_look_at_every_subscription() {
+    async fn due_subscriptions_are_found_by_an_index() {
         let store = Store::open(&Location::Memory).await.unwrap();
         let text = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {MERCHANTS_DUE}"));
         let rows = sqlx::query(text).bind(1).fetch_all(&store.readers).await.unwrap();

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_saves_what_someone_else_has_saved_since_is_told_so() {
+    async fn saving_an_outdated_version_reports_a_conflict() {
         let store = Store::open(&Location::Memory).await.unwrap();
         let (intent, customer) = new("pi_1", "ORDER-1");
         assert!(store.add_intent(intent.clone(), customer).await.unwrap());

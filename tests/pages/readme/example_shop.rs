@@ -1,7 +1,7 @@
 //! The server of `examples/shop` under Node.js, asked over a socket: what it settles, refuses and logs.
 
 use super::NodeShop;
-use crate::support::asking;
+use crate::support::api;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -50,7 +50,7 @@ async fn pages_of_other_sites_and_bodies_that_are_not_json_are_refused() {
         assert_eq!(shop.ask("GET", "/guichet/intents/gch_1", None, headers).await.status, 403, "{headers:?}");
         assert_eq!(shop.ask("POST", "/guichet/session", None, headers).await.status, 403, "{headers:?}");
     }
-    let requests = asking::control(&sandbox, "GET", "/requests", Value::Null).await;
+    let requests = api::control(&sandbox, "GET", "/requests", Value::Null).await;
     assert_eq!(requests.body["requests"], json!([]), "nothing of it has reached the service");
 
     for headers in [&[][..], &[("origin", own)], &[("sec-fetch-site", "same-origin"), ("content-type", upper)]] {
@@ -160,13 +160,13 @@ async fn an_approval_after_the_order_was_paid_is_recorded_as_a_refund_due() {
 }
 
 /// Pays as the customer does: with the client secret of the checkout address.
-async fn pay(sandbox: &Sandbox, intent: &Value, phone: &str) -> asking::Reply {
+async fn pay(sandbox: &Sandbox, intent: &Value, phone: &str) -> api::Reply {
     let address = intent["checkout_url"].as_str().expect("an address");
     let (_, secret) = address.split_once("client_secret=").expect("a client secret");
     let path =
         format!("{}/v1/payment-intents/{}/payment-method", sandbox.base_url(), intent["id"].as_str().expect("an id"));
     let reply =
-        asking::send(&asking::client(), "POST", &path, Some(secret), Some(asking::phone(phone).to_string()), &[]).await;
+        api::send(&api::client(), "POST", &path, Some(secret), Some(api::phone(phone).to_string()), &[]).await;
     assert_eq!(reply.status, 200, "{}", reply.text);
     reply
 }

@@ -1,7 +1,7 @@
 //! What is charged and when: periods, attempts, fallbacks.
 
 use super::*;
-use crate::support::asking;
+use crate::support::api;
 
 #[tokio::test]
 async fn a_subscription_without_a_trial_is_charged_when_it_is_made_and_each_period() {
@@ -20,7 +20,7 @@ async fn a_subscription_without_a_trial_is_charged_when_it_is_made_and_each_peri
 }
 
 #[tokio::test]
-async fn a_trial_is_free_and_the_first_charge_comes_at_its_end() {
+async fn the_first_charge_is_at_the_end_of_the_trial() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("daily", 14).await, phone(PAYS)).await;
     assert_eq!((&made["status"], after(&made, "trial_end")), (&json!("trialing"), Some(14 * D)));
@@ -55,7 +55,7 @@ async fn periods_are_calendar_months_from_the_anchor_without_drift() {
 }
 
 #[tokio::test]
-async fn at_the_end_of_the_calendar_all_can_still_be_read_and_nothing_more_is_charged() {
+async fn at_the_end_of_the_calendar_reads_work_and_nothing_is_charged() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("yearly", 0).await;
     let last_year = Moment::new("9999-01-01T00:00:00Z").unwrap().unix();
@@ -107,7 +107,7 @@ async fn late_approvals_after_the_subscription_ended_are_in_its_record() {
 }
 
 #[tokio::test]
-async fn a_charge_under_way_when_its_subscription_is_canceled_is_settled_and_told() {
+async fn a_charge_under_way_at_a_cancel_is_settled_and_has_an_event() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("monthly", 0).await;
     for (number, status, told) in [
@@ -127,7 +127,7 @@ async fn a_charge_under_way_when_its_subscription_is_canceled_is_settled_and_tol
 }
 
 #[tokio::test]
-async fn a_failed_charge_is_tried_again_four_times_in_all_and_then_the_subscription_ends() {
+async fn after_four_failed_attempts_the_subscription_ends() {
     let (_sandbox, shop) = shop().await;
     // A quarter of a day, and a day where a quarter of the period is longer.
     for (cycle, wait) in [("daily", 6 * H), ("weekly", D), ("monthly", D), ("yearly", D)] {
@@ -149,7 +149,7 @@ async fn a_failed_charge_is_tried_again_four_times_in_all_and_then_the_subscript
 }
 
 #[tokio::test]
-async fn a_charge_that_succeeds_at_last_makes_it_active_and_no_period_moves() {
+async fn a_late_success_makes_the_subscription_active_without_moving_periods() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("daily", 0).await, phone(RECOVERS)).await;
     shop.advance(12 * HOUR).await;
@@ -167,7 +167,7 @@ async fn a_charge_that_succeeds_at_last_makes_it_active_and_no_period_moves() {
 }
 
 #[tokio::test]
-async fn a_charge_settles_at_its_own_moment_however_far_the_clock_is_moved() {
+async fn a_charge_settles_at_its_own_time_however_far_the_clock_is_moved() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("weekly", 0).await, phone(TIMES_OUT)).await;
     assert_eq!(made["status"], "active", "it may yet be paid");
@@ -180,7 +180,7 @@ async fn a_charge_settles_at_its_own_moment_however_far_the_clock_is_moved() {
 }
 
 #[tokio::test]
-async fn the_fallback_is_tried_at_once_after_so_many_failures_and_the_next_period_begins_with_the_primary() {
+async fn the_fallback_is_tried_at_its_trigger_and_the_next_period_begins_with_the_primary() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("weekly", 0).await, phone(TOO_POOR)).await;
     let set = shop.billed(&made, "fallback", card("4242424242424242")).await;
@@ -241,7 +241,7 @@ async fn a_fallback_that_fails_too_ends_it_after_four_attempts() {
 }
 
 #[tokio::test]
-async fn a_fallback_set_after_as_many_failures_is_tried_at_once() {
+async fn a_fallback_set_after_its_trigger_is_tried_at_once() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("weekly", 0).await, phone(TOO_POOR)).await;
     let mut fallback = card("4242424242424242");
@@ -253,7 +253,7 @@ async fn a_fallback_set_after_as_many_failures_is_tried_at_once() {
 }
 
 #[tokio::test]
-async fn a_new_payment_method_is_tried_at_once_while_a_charge_has_failed() {
+async fn a_new_payment_method_is_tried_at_once_while_past_due() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("monthly", 0).await, phone(TOO_POOR)).await;
     let same = shop.billed(&made, "payment-method", phone(TOO_POOR)).await;
@@ -280,7 +280,7 @@ async fn a_new_payment_method_is_tried_at_once_while_a_charge_has_failed() {
 }
 
 #[tokio::test]
-async fn a_charge_that_never_ends_makes_it_past_due_and_no_other_is_begun_beside_it() {
+async fn a_charge_that_never_ends_makes_the_subscription_past_due_without_a_second_charge() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("daily", 0).await, phone(HANGS)).await;
     assert_eq!(made["status"], "active");
@@ -301,7 +301,7 @@ async fn a_charge_that_never_ends_makes_it_past_due_and_no_other_is_begun_beside
 }
 
 #[tokio::test]
-async fn what_needs_the_customer_is_a_decline_they_must_mend() {
+async fn a_method_that_needs_the_customer_is_declined() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 0).await;
     for method in [phone(ASKS_FOR_CODE), card("4000000000003220")] {
@@ -317,7 +317,7 @@ async fn what_needs_the_customer_is_a_decline_they_must_mend() {
 }
 
 #[tokio::test]
-async fn a_charge_is_moved_by_nobody_but_the_subscription() {
+async fn only_the_subscription_changes_its_charges() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 0).await;
     for (number, status) in [(TOO_POOR, "failed"), (HANGS, "processing"), (PAYS, "succeeded")] {
@@ -335,10 +335,10 @@ async fn a_charge_is_moved_by_nobody_but_the_subscription() {
 }
 
 #[tokio::test]
-async fn a_reference_of_a_charge_is_no_merchants_to_give() {
+async fn merchants_cannot_use_references_of_charges() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("daily", 0).await, phone(PAYS)).await;
-    let mut order = asking::order(&format!("{}:1:1", made["id"].as_str().unwrap()));
+    let mut order = api::order(&format!("{}:1:1", made["id"].as_str().unwrap()));
     let refused = shop.secret("POST", "/v1/payment-intents", order.clone()).await;
     assert_eq!((refused.status, refused.code()), (422, "parameter_invalid"));
     assert_eq!(refused.body["error"]["param"], "merchant_reference");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn nothing_is_charged_while_it_is_paused_and_a_resume_inside_the_paid_period_charges_nothing() {
+async fn a_pause_and_a_resume_inside_the_paid_period_charge_nothing() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("weekly", 0).await, phone(PAYS)).await;
     let paused = shop.billed(&made, "pause", Value::Null).await;
@@ -22,7 +22,7 @@ async fn nothing_is_charged_while_it_is_paused_and_a_resume_inside_the_paid_peri
 }
 
 #[tokio::test]
-async fn a_resume_after_the_paid_period_begins_a_new_one_with_one_charge_and_bills_nothing_back() {
+async fn a_resume_after_the_paid_period_begins_a_new_one_with_one_charge() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("weekly", 0).await, phone(PAYS)).await;
     shop.billed(&made, "pause", json!({ "immediately": true })).await;
@@ -38,7 +38,7 @@ async fn a_resume_after_the_paid_period_begins_a_new_one_with_one_charge_and_bil
 }
 
 #[tokio::test]
-async fn a_pause_stops_the_retries_and_keeps_the_counter() {
+async fn a_pause_stops_the_retries_and_keeps_the_count() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("weekly", 0).await, phone(TOO_POOR)).await;
     shop.advance(DAY).await;
@@ -55,7 +55,7 @@ async fn a_pause_stops_the_retries_and_keeps_the_counter() {
 }
 
 #[tokio::test]
-async fn a_charge_that_began_before_a_pause_may_still_be_paid() {
+async fn a_charge_begun_before_a_pause_may_still_succeed() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("weekly", 0).await, phone(PAYS_AFTER_THIRTY_SECONDS)).await;
     shop.billed(&made, "pause", Value::Null).await;
@@ -77,7 +77,7 @@ async fn a_charge_that_began_before_a_pause_may_still_be_paid() {
 }
 
 #[tokio::test]
-async fn a_pause_in_the_trial_does_not_use_it_up_twice() {
+async fn a_pause_during_the_trial_does_not_shorten_it() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("weekly", 14).await, phone(PAYS)).await;
     shop.billed(&made, "pause", Value::Null).await;
@@ -93,7 +93,7 @@ async fn a_pause_in_the_trial_does_not_use_it_up_twice() {
 }
 
 #[tokio::test]
-async fn a_pause_at_the_end_of_the_period_waits_for_it() {
+async fn a_pause_at_the_end_of_the_period_takes_effect_there() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("weekly", 0).await, phone(PAYS)).await;
     let wished = shop.billed(&made, "pause", json!({ "immediately": false, "trigger_after_failures": 7 })).await;
@@ -112,7 +112,7 @@ async fn a_pause_at_the_end_of_the_period_waits_for_it() {
 }
 
 #[tokio::test]
-async fn a_cancel_is_at_the_end_of_the_period_unless_it_is_immediate_and_nothing_is_charged_after_it() {
+async fn a_cancel_takes_effect_at_the_end_of_the_period_unless_immediate() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 0).await;
     let (made, other) = (shop.subscribe(&plan, phone(PAYS)).await, shop.subscribe(&plan, phone(PAYS)).await);
@@ -146,7 +146,7 @@ async fn a_cancel_is_at_the_end_of_the_period_unless_it_is_immediate_and_nothing
 }
 
 #[tokio::test]
-async fn a_cancel_in_the_trial_is_never_charged_and_one_in_a_pause_holds() {
+async fn a_cancel_during_the_trial_charges_nothing_and_one_during_a_pause_holds() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 14).await;
     let (trial, paused, outlasted) = (
@@ -169,7 +169,7 @@ async fn a_cancel_in_the_trial_is_never_charged_and_one_in_a_pause_holds() {
 }
 
 #[tokio::test]
-async fn a_resume_takes_back_what_was_to_come_and_refuses_what_nothing_holds() {
+async fn a_resume_clears_scheduled_changes_and_is_otherwise_a_conflict() {
     let (_sandbox, shop) = shop().await;
     let made = shop.subscribe(&shop.plan("weekly", 0).await, phone(PAYS)).await;
     shop.billed(&made, "cancel", Value::Null).await;

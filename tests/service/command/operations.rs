@@ -74,7 +74,7 @@ async fn the_commands_of_a_whole_business_are_answered() {
 }
 
 #[tokio::test]
-async fn a_table_hides_secrets_until_they_are_asked_for_and_json_is_the_services_own_reply() {
+async fn tables_hide_secrets_by_default_and_json_is_the_services_reply() {
     let house = House::open();
     let order = house.order("ORDER-1");
     let shown = house.done(&order);
@@ -107,7 +107,7 @@ async fn the_readmes_commands_run_and_print_the_address_where_the_customer_pays(
 }
 
 #[tokio::test]
-async fn the_next_page_is_named() {
+async fn the_next_page_is_printed() {
     let house = House::open();
     let ids = ["ORDER-1", "ORDER-2"].map(|reference| house.intent(reference, &[]));
     let first = house.run(&["intents", "list", "--limit", "1"]);
@@ -118,7 +118,7 @@ async fn the_next_page_is_named() {
 }
 
 #[tokio::test]
-async fn what_is_refused_is_told_in_words_with_its_code_and_ends_with_1() {
+async fn an_error_of_the_service_is_printed_with_its_code_and_exits_with_1() {
     let house = House::open();
     let missing = house.run(&["intents", "read", "pi_nobody"]);
     assert_eq!((missing.code, missing.stdout.as_str()), (1, ""));
@@ -154,7 +154,7 @@ async fn what_is_refused_is_told_in_words_with_its_code_and_ends_with_1() {
 }
 
 #[tokio::test]
-async fn what_is_no_command_ends_with_2_and_nothing_is_sent() {
+async fn invalid_arguments_exit_with_2_and_send_nothing() {
     let house = House::open();
     let mut wrong = house.order("ORDER-1");
     wrong[3] = "-5";
@@ -222,7 +222,7 @@ async fn what_is_no_command_ends_with_2_and_nothing_is_sent() {
 }
 
 #[tokio::test]
-async fn a_service_that_is_not_there_ends_with_3_and_one_that_leaves_doubt_with_4() {
+async fn an_unreachable_service_exits_with_3_and_an_uncertain_call_with_4() {
     let house = House::open();
     let nobody = house.run(&["plans", "list", "--base-url", "http://127.0.0.1:1", "--timeout", "1"]);
     assert_eq!(nobody.code, 3, "{}", nobody.stderr);
@@ -239,7 +239,7 @@ async fn a_service_that_is_not_there_ends_with_3_and_one_that_leaves_doubt_with_
 }
 
 #[tokio::test]
-async fn the_key_comes_from_a_file_and_who_can_read_it_is_told() {
+async fn a_key_file_that_others_can_read_is_warned_about() {
     let house = House::open();
     let folder = Folder::new("key");
     let file = folder.path.join("key");
@@ -314,7 +314,7 @@ async fn errors_of_the_control_api_begin_with_the_command_and_list_the_operation
 }
 
 #[test]
-fn completions_know_every_operation() {
+fn completions_contain_every_operation() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = guichet(&["completions", shell]).output().expect("it runs");
         let script = String::from_utf8(script.stdout).expect("text");
@@ -323,7 +323,7 @@ fn completions_know_every_operation() {
 }
 
 #[test]
-fn every_operation_says_what_it_does_and_every_argument_too() {
+fn every_operation_and_argument_has_help() {
     macro_rules! check {
         ($($operation:ident)*) => {
             [$(<$operation as Operation>::SPEC),*]
@@ -432,7 +432,7 @@ impl House {
 
 /// What the command does with a reply takes as long as reading it, and its timeout stands.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reply_of_many_megabytes_keeps_the_command_no_longer_than_it_takes_to_read() {
+async fn a_large_reply_is_printed_in_bounded_time() {
     let object = |members: String| format!(r#"{{"status_code":200,"data":{{{members}}}}}"#);
     let keys = |count: usize| (0..count).map(|number| format!(r#""k{number}":1"#)).collect::<Vec<_>>().join(",");
     let entries = |count: usize, last: &str| format!(r#"{{"data":[{}{last}]}}"#, r#"{"id":"a"},"#.repeat(count));

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 #[test]
-fn everything_holds_at_the_sandbox() {
+fn every_decision_holds_at_the_sandbox() {
     let house = House::open();
     let probed = house.run(&["probe", "--yes", "--json"]);
     let told: Value = serde_json::from_str(&probed.stdout).expect("one line of JSON");
@@ -27,7 +27,7 @@ fn everything_holds_at_the_sandbox() {
 }
 
 #[test]
-fn what_does_not_hold_at_another_service_is_told_and_ends_with_6() {
+fn decisions_that_do_not_hold_are_reported_and_exit_with_6() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let base_url = format!("http://{}", listener.local_addr().expect("an address"));
     // A service that likes everything, and says nothing of it.
@@ -49,7 +49,7 @@ fn what_does_not_hold_at_another_service_is_told_and_ends_with_6() {
 }
 
 #[test]
-fn nothing_is_probed_with_a_live_key_or_unasked_or_where_nobody_answers() {
+fn probe_sends_nothing_with_a_live_key_without_consent_or_without_a_service() {
     let house = House::open();
     let live = house.run_with(&["probe", "--yes"], &[("GUICHET_SECRET_KEY", "sk_live_hidden")], "");
     assert_eq!(live.code, 2);

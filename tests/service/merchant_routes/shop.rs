@@ -1,6 +1,6 @@
 //! The shop of `guichet demo`, which uses the routes as a merchant would, against the whole service.
 
-use crate::support::asking::{client, control, send};
+use crate::support::api::{client, control, send};
 use crate::support::folder::Folder;
 use crate::support::http::{get, post};
 use guichet::demo::{Shop, ShopConfig};

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn the_thirty_first_comes_back_after_a_shorter_month() {
+    fn the_31st_returns_after_a_shorter_month() {
         let months = begins("2027-01-31T10:30:00Z", BillingCycle::Monthly, 0..4);
         assert_eq!(
             months,
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_calendar_reaches_is_never() {
+    fn a_date_beyond_the_calendar_is_never_reached() {
         let calendar = Calendar { cycle: BillingCycle::Yearly, anchor: Moment::from_unix(0), first: 0 };
         assert_eq!(calendar.begins(u32::MAX), Moment::LAST);
     }

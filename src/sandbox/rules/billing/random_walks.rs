@@ -12,7 +12,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn money_is_taken_once_for_each_period_and_never_while_paused_or_after_the_end(walk in walk()) {
+    fn each_period_is_charged_once_and_never_while_paused_or_after_the_end(walk in walk()) {
         let mut world = World::begin(&walk);
         for step in &walk.steps {
             world.take(step);
@@ -21,7 +21,7 @@ proptest! {
     }
 
     #[test]
-    fn a_long_wait_is_as_many_short_ones(walk in walk()) {
+    fn one_long_wait_equals_many_short_ones(walk in walk()) {
         let (mut once, mut often) = (World::begin(&walk), World::begin(&walk));
         for step in &walk.steps {
             once.take(step);

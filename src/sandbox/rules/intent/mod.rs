@@ -189,7 +189,7 @@ mod tests {
     const START: Moment = Moment::from_unix(1_000_000);
 
     #[test]
-    fn what_the_customer_pays_is_known_with_the_method() {
+    fn the_amount_payable_is_known_with_the_method() {
         let intent = |bearer: &str, with: Option<PayingWith>| {
             let body = state::tests::body("automatic", false).replace("\"merchant\"", &format!("\"{bearer}\""));
             Intent {

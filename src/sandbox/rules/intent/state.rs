@@ -336,7 +336,7 @@ pub(super) mod tests {
 
     /// What each test phone makes of an intent: when it is charged for the first, second and third time, and then.
     #[test]
-    fn the_life_of_an_intent_is_the_table_of_the_decisions() {
+    fn intent_states_follow_the_table_of_the_decisions() {
         let table = [
             ("0000000", vec![(0, Succeeded)]),
             ("0000001", vec![(29, Processing), (30, Succeeded)]),
@@ -374,7 +374,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_decline_is_told_and_forgotten_with_the_next_attempt() {
+    fn a_decline_is_shown_until_the_next_attempt() {
         let now = START;
         let declined = IntentState::new()
             .attach(&terms("automatic", false), phone("0000002"), now)
@@ -387,7 +387,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn attaching_again_is_harmless_and_another_method_is_refused() {
+    fn attaching_again_has_no_effect_and_another_method_is_refused() {
         for digits in ["0000000", "0000001", "0000005", "0000009"] {
             let state = IntentState::new().attach(&terms("automatic", false), phone(digits), START).unwrap().unwrap();
             let state = state.at(START, Intent::expiry(START));
@@ -398,7 +398,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_manual_intent_is_charged_by_no_customer_unless_it_says_confirm() {
+    fn a_manual_intent_is_not_charged_on_attach_unless_confirm_is_true() {
         let attached = IntentState::new().attach(&terms("manual", false), phone("0000000"), START).unwrap().unwrap();
         assert_eq!(
             (attached.status, attached.next_action, attached.attempts),
@@ -411,7 +411,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_intent_nobody_pays_expires_after_a_day_and_one_under_way_does_not() {
+    fn an_unpaid_intent_expires_after_a_day_and_a_processing_one_does_not() {
         let expiry = Intent::expiry(START);
         assert_eq!(IntentState::new().at(expiry.plus(-1), expiry).status, RequiresAction);
         let expired = IntentState::new().at(expiry, expiry);
@@ -425,7 +425,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_one_time_code_is_asked_for_before_anything_is_charged() {
+    fn a_one_time_code_is_requested_before_the_charge() {
         let asked = IntentState::new().attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
         assert_eq!((asked.status, asked.next_action, asked.attempts), (RequiresAction, Some(NextAction::Otp), 0));
         assert!(asked.confirm(START).is_err(), "the code is what is waited for");
@@ -435,7 +435,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_wrong_code_is_an_attempt_and_the_third_is_the_last() {
+    fn a_wrong_code_is_an_attempt_and_the_third_is_final() {
         let mut state = IntentState::new();
         for (attempt, status) in [(1, RequiresAction), (2, RequiresAction), (3, Failed)] {
             state = state.attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
@@ -463,7 +463,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_issuers_page_of_an_old_round_leads_nowhere() {
+    fn the_issuers_page_of_an_earlier_attempt_is_invalid() {
         let expiry = Intent::expiry(START);
         let sent = |state: &IntentState| {
             state.attach(&terms("automatic", false), card("4000000000003220"), START).unwrap().unwrap()
@@ -483,7 +483,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn confirm_charges_what_is_attached_and_nothing_else() {
+    fn confirm_charges_the_attached_method() {
         assert_eq!(IntentState::new().confirm(START).unwrap_err().status, RequiresAction);
         let attached = IntentState::new().attach(&terms("manual", false), phone("0000001"), START).unwrap().unwrap();
         let charged = attached.confirm(START).unwrap();
@@ -502,7 +502,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_intent_is_canceled_while_nothing_is_under_way_and_only_once() {
+    fn an_intent_without_an_attempt_under_way_is_canceled_once() {
         let canceled = IntentState::new().cancel(Cancellation::RequestedByCustomer, START).unwrap().unwrap();
         assert_eq!((canceled.status, canceled.cancellation), (Canceled, Some(Cancellation::RequestedByCustomer)));
         assert_eq!(canceled.cancel(Cancellation::RequestedByMerchant, START), Ok(None));
@@ -555,7 +555,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn of_three_attempts_approved_late_one_pays_at_most() {
+    fn at_most_one_of_three_late_approvals_pays() {
         let expiry = Intent::expiry(START);
         let mut state = IntentState::new();
         for after in [0, 1] {
@@ -571,7 +571,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn one_look_and_many_looks_see_the_same() {
+    fn reading_once_or_often_gives_the_same_state() {
         let expiry = Intent::expiry(START);
         let state = attached(IntentState::new(), "0000012", START);
         let state = attached(state.at(START, expiry), "0000011", START.plus(400));
@@ -585,7 +585,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn every_status_it_came_to_is_remembered_with_its_moment() {
+    fn the_status_history_has_every_status_with_its_time() {
         let expiry = Intent::expiry(START);
         let state = IntentState::new().attach(&terms("automatic", false), phone("0000004"), START).unwrap().unwrap();
         let state = state.at(START.plus(5_000), expiry).at(expiry.plus(7), expiry);

@@ -1,6 +1,6 @@
 //! Plans and subscriptions of a shop, asked over a socket.
 
-use super::asking::{Reply, Shop};
+use super::api::{Reply, Shop};
 use guichet::values::Moment;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Customers and eSIMs in the sandbox: `decisions.md` 3, 5 and 8, over a real socket.
 
-use crate::support::asking::{Reply, Shop, order, phone};
+use crate::support::api::{Reply, Shop, order, phone};
 use guichet::sandbox::Sandbox;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 const ORDERS: &str = "/v1/esim/orders";
 
 #[tokio::test]
-async fn whoever_begins_to_pay_is_a_customer_once() {
+async fn creating_intents_creates_each_customer_once() {
     let (sandbox, shop) = shop().await;
     assert_eq!(customers(&shop, "").await.body["data"], json!([]));
     let someone = |reference: &str, fields: Value| {
@@ -48,7 +48,7 @@ async fn whoever_begins_to_pay_is_a_customer_once() {
 }
 
 #[tokio::test]
-async fn customers_come_in_pages_that_nobody_new_disturbs() {
+async fn pages_of_customers_are_stable_while_customers_are_added() {
     let (sandbox, shop) = shop().await;
     for number in 0..5 {
         let mut fields = order(&format!("ORDER-{number}"));
@@ -79,7 +79,7 @@ async fn customers_come_in_pages_that_nobody_new_disturbs() {
 }
 
 #[tokio::test]
-async fn the_first_package_that_is_listed_can_be_ordered() {
+async fn the_first_listed_package_can_be_ordered() {
     let (_sandbox, shop) = shop().await;
     let listed = shop.secret("GET", "/v1/esim/packages", Value::Null).await;
     let packages = listed.body["data"].as_array().unwrap();
@@ -102,7 +102,7 @@ async fn the_first_package_that_is_listed_can_be_ordered() {
 }
 
 #[tokio::test]
-async fn a_quantity_is_one_to_five() {
+async fn a_quantity_is_from_one_to_five() {
     let (_sandbox, shop) = shop().await;
     let one = order_esim(&shop, json!({ "package_id": "esp_cm_1gb" })).await.body["data"]["amount"].as_u64().unwrap();
     for quantity in 1..=5 {
@@ -162,7 +162,7 @@ async fn an_order_is_fulfilled_by_a_payment_that_names_it() {
 }
 
 #[tokio::test]
-async fn of_many_orders_the_events_tell_which_were_fulfilled_and_by_which_payment() {
+async fn events_name_the_fulfilled_orders_and_their_payments() {
     let (_sandbox, shop) = shop().await;
     let mut orders = Vec::new();
     for number in 0..6 {
@@ -191,7 +191,7 @@ async fn of_many_orders_the_events_tell_which_were_fulfilled_and_by_which_paymen
 }
 
 #[tokio::test]
-async fn a_payment_of_anything_else_fulfils_no_order() {
+async fn a_payment_without_the_orders_id_fulfils_no_order() {
     let (sandbox, shop) = shop().await;
     let other = Shop::of(sandbox.merchant().await.unwrap());
     let ordered = order_esim(&shop, json!({ "package_id": "esp_cm_1gb" })).await.body["data"].clone();
@@ -230,7 +230,7 @@ async fn a_payment_of_anything_else_fulfils_no_order() {
 }
 
 #[tokio::test]
-async fn an_order_that_is_paid_twice_is_fulfilled_once_by_the_first() {
+async fn an_order_paid_twice_is_fulfilled_once_by_the_first_payment() {
     let (_sandbox, shop) = shop().await;
     let ordered = order_esim(&shop, json!({ "package_id": "esp_cm_5gb" })).await.body["data"].clone();
     let mut intents = Vec::new();

@@ -161,7 +161,7 @@ pub async fn try_send(
     let body = serde_json::from_str(&text).unwrap_or_default();
     if let Ok(url) = url::Url::parse(url) {
         super::golden::record(method, url.path(), status, &text);
-        super::described::check(method, url.path(), sent.as_deref(), status, &headers, &body, &text);
+        super::openapi::check(method, url.path(), sent.as_deref(), status, &headers, &body, &text);
     }
     Ok(Reply { status, body, text, headers })
 }

@@ -1,6 +1,6 @@
 //! What is around the sandbox's service: what it keeps, how it starts and stops, its side door and its hosted page.
 
-use crate::support::asking::{Reply, Shop, client, control, order, send};
+use crate::support::api::{Reply, Shop, client, control, order, send};
 use crate::support::folder::Folder;
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::fs;
 use std::time::Duration;
 
 #[tokio::test]
-async fn what_was_acknowledged_is_there_after_a_restart() {
+async fn acknowledged_writes_survive_a_restart() {
     let folder = Folder::new("restart");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let key = sandbox.secret_key().expose().to_owned();
@@ -36,7 +36,7 @@ async fn what_was_acknowledged_is_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn what_is_under_way_at_a_stop_is_answered_or_cut_and_what_was_answered_is_kept() {
+async fn requests_in_flight_at_a_stop_are_answered_or_dropped_and_answered_ones_are_stored() {
     let folder = Folder::new("stop");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let (url, key) = (format!("{}/v1/payment-intents", sandbox.base_url()), sandbox.secret_key().expose().to_owned());
@@ -104,7 +104,7 @@ async fn no_secret_is_in_the_database() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn the_database_and_the_keys_are_their_owners_alone() {
+async fn the_database_and_the_keys_are_readable_by_their_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new("owner");
     Sandbox::start_with(folder.config()).await.unwrap().stop().await;
@@ -115,7 +115,7 @@ async fn the_database_and_the_keys_are_their_owners_alone() {
 }
 
 #[tokio::test]
-async fn what_is_in_the_way_of_a_start_is_said_in_a_sentence() {
+async fn a_failed_start_gives_its_reason_in_a_sentence() {
     let running = Sandbox::start().await.unwrap();
     let listen = running.base_url().trim_start_matches("http://").parse().unwrap();
     let taken = Sandbox::start_with(Config { listen, ..Config::default() }).await.unwrap_err();
@@ -143,7 +143,7 @@ async fn what_is_in_the_way_of_a_start_is_said_in_a_sentence() {
 }
 
 #[tokio::test]
-async fn a_database_is_one_sandboxs_at_a_time() {
+async fn one_sandbox_at_a_time_uses_a_database() {
     let folder = Folder::new("claim");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let second = Sandbox::start_with(folder.config()).await.unwrap_err().to_string();
@@ -166,7 +166,7 @@ async fn a_database_is_one_sandboxs_at_a_time() {
 }
 
 #[tokio::test]
-async fn a_stop_leaves_one_whole_file() {
+async fn a_stop_leaves_one_complete_file() {
     let folder = Folder::new("whole");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let made = first(&sandbox, "POST", "/v1/payment-intents", order("ORDER-17")).await;
@@ -183,7 +183,7 @@ async fn a_stop_leaves_one_whole_file() {
 }
 
 #[tokio::test]
-async fn a_database_that_may_only_be_read_is_told_at_the_start() {
+async fn a_read_only_database_is_refused_at_the_start() {
     let folder = Folder::new("readonly");
     Sandbox::start_with(folder.config()).await.unwrap().stop().await;
     let path = folder.path.join("sandbox.sqlite");
@@ -200,7 +200,7 @@ async fn a_database_that_may_only_be_read_is_told_at_the_start() {
 }
 
 #[tokio::test]
-async fn a_database_of_another_program_is_left_as_it_is() {
+async fn a_database_of_another_program_is_not_changed() {
     let folder = Folder::new("others");
     let path = folder.path.join("sandbox.sqlite");
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path).create_if_missing(true);
@@ -232,7 +232,7 @@ async fn a_stop_frees_the_port_and_a_drop_does_too() {
 }
 
 #[tokio::test]
-async fn the_side_door_makes_merchants_and_moves_their_clocks() {
+async fn the_control_api_creates_merchants_and_moves_their_clocks() {
     let sandbox = Sandbox::start().await.unwrap();
     let made = control(&sandbox, "POST", "/merchants", json!({ "name": "Chez Awa" })).await;
     assert_eq!(made.status, 200);
@@ -264,7 +264,7 @@ async fn the_side_door_makes_merchants_and_moves_their_clocks() {
 }
 
 #[tokio::test]
-async fn the_side_door_is_shut_without_its_token_and_under_another_name() {
+async fn the_control_api_requires_its_token_and_a_known_host() {
     let sandbox =
         Sandbox::start_with(Config { allow_hosts: vec!["sandbox.test".into()], ..Config::default() }).await.unwrap();
     let url = format!("{}/clock", sandbox.control_url());
@@ -292,7 +292,7 @@ async fn the_side_door_is_shut_without_its_token_and_under_another_name() {
 }
 
 #[tokio::test]
-async fn without_its_package_the_hosted_page_says_how_to_build_it() {
+async fn without_the_package_the_hosted_page_says_how_to_build_it() {
     let config = Config { package: Some("nowhere/at/all".into()), ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();
     let shop = Shop::of(sandbox.merchant().await.unwrap());
@@ -302,7 +302,7 @@ async fn without_its_package_the_hosted_page_says_how_to_build_it() {
 }
 
 #[test]
-fn a_sandbox_does_not_need_its_starters_runtime() {
+fn a_sandbox_does_not_use_its_callers_runtime() {
     let alone = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let sandbox = alone().block_on(Sandbox::start()).unwrap();
     let shop = alone().block_on(sandbox.merchant()).unwrap();

@@ -1,6 +1,6 @@
 //! `Idempotency-Key` in the sandbox, `decisions.md` 2: what is made under a key is made once.
 
-use crate::support::asking::{self, Reply, Shop, client, order, phone};
+use crate::support::api::{self, Reply, Shop, client, order, phone};
 use crate::support::folder::Folder;
 use guichet::operations::{CreateEsimOrder, CreateSubscription};
 use guichet::sandbox::{Fault, Sandbox};
@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 const DAY: u32 = 24 * 60 * 60;
 
 #[tokio::test]
-async fn what_is_sent_twice_under_a_key_is_made_once() {
+async fn two_requests_with_one_key_create_one_object() {
     let (_sandbox, shop) = shop().await;
     for what in what(&shop).await {
         let first = what.send(&shop, Some("key-1")).await;
@@ -27,7 +27,7 @@ async fn what_is_sent_twice_under_a_key_is_made_once() {
 }
 
 #[tokio::test]
-async fn a_repeat_answers_with_how_it_stands_now() {
+async fn a_repeat_returns_the_current_state() {
     let (_sandbox, shop) = shop().await;
     let [esims, subscription] = what(&shop).await;
     let ordered = esims.send(&shop, Some("key")).await.body["data"].clone();
@@ -45,7 +45,7 @@ async fn a_repeat_answers_with_how_it_stands_now() {
 }
 
 #[tokio::test]
-async fn another_body_under_a_key_is_refused_and_an_equal_one_is_not() {
+async fn another_body_under_a_key_is_refused_and_an_equal_one_accepted() {
     let (_sandbox, shop) = shop().await;
     for what in what(&shop).await {
         let first = what.send(&shop, Some("key")).await;
@@ -67,7 +67,7 @@ async fn another_body_under_a_key_is_refused_and_an_equal_one_is_not() {
 }
 
 #[tokio::test]
-async fn sixty_four_equal_requests_under_a_key_at_once_make_one() {
+async fn sixty_four_concurrent_requests_with_one_key_create_one_object() {
     let (_sandbox, shop) = shop().await;
     for what in what(&shop).await {
         let mut asked = JoinSet::new();
@@ -85,7 +85,7 @@ async fn sixty_four_equal_requests_under_a_key_at_once_make_one() {
 }
 
 #[tokio::test]
-async fn a_key_is_known_for_a_day_and_free_after_it() {
+async fn a_key_is_remembered_for_a_day_and_free_after_it() {
     let (_sandbox, shop) = shop().await;
     let [esims, _] = what(&shop).await;
     let first = esims.send(&shop, Some("key")).await;
@@ -100,7 +100,7 @@ async fn a_key_is_known_for_a_day_and_free_after_it() {
 }
 
 #[tokio::test]
-async fn a_key_is_one_merchants_and_one_operations() {
+async fn a_key_belongs_to_one_merchant_and_one_operation() {
     let (sandbox, shop) = shop().await;
     let [esims, subscription] = what(&shop).await;
     let ours = esims.send(&shop, Some("key")).await;
@@ -112,7 +112,7 @@ async fn a_key_is_one_merchants_and_one_operations() {
 }
 
 #[tokio::test]
-async fn what_is_refused_reserves_no_key() {
+async fn a_refused_request_reserves_no_key() {
     let (_sandbox, shop) = shop().await;
     let [esims, _] = what(&shop).await;
     for (wrong, status) in [
@@ -127,7 +127,7 @@ async fn what_is_refused_reserves_no_key() {
 }
 
 #[tokio::test]
-async fn a_key_is_up_to_255_visible_characters_of_a_header() {
+async fn a_key_has_up_to_255_visible_characters() {
     let (_sandbox, shop) = shop().await;
     for what in what(&shop).await {
         let (longest, too_long) = ("k".repeat(255), "k".repeat(256));
@@ -146,7 +146,7 @@ async fn a_key_is_up_to_255_visible_characters_of_a_header() {
 }
 
 #[tokio::test]
-async fn elsewhere_a_key_is_ignored() {
+async fn other_operations_ignore_a_key() {
     let (_sandbox, shop) = shop().await;
     let key = [("idempotency-key", "key")];
     let send = async |path: &str, fields: Value| {
@@ -166,14 +166,14 @@ async fn elsewhere_a_key_is_ignored() {
 }
 
 #[tokio::test]
-async fn a_key_is_known_after_a_restart_and_forgotten_by_a_reset_and_neither_key_nor_body_is_kept() {
+async fn keys_survive_a_restart_and_end_with_a_reset_and_only_their_digests_are_stored() {
     let folder = Folder::new("once");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let key = sandbox.secret_key().expose().to_owned();
     let send = async |sandbox: &Sandbox| {
         let url = format!("{}/v1/esim/orders", sandbox.base_url());
         let body = json!({ "package_id": "esp_cm_1gb", "quantity": 3 }).to_string();
-        asking::send(&client(), "POST", &url, Some(&key), Some(body), &[("idempotency-key", "order-of-awa")]).await
+        api::send(&client(), "POST", &url, Some(&key), Some(body), &[("idempotency-key", "order-of-awa")]).await
     };
     let first = send(&sandbox).await;
     sandbox.stop().await;
@@ -189,7 +189,7 @@ async fn a_key_is_known_after_a_restart_and_forgotten_by_a_reset_and_neither_key
 }
 
 #[tokio::test]
-async fn an_answer_that_was_lost_does_not_make_a_second_one() {
+async fn a_retry_after_a_lost_response_creates_no_second_object() {
     let (_sandbox, shop) = shop().await;
     let [esims, subscription] = what(&shop).await;
     shop.tenant.fault(Fault::lost_response::<CreateEsimOrder>());
@@ -229,7 +229,7 @@ impl What {
     async fn try_send(&self, shop: &Shop, key: &str) -> Result<Reply, reqwest::Error> {
         let url = format!("{}{}", shop.base_url, self.path);
         let body = Some(self.fields.to_string().into());
-        asking::try_send(&client(), "POST", &url, Some(&shop.key()), body, &[("idempotency-key", key)]).await
+        api::try_send(&client(), "POST", &url, Some(&shop.key()), body, &[("idempotency-key", key)]).await
     }
 
     fn id<'a>(&self, reply: &'a Reply) -> &'a Value {

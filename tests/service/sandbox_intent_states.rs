@@ -1,6 +1,6 @@
 //! What moves a payment intent beside its first attachment: codes, the issuer's page, confirmation, cancellation.
 
-use crate::support::asking::{Reply, Shop, card, order, phone};
+use crate::support::api::{Reply, Shop, card, order, phone};
 use guichet::operations::ListPaymentMethods;
 use guichet::sandbox::{Fault, Sandbox};
 use guichet::values::{IntentId, IntentStatus};
@@ -8,7 +8,7 @@ use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_one_time_code_is_asked_for_and_the_right_one_pays() {
+async fn a_payment_with_a_one_time_code_succeeds_with_the_right_one() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.intent("ORDER-17").await;
     let early = shop.move_on(&intent, "answer", json!({ "otp": "123456" })).await;
@@ -28,7 +28,7 @@ async fn a_one_time_code_is_asked_for_and_the_right_one_pays() {
 }
 
 #[tokio::test]
-async fn a_wrong_code_is_a_decline_that_can_be_mended_and_the_third_is_the_last() {
+async fn a_wrong_code_is_a_decline_and_the_third_is_final() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.intent("ORDER-17").await;
     for (attempt, status) in [(1, "requires_action"), (2, "requires_action"), (3, "failed")] {
@@ -46,7 +46,7 @@ async fn a_wrong_code_is_a_decline_that_can_be_mended_and_the_third_is_the_last(
 }
 
 #[tokio::test]
-async fn the_issuers_page_approves_or_refuses_and_leads_back_to_the_checkout() {
+async fn the_issuers_page_approves_or_refuses_and_returns_to_the_checkout() {
     let (_sandbox, shop) = shop().await;
     for (reference, decision, status, declined) in [
         ("ORDER-1", "approve", "succeeded", Value::Null),
@@ -68,7 +68,7 @@ async fn the_issuers_page_approves_or_refuses_and_leads_back_to_the_checkout() {
 }
 
 #[tokio::test]
-async fn an_issuers_page_is_good_for_its_own_round_alone() {
+async fn an_issuers_page_works_for_its_own_attempt_alone() {
     let (_sandbox, shop) = shop().await;
     let (intent, first) = sent_to_the_issuer(&shop, "ORDER-17").await;
     decide(&shop, &first, "refuse").await;
@@ -82,7 +82,7 @@ async fn an_issuers_page_is_good_for_its_own_round_alone() {
 }
 
 #[tokio::test]
-async fn the_issuers_page_hears_nobody_without_its_token() {
+async fn the_issuers_page_requires_its_token() {
     let (_sandbox, shop) = shop().await;
     let (intent, url) = sent_to_the_issuer(&shop, "ORDER-17").await;
     let (address, _) = url.split_once('#').unwrap();
@@ -108,7 +108,7 @@ async fn the_issuers_page_hears_nobody_without_its_token() {
 }
 
 #[tokio::test]
-async fn the_issuers_page_names_no_shop_and_may_do_no_more_than_the_checkout() {
+async fn the_issuers_page_names_no_shop_and_has_the_checkouts_security_policy() {
     let (sandbox, _) = shop().await;
     let shop = Shop::of(sandbox.merchant_named("Chez Awa").await.unwrap());
     let (_, url) = sent_to_the_issuer(&shop, "ORDER-17").await;
@@ -124,7 +124,7 @@ async fn the_issuers_page_names_no_shop_and_may_do_no_more_than_the_checkout() {
 }
 
 #[tokio::test]
-async fn a_manual_intent_is_confirmed_by_the_merchants_server_alone() {
+async fn only_the_merchants_server_confirms_a_manual_intent() {
     let (_sandbox, shop) = shop().await;
     let intent = manual(&shop, "ORDER-17", false).await;
     let confirm = format!("/v1/payment-intents/{}/confirm", intent["id"].as_str().unwrap());
@@ -149,14 +149,14 @@ async fn a_manual_intent_is_confirmed_by_the_merchants_server_alone() {
 }
 
 #[tokio::test]
-async fn a_manual_intent_that_says_confirm_is_charged_when_its_method_is_attached() {
+async fn a_manual_intent_with_confirm_is_charged_when_a_method_is_attached() {
     let (_sandbox, shop) = shop().await;
     let intent = manual(&shop, "ORDER-17", true).await;
     assert_eq!(shop.attach(&intent, phone("237670000000")).await.body["data"]["status"], "succeeded");
 }
 
 #[tokio::test]
-async fn an_automatic_intent_is_confirmed_by_its_payer_with_the_method_that_is_there() {
+async fn the_payer_confirms_an_automatic_intent_with_the_attached_method() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.intent("ORDER-17").await;
     let bare = shop.move_on(&intent, "confirm", Value::Null).await;
@@ -168,7 +168,7 @@ async fn an_automatic_intent_is_confirmed_by_its_payer_with_the_method_that_is_t
 }
 
 #[tokio::test]
-async fn a_payment_is_called_off_while_nothing_is_under_way_and_can_be_called_off_again() {
+async fn a_payment_without_an_attempt_under_way_is_canceled_and_can_be_canceled_again() {
     let (_sandbox, shop) = shop().await;
     let theirs = shop.intent("ORDER-1").await;
     let canceled = shop.move_on(&theirs, "cancel", Value::Null).await;
@@ -190,7 +190,7 @@ async fn a_payment_is_called_off_while_nothing_is_under_way_and_can_be_called_of
 }
 
 #[tokio::test]
-async fn a_payment_under_way_or_ended_is_not_called_off() {
+async fn a_processing_or_final_payment_cannot_be_canceled() {
     let (_sandbox, shop) = shop().await;
     for (reference, number, state) in [
         ("ORDER-1", "237670000005", "processing"),
@@ -207,7 +207,7 @@ async fn a_payment_under_way_or_ended_is_not_called_off() {
 }
 
 #[tokio::test]
-async fn every_test_card_and_phone_ends_as_the_decisions_say() {
+async fn every_test_card_and_phone_behaves_as_the_decisions_say() {
     let (_sandbox, shop) = shop().await;
     let none = Value::Null;
     let table = [
@@ -236,7 +236,7 @@ async fn every_test_card_and_phone_ends_as_the_decisions_say() {
 }
 
 #[tokio::test]
-async fn a_payment_that_is_approved_late_succeeds_while_nothing_is_processing() {
+async fn a_late_approval_succeeds_while_nothing_is_processing() {
     let (_sandbox, shop) = shop().await;
     for (reference, number, declined_after, code, approved_after) in [
         ("ORDER-11", "237670000011", 300, "payer_timeout", 300),
@@ -258,7 +258,7 @@ async fn a_payment_that_is_approved_late_succeeds_while_nothing_is_processing() 
 }
 
 #[tokio::test]
-async fn a_late_approval_after_the_customer_paid_again_or_gave_up_is_a_duplicate_payment() {
+async fn a_late_approval_after_another_payment_or_a_cancel_is_a_duplicate_payment() {
     let (_sandbox, shop) = shop().await;
     for (reference, number, then, status) in [
         ("PAID-11", "237670000011", Some("237670000000"), "succeeded"),
@@ -383,7 +383,7 @@ fn without_request_id(reply: &Reply) -> Value {
 }
 
 #[tokio::test]
-async fn a_merchants_server_confirms_answers_and_cancels_with_its_client() {
+async fn the_native_client_confirms_answers_and_cancels() {
     let (_sandbox, shop) = shop().await;
     let key = SecretKey::new(shop.key()).unwrap();
     let client = Client::builder(&shop.base_url, key).build().unwrap();
