@@ -4,7 +4,12 @@
 //! is a test: a busy machine must not fail a build.
 //!
 //! Each row is one line of JSON on standard output; progress is on standard error.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a benchmark that cannot continue ends")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a benchmark that cannot continue ends"
+)]
 
 mod call;
 mod chromium;

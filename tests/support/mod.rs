@@ -3,7 +3,6 @@
 
 pub mod api;
 pub mod browser;
-pub mod openapi;
 pub mod engine;
 pub mod evidence;
 pub mod firefox;
@@ -13,6 +12,7 @@ pub mod http;
 pub mod line;
 pub mod market;
 pub mod model;
+pub mod openapi;
 pub mod port;
 pub mod process;
 pub mod service;

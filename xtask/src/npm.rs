@@ -76,7 +76,9 @@ impl Tools {
                 if !stamp.exists() {
                     return Err(error);
                 }
-                println!("   the newest versions could not be installed; those of an earlier day are used\n   ({error:#})");
+                println!(
+                    "   the newest versions could not be installed; those of an earlier day are used\n   ({error:#})"
+                );
             }
         }
         Ok(Self { folder })

@@ -69,7 +69,11 @@ impl Steps {
     /// Waits for a background step and prints it.
     pub fn join<T>(&mut self, background: Background<T>) -> Result<T> {
         let (took, remark, result) = background.work.join().unwrap_or_else(|_| {
-            (Duration::ZERO, String::new(), Err(anyhow::anyhow!("{}: this part of xtask has panicked", background.name)))
+            (
+                Duration::ZERO,
+                String::new(),
+                Err(anyhow::anyhow!("{}: this part of xtask has panicked", background.name)),
+            )
         });
         println!("{}", bold(&format!("── {}", background.name)));
         self.took(background.name, took, remark, result.is_err());

@@ -165,8 +165,7 @@ async fn pay(sandbox: &Sandbox, intent: &Value, phone: &str) -> api::Reply {
     let (_, secret) = address.split_once("client_secret=").expect("a client secret");
     let path =
         format!("{}/v1/payment-intents/{}/payment-method", sandbox.base_url(), intent["id"].as_str().expect("an id"));
-    let reply =
-        api::send(&api::client(), "POST", &path, Some(secret), Some(api::phone(phone).to_string()), &[]).await;
+    let reply = api::send(&api::client(), "POST", &path, Some(secret), Some(api::phone(phone).to_string()), &[]).await;
     assert_eq!(reply.status, 200, "{}", reply.text);
     reply
 }
