@@ -1,18 +1,18 @@
-//! Puts the npm package into the binary where `GUICHET_PACKAGE` names its folder, as a release does:
+//! Embeds the npm package into the binary if `GUICHET_PACKAGE` is its folder, as releases do:
 //!
 //! ```sh
 //! cargo xtask pack
 //! GUICHET_PACKAGE=target/npm/package cargo install --path . --features cli
 //! ```
 //!
-//! Without it there is nothing to do, and the pages serve a folder.
+//! Without the variable nothing is embedded, and the pages serve a folder.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// What names the folder. A relative one is looked for from the root of the crate.
+/// The environment variable with the folder. A relative path is relative to the crate's root.
 const VARIABLE: &str = "GUICHET_PACKAGE";
-/// What every package holds.
+/// A file that every package contains.
 const ENTRIES: [&str; 2] = ["guichet.js", "hosted.js"];
 
 fn main() {
@@ -29,17 +29,17 @@ fn main() {
     }
 }
 
-/// Every file of a package, as a Rust expression of type `&[(&str, &[u8])]`; without a package there are none.
+/// All files of a package as a Rust expression of type `&[(&str, &[u8])]`; empty without a package.
 ///
 /// # Errors
-/// Where the folder is none, or not one of the package.
+/// If the folder does not exist or is not a package.
 pub fn listing(folder: Option<&Path>) -> Result<String, String> {
     let Some(folder) = folder else { return Ok("&[]".to_owned()) };
     let unusable = |why: &dyn std::fmt::Display| format!("{VARIABLE} is {}: {why}", folder.display());
-    // The bytes are included from another folder than this one.
+    // Absolute paths: the generated file is in another folder.
     let folder = folder.canonicalize().map_err(|error| unusable(&error))?;
     if !ENTRIES.iter().all(|entry| folder.join(entry).is_file()) {
-        return Err(unusable(&"the npm package is not there. Build it: cargo xtask pack"));
+        return Err(unusable(&"the npm package is missing. Build it: cargo xtask pack"));
     }
     let files = files(&folder).map_err(|error| unusable(&error))?;
     let lines = files.iter().map(|file| {
@@ -50,7 +50,7 @@ pub fn listing(folder: Option<&Path>) -> Result<String, String> {
     Ok(format!("&[\n{}]", lines.collect::<String>()))
 }
 
-/// Every file under a folder, always in the same order.
+/// All files under a folder, in a stable order.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {

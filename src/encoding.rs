@@ -1,10 +1,10 @@
-//! How bytes are written as text, and what kind of text a file is: once for every face.
+//! Base62, hexadecimal and media types, shared by all faces.
 
-/// Big-endian bytes as a number of so many base-62 digits, the most significant first: always of one length, and nothing
-/// that an address must encode.
+/// Encodes big-endian bytes as a base-62 number with a fixed number of digits, most significant first. It needs no escaping in an
+/// address.
 pub(crate) fn base62(bytes: &[u8], digits: usize) -> String {
     const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    // In limbs of 32 bits: an identifier is made for every row, and a division for every byte would show.
+    // In limbs of 32 bits: dividing once per byte would be measurably slow, since every row has an identifier.
     let limb = |four: &[u8]| four.iter().fold(0u32, |limb, byte| limb << 8 | u32::from(*byte));
     let mut limbs: Vec<u32> = bytes.rchunks(4).rev().map(limb).collect();
     let mut text = vec![b'0'; digits];
@@ -20,14 +20,14 @@ pub(crate) fn base62(bytes: &[u8], digits: usize) -> String {
     text.into_iter().map(char::from).collect()
 }
 
-/// Bytes as hexadecimal digits, in small letters.
+/// Encodes bytes as lower-case hexadecimal digits.
 #[cfg(feature = "sandbox")]
 pub(crate) fn hex(bytes: &[u8]) -> String {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(HEX[usize::from(digit)])).collect()
 }
 
-/// The media type of a page's file, by its ending.
+/// The media type of a file, by its extension.
 #[cfg(feature = "sandbox")]
 pub(crate) fn media_type(path: &str) -> &'static str {
     match path.rsplit_once('.').map(|(_, ending)| ending) {

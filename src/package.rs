@@ -1,4 +1,4 @@
-//! The npm package, as the hosted page and the demo's shop serve it.
+//! The npm package that the hosted page and the demo's shop serve.
 
 use askama::Template;
 use axum::body::Bytes;
@@ -6,13 +6,13 @@ use std::fs;
 use std::path::{Path as FilePath, PathBuf};
 use std::time::SystemTime;
 
-/// What `build.rs` has put into this binary: nothing, unless it was built with `GUICHET_PACKAGE`.
+/// The package that `build.rs` has embedded: empty unless built with `GUICHET_PACKAGE`.
 static EMBEDDED: Files = include!(concat!(env!("OUT_DIR"), "/package.rs"));
 
-/// The names of files and what they hold.
+/// File names and contents.
 type Files = &'static [(&'static str, &'static [u8])];
 
-/// Where the package is.
+/// The location of the package.
 #[derive(Clone, Debug)]
 pub(crate) enum Package {
     Folder(PathBuf),
@@ -20,8 +20,8 @@ pub(crate) enum Package {
 }
 
 impl Package {
-    /// In the folder that somebody says. Else in this binary, where it was built so; else below the current folder, or
-    /// below the project that this was built from, where `cargo xtask pack` writes it.
+    /// Finds the package: in the given folder; otherwise in this binary, if embedded; otherwise below the current folder or the
+    /// project's folder, where `cargo xtask pack` writes it.
     pub(crate) fn find(said: Option<PathBuf>) -> Self {
         const PLACE: &str = "target/npm/package";
         match said {
@@ -32,7 +32,7 @@ impl Package {
         }
     }
 
-    /// What changes when a file of the package does: whoever builds it reloads the page.
+    /// A fingerprint that changes when a file of the package changes.
     pub(crate) fn fingerprint(&self) -> Fingerprint {
         let mut files = Vec::new();
         if let Self::Folder(folder) = self {
@@ -42,7 +42,7 @@ impl Package {
         Fingerprint(files)
     }
 
-    /// The names of its files and what they hold.
+    /// Its file names and contents.
     pub(crate) fn read(&self, fingerprint: &Fingerprint) -> Vec<(String, Bytes)> {
         match self {
             Self::Folder(folder) => fingerprint
@@ -56,7 +56,7 @@ impl Package {
         }
     }
 
-    /// The page that says how to build the package, where a file of it is missing.
+    /// A page that says how to build the package, for when a file of it is missing.
     pub(crate) fn missing(&self) -> String {
         #[derive(Template)]
         #[template(
@@ -79,20 +79,19 @@ impl Package {
     }
 }
 
-/// The names of a package's files, how long they are, and when they were written. Of the one in this binary there is nothing
-/// to say: it does not change.
+/// The names, sizes and modification times of a package's files. Empty for an embedded package, which does not change.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Fingerprint(Vec<(String, u64, Option<SystemTime>)>);
 
-/// How deep folders are looked into: the package's own are two deep.
+/// The depth to which folders are read; the package's are two deep.
 const DEPTH: usize = 4;
-/// How many files a package may have. A folder with more of them is not one.
+/// The most files of a package. A folder with more is not a package.
 const MOST_FILES: usize = 1000;
 
 fn list(folder: &FilePath, prefix: &str, depth: usize, files: &mut Vec<(String, u64, Option<SystemTime>)>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
-        // Of what a link leads to, not of the link.
+        // Follows links.
         let (Ok(name), Ok(metadata)) = (entry.file_name().into_string(), fs::metadata(entry.path())) else { continue };
         if metadata.is_dir() && depth < DEPTH && name != "node_modules" {
             list(&entry.path(), &format!("{prefix}{name}/"), depth + 1, files);

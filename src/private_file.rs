@@ -1,15 +1,14 @@
-//! Files that their owner alone may use, where the system knows owners: the keys and the databases of the sandbox and of the
-//! demo's shop.
+//! Files that only their owner can read, on Unix: the keys and databases of the sandbox and of the demo's shop.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What lies beside an SQLite database under its name, the database itself included: its log and its shared memory.
+/// The suffixes of an SQLite database's files: the database, its log and its shared memory.
 const DATABASE_FILES: [&str; 3] = ["", "-wal", "-shm"];
 
-/// Files that are created with these options are their owner's alone.
+/// Sets the mode of created files to 0600.
 pub(crate) fn owner_alone(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -17,18 +16,18 @@ pub(crate) fn owner_alone(options: &mut OpenOptions) {
     let _ = options;
 }
 
-/// A path with this behind its name: `sandbox.sqlite` and `.lock` are `sandbox.sqlite.lock`.
+/// Appends a suffix to a path: `sandbox.sqlite` and `.lock` give `sandbox.sqlite.lock`.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Takes the rights of others from a database, its log and its shared memory. SQLite creates the latter two with the mode of
-/// the database, but files of an earlier version may be readable by everyone.
+/// Makes a database, its log and its shared memory readable by their owner alone. SQLite creates the latter two with the database's
+/// mode, but files of an earlier version may be readable by everyone.
 ///
 /// # Errors
-/// The file that is a link, or whose mode cannot be changed, and why.
+/// The file that is a link or whose mode cannot be changed, and the reason.
 pub(crate) fn close_database(path: &Path) -> Result<(), (PathBuf, io::Error)> {
     for suffix in DATABASE_FILES {
         let file = with_suffix(path, suffix);

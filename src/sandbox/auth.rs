@@ -1,4 +1,4 @@
-//! Who asks: from a Bearer value to a caller, and whether an operation's role admits them. `decisions.md` 4.
+//! Authentication (from a Bearer value to a caller) and authorization (the roles of operations): `decisions.md` 4.
 
 use super::problem::Problem;
 use super::rules::{Session, SessionStatus};
@@ -9,40 +9,40 @@ use crate::values::{IntentId, Moment, looks_like_a_secret_key};
 use axum::http::{HeaderMap, header};
 use std::sync::Arc;
 
-/// Who asks.
+/// The authenticated sender of a request.
 pub(super) enum Caller {
     /// The holder of the client secret of this intent of this merchant.
     ClientSecret(Arc<Merchant>, IntentId),
-    /// Whoever holds a client secret that opens nothing: it has ended, or its intent does not exist.
+    /// The holder of a client secret that has ended, or whose intent does not exist.
     EndedClientSecret,
     /// The merchant's server.
     Merchant(Arc<Merchant>),
-    /// Nobody one knows.
+    /// A sender without a credential.
     Anonymous,
-    /// A customer. Where an operation is *about* the session, it may be one that has ended.
+    /// A customer. For operations of the role Session, the session may have ended.
     Session(Arc<Merchant>, Session),
-    /// A token nobody has heard of; only an operation that is about a session meets it.
+    /// The sender of an unknown session token. Only operations of the role Session see it.
     UnknownSession,
 }
 
 impl Caller {
-    /// The merchant whose shop it is, of an operation that asks for the role `Customer`.
+    /// The merchant, for an operation of the role `Customer`.
     pub(super) fn shop(&self) -> Result<&Arc<Merchant>, Problem> {
         match self {
             Self::Merchant(merchant) | Self::Session(merchant, _) => Ok(merchant),
-            _ => Err(Problem::internal(&"an operation of a customer was reached by someone else")),
+            _ => Err(Problem::internal(&"an operation of the role Customer was called without it")),
         }
     }
 
-    /// The merchant, of an operation that asks for the role `Merchant`.
+    /// The merchant, for an operation of the role `Merchant`.
     pub(super) fn merchant(&self) -> Result<&Arc<Merchant>, Problem> {
         match self {
             Self::Merchant(merchant) => Ok(merchant),
-            _ => Err(Problem::internal(&"an operation of the merchant was reached by someone else")),
+            _ => Err(Problem::internal(&"an operation of the role Merchant was called without it")),
         }
     }
 
-    /// Whose customer or server it is, where that is known.
+    /// The merchant that the caller belongs to, if known.
     pub(super) fn known_merchant(&self) -> Option<&Arc<Merchant>> {
         match self {
             Self::ClientSecret(merchant, _) | Self::Merchant(merchant) | Self::Session(merchant, _) => Some(merchant),
@@ -50,7 +50,7 @@ impl Caller {
         }
     }
 
-    /// What they showed.
+    /// The kind of credential.
     pub(super) fn kind(&self) -> CredentialKind {
         match self {
             Self::ClientSecret(..) | Self::EndedClientSecret => CredentialKind::ClientSecret,
@@ -61,7 +61,10 @@ impl Caller {
     }
 }
 
-/// Finds out who asks.
+/// Authenticates a request.
+///
+/// # Errors
+/// 401 or 403 if the credential is invalid by its kind.
 pub(super) async fn authenticate(service: &Service, headers: &HeaderMap) -> Result<Caller, Problem> {
     match bearer(headers) {
         None => Ok(Caller::Anonymous),
@@ -69,46 +72,49 @@ pub(super) async fn authenticate(service: &Service, headers: &HeaderMap) -> Resu
         Some(token) if token.contains("_secret_") => {
             client_secret(service, service.instance_key.intent_of(token).ok_or_else(invalid_key)?).await
         }
-        // A key of another kind or another service is no session, and is not looked up as one.
+        // A secret key of another service is not looked up as a session token.
         Some(token) if looks_like_a_secret_key(token) => Err(invalid_key()),
         Some(token) => session(service, token).await,
     }
 }
 
-/// Whether anyone may do what this role may, without a credential.
+/// Whether this role needs no credential in this sandbox.
 pub(super) fn is_public<R: Role>(service: &Service) -> bool {
     service.public_methods && R::admits(CredentialKind::None)
 }
 
-/// A refusal of a page that showed no credential, with what the page can do where the sandbox could let anyone ask.
+/// Adds the remedy to the 401 of a page that sent no credential, for operations that can be made public.
 pub(super) fn advise_page<R: Role>(problem: Problem) -> Problem {
     if !R::admits(CredentialKind::None) || problem.code != ErrorCode::AuthenticationRequired {
         return problem;
     }
     Problem::unauthorized(
         problem.code,
-        "A page reads payment methods and fees with its customer's session token: give the client a `merchant` with a session \
-         route. To let pages without one read them, start the sandbox with --public-methods.",
+        "A page needs a session token to read payment methods and fees: give the client the option `merchant`, with a session route. Or start \
+         the sandbox with --public-methods to make them public.",
     )
 }
 
-/// Whether they may do what this role may.
+/// Checks that a caller has a role.
+///
+/// # Errors
+/// 401 or 403 if not.
 pub(super) fn authorize<R: Role>(service: &Service, caller: Caller) -> Result<Caller, Problem> {
-    let about_sessions = !R::admits(CredentialKind::SecretKey);
+    let needs_session = !R::admits(CredentialKind::SecretKey);
     match (&caller, R::admits(caller.kind())) {
         (Caller::Anonymous, _) if is_public::<R>(service) => Ok(caller),
         (Caller::Anonymous, _) => Err(Problem::unauthorized(
             ErrorCode::AuthenticationRequired,
-            "Send a credential: Authorization: Bearer, and the secret key, a session token or a client secret.",
+            "Missing credential. Send the secret key, a session token or a client secret as Authorization: Bearer.",
         )),
-        (_, false) if about_sessions => Err(Problem::unauthorized(
+        (_, false) if needs_session => Err(Problem::unauthorized(
             ErrorCode::SessionTokenRequired,
-            "This is about a customer's session: send its token as the Bearer value.",
+            "This operation takes a session token: send it as Authorization: Bearer.",
         )),
-        // About its own intent it gets the 404 of an unknown id; elsewhere it is no credential.
+        // For its own intent the response is the 404 of an unknown id; for other operations the credential is invalid.
         (Caller::EndedClientSecret, true) if R::admits(CredentialKind::None) => Err(invalid_key()),
-        (Caller::UnknownSession, _) if !about_sessions => Err(session_unknown()),
-        (Caller::Session(merchant, session), _) if !about_sessions => {
+        (Caller::UnknownSession, _) if !needs_session => Err(session_unknown()),
+        (Caller::Session(merchant, session), _) if !needs_session => {
             require_valid(session, merchant.now())?;
             role::<R>(caller)
         }
@@ -123,26 +129,26 @@ fn role<R: Role>(caller: Caller) -> Result<Caller, Problem> {
     Err(role_required(R::NAME))
 }
 
-/// The refusal of a credential that does not fulfil a role.
+/// The 403 of a credential that does not fulfil a role.
 pub(super) fn role_required(role: &str) -> Problem {
-    let message = format!("This operation asks for the role {role}, which this credential does not fulfil.");
+    let message = format!("This operation requires the role {role}, which this credential does not have.");
     Problem::new(ErrorCode::RoleRequired, message)
 }
 
-/// Refuses a session that has ended.
+/// Checks that a session has not ended.
 pub(super) fn require_valid(session: &Session, now: Moment) -> Result<(), Problem> {
     match session.status(now) {
         SessionStatus::Valid => Ok(()),
         SessionStatus::Expired => {
-            Err(Problem::unauthorized(ErrorCode::SessionExpired, "The session has expired. Make a new one."))
+            Err(Problem::unauthorized(ErrorCode::SessionExpired, "The session has expired. Create a new one."))
         }
         SessionStatus::Revoked => {
-            Err(Problem::unauthorized(ErrorCode::SessionRevoked, "The session was ended. Make a new one."))
+            Err(Problem::unauthorized(ErrorCode::SessionRevoked, "The session was revoked. Create a new one."))
         }
     }
 }
 
-/// The refusal of a token nobody has heard of.
+/// The 401 of an unknown session token.
 pub(super) fn session_unknown() -> Problem {
     Problem::unauthorized(ErrorCode::SessionUnknown, "No session has this token.")
 }
@@ -162,13 +168,13 @@ pub(super) async fn client_secret(service: &Service, id: IntentId) -> Result<Cal
 
 fn secret_key(service: &Service, headers: &HeaderMap, key: &str) -> Result<Caller, Problem> {
     if headers.contains_key(header::ORIGIN) {
-        let message = "A browser sent a merchant's secret key. Take it out of the page, and replace it: whoever opened the page has it.";
+        let message = "A browser sent a merchant's secret key. Remove it from the page and replace it: everyone who opened the page has it.";
         return Err(Problem::new(ErrorCode::SecretKeyInBrowser, message));
     }
     if key.starts_with("sk_live_") {
         return Err(Problem::unauthorized(
             ErrorCode::LiveKeyInSandbox,
-            "This is a live key, and this is a sandbox. Use the key that the sandbox printed.",
+            "The sandbox does not accept live keys. Use the key that it printed at its start.",
         ));
     }
     let known = key.starts_with(SECRET_KEY).then(|| service.merchants.by_key(&fingerprint(key))).flatten();

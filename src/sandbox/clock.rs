@@ -7,59 +7,58 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How far the wall clock must be behind before the log says so, in seconds.
-const WORTH_A_LINE: i64 = 2;
+/// The wall clock's lag, in seconds, from which a warning is logged.
+const LOGGED_LAG: i64 = 2;
 
-/// How long a request waits for its second to be stored.
+/// The longest time that a request waits for its second to be stored.
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
-/// How long after a failure the next attempt to store a second begins.
+/// The pause after a failed attempt to store a second.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// A clock that never goes back, not even over a restart: what was final or expired stays so.
+/// A clock that never goes back, not even across a restart, so that final and expired objects stay so.
 ///
-/// **Requests are answered by a second that is stored.** [`ServiceClock::catch_up`] stores the second that the clock shows,
-/// once, and [`ServiceClock::now`] gives that second. After a crash the clock goes on from there, whatever the wall clock
-/// shows.
+/// **A response depends only on a second that is stored.** [`ServiceClock::catch_up`] stores the clock's current second, once, and
+/// [`ServiceClock::now`] returns it. After a crash the clock continues from there, whatever the wall clock shows.
 ///
-/// **If a second cannot be stored, the clock runs on in memory.** If it stood still, a session would not expire for as long
-/// as the disk is full. Nothing final depends on a second that is not stored: a final status that follows from time is
-/// itself stored before it is sent, and if that fails the answer is 503, as it is for every write.
+/// **If a second cannot be stored, the clock continues in memory.** If it stopped, sessions would not expire while the disk is full.
+/// Nothing final depends on a second that is not stored: a final status that follows from time is itself stored before it is sent,
+/// and if that fails, the response is 503, as for every write.
 #[derive(Debug)]
 pub(super) struct ServiceClock {
     wall_clock: WallClock,
     shown: Mutex<Shown>,
-    /// The second by which requests are answered.
+    /// The second on which responses depend.
     current: AtomicI64,
     /// The latest second that is stored.
     stored: AtomicI64,
-    /// Whether the log has said that the clock runs on without being stored.
+    /// Whether the log has said that seconds are not being stored.
     is_unstored: AtomicBool,
-    /// Held by the request that waits for a second to be stored; the others wait for that request.
+    /// Held by the request that waits for a second to be stored; other requests wait for it.
     storing: tokio::sync::Mutex<Storing>,
 }
 
 /// The attempts to store a second.
 #[derive(Debug, Default)]
 struct Storing {
-    /// The attempt under way. It outlasts the request that began it, so that requests that give up do not queue writes.
+    /// The attempt in flight. It outlives the request that began it, so that requests that time out do not queue more writes.
     attempt: Option<(i64, PendingWrite)>,
-    /// When the last attempt ended, where it failed.
+    /// When the last attempt failed; `None` if it succeeded.
     failed_at: Option<Instant>,
 }
 
-/// What the clock has shown.
+/// The last reading of the clock.
 #[derive(Debug)]
 struct Shown {
-    /// The latest second that was taken from the wall clock, or from the database at the start.
+    /// The latest second from the wall clock, or at the start from the database.
     second: i64,
-    /// The moment it was taken, on the monotonic clock.
+    /// Its time on the monotonic clock.
     at: Instant,
     /// Whether the log has said that the wall clock is behind.
     is_behind: bool,
 }
 
 impl ServiceClock {
-    /// Goes on from the latest second that is stored.
+    /// Starts a clock from the latest stored second.
     pub(super) async fn load(store: &Store, wall_clock: WallClock) -> Result<Self, Unavailable> {
         let stored = store.latest_second().await?;
         let clock = Self {
@@ -74,35 +73,35 @@ impl ServiceClock {
         Ok(clock)
     }
 
-    /// The second by which requests are answered: the latest that is stored, unless storing fails.
+    /// The second on which responses depend: the latest stored one, unless storing fails.
     pub(super) fn now(&self) -> Moment {
         Moment::from_unix(self.current.load(Ordering::Acquire))
     }
 
-    /// The second that the clock shows, which may not be stored yet. No answer may depend on it.
+    /// The current second, which may not be stored yet. No response may depend on it.
     pub(super) fn peek(&self) -> Moment {
         Moment::from_unix(self.shown())
     }
 
-    /// Brings [`ServiceClock::now`] to the second that the clock shows: stores it, where no request has done so in this
-    /// second. Waits for at most [`LONGEST_WAIT`], and not at all while storing fails.
+    /// Brings [`ServiceClock::now`] to the current second: stores it, unless another request has. Waits for at most
+    /// [`LONGEST_WAIT`], and not at all while storing fails.
     pub(super) async fn catch_up(&self, store: &Store) {
-        // A wait of zero still begins an attempt, and takes the result of one that has ended.
+        // A zero timeout still polls once: it begins an attempt, or takes the result of a finished one.
         let wait = if self.is_unstored.load(Ordering::Acquire) { Duration::ZERO } else { LONGEST_WAIT };
         match tokio::time::timeout(wait, self.store_second(store)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => self.run_on(&error),
-            Err(elapsed) => self.run_on(&elapsed),
+            Ok(Err(error)) => self.continue_unstored(&error),
+            Err(elapsed) => self.continue_unstored(&elapsed),
         }
     }
 
-    /// Goes on by the second that the clock shows, although it is not stored.
-    fn run_on(&self, error: &dyn Display) {
+    /// Continues with the current second although it is not stored.
+    fn continue_unstored(&self, error: &dyn Display) {
         self.current.fetch_max(self.shown(), Ordering::AcqRel);
         if !self.is_unstored.swap(true, Ordering::AcqRel) {
             tracing::error!(
                 error = %printable(error),
-                "the second of the service's clock is not stored: the clock runs on in memory, and writes may fail"
+                "the service's clock cannot be stored: it continues in memory, and writes may fail"
             );
         }
     }
@@ -124,7 +123,7 @@ impl ServiceClock {
                 }
                 storing.attempt = Some((shown, store.begin_saving_second(shown).await?));
             }
-            // Polled in place: if this request gives up, the next one takes the result.
+            // Polled in place: if this request times out, the next one takes the result.
             let Some((second, pending)) = &mut storing.attempt else { continue };
             let (second, result) = (*second, pending.await);
             storing.attempt = None;
@@ -133,11 +132,11 @@ impl ServiceClock {
                 return Err(error);
             }
             storing.failed_at = None;
-            self.is_stored_up_to(second);
+            self.mark_stored(second);
         }
     }
 
-    fn is_stored_up_to(&self, second: i64) {
+    fn mark_stored(&self, second: i64) {
         self.stored.fetch_max(second, Ordering::AcqRel);
         let before = self.current.fetch_max(second, Ordering::AcqRel);
         if before <= second && self.is_unstored.swap(false, Ordering::AcqRel) {
@@ -145,8 +144,8 @@ impl ServiceClock {
         }
     }
 
-    /// The wall clock's second; while that is behind what was shown, the latest second that was shown and as many more as
-    /// have passed since.
+    /// The wall clock's second. While it is behind the latest second shown, that second plus the time that has passed since on the
+    /// monotonic clock.
     fn shown(&self) -> i64 {
         let wall = self.wall_clock.unix();
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
@@ -161,17 +160,17 @@ impl ServiceClock {
             return wall;
         }
         let seconds = runs_on - wall;
-        if seconds >= WORTH_A_LINE && !std::mem::replace(&mut shown.is_behind, true) {
+        if seconds >= LOGGED_LAG && !std::mem::replace(&mut shown.is_behind, true) {
             tracing::warn!(
                 seconds,
-                "the wall clock is behind the service's clock, which runs on from its latest second"
+                "the wall clock is behind the service's clock, which continues from its latest second"
             );
         }
         runs_on
     }
 }
 
-/// The wall clock of a sandbox. A test can shift it; everyone else leaves it as it is.
+/// The wall clock of a sandbox, which a test can shift.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct WallClock {
@@ -179,7 +178,7 @@ pub struct WallClock {
 }
 
 impl WallClock {
-    /// From now on it shows the system's time and so many seconds more. Clones are shifted as well.
+    /// Shifts the clock: it shows the system's time plus `seconds`. Clones are shifted too.
     pub fn shift(&self, seconds: i64) {
         self.shift.store(seconds, Ordering::Release);
     }
@@ -216,14 +215,17 @@ mod tests {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
         let passed = i64::try_from(start.elapsed().as_secs()).unwrap();
-        assert!((1..=passed + 1).contains(&(clock.peek().unix() - before.unix())), "it runs at its own pace");
-        assert_eq!(clock.now(), before, "an answer is given by a second that is stored");
+        assert!(
+            (1..=passed + 1).contains(&(clock.peek().unix() - before.unix())),
+            "it continues at the monotonic clock's pace"
+        );
+        assert_eq!(clock.now(), before, "responses depend on a stored second");
         clock.catch_up(&store).await;
         let answered = clock.now();
         assert_eq!(store.latest_second().await.unwrap(), answered.unix());
         assert!(answered > before);
 
-        // After a restart it goes on from what is stored.
+        // After a restart it continues from the stored second.
         let again = ServiceClock::load(&store, wall_clock.clone()).await.unwrap();
         assert!((0..60).contains(&(again.now().unix() - answered.unix())));
         wall_clock.shift(3_600);

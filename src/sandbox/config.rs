@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-/// How a sandbox is started. The default is a throwaway: a free port on loopback, and everything in memory.
+/// The configuration of a sandbox. The default is a throwaway: a free port on loopback, everything in memory.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -17,29 +17,29 @@ use std::path::PathBuf;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where it listens; port 0 takes a free one.
+    /// The address to listen on. Port 0 takes a free port.
     pub listen: SocketAddr,
-    /// Where it keeps everything: `sqlite::memory:` or `sqlite:` and a file, which is made with its folder.
+    /// The database: `sqlite::memory:`, or `sqlite:` and a file, which is created with its folder.
     pub database: String,
-    /// What the first merchant is called, on the hosted page too. One that a database knows already keeps its name.
+    /// The name of the first merchant, which the hosted page shows. A merchant that is already in the database keeps its name.
     pub merchant_name: String,
-    /// The folder of the npm package, as `cargo xtask pack --quick` writes it. Without one: what is in this binary, where
-    /// it was built with `GUICHET_PACKAGE`; else `target/npm/package`.
+    /// The folder of the npm package, as `cargo xtask pack --quick` writes it. Default: the package in this binary if it was built
+    /// with `GUICHET_PACKAGE`, otherwise `target/npm/package`.
     pub package: Option<PathBuf>,
-    /// The origin under which customers reach it, where that is not the address it listens on: `https://pay.example.com`.
+    /// The origin under which customers reach the sandbox: `https://pay.example.com`. Default: the address it listens on.
     pub public_url: Option<String>,
-    /// Names beside loopback under which the tester's side door may be asked.
+    /// Host names under which the control API answers, besides loopback.
     pub allow_hosts: Vec<String>,
-    /// The origins whose pages may call the service; every origin where the list is empty.
+    /// The origins whose pages may call the service. Empty: every origin.
     pub allow_origins: Vec<String>,
     /// Whether payment methods and fees may be read without a credential.
     pub public_methods: bool,
-    /// How many connections one peer address may have open, at least 1. Loopback is not limited. A load balancer is one
-    /// address: behind one, set this to what it needs.
+    /// The most open connections of one peer address, at least 1. Loopback is not limited. Behind a load balancer all connections have its
+    /// address.
     pub connections_per_address: usize,
-    /// Whether a field that the interface does not know is refused.
+    /// Whether unknown fields are refused.
     pub strict: bool,
-    /// The time of day; a test can shift it.
+    /// The wall clock, which a test can shift.
     #[doc(hidden)]
     pub wall_clock: WallClock,
 }
@@ -70,7 +70,7 @@ pub enum StartError {
     Config(String),
     /// The database cannot be opened, is not the sandbox's, or may not be written.
     Database(String),
-    /// The keys cannot be read or kept.
+    /// The keys cannot be read or stored.
     Keys(String),
     /// The address cannot be listened on.
     Listen(String),

@@ -1,5 +1,5 @@
-//! The tester's side door, `/sandbox`: its own token, known hosts alone, no CORS. Outside `/v1`, so that the interface
-//! itself stays what the document says.
+//! The control API under `/sandbox`, `decisions.md` 12: its own token, known hosts only, no CORS. It is outside `/v1`, so that the
+//! interface itself stays as documented.
 
 use super::auth::bearer;
 use super::events::Event;
@@ -21,27 +21,27 @@ use axum::routing::any;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// What guards the side door.
+/// The control API's state.
 pub(super) struct ControlApi {
     pub(super) service: Arc<Service>,
     pub(super) token: Secret,
-    /// Names beside loopback under which it may be asked.
+    /// Host names under which it answers, besides loopback.
     pub(super) hosts: Vec<String>,
 }
 
-/// Where the description of the service is, which anybody may read.
+/// The path of the OpenAPI description, which is public.
 const OPENAPI: &str = "/sandbox/openapi.json";
-/// The longest a clock is moved at once: a hundred years.
-const FARTHEST: u64 = 100 * 366 * 86_400;
+/// The most seconds by which one call moves a clock: a hundred years.
+const MAX_ADVANCE: u64 = 100 * 366 * 86_400;
 
-/// The routes of the side door.
+/// The routes of the control API.
 pub(super) fn routes(control: Arc<ControlApi>) -> Router {
     Router::new().route("/sandbox", any(answer)).route("/sandbox/{*rest}", any(answer)).with_state(control)
 }
 
 async fn answer(State(control): State<Arc<ControlApi>>, request: Incoming) -> Response<Body> {
     let request_id = id("req_");
-    // A task of its own: what is stored and what is held in memory go together, even for a tester who hangs up.
+    // In its own task: the database and the memory change together even if the client disconnects.
     let answered = tokio::spawn(async move { control.answer(request).await }).await;
     match answered.unwrap_or_else(|error| Err(Problem::internal(&error))) {
         Ok(reply) => plain(StatusCode::OK, reply, &request_id),
@@ -52,7 +52,7 @@ async fn answer(State(control): State<Arc<ControlApi>>, request: Incoming) -> Re
 impl ControlApi {
     async fn answer(&self, request: Incoming) -> Result<Bytes, Problem> {
         let (parts, body) = request.into_parts();
-        // A page of another name may have been pointed at this address (DNS rebinding): it is told nothing.
+        // Against DNS rebinding: another site's page whose name resolves to this address.
         if !host::is_known(host::requested(&parts), &self.hosts) {
             let message = "The control API answers only under a loopback name, or one given with --allow-host.";
             return Err(Problem::new(ErrorCode::HostNotAllowed, message));
@@ -64,26 +64,26 @@ impl ControlApi {
             None => {
                 return Err(Problem::unauthorized(
                     ErrorCode::AuthenticationRequired,
-                    "Send the control token that the sandbox printed.",
+                    "Missing control token. Send the token that the sandbox printed as Authorization: Bearer.",
                 ));
             }
             Some(token) if !same(token, self.token.expose()) => {
                 return Err(Problem::unauthorized(
                     ErrorCode::InvalidKey,
-                    "This is not the control token of this sandbox. It is another at each start: take the one that was printed last.",
+                    "This is not the control token of this sandbox. The token is new at each start: use the one that was printed last.",
                 ));
             }
             Some(_) => {}
         }
         self.service.catch_up().await;
         let (method, path) = (parts.method.as_str(), parts.uri.path());
-        let verbs = verbs(path).ok_or_else(Problem::route_not_found)?;
-        if !verbs.contains(&method) {
-            return Err(Problem::method_not_allowed(verbs.join(", ")));
+        let methods = methods(path).ok_or_else(Problem::route_not_found)?;
+        if !methods.contains(&method) {
+            return Err(Problem::method_not_allowed(methods.join(", ")));
         }
         let fields = read_object(&parts.headers, &read_body(body).await?)?;
-        let asked = query(parts.uri.query(), "merchant");
-        let merchant = self.merchant(text(&fields, "merchant")?.or(asked.as_deref()))?;
+        let merchant_in_query = query(parts.uri.query(), "merchant");
+        let merchant = self.merchant(text(&fields, "merchant")?.or(merchant_in_query.as_deref()))?;
         let reply = self.dispatch(method, path, &merchant, &fields).await?;
         Ok(Bytes::from(reply.to_string()))
     }
@@ -98,7 +98,7 @@ impl ControlApi {
         match (method, path) {
             ("GET", "/sandbox/clock") => Ok(json!({ "now": merchant.now().unix() })),
             (_, "/sandbox/clock") => self.advance(merchant, fields).await,
-            (_, "/sandbox/merchants") => self.make_merchant(fields).await,
+            (_, "/sandbox/merchants") => self.create_merchant(fields).await,
             ("GET", "/sandbox/faults") => Ok(faults_of(merchant)),
             ("POST", "/sandbox/faults") => {
                 let fault = read_fault(fields)?;
@@ -110,10 +110,10 @@ impl ControlApi {
                 Ok(faults_of(merchant))
             }
             (_, "/sandbox/requests") => {
-                Ok(json!({ "requests": merchant.requests.list().iter().map(Request::written).collect::<Vec<_>>() }))
+                Ok(json!({ "requests": merchant.requests.list().iter().map(Request::to_json).collect::<Vec<_>>() }))
             }
             (_, "/sandbox/events") => Ok(
-                json!({ "events": self.service.events(merchant).await?.iter().map(Event::written).collect::<Vec<_>>() }),
+                json!({ "events": self.service.events(merchant).await?.iter().map(Event::to_json).collect::<Vec<_>>() }),
             ),
             _ => {
                 self.service.merchants.reset(&self.service.store, merchant).await?;
@@ -130,28 +130,28 @@ impl ControlApi {
     }
 
     async fn advance(&self, merchant: &Merchant, fields: &Map<String, Value>) -> Result<Value, Problem> {
-        let wrong = || {
-            let message = "advance_seconds is a whole number of seconds. The clock goes forward alone, and a hundred years at most.";
+        let invalid = || {
+            let message = "advance_seconds must be a whole number of seconds from 0 to 3,162,240,000 (a hundred years): the clock only goes forward.";
             Problem::field("advance_seconds", ErrorCode::ParameterInvalid, message)
         };
-        let seconds = fields.get("advance_seconds").and_then(Value::as_u64).filter(|seconds| *seconds <= FARTHEST);
-        let seconds = seconds.and_then(|seconds| u32::try_from(seconds).ok()).ok_or_else(wrong)?;
+        let seconds = fields.get("advance_seconds").and_then(Value::as_u64).filter(|seconds| *seconds <= MAX_ADVANCE);
+        let seconds = seconds.and_then(|seconds| u32::try_from(seconds).ok()).ok_or_else(invalid)?;
         let now = self.service.advance(merchant, seconds).await?;
         Ok(json!({ "now": now.unix() }))
     }
 
-    async fn make_merchant(&self, fields: &Map<String, Value>) -> Result<Value, Problem> {
+    async fn create_merchant(&self, fields: &Map<String, Value>) -> Result<Value, Problem> {
         let name = text(fields, "name")?.unwrap_or("Sandbox shop");
         if name.chars().count() > 100 {
-            return Err(Problem::field("name", ErrorCode::ParameterInvalid, "A name is 100 characters at most."));
+            return Err(Problem::field("name", ErrorCode::ParameterInvalid, "name must have at most 100 characters."));
         }
         let (merchant, secret_key) = self.service.merchants.make(&self.service.store, name).await?;
         Ok(json!({ "merchant": merchant.id, "secret_key": secret_key.expose() }))
     }
 }
 
-/// What a path of the side door takes.
-fn verbs(path: &str) -> Option<&'static [&'static str]> {
+/// The methods of a path of the control API.
+fn methods(path: &str) -> Option<&'static [&'static str]> {
     Some(match path {
         "/sandbox/clock" => &["GET", "POST"],
         "/sandbox/faults" => &["GET", "POST", "DELETE"],
@@ -162,7 +162,7 @@ fn verbs(path: &str) -> Option<&'static [&'static str]> {
 }
 
 fn faults_of(merchant: &Merchant) -> Value {
-    json!({ "faults": merchant.faults.list().iter().map(Fault::written).collect::<Vec<_>>() })
+    json!({ "faults": merchant.faults.list().iter().map(Fault::to_json).collect::<Vec<_>>() })
 }
 
 /// Reads `{"operation", "kind", "count"?, "status"?, "retry_after"?, "milliseconds"?}`.
@@ -179,10 +179,10 @@ fn read_fault(fields: &Map<String, Value>) -> Result<Fault, Problem> {
             .ok_or_else(|| Problem::field(name, ErrorCode::ParameterMissing, format!("{name} is required.")))
     };
     let operation = operation_named(required("operation")?).map_err(|message| wrong("operation", &message))?;
-    let count = whole("count", 1..=10_000, "count is a whole number from 1 to 10,000.")?.unwrap_or(1);
+    let count = whole("count", 1..=10_000, "count must be a whole number from 1 to 10,000.")?.unwrap_or(1);
     let kind = match required("kind")? {
         "delay" => {
-            let message = "A delay says how long it is: milliseconds is a whole number, 600,000 at most.";
+            let message = "A delay requires milliseconds: a whole number, at most 600,000.";
             let milliseconds = whole("milliseconds", 0..=LONGEST_DELAY, message)?;
             FaultKind::Delay {
                 milliseconds: milliseconds
@@ -190,9 +190,12 @@ fn read_fault(fields: &Map<String, Value>) -> Result<Fault, Problem> {
             }
         }
         "status" => {
-            let status = whole("status", 400..=599, "status is a whole number from 400 to 599.")?.unwrap_or(503);
-            let retry_after =
-                whole("retry_after", 0..=86_400, "retry_after is a whole number of seconds, a day at most.")?;
+            let status = whole("status", 400..=599, "status must be a whole number from 400 to 599.")?.unwrap_or(503);
+            let retry_after = whole(
+                "retry_after",
+                0..=86_400,
+                "retry_after must be a whole number of seconds, at most 86,400 (a day).",
+            )?;
             FaultKind::Status {
                 status: u16::try_from(status).unwrap_or(503),
                 retry_after: retry_after.and_then(|seconds| u32::try_from(seconds).ok()),
@@ -202,7 +205,7 @@ fn read_fault(fields: &Map<String, Value>) -> Result<Fault, Problem> {
         "lost_response" => FaultKind::LostResponse,
         "malformed" => FaultKind::Malformed,
         "truncate" => FaultKind::Truncate,
-        _ => return Err(wrong("kind", "kind is one of status, delay, drop, truncate, malformed, lost_response.")),
+        _ => return Err(wrong("kind", "kind must be one of status, delay, drop, truncate, malformed, lost_response.")),
     };
     Ok(Fault { operation, kind, count: u32::try_from(count).unwrap_or(1) })
 }
@@ -211,9 +214,11 @@ fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str
     match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text)),
-        Some(_) => {
-            Err(Problem::field(name, ErrorCode::ParameterInvalid, format!("{name} is a string that is not empty.")))
-        }
+        Some(_) => Err(Problem::field(
+            name,
+            ErrorCode::ParameterInvalid,
+            format!("{name} must be a string that is not empty."),
+        )),
     }
 }
 

@@ -1,11 +1,11 @@
-//! What has happened to a merchant's payments, subscriptions and eSIM orders: every status that one came to, and when.
+//! Events: every status change of a merchant's payments, subscriptions and eSIM orders, with its time.
 
 use super::rules::{EsimOrder, Intent};
-use super::store::Happening;
+use super::store::SubscriptionEvent;
 use crate::values::Moment;
 use serde_json::{Value, json};
 
-/// One thing that happened. [`Tenant::events`](super::Tenant::events) lists them.
+/// One event. [`Tenant::events`](super::Tenant::events) lists them.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -18,41 +18,42 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Event {
-    /// Its identifier, the same at each look.
+    /// Its identifier, the same in every list.
     pub id: String,
-    /// What: `payment_intent.created`, or `payment_intent.` and the status it came to; `payment_intent.duplicate_payment`
-    /// for each entry of its `duplicate_payments`. Of a subscription also `subscription.renewed`, with each period after its
-    /// first, `subscription.updated`, `subscription.duplicate_payment`, and `subscription.charge_succeeded` or
-    /// `subscription.charge_failed` for a charge that ended after the subscription was canceled. `esim_order.created` and
-    /// `esim_order.fulfilled`.
+    /// Its type:
+    /// - `payment_intent.created`, `payment_intent.` and the new status, and `payment_intent.duplicate_payment` for each entry of
+    ///   `duplicate_payments`;
+    /// - `subscription.` and the new status, `subscription.renewed` for each period after the first, `subscription.updated`,
+    ///   `subscription.duplicate_payment`, and `subscription.charge_succeeded` or `subscription.charge_failed` for a charge that ended
+    ///   after the subscription was canceled;
+    /// - `esim_order.created` and `esim_order.fulfilled`.
     pub kind: String,
     /// When, by the merchant's clock.
     pub at: Moment,
-    /// To what: the identifier of a payment intent, a subscription or an eSIM order.
+    /// The identifier of the payment intent, subscription or eSIM order.
     pub subject: String,
-    /// The merchant's name of it, where it is a payment intent.
+    /// The `merchant_reference`, if it is a payment intent.
     pub merchant_reference: Option<String>,
 }
 
 impl Event {
-    /// Everything that happened to these intents and eSIM orders, and to subscriptions, in the order it did. They come with
-    /// the newest first.
-    pub(super) fn of(intents: &[Intent], happened: &[Happening], orders: &[EsimOrder]) -> Vec<Self> {
-        let subscriptions = happened.iter().rev().map(Self::of_subscription);
+    /// All events of these intents, subscriptions and eSIM orders, in order. The arguments are sorted newest first.
+    pub(super) fn of(intents: &[Intent], subscription_events: &[SubscriptionEvent], orders: &[EsimOrder]) -> Vec<Self> {
+        let subscriptions = subscription_events.iter().rev().map(Self::of_subscription);
         let intents = intents.iter().rev().flat_map(Self::of_intent);
-        // Of what happens in one second, an order is fulfilled after it was paid.
+        // Within one second, an order's fulfilment comes after its payment.
         let orders = orders.iter().rev().flat_map(Self::of_esim_order);
         let mut events: Vec<Self> = subscriptions.chain(intents).chain(orders).collect();
         events.sort_by_key(|event| event.at);
         events
     }
 
-    fn of_subscription(happened: &Happening) -> Self {
-        let subject = happened.subscription.to_string();
+    fn of_subscription(event: &SubscriptionEvent) -> Self {
+        let subject = event.subscription.to_string();
         Self {
-            id: format!("evt_{}_{}", subject.trim_start_matches("sub_"), happened.number),
-            kind: format!("subscription.{}", happened.kind),
-            at: happened.at,
+            id: format!("evt_{}_{}", subject.trim_start_matches("sub_"), event.number),
+            kind: format!("subscription.{}", event.kind),
+            at: event.at,
             subject,
             merchant_reference: None,
         }
@@ -63,7 +64,7 @@ impl Event {
         let created = (created_at.unix(), "0".to_owned(), "created");
         let statuses =
             (1..).zip(&state.status_history).map(|(number, (at, status))| (*at, number.to_string(), status.as_str()));
-        // Numbered by attempt, so that each keeps its identifier whatever comes beside it.
+        // Numbered by attempt, so that each keeps its identifier when others are added.
         let duplicates = state
             .duplicate_payments
             .iter()
@@ -88,8 +89,8 @@ impl Event {
         })
     }
 
-    /// As the side door writes it.
-    pub(super) fn written(&self) -> Value {
+    /// The event as JSON for the control API.
+    pub(super) fn to_json(&self) -> Value {
         let mut data = json!({ "id": self.subject });
         if let Some(reference) = &self.merchant_reference {
             data["merchant_reference"] = json!(reference);

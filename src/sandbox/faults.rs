@@ -1,4 +1,4 @@
-//! Faults that a tester asks for: the next calls of an operation go wrong, in one of the ways that calls go wrong.
+//! Injected faults: the next calls of an operation fail in a chosen way.
 
 use crate::protocol::Operation;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The next calls of one operation go wrong. [`Tenant::fault`](super::Tenant::fault) asks for it.
+/// Makes the next calls of one operation fail. [`Tenant::fault`](super::Tenant::fault) adds it.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -15,7 +15,7 @@ use std::time::Duration;
 ///
 /// let sandbox = Sandbox::start().await?;
 /// let shop = sandbox.merchant().await?;
-/// shop.fault(Fault::lost_response::<CreatePaymentIntent>().times(2)); // stored, and then nobody hears of it, twice
+/// shop.fault(Fault::lost_response::<CreatePaymentIntent>().times(2)); // twice: stored, but the response is lost
 /// shop.fault(Fault::status::<CreatePaymentIntent>(503).retry_after(1));
 /// assert_eq!(shop.faults().len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
@@ -27,46 +27,48 @@ pub struct Fault {
     pub(super) count: u32,
 }
 
-/// How a call goes wrong.
+/// How a call fails.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// Done, but only after a while.
+    /// Executed after a delay.
     Delay {
-        /// How long.
+        /// The delay.
         milliseconds: u64,
     },
-    /// Not done: the connection ends without an answer.
+    /// Not executed: the connection is closed without a response.
     Drop,
-    /// Done and stored, and then the connection ends without an answer.
+    /// Executed and stored; then the connection is closed without a response.
     LostResponse,
-    /// Done and stored, and then the answer is a page of HTML, as a gateway might send it.
+    /// Executed and stored; the response is a page of HTML, as from a gateway.
     Malformed,
-    /// Not done: refused with this status.
+    /// Not executed: the response is an error with this status.
     Status {
         /// From 400 to 599.
         status: u16,
-        /// What `Retry-After` says, in seconds.
+        /// The `Retry-After` header, in seconds.
         retry_after: Option<u32>,
     },
-    /// Done and stored, and then the connection ends in the middle of the answer.
+    /// Executed and stored; the connection is closed in the middle of the response.
     Truncate,
 }
 
-/// How many faults of one merchant wait at once. One fault may be for many calls.
-pub(super) const MOST_FAULTS: usize = 1000;
+/// The most waiting faults of one merchant. One fault may be for many calls.
+pub(super) const MAX_FAULTS: usize = 1000;
 
-/// A merchant has as many faults as may wait.
+/// The merchant has [`MAX_FAULTS`] waiting faults.
 #[derive(Debug)]
 pub(super) struct TooManyFaults;
 
 impl fmt::Display for TooManyFaults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("A merchant has at most 1,000 faults at once. Give one fault a `count`, or delete those that wait.")
+        f.write_str(
+            "A merchant has at most 1,000 waiting faults. Give one fault a `count`, or delete the waiting ones.",
+        )
     }
 }
 
-/// The longest a call is delayed.
+/// The longest delay, in milliseconds.
 pub(super) const LONGEST_DELAY: u64 = 600_000;
 
 impl Fault {
@@ -74,45 +76,45 @@ impl Fault {
         Self { operation: O::SPEC.name, kind, count: 1 }
     }
 
-    /// It is done, but only after a while: ten minutes at most.
+    /// The call is executed after a delay of at most ten minutes.
     #[must_use]
     pub fn delay<O: Operation>(by: Duration) -> Self {
         let milliseconds = u64::try_from(by.as_millis()).unwrap_or(u64::MAX).min(LONGEST_DELAY);
         Self::once::<O>(FaultKind::Delay { milliseconds })
     }
 
-    /// It is not done: the connection ends without an answer.
+    /// The call is not executed: the connection is closed without a response.
     #[must_use]
     pub fn drop<O: Operation>() -> Self {
         Self::once::<O>(FaultKind::Drop)
     }
 
-    /// It is done and stored, and then the connection ends without an answer.
+    /// The call is executed and stored; then the connection is closed without a response.
     #[must_use]
     pub fn lost_response<O: Operation>() -> Self {
         Self::once::<O>(FaultKind::LostResponse)
     }
 
-    /// It is done and stored, and then the answer is a page of HTML.
+    /// The call is executed and stored; the response is a page of HTML.
     #[must_use]
     pub fn malformed<O: Operation>() -> Self {
         Self::once::<O>(FaultKind::Malformed)
     }
 
-    /// It is not done: it is refused with this status, from 400 to 599. Any other counts as 500.
+    /// The call is not executed: the response is an error with this status, 400 to 599. Any other number counts as 500.
     #[must_use]
     pub fn status<O: Operation>(status: u16) -> Self {
         let status = if (400..=599).contains(&status) { status } else { 500 };
         Self::once::<O>(FaultKind::Status { status, retry_after: None })
     }
 
-    /// It is done and stored, and then the connection ends in the middle of the answer.
+    /// The call is executed and stored; the connection is closed in the middle of the response.
     #[must_use]
     pub fn truncate<O: Operation>() -> Self {
         Self::once::<O>(FaultKind::Truncate)
     }
 
-    /// With a `Retry-After`; it says something beside a status alone.
+    /// Adds a `Retry-After` header. Only [`Fault::status`] has one.
     #[must_use]
     pub fn retry_after(mut self, seconds: u32) -> Self {
         if let FaultKind::Status { retry_after, .. } = &mut self.kind {
@@ -121,32 +123,32 @@ impl Fault {
         self
     }
 
-    /// So many calls, one after another.
+    /// Applies to the next `count` calls.
     #[must_use]
     pub fn times(self, count: u32) -> Self {
         Self { count, ..self }
     }
 
-    /// The operation whose calls go wrong.
+    /// The operation whose calls fail.
     #[must_use]
     pub fn operation(&self) -> &str {
         self.operation
     }
 
-    /// How they go wrong.
+    /// How they fail.
     #[must_use]
     pub fn kind(&self) -> FaultKind {
         self.kind
     }
 
-    /// How many calls are still to go wrong.
+    /// The number of calls that will fail.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// As the side door writes it.
-    pub(super) fn written(&self) -> Value {
+    /// The fault as JSON for the control API.
+    pub(super) fn to_json(&self) -> Value {
         let mut fields = json!({ "operation": self.operation, "kind": self.kind.as_str(), "count": self.count });
         match self.kind {
             FaultKind::Delay { milliseconds } => fields["milliseconds"] = json!(milliseconds),
@@ -161,7 +163,7 @@ impl Fault {
 }
 
 impl FaultKind {
-    /// The word of the side door.
+    /// Its name in the control API.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -175,10 +177,10 @@ impl FaultKind {
     }
 }
 
-/// Finds the operation of this name, or says which operations there are.
+/// Finds an operation by its name.
 ///
 /// # Errors
-/// A sentence that lists them, with the nearest name first where one is near.
+/// A message with the nearest name and all operations.
 pub(super) fn operation_named(name: &str) -> Result<&'static str, String> {
     use crate::operations::*;
     macro_rules! names {
@@ -194,21 +196,21 @@ pub(super) fn operation_named(name: &str) -> Result<&'static str, String> {
     let nearest = names.into_iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
     let suggestion = nearest.filter(|known| likeness(known) > 0.8).map(|known| format!(" Did you mean {known}?"));
     let suggestion = suggestion.unwrap_or_default();
-    Err(format!("There is no operation of this name.{suggestion} The operations are: {}.", names.join(", ")))
+    Err(format!("Unknown operation.{suggestion} The operations are: {}.", names.join(", ")))
 }
 
-/// A merchant's faults that are still to come, in the order they were asked for.
+/// A merchant's waiting faults, in the order they were added.
 #[derive(Debug, Default)]
 pub(super) struct Faults(Mutex<Vec<Fault>>);
 
 impl Faults {
-    /// Adds one behind the others.
+    /// Adds a fault after the others.
     ///
     /// # Errors
-    /// Where [`MOST_FAULTS`] wait already.
+    /// If [`MAX_FAULTS`] are waiting.
     pub(super) fn add(&self, fault: Fault) -> Result<(), TooManyFaults> {
         let mut faults = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if faults.len() >= MOST_FAULTS {
+        if faults.len() >= MAX_FAULTS {
             return Err(TooManyFaults);
         }
         if fault.count > 0 {
@@ -217,7 +219,7 @@ impl Faults {
         Ok(())
     }
 
-    /// How this call goes wrong, if it does; that fault has then struck once.
+    /// Takes the fault of this call, if there is one, and decrements its count.
     pub(super) fn take(&self, operation: &str) -> Option<FaultKind> {
         let mut faults = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = faults.iter().position(|fault| fault.operation == operation)?;

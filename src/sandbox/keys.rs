@@ -1,4 +1,4 @@
-//! The instance key and the first merchant's secret key: from the environment, or from a file beside the database.
+//! The instance key and the first merchant's secret key, from the environment or a file beside the database.
 
 use super::StartError;
 use super::tokens::{SECRET_KEY, secret};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The two keys of a sandbox.
 pub(super) struct Keys {
-    /// Client secrets are derived from it.
+    /// The key from which client secrets are derived.
     pub(super) instance: Secret,
     /// The first merchant's.
     pub(super) secret_key: Secret,
@@ -18,49 +18,49 @@ pub(super) struct Keys {
 
 const INSTANCE_VARIABLE: &str = "GUICHET_INSTANCE_KEY";
 const SECRET_VARIABLE: &str = "GUICHET_SECRET_KEY";
-/// How long a key is at least, behind its prefix.
-const SHORTEST: usize = 16;
+/// The minimum length of a key after its prefix.
+const MIN_LENGTH: usize = 16;
 
 impl Keys {
-    /// The keys of a sandbox whose database is the file with this canonical path, and was named like this; fresh ones where
-    /// it is kept in memory.
+    /// Finds the keys of a database. `database` is its canonical path, `named` the path that was given; both are `None` in memory,
+    /// and then the keys are new.
     pub(super) fn find(database: Option<&Path>, named: Option<&Path>) -> Result<Self, StartError> {
         let instance = from_environment(INSTANCE_VARIABLE);
         let secret_key = from_environment(SECRET_VARIABLE);
-        if secret_key.as_ref().is_some_and(|key| !is_a_key(key.expose())) {
+        if secret_key.as_ref().is_some_and(|key| !is_valid_key(key.expose())) {
             return Err(StartError::Keys(format!(
-                "{SECRET_VARIABLE} cannot be the first merchant's key: that is {SECRET_KEY} and at least {SHORTEST} letters and digits, and never a \
-                 live key. Unset it, and the sandbox makes one."
+                "{SECRET_VARIABLE} is not a valid test key. It must be {SECRET_KEY} and at least {MIN_LENGTH} letters and digits. Correct it, or unset it: \
+                 then the sandbox creates a key."
             )));
         }
-        let kept = match (&instance, &secret_key, database) {
-            (Some(_), Some(_), _) | (_, _, None) => Self::fresh(),
-            (_, _, Some(database)) => Self::kept(&beside(database), named.map(beside).as_deref())?,
+        let stored = match (&instance, &secret_key, database) {
+            (Some(_), Some(_), _) | (_, _, None) => Self::generate(),
+            (_, _, Some(database)) => Self::read_or_create(&keys_path(database), named.map(keys_path).as_deref())?,
         };
-        Ok(Self { instance: instance.unwrap_or(kept.instance), secret_key: secret_key.unwrap_or(kept.secret_key) })
+        Ok(Self { instance: instance.unwrap_or(stored.instance), secret_key: secret_key.unwrap_or(stored.secret_key) })
     }
 
-    fn fresh() -> Self {
+    fn generate() -> Self {
         Self { instance: secret(""), secret_key: secret(SECRET_KEY) }
     }
 
     /// Reads the keys file of this path, or creates it.
     ///
-    /// An earlier version kept it beside whatever link the database was named by. Where it lies there, new keys would lock
-    /// out everyone who has the old ones: the caller is told to move it.
-    fn kept(path: &Path, beside_link: Option<&Path>) -> Result<Self, StartError> {
+    /// An earlier version stored it beside the symbolic link by which the database was opened. If it is there, this is an error that
+    /// says to move it: with new keys, the old ones would not work any more.
+    fn read_or_create(path: &Path, beside_link: Option<&Path>) -> Result<Self, StartError> {
         let unusable = |error: io::Error| {
-            StartError::Keys(format!("The keys of the sandbox in {} cannot be kept: {error}.", path.display()))
+            StartError::Keys(format!("The keys of the sandbox cannot be stored in {}: {error}.", path.display()))
         };
         match fs::symlink_metadata(path) {
             Ok(metadata) => {
-                refuse_what_others_read(path, &metadata)?;
+                refuse_if_others_can_read(path, &metadata)?;
                 #[cfg(unix)]
                 refuse_other_owner(path, &metadata, own_uid(path).map_err(unusable)?)?;
                 let text = read_same_file(path, &metadata).map_err(unusable)?;
                 Self::read(&text).ok_or_else(|| {
                     StartError::Keys(format!(
-                        "{} does not hold the keys of a sandbox. Move it away to get new ones.",
+                        "{} does not contain the keys of a sandbox. Move it away to get new ones.",
                         path.display()
                     ))
                 })
@@ -68,20 +68,20 @@ impl Keys {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if let Some(old) = beside_link.filter(|old| fs::symlink_metadata(old).is_ok()) {
                     return Err(StartError::Keys(format!(
-                        "The keys of this database lie beside a link to it, in {0}. Move them beside the database itself: mv {0} {1}",
+                        "The keys of this database are beside a link to it, in {0}. Move them beside the database itself: mv {0} {1}",
                         old.display(),
                         path.display()
                     )));
                 }
-                let keys = Self::fresh();
-                create_privately(path, &keys.written()).map_err(unusable)?;
+                let keys = Self::generate();
+                create_privately(path, &keys.to_text()).map_err(unusable)?;
                 Ok(keys)
             }
             Err(error) => Err(unusable(error)),
         }
     }
 
-    fn written(&self) -> String {
+    fn to_text(&self) -> String {
         format!("instance_key={}\nsecret_key={}\n", self.instance.expose(), self.secret_key.expose())
     }
 
@@ -95,14 +95,14 @@ impl Keys {
     }
 }
 
-/// Whether a text can be a secret key here: a test key that nobody guesses, and that a header carries.
-fn is_a_key(text: &str) -> bool {
+/// Whether a text is a valid test key: long enough not to be guessed, and valid in a header.
+fn is_valid_key(text: &str) -> bool {
     let rest = text.strip_prefix(SECRET_KEY);
-    rest.is_some_and(|rest| rest.len() >= SHORTEST && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    rest.is_some_and(|rest| rest.len() >= MIN_LENGTH && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
-/// `sandbox.sqlite` keeps its keys in `sandbox.sqlite.keys`.
-fn beside(database: &Path) -> PathBuf {
+/// The path of the keys file: `sandbox.sqlite.keys` for `sandbox.sqlite`.
+fn keys_path(database: &Path) -> PathBuf {
     with_suffix(database, ".keys")
 }
 
@@ -110,8 +110,8 @@ fn from_environment(variable: &str) -> Option<Secret> {
     std::env::var(variable).ok().filter(|text| !text.is_empty()).map(Secret::new)
 }
 
-/// Creates a file that its owner alone may read, whole or not at all. What someone else has put at its path, or at that of
-/// the unfinished file, is not written through: the one is replaced as a name, the other removed.
+/// Creates a file that only its owner can read, atomically. Links that someone else has put at its path, or at that of the temporary
+/// file, are not followed: they are replaced or removed.
 fn create_privately(path: &Path, text: &str) -> io::Result<()> {
     let unfinished = with_suffix(path, ".new");
     let mut file = create_new_privately(&unfinished)?;
@@ -120,26 +120,26 @@ fn create_privately(path: &Path, text: &str) -> io::Result<()> {
     fs::rename(unfinished, path)
 }
 
-/// Creates a file that its owner alone may read, in place of one that is left over.
+/// Creates a file that only its owner can read. Removes a left-over one first.
 fn create_new_privately(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
     let mut options = OpenOptions::new();
-    // Refuses whatever is there already, a link as well: O_EXCL follows none.
+    // Fails if the path exists, even as a link: O_EXCL does not follow links.
     options.write(true).create_new(true);
     owner_alone(&mut options);
     options.open(path)
 }
 
-/// Refuses a keys file that is none, or that others than its owner may read or write.
-fn refuse_what_others_read(path: &Path, metadata: &Metadata) -> Result<(), StartError> {
+/// Checks that a keys file is a regular file that only its owner can read and write.
+fn refuse_if_others_can_read(path: &Path, metadata: &Metadata) -> Result<(), StartError> {
     let path = path.display();
     if !metadata.is_file() {
         return Err(StartError::Keys(format!(
-            "{path} is a link or no file at all, and the keys of a sandbox are read through none. Put the file itself there, or move it away to \
-             get new keys."
+            "{path} is a link or not a file. The keys of a sandbox must be a regular file: put the file itself there, or move the link away to get \
+             new keys."
         )));
     }
     #[cfg(unix)]
@@ -147,15 +147,15 @@ fn refuse_what_others_read(path: &Path, metadata: &Metadata) -> Result<(), Start
         let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777;
         if mode & 0o077 != 0 {
             return Err(StartError::Keys(format!(
-                "Others than its owner may use the keys in {path} (mode {mode:04o}). If nobody else has read them: chmod 600 {path}. Otherwise \
-                 move the file away to get new ones."
+                "Other users can read the keys in {path} (mode {mode:04o}). If nobody else has read them: chmod 600 {path}. Otherwise move the file \
+                 away to get new ones."
             )));
         }
     }
     Ok(())
 }
 
-/// Refuses a keys file of another user, who knows the keys and can change them.
+/// Checks that the keys file does not belong to another user, who would know the keys and could change them.
 #[cfg(unix)]
 fn refuse_other_owner(path: &Path, metadata: &Metadata, own_uid: u32) -> Result<(), StartError> {
     let owner = std::os::unix::fs::MetadataExt::uid(metadata);
@@ -169,7 +169,7 @@ fn refuse_other_owner(path: &Path, metadata: &Metadata, own_uid: u32) -> Result<
     )))
 }
 
-/// The user as whom this process creates files: the owner of a file that it has just created beside the keys.
+/// The user id of this process: the owner of a file that it creates beside the keys.
 #[cfg(unix)]
 fn own_uid(keys: &Path) -> io::Result<u32> {
     let probe = with_suffix(keys, ".new");
@@ -179,19 +179,19 @@ fn own_uid(keys: &Path) -> io::Result<u32> {
     owner
 }
 
-/// Reads a file, where it still is the one that was looked at.
-fn read_same_file(path: &Path, looked_at: &Metadata) -> io::Result<String> {
+/// Reads a file, and checks that it is still the one that was checked before.
+fn read_same_file(path: &Path, checked: &Metadata) -> io::Result<String> {
     let mut file = File::open(path)?;
     let opened = file.metadata()?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
-        if (opened.dev(), opened.ino()) != (looked_at.dev(), looked_at.ino()) {
+        if (opened.dev(), opened.ino()) != (checked.dev(), checked.ino()) {
             return Err(io::Error::other("it was replaced while it was read"));
         }
     }
     #[cfg(not(unix))]
-    let _ = (opened, looked_at);
+    let _ = (opened, checked);
     let mut text = String::new();
     file.read_to_string(&mut text)?;
     Ok(text)
@@ -203,17 +203,17 @@ mod tests {
 
     #[test]
     fn written_keys_are_read_back() {
-        let keys = Keys::fresh();
-        let read = Keys::read(&keys.written()).unwrap();
+        let keys = Keys::generate();
+        let read = Keys::read(&keys.to_text()).unwrap();
         assert!(read.instance == keys.instance && read.secret_key == keys.secret_key);
         assert!(Keys::read("instance_key=x\nsecret_key=sk_live_x\n").is_none());
         assert!(Keys::read("").is_none());
         for guessed in
             ["sk_test_", "sk_test_1", "sk_live_4eC39HqLyjWDarjtT1zdp7dc", "sk_test_4eC39HqLyjWDarjt T1zdp7dc"]
         {
-            assert!(!is_a_key(guessed), "{guessed}");
+            assert!(!is_valid_key(guessed), "{guessed}");
         }
-        assert!(is_a_key("sk_test_4eC39HqLyjWDarjtT1zdp7dc"));
+        assert!(is_valid_key("sk_test_4eC39HqLyjWDarjtT1zdp7dc"));
     }
 
     #[cfg(unix)]
@@ -222,15 +222,15 @@ mod tests {
         let path = std::env::temp_dir().join(format!("guichet-{}-owner.keys", std::process::id()));
         let own_uid = own_uid(&path).unwrap();
         assert!(!with_suffix(&path, ".new").exists(), "the probe is removed");
-        create_privately(&path, &Keys::fresh().written()).unwrap();
-        assert!(Keys::kept(&path, None).is_ok());
+        create_privately(&path, &Keys::generate().to_text()).unwrap();
+        assert!(Keys::read_or_create(&path, None).is_ok());
         let metadata = fs::symlink_metadata(&path).unwrap();
         refuse_other_owner(&path, &metadata, own_uid).unwrap();
         let refused = refuse_other_owner(&path, &metadata, own_uid + 1).unwrap_err().to_string();
         assert!(refused.contains("belong to another user"), "{refused}");
-        // Only root can give a file away, and then the whole way is shown.
+        // Only root can change a file's owner; then the whole path is tested.
         if std::os::unix::fs::chown(&path, Some(own_uid + 1), None).is_ok() {
-            let Err(refused) = Keys::kept(&path, None) else { panic!("the keys of another user were read") };
+            let Err(refused) = Keys::read_or_create(&path, None) else { panic!("the keys of another user were read") };
             assert!(refused.to_string().contains("belong to another user"), "{refused}");
         }
         fs::remove_file(path).unwrap();

@@ -1,14 +1,14 @@
-//! The whole service on one's own machine: sessions, payment intents, fees, customers, plans, subscriptions that are
-//! billed, eSIMs, the hosted checkout page, and a side door for the tester.
+//! The whole service on the developer's machine: sessions, payment intents, fees, customers, plans, subscriptions with
+//! billing, eSIMs, the hosted checkout page, and a control API for tests.
 //!
 //! ```text
-//! /v1/…        the service, as the document and the decisions have it
-//! /checkout/…  the hosted checkout page, which uses the npm package as any page would
-//! /sandbox/…   the tester's side door: merchants, their clocks, and what is to go wrong
+//! /v1/…        the service, as documented and decided
+//! /checkout/…  the hosted checkout page, which uses the npm package like any page
+//! /sandbox/…   the control API: merchants, their clocks, and faults
 //! ```
 //!
-//! A request goes through `http` (its operation), `auth` (who asks), `service` (load, rule, save), `rules` (what
-//! happens) and `store` (what is kept), and comes back through `replies`.
+//! A request passes through `http` (finds the operation), `auth` (authenticates and authorizes), `service` (loads, applies a rule,
+//! saves), `rules` (pure functions of the state) and `store` (SQL). `replies` writes the response.
 
 mod auth;
 mod clock;

@@ -1,4 +1,4 @@
-//! What a merchant's customers and servers have asked, for the tester. No credential, query, body or card is kept.
+//! The newest requests of a merchant, for tests. No credential, query, body or card is stored.
 
 use crate::protocol::{CredentialKind, Spec};
 use crate::values::Moment;
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-/// How many are kept: the newest.
-const KEPT: usize = 1000;
+/// The number of stored requests.
+const MAX_REQUESTS: usize = 1000;
 
 /// One request that reached the service. [`Tenant::requests`](super::Tenant::requests) lists them.
 ///
@@ -22,36 +22,36 @@ const KEPT: usize = 1000;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Request {
-    /// When, by the merchant's clock.
+    /// Its time, by the merchant's clock.
     pub at: Moment,
-    /// The operation: `create_payment_intent`.
+    /// The operation's name: `create_payment_intent`.
     pub operation: &'static str,
     /// Its HTTP method.
     pub method: &'static str,
-    /// Its path, as the interface writes it: `/v1/payment-intents/{id}`.
+    /// The operation's path: `/v1/payment-intents/{id}`.
     pub path: &'static str,
-    /// The payment intent it is about, where it names one.
+    /// The payment intent in its path, if there is one.
     pub intent: Option<String>,
-    /// What it was sent with: `secret_key`, `session_token`, `client_secret` or `none`.
+    /// The kind of credential: `secret_key`, `session_token`, `client_secret` or `none`.
     pub credential: &'static str,
-    /// The name it was given: the `Request-Id` of its answer.
+    /// The `Request-Id` of the response.
     pub request_id: String,
-    /// What was answered; nothing where the connection ended first, or where it is not answered yet.
+    /// The status of the response. `None` if there is none yet, or the connection ended first.
     pub status: Option<u16>,
-    /// The fault that struck it: `lost_response`.
+    /// The injected fault: `lost_response`.
     pub fault: Option<&'static str>,
 }
 
 impl Request {
-    /// As it arrives. What is taken from its path is shaped like an intent's id, and so is no secret.
-    pub(super) fn arriving(
+    /// A request that has arrived. Only a valid intent id is taken from its path, so that no secret is stored.
+    pub(super) fn new(
         at: Moment,
         spec: &Spec,
         id: Option<&str>,
         credential: Option<CredentialKind>,
         request_id: &str,
     ) -> Self {
-        let is_an_id = |id: &&str| {
+        let is_intent_id = |id: &&str| {
             id.strip_prefix("pi_")
                 .is_some_and(|rest| rest.len() == 22 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
         };
@@ -60,7 +60,7 @@ impl Request {
             operation: spec.name,
             method: spec.method.as_str(),
             path: spec.path,
-            intent: id.filter(is_an_id).map(str::to_owned),
+            intent: id.filter(is_intent_id).map(str::to_owned),
             credential: match credential {
                 Some(CredentialKind::ClientSecret) => "client_secret",
                 Some(CredentialKind::SecretKey) => "secret_key",
@@ -73,8 +73,8 @@ impl Request {
         }
     }
 
-    /// As the side door writes it.
-    pub(super) fn written(&self) -> Value {
+    /// The request as JSON for the control API.
+    pub(super) fn to_json(&self) -> Value {
         json!({
             "at": self.at.unix(), "operation": self.operation, "method": self.method, "path": self.path, "intent": self.intent,
             "credential": self.credential, "request_id": self.request_id, "status": self.status, "fault": self.fault,
@@ -82,22 +82,22 @@ impl Request {
     }
 }
 
-/// The newest requests of a merchant, the oldest of them first.
+/// The newest requests of a merchant, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Requests(Mutex<VecDeque<Request>>);
 
 impl Requests {
-    /// It has arrived.
+    /// Adds a request.
     pub(super) fn add(&self, request: Request) {
         let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if requests.len() == KEPT {
+        if requests.len() == MAX_REQUESTS {
             requests.pop_front();
         }
         requests.push_back(request);
     }
 
-    /// It was answered.
-    pub(super) fn answered(&self, request_id: &str, status: u16) {
+    /// Records the status of a response.
+    pub(super) fn record_status(&self, request_id: &str, status: u16) {
         let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(request) = requests.iter_mut().rev().find(|request| request.request_id == request_id) {
             request.status = Some(status);
@@ -123,8 +123,8 @@ mod tests {
     fn only_the_newest_requests_are_stored_and_only_valid_ids_of_paths() {
         let requests = Requests::default();
         let spec = ReadPaymentIntent::SPEC;
-        for number in 0..KEPT + 5 {
-            requests.add(Request::arriving(
+        for number in 0..MAX_REQUESTS + 5 {
+            requests.add(Request::new(
                 Moment::from_unix(1),
                 &spec,
                 Some("pi_x_secret_y"),
@@ -133,8 +133,8 @@ mod tests {
             ));
         }
         let kept = requests.list();
-        assert_eq!((kept.len(), kept[0].request_id.as_str(), kept[0].intent.as_deref()), (KEPT, "req_5", None));
-        requests.answered("req_7", 200);
+        assert_eq!((kept.len(), kept[0].request_id.as_str(), kept[0].intent.as_deref()), (MAX_REQUESTS, "req_5", None));
+        requests.record_status("req_7", 200);
         assert_eq!(requests.list()[2].status, Some(200));
     }
 }

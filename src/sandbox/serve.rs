@@ -1,4 +1,4 @@
-//! A running sandbox: its own thread and runtime, so that whoever starts it may have any runtime.
+//! Runs a sandbox on its own thread and runtime, so that the caller may use any runtime.
 
 use super::clock::ServiceClock;
 use super::config::{Config, StartError};
@@ -9,7 +9,7 @@ use super::pages::{self, Pages};
 use super::rules::{EsimPackages, Fees};
 use super::service::{Merchants, Service};
 use super::store::{Location, Store, Unavailable};
-use super::tenant::{Clock, Tenant, on};
+use super::tenant::{Clock, Tenant, run_on};
 use super::tokens::{self, InstanceKey};
 use crate::package::Package;
 use crate::platform::read_origin;
@@ -24,18 +24,18 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 
-/// A whole payment service on this machine. It runs until it is stopped or dropped.
+/// A running sandbox: the whole payment service on this machine, until it is stopped or dropped.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// use guichet::sandbox::Sandbox;
 ///
 /// let sandbox = Sandbox::start().await?;
-/// let shop = sandbox.merchant().await?; // one a test: its own key, clock and payments
+/// let shop = sandbox.merchant().await?; // one per test: its own key, clock and payments
 /// assert!(shop.secret_key().expose().starts_with("sk_test_"));
 ///
 /// let before = shop.now();
-/// shop.clock().advance(30 * 60).await?; // every session of this shop has expired now
+/// shop.clock().advance(30 * 60).await?; // all sessions of this shop have expired now
 /// assert!(shop.now().unix() >= before.unix() + 30 * 60);
 /// sandbox.stop().await;
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
@@ -52,22 +52,22 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Starts a throwaway: a free port on loopback, everything in memory.
+    /// Starts a throwaway sandbox: a free port on loopback, everything in memory.
     ///
     /// # Errors
-    /// Where the system gives no port, thread or randomness.
+    /// If the system provides no port, thread or randomness.
     pub async fn start() -> Result<Self, StartError> {
         Self::start_with(Config::default()).await
     }
 
-    /// Starts a sandbox. It answers when this returns.
+    /// Starts a sandbox. It accepts requests when this returns.
     ///
     /// # Errors
-    /// A sentence that says what is in the way: the port, the database, the keys.
+    /// If the port, the database or the keys cannot be used. The message says what to do.
     pub async fn start_with(config: Config) -> Result<Self, StartError> {
         let runtime = Builder::new_multi_thread().worker_threads(2).thread_name("guichet-sandbox").enable_all().build();
         let runtime =
-            runtime.map_err(|error| StartError::System(format!("The sandbox cannot have a thread: {error}.")))?;
+            runtime.map_err(|error| StartError::System(format!("The sandbox cannot start a thread: {error}.")))?;
         let handle = runtime.handle().clone();
         let (ready, started) = oneshot::channel();
         let (stop, stopped) = oneshot::channel();
@@ -75,9 +75,9 @@ impl Sandbox {
         let run = move || run(&runtime, config, ready, stopped, end);
         let thread = std::thread::Builder::new().name("guichet-sandbox".into()).spawn(run);
         let thread =
-            thread.map_err(|error| StartError::System(format!("The sandbox cannot have a thread: {error}.")))?;
+            thread.map_err(|error| StartError::System(format!("The sandbox cannot start a thread: {error}.")))?;
         let started =
-            started.await.map_err(|_| StartError::System("The sandbox ended before it had started.".into()))??;
+            started.await.map_err(|_| StartError::System("The sandbox stopped before it had started.".into()))??;
         Ok(Self {
             service: started.service,
             runtime: handle,
@@ -96,13 +96,13 @@ impl Sandbox {
         &self.base_url
     }
 
-    /// The address of the tester's side door: [`Sandbox::base_url`] and `/sandbox`.
+    /// The address of the control API: [`Sandbox::base_url`] and `/sandbox`.
     #[must_use]
     pub fn control_url(&self) -> String {
         format!("{}/sandbox", self.base_url)
     }
 
-    /// The token of the side door.
+    /// The token of the control API.
     #[must_use]
     pub fn control_token(&self) -> &Secret {
         &self.control_token
@@ -114,34 +114,34 @@ impl Sandbox {
         &self.secret_key
     }
 
-    /// Makes a merchant: one tenant a test, so that tests do not meet.
+    /// Creates a merchant. Use one per test, so that tests are independent.
     ///
     /// # Errors
-    /// Where the database cannot be written.
+    /// If the database cannot be written.
     pub async fn merchant(&self) -> Result<Tenant, Unavailable> {
         self.merchant_named("Sandbox shop").await
     }
 
-    /// Makes a merchant whose name the hosted checkout page shows.
+    /// Creates a merchant with a name, which the hosted checkout page shows.
     ///
     /// # Errors
-    /// Where the database cannot be written.
+    /// If the database cannot be written.
     pub async fn merchant_named(&self, name: &str) -> Result<Tenant, Unavailable> {
         let (service, name) = (Arc::clone(&self.service), name.to_owned());
-        let made = on(&self.runtime, async move { service.merchants.make(&service.store, &name).await });
+        let made = run_on(&self.runtime, async move { service.merchants.make(&service.store, &name).await });
         let (merchant, secret_key) = made.await?;
         let clock = Clock::new(merchant, Arc::clone(&self.service), self.runtime.clone());
         Ok(Tenant::new(clock, secret_key, self.base_url.clone()))
     }
 
-    /// Forgets everything of every merchant but its name and its key: payments, customers, sessions, faults, requests and
-    /// events. Their clocks show the wall's time again.
+    /// Deletes everything of every merchant but its name and its key: payments, customers, sessions, faults, requests and events.
+    /// Their clocks show the service's time again.
     ///
     /// # Errors
-    /// Where the database cannot be written.
+    /// If the database cannot be written.
     pub async fn reset(&self) -> Result<(), Unavailable> {
         let service = Arc::clone(&self.service);
-        on(&self.runtime, async move {
+        run_on(&self.runtime, async move {
             for merchant in service.merchants.all() {
                 service.merchants.reset(&service.store, &merchant).await?;
             }
@@ -150,17 +150,17 @@ impl Sandbox {
         .await
     }
 
-    /// Stops: requests under way are answered, everything is stored, and the port is free when this returns.
+    /// Stops the sandbox. Requests in flight are answered, everything is stored, and the port is free when this returns.
     pub async fn stop(mut self) {
         drop(self.stop.take());
         if let Some(ended) = self.ended.take() {
-            // It ends by being dropped, whatever happens over there.
+            // The sender is dropped at the end, even after a panic.
             let _ = ended.await;
         }
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
-            tracing::error!("the sandbox's thread ended before its time");
+            tracing::error!("the sandbox's thread has panicked");
         }
     }
 }
@@ -171,7 +171,7 @@ impl std::fmt::Debug for Sandbox {
     }
 }
 
-/// What a sandbox that has started tells the one who started it.
+/// The values that the sandbox's thread returns when it has started.
 struct Started {
     service: Arc<Service>,
     base_url: String,
@@ -179,7 +179,7 @@ struct Started {
     secret_key: Secret,
 }
 
-/// The whole life of a sandbox, on its own thread.
+/// Runs a sandbox on its own thread until it is stopped.
 fn run(
     runtime: &Runtime,
     config: Config,
@@ -196,7 +196,7 @@ fn run(
                     tokio::select! {
                         () = serve(listener, router, limits, stopped) => {}
                         () = service.keep_billing() => {}
-                        () = service.keep_forgetting() => {}
+                        () = service.keep_deleting_expired_keys() => {}
                     }
                 }
                 service.store.close().await;
@@ -206,12 +206,12 @@ fn run(
     drop(end);
 }
 
-/// Opens everything a sandbox needs, and listens.
+/// Opens the database and the keys, and listens.
 async fn open(config: Config) -> Result<(Started, TcpListener, Router, Limits), StartError> {
     let limits = limits(&config)?;
     let mut probe = [0; 1];
     getrandom::fill(&mut probe)
-        .map_err(|error| StartError::System(format!("The system gives no randomness: {error}.")))?;
+        .map_err(|error| StartError::System(format!("The system provides no randomness: {error}.")))?;
     let location = Location::read(&config.database)?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| cannot_listen(config.listen, &error))?;
     let address = listener.local_addr().map_err(|error| cannot_listen(config.listen, &error))?;
@@ -220,13 +220,13 @@ async fn open(config: Config) -> Result<(Started, TcpListener, Router, Limits), 
         Some(url) => origin(url)?,
         None => base_url.clone(),
     };
-    let allow_origins = config.allow_origins.iter().map(|text| allowed(text)).collect::<Result<_, _>>()?;
+    let allow_origins = config.allow_origins.iter().map(|text| allowed_origin(text)).collect::<Result<_, _>>()?;
 
     let store = Store::open(&location).await?;
     let (keys, clock, merchants) = match load(&store, &location, &config).await {
         Ok(loaded) => loaded,
         Err(error) => {
-            // The file is unlocked when the error is returned, so that the next start does not meet this one.
+            // Unlocks the file before the error is returned, so that the next start can open it.
             store.close().await;
             return Err(error);
         }
@@ -255,12 +255,14 @@ async fn open(config: Config) -> Result<(Started, TcpListener, Router, Limits), 
 
 fn limits(config: &Config) -> Result<Limits, StartError> {
     if config.connections_per_address == 0 {
-        return Err(StartError::Config("connections_per_address must be at least 1: nobody could connect.".into()));
+        return Err(StartError::Config(
+            "connections_per_address must be at least 1, otherwise nobody could connect.".into(),
+        ));
     }
     Ok(Limits { per_address: config.connections_per_address, ..Limits::default() })
 }
 
-/// The keys of a database, its clock and its merchants.
+/// Loads the keys, the clock and the merchants of a database.
 async fn load(
     store: &Store,
     location: &Location,
@@ -276,9 +278,9 @@ async fn load(
 fn cannot_listen(address: SocketAddr, error: &io::Error) -> StartError {
     StartError::Listen(match error.kind() {
         io::ErrorKind::AddrInUse => {
-            format!("Another program listens on {address} already. Stop it, or give another port with --listen.")
+            format!("Another program already listens on {address}. Stop it, or give another port with --listen.")
         }
-        io::ErrorKind::AddrNotAvailable => format!("{address} is no address of this machine."),
+        io::ErrorKind::AddrNotAvailable => format!("{address} is not an address of this machine."),
         io::ErrorKind::PermissionDenied => {
             format!("This user may not listen on {address}. Give a port above 1023 with --listen.")
         }
@@ -286,17 +288,18 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> StartError {
     })
 }
 
-/// The origin of a public address: it may have no path, since the hosted page's own is `/checkout`.
+/// The origin of a public address. It must have no path, since the hosted page's path is `/checkout`.
 fn origin(url: &str) -> Result<String, StartError> {
-    let refused = || format!("{url} is no public address of the sandbox: give an origin, https://pay.example.com.");
+    let refused =
+        || format!("{url} is not an origin. Give the public address as scheme and host: https://pay.example.com.");
     read_origin(url).ok_or_else(|| StartError::Config(refused()))
 }
 
-/// An origin whose pages may call the service, as their browsers write it.
-fn allowed(text: &str) -> Result<String, StartError> {
+/// Normalizes an allowed origin, as browsers send it.
+fn allowed_origin(text: &str) -> Result<String, StartError> {
     let refused = || {
         format!(
-            "{text} is no origin: give scheme and host, and a port where it needs one, https://shop.example. Without one, every origin may call."
+            "{text} is not an origin. Give scheme and host, and the port if it is not the default: https://shop.example. Without this option, every origin may call."
         )
     };
     read_origin(text).ok_or_else(|| StartError::Config(refused()))

@@ -31,7 +31,7 @@ impl Tenant {
         Self { clock, secret_key, base_url }
     }
 
-    /// Its identifier, as the side door names it.
+    /// Its identifier in the control API.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.clock.merchant.id
@@ -55,7 +55,7 @@ impl Tenant {
         &self.clock
     }
 
-    /// What its clock shows.
+    /// The time on its clock.
     #[must_use]
     pub fn now(&self) -> Moment {
         self.clock.merchant.peek()
@@ -63,55 +63,54 @@ impl Tenant {
 }
 
 impl Tenant {
-    /// The next calls of an operation by this merchant, or by its customers, go wrong. [`Fault`] has an example.
+    /// Makes the next calls of an operation by this merchant or its customers fail. [`Fault`] has an example.
     ///
     /// # Panics
-    /// Where 1,000 faults wait already: give one of them [`Fault::times`].
+    /// If 1,000 faults are waiting: use [`Fault::times`] instead.
     pub fn fault(&self, fault: Fault) {
         let added = self.clock.merchant.faults.add(fault);
         added.expect("no more than 1,000 faults wait at once");
     }
 
-    /// The faults that are still to come.
+    /// The waiting faults.
     #[must_use]
     pub fn faults(&self) -> Vec<Fault> {
         self.clock.merchant.faults.list()
     }
 
-    /// Takes them back.
+    /// Removes all waiting faults.
     pub fn clear_faults(&self) {
         self.clock.merchant.faults.clear();
     }
 
-    /// What was asked of the service by this merchant and its customers: the newest 1,000, the oldest of them first.
+    /// The newest 1,000 requests of this merchant and its customers, oldest first.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         self.clock.merchant.requests.list()
     }
 
-    /// What has happened to its newest 1,000 payments, and the newest 1,000 things that have happened to its
-    /// subscriptions, in the order they did.
+    /// The events of its newest 1,000 payments and eSIM orders, and the newest 1,000 events of its subscriptions, in order.
     ///
     /// # Errors
-    /// Where the database cannot be read.
+    /// If the database cannot be read.
     pub async fn events(&self) -> Result<Vec<Event>, Unavailable> {
         let Clock { merchant, service, runtime } = &self.clock;
         let (merchant, service) = (Arc::clone(merchant), Arc::clone(service));
-        on(runtime, async move {
+        run_on(runtime, async move {
             service.catch_up().await;
             service.events(&merchant).await
         })
         .await
     }
 
-    /// Forgets everything of this merchant but its name and its key, and sets its clock to the wall's time.
+    /// Deletes everything of this merchant but its name and its key, and sets its clock to the service's time.
     ///
     /// # Errors
-    /// Where the database cannot be written.
+    /// If the database cannot be written.
     pub async fn reset(&self) -> Result<(), Unavailable> {
         let Clock { merchant, service, runtime } = &self.clock;
         let (merchant, service) = (Arc::clone(merchant), Arc::clone(service));
-        on(runtime, async move { service.merchants.reset(&service.store, &merchant).await }).await
+        run_on(runtime, async move { service.merchants.reset(&service.store, &merchant).await }).await
     }
 }
 
@@ -133,14 +132,14 @@ impl Clock {
         Self { merchant, service, runtime }
     }
 
-    /// Moves it forward by so many seconds, for ever, and says what it shows then. What has come due of subscriptions by
-    /// then was done, each at its own moment.
+    /// Moves it forward and returns its new time. Work that becomes due, such as charges of subscriptions, is done before this
+    /// returns, each at its own time.
     ///
     /// # Errors
-    /// Where the database cannot be written.
+    /// If the database cannot be written.
     pub async fn advance(&self, seconds: u32) -> Result<Moment, Unavailable> {
         let (service, merchant) = (Arc::clone(&self.service), Arc::clone(&self.merchant));
-        on(&self.runtime, async move { service.advance(&merchant, seconds).await }).await
+        run_on(&self.runtime, async move { service.advance(&merchant, seconds).await }).await
     }
 }
 
@@ -150,8 +149,8 @@ impl std::fmt::Debug for Clock {
     }
 }
 
-/// Does something with the store on the sandbox's own runtime.
-pub(super) async fn on<T: Send + 'static>(
+/// Runs work with the store on the sandbox's own runtime.
+pub(super) async fn run_on<T: Send + 'static>(
     runtime: &Handle,
     work: impl Future<Output = Result<T, Unavailable>> + Send + 'static,
 ) -> Result<T, Unavailable> {

@@ -1,4 +1,4 @@
-//! Everything that is drawn, digested or derived: ids, tokens, fingerprints, client secrets.
+//! Random identifiers and tokens, their fingerprints, and derived secrets.
 
 use crate::encoding::{base62, hex};
 use crate::values::{ClientSecret, EsimOrderId, IntentId, Secret};
@@ -11,17 +11,17 @@ pub(super) const SECRET_KEY: &str = "sk_test_";
 /// The prefix of a session token of the sandbox.
 pub(super) const SESSION_TOKEN: &str = "cst_test_";
 
-/// A new identifier: its prefix and 22 characters (128 random bits). It says nothing of when it was made.
+/// A new identifier: a prefix and 22 characters (128 random bits). It does not reveal its time of creation.
 pub(super) fn id(prefix: &str) -> String {
     format!("{prefix}{}", base62(&random::<16>(), 22))
 }
 
-/// A new secret: its prefix and 43 characters (256 random bits).
+/// A new secret: a prefix and 43 characters (256 random bits).
 pub(super) fn secret(prefix: &str) -> Secret {
     Secret::new(format!("{prefix}{}", base62(&random::<32>(), 43)))
 }
 
-/// What is stored of a key or token. They are 256 random bits, so one plain SHA-256 cannot be turned back.
+/// The stored form of a key or token. It has 256 random bits, so a plain SHA-256 cannot be reversed.
 pub(super) fn fingerprint(secret: &str) -> String {
     hex(&Sha256::digest(secret))
 }
@@ -31,17 +31,17 @@ pub(super) fn digest(body: &str) -> String {
     hex(&Sha256::digest(body))
 }
 
-/// Whether two texts are the same, in a time that says nothing of where they differ.
+/// Whether two texts are equal, in constant time.
 pub(super) fn same(one: &str, other: &str) -> bool {
     one.as_bytes().ct_eq(other.as_bytes()).into()
 }
 
-/// The key that client secrets are derived from: they are computed again when needed, and stored nowhere.
+/// The key from which client secrets are derived. They are computed when needed and never stored.
 #[derive(Clone)]
 pub(super) struct InstanceKey(Hmac<Sha256>);
 
 impl InstanceKey {
-    /// From its text, which may be of any length.
+    /// Creates the key from a text of any length.
     pub(super) fn new(text: &Secret) -> Self {
         Self(Hmac::new_from_slice(text.expose().as_bytes()).expect("HMAC takes a key of any length"))
     }
@@ -54,7 +54,7 @@ impl InstanceKey {
         ClientSecret::new(format!("{id}_secret_{}", base62(&code, 43)))
     }
 
-    /// What the issuer's page of an intent is opened with, in its n-th round. It is good for that page alone.
+    /// The token of the issuer's page for an intent's n-th attempt. It is valid for that page alone.
     pub(super) fn challenge(&self, id: &IntentId, round: u32) -> Secret {
         let mut mac = self.0.clone();
         mac.update(format!("challenge:{round}:{id}").as_bytes());
@@ -62,27 +62,26 @@ impl InstanceKey {
         Secret::new(base62(&code, 43))
     }
 
-    /// The n-th eSIM of an order: its card number, and what a phone installs it with. Both are made up, and are the same
-    /// whenever they are asked for.
+    /// The ICCID and the activation code of the n-th eSIM of an order. Both are invented, and always the same.
     pub(super) fn esim(&self, order: &EsimOrderId, number: u8) -> (String, Secret) {
         let mut mac = self.0.clone();
         mac.update(format!("esim:{number}:{order}").as_bytes());
         let code: [u8; 32] = mac.finalize().into_bytes().into();
         let (card, matching) = code.split_at(16);
         let digits = card.iter().fold(0_u64, |sum, byte| (sum * 256 + u64::from(*byte)) % 10_u64.pow(13));
-        // 89 is telecommunication, and 999 the code of no country.
+        // 89 stands for telecommunication; no country has the code 999.
         let iccid = with_check_digit(format!("89999{digits:013}"));
         (iccid, Secret::new(format!("LPA:1$esim.guichet.invalid${}", hex(matching).to_uppercase())))
     }
 
-    /// The intent that a text is the client secret of.
+    /// The intent of a client secret; `None` if the secret is invalid.
     pub(super) fn intent_of(&self, text: &str) -> Option<IntentId> {
         let id = IntentId::new(text.split_once("_secret_")?.0).ok()?;
         same(self.client_secret(&id).expose(), text).then_some(id)
     }
 }
 
-/// A card's number with its last digit, by which a mistyped one is found (Luhn's, as ISO/IEC 7812-1 has it).
+/// Appends the Luhn check digit (ISO/IEC 7812-1).
 fn with_check_digit(number: String) -> String {
     let doubled = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
     let digits = number.bytes().rev().map(|byte| u32::from(byte - b'0')).enumerate();
@@ -92,7 +91,7 @@ fn with_check_digit(number: String) -> String {
 
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).expect("the system's random generator answers: it did when the sandbox started");
+    getrandom::fill(&mut bytes).expect("the system's random generator works: it did when the sandbox started");
     bytes
 }
 

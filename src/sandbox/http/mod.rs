@@ -1,4 +1,4 @@
-//! From the interface to routes: every operation of `every_operation!` becomes one, by its own description.
+//! The HTTP routes: one for each operation of `every_operation!`, from its own description.
 
 mod cors;
 mod exact;
@@ -52,15 +52,15 @@ pub(super) fn routes() -> Router<Arc<Service>> {
     })
 }
 
-/// One operation, as the paths know it.
+/// The route of one operation.
 #[derive(Clone, Copy)]
 struct Route {
     spec: Spec,
-    /// Whether a browser may send it: its role is not the merchant's.
+    /// Whether a browser may send it: its role is not Merchant.
     open_to_browsers: bool,
-    /// Whether anyone may send it.
+    /// Whether it needs no credential.
     is_public: fn(&Service) -> bool,
-    /// Words a refusal for a developer whose page was refused.
+    /// Adds the remedy to an error for a page.
     advise_page: fn(Problem) -> Problem,
     serve: fn(Arc<Service>, Caller, RawRequest) -> Serving,
 }
@@ -70,7 +70,7 @@ type Serving = Pin<Box<dyn Future<Output = Result<Done, Problem>> + Send>>;
 /// The fields of the path, decoded; an error where they are not UTF-8.
 type PathFields = Result<RawPathParams, RawPathParamsRejection>;
 
-/// A request, as far as an operation reads it.
+/// The parts of a request that an operation reads.
 struct RawRequest {
     path: PathFields,
     uri: Uri,
@@ -105,7 +105,7 @@ fn is_open<R: Role>() -> bool {
     R::admits(CredentialKind::SessionToken) || R::admits(CredentialKind::ClientSecret)
 }
 
-/// Finds the operation of a request's method, and answers.
+/// Finds the operation of a request's method and runs it.
 async fn dispatch(service: Arc<Service>, routes: Arc<[Route]>, path: PathFields, request: Request) -> Response {
     let request_id = tokens::id("req_");
     let (parts, body) = request.into_parts();
@@ -121,20 +121,15 @@ async fn dispatch(service: Arc<Service>, routes: Arc<[Route]>, path: PathFields,
     };
     let origin = parts.headers.get(axum::http::header::ORIGIN).cloned();
     let caller = authenticate(&service, &parts.headers).await;
-    // What nobody known has sent is told to the first merchant.
+    // Requests without a known merchant are listed with the first one.
     let known = caller.as_ref().ok().and_then(Caller::known_merchant).cloned();
-    // A fault is for who may ask: a stranger uses up none.
-    let may_ask = known.is_some() || matches!(caller, Ok(Caller::Anonymous)) && (route.is_public)(&service);
+    // Only an authorized caller uses up a fault.
+    let may_call = known.is_some() || matches!(caller, Ok(Caller::Anonymous)) && (route.is_public)(&service);
     let is_known = known.is_some();
     let merchant = known.unwrap_or_else(|| service.merchants.first());
-    let fault = may_ask.then(|| merchant.faults.take(route.spec.name)).flatten();
-    let received = Received::arriving(
-        merchant.now(),
-        &route.spec,
-        id_of(&path),
-        caller.as_ref().ok().map(Caller::kind),
-        &request_id,
-    );
+    let fault = may_call.then(|| merchant.faults.take(route.spec.name)).flatten();
+    let received =
+        Received::new(merchant.now(), &route.spec, id_of(&path), caller.as_ref().ok().map(Caller::kind), &request_id);
     merchant.requests.add(Received { fault: fault.map(super::FaultKind::as_str), ..received });
 
     let mut response = match fault_injection::before(fault, &request_id, route.spec.envelope).await {
@@ -161,13 +156,13 @@ async fn dispatch(service: Arc<Service>, routes: Arc<[Route]>, path: PathFields,
     }
     let status = response.status().as_u16();
     if response.extensions().get::<DropConnection>().is_none() {
-        merchant.requests.answered(&request_id, status);
+        merchant.requests.record_status(&request_id, status);
     }
     tracing::debug!(operation = route.spec.name, status, request_id, "answered");
     response
 }
 
-/// One operation, from whether its caller may to what it came to.
+/// Authorizes the caller, reads the operation and handles it.
 async fn serve<O: Served>(service: Arc<Service>, caller: Caller, request: RawRequest) -> Result<Done, Problem>
 where
     Service: Handle<O>,
@@ -181,7 +176,7 @@ where
     // Always called, so that unknown fields are reported beside invalid ones.
     match (operation, fields.has_no_errors()) {
         (Some(operation), true) => {
-            // A body or a fault may have taken a while.
+            // Reading the body or a fault may have taken time.
             service.catch_up().await;
             service.handle(caller, operation).await
         }
@@ -189,7 +184,7 @@ where
     }
 }
 
-/// The `{id}` of a path, where it has one.
+/// The `{id}` of a path, if it has one.
 fn id_of(path: &PathFields) -> Option<&str> {
     path.as_ref().ok()?.iter().find_map(|(name, value)| (name == "id").then_some(value))
 }

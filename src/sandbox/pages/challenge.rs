@@ -1,4 +1,4 @@
-//! The page of the card's issuer, as the sandbox plays it: where a card that asks for a redirect sends its customer.
+//! The simulated page of the card's issuer, to which a test card that requires a redirect sends its customer.
 
 use super::Pages;
 use crate::protocol::{Envelope, ErrorCode};
@@ -12,7 +12,7 @@ use axum::http::{Response, StatusCode};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The customer's word. The token in the body is the page's own; no cookie and no credential is read.
+/// Receives the customer's decision. The token in the body authenticates the page; cookies and credentials are not read.
 pub(super) async fn decide(
     State(pages): State<Arc<Pages>>,
     Path(id): Path<String>,
@@ -35,7 +35,9 @@ async fn decided(pages: &Pages, id: String, request: Request) -> Result<String, 
     let approved = match fields.get("decision").and_then(Value::as_str) {
         Some("approve") => true,
         Some("refuse") => false,
-        _ => return Err(Problem::field("decision", ErrorCode::ParameterInvalid, "The decision is approve or refuse.")),
+        _ => {
+            return Err(Problem::field("decision", ErrorCode::ParameterInvalid, "decision must be approve or refuse."));
+        }
     };
     let token = fields.get("token").and_then(Value::as_str).unwrap_or_default();
     let id = IntentId::new(id).map_err(|_| Problem::missing("payment intent"))?;

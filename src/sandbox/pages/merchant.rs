@@ -1,4 +1,4 @@
-//! Whose payment it is: the one thing that the hosted page shows and no operation of the interface tells.
+//! The merchant's name, which the hosted page shows and no operation of the interface returns.
 
 use super::Pages;
 use crate::protocol::Envelope;
@@ -13,8 +13,8 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use serde_json::json;
 use std::sync::Arc;
 
-/// The merchant's name, for who may read the payment: the page sends the payment's client secret as the Bearer value.
-/// Anyone else is told the same of every id.
+/// Responds with the merchant's name to a caller who may read the payment: the page sends the client secret as the Bearer value. For
+/// anyone else the response is the same for every id.
 pub(super) async fn name(
     State(pages): State<Arc<Pages>>,
     Path(id): Path<String>,

@@ -1,4 +1,4 @@
-//! The hosted checkout page, under `/checkout`. It uses the npm package as any page would.
+//! The hosted checkout page, under `/checkout`. It uses the npm package like any page.
 
 mod challenge;
 mod merchant;
@@ -16,7 +16,7 @@ use axum::routing::get;
 use include_dir::{Dir, include_dir};
 use std::sync::Arc;
 
-/// What the page may do: `decisions.md` 10.
+/// The content security policy: `decisions.md` 10.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; style-src 'self'; \
                       img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -25,7 +25,7 @@ const CHECKOUT: Page =
     Page { name: "index.html", modules: &["checkout.js", "package/hosted.js"], needs: Some("hosted.js") };
 const CHALLENGE: Page = Page { name: "challenge.html", modules: &["challenge.js"], needs: None };
 
-/// What the pages need to know.
+/// The state of the handlers.
 pub(super) struct Pages {
     service: Arc<Service>,
     site: Arc<Site>,
@@ -50,13 +50,13 @@ pub(super) fn routes(pages: Arc<Pages>) -> Router {
         .with_state(pages)
 }
 
-/// The page of a payment. It is the same for every id, known or not: whoever does not hold the client secret, which is in
-/// the address's fragment and reaches no server, learns nothing.
+/// The page of a payment. It is the same for every id, known or not. The client secret is in the address's fragment, which reaches no
+/// server, so without it the page reveals nothing.
 async fn checkout(State(pages): State<Arc<Pages>>, headers: HeaderMap) -> Response<Body> {
     pages.site.page(CHECKOUT.name, headers).await
 }
 
-/// The page of the card's issuer. It too is the same for everyone.
+/// The page of the card's issuer. It too is the same for every id.
 async fn challenge(State(pages): State<Arc<Pages>>, headers: HeaderMap) -> Response<Body> {
     pages.site.page(CHALLENGE.name, headers).await
 }
@@ -65,7 +65,7 @@ async fn file(State(pages): State<Arc<Pages>>, Path(path): Path<String>, headers
     pages.site.file(path, headers).await
 }
 
-/// With the headers that everything under `/checkout` has.
+/// Adds the security headers of everything under `/checkout`.
 async fn guarded(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

@@ -1,4 +1,4 @@
-//! eSIM packages, from a table, and orders: each is fulfilled by the first payment that is made for it, and once.
+//! eSIM packages, from a table, and orders. The first payment for an order fulfils it, once.
 
 use super::{Intent, Status};
 use crate::values::{Currency, EsimOrderId, EsimPackageId, IntentId, Moment};
@@ -17,7 +17,7 @@ pub(in crate::sandbox) struct EsimPackages {
 pub(in crate::sandbox) struct EsimPackage {
     pub(in crate::sandbox) id: EsimPackageId,
     pub(in crate::sandbox) name: String,
-    /// None where its data is unlimited.
+    /// `None` if its data is unlimited.
     pub(in crate::sandbox) data_mb: Option<u64>,
     pub(in crate::sandbox) validity_days: u32,
     pub(in crate::sandbox) amount: u64,
@@ -34,7 +34,7 @@ pub(in crate::sandbox) struct EsimOrder {
     pub(in crate::sandbox) merchant: String,
     pub(in crate::sandbox) package: EsimPackageId,
     pub(in crate::sandbox) quantity: u8,
-    /// What all of it costs, as it was when it was ordered.
+    /// Its total amount, at the price when it was ordered.
     pub(in crate::sandbox) amount: u64,
     pub(in crate::sandbox) currency: Currency,
     pub(in crate::sandbox) created_at: Moment,
@@ -50,12 +50,12 @@ pub(in crate::sandbox) struct Fulfilment {
 }
 
 impl EsimPackages {
-    /// The table that comes with the sandbox.
+    /// The sandbox's built-in table.
     pub(in crate::sandbox) fn standard() -> Self {
-        toml::from_str(include_str!("../esim.toml")).expect("the table that comes with the sandbox is read by a test")
+        toml::from_str(include_str!("../esim.toml")).expect("a test reads the built-in table")
     }
 
-    /// All of them, in the table's order.
+    /// All packages, in the order of the table.
     pub(in crate::sandbox) fn all(&self) -> &[EsimPackage] {
         &self.packages
     }
@@ -67,8 +67,8 @@ impl EsimPackages {
 }
 
 impl EsimOrder {
-    /// How an order that waits for its payment is fulfilled: by the first of its merchant's intents that name it which
-    /// has succeeded, of exactly its amount and currency. A payment of anything else pays for something else.
+    /// The fulfilment of an unpaid order: by the first of these intents that has succeeded with exactly its amount and currency. `None` if
+    /// there is none.
     pub(in crate::sandbox) fn fulfilled_by(&self, intents: &[Intent]) -> Option<Fulfilment> {
         let pays = |intent: &&Intent| {
             let terms = &intent.terms;

@@ -1,4 +1,4 @@
-//! What an amount costs, from a table in basis points. Whole numbers alone; the unit is already the smallest.
+//! Fees, from a table of integer basis points. Amounts are in the smallest unit.
 
 use crate::values::{CardType, Country, Currency};
 use serde::Deserialize;
@@ -44,12 +44,12 @@ pub(in crate::sandbox) enum FeeProblem {
 }
 
 impl Fees {
-    /// The table that comes with the sandbox.
+    /// The sandbox's built-in table.
     pub(in crate::sandbox) fn standard() -> Self {
-        toml::from_str(include_str!("../fees.toml")).expect("the table that comes with the sandbox is read by a test")
+        toml::from_str(include_str!("../fees.toml")).expect("a test reads the built-in table")
     }
 
-    /// The methods that serve a country.
+    /// The methods of a country.
     pub(in crate::sandbox) fn methods(&self, country: &Country) -> Vec<Method<'_>> {
         let phone = Method {
             id: "svc_mobile_money",
@@ -64,7 +64,7 @@ impl Fees {
         [phone, card].into_iter().filter(|method| method.countries.contains(&country.as_str())).collect()
     }
 
-    /// The countries that mobile money serves; cards are taken in the same ones.
+    /// The countries with mobile money; cards are accepted in the same ones.
     pub(in crate::sandbox) fn countries(&self) -> Vec<String> {
         self.mobile_money.countries.keys().cloned().collect()
     }
@@ -93,7 +93,7 @@ impl Fees {
     }
 }
 
-/// So many basis points of an amount, rounded up: at least 1 where there are any.
+/// `points` basis points of an amount, rounded up; at least 1 if `points` is over 0.
 fn share(amount: u64, points: u32) -> u64 {
     let exact = u128::from(amount) * u128::from(points);
     u64::try_from(exact.div_ceil(10_000)).unwrap_or(u64::MAX)

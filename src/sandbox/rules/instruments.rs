@@ -1,10 +1,10 @@
-//! The test phones and cards: what each does when it is charged. One table, `decisions.md` 11.
+//! The test phones and cards, and what happens when each is charged: `decisions.md` 11.
 
 use crate::operations::{Card, Instrument};
 use crate::values::CardType;
 use serde::{Deserialize, Serialize};
 
-/// What is kept of the instrument a customer pays with. A card's number is not among it.
+/// The stored part of a customer's payment method. A card's number is not stored.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(in crate::sandbox) enum PayingWith {
@@ -12,23 +12,23 @@ pub(in crate::sandbox) enum PayingWith {
     MobileMoney { phone: String, behaviour: Behaviour },
 }
 
-/// What a charge of an instrument comes to.
+/// What happens when a payment method is charged.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::sandbox) enum Behaviour {
-    /// Waits for a one-time code before anything is charged.
+    /// Asks for a one-time code before the charge.
     AsksForCode,
-    /// Sends the customer to the card's issuer before anything is charged.
+    /// Sends the customer to the card's issuer before the charge.
     AsksForRedirect,
-    /// Declined so many seconds later, and approved by the operator so many seconds after that.
+    /// Declined after `after` seconds, and approved by the operator `approved_after` seconds later.
     ApprovedLate { after: u32, decline: Decline, approved_after: u32 },
-    /// Declined so many seconds later.
+    /// Declined after `after` seconds.
     Declines { after: u32, decline: Decline },
-    /// Never comes to an end.
+    /// Never ends.
     Hangs,
     /// The first two attempts are declined at once, the third succeeds.
     RecoversAtTheThird { decline: Decline },
-    /// Paid so many seconds later.
+    /// Paid after `after` seconds.
     Succeeds { after: u32 },
 }
 
@@ -36,7 +36,7 @@ pub(in crate::sandbox) enum Behaviour {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::sandbox) enum Decline {
-    /// The customer would have to approve it, and is not there.
+    /// The customer would have to approve it, but is not present.
     AuthenticationRequired,
     ExpiredCard,
     FraudBlocked,
@@ -52,7 +52,7 @@ pub(in crate::sandbox) enum Decline {
     RejectedByPayer,
 }
 
-/// Reads what the sandbox lets a customer pay with; `None` for a card that is no test card.
+/// Reads a payment method. `None` for a card that is not a test card.
 pub(in crate::sandbox) fn read_instrument(instrument: &Instrument) -> Option<PayingWith> {
     match instrument {
         Instrument::Card { card } => test_card(card),
@@ -64,7 +64,7 @@ pub(in crate::sandbox) fn read_instrument(instrument: &Instrument) -> Option<Pay
     }
 }
 
-/// Any country code; the last seven digits decide.
+/// The last seven digits decide, with any country code.
 fn test_phone(last_seven: &str) -> Behaviour {
     let at_once = |decline| Behaviour::Declines { after: 0, decline };
     match last_seven {
@@ -85,7 +85,7 @@ fn test_phone(last_seven: &str) -> Behaviour {
     }
 }
 
-/// The test cards, where each is from, and what a charge of it comes to.
+/// The test cards: the number, local or international, and what happens when it is charged.
 const CARDS: [(&str, CardType, Behaviour); 10] = {
     const SUCCEEDS: Behaviour = Behaviour::Succeeds { after: 0 };
     const fn declines(decline: Decline) -> Behaviour {
@@ -124,7 +124,7 @@ fn test_card(card: &Card) -> Option<PayingWith> {
 }
 
 impl PayingWith {
-    /// Its type, as the interface names it: also the code its fee is asked by.
+    /// Its type in the interface, which is also its fee code.
     pub(in crate::sandbox) fn kind(&self) -> &'static str {
         match self {
             Self::Card { .. } => "card",
@@ -132,14 +132,14 @@ impl PayingWith {
         }
     }
 
-    /// What a charge of it comes to.
+    /// What happens when it is charged.
     pub(in crate::sandbox) fn behaviour(&self) -> Behaviour {
         match self {
             Self::Card { behaviour, .. } | Self::MobileMoney { behaviour, .. } => *behaviour,
         }
     }
 
-    /// Where it is from, for its fee.
+    /// Local or international, for its fee.
     pub(in crate::sandbox) fn card_type(&self) -> CardType {
         match self {
             Self::Card { card_type, .. } => *card_type,
@@ -147,7 +147,7 @@ impl PayingWith {
         }
     }
 
-    /// The phone with its middle hidden: enough to recognise one's own.
+    /// The phone with its middle digits masked.
     pub(in crate::sandbox) fn masked_phone(phone: &str) -> String {
         let shown = phone.len().saturating_sub(if phone.len() < 10 { 2 } else { 4 });
         phone.chars().enumerate().map(|(place, digit)| if place < 3 || place >= shown { digit } else { '*' }).collect()
@@ -155,7 +155,7 @@ impl PayingWith {
 }
 
 impl Decline {
-    /// Its stable word.
+    /// Its code in the interface.
     pub(in crate::sandbox) fn code(self) -> &'static str {
         match self {
             Self::AuthenticationRequired => "authentication_required",
@@ -174,27 +174,27 @@ impl Decline {
         }
     }
 
-    /// A sentence for people.
+    /// A message for people.
     pub(in crate::sandbox) fn message(self) -> &'static str {
         match self {
-            Self::AuthenticationRequired => "The customer has to approve this payment.",
+            Self::AuthenticationRequired => "The customer must approve this payment.",
             Self::ExpiredCard => "The card has expired.",
             Self::FraudBlocked => "The payment was blocked.",
             Self::Generic => "The card was declined.",
-            Self::IncorrectCvc => "The security code is not right.",
-            Self::IncorrectOtp => "The one-time code is not right.",
+            Self::IncorrectCvc => "The security code is incorrect.",
+            Self::IncorrectOtp => "The one-time code is incorrect.",
             Self::InsufficientFunds => "There is not enough money in the account.",
             Self::LimitExceeded => "The payment is above the limit of the account.",
             Self::PayerNotFound => "No mobile money account belongs to this phone.",
             Self::PayerTimeout => "The payment was not approved on the phone in time.",
             Self::ProcessingError => "The card could not be processed.",
-            Self::ProviderUnavailable => "The operator cannot be reached now.",
+            Self::ProviderUnavailable => "The operator cannot be reached at the moment.",
             Self::RejectedByPayer => "The payer refused the payment.",
         }
     }
 
-    /// Whether the customer can do something about it: try again, or pay another way.
-    pub(in crate::sandbox) fn can_be_mended(self) -> bool {
+    /// Whether the customer can try again or pay another way.
+    pub(in crate::sandbox) fn allows_another_attempt(self) -> bool {
         match self {
             Self::AuthenticationRequired
             | Self::ExpiredCard

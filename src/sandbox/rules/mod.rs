@@ -1,4 +1,4 @@
-//! What happens: pure functions of a state, an event and now. No clock, no store, no socket.
+//! The rules of the service as pure functions of a state, an event and the current time. No clock, no store, no socket.
 
 pub(super) mod billing;
 mod esim;

@@ -1,11 +1,11 @@
-//! A customer's session: 30 minutes from its making, not a second longer, and not at all once it is revoked.
+//! Customer sessions: valid for exactly 30 minutes from creation, unless revoked.
 
 use crate::values::Moment;
 
-/// How long a session lives, in seconds.
+/// The lifetime of a session, in seconds.
 pub(in crate::sandbox) const LIFETIME: i64 = 30 * 60;
 
-/// One session, as it is stored: under its token's fingerprint.
+/// A session, stored under its token's fingerprint.
 #[derive(Clone, Debug)]
 pub(in crate::sandbox) struct Session {
     pub(in crate::sandbox) fingerprint: String,
@@ -16,7 +16,7 @@ pub(in crate::sandbox) struct Session {
     pub(in crate::sandbox) revoked_at: Option<Moment>,
 }
 
-/// What a session is worth at a moment.
+/// The status of a session at a time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in crate::sandbox) enum SessionStatus {
     Expired,
@@ -25,7 +25,7 @@ pub(in crate::sandbox) enum SessionStatus {
 }
 
 impl Session {
-    /// Whether it may be used now. Expiry is exclusive: at `expires_at` it has expired.
+    /// Its status now. Expiry is exclusive: at `expires_at` it has expired.
     pub(in crate::sandbox) fn status(&self, now: Moment) -> SessionStatus {
         if self.revoked_at.is_some() {
             SessionStatus::Revoked

@@ -134,7 +134,7 @@ impl Billing {
                 state
             }
         };
-        self.events.extend(state.told_since(&self.subscription.state).map(|word| (at, word)));
+        self.events.extend(state.event_since(&self.subscription.state).map(|word| (at, word)));
         self.subscription.state = state;
         Ok(())
     }
@@ -154,7 +154,7 @@ impl Billing {
                     let late = ended.late_approvals.into_iter().next();
                     state.settled(ended.status == Status::Succeeded, late, at)
                 }
-                due => state.passes(due),
+                due => state.apply_due(due),
             };
             self.turn(turn, at)?;
         }

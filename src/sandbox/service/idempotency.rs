@@ -36,21 +36,21 @@ const SWEEP: Duration = Duration::from_secs(60);
 
 impl Service {
     /// Forgets the keys whose time is over, for as long as this is polled: no request pays for it.
-    pub(in crate::sandbox) async fn keep_forgetting(&self) {
+    pub(in crate::sandbox) async fn keep_deleting_expired_keys(&self) {
         let mut ticks = tokio::time::interval(SWEEP);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            if let Err(error) = self.forget_keys().await {
+            if let Err(error) = self.delete_expired_keys().await {
                 tracing::error!(error = %printable(error), "the idempotency keys whose time is over were not forgotten");
             }
         }
     }
 
-    async fn forget_keys(&self) -> Result<(), Unavailable> {
-        if self.store.any_keys_over(self.clock.peek()).await? {
+    async fn delete_expired_keys(&self) -> Result<(), Unavailable> {
+        if self.store.any_expired_keys(self.clock.peek()).await? {
             self.catch_up().await;
-            self.store.forget_keys(self.clock.now()).await?;
+            self.store.delete_expired_keys(self.clock.now()).await?;
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ impl Handle<AttachPaymentMethod> for Service {
     async fn handle(&self, caller: Caller, operation: AttachPaymentMethod) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
         self.change(&caller, &operation.id, |intent, now| {
-            if !intent.terms.takes(with.kind()) {
+            if !intent.terms.accepts(with.kind()) {
                 let message = format!("This payment does not take {}.", with.kind());
                 return Err(Problem::field("payment_method.type", ErrorCode::PaymentMethodUnavailable, message));
             }
@@ -102,10 +102,10 @@ impl Service {
                 .filter(|round| same(self.instance_key.challenge(id, *round).expose(), token));
             let round = rounds
                 .last()
-                .filter(|round| intent.state.leads_on(*round))
+                .filter(|round| intent.state.is_challenge_valid(*round))
                 .ok_or_else(|| Problem::missing("payment intent"))?;
             let onward = replies::checkout_url(&intent, &self.instance_key, &self.public_origin);
-            match intent.state.challenged(approved, now).filter(|_| round == intent.state.attempts) {
+            match intent.state.decide_challenge(approved, now).filter(|_| round == intent.state.attempts) {
                 None => return Ok(onward),
                 Some(state) => intent.state = state,
             }

@@ -1,4 +1,4 @@
-//! The merchants: few, so all are held at hand.
+//! The merchants, which are few: all are in memory.
 
 use crate::sandbox::StartError;
 use crate::sandbox::clock::ServiceClock;
@@ -18,23 +18,23 @@ pub(in crate::sandbox) struct Merchant {
     pub(in crate::sandbox) id: String,
     pub(in crate::sandbox) name: String,
     clock: Arc<ServiceClock>,
-    /// How far its own clock is ahead of the service's, in seconds.
+    /// The offset of its clock from the service's, in seconds; never negative.
     clock_offset: AtomicI64,
-    /// Held by whoever does what has come due, or moves the clock.
+    /// Held while due work runs, and while the clock is moved.
     pub(super) billing: Mutex<()>,
-    /// What is to go wrong.
+    /// Its waiting faults.
     pub(in crate::sandbox) faults: Faults,
-    /// What was asked.
+    /// Its newest requests.
     pub(in crate::sandbox) requests: Requests,
 }
 
 impl Merchant {
-    /// Its now, by which its requests are answered: the service's clock, moved forward as far as its own was. It is stored.
+    /// The time on which its responses depend: the service's clock plus its offset. It is stored.
     pub(in crate::sandbox) fn now(&self) -> Moment {
         self.clock.now().plus(self.clock_offset.load(Ordering::Acquire))
     }
 
-    /// What its clock shows, which may not be stored yet. No answer may depend on it.
+    /// The current time of its clock, which may not be stored yet. No response may depend on it.
     pub(in crate::sandbox) fn peek(&self) -> Moment {
         self.clock.peek().plus(self.clock_offset.load(Ordering::Acquire))
     }
@@ -72,15 +72,15 @@ impl Table {
 }
 
 impl Merchants {
-    /// Those of the store; the first one is made where there is none, and its key is the one given.
+    /// Loads the merchants. Creates the first one if there is none. The first merchant's key becomes `first_key`.
     pub(in crate::sandbox) async fn load(
         store: &Store,
         clock: &Arc<ServiceClock>,
         first_key: &Secret,
         first_name: &str,
     ) -> Result<Self, StartError> {
-        let told = |error: Unavailable| StartError::Database(error.to_string());
-        let mut rows = store.merchants().await.map_err(told)?;
+        let database_error = |error: Unavailable| StartError::Database(error.to_string());
+        let mut rows = store.merchants().await.map_err(database_error)?;
         let key_fingerprint = fingerprint(first_key.expose());
         if rows.iter().skip(1).any(|another| another.key_fingerprint == key_fingerprint) {
             return Err(StartError::Keys(
@@ -98,12 +98,12 @@ impl Merchants {
                     clock_offset: 0,
                     place: 0,
                 };
-                store.add_merchant(row.clone()).await.map_err(told)?;
+                store.add_merchant(row.clone()).await.map_err(database_error)?;
                 rows.push(row);
             }
             Some(first) if first.key_fingerprint != key_fingerprint => {
-                tracing::warn!(merchant = %first.id, "the first merchant has another secret key than at the last start");
-                store.change_key(first.id.clone(), key_fingerprint.clone()).await.map_err(told)?;
+                tracing::warn!(merchant = %first.id, "the first merchant's secret key differs from that of the last start");
+                store.change_key(first.id.clone(), key_fingerprint.clone()).await.map_err(database_error)?;
                 first.key_fingerprint = key_fingerprint;
             }
             Some(_) => {}
@@ -114,7 +114,7 @@ impl Merchants {
         Ok(Self { first, clock: Arc::clone(clock), table: RwLock::new(table) })
     }
 
-    /// Makes a merchant. Its secret key is shown this once.
+    /// Creates a merchant. Its secret key is returned this once.
     pub(in crate::sandbox) async fn make(
         &self,
         store: &Store,
@@ -133,7 +133,7 @@ impl Merchants {
         Ok((merchant, secret_key))
     }
 
-    /// Moves a merchant's clock forward, and says what it shows then.
+    /// Moves a merchant's clock forward. Returns its new time.
     pub(in crate::sandbox) async fn advance(
         &self,
         store: &Store,
@@ -141,14 +141,14 @@ impl Merchants {
         seconds: u32,
     ) -> Result<Moment, Unavailable> {
         let seconds = i64::from(seconds);
-        // What is stored and what is at hand change together: no reset comes between.
+        // The database and the memory change together: no reset can run in between.
         let _turn = merchant.billing.lock().await;
         store.advance_clock(merchant.id.clone(), seconds).await?;
         merchant.clock_offset.fetch_add(seconds, Ordering::AcqRel);
         Ok(merchant.now())
     }
 
-    /// Forgets everything of a merchant but its name and its key. Its clock shows the wall's time again.
+    /// Deletes everything of a merchant but its name and its key. Its clock shows the service's time again.
     pub(in crate::sandbox) async fn reset(&self, store: &Store, merchant: &Merchant) -> Result<(), Unavailable> {
         let _turn = merchant.billing.lock().await;
         store.reset(merchant.id.clone()).await?;

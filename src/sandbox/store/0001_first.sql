@@ -1,5 +1,4 @@
--- The first version of the schema, in SQL that SQLite and PostgreSQL both understand. What is secret is here as a
--- fingerprint, or not at all.
+-- The first version of the schema. Secrets are stored as fingerprints or not at all.
 
 CREATE TABLE guichet_schema (version BIGINT NOT NULL);
 

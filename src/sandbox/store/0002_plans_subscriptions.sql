@@ -1,4 +1,4 @@
--- Plans, subscriptions, and what has happened to these.
+-- Plans, subscriptions and their events.
 
 CREATE TABLE plans (
     id TEXT PRIMARY KEY,

@@ -1,4 +1,4 @@
--- Customers as a list, eSIM orders, and which intents say that they pay one.
+-- The list of customers, eSIM orders, and the order that an intent pays.
 
 CREATE INDEX customers_of_merchant ON customers (merchant, created_at, id);
 

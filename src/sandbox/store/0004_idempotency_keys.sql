@@ -1,4 +1,4 @@
--- What was made under which Idempotency-Key. Neither the key nor the body is here: a fingerprint of each.
+-- The object that was created under an Idempotency-Key. Key and body are stored as fingerprints only.
 
 CREATE TABLE idempotency_keys (
     merchant TEXT NOT NULL,

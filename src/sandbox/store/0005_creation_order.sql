@@ -1,5 +1,4 @@
--- Of what was made within one second, the first made comes first: by the number that each row was given (SQLite's rowid, with
--- which every index ends). And which idempotency keys are over, by an index of their own.
+-- Within one second, lists follow SQLite's rowid, with which every index ends. And an index of expired idempotency keys.
 
 DROP INDEX plans_of_merchant;
 CREATE INDEX plans_of_merchant ON plans (merchant, created_at);

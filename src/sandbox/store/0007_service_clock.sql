@@ -1,4 +1,4 @@
--- The latest second at which the service has answered anyone: its clock never goes back behind it.
+-- The latest second on which a response depended: the service's clock never goes back before it.
 
 CREATE TABLE service_clock (latest BIGINT NOT NULL);
 

@@ -1,5 +1,5 @@
--- Lists follow `seq`, a number that the database gives each row and never changes: SQLite may renumber `rowid` at VACUUM where
--- no column is named after it, and PostgreSQL has none (there: BIGINT GENERATED ALWAYS AS IDENTITY). Rows keep their order.
+-- Lists follow `seq`, a number that the database assigns to each row and never changes: SQLite may renumber `rowid` at VACUUM
+-- if no column is an alias of it. Rows keep their order.
 
 CREATE TABLE customers_in_order (
     seq INTEGER PRIMARY KEY,

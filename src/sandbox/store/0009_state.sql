@@ -1,4 +1,4 @@
--- The state of a payment intent and of a subscription is called so.
+-- Renames the column with the state of payment intents and subscriptions.
 
 ALTER TABLE intents RENAME COLUMN life TO state;
 

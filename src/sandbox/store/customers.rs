@@ -1,4 +1,4 @@
-//! Customers: made by paying, or by subscribing.
+//! Customers. Creating an intent or a subscription creates its customer.
 
 use super::Unavailable;
 use super::insert::{Insert, Statement};
@@ -7,12 +7,12 @@ use crate::values::Moment;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
-/// A customer, made with the first intent or subscription that names their e-mail or phone.
+/// A customer, created with the first intent or subscription that has their e-mail or phone.
 #[derive(Clone, Debug)]
 pub(in crate::sandbox) struct Customer {
     pub(in crate::sandbox) id: String,
     pub(in crate::sandbox) merchant: String,
-    /// What they are known by: their e-mail where there is one, else their phone.
+    /// Their e-mail, or their phone if there is none. Unique per merchant.
     pub(in crate::sandbox) contact: String,
     pub(in crate::sandbox) firstname: String,
     pub(in crate::sandbox) lastname: String,
@@ -22,7 +22,7 @@ pub(in crate::sandbox) struct Customer {
 }
 
 impl Customer {
-    /// What a customer is known by.
+    /// The contact that identifies a customer.
     pub(in crate::sandbox) fn contact(email: Option<&str>, phone: Option<&str>) -> String {
         email.map_or_else(|| phone.unwrap_or_default().to_owned(), str::to_ascii_lowercase)
     }
@@ -37,7 +37,7 @@ impl CustomerWrites {
         Self(Insert::new("customers", &columns))
     }
 
-    /// Adds those who are not there yet.
+    /// Adds the customers that do not exist yet.
     pub(super) async fn add(
         &self,
         connection: &mut SqliteConnection,

@@ -23,7 +23,7 @@ pub(super) async fn add(connection: &mut SqliteConnection, order: &EsimOrder) ->
     Ok(added.rows_affected() == 1)
 }
 
-/// Stores by which payment an order was fulfilled; one that was keeps what it has.
+/// Stores the fulfilment of an order. A fulfilled order does not change.
 pub(super) async fn fulfil(
     connection: &mut SqliteConnection,
     order: &EsimOrderId,

@@ -1,7 +1,7 @@
-//! A database file that this sandbox alone uses.
+//! Locks a database file for one sandbox.
 //!
-//! Two sandboxes on one file would each decide by what they hold in memory, and SQLite's write-ahead log lies beside the
-//! *name* a file was opened by: under two names, each misses what the other has written.
+//! Two sandboxes on one file would each rely on their own memory. And SQLite's write-ahead log is beside the *name* by which a file was
+//! opened: under two names, each would miss the other's writes.
 
 use crate::private_file::{close_database, owner_alone, with_suffix};
 use crate::sandbox::StartError;
@@ -14,26 +14,26 @@ use std::sync::{Mutex, PoisonError};
 /// The files that sandboxes of this process use.
 static IN_USE: Mutex<BTreeSet<Identity>> = Mutex::new(BTreeSet::new());
 
-/// What two names of one file have in common: device and inode.
+/// Identifies a file whatever its name: device and inode.
 #[cfg(unix)]
 type Identity = (u64, u64);
-/// What two names of one file have in common: its canonical path, since this system tells nothing better.
+/// Identifies a file: its canonical path, the best that this system offers.
 #[cfg(not(unix))]
 type Identity = PathBuf;
 
-/// The lock on a database file. It ends with the process, however that ends.
+/// The lock on a database file. The system releases it when the process ends, even after a crash.
 ///
 /// The file `<database>.lock` stays, since removing it could remove the lock of another process.
 #[derive(Debug)]
 pub(in crate::sandbox) struct DatabaseFile {
-    /// Its canonical path: the same by whichever symbolic link it was named.
+    /// Its canonical path, with symbolic links resolved.
     path: PathBuf,
     identity: Identity,
     _lock: File,
 }
 
 impl DatabaseFile {
-    /// Creates the file with its folder, for its owner alone, where it does not exist, and locks it.
+    /// Creates the file with its folder if it does not exist, readable by its owner alone, and locks it.
     ///
     /// # Errors
     /// If another sandbox uses it, if it has more than one name (hard link), or if it cannot be opened for writing.
@@ -44,9 +44,9 @@ impl DatabaseFile {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(unusable)?;
         }
-        // Held until the end, so that no other sandbox of this process comes between the look and the opening.
+        // Held until the end, so that no other sandbox of this process can open the file after the check.
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
-        // By `stat`, before the file is opened: closing a second handle releases the locks that SQLite holds in this process.
+        // With `stat`, before the file is opened: closing a second handle would release SQLite's locks in this process.
         match fs::metadata(path) {
             Ok(metadata) if in_use.contains(&identity(path, &metadata).map_err(unusable)?) => {
                 return Err(used_by_another(path));
@@ -62,7 +62,7 @@ impl DatabaseFile {
         let metadata = options.open(path).and_then(|file| file.metadata()).map_err(unusable)?;
         let path = path.canonicalize().map_err(unusable)?;
         if metadata.len() == 0 {
-            // Again under the final name: the path may have been a link to a file that did not exist.
+            // Again under the canonical path: the path may have been a link to a file that did not exist.
             refuse_log_without_database(&path)?;
         }
         let lock = options.open(with_suffix(&path, ".lock")).map_err(unusable)?;
@@ -72,7 +72,7 @@ impl DatabaseFile {
             Err(TryLockError::Error(error)) => return Err(unusable(error)),
         }
         let identity = identity(&path, &metadata).map_err(unusable)?;
-        #[allow(clippy::clone_on_copy, reason = "elsewhere than on Unix it is a path")]
+        #[allow(clippy::clone_on_copy, reason = "on other systems it is a path")]
         in_use.insert(identity.clone());
         Ok(Self { path, identity, _lock: lock })
     }
@@ -89,13 +89,13 @@ impl DatabaseFile {
     pub(super) fn make_private(&self) -> Result<(), StartError> {
         close_database(&self.path).map_err(|(file, error)| {
             StartError::Database(format!(
-                "Others than its owner may use {}, and this cannot be changed: {error}.",
+                "Other users can access {}, and its mode cannot be changed: {error}.",
                 file.display()
             ))
         })
     }
 
-    /// Checks that no writes of this database lie in the log beside the name under which it was last used.
+    /// Checks that no writes of this database are in the log beside the name under which it was last used.
     ///
     /// # Errors
     /// If they do: SQLite would open the file without them.
@@ -105,7 +105,7 @@ impl DatabaseFile {
         }
         let log = with_suffix(last_used_as, "-wal");
         let has_writes = fs::metadata(&log).is_ok_and(|metadata| metadata.len() > 0);
-        // Where another file has that name now, this one is a copy, and the log is the other one's.
+        // If another file has that name now, this one is a copy, and the log belongs to the other.
         let is_a_copy = fs::metadata(last_used_as)
             .and_then(|metadata| identity(last_used_as, &metadata))
             .is_ok_and(|other| other != self.identity);
@@ -114,7 +114,7 @@ impl DatabaseFile {
         }
         let (old, now) = (last_used_as.display(), self.path.display());
         Err(StartError::Database(format!(
-            "The database {now} was last used under the name {old}, and its newest payments lie in {}. Rename the database back to {old} and start \
+            "The database {now} was last used under the name {old}, and its newest payments are in {}. Rename the database back to {old} and start \
              the sandbox under that name; after a regular stop it can be renamed.",
             log.display()
         )))
@@ -138,20 +138,20 @@ fn refuse_log_without_database(path: &Path) -> Result<(), StartError> {
     }
     let (path, log) = (path.display(), log.display());
     Err(StartError::Database(format!(
-        "The database {path} does not exist or is empty, but {log} holds the newest payments of a database of that name. Put the database back \
+        "The database {path} does not exist or is empty, but {log} contains the newest payments of a database of that name. Put the database back \
          as {path} and start again. If its payments are not needed, remove {log}."
     )))
 }
 
 fn used_by_another(path: &Path) -> StartError {
     StartError::Database(format!(
-        "Another sandbox uses the database {} already. Stop it, or give another file with --database.",
+        "Another sandbox already uses the database {}. Stop it, or give another file with --database.",
         path.display()
     ))
 }
 
 #[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "other systems have to ask for the canonical path")]
+#[expect(clippy::unnecessary_wraps, reason = "on other systems it can fail")]
 fn identity(_: &Path, metadata: &Metadata) -> io::Result<Identity> {
     use std::os::unix::fs::MetadataExt;
     Ok((metadata.dev(), metadata.ino()))
@@ -170,7 +170,7 @@ fn refuse_other_names(path: &Path, metadata: &Metadata) -> Result<(), StartError
     }
     let path = path.display();
     Err(StartError::Database(format!(
-        "The database {path} has {} names (hard links), and its write-ahead log lies beside one of them. Remove the other names: keep the one \
+        "The database {path} has {} names (hard links), and its write-ahead log is beside one of them. Remove the other names: keep the one \
          beside which there is a file that ends in -wal, or else {path}. `find -samefile {path}` lists them.",
         metadata.nlink()
     )))

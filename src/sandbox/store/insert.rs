@@ -1,14 +1,14 @@
-//! Multi-row inserts. Their texts are made once for 1, 2, 4 … rows, so that each stays one prepared statement.
+//! Multi-row inserts. Their SQL is built once for 1, 2, 4 … rows, so that each is one prepared statement.
 
 use sqlx::query::Query;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection};
 use std::sync::Arc;
 
-/// A statement with its values still to be bound.
+/// A statement whose values are being bound.
 pub(super) type Statement = Query<'static, Sqlite, SqliteArguments>;
 
-/// An insert into one table that leaves rows already there as they are.
+/// An insert into one table that does not change existing rows.
 pub(super) struct Insert {
     texts: [Arc<str>; SIZES],
 }
@@ -38,7 +38,7 @@ impl Insert {
         Self { texts }
     }
 
-    /// Inserts the rows, and says how many were not there yet.
+    /// Inserts the rows. Returns how many did not exist yet.
     pub(super) async fn run<T>(
         &self,
         connection: &mut SqliteConnection,

@@ -29,7 +29,7 @@ impl IntentWrites {
         Self(Insert::new("intents", &columns))
     }
 
-    /// Adds the intents whose reference is free. The places of the others come back.
+    /// Adds the intents whose reference is free. Returns the positions of the others.
     pub(super) async fn add(
         &self,
         connection: &mut SqliteConnection,
@@ -54,7 +54,7 @@ impl IntentWrites {
     }
 }
 
-/// The places of the intents that are not there: their reference was taken.
+/// The positions of the intents that were not added: their reference was taken.
 async fn absent(connection: &mut SqliteConnection, rows: &[(usize, &Intent)]) -> Result<Vec<usize>, sqlx::Error> {
     let mut places = Vec::new();
     for (place, intent) in rows {
@@ -69,7 +69,7 @@ async fn absent(connection: &mut SqliteConnection, rows: &[(usize, &Intent)]) ->
     Ok(places)
 }
 
-/// Stores an intent's next state where its version is still the one that was read.
+/// Stores an intent's next state if the version has not changed since it was read.
 pub(super) async fn save(connection: &mut SqliteConnection, intent: &Intent) -> Result<bool, sqlx::Error> {
     let saved = sqlx::query("UPDATE intents SET state = $1, version = version + 1 WHERE id = $2 AND version = $3")
         .bind(state_text(intent))
@@ -116,7 +116,7 @@ pub(super) async fn of_merchant(
     rows_after(readers, text, merchant, after, limit).await?.iter().map(read).collect()
 }
 
-/// A merchant's intents that name this eSIM order as what they pay, the first made first.
+/// A merchant's intents that pay this eSIM order, oldest first.
 pub(super) async fn of_esim_order(
     readers: &SqlitePool,
     merchant: &str,
@@ -130,7 +130,7 @@ pub(super) async fn of_esim_order(
     rows.iter().map(read).collect()
 }
 
-/// A merchant's intents that name one of its newest eSIM orders which is not known to be fulfilled, the first made first.
+/// A merchant's intents that pay one of its newest unfulfilled eSIM orders, oldest first.
 pub(super) async fn of_open_esim_orders(
     readers: &SqlitePool,
     merchant: &str,

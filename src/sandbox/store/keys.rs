@@ -1,27 +1,27 @@
-//! Idempotency keys: what was made under each.
+//! Idempotency keys, and the object that was created under each.
 
 use super::Unavailable;
 use crate::sandbox::rules::IdempotentRequest;
 use crate::values::Moment;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
-/// What was made under a key, by a request whose canonical body has this digest.
+/// The object that was created under a key, and the digest of the request's canonical body.
 #[derive(Clone, Debug)]
 pub(in crate::sandbox) struct Made {
     pub(in crate::sandbox) id: String,
     pub(in crate::sandbox) digest: String,
 }
 
-/// The keys whose time is over where `$1` is the wall clock's: each merchant has its own. From `merchants`, which are few,
-/// so that of the keys only these are looked at.
-macro_rules! over {
+/// The expired keys; `$1` is the service's clock, and each merchant has its own offset. Joined from `merchants`, which are few, so that the
+/// index finds the expired keys.
+macro_rules! expired {
     () => {
         "merchants JOIN idempotency_keys ON idempotency_keys.merchant = merchants.id \
          AND idempotency_keys.expires_at <= $1 + merchants.clock_offset"
     };
 }
 
-/// Takes a key for what is made now; `false` where something else was made under it, and is still known.
+/// Reserves a key for an object that is created now. `false` if another object was created under it and it has not expired.
 pub(super) async fn take(
     connection: &mut SqliteConnection,
     request: &IdempotentRequest,
@@ -44,21 +44,25 @@ pub(super) async fn take(
     Ok(taken.rows_affected() == 1)
 }
 
-/// Takes away keys whose time is over by their merchants' clocks, so many at most; `false` where there are none.
-pub(super) async fn forget(connection: &mut SqliteConnection, wall: Moment, most: i64) -> Result<bool, sqlx::Error> {
+/// Deletes at most `limit` keys that have expired by their merchants' clocks. `false` if there are none.
+pub(super) async fn delete_expired(
+    connection: &mut SqliteConnection,
+    wall: Moment,
+    limit: i64,
+) -> Result<bool, sqlx::Error> {
     let text = concat!(
         "DELETE FROM idempotency_keys WHERE (merchant, operation, fingerprint) IN ",
         "(SELECT merchant, operation, fingerprint FROM ",
-        over!(),
+        expired!(),
         " LIMIT $2)"
     );
-    let forgotten = sqlx::query(text).bind(wall.unix()).bind(most).execute(connection).await?;
+    let forgotten = sqlx::query(text).bind(wall.unix()).bind(limit).execute(connection).await?;
     Ok(forgotten.rows_affected() > 0)
 }
 
-/// Whether there are keys whose time is over.
-pub(super) async fn any_over(readers: &SqlitePool, wall: Moment) -> Result<bool, Unavailable> {
-    let text = concat!("SELECT 1 FROM ", over!(), " LIMIT 1");
+/// Whether there are expired keys.
+pub(super) async fn any_expired(readers: &SqlitePool, wall: Moment) -> Result<bool, Unavailable> {
+    let text = concat!("SELECT 1 FROM ", expired!(), " LIMIT 1");
     Ok(sqlx::query(text).bind(wall.unix()).fetch_optional(readers).await?.is_some())
 }
 
@@ -100,7 +104,7 @@ mod tests {
         }
         drop(connection);
         let left = async |wall: Moment| {
-            store.forget_keys(wall).await.unwrap();
+            store.delete_expired_keys(wall).await.unwrap();
             let text = "SELECT merchant, COUNT(*) FROM idempotency_keys GROUP BY merchant ORDER BY merchant";
             sqlx::query_as::<_, (String, i64)>(text).fetch_all(&store.readers).await.unwrap()
         };
@@ -115,7 +119,7 @@ mod tests {
     #[tokio::test]
     async fn expired_keys_are_found_by_an_index() {
         let store = Store::open(&Location::Memory).await.unwrap();
-        let plan = concat!("EXPLAIN QUERY PLAN SELECT 1 FROM ", over!(), " LIMIT 1");
+        let plan = concat!("EXPLAIN QUERY PLAN SELECT 1 FROM ", expired!(), " LIMIT 1");
         let rows = sqlx::query(plan).bind(1).fetch_all(&store.readers).await.unwrap();
         let plan: Vec<String> = rows.iter().map(|row| row.get("detail")).collect();
         let searched =

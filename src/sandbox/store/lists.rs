@@ -1,10 +1,10 @@
-//! Lists: the newest first, a page at a time.
+//! Lists: newest first, in pages.
 
 use super::Unavailable;
 use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteRow;
 
-/// What a merchant has a list of that goes on from page to page.
+/// A list with pages.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sandbox) enum List {
     Customers,
@@ -13,14 +13,14 @@ pub(in crate::sandbox) enum List {
     Subscriptions,
 }
 
-/// The place in a list that a page begins after; `None` is the list's begin.
+/// The position after which a page begins. `None`: the beginning of the list.
 pub(in crate::sandbox) type After = Option<Place>;
 
-/// The place of an entry in its list: its sequence number, which the database gives each row that is made, and never changes.
+/// The position of an entry in its list: its sequence number, which the database assigns at creation and never changes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in crate::sandbox) struct Place(i64);
 
-/// The place of an entry; none where the merchant has no such entry.
+/// The position of an entry. `None` if the merchant has no such entry.
 pub(super) async fn place(
     readers: &SqlitePool,
     list: List,
@@ -37,8 +37,8 @@ pub(super) async fn place(
     Ok(seq.map(Place))
 }
 
-/// The text of a list: its columns, table and condition, whose `$1` is the merchant. A keyset, so that what is made
-/// meanwhile neither skips nor repeats an entry.
+/// The SQL of a list: its columns, table and condition; `$1` is the merchant. Keyset pagination, so that new entries are neither skipped
+/// nor repeated.
 macro_rules! newest_first {
     ($($what:tt)+) => {
         concat!("SELECT ", $($what)+, " AND seq < $2 ORDER BY seq DESC LIMIT $3")
@@ -46,7 +46,7 @@ macro_rules! newest_first {
 }
 pub(super) use newest_first;
 
-/// The rows of one page of such a text.
+/// The rows of one page of such a query.
 pub(super) async fn rows_after(
     readers: &SqlitePool,
     text: &'static str,
@@ -94,7 +94,7 @@ mod tests {
             let delete = AssertSqlSafe(format!("DELETE FROM {table} WHERE id IN ('1', '3')"));
             sqlx::query(delete).execute(&store.readers).await.unwrap();
             sqlx::raw_sql("VACUUM").execute(&store.readers).await.unwrap();
-            // As a dump and its restoring do: every column is kept, and whatever number SQLite gives rows by itself is not.
+            // Like a dump and restore: columns are kept, but SQLite's own row ids are not.
             let rewrite = format!(
                 "CREATE TABLE copy AS SELECT * FROM {table}; DELETE FROM {table}; INSERT INTO {table} SELECT * FROM copy; DROP TABLE copy"
             );
@@ -116,7 +116,7 @@ mod tests {
             let rows = sqlx::query(text).bind("m").bind(1).bind(1).fetch_all(&store.readers).await.unwrap();
             let plan: Vec<String> = rows.iter().map(|row| row.get("detail")).collect();
             let searched = format!("SEARCH {table} USING INDEX {table}_of_merchant (merchant=? AND seq<?)");
-            assert_eq!(plan, [searched], "nothing is sorted");
+            assert_eq!(plan, [searched], "no sorting");
         }
     }
 }

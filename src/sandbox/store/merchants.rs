@@ -3,13 +3,13 @@
 use super::Unavailable;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
-/// One merchant, as it is stored.
+/// A stored merchant.
 #[derive(Clone, Debug)]
 pub(in crate::sandbox) struct MerchantRow {
     pub(in crate::sandbox) id: String,
     pub(in crate::sandbox) name: String,
     pub(in crate::sandbox) key_fingerprint: String,
-    /// How far its clock is ahead, in seconds.
+    /// The offset of its clock from the service's, in seconds.
     pub(in crate::sandbox) clock_offset: i64,
     /// 0 for the first one.
     pub(in crate::sandbox) place: i64,
@@ -54,7 +54,7 @@ pub(super) async fn advance_clock(
     Ok(advanced.rows_affected() == 1)
 }
 
-/// Takes everything of a merchant away but its name and its key.
+/// Deletes everything of a merchant but its name and its key.
 pub(super) async fn reset(connection: &mut SqliteConnection, merchant: &str) -> Result<(), sqlx::Error> {
     let texts = [
         "DELETE FROM intents WHERE merchant = $1",

@@ -1,7 +1,7 @@
-//! What is kept: the only SQL of the sandbox.
+//! The database: all SQL of the sandbox.
 //!
-//! **An answer means stored.** A write is handed to one writer, which commits what has gathered together and only then
-//! says so (`synchronous=FULL`). Readers have connections of their own.
+//! **An acknowledged write is durable.** All writes go to one writer, which commits them in groups (`synchronous=FULL`) and only then
+//! returns. Readers have their own connections.
 
 mod clock;
 mod customers;
@@ -23,7 +23,7 @@ pub(super) use keys::Made;
 pub(super) use lists::{After, List};
 pub(super) use merchants::MerchantRow;
 pub(super) use open::Location;
-pub(super) use subscriptions::{Billed, Happening};
+pub(super) use subscriptions::{Billed, SubscriptionEvent};
 pub(super) use writer::PendingWrite;
 
 use super::rules::billing::{Plan, Subscription};
@@ -41,22 +41,22 @@ pub(super) struct Store {
     path: Option<PathBuf>,
 }
 
-/// The database did not do what it was asked: the disk is full, or gone. Nothing was stored.
+/// The database failed, for example because the disk is full. Nothing was stored.
 #[derive(Debug)]
 pub struct Unavailable(String);
 
 impl Unavailable {
-    /// What is stored is not as it should be.
+    /// An error with this reason.
     pub(super) fn because(what: &str) -> Self {
         Self(what.to_owned())
     }
 
-    /// Other requests have changed the same records whenever this one wanted to.
+    /// Concurrent requests changed the same records at each attempt.
     pub(super) fn contended() -> Self {
         Self("other requests changed the same records each time".into())
     }
 
-    /// The sandbox was stopped before this was asked.
+    /// The sandbox was stopped.
     pub(super) fn stopped() -> Self {
         Self("the sandbox was stopped".into())
     }
@@ -64,7 +64,7 @@ impl Unavailable {
 
 impl std::fmt::Display for Unavailable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "The sandbox's database cannot be used now: {}", self.0)
+        write!(f, "The sandbox's database is unavailable: {}", self.0)
     }
 }
 
@@ -77,18 +77,17 @@ impl From<sqlx::Error> for Unavailable {
 }
 
 impl Store {
-    /// Stores an intent and its customer; `false` when the merchant's reference is taken.
+    /// Stores a new intent and its customer. `false` if the merchant's reference is taken.
     pub(super) async fn add_intent(&self, intent: Intent, customer: Customer) -> Result<bool, Unavailable> {
         self.writer.write(Write::AddIntent(Box::new((intent, customer)))).await
     }
 
-    /// Stores an intent's next state; `false` when someone else has stored one since this was read.
+    /// Stores an intent's next state. `false` if it was changed since it was read.
     pub(super) async fn save_intent(&self, intent: Intent) -> Result<bool, Unavailable> {
         self.writer.write(Write::SaveIntent(Box::new(intent))).await
     }
 
-    /// Stores the next states of intents; `false` when someone else has stored one of them since it was read, which is left
-    /// out.
+    /// Stores the next states of intents. `false` if one of them was changed since it was read; that one is not stored.
     pub(super) async fn save_intents(&self, intents: Vec<Intent>) -> Result<bool, Unavailable> {
         self.writer.write(Write::SaveIntents(intents)).await
     }
@@ -98,22 +97,22 @@ impl Store {
         clock::latest(&self.readers).await
     }
 
-    /// Begins to store a second of the service's clock, where no later one is stored.
+    /// Begins to store a second of the service's clock. An earlier one than the stored has no effect.
     pub(super) async fn begin_saving_second(&self, second: i64) -> Result<PendingWrite, Unavailable> {
         self.writer.begin(Write::SaveSecond(second)).await
     }
 
-    /// Stores a plan; `false` when the merchant's code is taken.
+    /// Stores a new plan. `false` if the merchant's code is taken.
     pub(super) async fn add_plan(&self, plan: Plan) -> Result<bool, Unavailable> {
         self.writer.write(Write::AddPlan(Box::new(plan))).await
     }
 
-    /// Nobody subscribes to a plan any more.
+    /// Deactivates a plan.
     pub(super) async fn deactivate_plan(&self, id: PlanId) -> Result<(), Unavailable> {
         self.writer.write(Write::DeactivatePlan { id }).await.map(drop)
     }
 
-    /// Stores a new subscription with the charge that began; `false` where another was made under its key.
+    /// Stores a new subscription with its first charge. `false` if another was created under its idempotency key.
     pub(super) async fn add_billed(
         &self,
         billed: Billed,
@@ -123,13 +122,13 @@ impl Store {
         self.writer.write(Write::SaveBilled(vec![billed]).if_key_is_new(request, made)).await
     }
 
-    /// Stores new subscriptions, or the next states of some, each with the charges that began; `false` when someone else
-    /// has stored another of one since this was read, which is left out.
+    /// Stores the next states of subscriptions with the charges that began. `false` if one of them was changed since it was read; that
+    /// one is not stored.
     pub(super) async fn save_billed(&self, billed: Vec<Billed>) -> Result<bool, Unavailable> {
         self.writer.write(Write::SaveBilled(billed)).await
     }
 
-    /// Stores an eSIM order; `false` where another was made under its key.
+    /// Stores a new eSIM order. `false` if another was created under its idempotency key.
     pub(super) async fn add_esim_order(
         &self,
         order: EsimOrder,
@@ -139,25 +138,26 @@ impl Store {
         self.writer.write(Write::AddEsimOrder(Box::new(order)).if_key_is_new(request, made)).await
     }
 
-    /// What was made under the key of a request.
+    /// The object that was created under a request's idempotency key.
     pub(super) async fn made(&self, request: &IdempotentRequest) -> Result<Option<Made>, Unavailable> {
         keys::made(&self.readers, request).await
     }
 
-    /// Whether there are idempotency keys whose time is over at this moment of the service's clock.
-    pub(super) async fn any_keys_over(&self, now: Moment) -> Result<bool, Unavailable> {
-        keys::any_over(&self.readers, now).await
+    /// Whether there are expired idempotency keys at this time of the service's clock.
+    pub(super) async fn any_expired_keys(&self, now: Moment) -> Result<bool, Unavailable> {
+        keys::any_expired(&self.readers, now).await
     }
 
-    /// Forgets the idempotency keys whose time is over at this moment of the service's clock. A few at a time, so that
-    /// nobody's write waits long.
-    pub(super) async fn forget_keys(&self, now: Moment) -> Result<(), Unavailable> {
-        const MOST: i64 = 500;
-        while self.any_keys_over(now).await? && self.writer.write(Write::ForgetKeys { wall: now, most: MOST }).await? {}
+    /// Deletes the expired idempotency keys. In small batches, so that other writes do not wait long.
+    pub(super) async fn delete_expired_keys(&self, now: Moment) -> Result<(), Unavailable> {
+        const BATCH: i64 = 500;
+        while self.any_expired_keys(now).await?
+            && self.writer.write(Write::DeleteExpiredKeys { wall: now, limit: BATCH }).await?
+        {}
         Ok(())
     }
 
-    /// Stores by which payments eSIM orders were fulfilled; one of which that is known already keeps it.
+    /// Stores the fulfilments of eSIM orders. An order that is already fulfilled does not change.
     pub(super) async fn fulfil(&self, fulfilled: Vec<(EsimOrderId, Fulfilment)>) -> Result<(), Unavailable> {
         self.writer.write(Write::Fulfil(fulfilled)).await.map(drop)
     }
@@ -167,7 +167,7 @@ impl Store {
         self.writer.write(Write::AddSession(session)).await.map(drop)
     }
 
-    /// Ends a session, once and for ever.
+    /// Revokes a session.
     pub(super) async fn revoke_session(&self, fingerprint: String, at: Moment) -> Result<(), Unavailable> {
         self.writer.write(Write::RevokeSession { fingerprint, at }).await.map(drop)
     }
@@ -177,7 +177,7 @@ impl Store {
         self.writer.write(Write::AddMerchant(merchant)).await.map(drop)
     }
 
-    /// Gives a merchant another secret key.
+    /// Changes a merchant's secret key.
     pub(super) async fn change_key(&self, merchant: String, key_fingerprint: String) -> Result<(), Unavailable> {
         self.writer.write(Write::ChangeKey { merchant, key_fingerprint }).await.map(drop)
     }
@@ -187,12 +187,12 @@ impl Store {
         self.writer.write(Write::AdvanceClock { merchant, seconds }).await.map(drop)
     }
 
-    /// Forgets everything of a merchant but its name and its key.
+    /// Deletes everything of a merchant but its name and its key.
     pub(super) async fn reset(&self, merchant: String) -> Result<(), Unavailable> {
         self.writer.write(Write::Reset { merchant }).await.map(drop)
     }
 
-    /// The place of an entry in one of a merchant's lists.
+    /// The position of an entry in one of a merchant's lists.
     pub(super) async fn place(&self, list: List, merchant: &str, id: &str) -> Result<After, Unavailable> {
         lists::place(&self.readers, list, merchant, id).await
     }
@@ -202,7 +202,7 @@ impl Store {
         intents::by_id(&self.readers, id).await
     }
 
-    /// A merchant's intents, the newest first, after this one.
+    /// A merchant's intents after this position, newest first.
     pub(super) async fn intents(&self, merchant: &str, after: After, limit: i64) -> Result<Vec<Intent>, Unavailable> {
         intents::of_merchant(&self.readers, merchant, after, limit).await
     }
@@ -226,7 +226,7 @@ impl Store {
         plans::by_key(&self.readers, merchant, key).await
     }
 
-    /// A merchant's plans, the newest first, after this place.
+    /// A merchant's plans after this position, newest first.
     pub(super) async fn plans(
         &self,
         merchant: &str,
@@ -246,7 +246,7 @@ impl Store {
         subscriptions::by_id(&self.readers, merchant, id).await
     }
 
-    /// A merchant's intents that name this eSIM order as what they pay, the first made first.
+    /// A merchant's intents that pay this eSIM order, oldest first.
     pub(super) async fn intents_of_esim_order(
         &self,
         merchant: &str,
@@ -255,8 +255,7 @@ impl Store {
         intents::of_esim_order(&self.readers, merchant, order).await
     }
 
-    /// A merchant's intents that name one of its newest eSIM orders which is not known to be fulfilled, the first made
-    /// first.
+    /// A merchant's intents that pay one of its newest unfulfilled eSIM orders, oldest first.
     pub(super) async fn intents_of_open_esim_orders(
         &self,
         merchant: &str,
@@ -270,12 +269,12 @@ impl Store {
         esim::by_id(&self.readers, merchant, id).await
     }
 
-    /// A merchant's newest eSIM orders, the newest first.
+    /// A merchant's newest eSIM orders, newest first.
     pub(super) async fn esim_orders(&self, merchant: &str, limit: i64) -> Result<Vec<EsimOrder>, Unavailable> {
         esim::of_merchant(&self.readers, merchant, limit).await
     }
 
-    /// A merchant's customers, the newest first, after this place.
+    /// A merchant's customers after this position, newest first.
     pub(super) async fn customers(
         &self,
         merchant: &str,
@@ -285,7 +284,7 @@ impl Store {
         customers::of_merchant(&self.readers, merchant, after, limit).await
     }
 
-    /// A merchant's subscriptions, the newest first, after this place.
+    /// A merchant's subscriptions after this position, newest first.
     pub(super) async fn subscriptions(
         &self,
         merchant: &str,
@@ -295,7 +294,7 @@ impl Store {
         subscriptions::of_merchant(&self.readers, merchant, after, limit).await
     }
 
-    /// A merchant's subscriptions to which something happens of itself until then, in the order it does.
+    /// A merchant's subscriptions that are due until this time, in order.
     pub(super) async fn due(
         &self,
         merchant: &str,
@@ -305,13 +304,17 @@ impl Store {
         subscriptions::due(&self.readers, merchant, until, limit).await
     }
 
-    /// The merchants to whose subscriptions something happens of itself by this moment of the wall clock.
+    /// The merchants with subscriptions that are due at this time of the service's clock.
     pub(super) async fn merchants_due(&self, wall: Moment) -> Result<Vec<String>, Unavailable> {
         subscriptions::merchants_due(&self.readers, wall).await
     }
 
-    /// What has happened to a merchant's subscriptions, the newest first.
-    pub(super) async fn subscription_events(&self, merchant: &str, limit: i64) -> Result<Vec<Happening>, Unavailable> {
+    /// The events of a merchant's subscriptions, newest first.
+    pub(super) async fn subscription_events(
+        &self,
+        merchant: &str,
+        limit: i64,
+    ) -> Result<Vec<SubscriptionEvent>, Unavailable> {
         subscriptions::events(&self.readers, merchant, limit).await
     }
 
@@ -320,30 +323,30 @@ impl Store {
         sessions::by_fingerprint(&self.readers, fingerprint).await
     }
 
-    /// Every merchant, the first one first.
+    /// All merchants, the first one first.
     pub(super) async fn merchants(&self) -> Result<Vec<MerchantRow>, Unavailable> {
         merchants::all(&self.readers).await
     }
 
-    /// Lets every statement of this kind on a table do this instead, by a trigger of the database itself.
+    /// Replaces the effect of every statement of this kind on a table, by a trigger.
     #[cfg(test)]
     pub(super) async fn intercept(&self, table: &str, event: &str, action: &str) {
         let text = format!("CREATE TRIGGER intercepted BEFORE {event} ON {table} BEGIN SELECT {action}; END");
         sqlx::raw_sql(sqlx::AssertSqlSafe(text)).execute(&self.readers).await.expect("the trigger is made");
     }
 
-    /// Ends what [`Store::intercept`] began.
+    /// Removes the trigger of [`Store::intercept`].
     #[cfg(test)]
     pub(super) async fn stop_intercepting(&self) {
         sqlx::raw_sql("DROP TRIGGER intercepted").execute(&self.readers).await.expect("the trigger is there");
     }
 
-    /// The canonical path of the database, where it is a file.
+    /// The canonical path of the database, if it is a file.
     pub(super) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// Writes what has gathered, closes every connection, and unlocks the file.
+    /// Finishes queued writes, closes all connections, and unlocks the file.
     pub(super) async fn close(&self) {
         self.writer.close().await;
     }

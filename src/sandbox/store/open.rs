@@ -9,14 +9,14 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where the database is.
+/// The location of the database.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::sandbox) enum Location {
     File(PathBuf),
     Memory,
 }
 
-/// What makes version n+1 of the schema of version n.
+/// The migrations. The n-th makes version n of the schema; a database stores its version, so the order must never change.
 const MIGRATIONS: [&str; 9] = [
     include_str!("0001_first.sql"),
     include_str!("0002_plans_subscriptions.sql"),
@@ -29,17 +29,17 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("0009_state.sql"),
 ];
 const READERS: u32 = 3;
-/// How long a write waits for another program's lock. Short, since every write behind it waits as well.
+/// How long a write waits for another program's lock. Short, because all queued writes wait too.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl Location {
-    /// Reads `sqlite::memory:`, or `sqlite:` and a path.
+    /// Parses `sqlite::memory:`, or `sqlite:` and a path.
     pub(in crate::sandbox) fn read(url: &str) -> Result<Self, StartError> {
         match url.strip_prefix("sqlite:").map(|rest| rest.strip_prefix("//").unwrap_or(rest)) {
             Some(":memory:") => Ok(Self::Memory),
             Some(path) if !path.is_empty() => Ok(Self::File(PathBuf::from(path))),
             _ => Err(StartError::Database(format!(
-                "{url} is no database of the sandbox: give sqlite:.guichet/sandbox.sqlite, or sqlite::memory: for a throwaway."
+                "{url} is not a database address. Give sqlite: and a file (sqlite:.guichet/sandbox.sqlite), or sqlite::memory: for a throwaway."
             ))),
         }
     }
@@ -59,29 +59,28 @@ impl Location {
 }
 
 impl Store {
-    /// Opens the database, and brings it to this version. A file stays locked for as long as the store has a connection to
-    /// it.
+    /// Opens the database and migrates it to the current version. A file stays locked until the store is closed.
     pub(in crate::sandbox) async fn open(location: &Location) -> Result<Self, StartError> {
         let file = location.lock()?;
         let options = SqliteConnectOptions::new().busy_timeout(BUSY_TIMEOUT).foreign_keys(false);
         let pool = |connections| {
-            // In memory a connection *is* the database, and in a file it costs nothing to keep it.
+            // In memory, closing the connection would delete the database.
             SqlitePoolOptions::new()
                 .max_connections(connections)
                 .idle_timeout(None)
                 .max_lifetime(None)
                 .test_before_acquire(false)
         };
-        let told = |error: sqlx::Error| StartError::Database(sentence(location, &error));
+        let database_error = |error: sqlx::Error| StartError::Database(message_for(location, &error));
         let (writing, readers) = match &file {
             None => {
-                let only = pool(1).connect_with(options.in_memory(true)).await.map_err(told)?;
+                let only = pool(1).connect_with(options.in_memory(true)).await.map_err(database_error)?;
                 (only.clone(), only)
             }
             Some(file) => {
                 let options = options.filename(file.path());
                 let for_writing = options.clone().synchronous(SqliteSynchronous::Full);
-                let writing = pool(1).connect_with(for_writing).await.map_err(told)?;
+                let writing = pool(1).connect_with(for_writing).await.map_err(database_error)?;
                 (writing, pool(READERS).connect_lazy_with(options.read_only(true)))
             }
         };
@@ -95,32 +94,32 @@ impl Store {
     }
 }
 
-/// Makes the schema, or brings an older one to this version.
+/// Creates the schema, or migrates an older one.
 async fn migrate(pool: &SqlitePool, location: &Location, file: Option<&DatabaseFile>) -> Result<(), StartError> {
-    let told = |error: sqlx::Error| StartError::Database(sentence(location, &error));
+    let database_error = |error: sqlx::Error| StartError::Database(message_for(location, &error));
     let tables: Vec<String> = sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'")
         .fetch_all(pool)
         .await
-        .map_err(told)?;
+        .map_err(database_error)?;
     let name = location.file().map_or_else(String::new, |path| path.display().to_string());
     let version = if tables.is_empty() {
         0
     } else if tables.iter().any(|table| table == "guichet_schema") {
         let version: i64 =
-            sqlx::query_scalar("SELECT version FROM guichet_schema").fetch_one(pool).await.map_err(told)?;
+            sqlx::query_scalar("SELECT version FROM guichet_schema").fetch_one(pool).await.map_err(database_error)?;
         usize::try_from(version).unwrap_or(usize::MAX)
     } else {
         return Err(StartError::Database(format!(
-            "{name} is not a database of the guichet sandbox, and is left as it is. Give another file."
+            "{name} is not a database of the guichet sandbox. It was not changed. Give another file."
         )));
     };
     if version > MIGRATIONS.len() {
         return Err(StartError::Database(format!(
-            "{name} was written by a newer guichet. Give another file, or use that version."
+            "{name} was written by a newer version of guichet. Use that version, or give another file."
         )));
     }
     let last_used_as = if tables.iter().any(|table| table == "database_file") {
-        sqlx::query_scalar("SELECT path FROM database_file").fetch_optional(pool).await.map_err(told)?
+        sqlx::query_scalar("SELECT path FROM database_file").fetch_optional(pool).await.map_err(database_error)?
     } else {
         None::<String>
     };
@@ -129,36 +128,36 @@ async fn migrate(pool: &SqlitePool, location: &Location, file: Option<&DatabaseF
     }
     if let Some(file) = file {
         file.make_private()?;
-        // Only now: the journal's mode is written into the file, and another program's is left as it is.
-        sqlx::raw_sql("PRAGMA journal_mode = WAL").execute(pool).await.map_err(told)?;
+        // Only after the checks: the journal mode is written into the file, and another program's file must not change.
+        sqlx::raw_sql("PRAGMA journal_mode = WAL").execute(pool).await.map_err(database_error)?;
     }
     if version == MIGRATIONS.len() {
-        // Said now, and not at the first payment: whether it may be written at all.
-        sqlx::raw_sql("UPDATE guichet_schema SET version = version").execute(pool).await.map_err(told)?;
+        // Fails at the start, not at the first payment, if the database is read-only.
+        sqlx::raw_sql("UPDATE guichet_schema SET version = version").execute(pool).await.map_err(database_error)?;
     } else {
         if version > 0 {
-            tracing::info!(from = version, to = MIGRATIONS.len(), "the database is brought to this version");
+            tracing::info!(from = version, to = MIGRATIONS.len(), "migrating the database");
         }
-        let mut transaction = pool.begin().await.map_err(told)?;
+        let mut transaction = pool.begin().await.map_err(database_error)?;
         for migration in &MIGRATIONS[version..] {
-            sqlx::raw_sql(*migration).execute(&mut *transaction).await.map_err(told)?;
+            sqlx::raw_sql(*migration).execute(&mut *transaction).await.map_err(database_error)?;
         }
-        sqlx::raw_sql("DELETE FROM guichet_schema").execute(&mut *transaction).await.map_err(told)?;
+        sqlx::raw_sql("DELETE FROM guichet_schema").execute(&mut *transaction).await.map_err(database_error)?;
         sqlx::query("INSERT INTO guichet_schema (version) VALUES ($1)")
             .bind(i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX))
             .execute(&mut *transaction)
             .await
-            .map_err(told)?;
-        transaction.commit().await.map_err(told)?;
+            .map_err(database_error)?;
+        transaction.commit().await.map_err(database_error)?;
     }
     match file {
-        Some(file) => remember_name(pool, file, last_used_as.as_deref()).await.map_err(told),
+        Some(file) => remember_name(pool, file, last_used_as.as_deref()).await.map_err(database_error),
         None => Ok(()),
     }
 }
 
-/// Writes the name under which the file is used into the file itself, so that a start under another name finds out that the
-/// newest writes may lie in a log beside this one.
+/// Stores the file's path in the database, so that a start under another name detects that the newest writes may be in the log beside
+/// this one.
 async fn remember_name(pool: &SqlitePool, file: &DatabaseFile, last_used_as: Option<&str>) -> Result<(), sqlx::Error> {
     let path = file.path().to_string_lossy();
     if last_used_as == Some(&*path) {
@@ -169,20 +168,20 @@ async fn remember_name(pool: &SqlitePool, file: &DatabaseFile, last_used_as: Opt
     let insert = sqlx::query("INSERT INTO database_file (path) VALUES ($1)").bind(path);
     insert.execute(&mut *transaction).await?;
     transaction.commit().await?;
-    // Into the file, and not only into the log that a start under another name would not see.
+    // Checkpoints it into the file: a start under another name would not see the log.
     sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(pool).await.map(drop)
 }
 
-/// What SQLite says, in our words.
-fn sentence(location: &Location, error: &sqlx::Error) -> String {
+/// A message for an SQLite error.
+fn message_for(location: &Location, error: &sqlx::Error) -> String {
     let name = location.file().map_or_else(|| "in memory".to_owned(), |path| path.display().to_string());
     let code = error.as_database_error().and_then(|error| error.code()).unwrap_or_default();
     // The low byte is SQLite's primary result code.
     match code.parse::<u32>().map(|code| code & 0xff) {
         Ok(5 | 6) => format!("The database {name} is in use by another program. Stop it, or give another file."),
-        Ok(8) => format!("The database {name} may only be read: the sandbox writes to it."),
+        Ok(8) => format!("The database {name} is read-only, and the sandbox must write to it."),
         Ok(11 | 26) => {
-            format!("{name} is not a database of the guichet sandbox, and is left as it is. Give another file.")
+            format!("{name} is not a database of the guichet sandbox. It was not changed. Give another file.")
         }
         Ok(13) => format!("The disk of the database {name} is full."),
         _ => format!("The database {name} cannot be opened: {}.", Unavailable::from_text(error)),
@@ -238,7 +237,7 @@ mod tests {
             sqlx::raw_sql(*migration).execute(&pool).await.unwrap();
         }
         sqlx::raw_sql("INSERT INTO guichet_schema (version) VALUES (7)").execute(&pool).await.unwrap();
-        // The order that the old lists have had: by the second, and within one by the row's number.
+        // The order of the old lists: by second, then by row id.
         for (id, row, created_at) in [("b", 7, 5), ("d", 9, 5), ("a", 8, 4), ("c", 8_000, 4), ("e", 1, 6)] {
             let text = "INSERT INTO customers (rowid, id, merchant, contact, firstname, lastname, email, phone, created_at) \
                         VALUES ($1, $2, 'mch_1', $2, '', '', '', '', $3)";

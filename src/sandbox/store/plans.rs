@@ -7,7 +7,7 @@ use crate::values::{Moment, PlanId, PlanKey};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
-/// Adds a plan; `false` where the merchant has one of this code.
+/// Adds a plan. `false` if the merchant has one with this code.
 pub(super) async fn add(connection: &mut SqliteConnection, plan: &Plan) -> Result<bool, sqlx::Error> {
     let text = "INSERT INTO plans (id, merchant, code, offer, active, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
     let added = sqlx::query(text)
@@ -28,7 +28,7 @@ pub(super) async fn deactivate(connection: &mut SqliteConnection, id: &PlanId) -
     Ok(done.rows_affected() == 1)
 }
 
-/// A merchant's plan by its id, or else by its code.
+/// A merchant's plan by its id or its code.
 pub(super) async fn by_key(readers: &SqlitePool, merchant: &str, key: &PlanKey) -> Result<Option<Plan>, Unavailable> {
     let text = "SELECT id, merchant, offer, active, created_at FROM plans WHERE merchant = $1 AND (id = $2 OR code = $2) ORDER BY id = $2 DESC LIMIT 1";
     let row = sqlx::query(text).bind(merchant).bind(key.as_str()).fetch_optional(readers).await?;

@@ -27,7 +27,7 @@ impl SessionWrites {
     }
 }
 
-/// Ends a session; one that has ended keeps the moment it did.
+/// Revokes a session. A revoked one keeps its time of revocation.
 pub(super) async fn revoke(
     connection: &mut SqliteConnection,
     fingerprint: &str,

@@ -1,4 +1,4 @@
-//! Subscriptions, and what has happened to them.
+//! Subscriptions and their events.
 
 use super::lists::{After, newest_first, rows_after};
 use super::{Customer, Unavailable};
@@ -8,31 +8,31 @@ use crate::values::{Moment, SubscriptionId};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
-/// A subscription's next state, with the charges that began on the way there and what is told of it. All of it is stored,
-/// or none: that is why a period is charged once, whenever the process ends.
+/// A subscription's next state, with the charges that began and the events. All of it is stored in one transaction, or nothing: so each
+/// period is charged once, whenever the process ends.
 #[derive(Clone, Debug)]
 pub(in crate::sandbox) struct Billed {
     pub(in crate::sandbox) subscription: Subscription,
-    /// Of a subscription that is new.
+    /// The customer, if the subscription is new.
     pub(in crate::sandbox) customer: Option<Customer>,
     pub(in crate::sandbox) charges: Vec<Intent>,
     pub(in crate::sandbox) events: Vec<(Moment, &'static str)>,
 }
 
-/// One thing that happened to a subscription.
+/// One event of a subscription.
 #[derive(Clone, Debug)]
-pub(in crate::sandbox) struct Happening {
+pub(in crate::sandbox) struct SubscriptionEvent {
     pub(in crate::sandbox) subscription: SubscriptionId,
-    /// Which one of this subscription, from 0.
+    /// Its number within the subscription, from 0.
     pub(in crate::sandbox) number: i64,
     pub(in crate::sandbox) at: Moment,
     pub(in crate::sandbox) kind: String,
 }
 
-/// How many things can happen to a subscription in one write.
-const MOST_AT_ONCE: i64 = 1000;
+/// The most events of a subscription in one write.
+const MAX_EVENTS_PER_WRITE: i64 = 1000;
 
-/// Stores a subscription's row: a new one, or its next state where its version is still the one that was read.
+/// Stores a new subscription, or the next state if the version has not changed since it was read.
 pub(super) async fn write(connection: &mut SqliteConnection, billed: &Billed) -> Result<bool, sqlx::Error> {
     let Billed { subscription, customer, events, .. } = billed;
     let Subscription { id, merchant, terms, state, created_at, version, .. } = subscription;
@@ -63,9 +63,9 @@ pub(super) async fn write(connection: &mut SqliteConnection, billed: &Billed) ->
         return Ok(false);
     }
     let text = "INSERT INTO subscription_events (subscription, number, merchant, kind, at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
-    // A new subscription is version 1, and so is the one that its first change replaces.
-    let first = if customer.is_some() { 0 } else { version * MOST_AT_ONCE };
-    for (number, (at, kind)) in (first..first + MOST_AT_ONCE).zip(events) {
+    // A new subscription has version 1, and so has the state that its first change replaces.
+    let first = if customer.is_some() { 0 } else { version * MAX_EVENTS_PER_WRITE };
+    for (number, (at, kind)) in (first..first + MAX_EVENTS_PER_WRITE).zip(events) {
         sqlx::query(text)
             .bind(id.as_str())
             .bind(number)
@@ -78,7 +78,7 @@ pub(super) async fn write(connection: &mut SqliteConnection, billed: &Billed) ->
     Ok(true)
 }
 
-/// The columns of a subscription. Its customer is whoever has the contact, by whatever they became one.
+/// The columns of a subscription. Its customer is the one with the same contact.
 macro_rules! columns {
     ($rest:literal) => {
         concat!(
@@ -110,7 +110,7 @@ pub(super) async fn of_merchant(
     rows_after(readers, text, merchant, after, limit).await?.iter().map(read).collect()
 }
 
-/// Those to whom something happens of itself until then, in the order it does.
+/// The subscriptions that are due until this time, in order.
 pub(super) async fn due(
     readers: &SqlitePool,
     merchant: &str,
@@ -122,7 +122,7 @@ pub(super) async fn due(
     rows.iter().map(read).collect()
 }
 
-/// The merchants to whose subscriptions something happens of itself where the wall clock shows `$1`: each has its own clock.
+/// The merchants with due subscriptions; `$1` is the service's clock, and each merchant has its own offset.
 const MERCHANTS_DUE: &str = "SELECT id FROM merchants WHERE EXISTS (SELECT 1 FROM subscriptions \
      WHERE subscriptions.merchant = merchants.id AND due_at <= $1 + clock_offset)";
 
@@ -130,14 +130,18 @@ pub(super) async fn merchants_due(readers: &SqlitePool, wall: Moment) -> Result<
     Ok(sqlx::query_scalar(MERCHANTS_DUE).bind(wall.unix()).fetch_all(readers).await?)
 }
 
-/// What has happened to a merchant's subscriptions, the newest first.
-pub(super) async fn events(readers: &SqlitePool, merchant: &str, limit: i64) -> Result<Vec<Happening>, Unavailable> {
+/// The events of a merchant's subscriptions, newest first.
+pub(super) async fn events(
+    readers: &SqlitePool,
+    merchant: &str,
+    limit: i64,
+) -> Result<Vec<SubscriptionEvent>, Unavailable> {
     let text = "SELECT subscription, number, kind, at FROM subscription_events WHERE merchant = $1 \
                 ORDER BY at DESC, seq DESC LIMIT $2";
     let rows = sqlx::query(text).bind(merchant).bind(limit).fetch_all(readers).await?;
     let read = |row: &SqliteRow| {
         let subscription: String = row.try_get("subscription")?;
-        Ok(Happening {
+        Ok(SubscriptionEvent {
             subscription: SubscriptionId::new(subscription)
                 .map_err(|_| Unavailable("an event cannot be read".into()))?,
             number: row.try_get("number")?,

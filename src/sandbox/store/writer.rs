@@ -1,8 +1,7 @@
-//! The one writer: it takes what has gathered, commits it together, and then answers everyone.
+//! The only writer: it commits queued writes in groups, then returns all their results.
 //!
-//! **No statement of a group ever fails as a way of saying something**: it is `ON CONFLICT …` or `WHERE version = …`, so
-//! one refused row does not undo the rows beside it. A statement that does fail undoes the whole group, and nobody in it
-//! is told that anything was stored.
+//! **Conflicts are not SQL errors.** Statements have `ON CONFLICT …` or `WHERE version = …`, so that one rejected row does not roll back
+//! the rows beside it. If a statement does fail, the whole group is rolled back, and no write in it is acknowledged.
 
 use super::Unavailable;
 use super::clock;
@@ -24,7 +23,7 @@ use std::sync::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-/// How many writes share a commit at most.
+/// The most writes in one commit.
 const GROUP: usize = 256;
 
 /// One write.
@@ -45,13 +44,13 @@ pub(super) enum Write {
     DeactivatePlan {
         id: PlanId,
     },
-    /// Idempotency keys whose time is over, at this moment of the wall clock: so many of them at most.
-    ForgetKeys {
+    /// Deletes at most `limit` idempotency keys that have expired at this time of the service's clock.
+    DeleteExpiredKeys {
         wall: Moment,
-        most: i64,
+        limit: i64,
     },
     Fulfil(Vec<(EsimOrderId, Fulfilment)>),
-    /// This, where nothing else was made under its key.
+    /// The inner write, unless another object was created under the idempotency key.
     IfKeyIsNew {
         request: IdempotentRequest,
         made: String,
@@ -67,12 +66,12 @@ pub(super) enum Write {
     SaveBilled(Vec<Billed>),
     SaveIntent(Box<Intent>),
     SaveIntents(Vec<Intent>),
-    /// Of the service's clock.
+    /// A second of the service's clock.
     SaveSecond(i64),
 }
 
 impl Write {
-    /// The same, once under the key of a request that has one. What it makes has this id.
+    /// Makes a write conditional on the request's idempotency key, if it has one. The created object has this id.
     pub(super) fn if_key_is_new(self, request: Option<IdempotentRequest>, made: String) -> Self {
         match request {
             Some(request) => Self::IfKeyIsNew { request, made, write: Box::new(self) },
@@ -81,16 +80,16 @@ impl Write {
     }
 }
 
-/// A write, and who waits to hear whether it took effect.
+/// A queued write, and the sender of its result.
 struct Job {
     write: Write,
     done: oneshot::Sender<Result<bool, Unavailable>>,
 }
 
-/// The result of a queued write: whether it took effect.
+/// The future result of a queued write: whether it had an effect.
 pub(in crate::sandbox) type PendingWrite = oneshot::Receiver<Result<bool, Unavailable>>;
 
-/// The way to the writer.
+/// The handle of the writer task.
 #[derive(Debug)]
 pub(super) struct Writer {
     jobs: Mutex<Option<mpsc::Sender<Job>>>,
@@ -98,12 +97,12 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts writing. When it ends, it closes every connection, and only then unlocks the file.
+    /// Starts the writer task. At its end it closes all connections, and only then unlocks the file.
     pub(super) fn start(pool: SqlitePool, readers: SqlitePool, file: Option<DatabaseFile>) -> Self {
         let (jobs, gathered) = mpsc::channel(4 * GROUP);
         let task = tokio::spawn(async move {
             write_groups(&pool, gathered).await;
-            // The writer goes last: only it may fold the write-ahead log into the file.
+            // The writer's connection is closed last: only it may checkpoint the write-ahead log into the file.
             readers.close().await;
             pool.close().await;
             drop(file);
@@ -111,12 +110,12 @@ impl Writer {
         Self { jobs: Mutex::new(Some(jobs)), task: Mutex::new(Some(task)) }
     }
 
-    /// Writes, and says whether it took effect, once that is durable.
+    /// Writes, waits until the write is durable, and returns whether it had an effect.
     pub(super) async fn write(&self, write: Write) -> Result<bool, Unavailable> {
         self.begin(write).await?.await.map_err(|_| closed())?
     }
 
-    /// Queues a write. It is done even if nobody waits for its result.
+    /// Queues a write. It is executed even if nobody waits for its result.
     pub(super) async fn begin(&self, write: Write) -> Result<PendingWrite, Unavailable> {
         let jobs = self.jobs.lock().map_err(|_| closed())?.clone().ok_or_else(closed)?;
         let (done, pending) = oneshot::channel();
@@ -124,7 +123,7 @@ impl Writer {
         Ok(pending)
     }
 
-    /// Writes what has gathered, and ends.
+    /// Finishes queued writes and ends the task.
     pub(super) async fn close(&self) {
         let jobs = self.jobs.lock().map(|mut jobs| jobs.take());
         drop(jobs);
@@ -132,7 +131,7 @@ impl Writer {
         if let Ok(Some(task)) = task
             && task.await.is_err()
         {
-            tracing::error!("the writer ended before its time");
+            tracing::error!("the writer has panicked");
         }
     }
 }
@@ -144,7 +143,7 @@ fn closed() -> Unavailable {
 async fn write_groups(pool: &SqlitePool, mut gathered: mpsc::Receiver<Job>) {
     let writes = Writes::new();
     let mut jobs = Vec::with_capacity(GROUP);
-    // The log speaks when writing begins to fail and when it works again, not once a group.
+    // Logged when writing begins to fail and when it works again, not for every group.
     let mut is_failing = false;
     while gathered.recv_many(&mut jobs, GROUP).await > 0 {
         let (group, waiting): (Vec<Write>, Vec<_>) = jobs.drain(..).map(|job| (job.write, job.done)).unzip();
@@ -154,7 +153,7 @@ async fn write_groups(pool: &SqlitePool, mut gathered: mpsc::Receiver<Job>) {
                     tracing::info!("writes are stored again");
                 }
                 for (done, effect) in waiting.into_iter().zip(effects) {
-                    // Who no longer waits does not need to hear it.
+                    // The request may no longer wait.
                     let _ = done.send(Ok(effect));
                 }
             }
@@ -170,7 +169,7 @@ async fn write_groups(pool: &SqlitePool, mut gathered: mpsc::Receiver<Job>) {
     }
 }
 
-/// The prepared statements of the tables that many rows go to.
+/// The prepared statements of the busiest tables.
 struct Writes {
     customers: CustomerWrites,
     intents: IntentWrites,
@@ -183,7 +182,7 @@ impl Writes {
     }
 }
 
-/// Writes a group in one transaction, and says of each write whether it took effect.
+/// Writes a group in one transaction. Returns whether each write had an effect.
 async fn commit(pool: &SqlitePool, writes: &Writes, group: Vec<Write>) -> Result<Vec<bool>, sqlx::Error> {
     let mut connection = pool.acquire().await?;
     sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await?;
@@ -193,7 +192,7 @@ async fn commit(pool: &SqlitePool, writes: &Writes, group: Vec<Write>) -> Result
     match (written, ended) {
         (Ok(effects), Ok(_)) => Ok(effects),
         (Ok(_), Err(error)) => {
-            // A commit that failed may leave its transaction open; the next group must not find it.
+            // A failed commit may leave its transaction open: the next group must not join it.
             let _ = sqlx::query("ROLLBACK").execute(&mut *connection).await;
             Err(error)
         }
@@ -215,7 +214,7 @@ async fn write_all(
     let mut left: VecDeque<(usize, Write)> = group.into_iter().enumerate().collect();
     while let Some((place, write)) = left.pop_front() {
         match write {
-            // The key is taken in the same transaction: it stands for what is stored, or for nothing.
+            // The key is reserved in the same transaction: it exists only with its object.
             Write::IfKeyIsNew { request, made, write } => {
                 effects[place] = keys::take(connection, &request, &made).await?;
                 if effects[place] {
@@ -235,7 +234,9 @@ async fn write_all(
                 }
             }
             Write::AddEsimOrder(order) => effects[place] = esim::add(connection, &order).await?,
-            Write::ForgetKeys { wall, most } => effects[place] = keys::forget(connection, wall, most).await?,
+            Write::DeleteExpiredKeys { wall, limit } => {
+                effects[place] = keys::delete_expired(connection, wall, limit).await?
+            }
             Write::Fulfil(fulfilled) => {
                 for (order, fulfilment) in fulfilled {
                     esim::fulfil(connection, &order, &fulfilment).await?;
@@ -264,10 +265,10 @@ async fn write_all(
         }
     }
     writes.sessions.add(connection, &new_sessions).await?;
-    // Each began at its own moment, whichever subscription was billed first: lists show them in that order.
+    // Sorted by time, whichever subscription was billed first: lists show charges in this order.
     new_charges.sort_by_key(|charge: &Intent| charge.created_at);
-    let asked = new_intents.iter().map(|(place, (intent, _)): &(usize, (Intent, Customer))| (*place, intent));
-    let intents: Vec<_> = asked.chain(new_charges.iter().map(|charge| (usize::MAX, charge))).collect();
+    let created = new_intents.iter().map(|(place, (intent, _)): &(usize, (Intent, Customer))| (*place, intent));
+    let intents: Vec<_> = created.chain(new_charges.iter().map(|charge| (usize::MAX, charge))).collect();
     for place in writes.intents.add(connection, &intents).await? {
         if let Some(effect) = effects.get_mut(place) {
             *effect = false;
@@ -276,7 +277,7 @@ async fn write_all(
     let kept = new_intents.iter().filter(|(place, _)| effects[*place]).map(|(_, (_, customer))| customer);
     let customers: Vec<&Customer> = kept.chain(&new_customers).collect();
     writes.customers.add(connection, &customers).await?;
-    // Last, so that what was made beside it is forgotten as a whole.
+    // Last, so that objects created in the same group are deleted too.
     for merchant in forgotten {
         merchants::reset(connection, &merchant).await?;
     }
@@ -302,7 +303,7 @@ mod tests {
         };
         let writes = Writes::new();
         assert_eq!(commit(&store.readers, &writes, group()).await.unwrap(), [true, false, false, false, true]);
-        assert!(there(&store, "pi_1").await && there(&store, "pi_3").await && !there(&store, "pi_2").await);
+        assert!(exists(&store, "pi_1").await && exists(&store, "pi_3").await && !exists(&store, "pi_2").await);
     }
 
     #[tokio::test]
@@ -334,10 +335,10 @@ mod tests {
         let group =
             (0..203).map(|n| Write::AddIntent(Box::new(new(&format!("pi_{n}"), &format!("ORDER-{n}"))))).collect();
         assert!(commit(&store.readers, &writes, group).await.unwrap().into_iter().all(|made| made));
-        assert!(there(&store, "pi_0").await && there(&store, "pi_202").await);
+        assert!(exists(&store, "pi_0").await && exists(&store, "pi_202").await);
     }
 
-    async fn there(store: &Store, id: &str) -> bool {
+    async fn exists(store: &Store, id: &str) -> bool {
         store.intent(&IntentId::new(id).unwrap()).await.unwrap().is_some()
     }
 

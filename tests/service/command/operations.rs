@@ -189,7 +189,7 @@ async fn invalid_arguments_exit_with_2_and_send_nothing() {
         (&["plans", "list", "--base-url", "http://api.example.com"][..], "https"),
         (&["clock"][..], "GUICHET_CONTROL_TOKEN"),
         (&["clock", "advance", "-1"][..], "give a length of time"),
-        (&["faults", "set", "create_session", "delay"][..], "--milliseconds 2000"),
+        (&["faults", "set", "create_session", "delay"][..], "--milliseconds"),
         (&["plans", "list", "--timeout", "0"][..], "from 1 to 86400"),
         (&["plans", "list", "--timeout", "-1"][..], "from 1 to 86400"),
         (&["methods", "fee", "card", "XAF", "-5"][..], "amount: An amount is"),
@@ -278,7 +278,7 @@ async fn the_clock_of_a_sandbox_is_read_and_moved_and_its_faults_are_set_and_cle
     let listed = house.run_with(&["faults", "list"], &door, "").stdout;
     assert!(listed.contains("create_session") && listed.contains("503"), "{listed}");
     house.faults(&["clear"]);
-    assert!(house.run_with(&["faults"], &door, "").stdout.contains("Nothing"));
+    assert!(house.run_with(&["faults"], &door, "").stdout.contains("No faults"));
     let unknown = house.run_with(&["faults", "set", "make_money", "drop"], &door, "");
     assert_eq!(unknown.code, 1);
     let stranger = house.run_with(&["clock", "--merchant", "mer_nobody"], &door, "");
@@ -295,7 +295,7 @@ async fn errors_of_the_control_api_begin_with_the_command_and_list_the_operation
     let control =
         [("GUICHET_CONTROL_URL", house.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", &house.control_token)];
     let unknown = house.run_with(&["faults", "set", "make_money", "drop"], &control, "");
-    assert!(unknown.stderr.starts_with("guichet: faults: operation: There is no operation"), "{}", unknown.stderr);
+    assert!(unknown.stderr.starts_with("guichet: faults: operation: Unknown operation"), "{}", unknown.stderr);
     assert!(!unknown.stderr.contains("Did you mean"), "{}", unknown.stderr);
     macro_rules! names {
         ($($operation:ident)*) => {

@@ -20,7 +20,7 @@ fn every_decision_holds_at_the_sandbox() {
         let named = |row: &&Value| row["what"].as_str().is_some_and(|what| what.starts_with(name));
         assert!(rows.iter().any(|row| named(&row)), "{name} is not probed");
     }
-    assert!(probed.stderr.contains("It makes"), "it is said what will be made: {}", probed.stderr);
+    assert!(probed.stderr.contains("creates these objects"), "the objects are listed first: {}", probed.stderr);
     let shown = house.run(&["probe", "--yes"]);
     assert!(shown.stdout.contains("HOLDS") && !shown.stdout.contains("  no  "), "{}", shown.stdout);
     assert!(!format!("{}{}", shown.stdout, shown.stderr).contains(&house.key), "no key is printed");
@@ -56,7 +56,7 @@ fn probe_sends_nothing_with_a_live_key_without_consent_or_without_a_service() {
     assert!(live.stderr.contains("test key") && !live.stderr.contains("hidden"), "{}", live.stderr);
     let unasked = house.run(&["probe"]);
     assert_eq!((unasked.code, unasked.stdout.as_str()), (2, ""));
-    assert!(unasked.stderr.contains("It makes") && unasked.stderr.contains("--yes"), "{}", unasked.stderr);
+    assert!(unasked.stderr.contains("creates these objects") && unasked.stderr.contains("--yes"), "{}", unasked.stderr);
     let nobody = house.run(&["probe", "--yes", "--base-url", "http://127.0.0.1:1"]);
     assert_eq!((nobody.code, nobody.stdout.as_str()), (3, ""));
 }

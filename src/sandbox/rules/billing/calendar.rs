@@ -1,11 +1,11 @@
-//! When periods begin: counted from an anchor, by the calendar of UTC.
+//! The beginnings of billing periods, counted from an anchor in the UTC calendar.
 
 use crate::values::{BillingCycle, Moment};
 use jiff::tz::TimeZone;
 use jiff::{Error, Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// Periods of one length, numbered on from the one that begins at the anchor.
+/// Periods of one length, counted from an anchor.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(in crate::sandbox) struct Calendar {
     pub(super) cycle: BillingCycle,
@@ -15,11 +15,11 @@ pub(in crate::sandbox) struct Calendar {
 }
 
 impl Calendar {
-    /// When the period of a number begins. Each is counted from the anchor and not from the one before it, so that a month
-    /// without a 31st shortens that month alone.
+    /// When a period begins. Each is counted from the anchor, not from the one before it, so that a month without a 31st does not move
+    /// later periods.
     pub(super) fn begins(&self, number: u32) -> Moment {
         let count = i64::from(number.saturating_sub(self.first));
-        // Later than the calendar goes is at the end of all time, which does not come.
+        // Beyond the calendar's range: a time that is never reached.
         after(self.anchor, self.cycle, count).unwrap_or(Moment::LAST)
     }
 }
@@ -93,9 +93,9 @@ mod tests {
                 _ => 365..=366,
             };
             prop_assert!(whole.contains(&days), "{days} days");
-            // The same time of day, always: nothing has drifted.
+            // The time of day never changes: no drift.
             prop_assert_eq!(begin.unix() % 86_400, anchor % 86_400);
-            // Counted on from a later anchor of the same calendar, a number is the same period.
+            // Counted from a later anchor of the same calendar, the periods are the same.
             prop_assert_eq!(Calendar { first: first + 7, ..calendar }.begins(first + 7 + number), begin);
         }
     }

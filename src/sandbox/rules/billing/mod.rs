@@ -16,7 +16,7 @@ use crate::values::{Amount, BillingCycle, Currency, Moment, PlanCode, PlanId, Su
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// A plan, as it is stored.
+/// A stored plan.
 #[derive(Clone, Debug)]
 pub(in crate::sandbox) struct Plan {
     pub(in crate::sandbox) id: PlanId,
@@ -26,7 +26,7 @@ pub(in crate::sandbox) struct Plan {
     pub(in crate::sandbox) created_at: Moment,
 }
 
-/// What a plan offers. None of it ever changes, and whoever has subscribed keeps a copy.
+/// The terms of a plan. They never change, and each subscription keeps a copy.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(in crate::sandbox) struct Offer {
     pub(in crate::sandbox) name: String,
@@ -37,12 +37,12 @@ pub(in crate::sandbox) struct Offer {
     pub(in crate::sandbox) trial_days: u32,
 }
 
-/// A subscription, as it is stored.
+/// A stored subscription.
 #[derive(Clone, Debug)]
 pub(in crate::sandbox) struct Subscription {
     pub(in crate::sandbox) id: SubscriptionId,
     pub(in crate::sandbox) merchant: String,
-    /// The customer who has the e-mail address, as the store knows them.
+    /// The id of the customer with the e-mail address.
     pub(in crate::sandbox) customer_id: String,
     pub(in crate::sandbox) terms: Terms,
     pub(in crate::sandbox) state: SubscriptionState,
@@ -50,7 +50,7 @@ pub(in crate::sandbox) struct Subscription {
     pub(in crate::sandbox) version: i64,
 }
 
-/// What was agreed when the customer subscribed. None of it ever changes.
+/// The terms of a subscription, from its creation. They never change.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(in crate::sandbox) struct Terms {
     pub(in crate::sandbox) email: String,

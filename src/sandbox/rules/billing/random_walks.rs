@@ -1,5 +1,5 @@
-//! Subscriptions on random walks: whatever a merchant does and however long they wait, money is taken once and for what
-//! was agreed.
+//! Tests of subscriptions by random sequences of actions: whatever a merchant does and however long it waits, each period is charged
+//! once, at the agreed price.
 
 use super::state::{Charge, Due, LateCharge, Status, SubscriptionState};
 use super::{Conflict, Offer};
@@ -17,7 +17,7 @@ proptest! {
         for step in &walk.steps {
             world.take(step);
         }
-        world.keeps_its_promises();
+        world.check_invariants();
     }
 
     #[test]
@@ -32,7 +32,7 @@ proptest! {
             prop_assert_eq!(&once.state, &often.state);
         }
         prop_assert_eq!(&once.charges, &often.charges);
-        prop_assert_eq!(once.told, often.told);
+        prop_assert_eq!(once.events, often.events);
     }
 }
 
@@ -87,7 +87,7 @@ fn method() -> impl Strategy<Value = PayingWith> {
     .prop_map(|instrument| read_instrument(&instrument).unwrap())
 }
 
-/// A charge that was made.
+/// A charge.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Charged {
     period: u32,
@@ -105,11 +105,11 @@ struct World {
     now: Moment,
     state: SubscriptionState,
     charges: Vec<Charged>,
-    /// What it came to, and when.
-    told: Vec<(Moment, &'static str)>,
-    /// Since when nothing may be charged, and until when.
+    /// Its events with their times.
+    events: Vec<(Moment, &'static str)>,
+    /// The times between which nothing may be charged.
     closed: Vec<(Moment, Option<Moment>)>,
-    /// When its periods were counted anew.
+    /// The times at which its anchor changed.
     anchored: Vec<Moment>,
 }
 
@@ -129,7 +129,7 @@ impl World {
             now,
             state: first.0.clone(),
             charges: Vec::new(),
-            told: Vec::new(),
+            events: Vec::new(),
             closed: Vec::new(),
             anchored: Vec::new(),
         };
@@ -140,7 +140,7 @@ impl World {
 
     fn take(&mut self, step: &Step) {
         if !matches!(step, Step::Wait { .. }) {
-            // Nothing is asked at the very moment of something else, so that moments tell what came first.
+            // One second later, so that no two things happen at the same time.
             self.now = self.now.plus(1);
             self.run();
         }
@@ -157,7 +157,7 @@ impl World {
             Step::Resume => self.state.resume(now),
         };
         match moved {
-            Err(Conflict { status, .. }) => assert_eq!(status, self.state.status, "a refusal names the state"),
+            Err(Conflict { status, .. }) => assert_eq!(status, self.state.status, "a conflict has the status"),
             Ok(None) => {}
             Ok(Some(turn)) => {
                 if turn.0.calendar != self.state.calendar {
@@ -169,7 +169,7 @@ impl World {
         self.run();
     }
 
-    /// All that comes of itself by now, each at its own moment.
+    /// Runs everything that is due by now, each at its own time.
     fn run(&mut self) {
         let mut last = None;
         while let Some((at, due)) = self.state.due().filter(|(at, _)| *at <= self.now) {
@@ -183,13 +183,10 @@ impl World {
                     let late = charge.intent.late_approvals.first().cloned();
                     state.settled(charge.intent.status == IntentStatus::Succeeded, late, at)
                 }
-                due => state.passes(due),
+                due => state.apply_due(due),
             };
             let held = self.state.status == Status::Paused;
-            assert!(
-                !held || matches!(turn.0.status, Status::Paused | Status::Canceled),
-                "nothing but a resume ends a pause"
-            );
+            assert!(!held || matches!(turn.0.status, Status::Paused | Status::Canceled), "only a resume ends a pause");
             self.turn(turn, at);
         }
     }
@@ -218,19 +215,19 @@ impl World {
                 state
             }
         };
-        self.told.extend(state.told_since(&self.state).map(|word| (at, word)));
-        let shut = |status| matches!(status, Status::Canceled | Status::Paused);
-        match (shut(self.state.status), shut(state.status)) {
+        self.events.extend(state.event_since(&self.state).map(|word| (at, word)));
+        let is_closed = |status| matches!(status, Status::Canceled | Status::Paused);
+        match (is_closed(self.state.status), is_closed(state.status)) {
             (false, true) => self.closed.push((at, None)),
             (true, false) => self.closed.last_mut().unwrap().1 = Some(at),
             _ => {}
         }
         assert!(state.status != Status::Paused || state.paused_at.is_some());
-        assert!(state.next_charge_at().is_none_or(|next| next >= at), "what comes next is not over");
+        assert!(state.next_charge_at().is_none_or(|next| next >= at), "the next charge is not in the past");
         self.state = state;
     }
 
-    fn keeps_its_promises(&self) {
+    fn check_invariants(&self) {
         let mut paid: Vec<&Charged> = Vec::new();
         for (place, charge) in self.charges.iter().enumerate() {
             let before = place.checked_sub(1).and_then(|before| self.charges.get(before));
@@ -239,11 +236,11 @@ impl World {
                 Some(before) => (before.period + 1, 1),
                 None => (0, 1),
             };
-            assert_eq!((charge.period, charge.attempt), expected, "charges are numbered one by one");
+            assert_eq!((charge.period, charge.attempt), expected, "charges are numbered consecutively");
             let fallbacks = self.charges[..=place].iter().filter(|one| one.period == charge.period && one.by_fallback);
             let its_turn = charge.attempt == 5 && charge.by_fallback && fallbacks.count() == 1;
-            assert!(charge.attempt <= 4 || its_turn, "four attempts, and the fallback's turn: {charge:?}");
-            assert!(before.is_none_or(|before| before.at <= charge.at), "and made in the order of time");
+            assert!(charge.attempt <= 4 || its_turn, "at most four attempts, plus the fallback: {charge:?}");
+            assert!(before.is_none_or(|before| before.at <= charge.at), "charges are in order of time");
             let open =
                 |(from, to): &(Moment, Option<Moment>)| charge.at <= *from || to.is_some_and(|to| charge.at >= to);
             assert!(
@@ -263,10 +260,10 @@ impl World {
         });
         let mut approved: Vec<_> = approved.collect();
         approved.sort_by_key(|late| late.approval.approved_at);
-        assert_eq!(self.state.duplicate_payments, approved, "each late approval is in the record, once");
-        let told = self.told.iter().filter(|(_, word)| *word == "duplicate_payment");
+        assert_eq!(self.state.duplicate_payments, approved, "each late approval is in the record once");
+        let events = self.events.iter().filter(|(_, word)| *word == "duplicate_payment");
         assert_eq!(
-            told.map(|(at, _)| at.unix()).collect::<Vec<_>>(),
+            events.map(|(at, _)| at.unix()).collect::<Vec<_>>(),
             approved.iter().map(|late| late.approval.approved_at).collect::<Vec<_>>()
         );
         let ended = self.charges.iter().rev().filter(|charge| charge.intent.status != IntentStatus::Processing);
@@ -279,7 +276,7 @@ impl World {
         }
         for pair in paid.windows(2) {
             let [one, next] = pair else { continue };
-            assert!(one.period < next.period, "one charge a period");
+            assert!(one.period < next.period, "one charge per period");
             assert!(
                 one.to <= next.from || self.anchored.iter().any(|at| one.from < *at && *at <= next.from),
                 "no overlap"

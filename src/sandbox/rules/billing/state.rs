@@ -1,4 +1,4 @@
-//! A subscription's life: what time, and the end of a charge, make of it.
+//! The state of a subscription: how time and the end of a charge change it.
 
 use super::Offer;
 use super::calendar::Calendar;
@@ -6,21 +6,21 @@ use crate::sandbox::rules::{LateApproval, PayingWith};
 use crate::values::{IntentId, Moment};
 use serde::{Deserialize, Serialize};
 
-/// How many charges of one period are attempted.
-const MOST_ATTEMPTS: u32 = 4;
-/// How many failures in a row a fallback waits for where nobody says so.
-const USUAL_TRIGGER: u32 = 3;
-/// The longest wait for the next attempt, in seconds.
+/// The most attempts to charge one period.
+const MAX_ATTEMPTS: u32 = 4;
+/// The default number of consecutive failures before the fallback.
+const DEFAULT_TRIGGER: u32 = 3;
+/// The longest pause before the next attempt, in seconds.
 const LONGEST_WAIT: i64 = 86_400;
 
-/// What changes.
+/// The part of a subscription that changes.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(in crate::sandbox) struct SubscriptionState {
     pub(in crate::sandbox) status: Status,
     pub(in crate::sandbox) paying_with: PayingWith,
     pub(in crate::sandbox) fallback: Option<PayingWith>,
     pub(in crate::sandbox) trigger_after_failures: u32,
-    /// How many charges have failed since the last that succeeded.
+    /// The number of failed charges since the last success.
     pub(in crate::sandbox) consecutive_failures: u32,
     pub(super) calendar: Calendar,
     /// The number of the period that begins next.
@@ -28,13 +28,13 @@ pub(in crate::sandbox) struct SubscriptionState {
     pub(in crate::sandbox) period_start: Moment,
     pub(in crate::sandbox) period_end: Moment,
     pub(in crate::sandbox) trial_end: Option<Moment>,
-    /// Whether nothing more is to be paid for the period: it is paid, or it is the trial.
+    /// Whether the period needs no charge: it is paid, or it is the trial.
     pub(super) paid: bool,
-    /// How many charges of the period have begun.
+    /// The number of charges of the period that have begun.
     pub(super) attempts: u32,
-    /// Whether one of them was the fallback's.
+    /// Whether one of them was with the fallback.
     pub(super) fallback_tried: bool,
-    /// The charge that has begun and not ended.
+    /// The charge under way.
     pub(super) under_way: Option<UnderWay>,
     /// When the next attempt to charge the period begins.
     pub(super) next_attempt: Option<Moment>,
@@ -44,15 +44,15 @@ pub(in crate::sandbox) struct SubscriptionState {
     pub(in crate::sandbox) paused_at: Option<Moment>,
     pub(in crate::sandbox) canceled_at: Option<Moment>,
     pub(in crate::sandbox) cancellation: Option<Cancellation>,
-    /// The failed charges that the operator approves later, in the order they are approved.
+    /// The failed charges that the operator will approve, in order of approval.
     #[serde(default)]
     pub(super) late_charges: Vec<LateCharge>,
-    /// Those that the operator has approved: money to be given back, since a failed charge is tried again.
+    /// The failed charges that the operator has approved: money to be refunded, since failed charges are retried.
     #[serde(default)]
     pub(in crate::sandbox) duplicate_payments: Vec<LateCharge>,
 }
 
-/// A charge that has failed and that the operator approves later.
+/// A failed charge that the operator approves later.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(in crate::sandbox) struct LateCharge {
     pub(in crate::sandbox) intent: IntentId,
@@ -69,7 +69,7 @@ pub(in crate::sandbox) enum Status {
     Trialing,
 }
 
-/// Why a subscription ended.
+/// Why a subscription was canceled.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::sandbox) enum Cancellation {
@@ -77,44 +77,44 @@ pub(in crate::sandbox) enum Cancellation {
     RequestedByMerchant,
 }
 
-/// A charge that has begun and not ended.
+/// A charge under way.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(super) struct UnderWay {
     intent: IntentId,
     by_fallback: bool,
     begun_at: Moment,
-    /// When it ends; one that has no end hangs.
+    /// When it ends. `None` if it never ends.
     settles_at: Option<Moment>,
 }
 
-/// A charge that is to begin.
+/// A charge to begin.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::sandbox) struct Charge {
     /// The number of the period it pays for.
     pub(in crate::sandbox) period: u32,
-    /// Which attempt of that period it is, from 1.
+    /// The number of the attempt for that period, from 1.
     pub(in crate::sandbox) attempt: u32,
     pub(in crate::sandbox) with: PayingWith,
     pub(super) by_fallback: bool,
 }
 
-/// What comes of itself next.
+/// The next thing that time alone causes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::sandbox) enum Due {
     /// The next attempt to charge the period.
     Attempt,
-    /// The operator approves a charge that has failed.
+    /// The operator approves a failed charge.
     LateApproval,
-    /// A charge has been under way for so long that the period counts as not paid.
+    /// A charge has been under way for too long: the subscription is past due.
     Overdue,
     /// The period ends.
     PeriodEnd,
-    /// The charge under way has ended: this intent knows how.
+    /// The charge under way has ended; its intent has the result.
     Settlement(IntentId),
 }
 
 impl SubscriptionState {
-    /// The life of a subscription that begins now: with its trial, or with a charge.
+    /// The state of a new subscription: with a trial, or with a first charge.
     pub(in crate::sandbox) fn begin(offer: &Offer, paying_with: PayingWith, now: Moment) -> (Self, Option<Charge>) {
         let trial_end = (offer.trial_days > 0).then(|| now.plus(i64::from(offer.trial_days) * 86_400));
         let anchor = trial_end.unwrap_or(now);
@@ -122,7 +122,7 @@ impl SubscriptionState {
             status: Status::Trialing,
             paying_with,
             fallback: None,
-            trigger_after_failures: USUAL_TRIGGER,
+            trigger_after_failures: DEFAULT_TRIGGER,
             consecutive_failures: 0,
             calendar: Calendar { cycle: offer.billing_cycle, anchor, first: 0 },
             next_period: 0,
@@ -149,7 +149,7 @@ impl SubscriptionState {
         }
     }
 
-    /// What comes of itself next, and when.
+    /// The next due event and its time.
     pub(in crate::sandbox) fn due(&self) -> Option<(Moment, Due)> {
         let settles = self.under_way.as_ref().and_then(|charge| Some((charge.settles_at?, charge.intent.clone())));
         let overdue = self.overdue_at().filter(|_| self.status == Status::Active);
@@ -157,8 +157,8 @@ impl SubscriptionState {
         let ends =
             self.cancel_at_period_end || runs && (self.pause_at_period_end || self.paid && self.under_way.is_none());
         let late = self.late_charges.first().map(|late| Moment::from_unix(late.approval.approved_at));
-        // Of two at one moment the first of these: what was paid counts before the period ends. A canceled subscription
-        // has but the first two: money that is on its way arrives, and is told.
+        // Of two at one time, the first in this list is first: a payment counts before the period ends. A canceled subscription
+        // has only the first two: money that is on its way still arrives and is reported.
         let all = [
             settles.map(|(at, intent)| (at, Due::Settlement(intent))),
             late.map(|at| (at, Due::LateApproval)),
@@ -169,8 +169,8 @@ impl SubscriptionState {
         all.into_iter().flatten().filter(|(at, _)| *at < Moment::LAST).min_by_key(|(at, _)| *at)
     }
 
-    /// What time makes of it. The end of a charge is told with [`SubscriptionState::settled`].
-    pub(in crate::sandbox) fn passes(mut self, due: &Due) -> (Self, Option<Charge>) {
+    /// Applies a due event. For the end of a charge, use [`SubscriptionState::settled`].
+    pub(in crate::sandbox) fn apply_due(mut self, due: &Due) -> (Self, Option<Charge>) {
         match due {
             Due::Settlement(_) => (self, None),
             Due::LateApproval => {
@@ -195,7 +195,7 @@ impl SubscriptionState {
         }
     }
 
-    /// The charge under way has ended: paid, or not. A charge that has failed may be approved late; that is remembered.
+    /// Applies the end of the charge under way. A failed charge may be approved later: that is stored.
     pub(in crate::sandbox) fn settled(
         mut self,
         paid: bool,
@@ -226,15 +226,15 @@ impl SubscriptionState {
         self.status = Status::PastDue;
         if !by_fallback && self.falls_back() {
             self.attempt(true)
-        } else if self.attempts < MOST_ATTEMPTS {
-            self.next_attempt = Some(at.plus(self.wait()));
+        } else if self.attempts < MAX_ATTEMPTS {
+            self.next_attempt = Some(at.plus(self.retry_pause()));
             (self, None)
         } else {
             (self.ended(Cancellation::PaymentFailed, at), None)
         }
     }
 
-    /// A charge has begun, as this intent.
+    /// Records a charge that has begun, with its intent.
     #[must_use]
     pub(in crate::sandbox) fn charging(
         mut self,
@@ -248,22 +248,22 @@ impl SubscriptionState {
         self
     }
 
-    /// The word for what has become of it since it was like this: the status it came to, or else that it was renewed or
-    /// changed. `None` where nobody needs to know.
-    pub(in crate::sandbox) fn told_since(&self, before: &Self) -> Option<&'static str> {
-        let wishes =
+    /// The event for the change from the earlier state: the new status, or that it was renewed or updated. `None` for a change without an
+    /// event.
+    pub(in crate::sandbox) fn event_since(&self, before: &Self) -> Option<&'static str> {
+        let scheduled =
             |state: &Self| (state.cancel_at_period_end, state.pause_at_period_end, state.trigger_after_failures);
         let charge_ended = before.under_way.is_some() && self.under_way.is_none();
         if self.status != before.status {
             Some(self.status.as_str())
         } else if self.status == Status::Canceled && charge_ended {
-            // No status tells how it ended.
+            // The status does not change.
             Some(if self.paid { "charge_succeeded" } else { "charge_failed" })
         } else if self.duplicate_payments.len() != before.duplicate_payments.len() {
             Some("duplicate_payment")
         } else if self.next_period != before.next_period {
             Some("renewed")
-        } else if wishes(self) != wishes(before)
+        } else if scheduled(self) != scheduled(before)
             || self.paying_with != before.paying_with
             || self.fallback != before.fallback
         {
@@ -273,7 +273,7 @@ impl SubscriptionState {
         }
     }
 
-    /// When it is charged next, as far as that is known.
+    /// The time of the next charge, if known.
     pub(in crate::sandbox) fn next_charge_at(&self) -> Option<Moment> {
         match self.status {
             Status::Canceled | Status::Paused => None,
@@ -284,7 +284,7 @@ impl SubscriptionState {
         }
     }
 
-    /// Begins the next period of the calendar, with its charge.
+    /// Begins the next period with its charge.
     pub(super) fn next_period(mut self) -> (Self, Option<Charge>) {
         self.period_start = self.calendar.begins(self.next_period);
         self.next_period = self.next_period.saturating_add(1);
@@ -310,21 +310,21 @@ impl SubscriptionState {
         (self, Some(charge))
     }
 
-    /// Whether it is the fallback's turn. It has one, even where the last attempt of the period has failed.
+    /// Whether the fallback is due. It gets one attempt per period even after the last regular one.
     pub(super) fn falls_back(&self) -> bool {
         self.fallback.is_some()
             && self.consecutive_failures >= self.trigger_after_failures
-            && (self.attempts < MOST_ATTEMPTS || !self.fallback_tried)
+            && (self.attempts < MAX_ATTEMPTS || !self.fallback_tried)
     }
 
-    /// The intent of the charge that has begun and not ended.
+    /// The intent of the charge under way.
     pub(in crate::sandbox) fn charge_under_way(&self) -> Option<&IntentId> {
         self.under_way.as_ref().map(|charge| &charge.intent)
     }
 
-    /// When the charge under way will have taken too long.
+    /// When the charge under way is overdue.
     pub(super) fn overdue_at(&self) -> Option<Moment> {
-        self.under_way.as_ref().map(|charge| charge.begun_at.plus(self.wait()))
+        self.under_way.as_ref().map(|charge| charge.begun_at.plus(self.retry_pause()))
     }
 
     pub(super) fn ended(mut self, cancellation: Cancellation, at: Moment) -> Self {
@@ -346,14 +346,14 @@ impl SubscriptionState {
         self
     }
 
-    /// How long after a failure the next attempt begins, in seconds.
-    fn wait(&self) -> i64 {
+    /// The pause between a failure and the next attempt, in seconds.
+    fn retry_pause(&self) -> i64 {
         LONGEST_WAIT.min((self.period_end.unix() - self.period_start.unix()) / 4)
     }
 }
 
 impl Status {
-    /// Its word.
+    /// Its name in the interface.
     pub(in crate::sandbox) fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -366,7 +366,7 @@ impl Status {
 }
 
 impl Cancellation {
-    /// Its word.
+    /// Its name in the interface.
     pub(in crate::sandbox) fn as_str(self) -> &'static str {
         match self {
             Self::PaymentFailed => "payment_failed",

@@ -1,27 +1,27 @@
-//! What the merchant makes of a subscription. `Ok(None)` is a move that has no effect: it was made before.
+//! The changes of a subscription that a merchant makes. `Ok(None)`: no effect, because it was made before.
 
 use super::state::{Cancellation, Charge, Status, SubscriptionState};
 use crate::sandbox::rules::PayingWith;
 use crate::values::Moment;
 
-/// A move that the subscription's state does not allow.
+/// A change that the subscription's status does not allow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in crate::sandbox) struct Conflict {
-    /// Where the subscription stands.
+    /// The subscription's status.
     pub(in crate::sandbox) status: Status,
     /// The rest of the sentence "The subscription is canceled …".
     pub(in crate::sandbox) why: &'static str,
 }
 
-/// What a move comes to: the next state, with the charge that begins with it.
-type Moved = Result<Option<(SubscriptionState, Option<Charge>)>, Conflict>;
+/// The next state, with the charge that begins with it.
+type Transition = Result<Option<(SubscriptionState, Option<Charge>)>, Conflict>;
 
 impl SubscriptionState {
-    /// Charges nothing from now on, or from the end of the period.
+    /// Pauses it now, or at the end of the period.
     ///
     /// # Errors
-    /// [`Conflict`] where it is canceled.
-    pub(in crate::sandbox) fn pause(&self, immediately: bool, now: Moment) -> Moved {
+    /// [`Conflict`] if it is canceled.
+    pub(in crate::sandbox) fn pause(&self, immediately: bool, now: Moment) -> Transition {
         match self.status {
             Status::Canceled => Err(self.conflict("and can no longer be paused.")),
             Status::Paused => Ok(None),
@@ -31,18 +31,17 @@ impl SubscriptionState {
         }
     }
 
-    /// Charges again. Inside a period that was paid nothing is charged; after it a period begins now, and nothing of the
-    /// time between is charged.
+    /// Resumes it. Inside a paid period nothing is charged. After it, a new period begins now, and the time between is not charged.
     ///
     /// # Errors
-    /// [`Conflict`] where it is canceled, and where there is nothing to resume.
-    pub(in crate::sandbox) fn resume(&self, now: Moment) -> Moved {
+    /// [`Conflict`] if it is canceled, or if there is nothing to resume.
+    pub(in crate::sandbox) fn resume(&self, now: Moment) -> Transition {
         let mut state =
             Self { cancel_at_period_end: false, pause_at_period_end: false, paused_at: None, ..self.clone() };
         match self.status {
             Status::Canceled => Err(self.conflict("and can no longer be resumed.")),
             Status::Paused if self.under_way.is_some() => {
-                // A charge that began before the pause may still be paid: it decides, and no other is begun beside it.
+                // The charge that began before the pause may still succeed: its result decides, and no second charge begins.
                 let owed = self.consecutive_failures > 0 || self.overdue_at().is_some_and(|at| at <= now);
                 state.status = if owed { Status::PastDue } else { Status::Active };
                 Ok(Some((state, None)))
@@ -58,13 +57,13 @@ impl SubscriptionState {
                 Ok(Some(state.next_period()))
             }
             _ if self.cancel_at_period_end || self.pause_at_period_end => Ok(Some((state, None))),
-            _ => Err(self.conflict("and is not resumed: nothing holds it.")),
+            _ => Err(self.conflict("and cannot be resumed: it is neither paused nor about to end.")),
         }
     }
 
-    /// Ends it, now or with the period.
+    /// Cancels it now, or at the end of the period.
     pub(in crate::sandbox) fn cancel(&self, immediately: bool, now: Moment) -> Option<Self> {
-        // A pause that has outlasted its period has no end of a period to wait for.
+        // If it is paused and its period is over, there is no end of a period to wait for.
         let nothing_left = self.status == Status::Paused && now >= self.period_end;
         match self.status {
             Status::Canceled => None,
@@ -74,11 +73,11 @@ impl SubscriptionState {
         }
     }
 
-    /// Pays with another method from now on; at once where a charge has failed.
+    /// Changes the payment method. If a charge has failed, the new method is charged at once.
     ///
     /// # Errors
-    /// [`Conflict`] where it is canceled.
-    pub(in crate::sandbox) fn pay_with(&self, paying_with: PayingWith) -> Moved {
+    /// [`Conflict`] if it is canceled.
+    pub(in crate::sandbox) fn pay_with(&self, paying_with: PayingWith) -> Transition {
         if self.status == Status::Canceled {
             return Err(self.conflict("and takes no other payment method."));
         }
@@ -86,14 +85,14 @@ impl SubscriptionState {
             return Ok(None);
         }
         let state = Self { paying_with, ..self.clone() };
-        Ok(Some(if state.waits_for_money() { state.attempt(false) } else { (state, None) }))
+        Ok(Some(if state.is_unpaid() { state.attempt(false) } else { (state, None) }))
     }
 
-    /// Falls back on another method after so many failures in a row; at once where there were as many.
+    /// Sets the fallback method and its trigger. If there were as many failures already, it is charged at once.
     ///
     /// # Errors
-    /// [`Conflict`] where it is canceled.
-    pub(in crate::sandbox) fn fall_back_on(&self, fallback: PayingWith, trigger_after_failures: u32) -> Moved {
+    /// [`Conflict`] if it is canceled.
+    pub(in crate::sandbox) fn fall_back_on(&self, fallback: PayingWith, trigger_after_failures: u32) -> Transition {
         if self.status == Status::Canceled {
             return Err(self.conflict("and takes no fallback."));
         }
@@ -101,11 +100,11 @@ impl SubscriptionState {
         if state == *self {
             return Ok(None);
         }
-        Ok(Some(if state.waits_for_money() && state.falls_back() { state.attempt(true) } else { (state, None) }))
+        Ok(Some(if state.is_unpaid() && state.falls_back() { state.attempt(true) } else { (state, None) }))
     }
 
-    /// Whether a charge has failed, and no other is under way.
-    fn waits_for_money(&self) -> bool {
+    /// Whether a charge has failed and no other is under way.
+    fn is_unpaid(&self) -> bool {
         self.status == Status::PastDue && self.under_way.is_none()
     }
 

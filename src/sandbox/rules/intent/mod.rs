@@ -1,4 +1,4 @@
-//! A payment intent: what the merchant asked for, which never changes, and its life, which does.
+//! A payment intent: its terms, which never change, and its state, which does.
 
 mod state;
 
@@ -9,10 +9,10 @@ use crate::values::{ConfirmationMethod, Country, Currency, FeeBearer, IntentId, 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// How long a customer has, in seconds.
+/// How long an intent can be paid, in seconds.
 const LIFETIME: i64 = 24 * 60 * 60;
-/// How long the client secret opens an intent after its final status, in seconds.
-const SECRET_AFTER_THE_END: i64 = 24 * 60 * 60;
+/// How long the client secret is valid after the final status, in seconds.
+const SECRET_AFTER_FINAL: i64 = 24 * 60 * 60;
 
 /// A payment intent, as it is stored.
 #[derive(Clone, Debug)]
@@ -20,9 +20,9 @@ pub(in crate::sandbox) struct Intent {
     pub(in crate::sandbox) id: IntentId,
     pub(in crate::sandbox) merchant: String,
     pub(in crate::sandbox) payment_ref: String,
-    /// The digest of [`Intent::body`]: what makes a repeated create the same.
+    /// The digest of [`Intent::body`]. A repeated create with the same digest is the same.
     pub(in crate::sandbox) digest: String,
-    /// The canonical body it was made with: parsed, defaults applied, keys sorted.
+    /// The canonical body of its create: parsed, defaults applied, keys sorted.
     pub(in crate::sandbox) body: String,
     pub(in crate::sandbox) terms: Terms,
     pub(in crate::sandbox) state: IntentState,
@@ -31,7 +31,7 @@ pub(in crate::sandbox) struct Intent {
     pub(in crate::sandbox) version: i64,
 }
 
-/// What the merchant asked for, read from the canonical body. None of it ever changes.
+/// The terms of an intent, read from the canonical body. They never change.
 #[derive(Clone, Debug, Deserialize)]
 pub(in crate::sandbox) struct Terms {
     pub(in crate::sandbox) firstname: String,
@@ -61,7 +61,7 @@ pub(in crate::sandbox) enum Status {
     Succeeded,
 }
 
-/// What the customer, or for `confirm` the merchant, has to do before the charge.
+/// What the customer, or for `confirm` the merchant, must do before the charge.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::sandbox) enum NextAction {
@@ -80,24 +80,23 @@ pub(in crate::sandbox) enum Cancellation {
 }
 
 impl Intent {
-    /// When an intent made now expires.
+    /// When an intent that is created now expires.
     pub(in crate::sandbox) fn expiry(now: Moment) -> Moment {
         now.plus(LIFETIME)
     }
 
-    /// The same intent, as it stands now.
+    /// The intent with everything that time has changed until now.
     pub(in crate::sandbox) fn at(mut self, now: Moment) -> Self {
         self.state = self.state.at(now, self.expires_at);
         self
     }
 
-    /// Whether its client secret opens it no more: the secret stays in the browser's history, and the customer has seen how
-    /// the payment ended.
+    /// Whether its client secret has ended. The secret stays in the browser's history, so it ends some time after the final status.
     pub(in crate::sandbox) fn secret_has_ended(&self, now: Moment) -> bool {
-        self.state.final_since().is_some_and(|end| now >= end.plus(SECRET_AFTER_THE_END))
+        self.state.final_since().is_some_and(|end| now >= end.plus(SECRET_AFTER_FINAL))
     }
 
-    /// What the customer pays; `None` while that depends on a method that is not known yet.
+    /// What the customer pays. `None` if it depends on a method that is not known yet.
     pub(in crate::sandbox) fn amount_payable(&self, fees: &Fees) -> Option<u64> {
         match (self.terms.fee_bearer, &self.state.paying_with) {
             (FeeBearer::Merchant, _) => Some(self.terms.amount.units()),
@@ -106,9 +105,9 @@ impl Intent {
         }
     }
 
-    /// What the customer pays with a method; `None` where the table has no fee for it.
+    /// What the customer pays with a method. `None` if the table has no fee for it.
     ///
-    /// An intent has no country, so its fee is that of a fee asked without one: what the customer was quoted.
+    /// An intent has no country, so its fee is that of a fee calculation without one: what the customer was quoted.
     pub(in crate::sandbox) fn amount_with(&self, with: &PayingWith, fees: &Fees) -> Option<u64> {
         let amount = self.terms.amount.units();
         if self.terms.fee_bearer == FeeBearer::Merchant {
@@ -126,7 +125,7 @@ impl Terms {
         serde_json::from_str(body)
     }
 
-    /// The eSIM order that its metadata says it pays.
+    /// The eSIM order that it pays, from its metadata.
     pub(in crate::sandbox) fn esim_order(&self) -> Option<String> {
         #[derive(Deserialize)]
         struct Metadata {
@@ -136,19 +135,19 @@ impl Terms {
         serde_json::from_str(metadata.get()).ok().map(|Metadata { esim_order_id }| esim_order_id)
     }
 
-    /// Whether attaching a method is the charge.
+    /// Whether attaching a method charges it.
     fn charges_on_attach(&self) -> bool {
         self.confirmation_method == ConfirmationMethod::Automatic || self.confirm
     }
 
-    /// Whether the merchant lets this type of method pay.
-    pub(in crate::sandbox) fn takes(&self, kind: &str) -> bool {
+    /// Whether this type of method may pay.
+    pub(in crate::sandbox) fn accepts(&self, kind: &str) -> bool {
         self.payment_method_types.as_ref().is_none_or(|types| types.iter().any(|allowed| allowed == kind))
     }
 }
 
 impl Status {
-    /// The word of the document.
+    /// Its name in the interface.
     pub(in crate::sandbox) fn as_str(self) -> &'static str {
         match self {
             Self::Canceled => "canceled",
@@ -161,7 +160,7 @@ impl Status {
 }
 
 impl NextAction {
-    /// Its word.
+    /// Its name in the interface.
     pub(in crate::sandbox) fn as_str(self) -> &'static str {
         match self {
             Self::Confirm => "confirm",
@@ -172,7 +171,7 @@ impl NextAction {
 }
 
 impl Cancellation {
-    /// Its word.
+    /// Its name in the interface.
     pub(in crate::sandbox) fn as_str(self) -> &'static str {
         match self {
             Self::Expired => "expired",

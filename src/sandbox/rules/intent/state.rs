@@ -1,4 +1,4 @@
-//! An intent's life, `decisions.md` 3: what each event makes of it, and where it stands at a moment.
+//! The states of a payment intent, `decisions.md` 3: what each event changes, and the state at a time.
 //!
 //! **A final status is final, and no attempt is made while another is under way.**
 
@@ -7,83 +7,83 @@ use crate::sandbox::rules::{Behaviour, Decline, PayingWith};
 use crate::values::Moment;
 use serde::{Deserialize, Serialize};
 
-/// How many attempts an intent has that a customer pays.
-pub(in crate::sandbox) const MOST_ATTEMPTS: u32 = 3;
-/// The one-time code that is right.
+/// The most attempts of an intent that a customer pays.
+pub(in crate::sandbox) const MAX_ATTEMPTS: u32 = 3;
+/// The correct one-time code.
 const RIGHT_CODE: &str = "123456";
 
-/// What changes.
+/// The part of an intent that changes.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(in crate::sandbox) struct IntentState {
     pub(in crate::sandbox) status: Status,
-    /// How many attempts have begun.
+    /// The number of attempts that have begun.
     pub(in crate::sandbox) attempts: u32,
     pub(in crate::sandbox) paying_with: Option<PayingWith>,
     pub(in crate::sandbox) next_action: Option<NextAction>,
-    /// How the attempt under way will end.
+    /// How and when the attempt under way will end.
     pub(in crate::sandbox) settlement: Option<Settlement>,
     /// Why the last attempt was declined.
     pub(in crate::sandbox) declined: Option<Decline>,
     pub(in crate::sandbox) cancellation: Option<Cancellation>,
-    /// The statuses it came to after its making, and when (Unix seconds).
+    /// The statuses after creation, with their times in Unix seconds.
     #[serde(default, alias = "passages")]
     pub(in crate::sandbox) status_history: Vec<(i64, Status)>,
-    /// How many attempts it has.
-    #[serde(default = "usual_attempts")]
-    pub(in crate::sandbox) most_attempts: u32,
-    /// The declined attempts that the operator approves later, in the order they are approved.
+    /// Its maximum number of attempts.
+    #[serde(default = "default_attempts", alias = "most_attempts")]
+    pub(in crate::sandbox) max_attempts: u32,
+    /// The declined attempts that the operator will approve, in order of approval.
     #[serde(default)]
     pub(in crate::sandbox) late_approvals: Vec<LateApproval>,
-    /// The late approvals that came beside another attempt or after the end: money to be given back.
+    /// The late approvals during another attempt or after the final status: money to be refunded.
     #[serde(default)]
     pub(in crate::sandbox) duplicate_payments: Vec<LateApproval>,
 }
 
-fn usual_attempts() -> u32 {
-    MOST_ATTEMPTS
+fn default_attempts() -> u32 {
+    MAX_ATTEMPTS
 }
 
-/// When an attempt ends, and how.
+/// How and when an attempt ends.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(in crate::sandbox) struct Settlement {
     settles_at: i64,
-    /// Paid, where there is none.
+    /// `None` if it succeeds.
     decline: Option<Decline>,
-    /// When the operator approves the declined attempt after all.
+    /// When the operator approves the declined attempt, if it does.
     #[serde(default)]
     approved_at: Option<i64>,
 }
 
-/// An attempt that was told as declined and that the operator approves later.
+/// An attempt that was shown as declined and that the operator approves later.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(in crate::sandbox) struct LateApproval {
-    /// Which attempt of the intent, from 1.
+    /// The number of the attempt, from 1.
     pub(in crate::sandbox) attempt: u32,
     pub(in crate::sandbox) with: PayingWith,
     /// When the operator approves it, in Unix seconds.
     pub(in crate::sandbox) approved_at: i64,
 }
 
-/// What time alone does to an intent next. Of two at one moment the earlier variant comes first: an attempt ends before
-/// a late approval finds out whether another is processing, and money counts before the intent expires.
+/// An event that time alone causes. Of two at one time the earlier variant is first: an attempt ends before a late approval checks
+/// whether another is processing, and money counts before the intent expires.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Next {
+enum TimeEvent {
     Settlement,
     LateApproval,
     Expiry,
 }
 
-/// A move that the intent's state does not allow.
+/// A transition that the intent's status does not allow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in crate::sandbox) struct Conflict {
-    /// Where the intent stands.
+    /// The intent's status.
     pub(in crate::sandbox) status: Status,
     /// The rest of the sentence "The payment intent is processing …".
     pub(in crate::sandbox) why: &'static str,
 }
 
 impl IntentState {
-    /// The life of an intent that was just made.
+    /// The state of a new intent.
     pub(in crate::sandbox) fn new() -> Self {
         Self {
             status: Status::RequiresAction,
@@ -94,14 +94,14 @@ impl IntentState {
             declined: None,
             cancellation: None,
             status_history: Vec::new(),
-            most_attempts: MOST_ATTEMPTS,
+            max_attempts: MAX_ATTEMPTS,
             late_approvals: Vec::new(),
             duplicate_payments: Vec::new(),
         }
     }
 
-    /// The life of a charge that nobody is asked about, the n-th for one thing: its one attempt has begun. What a customer
-    /// would have to do first declines it.
+    /// The state of a charge without the customer, the n-th for one period: its only attempt has begun. If the customer would have to
+    /// act first, it is declined.
     pub(in crate::sandbox) fn off_session(with: PayingWith, nth: u32, now: Moment) -> Self {
         let settlement = match with.behaviour() {
             Behaviour::AsksForCode | Behaviour::AsksForRedirect => {
@@ -109,50 +109,50 @@ impl IntentState {
             }
             behaviour => settlement(behaviour, nth, now),
         };
-        Self { paying_with: Some(with), most_attempts: 1, ..Self::new() }.attempt(settlement, now)
+        Self { paying_with: Some(with), max_attempts: 1, ..Self::new() }.attempt(settlement, now)
     }
 
-    /// When the attempt under way ends; `None` where there is none, or it hangs.
+    /// When the attempt under way ends. `None` if there is none, or it never ends.
     pub(in crate::sandbox) fn settles_at(&self) -> Option<Moment> {
         self.settlement.map(|settlement| Moment::from_unix(settlement.settles_at))
     }
 
-    /// When it came to its final status; `None` while it has none.
+    /// The time of its final status. `None` if it is not final.
     pub(in crate::sandbox) fn final_since(&self) -> Option<Moment> {
         let is_final = matches!(self.status, Status::Succeeded | Status::Failed | Status::Canceled);
         self.status_history.last().filter(|_| is_final).map(|(at, _)| Moment::from_unix(*at))
     }
 
-    /// Where it stands at a moment: what time alone does until then has happened, in the order of time.
+    /// The state at a time: applies everything that time alone causes until then, in order.
     #[must_use]
     pub(in crate::sandbox) fn at(mut self, now: Moment, expires_at: Moment) -> Self {
         while let Some((at, next)) = self.next(expires_at).filter(|(at, _)| *at <= now.unix()) {
             match next {
-                Next::Settlement => self.attempt_ends(at),
-                Next::LateApproval => self.is_approved_late(at),
-                Next::Expiry => self.ends_by(Cancellation::Expired, at),
+                TimeEvent::Settlement => self.end_attempt(at),
+                TimeEvent::LateApproval => self.approve_late(at),
+                TimeEvent::Expiry => self.cancel_as(Cancellation::Expired, at),
             }
         }
         self
     }
 
-    /// What time alone does next, and when.
-    fn next(&self, expires_at: Moment) -> Option<(i64, Next)> {
+    /// The next event that time alone causes, and when.
+    fn next(&self, expires_at: Moment) -> Option<(i64, TimeEvent)> {
         let settlement = self.settlement.filter(|_| self.status == Status::Processing);
         let approval = self.late_approvals.first();
-        // An attempt that ran past the expiry and was declined then leaves nothing to wait for.
+        // If an attempt ends after the expiry with a decline, the intent expires at that time.
         let since = self.status_history.last().map_or(0, |(at, _)| *at);
         let expiry = (self.status == Status::RequiresAction).then(|| expires_at.unix().max(since));
         let all = [
-            settlement.map(|settlement| (settlement.settles_at, Next::Settlement)),
-            approval.map(|approval| (approval.approved_at, Next::LateApproval)),
-            expiry.map(|at| (at, Next::Expiry)),
+            settlement.map(|settlement| (settlement.settles_at, TimeEvent::Settlement)),
+            approval.map(|approval| (approval.approved_at, TimeEvent::LateApproval)),
+            expiry.map(|at| (at, TimeEvent::Expiry)),
         ];
         all.into_iter().flatten().min()
     }
 
-    /// The attempt under way ends.
-    fn attempt_ends(&mut self, at: i64) {
+    /// Ends the attempt under way.
+    fn end_attempt(&mut self, at: i64) {
         let Some(Settlement { decline, approved_at, .. }) = self.settlement.take() else { return };
         if let (Some(approved_at), Some(with)) = (approved_at, &self.paying_with) {
             let approval = LateApproval { attempt: self.attempts, with: with.clone(), approved_at };
@@ -162,15 +162,17 @@ impl IntentState {
         self.declined = decline;
         let status = match decline {
             None => Status::Succeeded,
-            Some(decline) if decline.can_be_mended() && self.attempts < self.most_attempts => Status::RequiresAction,
+            Some(decline) if decline.allows_another_attempt() && self.attempts < self.max_attempts => {
+                Status::RequiresAction
+            }
             Some(_) => Status::Failed,
         };
         self.transition_to(status, at);
     }
 
-    /// The operator approves an attempt that was told as declined. It pays the intent if nothing else does; otherwise the
-    /// customer has paid twice, or for nothing.
-    fn is_approved_late(&mut self, at: i64) {
+    /// The operator approves an attempt that was shown as declined. It pays the intent if nothing else does. Otherwise the customer has
+    /// paid twice, or the intent stays unpaid although money was taken.
+    fn approve_late(&mut self, at: i64) {
         let approval = self.late_approvals.remove(0);
         if self.status == Status::RequiresAction {
             self.paying_with = Some(approval.with);
@@ -181,10 +183,10 @@ impl IntentState {
         }
     }
 
-    /// A customer attaches a method, at a moment whose state this is. `Ok(None)` when it has no effect.
+    /// Attaches a method. `self` is the state at `now`. `Ok(None)`: no effect.
     ///
     /// # Errors
-    /// [`Conflict`] where another method is attached to an intent that no longer takes one.
+    /// [`Conflict`] if another method is attached to an intent that no longer accepts one.
     pub(in crate::sandbox) fn attach(
         &self,
         terms: &Terms,
@@ -192,7 +194,7 @@ impl IntentState {
         now: Moment,
     ) -> Result<Option<Self>, Conflict> {
         if self.status != Status::RequiresAction {
-            // Attach is the charge, so a repeat of it must be harmless: someone has lost the answer.
+            // Attach is the charge, so repeating it must be safe: the first response may be lost.
             let repeated = self.paying_with.as_ref() == Some(&with);
             return if repeated { Ok(None) } else { Err(self.conflict("and takes no other payment method.")) };
         }
@@ -205,10 +207,10 @@ impl IntentState {
         }))
     }
 
-    /// The attached method is to be charged.
+    /// Charges the attached method.
     ///
     /// # Errors
-    /// [`Conflict`] where there is none, or where the charge has been asked for already.
+    /// [`Conflict`] if there is none, or if it is being charged already.
     pub(in crate::sandbox) fn confirm(&self, now: Moment) -> Result<Self, Conflict> {
         if self.status != Status::RequiresAction {
             return Err(self.conflict("and is not confirmed again."));
@@ -223,10 +225,10 @@ impl IntentState {
         }
     }
 
-    /// The customer gives the one-time code that they were sent.
+    /// Answers with the customer's one-time code.
     ///
     /// # Errors
-    /// [`Conflict`] where none is waited for.
+    /// [`Conflict`] if no code is expected.
     pub(in crate::sandbox) fn answer(&self, code: &str, now: Moment) -> Result<Self, Conflict> {
         if self.status != Status::RequiresAction || self.next_action != Some(NextAction::Otp) {
             return Err(self.conflict("and waits for no one-time code."));
@@ -235,31 +237,30 @@ impl IntentState {
         Ok(self.clone().attempt(Some(Settlement::at(now, decline)), now))
     }
 
-    /// The customer approves or refuses the payment at the card's issuer. `None` where that is not waited for: it has
-    /// been decided, or the customer pays another way.
-    pub(in crate::sandbox) fn challenged(&self, approved: bool, now: Moment) -> Option<Self> {
-        let waits = self.status == Status::RequiresAction && self.next_action == Some(NextAction::Redirect);
+    /// The customer approves or refuses the payment at the card's issuer. `None` if that is not expected: it was decided, or the
+    /// customer chose another method.
+    pub(in crate::sandbox) fn decide_challenge(&self, approved: bool, now: Moment) -> Option<Self> {
+        let is_expected = self.status == Status::RequiresAction && self.next_action == Some(NextAction::Redirect);
         let decline = (!approved).then_some(Decline::RejectedByPayer);
-        waits.then(|| self.clone().attempt(Some(Settlement::at(now, decline)), now))
+        is_expected.then(|| self.clone().attempt(Some(Settlement::at(now, decline)), now))
     }
 
-    /// Whether the issuer's page of this round still leads on: the round that is open, or the one that has just been
-    /// decided, since its answer may have been lost. Once the customer pays another way, or at the issuer again, an older
-    /// page is told nothing.
-    pub(in crate::sandbox) fn leads_on(&self, round: u32) -> bool {
+    /// Whether the issuer's page of this round is still valid: the open round, or the one that was just decided, since its response may
+    /// have been lost. If the customer chooses another method, or starts at the issuer again, older pages are invalid.
+    pub(in crate::sandbox) fn is_challenge_valid(&self, round: u32) -> bool {
         let by_the_issuer = self.paying_with.as_ref().map(PayingWith::behaviour) == Some(Behaviour::AsksForRedirect);
         by_the_issuer && (round == self.attempts || round + 1 == self.attempts && self.next_action.is_none())
     }
 
-    /// Someone calls it off. `Ok(None)` when it was called off before.
+    /// Cancels the intent. `Ok(None)`: it was canceled before.
     ///
     /// # Errors
-    /// [`Conflict`] while an attempt is under way, and where the intent has ended otherwise.
+    /// [`Conflict`] while an attempt is under way, or if the intent is final otherwise.
     pub(in crate::sandbox) fn cancel(&self, by: Cancellation, now: Moment) -> Result<Option<Self>, Conflict> {
         match self.status {
             Status::RequiresAction => {
                 let mut canceled = self.clone();
-                canceled.ends_by(by, now.unix());
+                canceled.cancel_as(by, now.unix());
                 Ok(Some(canceled))
             }
             Status::Canceled => Ok(None),
@@ -268,7 +269,7 @@ impl IntentState {
         }
     }
 
-    /// Begins an attempt, or asks the customer for what it needs first.
+    /// Begins an attempt, or asks the customer for the step that it needs first.
     fn begin(self, behaviour: Behaviour, now: Moment) -> Self {
         match behaviour {
             Behaviour::AsksForCode => Self { next_action: Some(NextAction::Otp), ..self },
@@ -280,14 +281,14 @@ impl IntentState {
         }
     }
 
-    /// An attempt that begins now and ends like this; one that nothing ends hangs.
+    /// Begins an attempt now, which ends with this settlement. Without one, it never ends.
     fn attempt(self, settlement: Option<Settlement>, now: Moment) -> Self {
         let mut state = Self { attempts: self.attempts + 1, settlement, declined: None, next_action: None, ..self };
         state.transition_to(Status::Processing, now.unix());
         state
     }
 
-    fn ends_by(&mut self, cancellation: Cancellation, at: i64) {
+    fn cancel_as(&mut self, cancellation: Cancellation, at: i64) {
         self.cancellation = Some(cancellation);
         self.next_action = None;
         self.transition_to(Status::Canceled, at);
@@ -304,13 +305,13 @@ impl IntentState {
 }
 
 impl Settlement {
-    /// The end of an attempt at a moment: paid, or declined for good.
+    /// An attempt's end at a time: paid, or declined without a late approval.
     fn at(moment: Moment, decline: Option<Decline>) -> Self {
         Self { settles_at: moment.unix(), decline, approved_at: None }
     }
 }
 
-/// How the n-th attempt ends that begins now; one that nothing ends hangs.
+/// The settlement of the n-th attempt, which begins now. `None` if it never ends.
 fn settlement(behaviour: Behaviour, nth: u32, now: Moment) -> Option<Settlement> {
     let ends = |after: u32, decline| Some(Settlement::at(now.plus(i64::from(after)), decline));
     match behaviour {
@@ -318,10 +319,10 @@ fn settlement(behaviour: Behaviour, nth: u32, now: Moment) -> Option<Settlement>
             let approved_at = now.plus(i64::from(after)).plus(i64::from(approved_after)).unix();
             ends(after, Some(decline)).map(|end| Settlement { approved_at: Some(approved_at), ..end })
         }
-        // The customer does what it asks for, and that ends it.
+        // The customer's step ends it.
         Behaviour::AsksForCode | Behaviour::AsksForRedirect | Behaviour::Hangs => None,
         Behaviour::Declines { after, decline } => ends(after, Some(decline)),
-        Behaviour::RecoversAtTheThird { decline } => ends(0, (nth < MOST_ATTEMPTS).then_some(decline)),
+        Behaviour::RecoversAtTheThird { decline } => ends(0, (nth < MAX_ATTEMPTS).then_some(decline)),
         Behaviour::Succeeds { after } => ends(after, None),
     }
 }
@@ -455,11 +456,11 @@ pub(super) mod tests {
                 .unwrap()
                 .unwrap();
             assert_eq!((sent.status, sent.next_action, sent.attempts), (RequiresAction, Some(NextAction::Redirect), 0));
-            let back = sent.challenged(approved, START).unwrap().at(START, Intent::expiry(START));
+            let back = sent.decide_challenge(approved, START).unwrap().at(START, Intent::expiry(START));
             assert_eq!((back.status, back.declined, back.attempts), (status, declined, 1));
-            assert_eq!(back.challenged(!approved, START), None);
+            assert_eq!(back.decide_challenge(!approved, START), None);
         }
-        assert_eq!(IntentState::new().challenged(true, START), None);
+        assert_eq!(IntentState::new().decide_challenge(true, START), None);
     }
 
     #[test]
@@ -469,17 +470,17 @@ pub(super) mod tests {
             state.attach(&terms("automatic", false), card("4000000000003220"), START).unwrap().unwrap()
         };
         let first = sent(&IntentState::new());
-        assert!(first.leads_on(0) && !first.leads_on(1));
-        let refused = first.challenged(false, START).unwrap().at(START, expiry);
-        assert!(refused.leads_on(0), "its answer may have been lost");
+        assert!(first.is_challenge_valid(0) && !first.is_challenge_valid(1));
+        let refused = first.decide_challenge(false, START).unwrap().at(START, expiry);
+        assert!(refused.is_challenge_valid(0), "its answer may have been lost");
         let second = sent(&refused);
-        assert!(second.leads_on(1) && !second.leads_on(0));
-        let paid = second.challenged(true, START).unwrap().at(START, expiry);
-        assert!(paid.leads_on(1) && !paid.leads_on(0));
+        assert!(second.is_challenge_valid(1) && !second.is_challenge_valid(0));
+        let paid = second.decide_challenge(true, START).unwrap().at(START, expiry);
+        assert!(paid.is_challenge_valid(1) && !paid.is_challenge_valid(0));
         let elsewhere = first.attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
-        assert!(!elsewhere.leads_on(0), "the customer pays another way");
+        assert!(!elsewhere.is_challenge_valid(0), "the customer pays another way");
         let canceled = first.cancel(Cancellation::RequestedByCustomer, START).unwrap().unwrap();
-        assert!(canceled.leads_on(0), "the checkout says what has become of it");
+        assert!(canceled.is_challenge_valid(0), "the checkout says what has become of it");
     }
 
     #[test]
@@ -524,11 +525,11 @@ pub(super) mod tests {
         let paid = timed_out.clone().at(START.plus(600), expiry);
         assert_eq!((paid.status, paid.declined, paid.attempts), (Succeeded, None, 1));
         assert_eq!(paid.final_since(), Some(START.plus(600)));
-        // A one-time code that nobody has given yet is no attempt.
+        // While a one-time code is expected, no attempt is under way.
         let asks = attached(timed_out, "0000010", START.plus(301));
         let paid = asks.at(START.plus(600), expiry);
         assert_eq!((paid.status, paid.next_action), (Succeeded, None));
-        assert_eq!(paid.paying_with, Some(phone("0000011")), "what has paid is what is shown");
+        assert_eq!(paid.paying_with, Some(phone("0000011")), "the method that has paid is shown");
         assert_eq!(paid.duplicate_payments, []);
     }
 
@@ -550,7 +551,7 @@ pub(super) mod tests {
             let attempts: Vec<u32> = late.duplicate_payments.iter().map(|approval| approval.attempt).collect();
             assert_eq!((attempts, late.late_approvals.len()), (vec![1], 0), "{why}");
             let again = late.clone().at(START.plus(900_000), expiry);
-            assert_eq!(again, late, "{why}: it is told once");
+            assert_eq!(again, late, "{why}: it is reported once");
         }
     }
 
