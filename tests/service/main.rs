@@ -1,4 +1,4 @@
-//! The sandbox, the merchant's client and the command, tested over real sockets. No test here needs a browser.
+//! Tests of the sandbox, the native client and the command over real sockets, without a browser.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

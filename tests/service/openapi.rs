@@ -20,7 +20,7 @@ async fn the_openapi_description_is_public() {
     let reply = api::send(&api::client(), "GET", &url, None, None, &[("host", "evil.example")]).await;
     assert_eq!(reply.status, 403, "a page of another name may have been pointed at this address");
     let reply = api::send(&api::client(), "GET", &url.replace("openapi.json", "clock"), None, None, &[]).await;
-    assert_eq!(reply.status, 401, "nothing else of the side door is open");
+    assert_eq!(reply.status, 401, "the rest of the control API requires the token");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is around the sandbox's service: what it keeps, how it starts and stops, its side door and its hosted page.
+//! Starting, stopping and storing: the sandbox around its service, its control API and its hosted page.
 
 use crate::support::api::{Reply, Shop, client, control, order, send};
 use crate::support::folder::Folder;
@@ -131,7 +131,7 @@ async fn a_failed_start_gives_its_reason_in_a_sentence() {
     let foreign = refused(folder.config()).await;
     assert!(foreign.contains("is not a database of the guichet sandbox"), "{foreign}");
     let letter = fs::read_to_string(folder.path.join("sandbox.sqlite")).unwrap();
-    assert!(letter.starts_with("This is a letter"), "it is left as it is");
+    assert!(letter.starts_with("This is a letter"), "it was not changed");
 
     let postgres = refused(Config { database: "postgres://localhost/db".into(), ..Config::default() }).await;
     assert!(postgres.contains("sqlite:"), "{postgres}");
@@ -188,11 +188,11 @@ async fn a_read_only_database_is_refused_at_the_start() {
     Sandbox::start_with(folder.config()).await.unwrap().stop().await;
     let path = folder.path.join("sandbox.sqlite");
     let mut bytes = fs::read(&path).unwrap();
-    // The file format's write version: a number that no SQLite knows means that it may only be read.
+    // The file format's write version: an unknown number makes SQLite open the file read-only.
     bytes[18] = 3;
     fs::write(&path, bytes).unwrap();
     let refused = Sandbox::start_with(folder.config()).await.unwrap_err().to_string();
-    assert!(refused.contains("may only be read"), "{refused}");
+    assert!(refused.contains("read-only"), "{refused}");
 
     let nowhere = format!("sqlite:{}/sandbox.sqlite", path.display());
     let refused = Sandbox::start_with(Config { database: nowhere, ..Config::default() }).await.unwrap_err().to_string();

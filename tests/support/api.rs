@@ -1,11 +1,11 @@
-//! Asking the sandbox over a socket, with a client that knows nothing of this crate.
+//! Calls the sandbox over HTTP with a plain reqwest client, without this crate's own client.
 
 use super::evidence;
 use guichet::sandbox::{Sandbox, Tenant};
 use serde_json::{Value, json};
 use std::sync::{Arc, Once};
 
-/// One merchant of a sandbox, and a client.
+/// One merchant of a sandbox, and an HTTP client.
 #[derive(Clone)]
 pub struct Shop {
     pub base_url: String,
@@ -13,12 +13,12 @@ pub struct Shop {
     client: reqwest::Client,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
     pub text: String,
-    /// The JSON of it; null where there is none.
+    /// The body as JSON; null if it is not JSON.
     pub body: Value,
     headers: reqwest::header::HeaderMap,
 }
@@ -48,18 +48,18 @@ impl Shop {
         self.tenant.secret_key().expose().to_owned()
     }
 
-    /// Asks with the secret key.
+    /// Sends a request with the secret key.
     pub async fn secret(&self, method: &str, path: &str, fields: Value) -> Reply {
         self.ask(method, path, Some(&self.key()), fields).await
     }
 
-    /// Asks with a credential, or none; `null` is no body.
+    /// Sends a request with a credential, or none; `null` means no body.
     pub async fn ask(&self, method: &str, path: &str, bearer: Option<&str>, fields: Value) -> Reply {
         let body = (!fields.is_null()).then(|| body(&fields));
         self.send(method, path, bearer, body, &[]).await
     }
 
-    /// Sends these very bytes.
+    /// Sends a raw body.
     pub async fn send(
         &self,
         method: &str,
@@ -71,18 +71,18 @@ impl Shop {
         send(&self.client, method, &format!("{}{path}", self.base_url), bearer, body, headers).await
     }
 
-    /// Asks with the secret key; the connection may end before it is answered.
+    /// Sends a request with the secret key. An error if the connection ends before the response.
     pub async fn try_secret(&self, method: &str, path: &str, fields: Value) -> Result<Reply, reqwest::Error> {
         let body = (!fields.is_null()).then(|| body(&fields).into());
         try_send(&self.client, method, &format!("{}{path}", self.base_url), Some(&self.key()), body, &[]).await
     }
 
-    /// A new intent.
+    /// Creates an intent.
     pub async fn intent(&self, reference: &str) -> Value {
         self.secret("POST", "/v1/payment-intents", order(reference)).await.body["data"].clone()
     }
 
-    /// Pays an intent as its customer does: with its client secret.
+    /// Attaches a payment method with the intent's client secret, as its customer does.
     pub async fn attach(&self, intent: &Value, fields: Value) -> Reply {
         let path = format!("/v1/payment-intents/{}/payment-method", intent["id"].as_str().unwrap());
         self.ask("POST", &path, intent["client_secret"].as_str(), fields).await
@@ -90,13 +90,13 @@ impl Shop {
 }
 
 impl Shop {
-    /// Moves an intent as its customer does: `confirm`, `cancel`, `answer`.
+    /// Calls `confirm`, `cancel` or `answer` with the intent's client secret, as its customer does.
     pub async fn move_on(&self, intent: &Value, verb: &str, fields: Value) -> Reply {
         let path = format!("/v1/payment-intents/{}/{verb}", intent["id"].as_str().unwrap());
         self.ask("POST", &path, intent["client_secret"].as_str(), fields).await
     }
 
-    /// An intent as it stands now.
+    /// Reads an intent.
     pub async fn read(&self, intent: &Value) -> Value {
         let path = format!("/v1/payment-intents/{}", intent["id"].as_str().unwrap());
         self.secret("GET", &path, Value::Null).await.body["data"].clone()
@@ -113,14 +113,14 @@ pub fn card(number: &str) -> Value {
     json!({ "payment_method": { "type": "card", "card": { "number": number, "exp_month": 12, "exp_year": 2034, "cvc": "123" } } })
 }
 
-/// A client that knows nothing of this crate.
+/// A plain reqwest client.
 pub fn client() -> reqwest::Client {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
-/// Sends one request, which is answered.
+/// Sends one request and expects a response.
 pub async fn send(
     client: &reqwest::Client,
     method: &str,
@@ -132,7 +132,7 @@ pub async fn send(
     try_send(client, method, url, bearer, body.map(Into::into), headers).await.unwrap()
 }
 
-/// Sends one request, which may not be answered.
+/// Sends one request, which may get no response.
 pub async fn try_send(
     client: &reqwest::Client,
     method: &str,
@@ -166,7 +166,7 @@ pub async fn try_send(
     Ok(Reply { status, body, text, headers })
 }
 
-/// What an order needs, and nothing more.
+/// The smallest valid body of a create.
 pub fn order(reference: &str) -> Value {
     json!({
         "firstname": "Awa", "lastname": "Ngo", "email": "awa@example.com", "amount": "5000", "description": "Shoes",
@@ -174,12 +174,12 @@ pub fn order(reference: &str) -> Value {
     })
 }
 
-/// As bytes.
+/// The body as text.
 pub fn body(fields: &Value) -> String {
     fields.to_string()
 }
 
-/// Asks the side door.
+/// Calls the control API.
 pub async fn control(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
     let body = (!fields.is_null()).then(|| fields.to_string());
     send(

@@ -1,4 +1,4 @@
-//! A folder of a test's own.
+//! A temporary folder for one test.
 
 use guichet::sandbox::Config;
 use std::fs;
@@ -25,17 +25,17 @@ impl Folder {
         Config { database: self.database(), ..Config::default() }
     }
 
-    /// The address of a database in it.
+    /// The address of a database in the folder.
     pub fn database(&self) -> String {
         format!("sqlite:{}", self.path.join("sandbox.sqlite").display())
     }
 
-    /// The path of a log beside the folder, so that the folder's list of names does not hold it.
+    /// The path of a log beside the folder, so that [`Folder::names`] does not contain it.
     pub fn log(&self) -> PathBuf {
         self.path.with_file_name("log")
     }
 
-    /// The names of the files in it.
+    /// The names of the files in the folder.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> =
             fs::read_dir(&self.path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! A browser's requests, one connection each, with the headers that only a browser sets.
+//! Raw HTTP requests, one connection each, with headers that only a browser can set.
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -22,24 +22,24 @@ impl Reply {
         })
     }
 
-    /// The cookie it sets, as a browser sends it back.
+    /// The cookie of `Set-Cookie`, as a browser sends it back.
     pub fn cookie(&self) -> Option<String> {
         Some(format!("Cookie: {}", self.header("set-cookie")?.split(';').next()?))
     }
 }
 
 pub async fn get(url: &str, headers: &[&str]) -> Reply {
-    ask("GET", url, headers, "").await
+    send("GET", url, headers, "").await
 }
 
-/// Posts JSON, unless a header says otherwise.
+/// Posts a body, as JSON unless a header sets another type.
 pub async fn post(url: &str, headers: &[&str], body: &str) -> Reply {
     let typed = headers.iter().any(|header| header.to_ascii_lowercase().starts_with("content-type:"));
     let json: &[&str] = if typed { &[] } else { &["Content-Type: application/json"] };
-    ask("POST", url, &[headers, json].concat(), body).await
+    send("POST", url, &[headers, json].concat(), body).await
 }
 
-async fn ask(method: &str, url: &str, headers: &[&str], body: &str) -> Reply {
+async fn send(method: &str, url: &str, headers: &[&str], body: &str) -> Reply {
     let (host, path) = url.strip_prefix("http://").expect("plain http").split_once('/').expect("a path");
     let mut stream = TcpStream::connect(host).await.expect("a connection");
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();

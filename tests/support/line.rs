@@ -1,5 +1,5 @@
-//! The way from a browser to every origin, as a proxy that the test holds in its hand: it can be cut, stalled and mended,
-//! alike for the three engines, and it keeps account of what was asked of whom.
+//! A proxy between a browser and all origins, which a test can cut, stall, slow down and restore, in the same way for all three
+//! engines. It records the requests.
 
 use axum::body::Body;
 use hyper_util::client::legacy::Client;
@@ -19,11 +19,11 @@ pub struct Line {
     asked: Asked,
 }
 
-/// One request that a browser has sent over its line, whether or not it came through.
+/// One request of the browser, whether or not it was forwarded.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Request {
     pub method: String,
-    /// `http://127.0.0.1:4243`, or `host:443` where it is none of this machine's.
+    /// The origin: `http://127.0.0.1:4243`, or `host:443` for other machines.
     pub origin: String,
     pub path: String,
 }
@@ -33,12 +33,12 @@ type Asked = Arc<Mutex<Vec<Request>>>;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum State {
     Open {
-        /// How much later each answer comes.
+        /// The delay of each response.
         latency: Duration,
     },
-    /// Nothing comes through, and nothing is said.
+    /// Connections stay open, but nothing is forwarded.
     Stalled,
-    /// What is under way ends, and what is begun ends at once.
+    /// All connections are closed, and new ones at once.
     Cut,
 }
 
@@ -52,37 +52,37 @@ impl Line {
         Self { address, state, asked }
     }
 
-    /// Where the proxy is.
+    /// The address of the proxy.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The network is gone: every connection ends, and every new one.
+    /// Closes all connections, and new ones at once: the network is down.
     pub fn cut(&self) {
         self.state.send_replace(State::Cut);
     }
 
-    /// What is sent goes nowhere, and what was answered does not arrive, until the line is mended.
+    /// Forwards nothing in either direction until [`Line::mend`].
     pub fn stall(&self) {
         self.state.send_replace(State::Stalled);
     }
 
-    /// The network is there.
+    /// Restores the network.
     pub fn mend(&self) {
         self.slow(Duration::ZERO);
     }
 
-    /// The network is there, and each answer comes this much later.
+    /// Restores the network with a delay of each response.
     pub fn slow(&self, latency: Duration) {
         self.state.send_replace(State::Open { latency });
     }
 
-    /// What was asked, the oldest first.
+    /// The requests, oldest first.
     pub fn asked(&self) -> Vec<Request> {
         self.asked.lock().unwrap().clone()
     }
 
-    /// How often this path was asked for by this method.
+    /// The number of requests with this method and path.
     pub fn count(&self, method: &str, path: &str) -> usize {
         self.asked.lock().unwrap().iter().filter(|asked| asked.method == method && asked.path == path).count()
     }
@@ -91,7 +91,7 @@ impl Line {
 async fn accept(listener: TcpListener, changes: watch::Receiver<State>, asked: Asked) {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
-    // A connection a request: what the service cuts is not sent again behind the browser's back.
+    // One connection per request: a request whose connection the service closes is not retried by the HTTP library.
     let client =
         Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).retry_canceled_requests(false).build(connector);
     while let Ok((stream, _)) = listener.accept().await {
@@ -112,13 +112,13 @@ async fn connected(
     let serving = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     tokio::select! {
         biased;
-        // Gone with all that is under way on it; the same where the test is over.
+        // Closed with everything in flight; also at the end of the test.
         _ = changes.wait_for(|state| *state == State::Cut) => {}
         _ = serving => {}
     }
 }
 
-/// An error ends the browser's connection without an answer, as the service's own does.
+/// An error closes the browser's connection without a response, like one of the service.
 async fn forward(
     request: http::Request<hyper::body::Incoming>,
     client: Client<HttpConnector, Body>,
@@ -143,7 +143,7 @@ async fn forward(
     Ok(response.map(Body::new))
 }
 
-/// Waits while the line is stalled; how much later an answer comes.
+/// Waits while the proxy is stalled. Returns the delay of responses.
 async fn passable(changes: &mut watch::Receiver<State>) -> Duration {
     match changes.wait_for(|state| *state != State::Stalled).await.as_deref() {
         Ok(State::Open { latency }) => *latency,

@@ -1,4 +1,4 @@
-//! A shop and the service it buys from, each at its own origin, with a customer's ways through them.
+//! A demo shop and a sandbox, each at its own origin, with a customer's steps through them.
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
@@ -10,7 +10,7 @@ use guichet::sandbox::{Sandbox, Tenant};
 use guichet::{Client, SecretKey};
 use std::sync::Arc;
 
-/// A shop that is open, the merchant that it is in the service, and the service.
+/// A running shop, its merchant, and the sandbox.
 pub struct Market {
     pub shop: Shop,
     pub merchant: Arc<Tenant>,
@@ -22,7 +22,7 @@ impl Market {
         Self::of(SHOP_NAME).await
     }
 
-    /// The same, where the merchant has this name in the service.
+    /// The same, with a name for the merchant.
     pub async fn of(name: &str) -> Self {
         let sandbox = Sandbox::start().await.expect("a sandbox starts on a free port");
         let merchant = Arc::new(sandbox.merchant_named(name).await.expect("a sandbox takes another merchant"));
@@ -61,17 +61,17 @@ impl Market {
         browser.click("[data-test='pay']").await;
     }
 
-    /// Makes a payment as the shop's server does, without the shop.
+    /// Creates an intent with the secret key, without the shop.
     pub async fn intent(&self, create: CreatePaymentIntent) -> PaymentIntent {
         self.client().create_payment_intent(&create).await.expect("the sandbox makes it")
     }
 
-    /// Every intent of the merchant, the newest first.
+    /// All intents of the merchant, newest first.
     pub async fn intents(&self) -> Vec<PaymentIntent> {
         self.client().list_payment_intents(&ListPaymentIntents::new()).await.expect("the sandbox lists").entries
     }
 
-    /// The one intent there is.
+    /// The only intent.
     pub async fn only_intent(&self) -> PaymentIntent {
         let mut intents = self.intents().await;
         assert_eq!(intents.len(), 1, "one order, one intent");

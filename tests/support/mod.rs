@@ -1,4 +1,4 @@
-//! What the tests of both binaries share.
+//! Shared by both test binaries.
 #![allow(dead_code, unused_imports, unused_macros, reason = "each test binary uses a part of it")]
 
 pub mod api;
@@ -21,7 +21,7 @@ pub mod soak;
 pub mod storefront;
 pub mod subscriptions;
 
-/// The folder of the tools from npm: `GUICHET_NPM_TOOLS`, or those that `cargo xtask test` has installed last.
+/// The folder of the npm tools: `GUICHET_NPM_TOOLS`, or where `cargo xtask test` installs them.
 pub fn npm_tools() -> std::path::PathBuf {
     let locked = || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm-tools");
     std::env::var_os("GUICHET_NPM_TOOLS").map_or_else(locked, Into::into)

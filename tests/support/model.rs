@@ -1,4 +1,4 @@
-//! What the tests against a model share: one sandbox for all of them, in which each case has a merchant of its own.
+//! Shared by the model-based tests: one sandbox for all, with a new merchant for each case.
 
 use guichet::sandbox::{Config, Sandbox, WallClock};
 use proptest::test_runner::{Config as ProptestConfig, FileFailurePersistence};
@@ -10,10 +10,10 @@ pub static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| {
     let config = Config { wall_clock: WALL_CLOCK.clone(), ..Config::default() };
     RUNTIME.block_on(Sandbox::start_with(config)).unwrap()
 });
-/// The sandbox's, which is set back now and then. No case may notice.
+/// The sandbox's wall clock, which is set back now and then. No case may notice it.
 pub static WALL_CLOCK: LazyLock<WallClock> = LazyLock::new(WallClock::default);
 
-/// So many cases. The seed of a failure is kept beside the test.
+/// A configuration with this many cases. The seed of a failure is stored beside the test.
 pub fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,

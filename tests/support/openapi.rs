@@ -1,4 +1,4 @@
-//! Every answer of the service is held against its description, with nothing in it that the description does not name.
+//! Checks every response of the service against its OpenAPI description. A field that the description does not name is an error.
 
 use guichet::sandbox::openapi;
 use jsonschema::Validator;
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Holds an answer against the description of its operation, and what was taken against what it describes as taken.
+/// Checks a response, and a request that was accepted, against the description of the operation.
 ///
 /// # Panics
-/// Where the description does not say that the operation may answer this.
+/// If the description does not allow this response.
 pub fn check(
     method: &str,
     target: &str,
@@ -51,7 +51,7 @@ pub fn check(
     }
 }
 
-/// Answers that a tester asked to be wrong.
+/// Whether the response is an injected fault.
 fn is_a_fault(text: &str, body: &Value) -> bool {
     body["message"] == "This fault was injected by the control API. Nothing was done."
         || text.contains("<h1>Bad gateway</h1>")
@@ -64,7 +64,7 @@ fn operation(method: &str, path: &str) -> Option<&'static Operation> {
             && template.iter().zip(path).all(|(one, other)| one.starts_with('{') && !other.is_empty() || one == other)
     };
     let path: Vec<&str> = path.split('/').collect();
-    // A path without fields goes before one with: `/subscriptions/plans` is no subscription.
+    // A path without fields takes precedence: `/subscriptions/plans` is not a subscription.
     let mut found: Vec<_> = OPERATIONS.iter().filter(|one| fits(&one.path, &path)).collect();
     let fields = |one: &&Operation| one.path.iter().filter(|segment| segment.starts_with('{')).count();
     let fewest = found.iter().map(fields).min()?;
@@ -127,7 +127,7 @@ fn validator(schema: &Value) -> Validator {
     jsonschema::draft202012::options().should_validate_formats(true).build(schema).unwrap()
 }
 
-/// Lets no object have a field that is not described.
+/// Forbids fields that are not described in every object.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(object) => {

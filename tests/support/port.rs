@@ -1,11 +1,11 @@
-//! Ports for programs that must be told on which one to listen.
+//! Free ports for programs that need a port as an argument.
 
 use std::net::TcpListener;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Below the range from which systems take ports for outgoing connections and for port 0 (Linux: 32768 and above), so that
-/// no other test takes the port between this call and the program's start.
+/// Below the range of ephemeral ports (Linux: 32768 and above), so that no other test takes the port between this call and the program's
+/// start.
 const FIRST: u16 = 15_000;
 const COUNT: u16 = 16_000;
 

@@ -1,4 +1,4 @@
-//! The sandbox as a process of its own.
+//! The sandbox as a separate process.
 
 use super::api::{self, client, send};
 use super::folder::Folder;
@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// The real command, killed when the test ends.
+/// The running command, killed at the end of the test.
 pub struct Process {
     pub child: Child,
     pub base_url: String,
@@ -17,7 +17,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// With files of so many blocks of 512 bytes at most: what a full disk does to it.
+    /// Limits its files to this many blocks of 512 bytes, like a full disk.
     pub fn start(folder: &Folder, blocks: Option<u32>) -> Self {
         let mut command = match blocks {
             None => command(folder),

@@ -1,4 +1,4 @@
-//! A service that answers what a test has written down, once each, over a real socket.
+//! A fake service that sends scripted responses, one per request, over a real socket.
 
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -9,9 +9,9 @@ pub struct Service {
     requests: Arc<Mutex<Vec<String>>>,
 }
 
-/// One answer.
+/// One scripted response.
 pub enum Answer {
-    /// The status line's rest, further headers, the body.
+    /// The status, further headers, the body.
     Reply(&'static str, &'static [&'static str], String),
     /// The request is read and the connection is closed.
     Nothing,
@@ -38,7 +38,7 @@ impl Service {
                         "HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
                         body.len()
                     );
-                    // A client that stops reading closes the socket: that is its answer, not this service's fault.
+                    // A write error means that the client has closed the socket, which is not an error of the test.
                     let _ = stream.write_all(text.as_bytes()).await;
                     let _ = stream.shutdown().await;
                 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 /// Set by `cargo xtask soak`.
 const SOAK: &str = "GUICHET_SOAK";
 
-/// How often or how long: the first number in `cargo xtask test`, the second in `cargo xtask soak`.
+/// The amount of work: the first number in `cargo xtask test`, the second in `cargo xtask soak`.
 pub fn amount(short: usize, long: usize) -> usize {
     if is_long() { long } else { short }
 }
@@ -14,7 +14,7 @@ pub fn is_long() -> bool {
     std::env::var_os(SOAK).is_some()
 }
 
-/// Tells who waits at a terminal how far a soak test has come.
+/// Prints the progress of a soak test.
 pub struct Progress {
     what: &'static str,
     all: usize,
@@ -27,7 +27,7 @@ impl Progress {
         Self { what, all, begun: Instant::now(), shown: 0 }
     }
 
-    /// Prints a line each twentieth of the whole.
+    /// Prints a line for each twentieth of the work.
     pub fn at(&mut self, done: usize, remark: &str) {
         if is_long() && (done == self.all || done * 20 / self.all > self.shown) {
             self.shown = done * 20 / self.all;

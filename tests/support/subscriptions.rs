@@ -1,4 +1,4 @@
-//! Plans and subscriptions of a shop, asked over a socket.
+//! Plans and subscriptions, over HTTP.
 
 use super::api::{Reply, Shop};
 use guichet::values::Moment;
@@ -8,7 +8,7 @@ pub const HOUR: u32 = 3_600;
 pub const DAY: u32 = 24 * HOUR;
 
 impl Shop {
-    /// A new plan at 5,000 XAF a period, by its code: the cycle and the trial.
+    /// Creates a plan with 5,000 XAF per period. Returns its code.
     pub async fn plan(&self, cycle: &str, trial_days: u32) -> String {
         let code = format!("{cycle}-{trial_days}");
         let fields = json!({
@@ -19,34 +19,34 @@ impl Shop {
         code
     }
 
-    /// A new subscription of Awa's, paid with this.
+    /// Creates a subscription of the customer Awa with this payment method.
     pub async fn subscribe(&self, plan: &str, method: Value) -> Value {
         let made = self.secret("POST", "/v1/subscriptions", subscription(plan, method)).await;
         assert_eq!(made.status, 201, "{}", made.text);
         made.body["data"].clone()
     }
 
-    /// A subscription as it stands now.
+    /// Reads a subscription.
     pub async fn subscribed(&self, subscription: &Value) -> Value {
         let read = self.secret("GET", &path(subscription, ""), Value::Null).await;
         assert_eq!(read.status, 200, "{}", read.text);
         read.body["data"].clone()
     }
 
-    /// Moves a subscription: `POST` of `pause`, `resume`, `cancel`; `PUT` of `payment-method`, `fallback`.
+    /// Changes a subscription: `POST` of `pause`, `resume`, `cancel`; `PUT` of `payment-method`, `fallback`.
     pub async fn bill(&self, subscription: &Value, verb: &str, fields: Value) -> Reply {
         let method = if matches!(verb, "payment-method" | "fallback") { "PUT" } else { "POST" };
         self.secret(method, &path(subscription, verb), fields).await
     }
 
-    /// The same, of a move that is allowed: the subscription then.
+    /// The same for a change that must succeed. Returns the subscription.
     pub async fn billed(&self, subscription: &Value, verb: &str, fields: Value) -> Value {
         let reply = self.bill(subscription, verb, fields).await;
         assert_eq!(reply.status, 200, "{verb}: {}", reply.text);
         reply.body["data"].clone()
     }
 
-    /// Every payment intent, the oldest first.
+    /// All payment intents, oldest first.
     pub async fn intents(&self) -> Vec<Value> {
         let (mut all, mut next) = (Vec::new(), "/v1/payment-intents".to_owned());
         loop {
@@ -61,8 +61,7 @@ impl Shop {
         all
     }
 
-    /// The charges of a subscription in the order they were made: `{period}:{attempt}`, how many seconds after the
-    /// subscription, and the intent's status.
+    /// The charges of a subscription in order: `{period}:{attempt}`, seconds since the subscription's creation, and the intent's status.
     pub async fn charges(&self, subscription: &Value) -> Vec<(String, i64, String)> {
         let prefix = format!("{}:", subscription["id"].as_str().unwrap());
         let made = subscription["created_at"].as_i64().unwrap();
@@ -75,7 +74,7 @@ impl Shop {
         charges
     }
 
-    /// What has happened to a subscription: the words after `subscription.`.
+    /// The events of a subscription, without the prefix `subscription.`.
     pub async fn told(&self, subscription: &Value) -> Vec<String> {
         let events = self.tenant.events().await.unwrap();
         let words = events.iter().filter(|event| subscription["id"] == event.subject.as_str());
@@ -87,7 +86,7 @@ impl Shop {
     }
 }
 
-/// What a subscription needs, and nothing more.
+/// The smallest valid body of a subscription.
 pub fn subscription(plan: &str, method: Value) -> Value {
     let mut fields =
         json!({ "plan": plan, "customer_email": "awa@example.com", "firstname": "Awa", "lastname": "Ngo" });
@@ -95,13 +94,13 @@ pub fn subscription(plan: &str, method: Value) -> Value {
     fields
 }
 
-/// How many seconds after a subscription's making one of its moments is; `None` where it has none.
+/// The seconds between a subscription's creation and one of its times. `None` if it is null.
 pub fn after(subscription: &Value, moment: &str) -> Option<i64> {
     let at = Moment::new(subscription[moment].as_str()?).unwrap();
     Some(at.unix() - subscription["created_at"].as_i64().unwrap())
 }
 
-/// Charges as they are compared: `("0:1", 0, "succeeded")`.
+/// Expected charges, for comparison: `("0:1", 0, "succeeded")`.
 pub fn expected(charges: &[(&str, i64, &str)]) -> Vec<(String, i64, String)> {
     charges.iter().map(|(name, at, status)| ((*name).to_owned(), *at, (*status).to_owned())).collect()
 }

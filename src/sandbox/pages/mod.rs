@@ -3,7 +3,7 @@
 mod challenge;
 mod merchant;
 
-use super::rules::MOST_ATTEMPTS;
+use super::rules::MAX_ATTEMPTS;
 use super::service::Service;
 use crate::package::Package;
 use crate::server::site::{Page, Site};
@@ -34,7 +34,7 @@ pub(super) struct Pages {
 impl Pages {
     pub(super) fn new(service: Arc<Service>, package: Package) -> Arc<Self> {
         let site = Site::new("/checkout/assets", &FILES, &[CHECKOUT, CHALLENGE], package)
-            .value("attempts", MOST_ATTEMPTS.to_string());
+            .value("attempts", MAX_ATTEMPTS.to_string());
         Arc::new(Self { service, site: Arc::new(site) })
     }
 }

@@ -13,6 +13,6 @@ pub(super) use fees::{FeeProblem, Fees, Method as ListedMethod};
 pub(super) use idempotency::IdempotentRequest;
 pub(super) use instruments::{Behaviour, Decline, PayingWith, read_instrument, test_cards};
 pub(super) use intent::{
-    Cancellation, Conflict, Intent, IntentState, LateApproval, MOST_ATTEMPTS, NextAction, Status, Terms,
+    Cancellation, Conflict, Intent, IntentState, LateApproval, MAX_ATTEMPTS, NextAction, Status, Terms,
 };
 pub(super) use session::{LIFETIME, Session, SessionStatus};

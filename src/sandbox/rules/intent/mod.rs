@@ -2,7 +2,7 @@
 
 mod state;
 
-pub(in crate::sandbox) use state::{Conflict, IntentState, LateApproval, MOST_ATTEMPTS};
+pub(in crate::sandbox) use state::{Conflict, IntentState, LateApproval, MAX_ATTEMPTS};
 
 use super::{FeeProblem, Fees, PayingWith};
 use crate::values::{ConfirmationMethod, Country, Currency, FeeBearer, IntentId, Moment};
