@@ -263,30 +263,31 @@ async fn a_key_file_that_others_can_read_is_warned_about() {
 #[tokio::test]
 async fn the_clock_of_a_sandbox_is_read_and_moved_and_its_faults_are_set_and_cleared() {
     let house = House::open();
-    let door = [("GUICHET_CONTROL_URL", house.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", &house.control_token)];
+    let control_api =
+        [("GUICHET_CONTROL_URL", house.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", &house.control_token)];
     let now = |arguments: &[&str]| -> i64 {
-        let told = house.run_with(arguments, &door, "");
+        let told = house.run_with(arguments, &control_api, "");
         let reply: Value = serde_json::from_str(&told.stdout).expect("JSON");
         reply["now"].as_i64().expect("a moment")
     };
     let before = now(&["clock", "--json"]);
     let after = now(&["clock", "advance", "30d", "--json"]);
     assert!((2_592_000..2_592_060).contains(&(after - before)));
-    assert!(house.run_with(&["clock"], &door, "").stdout.starts_with("20"), "a moment that people read");
+    assert!(house.run_with(&["clock"], &control_api, "").stdout.starts_with("20"), "a moment that people read");
 
     house.faults(&["set", "create_session", "status", "--status", "503", "--count", "2", "--retry-after", "1"]);
-    let listed = house.run_with(&["faults", "list"], &door, "").stdout;
+    let listed = house.run_with(&["faults", "list"], &control_api, "").stdout;
     assert!(listed.contains("create_session") && listed.contains("503"), "{listed}");
     house.faults(&["clear"]);
-    assert!(house.run_with(&["faults"], &door, "").stdout.contains("No faults"));
-    let unknown = house.run_with(&["faults", "set", "make_money", "drop"], &door, "");
+    assert!(house.run_with(&["faults"], &control_api, "").stdout.contains("No faults"));
+    let unknown = house.run_with(&["faults", "set", "make_money", "drop"], &control_api, "");
     assert_eq!(unknown.code, 1);
-    let stranger = house.run_with(&["clock", "--merchant", "mer_nobody"], &door, "");
+    let stranger = house.run_with(&["clock", "--merchant", "mer_nobody"], &control_api, "");
     assert_eq!(stranger.code, 1, "{}", stranger.stderr);
     let old = [("GUICHET_CONTROL_URL", house.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", "ctl_of_the_last_start")];
     let old = house.run_with(&["clock"], &old, "");
     assert_eq!(old.code, 1);
-    assert!(old.stderr.contains("another at each start") && !old.stderr.contains("ctl_of"), "{}", old.stderr);
+    assert!(old.stderr.contains("new at each start") && !old.stderr.contains("ctl_of"), "{}", old.stderr);
 }
 
 #[tokio::test]
@@ -418,8 +419,9 @@ impl House {
     }
 
     fn faults(&self, arguments: &[&str]) {
-        let door = [("GUICHET_CONTROL_URL", self.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", &self.control_token)];
-        let ended = self.run_with(&[&["faults"], arguments].concat(), &door, "");
+        let control_api =
+            [("GUICHET_CONTROL_URL", self.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", &self.control_token)];
+        let ended = self.run_with(&[&["faults"], arguments].concat(), &control_api, "");
         assert_eq!(ended.code, 0, "{}", ended.stderr);
     }
 

@@ -357,7 +357,7 @@ async fn a_missing_package_and_a_taken_port_are_told_in_words() {
     let mut config = ShopConfig::for_tests(&sandbox);
     config.listen = shop.url().strip_prefix("http://").expect("plain http").parse().expect("an address");
     let error = Shop::start(config).await.expect_err("the port is taken");
-    assert!(error.to_string().contains("is taken"), "{error}");
+    assert!(error.to_string().contains("already in use"), "{error}");
     shop.stop().await;
     sandbox.stop().await;
 }
