@@ -1,5 +1,5 @@
-//! What is refused of plans and subscriptions, and how: each field named, all of them together, and no hint of what is
-//! another merchant's.
+//! Invalid input for plans and subscriptions: all field errors are reported together, and existence of other merchants' objects is
+//! not revealed.
 
 use crate::support::api::{Reply, Shop, card, phone};
 use crate::support::subscriptions::{DAY, subscription};
@@ -52,7 +52,7 @@ async fn all_field_errors_of_a_plan_are_reported_together() {
     fields["currency"] = json!("JPY");
     let refused = shop.secret("POST", PLANS, fields).await;
     assert_eq!(faults(&refused), [("currency".to_owned(), "currency_unsupported".to_owned())]);
-    assert_eq!(shop.secret("POST", PLANS, good).await.status, 201, "nothing was reserved by what was refused");
+    assert_eq!(shop.secret("POST", PLANS, good).await.status, 201, "a refused create reserves nothing");
 }
 
 #[tokio::test]
@@ -70,12 +70,12 @@ async fn a_plan_code_is_unique_per_merchant() {
             json!({ "name": format!("Silver {number}"), "code": "silver", "amount": 1, "billing_cycle": "daily" });
         tokio::spawn(async move { shop.secret("POST", PLANS, fields).await.status })
     });
-    let mut answers = Vec::new();
-    for answer in at_once.collect::<Vec<_>>() {
-        answers.push(answer.await.unwrap());
+    let mut statuses = Vec::new();
+    for response in at_once.collect::<Vec<_>>() {
+        statuses.push(response.await.unwrap());
     }
-    answers.sort_unstable();
-    assert_eq!((answers[0], &answers[1..]), (201, &[409; 15][..]));
+    statuses.sort_unstable();
+    assert_eq!((statuses[0], &statuses[1..]), (201, &[409; 15][..]));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Who may call from a page, `decisions.md` 13: per operation and method, where its role is not the merchant's.
+//! CORS, `decisions.md` 13: pages may call the operations whose role is not Merchant.
 
 use super::{Route, respond};
 use crate::protocol::Envelope;
@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 
-/// The answer to a preflight of an operation that is open to browsers; of any other there is none.
+/// The response to a preflight of an operation that is open to browsers. `None` for any other request.
 pub(super) fn preflight(
     service: &Service,
     routes: &[Route],
@@ -25,7 +25,7 @@ pub(super) fn preflight(
     Some(response)
 }
 
-/// What a page may send.
+/// The response to a preflight that is allowed.
 fn permission(method: HeaderValue, request_id: &str) -> Response<Body> {
     let mut response = respond::plain(StatusCode::NO_CONTENT, String::new(), request_id);
     let headers = response.headers_mut();
@@ -36,8 +36,8 @@ fn permission(method: HeaderValue, request_id: &str) -> Response<Body> {
     response
 }
 
-/// The answer at an address where nothing is. No operation is there that could be the merchant's, and a page that asks
-/// for one that another service has is to see that this one has not (a decision).
+/// The 404 of an unknown path. It has CORS headers (a decision): no merchant operation is there, and a page that calls an operation
+/// which this service does not have must be able to read the 404.
 pub(super) fn not_found(service: &Service, parts: &Parts, request_id: &str) -> Response<Body> {
     let for_pages = parts.uri.path().starts_with("/v1/");
     let wanted = parts.headers.get(header::ACCESS_CONTROL_REQUEST_METHOD);
@@ -51,7 +51,7 @@ pub(super) fn not_found(service: &Service, parts: &Parts, request_id: &str) -> R
     response
 }
 
-/// Lets the pages of every origin read a response, or of those that the sandbox was told.
+/// Allows the pages of every origin to read a response, or only those of `--allow-origin`.
 pub(super) fn allow(service: &Service, origin: Option<&HeaderValue>, headers: &mut HeaderMap) {
     let allowed = if service.allow_origins.is_empty() {
         Some(HeaderValue::from_static("*"))

@@ -1,6 +1,6 @@
-//! What a JSON text would lose when it is read: a key that is given twice, a number that changes.
+//! Refuses JSON that a reader would change: a key that appears twice in an object, a number that is not exact.
 //!
-//! Two different bodies must never be taken for equal (`decisions.md` 2), so that such a body is refused.
+//! Otherwise two different bodies could be treated as equal (`decisions.md` 2).
 
 use crate::protocol::{ErrorCode, FieldError, GREATEST_INTEGER};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -8,13 +8,13 @@ use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::fmt;
 
-/// How many of these errors one answer names.
-const MOST_NAMED: usize = 16;
-/// How much of a field's path an answer repeats, in characters.
+/// The most errors of this kind in one response.
+const MAX_ERRORS: usize = 16;
+/// The most characters of a field's path in a response.
 const LONGEST_PATH: usize = 128;
 
-/// Every place of a JSON object where reading it loses something, as far as one answer names them. None for what is not
-/// JSON: the reader says that better.
+/// The errors of all places in a JSON text that a reader would change, up to [`MAX_ERRORS`]. Empty for a text that is not JSON: the
+/// JSON reader reports that.
 pub(super) fn lost_in_reading(text: &str) -> Vec<FieldError> {
     let mut faults = Vec::new();
     if let Ok(value) = serde_json::from_str(text) {
@@ -51,7 +51,7 @@ fn check_value(value: &RawValue, path: &str, faults: &mut Vec<FieldError>) {
 }
 
 fn add_fault(path: &str, what: &str, faults: &mut Vec<FieldError>) {
-    if faults.len() < MOST_NAMED {
+    if faults.len() < MAX_ERRORS {
         let param: String = path.chars().take(LONGEST_PATH).collect();
         let message = format!("{param} {what}");
         faults.push(FieldError::of(&param, &ErrorCode::ParameterInvalid, message));
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(named(r#"{"a":1,"a":"#), [""; 0], "what is not JSON is refused as such");
         let many = format!("{{{}}}", vec![format!(r#""{}":1"#, "k".repeat(1_000)); 60].join(","));
         let faults = lost_in_reading(&many);
-        assert_eq!((faults.len(), faults[0].param.len()), (MOST_NAMED, LONGEST_PATH));
+        assert_eq!((faults.len(), faults[0].param.len()), (MAX_ERRORS, LONGEST_PATH));
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! Faults, injected into a call, before it is executed or after.
+//! Injects faults into a call, before or after it is executed.
 
 use super::respond::{drop_connection, refuse};
 use crate::protocol::{Envelope, ErrorCode};
@@ -12,12 +12,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// What is answered in place of doing the call; nothing where it is to be done.
+/// Applies a fault before the call. Returns the response that replaces the call, or `None` if the call must be executed.
 pub(super) async fn before(fault: Option<FaultKind>, request_id: &str, envelope: Envelope) -> Option<Response<Body>> {
     match fault? {
         FaultKind::Drop => Some(drop_connection()),
         FaultKind::Status { status, retry_after } => {
-            let mut response = refuse(Problem::asked_for(status), request_id, envelope);
+            let mut response = refuse(Problem::injected(status), request_id, envelope);
             if let Some(seconds) = retry_after {
                 response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
             }
@@ -31,7 +31,7 @@ pub(super) async fn before(fault: Option<FaultKind>, request_id: &str, envelope:
     }
 }
 
-/// What becomes of the answer of a call that was done.
+/// Applies a fault to the response of an executed call.
 pub(super) async fn after(fault: Option<FaultKind>, mut response: Response<Body>) -> Response<Body> {
     match fault {
         Some(FaultKind::LostResponse) => drop_connection(),
@@ -46,7 +46,7 @@ pub(super) async fn after(fault: Option<FaultKind>, mut response: Response<Body>
     }
 }
 
-/// The head of an answer and the first half of its body, and then the connection ends.
+/// Sends the head of a response and the first half of its body, then closes the connection.
 async fn truncated(mut response: Response<Body>) -> Response<Body> {
     let body = std::mem::take(response.body_mut());
     let Ok(whole) = axum::body::to_bytes(body, usize::MAX).await else { return drop_connection() };
@@ -55,7 +55,7 @@ async fn truncated(mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-/// A body that breaks off.
+/// A body that ends with an error after its first part.
 struct Half {
     first: Option<Bytes>,
     sent: bool,
@@ -73,18 +73,18 @@ impl axum::body::HttpBody for Half {
             return Poll::Ready(Some(Ok(Frame::data(first))));
         }
         if !self.sent {
-            // What was handed over leaves for the client while the body seems to wait.
+            // Yields once, so that the first part is sent before the error.
             self.sent = true;
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        Poll::Ready(Some(Err(io::Error::other("it was meant to break off here"))))
+        Poll::Ready(Some(Err(io::Error::other("the injected fault ends the body here"))))
     }
 }
 
 impl Problem {
     /// The error of an injected `status` fault. Nothing was done.
-    fn asked_for(status: u16) -> Self {
+    fn injected(status: u16) -> Self {
         let code = match status {
             400 => ErrorCode::InvalidJson,
             401 => ErrorCode::SessionExpired,

@@ -1,4 +1,4 @@
-//! From a request's bytes to an operation's fields.
+//! Reads the fields of an operation from a request.
 
 use super::RawRequest;
 use super::exact::lost_in_reading;
@@ -10,11 +10,11 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 use url::form_urlencoded;
 
-/// How much body is read.
+/// The largest body, in bytes.
 const BODY_LIMIT: usize = 64 * 1024;
-/// How long it may take to arrive.
+/// The timeout for receiving the body.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
-/// How deep it may be nested.
+/// The deepest nesting of a body.
 const DEPTH_LIMIT: usize = 32;
 
 /// The fields of a request, from path, query and body.
@@ -38,7 +38,7 @@ pub(super) async fn fields(spec: &Spec, request: RawRequest) -> Result<Map<Strin
     }
     let path = request.path.map_err(|_| malformed(ErrorCode::InvalidUtf8, "The path is not UTF-8."))?;
     let path = path.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-    // What belongs in the body is not read from the address, where logs would keep it: a one-time code, an amount.
+    // Body fields are not read from the query, which logs may store: a one-time code, an amount.
     let query = form_urlencoded::parse(request.uri.query().unwrap_or_default().as_bytes())
         .map(|(name, value)| (name.into_owned(), value.into_owned()))
         .filter(|(name, _)| spec.place(name) == Place::Query);
@@ -62,7 +62,7 @@ async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {
     read.map_err(|_| Problem::new(ErrorCode::BodyTooLarge, "A body is 64 KiB at most."))
 }
 
-/// Reads a JSON object; an empty body counts as an empty one. A body that reading would change is refused.
+/// Reads a JSON object. An empty body counts as `{}`. A body that the reader would change is refused.
 pub(in crate::sandbox) fn read_object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Problem> {
     if body.is_empty() {
         return Ok(Map::new());
@@ -94,7 +94,7 @@ fn malformed(code: ErrorCode, message: &str) -> Problem {
     Problem::new(code, message)
 }
 
-/// How deep a JSON text is nested, at its deepest.
+/// The deepest nesting of a JSON text.
 fn depth(text: &str) -> usize {
     let (mut now, mut most, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in text.bytes() {
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!((refused.status, refused.code), (StatusCode::REQUEST_TIMEOUT, ErrorCode::BodyTooSlow));
     }
 
-    /// A body of which nothing ever comes.
+    /// A body that never sends anything.
     struct Silent;
 
     impl axum::body::HttpBody for Silent {

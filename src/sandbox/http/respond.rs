@@ -1,4 +1,4 @@
-//! From what an operation came to, to a response: the two envelopes, and the headers that every response has.
+//! Builds responses: the two envelopes, and the headers that every response has.
 
 use crate::protocol::{Envelope, Spec};
 use crate::sandbox::problem::Problem;
@@ -12,22 +12,22 @@ use std::time::{Duration, UNIX_EPOCH};
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-/// No response: the connection ends.
+/// Closes the connection without a response.
 pub(super) fn drop_connection() -> Response<Body> {
     let mut response = Response::new(Body::empty());
     response.extensions_mut().insert(DropConnection);
     response
 }
 
-/// Dates a response by the clock of the merchant whom it is for, so that a client which compares `expires_at` with `Date`
-/// needs no clock that agrees with the service's.
+/// Sets the `Date` of a response by the merchant's clock, so that a client can compare `expires_at` with it without a synchronized
+/// clock.
 pub(super) fn date(response: &mut Response<Body>, now: Moment) {
     let seconds = u64::try_from(now.unix()).unwrap_or_default();
     let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds));
     response.headers_mut().extend(HeaderValue::try_from(date).ok().map(|date| (header::DATE, date)));
 }
 
-/// The answer of an operation that was done.
+/// The response of a successful operation.
 pub(super) fn answer(done: Done, request_id: &str, spec: &Spec) -> Response<Body> {
     let Done { status, data, message, replayed, page } = done;
     let body = match spec.envelope {
@@ -54,16 +54,16 @@ pub(super) fn answer(done: Done, request_id: &str, spec: &Spec) -> Response<Body
     response
 }
 
-/// The sibling of a list's `data`, `decisions.md` 5.
+/// The member `pagination` beside a list's `data`, `decisions.md` 5.
 fn pagination(page: &Page) -> String {
     let next = page.next.as_ref().map_or("null".to_owned(), |next| format!("\"{next}\""));
     format!(r#","pagination":{{"has_more":{},"next_cursor":{next},"limit":{}}}"#, page.next.is_some(), page.limit)
 }
 
-/// The answer of a request that was refused.
+/// The response with an error.
 pub(in crate::sandbox) fn refuse(problem: Problem, request_id: &str, envelope: Envelope) -> Response<Body> {
     if problem.status == StatusCode::REQUEST_TIMEOUT {
-        // Whoever sends this slowly is not waited for; nothing was done.
+        // Closes the connection of a client that sends too slowly; nothing was executed.
         return drop_connection();
     }
     let mut response = plain(problem.status, problem.body(request_id, envelope == Envelope::Session), request_id);
@@ -80,7 +80,7 @@ pub(in crate::sandbox) fn refuse(problem: Problem, request_id: &str, envelope: E
     response
 }
 
-/// A JSON response with the headers that every one has.
+/// A JSON response with the headers that every response has.
 pub(in crate::sandbox) fn plain(status: StatusCode, body: impl Into<Body>, request_id: &str) -> Response<Body> {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
