@@ -226,7 +226,7 @@ mod tests {
         let store = Store { readers: pool.clone(), writer: Writer::start(pool.clone(), pool, None), path: None };
         let intent = store.intent_by_reference("mch_1", "ORDER-17").await.unwrap().unwrap();
         let intent_state = intent.state;
-        assert_eq!((intent_state.attempts, intent_state.most_attempts, intent_state.status_history.len()), (1, 3, 2));
+        assert_eq!((intent_state.attempts, intent_state.max_attempts, intent_state.status_history.len()), (1, 3, 2));
         assert!(store.subscriptions("mch_1", None, 1).await.unwrap().is_empty());
     }
 
