@@ -1,7 +1,7 @@
 //! The description of the service says what the service does, and where each of its words is from.
 
 use crate::interface::DOCUMENTED;
-use crate::support::asking;
+use crate::support::api;
 use guichet::operations::*;
 use guichet::protocol::{Fields, FromField, Served};
 use guichet::sandbox::{Sandbox, openapi};
