@@ -123,6 +123,7 @@ impl Run {
         // On a new machine, compiling Firefox's driver takes until here.
         let browsers = self.steps.join(browsers);
         self.set_up(browsers);
+        self.check("the example of the browser module", |_| unit_tests::compile_example());
         self.unit_tests_in_browsers();
         self.check("Rust crates that depend on guichet", |_| rust_consumers::look(&packed));
         self.check("the page in Rust", |remark| {

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::cargo::{self, cargo};
+use crate::cargo::{self, cargo, run};
 use crate::setup;
 
 /// A browser, the variable by which the runner finds its WebDriver, and the WebDriver.
@@ -19,6 +19,13 @@ pub const ENGINES: [Engine; 2] = [
     Engine { name: "Chromium", variable: "CHROMEDRIVER", driver: "chromedriver" },
     Engine { name: "Firefox", variable: "GECKODRIVER", driver: "geckodriver" },
 ];
+
+/// Compiles the example of `guichet::browser`. Nothing of it can run: there is no page.
+pub fn compile_example() -> Result<()> {
+    let mut command = cargo(["test", "--doc", "--package=guichet", "--features=browser"]);
+    command.args(["--target=wasm32-unknown-unknown", "--", "src/browser"]);
+    run(command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "true"))
+}
 
 /// Builds the runner, and says where it is.
 pub fn runner() -> Result<std::path::PathBuf> {
