@@ -211,8 +211,8 @@ impl Project {
 
 /// The first block of a document in this language that holds this text.
 fn block<'a>(document: &'a str, language: &str, part: &str) -> Result<&'a str> {
-    let blocks = document.split(&format!("\n```{language}\n")).skip(1);
-    let mut blocks = blocks.filter_map(|block| block.split("\n```").next());
+    let fence = format!("\n```{language}\n");
+    let mut blocks = document.split(&fence).skip(1).filter_map(|block| block.split("\n```").next());
     blocks.find(|block| block.contains(part)).with_context(|| format!("the README shows no {language} with {part:?}"))
 }
 

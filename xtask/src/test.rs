@@ -86,7 +86,15 @@ impl Run {
         });
         for feature in FEATURES {
             self.check(&format!("feature {feature} alone"), |_| {
-                run(cargo(["clippy", "--package=guichet", "--lib", "--features", feature, "--", "--deny=warnings"]))
+                run(&mut cargo([
+                    "clippy",
+                    "--package=guichet",
+                    "--lib",
+                    "--features",
+                    feature,
+                    "--",
+                    "--deny=warnings",
+                ]))
             });
         }
 
