@@ -27,7 +27,7 @@ mod checkout;
 mod client;
 mod core;
 mod decode;
-#[cfg(any(feature = "js-page", feature = "js-hosted"))]
+#[cfg(all(target_arch = "wasm32", any(feature = "js-page", feature = "js-hosted")))]
 mod js;
 mod popup;
 mod session;

@@ -166,6 +166,7 @@ impl Client {
     }
 
     /// Where every operation but creation is sent, without `/v1`.
+    #[cfg(feature = "axum")]
     pub(super) fn base_url(&self) -> &str {
         &self.shared.base
     }

@@ -52,13 +52,13 @@ impl Refused {
         Self::new(401, "authentication_required", "Nobody is signed in.")
     }
 
-    /// With what a client is to bring, in the words of `WWW-Authenticate`.
+    /// With this `WWW-Authenticate` header.
     pub(super) fn challenged(self, challenge: &'static str) -> Self {
         Self { challenge: Some(challenge), ..self }
     }
 
-    /// With how many seconds a client is to wait before it tries again.
-    pub(super) fn retry_after(self, seconds: u16) -> Self {
+    /// With this `Retry-After` header, in seconds.
+    pub(super) fn with_retry_after(self, seconds: u16) -> Self {
         Self { retry_after: Some(seconds), ..self }
     }
 
@@ -80,8 +80,33 @@ impl Refused {
         &self.message
     }
 
+    /// The errors of single fields.
+    #[must_use]
+    pub fn fields(&self) -> &[FieldError] {
+        &self.fields
+    }
+
+    /// The service's identifier of the request that failed.
+    #[must_use]
+    pub fn request_id(&self) -> Option<&str> {
+        self.request_id.as_deref()
+    }
+
+    /// The response's `WWW-Authenticate` header, if it has one.
+    #[must_use]
+    pub fn challenge(&self) -> Option<&str> {
+        self.challenge
+    }
+
+    /// The response's `Retry-After` header in seconds, if it has one.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<u16> {
+        self.retry_after
+    }
+
     /// Whether the same request may succeed later.
-    pub(super) fn is_retryable(&self) -> bool {
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
         self.retryable
     }
 }

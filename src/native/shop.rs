@@ -1,6 +1,5 @@
 use super::Refused;
 use crate::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
-use crate::protocol::Error;
 use crate::values::{Amount, Currency, Email, IntentId, MerchantReference, PaymentRef};
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
@@ -112,7 +111,8 @@ pub struct Sold {
 }
 
 impl Sold {
-    pub(super) fn new(purchase: &CreatePaymentIntent, intent: &PaymentIntent) -> Result<Self, Error> {
+    #[cfg(feature = "axum")]
+    pub(super) fn new(purchase: &CreatePaymentIntent, intent: &PaymentIntent) -> Result<Self, crate::protocol::Error> {
         let payment_ref = match &intent.payment_ref {
             Some(payment_ref) => payment_ref.clone(),
             None => PaymentRef::new(intent.id.as_str())?,

@@ -28,7 +28,7 @@ pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Option<String> {
 
 /// The origin that a text is, as browsers write it: a slash at its end and capitals in its host are mended. `None` for what
 /// is more or less than an origin.
-#[cfg(any(feature = "native-no-provider", feature = "sandbox"))]
+#[cfg(any(feature = "axum", feature = "sandbox"))]
 pub(crate) fn read_origin(text: &str) -> Option<String> {
     let url = url::Url::parse(text).ok()?;
     let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();

@@ -8,7 +8,7 @@ pub(crate) use browser::{form_decode, parse_address, to_json};
 
 #[cfg(not(all(target_arch = "wasm32", feature = "browser")))]
 mod library;
-#[cfg(any(feature = "native-no-provider", feature = "sandbox"))]
+#[cfg(any(feature = "axum", feature = "sandbox"))]
 pub(crate) use library::read_origin;
 #[cfg(not(all(target_arch = "wasm32", feature = "browser")))]
 pub(crate) use library::{form_decode, parse_address, to_json};

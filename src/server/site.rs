@@ -95,6 +95,7 @@ impl Site {
     }
 
     /// Responds with a file of the package, under an address that does not change.
+    #[cfg(feature = "cli")]
     pub(crate) async fn package_file(self: &Arc<Self>, path: &str, request: HeaderMap) -> Response<Body> {
         self.file(format!("{PACKAGE}{path}"), request).await
     }

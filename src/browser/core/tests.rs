@@ -122,7 +122,7 @@ async fn a_reply_is_read_whole() {
 #[wasm_bindgen_test]
 async fn a_page_of_html_is_unreadable_and_is_kept() {
     let reply = methods("return new Response('<title>Log in</title>')", 1_000.0).await.ok().expect("it is a reply");
-    let error = reply.array().err().expect("it is no list");
+    let error = reply.array().expect_err("it is no list");
     assert!(error.is(Kind::Unreadable));
     assert_eq!(error.reply().as_string().as_deref(), Some("<title>Log in</title>"));
 }

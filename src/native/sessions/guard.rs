@@ -212,7 +212,7 @@ fn kept_for(expires_at: Option<Moment>, date: Option<Moment>) -> Duration {
 
 fn too_many_unknown() -> Refused {
     let message = "Too many unknown session tokens are being checked. Please try again.";
-    Refused::new(503, "unavailable", message).retry_after(1)
+    Refused::new(503, "unavailable", message).with_retry_after(1)
 }
 
 impl fmt::Debug for SessionGuard {
