@@ -346,6 +346,6 @@ mod tests {
         let orders = Orders::new(pool);
         let placing = orders.place("awa", &[], "http://127.0.0.1:8000/return");
         let refused = tokio::time::timeout(Duration::from_secs(60), placing).await.expect("it ends").unwrap_err();
-        assert!(refused.to_string().contains("100 order numbers"), "{refused}");
+        assert!(refused.to_string().contains("100 random order numbers"), "{refused}");
     }
 }

@@ -87,7 +87,7 @@ fn a_second_process_on_the_same_database_is_refused_with_the_reason() {
     let second = command(&folder).output().unwrap();
     let said = String::from_utf8_lossy(&second.stderr);
     assert_eq!(second.status.code(), Some(1));
-    assert!(said.starts_with("guichet: Another sandbox uses the database"), "{said}");
+    assert!(said.starts_with("guichet: Another sandbox already uses the database"), "{said}");
     assert!(second.stdout.is_empty());
 }
 

@@ -23,7 +23,7 @@ async fn a_hard_link_to_a_database_is_refused_within_one_process() {
     symlink(&first, folder.path.join("link.sqlite")).unwrap();
     for name in ["sandbox.sqlite", "second.sqlite", "link.sqlite"] {
         let refused = start(&folder.path.join(name)).await.unwrap_err();
-        assert!(refused.contains("Another sandbox uses the database"), "{name}: {refused}");
+        assert!(refused.contains("Another sandbox already uses the database"), "{name}: {refused}");
     }
     assert_eq!(create(&sandbox, "ORDER-1").await, 201, "the first one is not disturbed");
     // SQLite's own lock has outlived the refusals: another program may not write, since a sandbox does.
@@ -47,7 +47,7 @@ async fn a_hard_link_to_a_database_is_refused_by_a_second_process() {
     let (path, second) = (folder.path.join("sandbox.sqlite"), folder.path.join("second.sqlite"));
     symlink(&path, folder.path.join("link.sqlite")).unwrap();
     let said = refusal(&folder, "link.sqlite");
-    assert!(said.contains("Another sandbox uses the database"), "{said}");
+    assert!(said.contains("Another sandbox already uses the database"), "{said}");
     fs::hard_link(&path, &second).unwrap();
     for name in ["second.sqlite", "sandbox.sqlite"] {
         let said = refusal(&folder, name);

@@ -147,7 +147,7 @@ async fn one_sandbox_at_a_time_uses_a_database() {
     let folder = Folder::new("claim");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let second = Sandbox::start_with(folder.config()).await.unwrap_err().to_string();
-    assert!(second.contains("Another sandbox uses the database") && second.contains("--database"), "{second}");
+    assert!(second.contains("Another sandbox already uses the database") && second.contains("--database"), "{second}");
     assert_eq!(
         first(&sandbox, "POST", "/v1/payment-intents", order("ORDER-17")).await.status,
         201,
