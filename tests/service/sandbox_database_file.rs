@@ -135,7 +135,7 @@ async fn a_start_that_fails_leaves_the_database_unlocked() {
     fs::write(&keys, "nothing").unwrap();
     for _ in 0..3 {
         let refused = Sandbox::start_with(folder.config()).await.unwrap_err().to_string();
-        assert!(refused.contains("does not hold the keys of a sandbox"), "{refused}");
+        assert!(refused.contains("does not contain the keys of a sandbox"), "{refused}");
     }
     fs::write(&keys, good).unwrap();
     Sandbox::start_with(folder.config()).await.unwrap().stop().await;

@@ -119,7 +119,7 @@ async fn a_failed_start_gives_its_reason_in_a_sentence() {
     let running = Sandbox::start().await.unwrap();
     let listen = running.base_url().trim_start_matches("http://").parse().unwrap();
     let taken = Sandbox::start_with(Config { listen, ..Config::default() }).await.unwrap_err();
-    assert!(taken.to_string().contains("Another program listens on 127.0.0.1:"), "{taken}");
+    assert!(taken.to_string().contains("Another program already listens on 127.0.0.1:"), "{taken}");
 
     let folder = Folder::new("foreign");
     let refused = |config: Config| async move { Sandbox::start_with(config).await.unwrap_err().to_string() };
@@ -139,7 +139,7 @@ async fn a_failed_start_gives_its_reason_in_a_sentence() {
         refused(Config { database: format!("sqlite:{}", folder.path.display()), ..Config::default() }).await;
     assert!(folder_as_file.contains("cannot be opened"), "{folder_as_file}");
     let public = refused(Config { public_url: Some("https://pay.example/path".into()), ..Config::default() }).await;
-    assert!(public.contains("give an origin"), "{public}");
+    assert!(public.contains("is not an origin"), "{public}");
 }
 
 #[tokio::test]
