@@ -148,7 +148,6 @@ pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// | `always` | an `Option` that the sandbox always writes: its schema is that of the type inside |
 /// | `like = Currency` | its schema is that of another type |
 /// | `omitted` | an `Option` that is not written where there is none |
-/// | `with = Number` | the type that reads, writes and describes it, where its own does not |
 /// | `read = path` | the function that reads it |
 /// | `name = "type"` | its name on the wire |
 /// | `undocumented` | the document shows the resource without it |

@@ -7,20 +7,8 @@ use syn::parse::{Parse, ParseStream};
 use syn::{DeriveInput, Error, Ident, Result};
 
 /// What a field of a resource may say.
-const WORDS: &[&str] = &[
-    "absent",
-    "always",
-    "like",
-    "max",
-    "min",
-    "name",
-    "omitted",
-    "read",
-    "required",
-    "schema",
-    "undocumented",
-    "with",
-];
+const WORDS: &[&str] =
+    &["absent", "always", "like", "max", "min", "name", "omitted", "read", "required", "schema", "undocumented"];
 
 /// What `#[resource(…)]` says.
 pub(crate) struct Arguments {
@@ -106,11 +94,7 @@ fn reveal(name: &Ident, fields: &[Field]) -> TokenStream {
     let count = fields.len();
     let writes = fields.iter().map(|field| {
         let (name, wire_name) = (&field.name, field.wire_name());
-        let value = match &field.says.with {
-            Some(with) => quote!(&<#with>::of(&self.#name)),
-            None => quote!(&crate::protocol::Revealed(&self.#name)),
-        };
-        let write = quote!(fields.serialize_field(#wire_name, #value)?;);
+        let write = quote!(fields.serialize_field(#wire_name, &crate::protocol::Revealed(&self.#name))?;);
         if field.says.omitted { quote!(if self.#name.is_some() { #write }) } else { write }
     });
     quote! {
