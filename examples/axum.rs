@@ -21,6 +21,11 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::time::Instant;
+
+const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// How often to ask about a payment that is final: an operator may still approve it late.
+const PAUSE_WHEN_FINAL: Duration = Duration::from_secs(5 * 60);
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -46,6 +51,9 @@ fn app(client: Client, shop: ShoeShop) -> Router {
 }
 
 /// Stands for the shop's own login, such as tower-sessions: it puts into the request's extensions who is signed in.
+///
+/// Do not copy it: it believes any cookie. A real one looks up a random session id, and `login` is a hash of that id, new
+/// at each sign-in: a login that was signed out gets no session any more.
 async fn sign_in(mut request: Request, next: Next) -> Response {
     let cookie = request.headers().get(header::COOKIE).and_then(|cookie| cookie.to_str().ok());
     let login = cookie.and_then(|cookie| cookie.strip_prefix("login=")).map(str::to_owned);
@@ -70,8 +78,17 @@ struct ShoeShop(Arc<Mutex<Orders>>);
 #[derive(Default)]
 struct Orders {
     sold: HashMap<PaymentRef, Sold>,
+    unsettled: HashMap<PaymentRef, Unsettled>,
     paid: Vec<MerchantReference>,
     refunds_due: HashMap<(String, u32), String>,
+}
+
+/// A payment to ask the service about.
+#[derive(Clone, Copy)]
+struct Unsettled {
+    ask_at: Instant,
+    /// When a final status was first read.
+    final_since: Option<Instant>,
 }
 
 impl ShoeShop {
@@ -89,7 +106,9 @@ impl Shop for ShoeShop {
         Ok(request.extensions.get::<SignedIn>().map(|signed_in| signed_in.login.clone()))
     }
 
-    /// The page names the order; the price, the customer and the reference are the server's.
+    /// The page names the order; the price, the customer and the reference are the server's. A shop looks up the order by
+    /// its id and its customer, and answers with the same 404 for another customer's order. After a final decline it
+    /// uses the next reference: `ORDER-17.1`.
     async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
         let id = order["id"].as_str().filter(|id| *id == "17");
         let id = id.ok_or_else(|| Refused::new(404, "order_missing", "There is no such order."))?;
@@ -104,7 +123,10 @@ impl Shop for ShoeShop {
     }
 
     async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
-        self.orders().sold.insert(sold.payment_ref.clone(), sold.clone());
+        let mut orders = self.orders();
+        let unsettled = Unsettled { ask_at: Instant::now(), final_since: None };
+        orders.unsettled.entry(sold.payment_ref.clone()).or_insert(unsettled);
+        orders.sold.insert(sold.payment_ref.clone(), sold.clone());
         Ok(())
     }
 
@@ -138,15 +160,38 @@ async fn settle_regularly(client: Client, shop: ShoeShop, pause: Duration) {
 }
 
 async fn settle_all(client: &Client, shop: &ShoeShop) {
-    let sold: Vec<Sold> = shop.orders().sold.values().cloned().collect();
-    for sold in sold {
+    let due = due(&shop.orders());
+    for (sold, unsettled) in due {
+        let began = Instant::now();
         match settle(client, shop, &sold).await {
-            Ok(settled) if settled.ask_again == AskAgain::Never => {
-                shop.orders().sold.remove(&sold.payment_ref);
+            Ok(settled) => {
+                let mut orders = shop.orders();
+                match next(settled.ask_again, unsettled, began) {
+                    Some(next) => orders.unsettled.insert(sold.payment_ref, next),
+                    None => orders.unsettled.remove(&sold.payment_ref),
+                };
             }
-            Ok(_) => {}
             Err(refused) => eprintln!("{}: {refused}", sold.merchant_reference),
         }
+    }
+}
+
+fn due(orders: &Orders) -> Vec<(Sold, Unsettled)> {
+    let now = Instant::now();
+    let due = orders.unsettled.iter().filter(|(_, unsettled)| unsettled.ask_at <= now);
+    due.filter_map(|(payment_ref, unsettled)| Some((orders.sold.get(payment_ref)?.clone(), *unsettled))).collect()
+}
+
+/// When to ask about a payment again: at the next round until it is final, then every few minutes for a day.
+fn next(ask_again: AskAgain, unsettled: Unsettled, began: Instant) -> Option<Unsettled> {
+    match ask_again {
+        AskAgain::Never => None,
+        AskAgain::ForADay => {
+            let final_since = unsettled.final_since.unwrap_or(began);
+            let is_over = began.duration_since(final_since) >= A_DAY;
+            (!is_over).then_some(Unsettled { ask_at: began + PAUSE_WHEN_FINAL, final_since: Some(final_since) })
+        }
+        _ => Some(unsettled),
     }
 }
 
@@ -220,7 +265,10 @@ mod tests {
         client.attach_payment_method(&intent, phone).await?;
         settle_all(&client, &shop).await;
         assert_eq!(shop.orders().paid, [MerchantReference::new("ORDER-17")?]);
-        assert!(shop.orders().sold.is_empty(), "there is nothing more to ask about");
+        assert!(shop.orders().unsettled.is_empty(), "there is nothing more to ask about");
+        let payment_ref = begun["intent"]["payment_ref"].as_str().expect("a reference");
+        let back = page.get(format!("{base_url}/guichet/intents/{payment_ref}")).header("cookie", "login=awa");
+        assert!(back.send().await?.text().await?.contains("succeeded"), "a customer who comes back later is told");
         Ok(())
     }
 }

@@ -139,12 +139,13 @@ pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// A reply in which a field is absent or odd is read all the same: the field has its default then.
+/// A reply in which any other field that is not `required` is absent or odd is read all the same: the field has its
+/// default then.
 ///
 /// | of a field, in `#[field(…)]` | |
 /// |---|---|
 /// | `required` | a reply that lacks it cannot be read |
-/// | `absent = true` | what it is where a reply lacks it |
+/// | `absent = true` | what it is where a reply lacks it; an odd value makes the reply unreadable |
 /// | `always` | an `Option` that the sandbox always writes: its schema is that of the type inside |
 /// | `like = Currency` | its schema is that of another type |
 /// | `omitted` | an `Option` that is not written where there is none |

@@ -4,6 +4,7 @@ use super::{Client, SecretKey};
 use crate::flow::service_root;
 use crate::protocol::{Error, Kind, Timeouts};
 use crate::values::is_loopback;
+use std::fmt;
 use std::time::Duration;
 use url::Url;
 
@@ -21,7 +22,6 @@ use url::Url;
 /// client?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 #[must_use = "a builder makes nothing until `build`"]
 pub struct ClientBuilder {
     base_url: String,
@@ -31,6 +31,13 @@ pub struct ClientBuilder {
     key: SecretKey,
     http: HttpOptions,
     http_client: Option<reqwest::Client>,
+}
+
+/// Without addresses and proxies, which may contain a password.
+impl fmt::Debug for ClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientBuilder").field("timeouts", &self.timeouts).finish_non_exhaustive()
+    }
 }
 
 impl ClientBuilder {
@@ -90,9 +97,13 @@ impl ClientBuilder {
         self
     }
 
-    /// Sends through the application's own HTTP client, with its connections, TLS, proxies and `User-Agent`. It must follow
-    /// no redirect (`redirect(reqwest::redirect::Policy::none())`), or a reply that comes from another address is an error
-    /// of kind `address`.
+    /// Sends through the application's own HTTP client, with its connections, timeouts, TLS, `User-Agent` and proxies (those
+    /// of the environment too, unless it has `no_proxy()`).
+    ///
+    /// It must not follow redirects (`redirect(reqwest::redirect::Policy::none())`): a redirect sends the body, such as a
+    /// card number, to another address before guichet sees it. A reply that comes from another address is an error of
+    /// kind `address`, or `uncertain` if the operation may have been executed. It must not retry
+    /// (`retry(reqwest::retry::never())`): a retry may charge twice.
     pub fn http_client(mut self, http_client: reqwest::Client) -> Self {
         self.http_client = Some(http_client);
         self
@@ -109,7 +120,14 @@ impl ClientBuilder {
             Some(gateway_url) => self.checked("gateway_url", gateway_url)?,
             None => base.clone(),
         };
-        let encrypted = [&base, &gateway].iter().any(|address| address.starts_with("https:"));
+        let is_plain = [&base, &gateway].iter().any(|address| address.starts_with("http:"));
+        if is_plain && self.http.has_proxy() && !self.key.is_test() {
+            let message =
+                "A proxy can read a live key that is sent over plain http. Use an https address, or no proxy.";
+            return Err(Error::new(Kind::Input, message));
+        }
+        // A proxy may be reached over TLS too.
+        let encrypted = self.http.has_proxy() || [&base, &gateway].iter().any(|address| address.starts_with("https:"));
         let fetch = match self.http_client {
             None => Fetch::new(self.http.build(encrypted)?),
             Some(http_client) if self.http.is_default() => Fetch::over(http_client),
@@ -191,6 +209,19 @@ mod tests {
         for text in ["http://localhost:4243", "http://127.0.0.1:4243", "http://127.9.9.9", "http://[::1]:4243"] {
             assert!(builder(text, "sk_live_1").build().is_ok(), "{text}");
         }
+    }
+
+    #[test]
+    fn no_proxy_reads_a_live_key() {
+        let over = |base_url: &str, key: &str| {
+            let proxy = reqwest::Proxy::all("http://user:password@127.0.0.1:3128").expect("a proxy");
+            builder(base_url, key).proxy(proxy)
+        };
+        assert!(over("http://127.0.0.1:4243", "sk_test_1").build().is_ok());
+        assert!(over("https://api.example.com", "sk_live_1").build().is_ok());
+        let error = over("http://127.0.0.1:4243", "sk_live_1").build().expect_err("the proxy could read the key");
+        assert_eq!(error.kind(), Kind::Input);
+        assert!(!format!("{:?}", over("https://api.example.com", "sk_live_1")).contains("password"));
     }
 
     #[test]

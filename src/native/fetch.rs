@@ -85,12 +85,12 @@ impl Fetch {
             request_id = Empty
         );
         if span.is_disabled() {
-            return self.attempts(spec, address, request, bearer, timeouts).await;
+            return self.attempts(&span, spec, address, request, bearer, timeouts).await;
         }
         if let Some(reference) = merchant_reference(spec, &request) {
             span.record("merchant_reference", tracing::field::display(printable(reference)));
         }
-        self.attempts(spec, address, request, bearer, timeouts).instrument(span).await
+        self.attempts(&span, spec, address, request, bearer, timeouts).instrument(span.clone()).await
     }
 
     #[expect(
@@ -99,6 +99,7 @@ impl Fetch {
     )]
     async fn attempts(
         &self,
+        span: &Span,
         spec: &'static Spec,
         address: &str,
         request: Request,
@@ -132,7 +133,7 @@ impl Fetch {
                     };
                     let outcome = outcome.map(|answer| answer.without(bearer));
                     let result = outcome.as_ref().map_or(AttemptResult::NoReply, Answer::result);
-                    record(call.attempt(), &outcome);
+                    record(span, call.attempt(), &outcome);
                     call.record(&result, || getrandom::u32().unwrap_or(u32::MAX));
                     let doubtful = leaves_doubt(spec, &outcome, result);
                     last = Some(judge(spec, outcome, may_have_been_done, doubtful, repeat == Repeat::Always, bearer));
@@ -204,8 +205,7 @@ fn merchant_reference(spec: &Spec, request: &Request) -> Option<String> {
 }
 
 /// Writes into the call's span how an attempt ended.
-fn record(attempt: u32, outcome: &Result<Answer, Lost>) {
-    let span = Span::current();
+fn record(span: &Span, attempt: u32, outcome: &Result<Answer, Lost>) {
     span.record("attempt", attempt);
     match outcome {
         Ok(answer) => {
@@ -263,6 +263,10 @@ fn leaves_doubt(spec: &Spec, outcome: &Result<Answer, Lost>, result: AttemptResu
     if spec.method == Method::Get || matches!(outcome, Err(Lost::NotSent(_))) {
         return false;
     }
+    // The server that answered with a redirect, or the one that it named, may have executed the request.
+    if matches!(outcome, Ok(answer) if answer.is_redirected) {
+        return true;
+    }
     match result {
         AttemptResult::Reply { status: 503, retryable: Some(true), .. } => false,
         AttemptResult::Reply { status, .. } => status >= 500,
@@ -292,6 +296,9 @@ fn judge(
         }
     };
     let error = match answer.status {
+        _ if answer.is_redirected && is_in_doubt && !can_be_sent_again => {
+            Error::new(Kind::Address, FOLLOWED).uncertain(format!("{FOLLOWED} {LOST}"))
+        }
         _ if answer.is_redirected => Error::new(Kind::Address, FOLLOWED),
         200..300 if answer.whole => return Ok(answer),
         200..300 => unreadable(

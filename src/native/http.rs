@@ -4,7 +4,7 @@ use crate::protocol::{Error, Kind};
 use std::time::Duration;
 
 /// How the HTTP client is set up, unless the application brings its own.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct HttpOptions {
     pub proxies: Vec<reqwest::Proxy>,
     pub roots: Vec<reqwest::Certificate>,
@@ -16,6 +16,10 @@ impl HttpOptions {
     pub fn is_default(&self) -> bool {
         let Self { proxies, roots, connect_timeout, user_agent_suffix } = self;
         proxies.is_empty() && roots.is_empty() && connect_timeout.is_none() && user_agent_suffix.is_none()
+    }
+
+    pub fn has_proxy(&self) -> bool {
+        !self.proxies.is_empty()
     }
 
     /// No redirect is followed, since it would carry the credential elsewhere; no proxy is taken from the environment,

@@ -15,7 +15,7 @@ pub(super) enum Lost {
 
 impl From<reqwest::Error> for Lost {
     fn from(error: reqwest::Error) -> Self {
-        let is_sent = !error.is_connect();
+        let is_sent = !(error.is_connect() || error.is_builder());
         let failure = if is_sent { NetworkFailure::Interrupted } else { failure(&error) };
         // Its address may hold an id and a query: errors show neither.
         let error =

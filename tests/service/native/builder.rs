@@ -55,6 +55,15 @@ async fn a_client_of_the_applications_own_is_used_and_may_follow_no_redirect() {
     assert!(error.message().contains("Policy::none()"), "{error}");
     assert!(!elsewhere.requests()[0].contains("sk_test"), "reqwest drops the credential for another origin");
 
+    let elsewhere = Service::start(vec![reply("200 OK", INTENT)]).await;
+    let location: &'static str = format!("Location: {}/v1/payment-intents/pi_1/confirm", elsewhere.base_url).leak();
+    let headers: &'static [&'static str] = vec![location].leak();
+    let moved = Answer::Reply("307 Temporary Redirect", headers, String::new());
+    let service = Service::start(vec![moved]).await;
+    let client = Client::builder(&service.base_url, key()).http_client(own.clone()).build().expect("a client");
+    let error = client.confirm_payment_intent(&intent_id("pi_1")).await.expect_err("a reply from elsewhere");
+    assert_eq!(error.kind(), Kind::Uncertain, "the other address may have executed it: {error}");
+
     let both = Client::builder(&service.base_url, key()).http_client(own).user_agent_suffix("shoeshop/1.4");
     assert_eq!(both.build().expect_err("one of the two").kind(), Kind::Input);
 }
