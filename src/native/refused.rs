@@ -152,6 +152,7 @@ impl std::error::Error for Refused {}
 #[cfg(feature = "axum")]
 mod response {
     use super::Refused;
+    use crate::protocol::ErrorType;
     use axum::http::{HeaderValue, StatusCode, header};
     use axum::response::{IntoResponse, Response};
     use serde_json::{Value, json};
@@ -160,15 +161,7 @@ mod response {
     impl IntoResponse for Refused {
         fn into_response(self) -> Response {
             let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            let kind = match status.as_u16() {
-                401 => "authentication",
-                403 => "permission",
-                404 => "not_found",
-                409 => "conflict",
-                429 => "rate_limit",
-                400..500 => "invalid_request",
-                _ => "api",
-            };
+            let kind = ErrorType::of(status.as_u16()).as_str();
             let errors: Vec<Value> = self
                 .fields
                 .iter()

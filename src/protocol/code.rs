@@ -1,11 +1,12 @@
-//! The codes of a refusal: the stable words for its cause, each with the status and the type that it comes with (decisions).
+//! The codes of a refusal: the stable words for its cause, each with its status (decisions). The type follows
+//! from the status.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// Every code that the sandbox knows. What a real service says besides is [`ErrorCode::Unknown`], and handed on.
 macro_rules! error_codes {
-    ($($status:literal $type:ident { $($(#[$doc:meta])* $code:ident = $word:literal,)+ })+) => {
+    ($($status:literal { $($(#[$doc:meta])* $code:ident = $word:literal,)+ })+) => {
         /// The stable word for the cause of a refusal. A word that this version does not know is kept as it is.
         ///
         /// ```
@@ -41,13 +42,10 @@ macro_rules! error_codes {
                 }
             }
 
-            /// The type of the refusals that it belongs to, where it is known.
+            /// The type of the refusals that it belongs to: that of its status, where it is known.
             #[must_use]
             pub fn kind(&self) -> Option<ErrorType> {
-                match self {
-                    $($(Self::$code)|+ => Some(ErrorType::$type),)+
-                    Self::Unknown(_) => None,
-                }
+                self.status().map(ErrorType::of)
             }
         }
 
@@ -63,7 +61,7 @@ macro_rules! error_codes {
 }
 
 error_codes! {
-    400 InvalidRequest {
+    400 {
         /// The body is JSON, and not an object.
         BodyNotObject = "body_not_object",
         /// The body is not JSON.
@@ -71,7 +69,7 @@ error_codes! {
         /// The path or the body is not UTF-8.
         InvalidUtf8 = "invalid_utf8",
     }
-    401 Authentication {
+    401 {
         /// No credential was sent.
         AuthenticationRequired = "authentication_required",
         /// No merchant has this key, and no payment intent this client secret.
@@ -87,7 +85,7 @@ error_codes! {
         /// No session has this token.
         SessionUnknown = "session_unknown",
     }
-    403 Permission {
+    403 {
         /// The control API is reached under another name than the machine's own.
         HostNotAllowed = "host_not_allowed",
         /// The credential does not fulfil the role of the operation.
@@ -95,21 +93,21 @@ error_codes! {
         /// A browser sent a secret key.
         SecretKeyInBrowser = "secret_key_in_browser",
     }
-    404 NotFound {
+    404 {
         /// It does not exist, or is not the caller's.
         ResourceMissing = "resource_missing",
         /// There is nothing at this address.
         RouteNotFound = "route_not_found",
     }
-    405 InvalidRequest {
+    405 {
         /// The path does not take this method.
         MethodNotAllowed = "method_not_allowed",
     }
-    408 InvalidRequest {
+    408 {
         /// The body did not arrive in time.
         BodyTooSlow = "body_too_slow",
     }
-    409 Conflict {
+    409 {
         /// The payment intent's status does not allow a cancellation.
         IntentNotCancelable = "intent_not_cancelable",
         /// The payment intent's status does not allow an attempt.
@@ -121,15 +119,15 @@ error_codes! {
         /// The subscription's status does not allow it.
         SubscriptionState = "subscription_state",
     }
-    413 InvalidRequest {
+    413 {
         /// The body is larger than 64 KiB.
         BodyTooLarge = "body_too_large",
     }
-    415 InvalidRequest {
+    415 {
         /// The body is not `application/json`.
         UnsupportedMediaType = "unsupported_media_type",
     }
-    422 InvalidRequest {
+    422 {
         /// The amount is too small or too large.
         AmountOutOfRange = "amount_out_of_range",
         /// The service does not know the currency's smallest unit.
@@ -153,15 +151,15 @@ error_codes! {
         /// The control API holds so many faults at most.
         TooManyFaults = "too_many_faults",
     }
-    429 RateLimit {
+    429 {
         /// Too many requests.
         RateLimited = "rate_limited",
     }
-    500 Api {
+    500 {
         /// A defect of the service.
         InternalError = "internal_error",
     }
-    503 Api {
+    503 {
         /// It cannot be stored or read now.
         Unavailable = "unavailable",
     }
@@ -214,7 +212,7 @@ impl ErrorType {
         }
     }
 
-    /// That of a status, for one that no code stands for.
+    /// The type of a refusal with this status.
     #[must_use]
     pub fn of(status: u16) -> Self {
         match status {
@@ -223,8 +221,8 @@ impl ErrorType {
             404 => Self::NotFound,
             409 => Self::Conflict,
             429 => Self::RateLimit,
-            500.. => Self::Api,
-            _ => Self::InvalidRequest,
+            400..500 => Self::InvalidRequest,
+            _ => Self::Api,
         }
     }
 }

@@ -88,7 +88,7 @@ pub(super) fn advise_page<R: Role>(problem: Problem) -> Problem {
     if !R::admits(CredentialKind::None) || problem.code != ErrorCode::AuthenticationRequired {
         return problem;
     }
-    Problem::unauthorized(
+    Problem::new(
         problem.code,
         "A page needs a session token to read payment methods and fees: give the client the option `merchant`, with a session route. Or start \
          the sandbox with --public-methods to make them public.",
@@ -103,11 +103,11 @@ pub(super) fn authorize<R: Role>(service: &Service, caller: Caller) -> Result<Ca
     let needs_session = !R::admits(CredentialKind::SecretKey);
     match (&caller, R::admits(caller.kind())) {
         (Caller::Anonymous, _) if is_public::<R>(service) => Ok(caller),
-        (Caller::Anonymous, _) => Err(Problem::unauthorized(
+        (Caller::Anonymous, _) => Err(Problem::new(
             ErrorCode::AuthenticationRequired,
             "Missing credential. Send the secret key, a session token or a client secret as Authorization: Bearer.",
         )),
-        (_, false) if needs_session => Err(Problem::unauthorized(
+        (_, false) if needs_session => Err(Problem::new(
             ErrorCode::SessionTokenRequired,
             "This operation takes a session token: send it as Authorization: Bearer.",
         )),
@@ -140,21 +140,21 @@ pub(super) fn require_valid(session: &Session, now: Moment) -> Result<(), Proble
     match session.status(now) {
         SessionStatus::Valid => Ok(()),
         SessionStatus::Expired => {
-            Err(Problem::unauthorized(ErrorCode::SessionExpired, "The session has expired. Create a new one."))
+            Err(Problem::new(ErrorCode::SessionExpired, "The session has expired. Create a new one."))
         }
         SessionStatus::Revoked => {
-            Err(Problem::unauthorized(ErrorCode::SessionRevoked, "The session was revoked. Create a new one."))
+            Err(Problem::new(ErrorCode::SessionRevoked, "The session was revoked. Create a new one."))
         }
     }
 }
 
 /// The 401 of an unknown session token.
 pub(super) fn session_unknown() -> Problem {
-    Problem::unauthorized(ErrorCode::SessionUnknown, "No session has this token.")
+    Problem::new(ErrorCode::SessionUnknown, "No session has this token.")
 }
 
 fn invalid_key() -> Problem {
-    Problem::unauthorized(ErrorCode::InvalidKey, "No merchant has this key, and no payment intent this client secret.")
+    Problem::new(ErrorCode::InvalidKey, "No merchant has this key, and no payment intent this client secret.")
 }
 
 /// The holder of an intent's client secret, as long as that is valid.
@@ -172,7 +172,7 @@ fn secret_key(service: &Service, headers: &HeaderMap, key: &str) -> Result<Calle
         return Err(Problem::new(ErrorCode::SecretKeyInBrowser, message));
     }
     if key.starts_with("sk_live_") {
-        return Err(Problem::unauthorized(
+        return Err(Problem::new(
             ErrorCode::LiveKeyInSandbox,
             "The sandbox does not accept live keys. Use the key that it printed at its start.",
         ));

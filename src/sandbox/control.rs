@@ -62,13 +62,13 @@ impl ControlApi {
         }
         match bearer(&parts.headers) {
             None => {
-                return Err(Problem::unauthorized(
+                return Err(Problem::new(
                     ErrorCode::AuthenticationRequired,
                     "Missing control token. Send the token that the sandbox printed as Authorization: Bearer.",
                 ));
             }
             Some(token) if !same(token, self.token.expose()) => {
-                return Err(Problem::unauthorized(
+                return Err(Problem::new(
                     ErrorCode::InvalidKey,
                     "This is not the control token of this sandbox. The token is new at each start: use the one that was printed last.",
                 ));

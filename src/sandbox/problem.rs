@@ -88,11 +88,6 @@ impl Problem {
         Self::new(ErrorCode::RouteNotFound, "There is nothing at this address.")
     }
 
-    /// Nobody may do this with this credential.
-    pub(super) fn unauthorized(code: ErrorCode, message: &str) -> Self {
-        Self::with_status(StatusCode::UNAUTHORIZED, code, message)
-    }
-
     /// Something of ours is broken; what it is goes to the log.
     pub(super) fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!(cause = %printable(cause), "a request could not be answered");
