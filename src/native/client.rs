@@ -136,8 +136,8 @@ impl Client {
             }
         };
         let bearer = text.zip(header).map(|(text, header)| Bearer { text, header });
-        let address = self.address(&request).to_owned();
-        self.shared.fetch.call(spec, &address, request, bearer, self.timeouts).await
+        let address = self.address(&request);
+        self.shared.fetch.call(spec, address, request, bearer, self.timeouts).await
     }
 
     /// The bytes of the service's reply to a request, for who shows them as they are.

@@ -84,10 +84,9 @@ impl Fetch {
             status = Empty,
             request_id = Empty
         );
-        if span.is_disabled() {
-            return self.attempts(&span, spec, address, request, bearer, timeouts).await;
-        }
-        if let Some(reference) = merchant_reference(spec, &request) {
+        if !span.is_disabled()
+            && let Some(reference) = merchant_reference(spec, &request)
+        {
             span.record("merchant_reference", tracing::field::display(printable(reference)));
         }
         self.attempts(&span, spec, address, request, bearer, timeouts).instrument(span.clone()).await
