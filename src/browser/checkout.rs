@@ -1,10 +1,9 @@
 //! A checkout, as a Rust page starts it.
 
 use super::client::{Client, Outcome};
-use super::core::{CallError, Checkout, check_no_secret_key_in, check_page, write};
+use super::core::{CallError, Checkout, check_no_secret_key_in, check_page, stringify, write};
 use super::popup::Popup;
 use crate::protocol::Error;
-use js_sys::JSON;
 use serde::Serialize;
 use std::fmt;
 use std::pin::Pin;
@@ -28,7 +27,7 @@ struct Order {
 impl Order {
     fn new<T: Serialize>(order: &T) -> Result<Self, CallError> {
         let value = write(order);
-        let Some(json) = JSON::stringify(&value).ok().and_then(|json| json.as_string()) else {
+        let Some(json) = stringify(&value) else {
             return Err(CallError::field("order", "It is sent to your server as JSON, and cannot be written as JSON."));
         };
         check_no_secret_key_in(&json)?;

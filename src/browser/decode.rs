@@ -1,8 +1,7 @@
 //! From the service's own JavaScript objects to the crate's types.
 
-use super::core::CallError;
+use super::core::{CallError, stringify};
 use crate::protocol::{Error, Kind, Refusal};
-use js_sys::JSON;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 
@@ -17,7 +16,7 @@ impl From<CallError> for Error {
             CallError::Failed(failure) => failure,
             CallError::Thrown(_) => return Self::new(Kind::Input, "A function of the page has thrown."),
         };
-        let reply = JSON::stringify(&failure.reply).ok().and_then(|json| json.as_string()).map(String::into_bytes);
+        let reply = stringify(&failure.reply).map(String::into_bytes);
         let refusal = Refusal {
             code: failure.code.clone(),
             message: None,

@@ -36,8 +36,8 @@ impl Session<'_> {
     /// # Errors
     /// Those of a call; see [`Kind`]. That a token is not good is no error.
     pub async fn validate(&self) -> Result<SessionState, Error> {
-        let said = Rc::clone(&self.0.shop).validate(self.0.options()).await?;
-        decode(said).map_err(|_| Error::new(Kind::Unreadable, "The reply could not be read."))
+        let state = Rc::clone(&self.0.shop).validate(self.0.options()).await?;
+        decode(state).map_err(|_| Error::new(Kind::Unreadable, "The reply could not be read."))
     }
 
     /// Requests a new token from the merchant's server.

@@ -34,4 +34,4 @@ pub(super) use quotes::{FeeRequest, PublicReads, Quote, QuoteSelection, fee, pay
 pub(super) use session::SessionStatus;
 pub(super) use shop::{Shop, ShopConfig};
 pub(super) use transport::{AuthorizedRequest, CallReport, Transport};
-pub(super) use value::{display, get, get_text, is_nullish, keys, merged, set, text, try_get, write};
+pub(super) use value::{display, get, get_text, is_nullish, keys, merged, set, stringify, text, try_get, write};

@@ -1,7 +1,7 @@
 //! Typed reads of a JavaScript value by name. A read never fails: a member that is missing, or whose getter throws, is
 //! `undefined` or `None`.
 
-use js_sys::{Array, Object};
+use js_sys::{Array, JSON, Object};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::prelude::*;
@@ -31,6 +31,11 @@ pub(crate) fn get(object: &JsValue, name: &str) -> JsValue {
 pub(crate) fn try_get(object: &JsValue, name: &str) -> Result<JsValue, JsValue> {
     // `Reflect.get` throws for a primitive, and each caught exception keeps a slot of the reference table.
     if object.is_object() { reflect_get(object, name) } else { Ok(JsValue::UNDEFINED) }
+}
+
+/// A value as JSON; `None` where it cannot be written, or is absent from JSON, as a function is.
+pub(crate) fn stringify(value: &JsValue) -> Option<String> {
+    JSON::stringify(value).ok()?.as_string()
 }
 
 /// Sets a member of an object of ours.

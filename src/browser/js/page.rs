@@ -6,10 +6,10 @@ use super::quotes::{country, fee_request, quote_request, written};
 use crate::browser::core::{
     CallError, CallOptions, Checkout, MerchantRoutes, Outcome, OutcomeOptions, Pending, Return, SessionStatus, Shop,
     ShopConfig, check_no_secret_key, check_page, display, fee, get, get_text, is_nullish, notify, payment_methods,
-    quotes, reference, returned, text, write,
+    quotes, reference, returned, stringify, text, write,
 };
 use crate::flow::{Match, Ms, OutcomeState, State};
-use js_sys::{Function, JSON, Promise};
+use js_sys::{Function, Promise};
 use serde::Serialize;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -120,7 +120,7 @@ fn checkout(what: &JsValue, how: &JsValue, popup: &JsValue) -> Result<Checkout, 
         return Err(CallError::field("mode", "It is \"redirect\" or \"popup\"."));
     }
     let order = get(what, "order");
-    let Some(json) = JSON::stringify(&order).ok().and_then(|json| json.as_string()) else {
+    let Some(json) = stringify(&order) else {
         return Err(CallError::field("order", "It is required, and is sent to your server as JSON."));
     };
     check_page("checkout")?;
