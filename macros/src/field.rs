@@ -92,40 +92,40 @@ impl Field {
         Some(default.as_ref().map_or_else(|| quote!(::core::default::Default::default()), ToTokens::to_token_stream))
     }
 
-    /// What `schemars` is told of it, where the sandbox describes it.
+    /// Its `#[schemars(…)]`, for the sandbox's description.
     pub(crate) fn schema(&self) -> TokenStream {
         let Says { always, default, like, max, min, schema, with, .. } = &self.says;
-        let mut told = Vec::new();
+        let mut options = Vec::new();
         let inner = always.then(|| self.optional().cloned()).flatten();
         if let Some(other) = like.clone().or(inner) {
             let other = other.to_token_stream().to_string();
-            told.push(quote!(with = #other));
+            options.push(quote!(with = #other));
         } else if let Some(with) = with {
             let with = with.to_token_stream();
             let with = if self.optional().is_some() { quote!(Option<#with>) } else { with }.to_string();
-            told.push(quote!(with = #with));
+            options.push(quote!(with = #with));
         }
         match (min, max) {
-            (Some(min), Some(max)) => told.push(quote!(range(min = #min, max = #max))),
-            (Some(min), None) => told.push(quote!(range(min = #min))),
-            (None, Some(max)) => told.push(quote!(range(max = #max))),
+            (Some(min), Some(max)) => options.push(quote!(range(min = #min, max = #max))),
+            (Some(min), None) => options.push(quote!(range(min = #min))),
+            (None, Some(max)) => options.push(quote!(range(max = #max))),
             (None, None) => {}
         }
         match default {
-            Some(Some(default)) => told.push(quote!(extend("default" = #default))),
-            Some(None) => told.push(quote!(default)),
+            Some(Some(default)) => options.push(quote!(extend("default" = #default))),
+            Some(None) => options.push(quote!(default)),
             None => {}
         }
         if self.says.secret {
-            told.push(quote!(extend("x-guichet-secret" = true)));
+            options.push(quote!(extend("x-guichet-secret" = true)));
         }
         if !schema.is_empty() {
-            told.push(quote!(extend(#schema)));
+            options.push(quote!(extend(#schema)));
         }
-        if told.is_empty() {
+        if options.is_empty() {
             return TokenStream::new();
         }
-        quote!(#[cfg_attr(feature = "sandbox", schemars(#(#told),*))])
+        quote!(#[cfg_attr(feature = "sandbox", schemars(#(#options),*))])
     }
 }
 

@@ -132,15 +132,15 @@ fn is_required(field: &Field) -> bool {
 fn declaration(arguments: &Arguments, item: &DeriveInput, fields: &[Field]) -> TokenStream {
     let (name, visibility) = (&item.ident, &item.vis);
     let attributes = &item.attrs;
-    let mut told = vec![documented(fields, arguments.assumed)];
+    let mut type_schema = vec![documented(fields, arguments.assumed)];
     if let Some((names, _)) = &arguments.at_least_one {
         let shapes = names.iter().map(|name| {
             let name = name.to_string();
             quote!({ "required": [#name], "properties": { #name: { "type": "string" } } })
         });
-        told.push(quote!(extend("anyOf" = [#(#shapes),*])));
+        type_schema.push(quote!(extend("anyOf" = [#(#shapes),*])));
     }
-    told.retain(|told| !told.is_empty());
+    type_schema.retain(|option| !option.is_empty());
     let debug = (!fields.iter().any(|field| field.says.secret)).then(|| quote!(Debug,));
     let default = fields.iter().all(|field| field.optional().is_some()).then(|| quote!(Default,));
     let fields = fields.iter().map(|field| {
@@ -160,7 +160,7 @@ fn declaration(arguments: &Arguments, item: &DeriveInput, fields: &[Field]) -> T
         #(#attributes)*
         #[derive(Clone, #debug #default serde::Serialize)]
         #[non_exhaustive]
-        #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(#(#told),*))]
+        #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(#(#type_schema),*))]
         #visibility struct #name {
             #(#fields,)*
         }
@@ -182,20 +182,18 @@ fn constructor(arguments: &Arguments, fields: &[Field]) -> Result<TokenStream> {
         }
         ordered.sort_by_key(|field| order.iter().position(|name| *name == field.name));
     }
-    let takes = ordered.iter().map(|Field { name, kind, says, .. }| {
-        if says.into || matches!(kind, Type::Path(path) if path.path.is_ident("String")) {
-            quote!(#name: impl Into<#kind>)
-        } else {
-            quote!(#name: #kind)
-        }
+    let is_converted = |field: &Field| field.says.into || field.is_a("String");
+    let takes = ordered.iter().map(|field| {
+        let Field { name, kind, .. } = field;
+        if is_converted(field) { quote!(#name: impl Into<#kind>) } else { quote!(#name: #kind) }
     });
     let values = fields.iter().map(|field| {
-        let Field { name, kind, says, .. } = field;
+        let name = &field.name;
         if field.optional().is_some() {
             quote!(#name: None)
         } else if let Some(default) = field.default() {
             quote!(#name: #default)
-        } else if says.into || matches!(kind, Type::Path(path) if path.path.is_ident("String")) {
+        } else if is_converted(field) {
             quote!(#name: #name.into())
         } else {
             quote!(#name)

@@ -53,25 +53,25 @@ pub(crate) fn expand(arguments: &Arguments, item: DeriveInput) -> Result<TokenSt
 /// A field, with how it is read, written and described.
 fn declaration(resource: &Ident, field: &Field) -> TokenStream {
     let Field { name, kind, visibility, attributes, says } = field;
-    let mut told = Vec::new();
+    let mut serde = Vec::new();
     if let Some(name) = &says.name {
-        told.push(quote!(rename = #name));
+        serde.push(quote!(rename = #name));
     }
     if says.omitted {
-        told.push(quote!(skip_serializing_if = "Option::is_none"));
+        serde.push(quote!(skip_serializing_if = "Option::is_none"));
     }
     if let Some(read) = &says.read {
         let read = quote!(#read).to_string();
-        told.push(quote!(default, deserialize_with = #read));
+        serde.push(quote!(default, deserialize_with = #read));
     } else if says.absent.is_some() {
         let absent = format!("{resource}::{}", absent_name(name));
-        told.push(quote!(default = #absent));
+        serde.push(quote!(default = #absent));
     } else if !says.required {
-        told.push(quote!(default, deserialize_with = "crate::protocol::lenient"));
+        serde.push(quote!(default, deserialize_with = "crate::protocol::lenient"));
     }
-    let told = (!told.is_empty()).then(|| quote!(#[serde(#(#told),*)]));
+    let serde = (!serde.is_empty()).then(|| quote!(#[serde(#(#serde),*)]));
     let schema = field.schema();
-    quote!(#(#attributes)* #told #schema #visibility #name: #kind)
+    quote!(#(#attributes)* #serde #schema #visibility #name: #kind)
 }
 
 /// What a field is where a reply lacks it.

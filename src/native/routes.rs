@@ -91,15 +91,15 @@ impl<S: Shop> Routes<S> {
         }
         Router::new()
             .route("/session", post(session::<S>))
-            .route("/intents", post(begin::<S>))
+            .route("/intents", post(create_intent::<S>))
             .route("/intents/{payment_ref}", get(status::<S>))
-            .with_state(Arc::new(Desk { client, shop, return_key, sessions, checkout_origins }))
+            .with_state(Arc::new(RoutesState { client, shop, return_key, sessions, checkout_origins }))
             .layer(DefaultBodyLimit::max(64 * 1024))
             .layer(axum::middleware::from_fn_with_state(Arc::<[String]>::from(origins), same_origin::guard))
     }
 }
 
-struct Desk<S> {
+struct RoutesState<S> {
     client: Client,
     shop: S,
     return_key: ReturnKey,
@@ -108,7 +108,7 @@ struct Desk<S> {
     checkout_origins: Vec<String>,
 }
 
-impl<S: Shop> Desk<S> {
+impl<S: Shop> RoutesState<S> {
     /// Who is asking; `None` for a guest, where guests may buy.
     async fn customer(&self, request: &Parts) -> Result<Option<Email>, Refused> {
         match self.shop.customer(request).await? {
@@ -118,38 +118,42 @@ impl<S: Shop> Desk<S> {
     }
 }
 
-async fn session<S: Shop>(State(desk): State<Arc<Desk<S>>>, request: Parts) -> Result<Response, Refused> {
-    let customer = desk.shop.customer(&request).await?.ok_or_else(Refused::nobody)?;
-    if let Some(login) = desk.shop.login(&request).await? {
-        let kept = desk.sessions.of(&login, &customer).await?;
+async fn session<S: Shop>(State(state): State<Arc<RoutesState<S>>>, request: Parts) -> Result<Response, Refused> {
+    let customer = state.shop.customer(&request).await?.ok_or_else(Refused::nobody)?;
+    if let Some(login) = state.shop.login(&request).await? {
+        let kept = state.sessions.of(&login, &customer).await?;
         let expires_at = kept.ends_at.map(|end| end.to_string());
         return Ok(granted(kept.token.expose(), kept.customer_email.as_str(), expires_at));
     }
-    let session = desk.client.create_session(&customer).await?;
+    let session = state.client.create_session(&customer).await?;
     // In one form where it can be read, so that no page takes a moment without an offset for its own time.
     let expires_at = session.ends().map(|end| end.to_string()).or(session.expires_at);
     Ok(granted(session.session_token.expose(), &session.customer_email, expires_at))
 }
 
 fn granted(token: &str, customer_email: &str, expires_at: Option<String>) -> Response {
-    fresh(json!({"session_token": token, "customer_email": customer_email, "expires_at": expires_at}))
+    no_store_json(json!({"session_token": token, "customer_email": customer_email, "expires_at": expires_at}))
 }
 
-async fn begin<S: Shop>(State(desk): State<Arc<Desk<S>>>, request: Parts, body: Bytes) -> Result<Response, Refused> {
-    let customer = desk.customer(&request).await?;
+async fn create_intent<S: Shop>(
+    State(state): State<Arc<RoutesState<S>>>,
+    request: Parts,
+    body: Bytes,
+) -> Result<Response, Refused> {
+    let customer = state.customer(&request).await?;
     let (order, by_form) = read_order(&request.headers, &body)?;
-    let purchase = desk.shop.purchase(customer.as_ref(), order).await?;
-    let (purchase, nonce) = desk.return_key.mark(purchase).map_err(Refused::broken)?;
-    let intent = desk.client.create_payment_intent(&purchase).await?;
+    let purchase = state.shop.purchase(customer.as_ref(), order).await?;
+    let (purchase, nonce) = state.return_key.mark(purchase).map_err(Refused::broken)?;
+    let intent = state.client.create_payment_intent(&purchase).await?;
     let sold = Sold::new(&purchase, &intent)?;
-    desk.shop.remember(&sold).await?;
-    verify_and_settle(&desk.shop, &sold, &intent).await?;
+    state.shop.remember(&sold).await?;
+    verify_and_settle(&state.shop, &sold, &intent).await?;
 
     let checkout_url = intent.checkout_url.as_ref().map(CheckoutUrl::expose);
     if by_form {
         let unusable = || Refused::new(502, "address", "The payment service named no address that can be followed.");
         let address =
-            checkout_address(checkout_url.unwrap_or_default(), &desk.checkout_origins).map_err(|invalid| {
+            checkout_address(checkout_url.unwrap_or_default(), &state.checkout_origins).map_err(|invalid| {
                 let reason = printable(&invalid);
                 tracing::error!(%reason, "a form was not sent on to where it is paid: see Routes::checkout_origin");
                 unusable()
@@ -161,19 +165,19 @@ async fn begin<S: Shop>(State(desk): State<Arc<Desk<S>>>, request: Parts, body: 
         "id": intent.id, "checkout_url": checkout_url, "payment_ref": sold.payment_ref, "merchant_reference": sold.merchant_reference,
         "status": intent.status.as_str(), "amount": intent.amount, "currency": intent.currency,
     });
-    Ok(fresh(json!({"intent": intent, "return_nonce": nonce})))
+    Ok(no_store_json(json!({"intent": intent, "return_nonce": nonce})))
 }
 
 async fn status<S: Shop>(
-    State(desk): State<Arc<Desk<S>>>,
+    State(state): State<Arc<RoutesState<S>>>,
     Path(payment_ref): Path<String>,
     request: Parts,
 ) -> Result<Response, Refused> {
     let missing = || Refused::new(404, "resource_missing", "There is no such payment.");
-    let customer = desk.customer(&request).await?;
+    let customer = state.customer(&request).await?;
     let payment_ref = PaymentRef::new(payment_ref).map_err(|_| missing())?;
-    let sold = desk.shop.find(&payment_ref, customer.as_ref()).await?.ok_or_else(missing)?;
-    let Settled { intent, .. } = settle(&desk.client, &desk.shop, &sold).await?;
+    let sold = state.shop.find(&payment_ref, customer.as_ref()).await?.ok_or_else(missing)?;
+    let Settled { intent, .. } = settle(&state.client, &state.shop, &sold).await?;
     let declined = intent.last_payment_error.map(|error| json!({"code": error.code, "message": error.message}));
     // The customer may know: they have paid twice, and get their money back.
     let duplicates = intent.duplicate_payments.iter().map(|duplicate| {
@@ -183,7 +187,7 @@ async fn status<S: Shop>(
     let duplicates: Vec<Value> = duplicates.collect();
     let body =
         json!({"status": intent.status.as_str(), "last_payment_error": declined, "duplicate_payments": duplicates});
-    Ok(fresh(body))
+    Ok(no_store_json(body))
 }
 
 /// The order of a request, and whether a plain form has sent it. Any other content type could be sent by a page of
@@ -204,6 +208,6 @@ fn read_order(headers: &HeaderMap, body: &[u8]) -> Result<(Value, bool), Refused
 }
 
 /// An answer that no cache keeps: it holds a token, or what is true now.
-fn fresh(body: Value) -> Response {
+fn no_store_json(body: Value) -> Response {
     ([(header::CACHE_CONTROL, "no-store")], axum::Json(body)).into_response()
 }
