@@ -6,7 +6,7 @@
 use crate::support::browser::Browser;
 use crate::support::npm_tools;
 use crate::support::port;
-use crate::support::site::Said;
+use crate::support::site::CannedResponse;
 use crate::support::storefront::{RETURN, Storefront};
 use axum::Router;
 use axum::body::Body;
@@ -94,9 +94,9 @@ async fn reacts_strict_mode_mounts_twice_and_the_customer_is_told_once() {
     let page =
         "<!doctype html><link rel=icon href=data:,><div id=shown></div><script type=module src=/page.js></script>";
     for path in ["/shop", RETURN] {
-        shop.answers(path, Said::html(page));
+        shop.answers(path, CannedResponse::html(page));
     }
-    shop.answers("/page.js", Said::default().header("content-type", "text/javascript").body(&script));
+    shop.answers("/page.js", CannedResponse::default().header("content-type", "text/javascript").body(&script));
     let browser = Browser::start("react").await;
     let service = format!("#service={}", shop.service());
 

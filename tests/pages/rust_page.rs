@@ -2,7 +2,7 @@
 
 use crate::support::browser::{Browser, Tab};
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use crate::support::site::Said;
+use crate::support::site::CannedResponse;
 use crate::support::storefront::{CUSTOMER, INTENTS, RETURN, SESSION, Storefront};
 use guichet::operations::ListPaymentIntents;
 use guichet::values::IntentStatus;
@@ -78,7 +78,7 @@ async fn a_second_click_finds_the_first_ones_popup(engine: Engine) {
 async fn a_popup_whose_intent_cannot_be_made_closes_and_the_page_says_why(engine: Engine) {
     let page = RustPage::open(engine, "rust-unmade").await;
     page.sign_in().await;
-    page.shop.answers(INTENTS, Said::json(&serde_json::json!({ "message": "Sold out." })).status(422));
+    page.shop.answers(INTENTS, CannedResponse::json(&serde_json::json!({ "message": "Sold out." })).status(422));
     page.browser.click("#pay-in-popup").await;
     page.browser.arrive_at_text("#message", "Sold out.").await;
     page.is_alone().await;
@@ -108,9 +108,9 @@ impl RustPage {
         let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/rust-page/index.html");
         let page = std::fs::read_to_string(built).expect("there is no page: `cargo xtask rust-page` makes it");
         let page = page.replace("http://127.0.0.1:4243", shop.service()).replace("./rust_page", "/rust-page/rust_page");
-        shop.answers("/", Said::html(&page));
-        shop.answers(RETURN, Said::html(&page));
-        shop.answers(SESSION, Said::default().status(401));
+        shop.answers("/", CannedResponse::html(&page));
+        shop.answers(RETURN, CannedResponse::html(&page));
+        shop.answers(SESSION, CannedResponse::default().status(401));
         let browser = engine.start(journey).await;
         browser.open(&format!("{}/", shop.url())).await;
         let tab = browser.tab().await;
@@ -119,7 +119,7 @@ impl RustPage {
 
     async fn sign_in(&self) {
         self.browser.arrive_at_text("#quotes", "Nobody is signed in").await;
-        self.shop.answers("/sign-in", Said::default().status(204));
+        self.shop.answers("/sign-in", CannedResponse::default().status(204));
         self.shop.answers_by_itself(SESSION);
         self.browser.click("#sign-in").await;
         self.browser.arrive_at_text("#customer", CUSTOMER).await;

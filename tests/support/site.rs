@@ -27,8 +27,8 @@ pub struct Site {
 #[derive(Default)]
 struct Book {
     asked: Vec<Asked>,
-    next: HashMap<String, VecDeque<Said>>,
-    always: HashMap<String, Said>,
+    next: HashMap<String, VecDeque<CannedResponse>>,
+    always: HashMap<String, CannedResponse>,
 }
 
 /// One request.
@@ -41,14 +41,14 @@ pub struct Asked {
 
 /// An answer.
 #[derive(Clone, Debug, Default)]
-pub struct Said {
+pub struct CannedResponse {
     status: StatusCode,
     headers: HeaderMap,
     body: String,
     after: Duration,
 }
 
-impl Said {
+impl CannedResponse {
     pub fn json(body: &Value) -> Self {
         Self { body: body.to_string(), ..Self::default() }.header("content-type", "application/json")
     }
@@ -104,12 +104,12 @@ impl Site {
     }
 
     /// This path answers so from now on.
-    pub fn answers(&self, path: &str, said: Said) {
+    pub fn answers(&self, path: &str, said: CannedResponse) {
         self.book.lock().unwrap().always.insert(path.into(), said);
     }
 
     /// This path answers so once, and once more each time this is called.
-    pub fn answers_once(&self, path: &str, said: Said) {
+    pub fn answers_once(&self, path: &str, said: CannedResponse) {
         self.book.lock().unwrap().next.entry(path.into()).or_default().push_back(said);
     }
 
@@ -137,7 +137,7 @@ async fn answer(State(book): State<Arc<Mutex<Book>>>, request: Request, next: Ne
         book.asked.push(Asked { method: request.method().to_string(), path, headers: request.headers().clone() });
         said
     };
-    let Some(Said { status, headers, body, after }) = said else { return next.run(request).await };
+    let Some(CannedResponse { status, headers, body, after }) = said else { return next.run(request).await };
     tokio::time::sleep(after).await;
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;

@@ -2,7 +2,7 @@
 
 use super::browser::Browser;
 use super::evidence;
-use super::site::{Said, Site};
+use super::site::{CannedResponse, Site};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
@@ -55,7 +55,7 @@ impl Storefront {
     /// The same, where nobody signs in.
     pub async fn for_guests() -> Self {
         let shop = Self::made(Config::default(), true).await;
-        shop.answers(SESSION, Said::default().status(404));
+        shop.answers(SESSION, CannedResponse::default().status(404));
         shop
     }
 

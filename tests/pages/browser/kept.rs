@@ -2,7 +2,7 @@
 
 use crate::support::browser::Browser;
 use crate::support::engine::{Engine, in_every_browser};
-use crate::support::site::{Said, Site};
+use crate::support::site::{CannedResponse, Site};
 use crate::support::storefront::{INTENTS, SESSION, Storefront};
 use axum::Router;
 use guichet::operations::{Instrument, ListPaymentIntents};
@@ -100,12 +100,12 @@ async fn a_sign_out_that_is_sent_as_the_page_goes_away_arrives(engine: Engine) {
     const REVOKE: &str = "/v1/sessions/revoke";
     let shop = Storefront::open().await;
     let service = Site::open(Router::new()).await;
-    let allowed = |said: Said| {
+    let allowed = |said: CannedResponse| {
         said.header("access-control-allow-origin", "*").header("access-control-allow-headers", "authorization")
     };
     // The page is gone before it is known whether it may send this at all, and no engine keeps it.
-    service.answers_once(REVOKE, allowed(Said::default().status(204)).after(Duration::from_secs(1)));
-    service.answers(REVOKE, allowed(Said::json(&json!({ "success": true }))));
+    service.answers_once(REVOKE, allowed(CannedResponse::default().status(204)).after(Duration::from_secs(1)));
+    service.answers(REVOKE, allowed(CannedResponse::json(&json!({ "success": true }))));
     let browser = engine.start("going").await;
     shop.visit(&browser, &format!("{{ baseUrl: '{}' }}", service.url())).await;
     browser.run_async("await guichet.session.renew(); addEventListener('unload', () => {})").await;

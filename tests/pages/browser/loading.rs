@@ -3,7 +3,7 @@
 
 use crate::support::engine::{Engine, in_every_browser};
 use crate::support::line::Line;
-use crate::support::site::Said;
+use crate::support::site::CannedResponse;
 use crate::support::storefront::{SESSION, Storefront};
 use serde_json::json;
 
@@ -32,8 +32,8 @@ async fn a_load_that_failed_is_tried_again(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("tried-again").await;
     for (what, path, trouble) in [
-        ("the wasm is not found", WASM, Said::html("<h1>Not found</h1>").status(404)),
-        ("the wasm is a page of HTML", WASM, Said::html("<h1>Log in</h1>")),
+        ("the wasm is not found", WASM, CannedResponse::html("<h1>Not found</h1>").status(404)),
+        ("the wasm is a page of HTML", WASM, CannedResponse::html("<h1>Log in</h1>")),
     ] {
         shop.visit(&browser, "{}").await;
         shop.answers(path, trouble);
@@ -166,7 +166,7 @@ async fn a_policy_that_forbids_webassembly_is_told_with_what_to_allow(engine: En
         <p id=shown></p><script type=module src=/page.js></script>";
     shop.answers(
         "/page.js",
-        Said::default().header("content-type", "text/javascript").body(&format!(
+        CannedResponse::default().header("content-type", "text/javascript").body(&format!(
             "import {{ createGuichet }} from '/package/guichet.js';
              const shown = document.querySelector('#shown');
              createGuichet({{ baseUrl: '{}', merchant: '/guichet' }}).paymentMethods().then(
@@ -180,7 +180,7 @@ async fn a_policy_that_forbids_webassembly_is_told_with_what_to_allow(engine: En
         ("default-src 'self'; connect-src *", false),
         ("script-src 'self' 'wasm-unsafe-eval'", true),
     ] {
-        shop.answers("/guarded", Said::html(PAGE).header("content-security-policy", policy));
+        shop.answers("/guarded", CannedResponse::html(PAGE).header("content-security-policy", policy));
         browser.open(&format!("{}/guarded", shop.url())).await;
         let said = browser.see("#shown[data-done]").await;
         match allowed {

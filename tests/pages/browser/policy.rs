@@ -1,7 +1,7 @@
 //! A page whose policy is `script-src 'self' 'wasm-unsafe-eval'` and nothing more: a whole purchase breaks no rule of it.
 
 use crate::support::engine::{Engine, in_every_browser};
-use crate::support::site::Said;
+use crate::support::site::CannedResponse;
 use crate::support::storefront::{RETURN, Storefront};
 use guichet::operations::{Instrument, ListPaymentIntents};
 use guichet::values::Phone;
@@ -16,7 +16,7 @@ const PAGE: &str = "<!doctype html><meta charset=utf-8><title>A shop</title><lin
 
 async fn a_page_that_allows_its_own_scripts_and_wasm_alone_sells(engine: Engine) {
     let shop = Storefront::open().await;
-    let page = Said::html(PAGE).header("content-security-policy", POLICY);
+    let page = CannedResponse::html(PAGE).header("content-security-policy", POLICY);
     shop.answers("/shop", page.clone());
     shop.answers(RETURN, page);
     let script = format!(
@@ -40,7 +40,7 @@ async fn a_page_that_allows_its_own_scripts_and_wasm_alone_sells(engine: Engine)
          show(back ? 'back' : 'ready', {{ ...found, so_far, evaluated }});",
         shop.service()
     );
-    shop.answers("/shop.js", Said::default().header("content-type", "text/javascript").body(&script));
+    shop.answers("/shop.js", CannedResponse::default().header("content-type", "text/javascript").body(&script));
     let browser = engine.start("policy").await;
     for entry in ["guichet", "beside"] {
         browser.open(&format!("{}/shop?{entry}", shop.url())).await;

@@ -2,7 +2,7 @@
 //! time, and over in every tab once the customer has signed out.
 
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use crate::support::site::Said;
+use crate::support::site::CannedResponse;
 use crate::support::storefront::{CUSTOMER, INTENTS, RETURN, SESSION, Storefront};
 use guichet::operations::ListPaymentIntents;
 use guichet::sandbox::Config;
@@ -50,7 +50,7 @@ async fn a_second_401_is_told_and_not_renewed_again(engine: Engine) {
     let shop = Storefront::open().await;
     let session = shop.session().await;
     shop.end_sessions().await;
-    shop.answers(SESSION, Said::json(&session));
+    shop.answers(SESSION, CannedResponse::json(&session));
     let browser = engine.start("stale").await;
     shop.visit(&browser, "{}").await;
 
@@ -114,7 +114,7 @@ async fn a_session_that_was_asked_for_before_a_sign_out_is_not_taken_after_it(en
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
     let session = shop.session().await;
-    shop.answers(SESSION, Said::json(&session).after(Duration::from_millis(500)));
+    shop.answers(SESSION, CannedResponse::json(&session).after(Duration::from_millis(500)));
 
     let told = browser
         .run_async(
@@ -160,7 +160,7 @@ async fn every_shape_of_session_that_routes_answer_is_taken(engine: Engine) {
         ("the whole envelope", json!({ "status": "success", "message": "Made.", "data": session })),
         ("a token in an envelope", json!({ "data": session["session_token"] })),
     ] {
-        shop.answers(SESSION, Said::json(&answer));
+        shop.answers(SESSION, CannedResponse::json(&answer));
         let given = format!("{{ merchant: {{ session: async () => ({answer}) }} }}");
         for options in ["{ merchant: '/guichet' }", &given] {
             let valid = browser
@@ -179,11 +179,11 @@ async fn nobody_signed_in_is_told_as_signed_out_and_not_asked_again(engine: Engi
     let browser = engine.start("nobody").await;
     shop.visit(&browser, "{}").await;
     for (answer, said) in [
-        ("null", Said::json(&json!(null))),
-        ("401", Said::json(&json!({ "message": "Nobody." })).status(401)),
-        ("403", Said::json(&json!({ "message": "Nobody." })).status(403)),
-        ("419", Said::json(&json!({ "message": "Nobody." })).status(419)),
-        ("204", Said::default().status(204)),
+        ("null", CannedResponse::json(&json!(null))),
+        ("401", CannedResponse::json(&json!({ "message": "Nobody." })).status(401)),
+        ("403", CannedResponse::json(&json!({ "message": "Nobody." })).status(403)),
+        ("419", CannedResponse::json(&json!({ "message": "Nobody." })).status(419)),
+        ("204", CannedResponse::default().status(204)),
     ] {
         shop.answers(SESSION, said);
         let before = shop.asked(SESSION).len();
@@ -215,10 +215,17 @@ async fn a_refused_session_keeps_what_the_merchants_server_answered(engine: Engi
     let csrf = "If it refused the request itself (a CSRF rule), pass what it asks for by `merchantHeaders`.";
     let laravel = json!({ "message": "CSRF token mismatch.", "error": { "code": "csrf" } });
     for (path, call, operation, said, status, code) in [
-        (SESSION, "paymentMethods()", "merchant_session", Said::html("<h1>CSRF verification failed</h1>"), 403, None),
-        (SESSION, "session.renew()", "merchant_session", Said::json(&laravel), 419, Some("csrf")),
-        (SESSION, "paymentMethods()", "merchant_session", Said::json(&laravel), 401, Some("csrf")),
-        (INTENTS, "checkout({ order: 1 })", "merchant_intent", Said::json(&laravel), 419, Some("csrf")),
+        (
+            SESSION,
+            "paymentMethods()",
+            "merchant_session",
+            CannedResponse::html("<h1>CSRF verification failed</h1>"),
+            403,
+            None,
+        ),
+        (SESSION, "session.renew()", "merchant_session", CannedResponse::json(&laravel), 419, Some("csrf")),
+        (SESSION, "paymentMethods()", "merchant_session", CannedResponse::json(&laravel), 401, Some("csrf")),
+        (INTENTS, "checkout({ order: 1 })", "merchant_intent", CannedResponse::json(&laravel), 419, Some("csrf")),
     ] {
         shop.answers(path, said.status(status));
         let told = browser.run_async(&ask(call)).await;
@@ -339,7 +346,7 @@ async fn a_page_of_html_for_a_session_is_an_error_that_says_so(engine: Engine) {
     let browser = engine.start("form").await;
     shop.visit(&browser, "{}").await;
     for status in [200, 419] {
-        shop.answers(SESSION, Said::html(FORM).status(status));
+        shop.answers(SESSION, CannedResponse::html(FORM).status(status));
         let told = browser.run_async("return await createGuichet(options).paymentMethods()").await;
         let kind = told["rejected"]["kind"].as_str().unwrap_or_default().to_owned();
         let expected = if status == 200 { "unreadable" } else { "signed_out" };

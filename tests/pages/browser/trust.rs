@@ -4,7 +4,7 @@
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::line::Line;
 use crate::support::market::Market;
-use crate::support::site::{Said, Site};
+use crate::support::site::{CannedResponse, Site};
 use crate::support::storefront::{INTENTS, Storefront};
 use axum::Router;
 use guichet::operations::Instrument;
@@ -34,7 +34,7 @@ async fn a_message_from_another_page_makes_no_payment_succeed(engine: Engine) {
     let evil = Site::open(Router::new()).await;
     evil.answers(
         "/forger",
-        Said::html(
+        CannedResponse::html(
             "<!doctype html><script>
              const forged = [
                  { name: 'PAYMENT_SUCCESS', data: { transactionId: 'FORGED' } }, { state: 'succeeded' }, { status: 'succeeded' },
@@ -107,7 +107,7 @@ async fn a_service_in_trouble_is_asked_a_few_times_and_with_growing_pauses(engin
         intent["payment_ref"]
     );
 
-    shop.answers(&path, Said::html("<h1>Bad gateway</h1>").status(502));
+    shop.answers(&path, CannedResponse::html("<h1>Bad gateway</h1>").status(502));
     let told = browser.run_async(&wait).await;
     assert_eq!(told["state"], "pending", "{told}");
     let asked = shop.asked(&path).len();
