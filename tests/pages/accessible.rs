@@ -4,7 +4,7 @@
 //! `cargo xtask test` installs axe-core, at its newest, and then asks for these tests.
 
 use crate::support::browser::Browser;
-use crate::support::market::Market;
+use crate::support::demo_shop::DemoShop;
 use crate::support::npm_tools;
 use guichet::operations::{CreatePaymentIntent, Item};
 use guichet::values::{Amount, Currency, FeeBearer, MerchantReference, Phone, RedirectUrl};
@@ -77,22 +77,23 @@ const BETWEEN: &str = "{
 #[tokio::test]
 #[ignore = "cargo xtask test installs what it looks with"]
 async fn every_state_of_the_hosted_page_is_accessible() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("hosted-accessible").await;
-    browser.before_each_page(BETWEEN).await;
+    browser.add_init_script(BETWEEN).await;
     let look = Look::with(&browser);
-    let plain = market.intent(order(&market, "5000").items(vec![Item::new("Shoes", 5000, Currency::xaf(), 1)])).await;
+    let plain =
+        demo.create_intent(order(&demo, "5000").items(vec![Item::new("Shoes", 5000, Currency::xaf(), 1)])).await;
     let address = plain.checkout_url.as_ref().unwrap().expose();
     browser.open(address).await;
     for (number, (state, says, does)) in HOSTED.iter().enumerate() {
         open(&browser, address, says).await;
-        browser.see(&format!("[data-status='{state}'],[data-status='ready']")).await;
+        browser.wait_for(&format!("[data-status='{state}'],[data-status='ready']")).await;
         act(&browser, does).await;
-        browser.see(&format!("[data-status='{state}']")).await;
+        browser.wait_for(&format!("[data-status='{state}']")).await;
         look.over(&format!("hosted-{number:02}-{state}")).await;
     }
     open(&browser, &address[..address.len() - 4], "").await;
-    browser.see("[data-status='link_wrong']").await;
+    browser.wait_for("[data-status='link_wrong']").await;
     look.over("hosted-link_wrong").await;
     browser.close().await;
 }
@@ -100,11 +101,11 @@ async fn every_state_of_the_hosted_page_is_accessible() {
 #[tokio::test]
 #[ignore = "cargo xtask test installs what it looks with"]
 async fn the_longest_names_and_amounts_fit_on_the_narrowest_phone() {
-    let market =
-        Market::of("Société Anonyme des Établissements Internationaux de Chaussures et Maroquineries du Littoral")
+    let demo =
+        DemoShop::named("Société Anonyme des Établissements Internationaux de Chaussures et Maroquineries du Littoral")
             .await;
     let browser = Browser::start("hosted-long").await;
-    browser.before_each_page(BETWEEN).await;
+    browser.add_init_script(BETWEEN).await;
     let look = Look::with(&browser);
     let amount = "999999999999999";
     let items = vec![
@@ -116,7 +117,7 @@ async fn the_longest_names_and_amounts_fit_on_the_narrowest_phone() {
         ),
         Item::new("Shoes", 5, Currency::xaf(), 1),
     ];
-    let long = market.intent(order(&market, amount).items(items).fee_bearer(FeeBearer::Customer)).await;
+    let long = demo.create_intent(order(&demo, amount).items(items).fee_bearer(FeeBearer::Customer)).await;
     let address = long.checkout_url.as_ref().unwrap().expose();
     browser.open(address).await;
     for (state, says) in [
@@ -125,7 +126,7 @@ async fn the_longest_names_and_amounts_fit_on_the_narrowest_phone() {
         ("settled", "intent: { status: 'succeeded' }"),
     ] {
         open(&browser, address, says).await;
-        browser.see(&format!("[data-status='{state}']")).await;
+        browser.wait_for(&format!("[data-status='{state}']")).await;
         browser.run("document.querySelector('#items').open = true").await;
         look.over(&format!("hosted-long-{state}")).await;
         assert_eq!(browser.run(BROKEN).await, json!([]), "an amount is broken in two lines");
@@ -136,27 +137,27 @@ async fn the_longest_names_and_amounts_fit_on_the_narrowest_phone() {
 #[tokio::test]
 #[ignore = "cargo xtask test installs what it looks with"]
 async fn the_issuers_page_is_accessible() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("issuer-accessible").await;
     let look = Look::with(&browser);
-    let intent = market.intent(order(&market, "5000")).await;
+    let intent = demo.create_intent(order(&demo, "5000")).await;
     for language in ["en", "fr"] {
         let address = intent.checkout_url.as_ref().unwrap().expose();
         browser.open(&address.replacen('#', &format!("?lang={language}#"), 1)).await;
-        market.pay_by_card(&browser, "4000000000003220").await;
+        demo.pay_by_card(&browser, "4000000000003220").await;
         browser.click("[data-test='proceed']").await;
-        browser.see("[data-status='asking']").await;
+        browser.wait_for("[data-status='asking']").await;
         look.once(&format!("issuer-asking-{language}")).await;
-        browser.network(false).await;
+        browser.set_online(false).await;
         browser.click("[data-test='approve']").await;
-        browser.see("[data-status='trouble']").await;
+        browser.wait_for("[data-status='trouble']").await;
         look.once(&format!("issuer-trouble-{language}")).await;
-        browser.network(true).await;
+        browser.set_online(true).await;
         let without_token = browser.url().await.as_str().split('#').next().unwrap_or_default().to_owned();
         browser.click("[data-test='refuse']").await;
-        browser.see("[data-status='declined']").await;
+        browser.wait_for("[data-status='declined']").await;
         browser.open(&without_token).await;
-        browser.see("[data-status='over']").await;
+        browser.wait_for("[data-status='over']").await;
         look.once(&format!("issuer-over-{language}")).await;
     }
     browser.close().await;
@@ -166,12 +167,12 @@ async fn the_issuers_page_is_accessible() {
 #[ignore = "cargo xtask test installs what it looks with"]
 async fn every_page_of_the_shop_is_accessible() {
     for language in ["en", "fr"] {
-        let market = Market::open().await;
-        let browser = Browser::start_in("shop-accessible", language).await;
+        let demo = DemoShop::open().await;
+        let browser = Browser::start_in_language("shop-accessible", language).await;
         let look = Look::with(&browser);
-        let shop = market.shop.url().to_owned();
+        let shop = demo.shop.url().to_owned();
         let over = async |page: &str, shows: &str| {
-            browser.see(shows).await;
+            browser.wait_for(shows).await;
             look.once(&format!("shop-{page}-{language}")).await;
         };
         let at = async |path: &str| browser.open(&format!("{shop}{path}")).await;
@@ -189,18 +190,18 @@ async fn every_page_of_the_shop_is_accessible() {
         at("/return").await;
         over("nothing", "[data-state='none']").await;
         at("/").await;
-        market.leave_for_the_hosted_page(&browser).await;
+        demo.leave_for_the_hosted_page(&browser).await;
         at("/return").await;
         over("unpaid", "[data-state='unpaid']").await;
-        market.client().cancel_payment_intent(&market.only_intent().await.id).await.unwrap();
-        browser.until("location.reload(); return document.querySelector('[data-state=canceled]') !== null").await;
+        demo.client().cancel_payment_intent(&demo.only_intent().await.id).await.unwrap();
+        browser.wait_until("location.reload(); return document.querySelector('[data-state=canceled]') !== null").await;
         over("canceled", "[data-state='canceled']").await;
         browser.click("[data-test='try-again']").await;
-        market.pay_by_phone(&browser, "237670000009").await;
+        demo.pay_by_phone(&browser, "237670000009").await;
         browser.click("[data-test='leave']").await;
         over("failed", "[data-state='failed']").await;
         browser.click("[data-test='try-again']").await;
-        market.pay_by_phone(&browser, "237670000000").await;
+        demo.pay_by_phone(&browser, "237670000000").await;
         browser.click("[data-test='leave']").await;
         over("paid", "[data-state='paid']").await;
 
@@ -208,14 +209,14 @@ async fn every_page_of_the_shop_is_accessible() {
         over("no-subscriptions", "[data-test='no-subscriptions']").await;
         for plan in ["care-monthly", "club-yearly"] {
             browser.click(&format!("[data-test='subscribe-{plan}']")).await;
-            browser.see(&format!("[data-test='subscription-{plan}']")).await;
+            browser.wait_for(&format!("[data-test='subscription-{plan}']")).await;
         }
         over("subscriptions", "[data-status='trialing']").await;
         browser.click("[data-test='subscription-care-monthly'] [data-test='cancel']").await;
         over("cancelling", "[data-test='keep']").await;
         browser.click("[data-test='cancel-now']").await;
         browser.click("[data-test='pause']").await;
-        browser.see("[data-status='paused']").await;
+        browser.wait_for("[data-status='paused']").await;
         over("ended", "[data-status='canceled']").await;
         browser.close().await;
     }
@@ -268,9 +269,9 @@ impl<'a> Look<'a> {
     }
 
     async fn at(&self, page: &str, width: u32, scheme: &str) {
-        self.browser.look(width, scheme).await;
+        self.browser.set_appearance(width, scheme).await;
         let page = format!("{page}-{width}-{scheme}");
-        self.browser.picture(&page).await;
+        self.browser.screenshot(&page).await;
         assert_eq!(self.browser.run_async(ASK).await, json!([]), "{page}");
     }
 }
@@ -295,9 +296,9 @@ const BROKEN: &str = "
     };
     return [...document.querySelectorAll('#amount, .method b')].filter((amount) => lines(amount) > 1).map(({ textContent }) => textContent);";
 
-fn order(market: &Market, amount: &str) -> CreatePaymentIntent {
+fn order(demo: &DemoShop, amount: &str) -> CreatePaymentIntent {
     let reference = MerchantReference::new(format!("ORDER-{amount}")).unwrap();
     CreatePaymentIntent::new(reference, Amount::new(amount).unwrap(), "A pair of shoes", "Awa", "Ndiaye")
         .phone(Phone::new("237670000000").unwrap())
-        .redirect_url(RedirectUrl::new(&format!("{}/return", market.shop.url())).unwrap())
+        .redirect_url(RedirectUrl::new(&format!("{}/return", demo.shop.url())).unwrap())
 }

@@ -42,8 +42,8 @@ in_chromium!(
 async fn equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own(engine: Engine) {
     let found = found(engine, "one_request").await;
     assert_eq!(found["came"], json!(["mine", 1, 1, 1]), "{found}");
-    let asked = ["/v1/payment-methods?country_code=CM", "/v1/payment-methods?country_code=CI"];
-    assert_eq!(found["asked"], json!(asked), "{found}");
+    let requests = ["/v1/payment-methods?country_code=CM", "/v1/payment-methods?country_code=CI"];
+    assert_eq!(found["asked"], json!(requests), "{found}");
 }
 
 async fn a_request_that_nobody_waits_for_any_more_ends(engine: Engine) {
@@ -76,12 +76,12 @@ async fn a_long_wait_keeps_nothing_of_the_looks_that_are_over(engine: Engine) {
 
 /// Where an answer is to pass by the cache Chromium asks before each request whether it may be sent (CORS).
 async fn a_question_is_asked_again_without_asking_whether_it_may_be_and_a_payment_comes_from_no_cache(engine: Engine) {
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let book = Arc::clone(&asked);
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let recorded = Arc::clone(&requests);
     let service = served(Router::new().fallback(async move |method: Method, uri: Uri| {
-        let mut asked = book.lock().unwrap();
-        asked.push(format!("{method} {}", uri.path()));
-        let looks = asked.iter().filter(|asked| asked.starts_with("GET /v1/payment-intents/")).count();
+        let mut requests = recorded.lock().unwrap();
+        requests.push(format!("{method} {}", uri.path()));
+        let looks = requests.iter().filter(|requests| requests.starts_with("GET /v1/payment-intents/")).count();
         let status = if looks > 1 { "succeeded" } else { "processing" };
         let kept = if uri.path().starts_with("/v1/payment-intents") { "max-age=600" } else { "no-store" };
         let headers = [
@@ -97,13 +97,13 @@ async fn a_question_is_asked_again_without_asking_whether_it_may_be_and_a_paymen
     let found = found(engine, &format!("asked_again#service={service}")).await;
 
     assert_eq!(found["state"], "succeeded", "{found}");
-    let asked = asked.lock().unwrap();
+    let requests = requests.lock().unwrap();
     let of = |method: &str, path: &str| {
-        asked.iter().filter(|asked| asked.starts_with(method) && asked.contains(path)).count()
+        requests.iter().filter(|requests| requests.starts_with(method) && requests.contains(path)).count()
     };
-    assert_eq!((of("GET", "/fee/"), of("GET", "/plain")), (2, 2), "{asked:?}");
-    assert_eq!(of("OPTIONS", "/fee/"), of("OPTIONS", "/plain"), "no more than a plain fetch asks for: {asked:?}");
-    assert_eq!(of("GET", "/payment-intents/"), 2, "{asked:?}");
+    assert_eq!((of("GET", "/fee/"), of("GET", "/plain")), (2, 2), "{requests:?}");
+    assert_eq!(of("OPTIONS", "/fee/"), of("OPTIONS", "/plain"), "no more than a plain fetch asks for: {requests:?}");
+    assert_eq!(of("GET", "/payment-intents/"), 2, "{requests:?}");
 }
 
 async fn a_session_that_time_changes_is_told_so(engine: Engine) {
@@ -127,17 +127,17 @@ async fn signing_out_ends_the_sessions_of_every_tab_with_the_service_too(engine:
     let browser = engine.start("sign-out").await;
 
     browser.open(&signed_in(&tokens[0])).await;
-    browser.arrive_at_text("#shown", "active").await;
-    let one = browser.tab().await;
+    browser.wait_for_text("#shown", "active").await;
+    let one = browser.current_tab().await;
     let other = browser.open_tab().await;
     browser.open(&signed_in(&tokens[1])).await;
-    browser.arrive_at_text("#shown", "active").await;
+    browser.wait_for_text("#shown", "active").await;
     browser.click("#out").await;
-    browser.arrive_at_text("#shown", "revoked").await;
+    browser.wait_for_text("#shown", "revoked").await;
 
-    browser.turn_to(&one).await;
-    browser.arrive_at_text("#shown", "revoked").await;
-    browser.turn_to(&other).await;
+    browser.switch_to(&one).await;
+    browser.wait_for_text("#shown", "revoked").await;
+    browser.switch_to(&other).await;
     for token in &tokens {
         ends(&browser, sandbox.base_url(), token).await;
     }
@@ -146,7 +146,7 @@ async fn signing_out_ends_the_sessions_of_every_tab_with_the_service_too(engine:
 
 /// Waits until the service says that a token has ended: that of another tab is ended while nobody waits for it.
 async fn ends(browser: &crate::support::browser::Browser, service: &str, token: &str) {
-    let ask = format!(
+    let call = format!(
         "for (let looks = 0; looks < 100; looks++) {{
              const answer = await fetch('{service}{}', {{ method: '{}', headers: {{ authorization: 'Bearer {token}' }} }});
              if (answer.status === 401) return (await answer.json()).data.reason;
@@ -156,7 +156,7 @@ async fn ends(browser: &crate::support::browser::Browser, service: &str, token: 
         ValidateSession::SPEC.path,
         ValidateSession::SPEC.method.as_str(),
     );
-    assert_eq!(browser.run_async(&ask).await, "revoked");
+    assert_eq!(browser.run_async(&call).await, "revoked");
 }
 
 async fn a_page_that_forbids_webassembly_is_told_what_to_allow(engine: Engine) {
@@ -210,7 +210,7 @@ async fn shown(engine: Engine, what: &str, policy: &'static str) -> Value {
     let pages = pages(policy).await;
     let browser = engine.start("calls").await;
     browser.open(&format!("{pages}/{what}")).await;
-    let shown = browser.see("#shown[data-state]").await;
+    let shown = browser.wait_for("#shown[data-state]").await;
     browser.close().await;
     serde_json::from_str(&shown).unwrap_or_else(|_| panic!("{what} shows: {shown}"))
 }

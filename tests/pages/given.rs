@@ -27,9 +27,9 @@ const CLIENTS: &str = "
     const problem = (work) => Promise.resolve().then(work).then(() => null, (e) => e);
 ";
 
-async fn on_a_page(engine: Engine, journey: &'static str, script: &str) -> Value {
+async fn on_a_page(engine: Engine, scenario: &'static str, script: &str) -> Value {
     let site = Site::open(Router::new()).await;
-    let browser = engine.start(journey).await;
+    let browser = engine.start(scenario).await;
     browser.open(&format!("{}/", site.url())).await;
     let found = browser.run_async(&format!("{CLIENTS}{script}")).await;
     browser.close().await;

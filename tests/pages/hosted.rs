@@ -2,8 +2,8 @@
 //! one charge however many tabs, clicks and reloads there are.
 
 use crate::support::browser::Browser;
+use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use crate::support::market::Market;
 use guichet::operations::{AttachPaymentMethod, CreatePaymentIntent, Instrument, PaymentIntent};
 use guichet::sandbox::Fault;
 use guichet::values::{Amount, IntentStatus, MerchantReference, Phone, RedirectUrl};
@@ -34,8 +34,8 @@ in_chromium!(
 
 async fn an_intent_is_named_by_an_address_of_any_shape(engine: Engine) {
     let page = Page::open(engine, "shapes").await;
-    let told = page
-        .ask(
+    let result = page
+        .run(
             "const shapes = [
                  'https://pay.example/checkout/pi_1#client_secret=s_1',
                  new URL('https://pay.example/pay?payment_intent=pi_1&client_secret=s_1'),
@@ -58,18 +58,18 @@ async fn an_intent_is_named_by_an_address_of_any_shape(engine: Engine) {
              return [asked, clean, history.state.router];",
         )
         .await;
-    let asked = |id: &str, secret: &str| json!([format!("/v1/payment-intents/{id}"), format!("Bearer {secret}")]);
-    let (one, nine) = (asked("pi_1", "s_1"), asked("pi_9", "s_9"));
-    let fifth = asked("pi_5", "s_1");
+    let request = |id: &str, secret: &str| json!([format!("/v1/payment-intents/{id}"), format!("Bearer {secret}")]);
+    let (one, nine) = (request("pi_1", "s_1"), request("pi_9", "s_9"));
+    let fifth = request("pi_5", "s_1");
     let expected = json!([one, one, one, one, fifth, one, nine, nine]);
-    assert_eq!(told, json!([expected, "/checkout/pi_9?lang=fr", 7]));
+    assert_eq!(result, json!([expected, "/checkout/pi_9?lang=fr", 7]));
     page.browser.close().await;
 }
 
 async fn what_names_no_intent_or_is_a_secret_key_is_refused_before_anything_is_sent(engine: Engine) {
     let page = Page::open(engine, "refused").await;
-    let told = page
-        .ask(
+    let result = page
+        .run(
             "const kinds = [];
              const fetch = () => { throw new Error('something was sent'); };
              for (const intent of ['https://pay.example/checkout/pi_1', 'https://pay.example/#client_secret=s', {}, undefined,
@@ -79,14 +79,14 @@ async fn what_names_no_intent_or_is_a_secret_key_is_refused_before_anything_is_s
              return kinds;",
         )
         .await;
-    assert_eq!(told, json!(["input", "input", "input", "input", "input", "secret_key", "secret_key"]));
+    assert_eq!(result, json!(["input", "input", "input", "input", "input", "secret_key", "secret_key"]));
     page.browser.close().await;
 }
 
 async fn a_service_that_has_its_operations_elsewhere_is_asked_there(engine: Engine) {
     let page = Page::open(engine, "paths").await;
-    let told = page
-        .ask(
+    let result = page
+        .run(
             "const asked = [];
              let intent = { id: 'pi 1', status: 'requires_action', attempts: 0 };
              const fetch = async (url, { method }) => {
@@ -113,14 +113,14 @@ async fn a_service_that_has_its_operations_elsewhere_is_asked_there(engine: Engi
         "POST /v2/payments/pi%201:void",
         "GET /v1/payment-intents/pi_1",
     ];
-    assert_eq!(told, json!(expected));
+    assert_eq!(result, json!(expected));
     page.browser.close().await;
 }
 
 async fn what_is_no_path_is_refused_before_anything_is_sent(engine: Engine) {
     let page = Page::open(engine, "no-paths").await;
-    let told = page
-        .ask(
+    let result = page
+        .run(
             "const told = [];
              const fetch = () => { throw new Error('something was sent'); };
              for (const path of ['https://evil.example/{id}', '//evil.example/{id}', '/v2/payments', '/v2/../{id}', '/{id}?a=b', 7]) {
@@ -130,14 +130,14 @@ async fn what_is_no_path_is_refused_before_anything_is_sent(engine: Engine) {
              return told;",
         )
         .await;
-    assert_eq!(told, json!(vec![["input", "paths"]; 6]));
+    assert_eq!(result, json!(vec![["input", "paths"]; 6]));
     page.browser.close().await;
 }
 
 async fn what_has_no_such_name_is_refused_and_told_what_there_is(engine: Engine) {
     let page = Page::open(engine, "names").await;
-    let told = page
-        .ask(
+    let result = page
+        .run(
             "const told = [];
              const fetch = () => { throw new Error('something was sent'); };
              const intent = { id: 'pi_1', client_secret: 's_1' };
@@ -147,20 +147,20 @@ async fn what_has_no_such_name_is_refused_and_told_what_there_is(engine: Engine)
              return told;",
         )
         .await;
-    for (told, name, known) in
-        [(&told[0], "redirectOrigin", "redirectOrigins"), (&told[1], "charge", "attach_payment_method")]
+    for (result, name, known) in
+        [(&result[0], "redirectOrigin", "redirectOrigins"), (&result[1], "charge", "attach_payment_method")]
     {
-        assert_eq!((&told[0], &told[1]), (&json!("input"), &json!(name)), "{told}");
-        let said = told[2].as_str().unwrap_or_default();
-        assert!(said.contains(name) && said.contains(known), "{told}");
+        assert_eq!((&result[0], &result[1]), (&json!("input"), &json!(name)), "{result}");
+        let text = result[2].as_str().unwrap_or_default();
+        assert!(text.contains(name) && text.contains(known), "{result}");
     }
     page.browser.close().await;
 }
 
 async fn leaving_follows_only_what_the_intents_own_reply_holds(engine: Engine) {
     let page = Page::open(engine, "leaves").await;
-    let told = page
-        .ask(
+    let result = page
+        .run(
             "history.replaceState(null, '', '/checkout/pi_1?redirect_url=https://evil.example/&next=https://evil.example/');
              const told = [];
              for (const redirect_url of [undefined, null, 'javascript:alert(1)', '//evil.example', 'https://evil.example/', 7]) {
@@ -173,9 +173,9 @@ async fn leaving_follows_only_what_the_intents_own_reply_holds(engine: Engine) {
              return told;",
         )
         .await;
-    assert_eq!(told, json!(vec!["address"; 11]));
-    let shop = page.market.shop.url().trim_end_matches('/').to_owned();
-    page.ask(&format!(
+    assert_eq!(result, json!(vec!["address"; 11]));
+    let shop = page.demo.shop.url().trim_end_matches('/').to_owned();
+    page.run(&format!(
         "const redirect_url = '{shop}/return?a=1#end';
          const fetch = async () => Response.json({{ data: {{ id: 'pi_1', status: 'succeeded', payment_ref: 'gch 1', client_secret: 's_1', redirect_url }} }});
          const page = await open({{ intent: {{ id: 'pi_1', client_secret: 's_1' }}, fetch, redirectOrigins: ['{shop}'] }});
@@ -183,14 +183,14 @@ async fn leaving_follows_only_what_the_intents_own_reply_holds(engine: Engine) {
     ))
     .await;
     // The shop's return page takes the parameters out of its address bar; the rest is as the shop wrote it.
-    page.browser.arrive("at the shop", |url| url.query() == Some("a=1") && url.fragment() == Some("end")).await;
+    page.browser.wait_for_url("at the shop", |url| url.query() == Some("a=1") && url.fragment() == Some("end")).await;
     page.browser.close().await;
 }
 
 async fn waiting_without_a_single_answer_is_an_error_and_no_old_intent(engine: Engine) {
     let page = Page::open(engine, "no-answer").await;
-    let told = page
-        .ask(
+    let result = page
+        .run(
             "let answer = async () => Response.json({ data: { id: 'pi_1', status: 'processing' } });
              const page = await open({ intent: { id: 'pi_1', client_secret: 's_1' }, fetch: (...how) => answer(...how) });
              const told = [];
@@ -209,119 +209,119 @@ async fn waiting_without_a_single_answer_is_an_error_and_no_old_intent(engine: E
              return [told, status, attempts];",
         )
         .await;
-    assert_eq!(told, json!([["offline", "timeout", "unreadable", "refused"], "processing", 1]));
+    assert_eq!(result, json!([["offline", "timeout", "unreadable", "refused"], "processing", 1]));
     page.browser.close().await;
 }
 
 async fn a_number_as_it_is_dialled_at_home_is_charged_with_its_prefix(engine: Engine) {
     let page = Page::open(engine, "dialled").await;
-    let intent = page.market.intent(order(&page.market, "DIALLED-1")).await;
-    let told = page
-        .ask(&format!(
+    let intent = page.demo.create_intent(order(&page.demo, "DIALLED-1")).await;
+    let result = page
+        .run(&format!(
             "const page = await open({});
              const guess = await page.pay({{ type: 'mobile_money', phone: '6 70 00 00 00', country_code: 'cameroon' }}).catch((e) => e.fields[0].param);
              const {{ status, payment_method }} = await page.pay({{ type: 'mobile_money', phone: '6 70 00 00 00', country_code: 'CM' }});
              return [guess, status, payment_method.phone.slice(0, 3)];",
-            options(&page.market, &intent)
+            options(&page.demo, &intent)
         ))
         .await;
-    assert_eq!(told, json!(["country_code", "succeeded", "237"]));
+    assert_eq!(result, json!(["country_code", "succeeded", "237"]));
     // And on the sandbox's own page.
-    let intent = page.market.intent(order(&page.market, "DIALLED-2")).await;
+    let intent = page.demo.create_intent(order(&page.demo, "DIALLED-2")).await;
     open(&page.browser, &intent).await;
-    page.market.pay_by_phone(&page.browser, "6 70 00 00 00").await;
-    page.browser.see("[data-status='succeeded']").await;
+    page.demo.pay_by_phone(&page.browser, "6 70 00 00 00").await;
+    page.browser.wait_for("[data-status='succeeded']").await;
     page.browser.close().await;
 }
 
 async fn a_settled_intent_says_so_and_what_to_do(engine: Engine) {
     let page = Page::open(engine, "settled").await;
-    let intent = page.market.intent(order(&page.market, "SETTLED-1")).await;
-    page.ask(&format!("window.page = await open({}); return page.intent.status", options(&page.market, &intent))).await;
+    let intent = page.demo.create_intent(order(&page.demo, "SETTLED-1")).await;
+    page.run(&format!("window.page = await open({}); return page.intent.status", options(&page.demo, &intent))).await;
     let instrument = Instrument::MobileMoney { phone: Phone::new(SUCCEEDS).unwrap() };
-    page.market.client().attach_payment_method(&intent.id, instrument).await.unwrap();
-    page.market.merchant.clock().advance(5).await.unwrap();
-    let told = page
-        .ask(
+    page.demo.client().attach_payment_method(&intent.id, instrument).await.unwrap();
+    page.demo.merchant.clock().advance(5).await.unwrap();
+    let result = page
+        .run(
             "const card = { number: '4242424242424242', exp_month: 12, exp_year: 2034, cvc: '123' };
              const first = await page.pay({ type: 'card', card }).catch(({ kind, message, retryable }) => [kind, message, retryable]);
              const again = await page.pay({ type: 'card', card });
              return [first, page.intent.status, again.status];",
         )
         .await;
-    let said = told[0][1].as_str().unwrap_or_default();
-    assert!(said.contains("succeeded") && said.contains("leave"), "{told}");
-    assert_eq!((&told[0][0], &told[0][2]), (&json!("settled"), &json!(false)));
-    assert_eq!((&told[1], &told[2]), (&json!("succeeded"), &json!("succeeded")), "then it is known");
-    assert_eq!(page.market.only_intent().await.attempts, Some(1));
+    let text = result[0][1].as_str().unwrap_or_default();
+    assert!(text.contains("succeeded") && text.contains("leave"), "{result}");
+    assert_eq!((&result[0][0], &result[0][2]), (&json!("settled"), &json!(false)));
+    assert_eq!((&result[1], &result[2]), (&json!("succeeded"), &json!("succeeded")), "then it is known");
+    assert_eq!(page.demo.only_intent().await.attempts, Some(1));
     page.browser.close().await;
 }
 
 async fn two_tabs_that_pay_at_once_charge_once(engine: Engine) {
     let page = Page::open(engine, "tabs").await;
-    let (market, browser) = (&page.market, &page.browser);
-    let intent = market.intent(order(market, "TABS-1")).await;
+    let (demo, browser) = (&page.demo, &page.browser);
+    let intent = demo.create_intent(order(demo, "TABS-1")).await;
     open(browser, &intent).await;
-    browser.see("[data-test='method-mobile_money']").await;
-    let first = browser.tab().await;
+    browser.wait_for("[data-test='method-mobile_money']").await;
+    let first = browser.current_tab().await;
     let second = browser.open_tab().await;
     open(browser, &intent).await;
-    browser.see("[data-test='method-mobile_money']").await;
-    market.merchant.fault(Fault::delay::<AttachPaymentMethod>(Duration::from_millis(1500)).times(2));
-    market.pay_by_phone(browser, AFTER_30_SECONDS).await;
-    browser.turn_to(&first).await;
-    market.pay_by_card(browser, PAYS).await;
+    browser.wait_for("[data-test='method-mobile_money']").await;
+    demo.merchant.fault(Fault::delay::<AttachPaymentMethod>(Duration::from_millis(1500)).times(2));
+    demo.pay_by_phone(browser, AFTER_30_SECONDS).await;
+    browser.switch_to(&first).await;
+    demo.pay_by_card(browser, PAYS).await;
     for tab in [&first, &second] {
-        browser.turn_to(tab).await;
-        browser.see("[data-status='waiting'],[data-status='succeeded']").await;
+        browser.switch_to(tab).await;
+        browser.wait_for("[data-status='waiting'],[data-status='succeeded']").await;
     }
-    market.merchant.clock().advance(30).await.unwrap();
+    demo.merchant.clock().advance(30).await.unwrap();
     for tab in [&first, &second] {
-        browser.turn_to(tab).await;
-        browser.see("[data-status='succeeded'],[data-status='settled']").await;
+        browser.switch_to(tab).await;
+        browser.wait_for("[data-status='succeeded'],[data-status='settled']").await;
     }
-    let intent = market.only_intent().await;
+    let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
     page.browser.close().await;
 }
 
 async fn a_reload_while_the_charge_is_sent_charges_once(engine: Engine) {
     let page = Page::open(engine, "reload").await;
-    let (market, browser) = (&page.market, &page.browser);
-    let intent = market.intent(order(market, "RELOAD-1")).await;
+    let (demo, browser) = (&page.demo, &page.browser);
+    let intent = demo.create_intent(order(demo, "RELOAD-1")).await;
     open(browser, &intent).await;
-    browser.see("[data-test='method-mobile_money']").await;
-    market.merchant.fault(Fault::delay::<AttachPaymentMethod>(Duration::from_millis(1500)));
-    market.pay_by_phone(browser, SUCCEEDS).await;
-    browser.see("[data-status='sending']").await;
+    browser.wait_for("[data-test='method-mobile_money']").await;
+    demo.merchant.fault(Fault::delay::<AttachPaymentMethod>(Duration::from_millis(1500)));
+    demo.pay_by_phone(browser, SUCCEEDS).await;
+    browser.wait_for("[data-status='sending']").await;
     browser.reload().await;
     browser
-        .see("[data-status='ready'],[data-status='waiting'],[data-status='settled'],[data-status='succeeded']")
+        .wait_for("[data-status='ready'],[data-status='waiting'],[data-status='settled'],[data-status='succeeded']")
         .await;
     if browser.run("return document.querySelector('#status').dataset.status").await == "ready" {
-        market.pay_by_card(browser, PAYS).await;
+        demo.pay_by_card(browser, PAYS).await;
     }
-    browser.see("[data-status='succeeded'],[data-status='settled']").await;
-    let intent = market.only_intent().await;
+    browser.wait_for("[data-status='succeeded'],[data-status='settled']").await;
+    let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
     page.browser.close().await;
 }
 
 /// A page that pays with the package's hosted entry.
 struct Page {
-    market: Market,
+    demo: DemoShop,
     browser: Browser,
 }
 
 impl Page {
-    async fn open(engine: Engine, journey: &'static str) -> Self {
-        let market = Market::open().await;
-        let browser = engine.start(journey).await;
-        browser.open(market.shop.url()).await;
-        Self { market, browser }
+    async fn open(engine: Engine, scenario: &'static str) -> Self {
+        let demo = DemoShop::open().await;
+        let browser = engine.start(scenario).await;
+        browser.open(demo.shop.url()).await;
+        Self { demo, browser }
     }
 
-    async fn ask(&self, script: &str) -> Value {
+    async fn run(&self, script: &str) -> Value {
         self.browser
             .run_async(&format!(
                 "const {{ openHostedCheckout }} = await import('/package/hosted.js');
@@ -333,18 +333,18 @@ impl Page {
 }
 
 /// What opens this intent with the real service.
-fn options(market: &Market, intent: &PaymentIntent) -> Value {
+fn options(demo: &DemoShop, intent: &PaymentIntent) -> Value {
     let secret = intent.client_secret.as_ref().expect("the sandbox sends it").expose();
-    json!({ "baseUrl": market.merchant.base_url(), "intent": { "id": intent.id.as_str(), "client_secret": secret } })
+    json!({ "baseUrl": demo.merchant.base_url(), "intent": { "id": intent.id.as_str(), "client_secret": secret } })
 }
 
 async fn open(browser: &Browser, intent: &PaymentIntent) {
     browser.open(intent.checkout_url.as_ref().expect("the sandbox sends it").expose()).await;
 }
 
-fn order(market: &Market, reference: &str) -> CreatePaymentIntent {
+fn order(demo: &DemoShop, reference: &str) -> CreatePaymentIntent {
     let reference = MerchantReference::new(reference).unwrap();
     CreatePaymentIntent::new(reference, Amount::new("5000").unwrap(), "A pair of shoes", "Awa", "Ndiaye")
         .phone(Phone::new(SUCCEEDS).unwrap())
-        .redirect_url(RedirectUrl::new(&format!("{}/return", market.shop.url())).unwrap())
+        .redirect_url(RedirectUrl::new(&format!("{}/return", demo.shop.url())).unwrap())
 }

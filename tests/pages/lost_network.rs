@@ -1,10 +1,10 @@
 //! The network is lost in the middle of each step of a purchase: it ends paid once or not at all, and the customer is told
 //! which. (`troubles.rs` has the case of 20 seconds.)
 
-use crate::support::browser::{Browser, PATIENCE};
+use crate::support::browser::{Browser, TIMEOUT};
+use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_one_browser};
-use crate::support::line::Line;
-use crate::support::market::Market;
+use crate::support::proxy::Proxy;
 use guichet::operations::{
     AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, CreatePaymentIntent, ListPaymentMethods,
 };
@@ -39,25 +39,25 @@ in_one_browser!(webkit WebKit while_the_charge_is_sent while_the_return_page_loo
 
 async fn while_prices_are_asked(engine: Engine) {
     let way = Way::open(engine, "prices").await;
-    way.browser.open(way.market.shop.url()).await;
+    way.browser.open(way.demo.shop.url()).await;
     way.browser.click("[data-test^='add-']").await;
-    way.market.merchant.fault(Fault::delay::<ListPaymentMethods>(SLOWLY));
+    way.demo.merchant.fault(Fault::delay::<ListPaymentMethods>(SLOWLY));
     way.browser.click("[data-test^='sign-in-']").await;
     way.is_lost_for_a_while().await;
     // What it costs is not told, and that is said; the shop can be used as before.
     way.browser.reload().await;
-    way.browser.see("[data-test='quote-mobile_money']").await;
-    way.market.leave_for_the_hosted_page(&way.browser).await;
+    way.browser.wait_for("[data-test='quote-mobile_money']").await;
+    way.demo.leave_for_the_hosted_page(&way.browser).await;
     way.pays_once().await;
 }
 
 async fn while_the_payment_is_made(engine: Engine) {
     let way = Way::to_the_basket(engine, "made").await;
-    way.market.merchant.fault(Fault::delay::<CreatePaymentIntent>(SLOWLY));
+    way.demo.merchant.fault(Fault::delay::<CreatePaymentIntent>(SLOWLY));
     way.browser.click("[data-test='pay']").await;
     way.is_lost_for_a_while().await;
     if way.browser.url().await.path() == "/" {
-        assert!(!way.browser.see("[data-test='problem']").await.is_empty(), "why it did not work is said");
+        assert!(!way.browser.wait_for("[data-test='problem']").await.is_empty(), "why it did not work is said");
         way.browser.click("[data-test='pay']").await;
     }
     way.arrives_at_the_hosted_page().await;
@@ -66,7 +66,7 @@ async fn while_the_payment_is_made(engine: Engine) {
 
 async fn on_the_way_to_the_hosted_page(engine: Engine) {
     let way = Way::to_the_basket(engine, "to-pay").await;
-    way.line.slow(SLOWLY);
+    way.proxy.delay_responses(SLOWLY);
     way.browser.run("document.querySelector(\"[data-test='pay']\").click()").await;
     way.asks("/checkout/pi_").await;
     way.is_lost_for_a_while().await;
@@ -80,9 +80,9 @@ async fn on_the_way_to_the_hosted_page(engine: Engine) {
 
 async fn while_the_hosted_page_asks_what_it_costs(engine: Engine) {
     let way = Way::to_the_basket(engine, "costs").await;
-    way.market.merchant.fault(Fault::delay::<ListPaymentMethods>(SLOWLY));
+    way.demo.merchant.fault(Fault::delay::<ListPaymentMethods>(SLOWLY));
     way.browser.click("[data-test='pay']").await;
-    way.browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    way.browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
     way.is_lost_for_a_while().await;
     // It said what is wrong, and asks again when it is told to.
     if way.status().await == "trouble" {
@@ -94,29 +94,29 @@ async fn while_the_hosted_page_asks_what_it_costs(engine: Engine) {
 
 async fn while_the_charge_is_sent(engine: Engine) {
     let way = Way::to_the_hosted_page(engine, "charge").await;
-    way.market.merchant.fault(Fault::delay::<AttachPaymentMethod>(SLOWLY));
-    way.market.pay_by_phone(&way.browser, SUCCEEDS).await;
+    way.demo.merchant.fault(Fault::delay::<AttachPaymentMethod>(SLOWLY));
+    way.demo.pay_by_phone(&way.browser, SUCCEEDS).await;
     way.is_lost_for_a_while().await;
     way.ends_paid_once().await;
 }
 
 async fn while_nothing_is_answered_to_the_charge(engine: Engine) {
     let way = Way::to_the_hosted_page(engine, "silent").await;
-    way.line.stall();
-    way.market.pay_by_phone(&way.browser, SUCCEEDS).await;
+    way.proxy.stall();
+    way.demo.pay_by_phone(&way.browser, SUCCEEDS).await;
     nobody_may_pay(&way.browser).await;
-    way.line.mend();
+    way.proxy.reconnect();
     way.ends_paid_once().await;
 }
 
 async fn while_the_code_is_sent(engine: Engine) {
     let way = Way::to_the_hosted_page(engine, "code").await;
-    way.market.pay_by_phone(&way.browser, ASKS_FOR_CODE).await;
+    way.demo.pay_by_phone(&way.browser, ASKS_FOR_CODE).await;
     way.browser.fill("[data-test='otp']", "123456").await;
-    way.market.merchant.fault(Fault::delay::<AnswerPaymentIntent>(SLOWLY));
+    way.demo.merchant.fault(Fault::delay::<AnswerPaymentIntent>(SLOWLY));
     way.browser.click("[data-test='answer']").await;
     way.is_lost_for_a_while().await;
-    way.browser.see("[data-status='succeeded'],[data-status='code']").await;
+    way.browser.wait_for("[data-status='succeeded'],[data-status='code']").await;
     if way.status().await == "code" {
         way.browser.fill("[data-test='otp']", "123456").await;
         way.browser.click("[data-test='answer']").await;
@@ -126,40 +126,45 @@ async fn while_the_code_is_sent(engine: Engine) {
 
 async fn while_the_bank_is_told(engine: Engine) {
     let way = Way::to_the_hosted_page(engine, "bank").await;
-    way.market.pay_by_card(&way.browser, ASKS_THE_BANK).await;
+    way.demo.pay_by_card(&way.browser, ASKS_THE_BANK).await;
     way.browser.click("[data-test='proceed']").await;
-    way.browser.see("[data-test='approve']").await;
-    way.line.cut();
+    way.browser.wait_for("[data-test='approve']").await;
+    way.proxy.disconnect();
     way.browser.click("[data-test='approve']").await;
-    way.browser.see("[data-test='challenge'][data-status='trouble']").await;
+    way.browser.wait_for("[data-test='challenge'][data-status='trouble']").await;
     tokio::time::sleep(GONE).await; // the customer has no network: that is what is tested
-    way.line.mend();
+    way.proxy.reconnect();
     way.browser.click("[data-test='approve']").await;
     way.ends_paid_once().await;
 }
 
 async fn while_it_is_called_off(engine: Engine) {
     let way = Way::to_the_hosted_page(engine, "off").await;
-    way.market.merchant.fault(Fault::delay::<CancelPaymentIntent>(SLOWLY));
+    way.demo.merchant.fault(Fault::delay::<CancelPaymentIntent>(SLOWLY));
     way.browser.click("[data-test='cancel']").await;
     way.browser.click("[data-test='cancel-yes']").await;
     way.is_lost_for_a_while().await;
-    way.browser.see("[data-status='canceled'],[data-status='trouble'],[data-status='ready']").await;
-    let told = way.status().await;
-    let intent = way.market.only_intent().await;
-    assert_eq!(told == "canceled", intent.status == IntentStatus::Canceled, "{told}, and it is {:?}", intent.status);
+    way.browser.wait_for("[data-status='canceled'],[data-status='trouble'],[data-status='ready']").await;
+    let result = way.status().await;
+    let intent = way.demo.only_intent().await;
+    assert_eq!(
+        result == "canceled",
+        intent.status == IntentStatus::Canceled,
+        "{result}, and it is {:?}",
+        intent.status
+    );
     assert_eq!(intent.attempts, Some(0));
     way.browser.close().await;
 }
 
 async fn on_the_way_back(engine: Engine) {
     let way = Way::to_the_hosted_page(engine, "back").await;
-    way.market.pay_by_phone(&way.browser, SUCCEEDS).await;
-    way.browser.see("[data-status='succeeded']").await;
-    way.line.cut();
+    way.demo.pay_by_phone(&way.browser, SUCCEEDS).await;
+    way.browser.wait_for("[data-status='succeeded']").await;
+    way.proxy.disconnect();
     way.browser.run("document.querySelector(\"[data-test='leave']\").click()").await;
     tokio::time::sleep(GONE).await; // the customer has no network: that is what is tested
-    way.line.mend();
+    way.proxy.reconnect();
     way.again_until("[data-test='outcome'][data-state='paid']").await;
     way.is_paid_once().await;
 }
@@ -167,73 +172,73 @@ async fn on_the_way_back(engine: Engine) {
 async fn while_the_return_page_looks(engine: Engine) {
     let way = Way::to_the_hosted_page(engine, "looks").await;
     // Paid on the phone after the customer is back.
-    way.market.pay_by_phone(&way.browser, "237670000001").await;
-    way.browser.see("[data-status='waiting']").await;
-    let shop = way.market.shop.url();
-    let intent = way.market.only_intent().await;
+    way.demo.pay_by_phone(&way.browser, "237670000001").await;
+    way.browser.wait_for("[data-status='waiting']").await;
+    let shop = way.demo.shop.url();
+    let intent = way.demo.only_intent().await;
     let back = intent.redirect_url.expect("the shop sets it");
     way.browser.open(&format!("{back}&payment_intent={}", intent.id.as_str())).await;
     way.asks("/guichet/intents/").await;
-    way.browser.see("[data-test='outcome'][data-state='looking']").await;
+    way.browser.wait_for("[data-test='outcome'][data-state='looking']").await;
     assert!(way.browser.url().await.as_str().starts_with(shop));
-    way.line.cut();
-    way.market.merchant.clock().advance(30).await.unwrap();
+    way.proxy.disconnect();
+    way.demo.merchant.clock().advance(30).await.unwrap();
     tokio::time::sleep(GONE).await; // the customer has no network: that is what is tested
-    let said = way.browser.run("return document.querySelector('#outcome').dataset.state").await;
-    assert_eq!(said, "looking", "no answer is no outcome");
-    way.line.mend();
-    way.browser.see("[data-test='outcome'][data-state='paid']").await;
+    let text = way.browser.run("return document.querySelector('#outcome').dataset.state").await;
+    assert_eq!(text, "looking", "no answer is no outcome");
+    way.proxy.reconnect();
+    way.browser.wait_for("[data-test='outcome'][data-state='paid']").await;
     way.is_paid_once().await;
 }
 
 /// A customer on the way from the shop to the hosted page and back, whose network the test holds.
 struct Way {
-    market: Market,
+    demo: DemoShop,
     browser: Browser,
-    line: Line,
+    proxy: Proxy,
 }
 
 impl Way {
-    async fn open(engine: Engine, journey: &'static str) -> Self {
-        let (market, line) = (Market::open().await, Line::open().await);
-        let browser = engine.start_on(&line, journey).await;
-        Self { market, browser, line }
+    async fn open(engine: Engine, scenario: &'static str) -> Self {
+        let (demo, proxy) = (DemoShop::open().await, Proxy::open().await);
+        let browser = engine.start_with_proxy(&proxy, scenario).await;
+        Self { demo, browser, proxy }
     }
 
-    async fn to_the_basket(engine: Engine, journey: &'static str) -> Self {
-        let way = Self::open(engine, journey).await;
-        way.browser.open(way.market.shop.url()).await;
+    async fn to_the_basket(engine: Engine, scenario: &'static str) -> Self {
+        let way = Self::open(engine, scenario).await;
+        way.browser.open(way.demo.shop.url()).await;
         way.browser.click("[data-test^='add-']").await;
         way.browser.click("[data-test^='sign-in-']").await;
-        way.browser.see("[data-test='quote-mobile_money']").await;
+        way.browser.wait_for("[data-test='quote-mobile_money']").await;
         way
     }
 
-    async fn to_the_hosted_page(engine: Engine, journey: &'static str) -> Self {
-        let way = Self::to_the_basket(engine, journey).await;
-        way.market.leave_for_the_hosted_page(&way.browser).await;
+    async fn to_the_hosted_page(engine: Engine, scenario: &'static str) -> Self {
+        let way = Self::to_the_basket(engine, scenario).await;
+        way.demo.leave_for_the_hosted_page(&way.browser).await;
         way
     }
 
     /// What was just begun is under way when the network goes.
     async fn is_lost_for_a_while(&self) {
         tokio::time::sleep(BEGUN).await;
-        self.line.cut();
+        self.proxy.disconnect();
         nobody_may_pay(&self.browser).await;
-        self.line.mend();
+        self.proxy.reconnect();
     }
 
     /// Waits until the page has asked for what begins like this.
     async fn asks(&self, path: &str) {
         let begun = Instant::now();
-        while !self.line.asked().iter().any(|asked| asked.path.starts_with(path)) {
-            assert!(begun.elapsed() < PATIENCE, "{path} is not asked for");
+        while !self.proxy.requests().iter().any(|request| request.path.starts_with(path)) {
+            assert!(begun.elapsed() < TIMEOUT, "{path} is not asked for");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
     async fn arrives_at_the_hosted_page(&self) {
-        self.browser.see("[data-test='method-mobile_money']").await;
+        self.browser.wait_for("[data-test='method-mobile_money']").await;
     }
 
     /// Loads the page again, as a customer does whose browser shows no page.
@@ -249,34 +254,34 @@ impl Way {
             }
             self.browser.reload().await;
         }
-        self.browser.see(css).await;
+        self.browser.wait_for(css).await;
     }
 
     async fn status(&self) -> String {
-        let said = self.browser.run("return document.querySelector('#status')?.dataset.status ?? ''").await;
-        said.as_str().unwrap_or_default().to_owned()
+        let text = self.browser.run("return document.querySelector('#status')?.dataset.status ?? ''").await;
+        text.as_str().unwrap_or_default().to_owned()
     }
 
     async fn pays_once(&self) {
-        self.market.pay_by_phone(&self.browser, SUCCEEDS).await;
+        self.demo.pay_by_phone(&self.browser, SUCCEEDS).await;
         self.ends_paid_once().await;
     }
 
     /// The page says that it is paid; or that nothing was charged, and then the customer pays again.
     async fn ends_paid_once(&self) {
-        self.browser.see("[data-status='succeeded'],[data-status='trouble']").await;
+        self.browser.wait_for("[data-status='succeeded'],[data-status='trouble']").await;
         if self.status().await == "trouble" {
-            assert_eq!(self.market.only_intent().await.attempts, Some(0), "it says that nothing was charged");
-            self.market.pay_by_phone(&self.browser, SUCCEEDS).await;
-            self.browser.see("[data-status='succeeded']").await;
+            assert_eq!(self.demo.only_intent().await.attempts, Some(0), "it says that nothing was charged");
+            self.demo.pay_by_phone(&self.browser, SUCCEEDS).await;
+            self.browser.wait_for("[data-status='succeeded']").await;
         }
         self.browser.click("[data-test='leave']").await;
-        self.browser.see("[data-test='outcome'][data-state='paid']").await;
+        self.browser.wait_for("[data-test='outcome'][data-state='paid']").await;
         self.is_paid_once().await;
     }
 
     async fn is_paid_once(&self) {
-        let intent = self.market.only_intent().await;
+        let intent = self.demo.only_intent().await;
         assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
     }
 }

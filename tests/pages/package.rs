@@ -94,24 +94,24 @@ async fn reacts_strict_mode_mounts_twice_and_the_customer_is_told_once() {
     let page =
         "<!doctype html><link rel=icon href=data:,><div id=shown></div><script type=module src=/page.js></script>";
     for path in ["/shop", RETURN] {
-        shop.answers(path, CannedResponse::html(page));
+        shop.respond(path, CannedResponse::html(page));
     }
-    shop.answers("/page.js", CannedResponse::default().header("content-type", "text/javascript").body(&script));
+    shop.respond("/page.js", CannedResponse::default().header("content-type", "text/javascript").body(&script));
     let browser = Browser::start("react").await;
     let service = format!("#service={}", shop.service());
 
     // The session, as React's own way of reading from outside has it.
     browser.open(&format!("{}/shop{service}", shop.url())).await;
-    browser.arrive_at_text("#outcome", "nobody has come back").await;
-    assert_eq!((browser.see("#session").await.as_str(), browser.run("return mounted").await), ("none", json!(2)));
+    browser.wait_for_text("#outcome", "nobody has come back").await;
+    assert_eq!((browser.wait_for("#session").await.as_str(), browser.run("return mounted").await), ("none", json!(2)));
     for (button, state) in [("#sign-in", "active"), ("#sign-out", "revoked"), ("#sign-in", "active")] {
         browser.click(button).await;
-        browser.arrive_at_text("#session", state).await;
+        browser.wait_for_text("#session", state).await;
     }
 
     // Away by redirect, and back.
     browser.click("#pay").await;
-    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
     let intent =
         shop.client().list_payment_intents(&ListPaymentIntents::new()).await.expect("a list").entries.remove(0);
     let phone = Phone::new("237670000000").expect("a phone");
@@ -119,7 +119,7 @@ async fn reacts_strict_mode_mounts_twice_and_the_customer_is_told_once() {
     shop.tenant.clock().advance(5).await.expect("a clock");
     let back = intent.redirect_url.expect("a return address").to_string();
     browser.open(&format!("{back}&payment_intent={}&status=succeeded{service}", intent.id)).await;
-    browser.arrive_at_text("#outcome", "matched succeeded").await;
+    browser.wait_for_text("#outcome", "matched succeeded").await;
     assert_eq!(browser.run("return [mounted, told]").await, json!([2, ["succeeded"]]));
     assert_eq!(browser.url().await.query(), None, "the return's parameters stay in the address bar");
     browser.close().await;
@@ -204,7 +204,7 @@ impl Service {
     /// Opens the page and looks at what it shows of this service, and at what it has loaded.
     async fn is_called_by(&self, browser: &Browser, page: &str, has_wasm_file: bool) {
         browser.open(&format!("{page}#{}", self.told)).await;
-        let shown = browser.see("#shown[data-state]").await;
+        let shown = browser.wait_for("#shown[data-state]").await;
         let found: Value = serde_json::from_str(&shown).unwrap_or_else(|_| panic!("{page} shows:\n{shown}"));
         assert_eq!(
             (&found["valid"], &found["methods"], &found["status"]),

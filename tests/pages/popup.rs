@@ -2,8 +2,8 @@
 //! what became of it, whatever they do on the way.
 
 use crate::support::browser::{Browser, Tab};
+use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use crate::support::market::Market;
 use guichet::values::IntentStatus;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -32,8 +32,8 @@ in_chromium!(a_server_that_sends_no_return_nonce_is_named_once_on_the_console_wi
 async fn a_customer_pays_in_a_popup_and_the_page_that_opened_it_is_told(engine: Engine) {
     let shop = Shop::open(engine, "popup").await;
     let popup = shop.click().await;
-    shop.browser.turn_to(&popup).await;
-    shop.browser.see("[data-test='method-mobile_money']").await;
+    shop.browser.switch_to(&popup).await;
+    shop.browser.wait_for("[data-test='method-mobile_money']").await;
     assert_eq!(shop.browser.url().await.fragment(), None, "the client secret stays in the address bar");
     shop.pay(SUCCEEDS).await;
     shop.browser.click("[data-test='leave']").await;
@@ -41,7 +41,7 @@ async fn a_customer_pays_in_a_popup_and_the_page_that_opened_it_is_told(engine: 
 
     let outcome = shop.outcome().await;
     assert_eq!(outcome["state"], "succeeded", "{outcome}");
-    let intent = shop.market.only_intent().await;
+    let intent = shop.demo.only_intent().await;
     assert_eq!(outcome["reference"]["id"], intent.id.as_str());
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
     assert_eq!(shop.browser.run("return told").await, json!(["succeeded"]));
@@ -54,13 +54,13 @@ async fn the_popup_opens_in_the_click_before_anything_is_known_and_its_pages_do_
     shop.browser.run("window.hold = true").await;
     let popup = shop.click().await;
     assert_eq!(shop.browser.run("return opened").await, true, "it opens in the click");
-    shop.browser.turn_to(&popup).await;
-    shop.browser.arrive_at_text("body", "One moment").await;
+    shop.browser.switch_to(&popup).await;
+    shop.browser.wait_for_text("body", "One moment").await;
     assert_eq!(shop.browser.run("return opener").await, Value::Null);
-    shop.browser.turn_to(&shop.tab).await;
+    shop.browser.switch_to(&shop.tab).await;
     shop.browser.run("window.hold = false").await;
-    shop.browser.turn_to(&popup).await;
-    shop.browser.see("[data-test='method-mobile_money']").await;
+    shop.browser.switch_to(&popup).await;
+    shop.browser.wait_for("[data-test='method-mobile_money']").await;
     assert_eq!(shop.browser.run("return opener").await, Value::Null, "the hosted page reaches the shop's");
     shop.browser.close().await;
 }
@@ -68,28 +68,28 @@ async fn the_popup_opens_in_the_click_before_anything_is_known_and_its_pages_do_
 async fn a_popup_that_is_closed_without_paying_is_dismissed_and_can_be_opened_again(engine: Engine) {
     let shop = Shop::open(engine, "dismissed").await;
     let popup = shop.click().await;
-    shop.browser.turn_to(&popup).await;
-    shop.browser.see("[data-test='method-mobile_money']").await;
+    shop.browser.switch_to(&popup).await;
+    shop.browser.wait_for("[data-test='method-mobile_money']").await;
     shop.close_the_popup().await;
     let outcome = shop.outcome().await;
     assert_eq!((&outcome["state"], &outcome["status"]), (&json!("dismissed"), &json!("requires_action")), "{outcome}");
 
     let popup = shop.click().await;
-    shop.browser.turn_to(&popup).await;
-    shop.browser.see("[data-test='method-mobile_money']").await;
+    shop.browser.switch_to(&popup).await;
+    shop.browser.wait_for("[data-test='method-mobile_money']").await;
     shop.pay(SUCCEEDS).await;
     shop.browser.click("[data-test='leave']").await;
     shop.only_the_shop_is_open().await;
     assert_eq!(shop.outcome().await["state"], "succeeded");
-    assert_eq!(shop.market.only_intent().await.attempts, Some(1), "the same order is the same payment");
+    assert_eq!(shop.demo.only_intent().await.attempts, Some(1), "the same order is the same payment");
     shop.browser.close().await;
 }
 
 async fn a_popup_that_is_closed_after_paying_says_what_is_true(engine: Engine) {
     let shop = Shop::open(engine, "paid-closed").await;
     let popup = shop.click().await;
-    shop.browser.turn_to(&popup).await;
-    shop.browser.see("[data-test='method-mobile_money']").await;
+    shop.browser.switch_to(&popup).await;
+    shop.browser.wait_for("[data-test='method-mobile_money']").await;
     shop.pay(SUCCEEDS).await;
     shop.close_the_popup().await;
     assert_eq!(shop.outcome().await["state"], "succeeded");
@@ -99,15 +99,15 @@ async fn a_popup_that_is_closed_after_paying_says_what_is_true(engine: Engine) {
 async fn a_payment_under_way_in_a_popup_that_is_closed_is_pending(engine: Engine) {
     let shop = Shop::open(engine, "pending-closed").await;
     let popup = shop.click().await;
-    shop.browser.turn_to(&popup).await;
-    shop.browser.see("[data-test='method-mobile_money']").await;
-    shop.market.pay_by_phone(&shop.browser, AFTER_30_SECONDS).await;
-    shop.browser.see("[data-status='waiting']").await;
+    shop.browser.switch_to(&popup).await;
+    shop.browser.wait_for("[data-test='method-mobile_money']").await;
+    shop.demo.pay_by_phone(&shop.browser, AFTER_30_SECONDS).await;
+    shop.browser.wait_for("[data-status='waiting']").await;
     shop.close_the_popup().await;
     let outcome = shop.outcome().await;
     assert_eq!((&outcome["state"], &outcome["status"]), (&json!("pending"), &json!("processing")), "{outcome}");
 
-    shop.market.merchant.clock().advance(30).await.unwrap();
+    shop.demo.merchant.clock().advance(30).await.unwrap();
     let outcome = shop.browser.run_async("return guichet.waitForOutcome((await result).reference)").await;
     assert_eq!(outcome["state"], "succeeded", "and can be waited for: {outcome}");
     shop.browser.close().await;
@@ -116,8 +116,8 @@ async fn a_payment_under_way_in_a_popup_that_is_closed_is_pending(engine: Engine
 async fn leaving_the_hosted_page_unpaid_closes_the_popup_and_is_dismissed(engine: Engine) {
     let shop = Shop::open(engine, "left").await;
     let popup = shop.click().await;
-    shop.browser.turn_to(&popup).await;
-    shop.browser.see("[data-test='method-mobile_money']").await;
+    shop.browser.switch_to(&popup).await;
+    shop.browser.wait_for("[data-test='method-mobile_money']").await;
     shop.browser.click("[data-test='leave']").await;
     shop.only_the_shop_is_open().await;
     assert_eq!(shop.outcome().await["state"], "dismissed");
@@ -129,11 +129,11 @@ async fn a_blocked_popup_becomes_a_redirect(engine: Engine) {
         let shop = Shop::open(engine, "blocked").await;
         shop.browser.run(&format!("window.open = {blocked}")).await;
         shop.browser.click("#buy").await;
-        shop.browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
-        shop.browser.see("[data-test='method-mobile_money']").await;
+        shop.browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+        shop.browser.wait_for("[data-test='method-mobile_money']").await;
         shop.pay(SUCCEEDS).await;
         shop.browser.click("[data-test='leave']").await;
-        shop.browser.see("[data-test='outcome'][data-state='paid']").await;
+        shop.browser.wait_for("[data-test='outcome'][data-state='paid']").await;
         shop.browser.close().await;
     }
 }
@@ -142,16 +142,16 @@ async fn a_second_click_finds_the_first_ones_popup(engine: Engine) {
     let shop = Shop::open(engine, "twice").await;
     shop.browser.run("window.hold = true").await;
     let popup = shop.click().await;
-    shop.browser.turn_to(&shop.tab).await;
+    shop.browser.switch_to(&shop.tab).await;
     shop.browser.run("window.first = result").await;
     shop.browser.click("#buy").await;
     shop.browser.run("window.hold = false").await;
-    shop.browser.turn_to(&popup).await;
-    shop.browser.see("[data-test='method-mobile_money']").await;
-    shop.browser.turn_to(&shop.tab).await;
+    shop.browser.switch_to(&popup).await;
+    shop.browser.wait_for("[data-test='method-mobile_money']").await;
+    shop.browser.switch_to(&shop.tab).await;
     shop.browser.click("#buy").await;
     assert_eq!(shop.browser.tabs().await.len(), 2, "one order, one popup");
-    shop.browser.turn_to(&popup).await;
+    shop.browser.switch_to(&popup).await;
     shop.pay(SUCCEEDS).await;
     shop.browser.click("[data-test='leave']").await;
     shop.only_the_shop_is_open().await;
@@ -203,12 +203,12 @@ async fn a_window_that_only_looks_closed_is_waited_for_until_the_customer_is_bac
         .await;
     let popup = shop.click().await;
     shop.browser.run("window.gone = true").await;
-    shop.browser.turn_to(&popup).await;
-    shop.browser.see("[data-test='method-mobile_money']").await;
+    shop.browser.switch_to(&popup).await;
+    shop.browser.wait_for("[data-test='method-mobile_money']").await;
     shop.pay(SUCCEEDS).await;
-    shop.browser.turn_to(&shop.tab).await;
+    shop.browser.switch_to(&shop.tab).await;
     assert_eq!(shop.browser.run("return settled").await, false, "the customer is not back yet");
-    shop.browser.turn_to(&popup).await;
+    shop.browser.switch_to(&popup).await;
     shop.browser.click("[data-test='leave']").await;
     shop.only_the_shop_is_open().await;
     assert_eq!(shop.outcome().await["state"], "succeeded", "the return page tells, whatever the window looks like");
@@ -218,14 +218,14 @@ async fn a_window_that_only_looks_closed_is_waited_for_until_the_customer_is_bac
 async fn a_return_page_whose_opener_is_gone_shows_the_outcome_itself(engine: Engine) {
     let shop = Shop::open(engine, "orphan").await;
     let popup = shop.click().await;
-    shop.browser.turn_to(&popup).await;
-    shop.browser.see("[data-test='method-mobile_money']").await;
+    shop.browser.switch_to(&popup).await;
+    shop.browser.wait_for("[data-test='method-mobile_money']").await;
     shop.pay(SUCCEEDS).await;
-    shop.browser.turn_to(&shop.tab).await;
+    shop.browser.switch_to(&shop.tab).await;
     shop.browser.reload().await;
-    shop.browser.turn_to(&popup).await;
+    shop.browser.switch_to(&popup).await;
     shop.browser.click("[data-test='leave']").await;
-    shop.browser.see("[data-test='outcome'][data-state='paid']").await;
+    shop.browser.wait_for("[data-test='outcome'][data-state='paid']").await;
     assert_eq!(shop.browser.url().await.query(), None, "the return's parameters stay in the address bar");
     shop.browser.close().await;
 }
@@ -243,10 +243,10 @@ async fn a_word_that_is_forged_on_the_returns_channel_makes_no_payment_succeed(e
         )
         .await;
     let popup = shop.click().await;
-    shop.browser.turn_to(&popup).await;
-    shop.browser.see("[data-test='method-mobile_money']").await;
-    shop.browser.turn_to(&shop.tab).await;
-    let told = shop
+    shop.browser.switch_to(&popup).await;
+    shop.browser.wait_for("[data-test='method-mobile_money']").await;
+    shop.browser.switch_to(&shop.tab).await;
+    let result = shop
         .browser
         .run_async(
             "const channel = new BroadcastChannel('guichet.return.' + nonce);
@@ -255,7 +255,7 @@ async fn a_word_that_is_forged_on_the_returns_channel_makes_no_payment_succeed(e
              return answered",
         )
         .await;
-    assert_eq!(told, true, "the page that waits hears it");
+    assert_eq!(result, true, "the page that waits hears it");
     let outcome = shop.outcome().await;
     assert_eq!((&outcome["state"], &outcome["status"]), (&json!("dismissed"), &json!("requires_action")), "{outcome}");
     shop.browser.close().await;
@@ -279,8 +279,8 @@ async fn a_server_that_sends_no_return_nonce_is_named_once_on_the_console_with_w
     for (answers, warnings) in [("undefined", 0), ("{}", 1), ("{ nonce: 'short' }", 1)] {
         shop.browser.run(&format!("window.forgetful = {answers}")).await;
         let popup = shop.click().await;
-        shop.browser.turn_to(&popup).await;
-        shop.browser.see("[data-test='method-mobile_money']").await;
+        shop.browser.switch_to(&popup).await;
+        shop.browser.wait_for("[data-test='method-mobile_money']").await;
         shop.close_the_popup().await;
         assert_eq!(shop.outcome().await["state"], "dismissed");
         assert_eq!(shop.browser.run("return warnings.length").await, warnings, "the server answers {answers}");
@@ -294,18 +294,18 @@ async fn a_server_that_sends_no_return_nonce_is_named_once_on_the_console_with_w
 
 /// A customer with an order, on a page of the shop's whose button `#buy` opens a popup.
 struct Shop {
-    market: Market,
+    demo: DemoShop,
     browser: Browser,
     tab: Tab,
 }
 
 impl Shop {
-    async fn open(engine: Engine, journey: &'static str) -> Self {
-        let market = Market::open().await;
-        let browser = engine.start(journey).await;
-        browser.open(market.shop.url()).await;
-        browser.see("[data-test^='add-']").await;
-        let made = browser
+    async fn open(engine: Engine, scenario: &'static str) -> Self {
+        let demo = DemoShop::open().await;
+        let browser = engine.start(scenario).await;
+        browser.open(demo.shop.url()).await;
+        browser.wait_for("[data-test^='add-']").await;
+        let created = browser
             .run_async(
                 "const post = async (path, body) => (await fetch(path, {
                      method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })).json();
@@ -341,9 +341,9 @@ impl Shop {
                  return true;",
             )
             .await;
-        assert_eq!(made, true);
-        let tab = browser.tab().await;
-        Self { market, browser, tab }
+        assert_eq!(created, true);
+        let tab = browser.current_tab().await;
+        Self { demo, browser, tab }
     }
 
     /// Clicks, and finds the popup.
@@ -353,17 +353,17 @@ impl Shop {
     }
 
     async fn popup(&self) -> Tab {
-        self.browser.tab_beside(&self.tab).await
+        self.browser.wait_for_other_tab(&self.tab).await
     }
 
     async fn pay(&self, phone: &str) {
-        self.market.pay_by_phone(&self.browser, phone).await;
-        self.browser.see("[data-status='succeeded']").await;
+        self.demo.pay_by_phone(&self.browser, phone).await;
+        self.browser.wait_for("[data-status='succeeded']").await;
     }
 
     /// Closes the popup, as its customer does, who then goes on in the shop.
     async fn close_the_popup(&self) {
-        self.browser.close_tab(&self.tab).await;
+        self.browser.close_tab_and_switch_to(&self.tab).await;
         // A screen without a window manager gives no page the focus back.
         self.browser.click("#shoes-title").await;
     }
@@ -375,7 +375,7 @@ impl Shop {
             assert!(begun.elapsed() < Duration::from_secs(10), "a popup stays open");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        self.browser.turn_to(&self.tab).await;
+        self.browser.switch_to(&self.tab).await;
     }
 
     async fn outcome(&self) -> Value {

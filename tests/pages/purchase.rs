@@ -3,8 +3,8 @@
 //! page.
 
 use crate::support::browser::Browser;
+use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use crate::support::market::Market;
 use guichet::operations::CreatePaymentIntent;
 use guichet::values::{Amount, Email, FeeBearer, IntentStatus, MerchantReference};
 
@@ -33,47 +33,47 @@ in_chromium!(
 );
 
 async fn a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("paid").await;
 
-    browser.open(market.shop.url()).await;
-    browser.see("[data-test^='add-']").await;
+    browser.open(demo.shop.url()).await;
+    browser.wait_for("[data-test^='add-']").await;
     browser.step("The shop", "body").await;
 
     browser.click("[data-test^='add-']").await;
     browser.click("[data-test^='sign-in-']").await;
-    let mobile_money = browser.see("[data-test='quote-mobile_money']").await;
-    let card = browser.see("[data-test='quote-card-international']").await;
+    let mobile_money = browser.wait_for("[data-test='quote-mobile_money']").await;
+    let card = browser.wait_for("[data-test='quote-card-international']").await;
     assert!(mobile_money.contains("FCFA") && card.contains("FCFA"), "{mobile_money} | {card}");
     browser.step("What each way of paying costs", "[data-test='quotes']").await;
 
     browser.click("[data-test='pay']").await;
-    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
-    browser.see("[data-test='method-mobile_money']").await;
+    browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.wait_for("[data-test='method-mobile_money']").await;
     assert_eq!(browser.url().await.fragment(), None, "the client secret stays in the address bar");
     browser.step("The hosted checkout page", "body").await;
 
-    market.pay_by_phone(&browser, SUCCEEDS).await;
-    browser.see("[data-status='succeeded']").await;
+    demo.pay_by_phone(&browser, SUCCEEDS).await;
+    browser.wait_for("[data-status='succeeded']").await;
     browser.step("Paid, on the hosted page", "[data-test='status']").await;
 
     browser.click("[data-test='leave']").await;
-    browser.see("[data-test='outcome'][data-state='paid']").await;
+    browser.wait_for("[data-test='outcome'][data-state='paid']").await;
     let url = browser.url().await;
-    assert!(url.as_str().starts_with(market.shop.url()), "back at the shop");
+    assert!(url.as_str().starts_with(demo.shop.url()), "back at the shop");
     assert_eq!(url.query(), None, "the return's parameters stay in the address bar");
     browser.step("Back in the shop", "[data-test='outcome']").await;
 
-    let intents = market.intents().await;
+    let intents = demo.intents().await;
     assert_eq!(intents.len(), 1);
     assert_eq!(intents[0].status, IntentStatus::Succeeded);
     browser.close().await;
 }
 
 async fn a_customer_pays_with_a_test_card(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("card").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
 
     browser.click("[data-test^='method-card']").await;
     browser.fill("[data-test='card-number']", "4242 4242 4242 4242").await;
@@ -83,14 +83,14 @@ async fn a_customer_pays_with_a_test_card(engine: Engine) {
     browser.step("A card", "[data-test='pay']").await;
     browser.click("[data-test='pay']").await;
 
-    browser.see("[data-status='succeeded']").await;
+    browser.wait_for("[data-status='succeeded']").await;
     browser.click("[data-test='leave']").await;
-    browser.see("[data-test='outcome'][data-state='paid']").await;
+    browser.wait_for("[data-test='outcome'][data-state='paid']").await;
     browser.close().await;
 }
 
 async fn a_card_is_never_charged_more_than_the_button_says(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("card-price").await;
     for (reference, number, payable) in
         [("LOCAL", "4242424242424242", "102900"), ("ABROAD", "4000008260000000", "103900")]
@@ -103,17 +103,17 @@ async fn a_card_is_never_charged_more_than_the_button_says(engine: Engine) {
             "Ndiaye",
         );
         let email = Email::new("awa@example.com").unwrap();
-        let intent = market.intent(order.email(email).fee_bearer(FeeBearer::Customer)).await;
+        let intent = demo.create_intent(order.email(email).fee_bearer(FeeBearer::Customer)).await;
         browser.open(intent.checkout_url.as_ref().expect("the sandbox sends it").expose()).await;
         browser.click("[data-test='method-card']").await;
-        let button = browser.see("[data-test='pay']").await;
+        let button = browser.wait_for("[data-test='pay']").await;
         assert!(button.contains("103,900") && button.contains("up to"), "{button}");
         browser.step("Prices of cards", "body").await;
-        let price = browser.see("label:has([data-test='method-card'])").await;
+        let price = browser.wait_for("label:has([data-test='method-card'])").await;
         assert!(price.contains("102,900") && price.contains("103,900"), "{price}");
-        market.pay_by_card(&browser, number).await;
-        browser.see("[data-status='succeeded']").await;
-        let paid = market.client().read_payment_intent(&intent.id).await.unwrap();
+        demo.pay_by_card(&browser, number).await;
+        browser.wait_for("[data-status='succeeded']").await;
+        let paid = demo.client().read_payment_intent(&intent.id).await.unwrap();
         assert_eq!(paid.amount_payable.as_deref(), Some(payable));
     }
     browser.step("What was paid", "body").await;
@@ -121,169 +121,169 @@ async fn a_card_is_never_charged_more_than_the_button_says(engine: Engine) {
 }
 
 async fn a_customer_pays_in_a_window_of_its_own_and_the_shop_shows_it_paid(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("window").await;
-    let shop = browser.tab().await;
-    open_a_window(&market, &browser).await;
+    let shop = browser.current_tab().await;
+    open_a_window(&demo, &browser).await;
     browser.step("The hosted page, in a window of its own", "body").await;
-    market.pay_by_phone(&browser, SUCCEEDS).await;
-    browser.see("[data-status='succeeded']").await;
+    demo.pay_by_phone(&browser, SUCCEEDS).await;
+    browser.wait_for("[data-status='succeeded']").await;
     browser.click("[data-test='leave']").await;
 
-    browser.turn_to(&shop).await;
-    browser.see("[data-test='outcome'][data-state='paid']").await;
-    assert_eq!(market.only_intent().await.status, IntentStatus::Succeeded);
+    browser.switch_to(&shop).await;
+    browser.wait_for("[data-test='outcome'][data-state='paid']").await;
+    assert_eq!(demo.only_intent().await.status, IntentStatus::Succeeded);
     assert_eq!(browser.tabs().await, [shop], "the window is closed");
     browser.close().await;
 }
 
 async fn a_window_that_is_closed_unpaid_keeps_the_order_and_says_so(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("closed").await;
-    let shop = browser.tab().await;
-    open_a_window(&market, &browser).await;
-    browser.close_tab(&shop).await;
+    let shop = browser.current_tab().await;
+    open_a_window(&demo, &browser).await;
+    browser.close_tab_and_switch_to(&shop).await;
     // A driver's WebKit gives no page the focus until the customer does something there.
     browser.click("#basket-title").await;
-    browser.arrive_at_text("[data-test='dismissed']", "nothing was charged").await;
+    browser.wait_for_text("[data-test='dismissed']", "nothing was charged").await;
     browser.step("The window was closed unpaid", "[data-test='dismissed']").await;
 
     browser.click("[data-test='pay-in-window']").await;
-    market.leave_for_the_hosted_page(&browser).await;
-    assert_eq!(market.intents().await.len(), 1, "it is the same order, and the same payment");
+    demo.leave_for_the_hosted_page(&browser).await;
+    assert_eq!(demo.intents().await.len(), 1, "it is the same order, and the same payment");
     browser.close().await;
 }
 
 async fn a_window_that_is_closed_while_the_phone_is_asked_is_not_called_unpaid(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("closed-while-asked").await;
-    let shop = browser.tab().await;
-    open_a_window(&market, &browser).await;
-    market.pay_by_phone(&browser, AFTER_30_SECONDS).await;
-    browser.see("[data-status='waiting']").await;
-    browser.close_tab(&shop).await;
+    let shop = browser.current_tab().await;
+    open_a_window(&demo, &browser).await;
+    demo.pay_by_phone(&browser, AFTER_30_SECONDS).await;
+    browser.wait_for("[data-status='waiting']").await;
+    browser.close_tab_and_switch_to(&shop).await;
     // The customer goes on in the shop: without a window manager no page gets the focus back.
     browser.run("dispatchEvent(new PointerEvent('pointerdown'))").await;
-    browser.arrive("at the return page", |url| url.path() == "/return").await;
-    browser.see("[data-test='outcome'][data-state='looking']").await;
-    market.merchant.clock().advance(30).await.unwrap();
-    browser.see("[data-test='outcome'][data-state='paid']").await;
+    browser.wait_for_url("at the return page", |url| url.path() == "/return").await;
+    browser.wait_for("[data-test='outcome'][data-state='looking']").await;
+    demo.merchant.clock().advance(30).await.unwrap();
+    browser.wait_for("[data-test='outcome'][data-state='paid']").await;
     browser.close().await;
 }
 
 async fn a_customer_subscribes_pauses_resumes_and_cancels_in_the_shop(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("subscription").await;
-    browser.open(&format!("{}/subscriptions", market.shop.url())).await;
-    browser.arrive_at_text("#sign-in", "Sign in to see your subscriptions").await;
+    browser.open(&format!("{}/subscriptions", demo.shop.url())).await;
+    browser.wait_for_text("#sign-in", "Sign in to see your subscriptions").await;
     browser.click("[data-test^='sign-in-']").await;
-    browser.see("[data-test='no-subscriptions']").await;
-    browser.open(market.shop.url()).await;
+    browser.wait_for("[data-test='no-subscriptions']").await;
+    browser.open(demo.shop.url()).await;
     browser.click("[data-test='subscriptions']").await;
-    browser.see("[data-test='no-subscriptions']").await;
+    browser.wait_for("[data-test='no-subscriptions']").await;
     browser.step("What there is to subscribe to", "[data-test='plans']").await;
 
     browser.click("[data-test^='subscribe-']").await;
-    browser.see("[data-test^='subscription-'] [data-test='pause']").await;
+    browser.wait_for("[data-test^='subscription-'] [data-test='pause']").await;
     browser.step("A subscription", "[data-test='subscriptions']").await;
     browser.click("[data-test='pause']").await;
-    browser.see("[data-status='paused']").await;
+    browser.wait_for("[data-status='paused']").await;
     browser.click("[data-test='resume']").await;
-    browser.see("[data-test='pause']").await;
+    browser.wait_for("[data-test='pause']").await;
 
     browser.click("[data-test='cancel']").await;
-    browser.see("[data-test='keep']").await;
+    browser.wait_for("[data-test='keep']").await;
     browser.step("Cancelling is asked for twice", "[data-test='subscriptions']").await;
     browser.click("[data-test='cancel-now']").await;
-    browser.see("[data-status='canceled']").await;
+    browser.wait_for("[data-status='canceled']").await;
     browser.reload().await;
-    browser.see("[data-status='canceled']").await;
+    browser.wait_for("[data-status='canceled']").await;
     browser.close().await;
 }
 
 /// Fills a basket, and pays in a window, which is the tab that is used then.
-async fn open_a_window(market: &Market, browser: &Browser) {
-    let shop = browser.tab().await;
-    browser.open(market.shop.url()).await;
+async fn open_a_window(demo: &DemoShop, browser: &Browser) {
+    let shop = browser.current_tab().await;
+    browser.open(demo.shop.url()).await;
     browser.click("[data-test^='add-']").await;
     browser.click("[data-test^='sign-in-']").await;
-    browser.see("[data-test='quote-mobile_money']").await;
+    browser.wait_for("[data-test='quote-mobile_money']").await;
     browser.click("[data-test='pay-in-window']").await;
     browser.click("[data-test='pay']").await;
-    let window = browser.tab_beside(&shop).await;
-    browser.turn_to(&window).await;
-    browser.see("[data-test='method-mobile_money']").await;
+    let window = browser.wait_for_other_tab(&shop).await;
+    browser.switch_to(&window).await;
+    browser.wait_for("[data-test='method-mobile_money']").await;
 }
 
 async fn a_decline_that_can_be_mended_lets_the_customer_try_again_on_the_same_page(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("mended").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
 
-    market.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
-    browser.see("[data-status='declined']").await;
+    demo.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
+    browser.wait_for("[data-status='declined']").await;
     browser.step("Declined, and what to do next", "[data-test='status']").await;
-    market.pay_by_phone(&browser, SUCCEEDS).await;
-    browser.see("[data-status='succeeded']").await;
+    demo.pay_by_phone(&browser, SUCCEEDS).await;
+    browser.wait_for("[data-status='succeeded']").await;
 
-    let intents = market.intents().await;
+    let intents = demo.intents().await;
     assert_eq!((intents.len(), intents[0].attempts), (1, Some(2)));
     browser.close().await;
 }
 
 async fn a_final_decline_is_told_and_paying_again_makes_the_next_reference(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("declined").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
 
-    market.pay_by_phone(&browser, FRAUD_BLOCKED).await;
-    browser.see("[data-status='failed']").await;
+    demo.pay_by_phone(&browser, FRAUD_BLOCKED).await;
+    browser.wait_for("[data-status='failed']").await;
     browser.step("A final decline", "[data-test='status']").await;
     browser.click("[data-test='leave']").await;
-    browser.see("[data-test='outcome'][data-state='failed']").await;
+    browser.wait_for("[data-test='outcome'][data-state='failed']").await;
     browser.step("The decline, in the shop", "[data-test='outcome']").await;
 
     browser.click("[data-test='try-again']").await;
-    browser.arrive("at the hosted page again", |url| url.path().starts_with("/checkout/")).await;
-    market.pay_by_phone(&browser, SUCCEEDS).await;
-    browser.see("[data-status='succeeded']").await;
+    browser.wait_for_url("at the hosted page again", |url| url.path().starts_with("/checkout/")).await;
+    demo.pay_by_phone(&browser, SUCCEEDS).await;
+    browser.wait_for("[data-status='succeeded']").await;
 
-    let intents = market.intents().await;
-    let mut told: Vec<_> =
+    let intents = demo.intents().await;
+    let mut intents: Vec<_> =
         intents.into_iter().map(|intent| (intent.merchant_reference.unwrap_or_default(), intent.status)).collect();
-    told.sort_by_key(|(reference, _)| reference.len());
-    let first = told[0].0.clone();
-    assert_eq!(told, [(first.clone(), IntentStatus::Failed), (format!("{first}.1"), IntentStatus::Succeeded)]);
+    intents.sort_by_key(|(reference, _)| reference.len());
+    let first = intents[0].0.clone();
+    assert_eq!(intents, [(first.clone(), IntentStatus::Failed), (format!("{first}.1"), IntentStatus::Succeeded)]);
     browser.close().await;
 }
 
 async fn a_double_click_on_pay_charges_once(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("double-click").await;
-    browser.open(market.shop.url()).await;
+    browser.open(demo.shop.url()).await;
     browser.click("[data-test^='add-']").await;
     browser.click("[data-test^='sign-in-']").await;
-    browser.see("[data-test='quote-mobile_money']").await;
+    browser.wait_for("[data-test='quote-mobile_money']").await;
     browser.run("const pay = document.querySelector(\"[data-test='pay']\"); pay.click(); pay.click(); pay.disabled = false; pay.click()").await;
-    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
 
     browser.click("[data-test='method-mobile_money']").await;
     browser.fill("[data-test='phone']", SUCCEEDS).await;
     browser.run("const pay = document.querySelector(\"[data-test='pay']\"); pay.click(); pay.click(); pay.disabled = false; pay.click()").await;
-    browser.see("[data-status='succeeded']").await;
+    browser.wait_for("[data-status='succeeded']").await;
 
-    let intents = market.intents().await;
+    let intents = demo.intents().await;
     assert_eq!((intents.len(), intents[0].attempts), (1, Some(1)), "one order, one intent, one attempt");
     browser.close().await;
 }
 
 async fn signing_out_revokes_the_session(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("sign-out").await;
-    browser.open(market.shop.url()).await;
+    browser.open(demo.shop.url()).await;
     browser.click("[data-test^='add-']").await;
     browser.click("[data-test^='sign-in-']").await;
-    browser.see("[data-test='quote-mobile_money']").await;
+    browser.wait_for("[data-test='quote-mobile_money']").await;
     // The token is in the client's memory alone, so that it is asked for here as the page asks.
     let token = browser
         .run_async("return (await (await fetch('/guichet/session', { method: 'POST' })).json()).session_token")
@@ -293,7 +293,7 @@ async fn signing_out_revokes_the_session(engine: Engine) {
             "const {{ createGuichet }} = await import('/package/guichet.js');
              const guichet = createGuichet({{ baseUrl: '{}', merchant: {{ session: async () => '{}' }} }});
              return (await guichet.session.validate()).valid === {expected}",
-            market.merchant.base_url(),
+            demo.merchant.base_url(),
             token.as_str().expect("a token")
         );
         body
@@ -308,24 +308,24 @@ async fn signing_out_revokes_the_session(engine: Engine) {
     assert_eq!(browser.run_async(&validate(false)).await, true, "a revoked token is refused");
 
     browser.click("[data-test='sign-out']").await;
-    browser.see("[data-test^='sign-in-']").await;
+    browser.wait_for("[data-test^='sign-in-']").await;
     let answer = browser.run_async("return (await fetch('/guichet/session', { method: 'POST' })).status").await;
     assert_eq!(answer, 401, "the shop no longer knows who it is");
     browser.close().await;
 }
 
 async fn no_secret_is_kept_where_a_page_could_leak_it(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("secrets").await;
-    browser.open(market.shop.url()).await;
+    browser.open(demo.shop.url()).await;
     browser.click("[data-test^='add-']").await;
     browser.click("[data-test^='sign-in-']").await;
-    browser.see("[data-test='quote-mobile_money']").await;
+    browser.wait_for("[data-test='quote-mobile_money']").await;
     const KEPT: &str = "return JSON.stringify([location.href, document.cookie, {...localStorage}, {...sessionStorage}, document.documentElement.outerHTML])";
     let in_the_shop = browser.run(KEPT).await.to_string();
     browser.click("[data-test='pay']").await;
-    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
-    browser.see("[data-test='method-mobile_money']").await;
+    browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.wait_for("[data-test='method-mobile_money']").await;
     let on_the_hosted_page = browser.run(KEPT).await.to_string();
     for kept in [in_the_shop, on_the_hosted_page] {
         for secret in ["sk_test_", "cst_test_", "_secret_"] {

@@ -48,20 +48,20 @@ async fn the_shop_of_the_examples_sells_in_node_and_serves_no_key() {
     let shop = NodeShop::open(sandbox.base_url(), sandbox.secret_key().expose());
     let browser = Browser::start("example").await;
     browser.open(&shop.url).await;
-    browser.arrive_at_text("#costs", "abroad").await;
-    let costs = browser.see("#costs").await;
+    browser.wait_for_text("#costs", "abroad").await;
+    let costs = browser.wait_for("#costs").await;
     let costs: Vec<&str> = costs.lines().filter_map(|line| line.split_once(": ")).map(|(name, _)| name).collect();
     assert!(costs.contains(&"Card issued in this country") && costs.contains(&"Card issued abroad"), "{costs:?}");
     assert!(
         costs.iter().all(|name| costs.iter().filter(|other| *other == name).count() == 1),
         "each is told from the others: {costs:?}"
     );
-    let button = browser.see("#pay").await;
+    let button = browser.wait_for("#pay").await;
     assert!(!button.contains("45 000"), "the customer pays the fee too, which the button leaves out: {button}");
     browser.click("#pay").await;
     pay(&browser).await;
-    browser.arrive("back in the shop", |url| url.as_str().starts_with(&shop.url)).await;
-    browser.arrive_at_text("#message", "succeeded").await;
+    browser.wait_for_url("back in the shop", |url| url.as_str().starts_with(&shop.url)).await;
+    browser.wait_for_text("#message", "succeeded").await;
     let statuses = "return Promise.all(['/server.mjs', '/package/../server.mjs', '/package/%2e%2e/server.mjs', '/package/package.json']
         .map(async (path) => (await fetch(path)).status))";
     assert_eq!(browser.run_async(statuses).await, json!([404, 404, 404, 404]), "nothing but the page and the package");
@@ -76,7 +76,7 @@ async fn the_shop_of_the_examples_says_what_goes_wrong_to_the_page_and_on_its_co
     let merchant = sandbox.merchant().await.expect("a sandbox takes another merchant");
     let mut shop = NodeShop::open(merchant.base_url(), merchant.secret_key().expose());
     let (http, url) = (api::client(), shop.url.clone());
-    let ask = async |path: &str, body: &str| {
+    let call = async |path: &str, body: &str| {
         let path = format!("{url}/guichet{path}");
         let answer = api::send(&http, "POST", &path, None, Some(body.to_owned()), &[("origin", &url)]).await;
         assert_eq!(
@@ -86,22 +86,22 @@ async fn the_shop_of_the_examples_says_what_goes_wrong_to_the_page_and_on_its_co
         (answer.status, answer.code().to_owned())
     };
 
-    assert_eq!(ask("/intents", r#"{"id": "18"}"#).await, (404, "order_missing".into()));
-    assert_eq!(ask("/intents", r#"{"id": "constructor"}"#).await, (404, "order_missing".into()));
-    assert_eq!(ask("/intents", "order").await, (400, "invalid_json".into()));
+    assert_eq!(call("/intents", r#"{"id": "18"}"#).await, (404, "order_missing".into()));
+    assert_eq!(call("/intents", r#"{"id": "constructor"}"#).await, (404, "order_missing".into()));
+    assert_eq!(call("/intents", "order").await, (400, "invalid_json".into()));
     merchant.fault(Fault::status::<CreatePaymentIntent>(429));
-    assert_eq!(ask("/intents", r#"{"id": "17"}"#).await, (429, "rate_limited".into()));
+    assert_eq!(call("/intents", r#"{"id": "17"}"#).await, (429, "rate_limited".into()));
     merchant.fault(Fault::status::<CreatePaymentIntent>(500));
-    assert_eq!(ask("/intents", r#"{"id": "17"}"#).await, (502, "service_failed".into()));
+    assert_eq!(call("/intents", r#"{"id": "17"}"#).await, (502, "service_failed".into()));
     sandbox.stop().await;
-    assert_eq!(ask("/session", "{}").await, (503, "unavailable".into()));
+    assert_eq!(call("/session", "{}").await, (503, "unavailable".into()));
 
-    let said = shop.console();
+    let log = shop.console();
     for part in ["/v1/payment-intents: 429 rate_limited", "/v1/payment-intents: 500", "/v1/sessions/create: no answer"]
     {
-        assert!(said.contains(part), "{part} in {said}");
+        assert!(log.contains(part), "{part} in {log}");
     }
-    assert!(!said.contains(merchant.secret_key().expose()), "its key is on its console");
+    assert!(!log.contains(merchant.secret_key().expose()), "its key is on its console");
 }
 
 #[tokio::test]
@@ -116,12 +116,12 @@ async fn the_console_of_the_examples_shop_has_no_line_that_another_wrote() {
     tokio::spawn(async { axum::serve(listener, axum::Router::new().fallback(refuse)).await });
 
     let mut shop = NodeShop::open(&service, "sk_test_secret");
-    let reply = shop.ask("POST", "/guichet/intents", Some(r#"{"id": "17"}"#), &[("origin", &shop.url)]).await;
+    let reply = shop.call("POST", "/guichet/intents", Some(r#"{"id": "17"}"#), &[("origin", &shop.url)]).await;
     assert_eq!(reply.status, 409, "{}", reply.text);
-    let said = shop.console();
-    assert!(said.contains("\\u{202e}") && said.lines().count() == 1, "{said:?}");
+    let log = shop.console();
+    assert!(log.contains("\\u{202e}") && log.lines().count() == 1, "{log:?}");
     let steers = |c: char| c.is_control() && c != '\n' || forged.contains(c) && !c.is_ascii();
-    assert!(!said.contains(steers), "{said:?}");
+    assert!(!log.contains(steers), "{log:?}");
 }
 
 #[test]
@@ -135,11 +135,11 @@ fn the_shop_of_the_examples_names_what_is_not_set() {
     };
     let folder = Folder::new("example-empty");
 
-    let (code, said) = start(&folder.path, None);
-    assert!(code == Some(1) && said.contains("GUICHET_SECRET_KEY is not set"), "{said}");
-    let (code, said) = start(&folder.path, Some("sk_test_secret"));
-    assert!(code == Some(1) && said.contains("cp -r ../../target/npm/package"), "{said}");
-    assert!(!said.contains("sk_test_secret"), "{said}");
+    let (code, log) = start(&folder.path, None);
+    assert!(code == Some(1) && log.contains("GUICHET_SECRET_KEY is not set"), "{log}");
+    let (code, log) = start(&folder.path, Some("sk_test_secret"));
+    assert!(code == Some(1) && log.contains("cp -r ../../target/npm/package"), "{log}");
+    assert!(!log.contains("sk_test_secret"), "{log}");
 }
 
 /// The server of `examples/shop`, with the addresses of this test in place of those written there.
@@ -195,14 +195,14 @@ impl NodeShop {
     }
 
     /// Sends a request as `headers` say.
-    async fn ask(&self, method: &str, path: &str, body: Option<&str>, headers: &[(&str, &str)]) -> api::Reply {
+    async fn call(&self, method: &str, path: &str, body: Option<&str>, headers: &[(&str, &str)]) -> api::Reply {
         let url = format!("{}{path}", self.url);
         api::send(&api::client(), method, &url, None, body.map(str::to_owned), headers).await
     }
 
     /// Places the order as its page does; the intent.
     async fn begin(&self) -> Value {
-        let reply = self.ask("POST", "/guichet/intents", Some(r#"{"id": "17"}"#), &[("origin", &self.url)]).await;
+        let reply = self.call("POST", "/guichet/intents", Some(r#"{"id": "17"}"#), &[("origin", &self.url)]).await;
         assert_eq!(reply.status, 200, "{}", reply.text);
         reply.body["intent"].clone()
     }
@@ -231,7 +231,7 @@ impl Drop for NodeShop {
 
 /// Pays on the hosted page, by phone, and leaves it.
 async fn pay(browser: &Browser) {
-    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
     browser.click("[data-test='method-mobile_money']").await;
     browser.fill("[data-test='phone']", "237670000000").await;
     browser.click("[data-test='pay']").await;
@@ -255,15 +255,15 @@ async fn through_a_purchase(document: &str) -> Vec<String> {
         browser.open(&page).await;
         ran(&browser, document).await;
         if script.contains(POPUP) {
-            let opener = browser.tab().await;
+            let opener = browser.current_tab().await;
             browser.click("button").await;
-            browser.turn_to(&browser.tab_beside(&opener).await).await;
+            browser.switch_to(&browser.wait_for_other_tab(&opener).await).await;
             pay(&browser).await;
-            browser.turn_to(&opener).await;
+            browser.switch_to(&opener).await;
         } else if script.contains("guichet.checkout(") {
             browser.click("button").await;
             pay(&browser).await;
-            browser.arrive("back in the shop", |url| url.as_str().starts_with(&shop)).await;
+            browser.wait_for_url("back in the shop", |url| url.as_str().starts_with(&shop)).await;
             ran(&browser, document).await;
         }
         logs.push(browser.run("return window.said.join('\\n')").await.as_str().unwrap_or_default().to_owned());
@@ -275,7 +275,7 @@ async fn through_a_purchase(document: &str) -> Vec<String> {
 
 /// Waits until the page's script has come to its end, and to no other.
 async fn ran(browser: &Browser, document: &str) {
-    browser.see("#ran").await;
+    browser.wait_for("#ran").await;
     assert_eq!(browser.run("return window.failed").await, json!([]), "{document}");
 }
 

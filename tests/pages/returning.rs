@@ -2,8 +2,8 @@
 //! and however often it asks.
 
 use crate::support::browser::Browser;
+use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_every_browser};
-use crate::support::market::Market;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -42,13 +42,13 @@ async fn a_navigation_that_was_stopped_is_begun_again_by_the_next_click(engine: 
     page.leave(FIRST, "pi_1").await;
     page.browser.run("window.address = shop + '/return?arrived=1'").await;
     page.browser.run("pay({ nonce: '0123456789abcdefghijAA', id: 'pi_1' })").await;
-    page.browser.arrive("where it leads now", |url| url.query() == Some("arrived=1")).await;
+    page.browser.wait_for_url("where it leads now", |url| url.query() == Some("arrived=1")).await;
     page.browser.close().await;
 }
 
 async fn two_clicks_ask_once_and_each_calls_off_its_own(engine: Engine) {
     let page = Page::open(engine, "joined").await;
-    let told = page
+    let result = page
         .browser
         .run_async(
             "window.hold = new Promise((go) => { window.let_go = go; });
@@ -63,8 +63,8 @@ async fn two_clicks_ask_once_and_each_calls_off_its_own(engine: Engine) {
              return [first, await said[1], asked, signals.map(({ aborted }) => aborted)];",
         )
         .await;
-    assert_eq!(told, json!(["mine", "mine too", 1, [true]]), "called off by all, it ends");
-    let told = page
+    assert_eq!(result, json!(["mine", "mine too", 1, [true]]), "called off by all, it ends");
+    let result = page
         .browser
         .run_async(
             "const one = new AbortController();
@@ -80,8 +80,8 @@ async fn two_clicks_ask_once_and_each_calls_off_its_own(engine: Engine) {
              return [first, (await said[1]).state, asked, signals.at(-1).aborted];",
         )
         .await;
-    assert_eq!(told[0], "mine");
-    assert_eq!((&told[1], &told[2]), (&json!("succeeded"), &json!(2)), "who joined goes on: {told}");
+    assert_eq!(result[0], "mine");
+    assert_eq!((&result[1], &result[2]), (&json!("succeeded"), &json!(2)), "who joined goes on: {result}");
     page.browser.close().await;
 }
 
@@ -90,7 +90,7 @@ async fn a_return_is_matched_once_and_every_call_gives_the_same_answer(engine: E
     page.leave(FIRST, "pi_1").await;
     let back = format!("/return?a=1&guichet_return={FIRST}&payment_intent=pi_1&payment_ref=gch_1&status=succeeded#end");
     // As React mounts a page twice, with a client each, and once more later.
-    let told = page
+    let result = page
         .come_back(
             &back,
             "const other = make();
@@ -99,7 +99,7 @@ async fn a_return_is_matched_once_and_every_call_gives_the_same_answer(engine: E
         )
         .await;
     let matched = json!({ "match": "matched", "reference": { "id": "pi_1", "payment_ref": "gch_1" } });
-    assert_eq!(told, json!([matched, matched, matched, "/return?a=1#end"]));
+    assert_eq!(result, json!([matched, matched, matched, "/return?a=1#end"]));
     assert_eq!(page.come_back("/elsewhere", "return guichet.returned()").await, Value::Null);
     // The same address again, from the history or a bookmark.
     let replayed = page.come_back(&back, "return (await guichet.returned()).match").await;
@@ -115,8 +115,8 @@ async fn two_purchases_come_back_in_either_order(engine: Engine) {
     page.leave(SECOND, "pi_2").await;
     for (nonce, id) in [(SECOND, "pi_2"), (FIRST, "pi_1")] {
         let back = format!("/return?guichet_return={nonce}&payment_intent={id}");
-        let told = page.come_back(&back, "return guichet.returned()").await;
-        assert_eq!((&told["match"], &told["reference"]["id"]), (&json!("matched"), &json!(id)), "{told}");
+        let result = page.come_back(&back, "return guichet.returned()").await;
+        assert_eq!((&result["match"], &result["reference"]["id"]), (&json!("matched"), &json!(id)), "{result}");
     }
     // One's nonce with the other's identifier is neither's.
     let mixed = format!("/return?guichet_return={FIRST}&payment_intent=pi_2");
@@ -130,12 +130,12 @@ async fn a_return_in_a_new_tab_is_good_for_asking_ones_own_server(engine: Engine
     page.browser
         .in_another_tab(async || {
             let browser = &page.browser;
-            browser.open(page.market.shop.url()).await;
-            Page::prepare(&page.market, browser, "").await;
+            browser.open(page.demo.shop.url()).await;
+            Page::prepare(&page.demo, browser, "").await;
             let back = format!("/return?guichet_return={FIRST}&payment_intent=pi_1&payment_ref=gch_1");
-            let told = page.come_back(&back, "return guichet.returned()").await;
+            let result = page.come_back(&back, "return guichet.returned()").await;
             let expected = json!({ "match": "unmatched", "reference": { "id": "pi_1", "payment_ref": "gch_1" } });
-            assert_eq!(told, expected);
+            assert_eq!(result, expected);
             browser.run("window.status_now = 'succeeded'").await;
             let outcome = browser.run_async("return guichet.waitForOutcome(await guichet.returned())").await;
             assert_eq!(outcome["state"], "succeeded", "{outcome}");
@@ -147,7 +147,7 @@ async fn a_return_in_a_new_tab_is_good_for_asking_ones_own_server(engine: Engine
 /// Anyone may send a customer to such an address. When the rest was searched again at every `?` this took minutes.
 async fn an_address_full_of_question_marks_is_read_at_once(engine: Engine) {
     let page = Page::open(engine, "marks").await;
-    let told = page
+    let result = page
         .browser
         .run_async(
             "const marks = '?'.repeat(500_000);
@@ -158,7 +158,7 @@ async fn an_address_full_of_question_marks_is_read_at_once(engine: Engine) {
              return [nobody, reference.id, location.search.length];",
         )
         .await;
-    assert_eq!(told, json!([null, "pi_1", "?q=".len() + 500_000]));
+    assert_eq!(result, json!([null, "pi_1", "?q=".len() + 500_000]));
     page.browser.close().await;
 }
 
@@ -170,7 +170,7 @@ async fn a_router_keeps_its_state_and_its_route(engine: Engine) {
         (format!("/?guichet_return={FIRST}#/return?payment_intent=pi_1&status=succeeded"), "/#/return"),
         (format!("/app?a=1#/return?tab=2&guichet_return={FIRST}?payment_intent=pi_1"), "/app?a=1#/return?tab=2"),
     ] {
-        let told = page
+        let result = page
             .come_back(
                 &back,
                 "const length = history.length;
@@ -179,7 +179,7 @@ async fn a_router_keeps_its_state_and_its_route(engine: Engine) {
                          location.href.slice(location.origin.length)];",
             )
             .await;
-        assert_eq!(told, json!([true, "pi_1", { "router": { "key": 7 } }, 0, clean]));
+        assert_eq!(result, json!([true, "pi_1", { "router": { "key": 7 } }, 0, clean]));
     }
     page.browser.close().await;
 }
@@ -188,8 +188,8 @@ async fn what_a_service_appends_behind_a_second_question_mark_is_read(engine: En
     let page = Page::open(engine, "second").await;
     page.leave(FIRST, "pi_1").await;
     let back = format!("/return?order=17&guichet_return={FIRST}?payment_intent=pi_1&status=succeeded");
-    let told = page.come_back(&back, "return [(await guichet.returned()).match, location.search]").await;
-    assert_eq!(told, json!(["matched", "?order=17"]));
+    let result = page.come_back(&back, "return [(await guichet.returned()).match, location.search]").await;
+    assert_eq!(result, json!(["matched", "?order=17"]));
     page.browser.close().await;
 }
 
@@ -203,10 +203,10 @@ async fn a_return_without_storage_is_unmatched_and_the_checkout_works(engine: En
         page.leave(FIRST, "pi_1").await;
         page.browser.run(lost).await;
         let back = format!("/return?guichet_return={FIRST}&payment_intent=pi_1&payment_ref=gch_1");
-        let told =
+        let result =
             page.come_back(&back, "return [await guichet.returned(), await guichet.returned(), location.search]").await;
         let expected = json!({ "match": "unmatched", "reference": { "id": "pi_1", "payment_ref": "gch_1" } });
-        assert_eq!(told, json!([expected, expected, ""]));
+        assert_eq!(result, json!([expected, expected, ""]));
         page.browser.close().await;
     }
 }
@@ -214,25 +214,25 @@ async fn a_return_without_storage_is_unmatched_and_the_checkout_works(engine: En
 /// A page of the shop's, whose server answers what the test says, and a hosted page that answers with no content: the
 /// navigation ends, and the customer is where they were.
 struct Page {
-    market: Market,
+    demo: DemoShop,
     browser: Browser,
 }
 
 impl Page {
-    async fn open(engine: Engine, journey: &'static str) -> Self {
-        let market = Market::open().await;
-        let browser = engine.start(journey).await;
-        browser.open(market.shop.url()).await;
+    async fn open(engine: Engine, scenario: &'static str) -> Self {
+        let demo = DemoShop::open().await;
+        let browser = engine.start(scenario).await;
+        browser.open(demo.shop.url()).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let silent = format!("http://{}", listener.local_addr().unwrap());
         let nothing = axum::Router::new().fallback(async || axum::http::StatusCode::NO_CONTENT);
         tokio::spawn(async move { axum::serve(listener, nothing).await });
-        Self::prepare(&market, &browser, &silent).await;
-        Self { market, browser }
+        Self::prepare(&demo, &browser, &silent).await;
+        Self { demo, browser }
     }
 
-    async fn prepare(market: &Market, browser: &Browser, silent: &str) {
-        let made = browser
+    async fn prepare(demo: &DemoShop, browser: &Browser, silent: &str) {
+        let created = browser
             .run_async(&format!(
                 "const {{ createGuichet }} = await import('/package/guichet.js');
                  Object.assign(window, {{ asked: 0, signals: [], hold: null, settled: false, status_now: 'requires_action',
@@ -255,10 +255,10 @@ impl Page {
                      return window.result;
                  }};
                  return true;",
-                market.shop.url().trim_end_matches('/')
+                demo.shop.url().trim_end_matches('/')
             ))
             .await;
-        assert_eq!(made, true);
+        assert_eq!(created, true);
     }
 
     /// Leaves for the hosted page, and stays.

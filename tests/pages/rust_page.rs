@@ -21,14 +21,14 @@ in_chromium!(
 
 async fn a_customer_signs_in_pays_and_comes_back(engine: Engine) {
     let page = RustPage::open(engine, "rust-page").await;
-    page.browser.arrive_at_text("#quotes", "Nobody is signed in").await;
+    page.browser.wait_for_text("#quotes", "Nobody is signed in").await;
     page.sign_in().await;
 
     page.browser.click("#pay").await;
-    page.browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    page.browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
     page.pay_and_leave().await;
 
-    page.browser.arrive_at_text("#message", "The payment is succeeded.").await;
+    page.browser.wait_for_text("#message", "The payment is succeeded.").await;
     let url = page.browser.url().await;
     assert_eq!((url.path(), url.query()), (RETURN, None), "the return's parameters stay in the address bar");
     page.is_paid_once().await;
@@ -39,11 +39,11 @@ async fn a_customer_pays_in_a_popup(engine: Engine) {
     let page = RustPage::open(engine, "rust-popup").await;
     page.sign_in().await;
     page.browser.click("#pay-in-popup").await;
-    let popup = page.browser.tab_beside(&page.tab).await;
-    page.browser.turn_to(&popup).await;
+    let popup = page.browser.wait_for_other_tab(&page.tab).await;
+    page.browser.switch_to(&popup).await;
     page.pay_and_leave().await;
     page.is_alone().await;
-    page.browser.arrive_at_text("#message", "The payment is succeeded.").await;
+    page.browser.wait_for_text("#message", "The payment is succeeded.").await;
     page.is_paid_once().await;
     page.browser.close().await;
 }
@@ -52,8 +52,8 @@ async fn a_second_click_on_pay_asks_for_one_intent(engine: Engine) {
     let page = RustPage::open(engine, "rust-twice").await;
     page.sign_in().await;
     page.browser.run("const pay = document.querySelector('#pay'); pay.click(); pay.click()").await;
-    page.browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
-    assert_eq!(page.shop.asked(INTENTS).len(), 1);
+    page.browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    assert_eq!(page.shop.requests(INTENTS).len(), 1);
     page.browser.close().await;
 }
 
@@ -61,26 +61,26 @@ async fn a_second_click_finds_the_first_ones_popup(engine: Engine) {
     let page = RustPage::open(engine, "rust-one-popup").await;
     page.sign_in().await;
     page.browser.click("#pay-in-popup").await;
-    let popup = page.browser.tab_beside(&page.tab).await;
-    page.browser.turn_to(&popup).await;
-    page.browser.see("[data-test='method-mobile_money']").await;
-    page.browser.turn_to(&page.tab).await;
+    let popup = page.browser.wait_for_other_tab(&page.tab).await;
+    page.browser.switch_to(&popup).await;
+    page.browser.wait_for("[data-test='method-mobile_money']").await;
+    page.browser.switch_to(&page.tab).await;
     page.browser.click("#pay-in-popup").await;
     assert_eq!(page.browser.tabs().await.len(), 2, "one order, one popup");
-    page.browser.turn_to(&popup).await;
+    page.browser.switch_to(&popup).await;
     page.pay_and_leave().await;
     page.is_alone().await;
-    page.browser.arrive_at_text("#message", "The payment is succeeded.").await;
-    assert_eq!(page.shop.asked(INTENTS).len(), 1, "one order, one intent");
+    page.browser.wait_for_text("#message", "The payment is succeeded.").await;
+    assert_eq!(page.shop.requests(INTENTS).len(), 1, "one order, one intent");
     page.browser.close().await;
 }
 
 async fn a_popup_whose_intent_cannot_be_made_closes_and_the_page_says_why(engine: Engine) {
     let page = RustPage::open(engine, "rust-unmade").await;
     page.sign_in().await;
-    page.shop.answers(INTENTS, CannedResponse::json(&serde_json::json!({ "message": "Sold out." })).status(422));
+    page.shop.respond(INTENTS, CannedResponse::json(&serde_json::json!({ "message": "Sold out." })).status(422));
     page.browser.click("#pay-in-popup").await;
-    page.browser.arrive_at_text("#message", "Sold out.").await;
+    page.browser.wait_for_text("#message", "Sold out.").await;
     page.is_alone().await;
     page.browser.close().await;
 }
@@ -90,8 +90,8 @@ async fn signing_out_ends_the_session(engine: Engine) {
     page.sign_in().await;
     let token = page.shop.tokens().pop().expect("the page has one");
     page.browser.click("#sign-out").await;
-    page.browser.arrive_at_text("#customer", "Nobody is signed in.").await;
-    assert!(!page.shop.takes(&token).await, "the service has ended it");
+    page.browser.wait_for_text("#customer", "Nobody is signed in.").await;
+    assert!(!page.shop.accepts(&token).await, "the service has ended it");
     page.browser.close().await;
 }
 
@@ -103,35 +103,35 @@ struct RustPage {
 }
 
 impl RustPage {
-    async fn open(engine: Engine, journey: &'static str) -> Self {
+    async fn open(engine: Engine, scenario: &'static str) -> Self {
         let shop = Storefront::open().await;
         let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/rust-page/index.html");
         let page = std::fs::read_to_string(built).expect("there is no page: `cargo xtask rust-page` makes it");
         let page = page.replace("http://127.0.0.1:4243", shop.service()).replace("./rust_page", "/rust-page/rust_page");
-        shop.answers("/", CannedResponse::html(&page));
-        shop.answers(RETURN, CannedResponse::html(&page));
-        shop.answers(SESSION, CannedResponse::default().status(401));
-        let browser = engine.start(journey).await;
+        shop.respond("/", CannedResponse::html(&page));
+        shop.respond(RETURN, CannedResponse::html(&page));
+        shop.respond(SESSION, CannedResponse::default().status(401));
+        let browser = engine.start(scenario).await;
         browser.open(&format!("{}/", shop.url())).await;
-        let tab = browser.tab().await;
+        let tab = browser.current_tab().await;
         Self { shop, browser, tab }
     }
 
     async fn sign_in(&self) {
-        self.browser.arrive_at_text("#quotes", "Nobody is signed in").await;
-        self.shop.answers("/sign-in", CannedResponse::default().status(204));
-        self.shop.answers_by_itself(SESSION);
+        self.browser.wait_for_text("#quotes", "Nobody is signed in").await;
+        self.shop.respond("/sign-in", CannedResponse::default().status(204));
+        self.shop.remove_responses(SESSION);
         self.browser.click("#sign-in").await;
-        self.browser.arrive_at_text("#customer", CUSTOMER).await;
-        self.browser.arrive_at_text("#quotes", "issued abroad: 5").await;
-        assert_eq!(self.shop.asked("/sign-in").len(), 1);
+        self.browser.wait_for_text("#customer", CUSTOMER).await;
+        self.browser.wait_for_text("#quotes", "issued abroad: 5").await;
+        assert_eq!(self.shop.requests("/sign-in").len(), 1);
     }
 
     async fn pay_and_leave(&self) {
         self.browser.click("[data-test='method-mobile_money']").await;
         self.browser.fill("[data-test='phone']", SUCCEEDS).await;
         self.browser.click("[data-test='pay']").await;
-        self.browser.see("[data-status='succeeded']").await;
+        self.browser.wait_for("[data-status='succeeded']").await;
         self.browser.click("[data-test='leave']").await;
     }
 
@@ -142,7 +142,7 @@ impl RustPage {
             assert!(begun.elapsed() < Duration::from_secs(10), "a popup stays open");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        self.browser.turn_to(&self.tab).await;
+        self.browser.switch_to(&self.tab).await;
     }
 
     async fn is_paid_once(&self) {

@@ -1,6 +1,6 @@
 //! The page of the card's issuer in a real Chromium: in the customer's language, by keyboard, and back to the checkout.
 
-use crate::support::api::{Shop, card};
+use crate::support::api::{Merchant, card};
 use crate::support::browser::Browser;
 use guichet::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 #[tokio::test]
 async fn a_customer_approves_or_refuses_at_the_issuer_and_is_back_at_the_checkout() {
     let sandbox = Sandbox::start().await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
-    let browser = Browser::start_in("issuer", "fr").await;
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
+    let browser = Browser::start_in_language("issuer", "fr").await;
 
     let (refused, url) = sent_to_the_issuer(&shop, "ORDER-1").await;
     browser.open(&url).await;
-    assert_eq!(browser.see("[data-test='challenge-said']").await, "Approuvez-vous ce paiement par carte ?");
-    assert_eq!(browser.see("[data-test='refuse']").await, "Refuser");
+    assert_eq!(browser.wait_for("[data-test='challenge-said']").await, "Approuvez-vous ce paiement par carte ?");
+    assert_eq!(browser.wait_for("[data-test='refuse']").await, "Refuser");
     browser.step("The page of the card's issuer", "main").await;
     browser.tab_to("[data-test='refuse']").await;
     browser.press("\u{e007}").await;
     back_at_the_checkout(&browser, &refused).await;
-    let read = shop.read(&refused).await;
+    let read = shop.read_intent(&refused).await;
     assert_eq!(
         (&read["status"], &read["last_payment_error"]["code"]),
         (&json!("requires_action"), &json!("rejected_by_payer"))
@@ -28,29 +28,29 @@ async fn a_customer_approves_or_refuses_at_the_issuer_and_is_back_at_the_checkou
     let (approved, url) = sent_to_the_issuer(&shop, "ORDER-2").await;
     browser.open(&format!("{}/checkout/{}/challenge?lang=en", shop.base_url, approved["id"].as_str().unwrap())).await;
     assert!(
-        browser.see("[data-test='challenge'][data-status='over'] #said").await.contains("not valid"),
+        browser.wait_for("[data-test='challenge'][data-status='over'] #said").await.contains("not valid"),
         "without its token"
     );
     browser.open(&url).await;
     browser.click("[data-test='approve']").await;
     back_at_the_checkout(&browser, &approved).await;
-    assert_eq!(shop.read(&approved).await["status"], "succeeded");
+    assert_eq!(shop.read_intent(&approved).await["status"], "succeeded");
 
     browser.open(&url).await;
     browser.click("[data-test='refuse']").await;
     back_at_the_checkout(&browser, &approved).await;
-    assert_eq!(shop.read(&approved).await["status"], "succeeded", "who comes again is led on");
+    assert_eq!(shop.read_intent(&approved).await["status"], "succeeded", "who comes again is led on");
     browser.close().await;
 }
 
 async fn back_at_the_checkout(browser: &Browser, intent: &Value) {
     let path = format!("/checkout/{}", intent["id"].as_str().unwrap());
-    browser.arrive("back at the checkout", |url| url.path() == path).await;
+    browser.wait_for_url("back at the checkout", |url| url.path() == path).await;
 }
 
 /// An intent whose customer was sent to the issuer, and the address of its page.
-async fn sent_to_the_issuer(shop: &Shop, reference: &str) -> (Value, String) {
-    let intent = shop.intent(reference).await;
+async fn sent_to_the_issuer(shop: &Merchant, reference: &str) -> (Value, String) {
+    let intent = shop.create_intent(reference).await;
     let sent = shop.attach(&intent, card("4000000000003220")).await;
     (intent, sent.body["data"]["next_action"]["url"].as_str().unwrap().to_owned())
 }

@@ -47,7 +47,7 @@ async fn the_memory_of_a_pages_wasm_does_not_grow_with_its_calls() {
     let browser = Browser::start("soak").await;
     browser.open(&format!("{}/", shop.url())).await;
     browser.run(KEEP_MEMORIES).await;
-    shop.begin(&browser, "{}").await;
+    shop.create_client(&browser, "{}").await;
     let call = async || -> u64 {
         let bytes = browser
             .run_async(&format!(
@@ -59,7 +59,7 @@ async fn the_memory_of_a_pages_wasm_does_not_grow_with_its_calls() {
         bytes.as_u64().unwrap_or_default()
     };
     let before = call().await;
-    let mut progress = Progress::of("rounds of 100 quotes in a page", rounds);
+    let mut progress = Progress::new("rounds of 100 quotes in a page", rounds);
     let mut after = before;
     for round in 1..=rounds {
         after = call().await;

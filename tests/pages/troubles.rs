@@ -2,8 +2,8 @@
 //! language, and nobody pays twice.
 
 use crate::support::browser::Browser;
+use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use crate::support::market::Market;
 use fantoccini::key::Key;
 use guichet::operations::{
     AttachPaymentMethod, CancelPaymentIntent, CreatePaymentIntent, Instrument, Item, PaymentIntent, ReadPaymentIntent,
@@ -41,19 +41,19 @@ const CAN_PAY: &str = "return !document.querySelector('#form').hidden";
 const DAY: u32 = 24 * 60 * 60;
 
 async fn a_one_time_code_is_asked_for_and_a_wrong_one_can_be_mended(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("code").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
 
-    market.pay_by_phone(&browser, ASKS_FOR_CODE).await;
+    demo.pay_by_phone(&browser, ASKS_FOR_CODE).await;
     see(&browser, "code").await;
     browser.step("A one-time code is asked for", STATUS).await;
     browser.click("[data-test='answer']").await;
-    assert!(!browser.see("#otp-wrong").await.is_empty(), "an empty field is said to be empty");
+    assert!(!browser.wait_for("#otp-wrong").await.is_empty(), "an empty field is said to be empty");
     answer(&browser, "000000").await;
     see(&browser, "declined").await;
-    let said = browser.see(STATUS).await;
-    assert!(said.contains("code") && said.contains("two more times"), "{said}");
+    let text = browser.wait_for(STATUS).await;
+    assert!(text.contains("code") && text.contains("two more times"), "{text}");
     browser.step("A wrong code", STATUS).await;
 
     browser.click("[data-test='pay']").await; // the number still stands: a new code is on its way
@@ -62,33 +62,33 @@ async fn a_one_time_code_is_asked_for_and_a_wrong_one_can_be_mended(engine: Engi
     see(&browser, "code").await;
     answer(&browser, "123 456").await;
     see(&browser, "succeeded").await;
-    assert_eq!(market.only_intent().await.attempts, Some(2));
+    assert_eq!(demo.only_intent().await.attempts, Some(2));
     back_in_the_shop(&browser, "paid").await;
     browser.close().await;
 }
 
 async fn a_payment_that_may_still_be_approved_is_never_called_uncharged(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("late").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    market.pay_by_phone(&browser, APPROVED_AFTER_600_SECONDS).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.pay_by_phone(&browser, APPROVED_AFTER_600_SECONDS).await;
     see(&browser, "declined").await;
-    let text = browser.see(STATUS).await;
+    let text = browser.wait_for(STATUS).await;
     assert!(text.contains("may still take the money") && !text.contains("Nothing was charged"), "{text}");
     browser.step("The operator did not answer", STATUS).await;
     browser.click("[data-test='cancel']").await;
     see(&browser, "cancel_asked").await;
-    let text = browser.see(STATUS).await;
+    let text = browser.wait_for(STATUS).await;
     assert!(!text.contains("Nothing has been charged"), "{text}");
     browser.click("[data-test='cancel-yes']").await;
     see(&browser, "canceled").await;
-    let text = browser.see(STATUS).await;
+    let text = browser.wait_for(STATUS).await;
     assert!(text.contains("owes it back") && !text.contains("Nothing was charged"), "{text}");
 
-    market.merchant.clock().advance(600).await.unwrap();
+    demo.merchant.clock().advance(600).await.unwrap();
     browser.reload().await;
     see(&browser, "canceled").await;
-    let text = browser.see(STATUS).await;
+    let text = browser.wait_for(STATUS).await;
     assert!(text.contains("took") && !text.contains("Nothing was charged"), "{text}");
     browser.step("The operator took the money of a canceled payment", STATUS).await;
     browser.close().await;
@@ -96,26 +96,26 @@ async fn a_payment_that_may_still_be_approved_is_never_called_uncharged(engine: 
 
 #[tokio::test]
 async fn a_customer_who_was_asked_for_a_code_can_pay_another_way() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("another").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    market.pay_by_phone(&browser, ASKS_FOR_CODE).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.pay_by_phone(&browser, ASKS_FOR_CODE).await;
     see(&browser, "code").await;
     browser.click("[data-test='another']").await;
-    market.pay_by_card(&browser, "4111 1111 1111 1111").await;
+    demo.pay_by_card(&browser, "4111 1111 1111 1111").await;
     see(&browser, "trouble").await;
-    assert!(browser.see("[data-test='reason']").await.contains("test card"));
-    market.pay_by_card(&browser, PAYS).await;
+    assert!(browser.wait_for("[data-test='reason']").await.contains("test card"));
+    demo.pay_by_card(&browser, PAYS).await;
     see(&browser, "succeeded").await;
-    assert_eq!(market.only_intent().await.attempts, Some(1));
+    assert_eq!(demo.only_intent().await.attempts, Some(1));
     browser.close().await;
 }
 
 async fn a_card_that_asks_the_bank_comes_back_paid(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("bank").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    market.pay_by_card(&browser, ASKS_THE_BANK).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.pay_by_card(&browser, ASKS_THE_BANK).await;
     see(&browser, "bank").await;
     browser.step("The bank asks", STATUS).await;
     browser.reload().await;
@@ -125,29 +125,29 @@ async fn a_card_that_asks_the_bank_comes_back_paid(engine: Engine) {
     see(&browser, "declined").await;
     browser.step("Refused at the bank", STATUS).await;
 
-    market.pay_by_card(&browser, ASKS_THE_BANK).await;
+    demo.pay_by_card(&browser, ASKS_THE_BANK).await;
     browser.click("[data-test='proceed']").await;
-    browser.see("[data-test='challenge']").await;
+    browser.wait_for("[data-test='challenge']").await;
     browser.step("The page of the bank", "body").await;
     browser.click("[data-test='approve']").await;
     see(&browser, "succeeded").await;
     assert_eq!(browser.url().await.fragment(), None, "the client secret stays in the address bar");
-    assert_eq!(market.only_intent().await.attempts, Some(2));
+    assert_eq!(demo.only_intent().await.attempts, Some(2));
     back_in_the_shop(&browser, "paid").await;
     browser.close().await;
 }
 
 #[tokio::test]
 async fn a_customer_can_cancel_and_is_asked_once_more() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("cancel").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     browser.click("[data-test='cancel']").await;
     see(&browser, "cancel_asked").await;
     browser.step("Asked once more", STATUS).await;
     browser.click("[data-test='cancel-no']").await;
-    browser.see("[data-test='phone']").await;
-    assert_eq!(market.only_intent().await.status, IntentStatus::RequiresAction);
+    browser.wait_for("[data-test='phone']").await;
+    assert_eq!(demo.only_intent().await.status, IntentStatus::RequiresAction);
 
     browser.click("[data-test='cancel']").await;
     browser.click("[data-test='cancel-yes']").await;
@@ -155,17 +155,17 @@ async fn a_customer_can_cancel_and_is_asked_once_more() {
     browser.step("Canceled", STATUS).await;
     browser.reload().await;
     see(&browser, "canceled").await;
-    assert_eq!(market.only_intent().await.status, IntentStatus::Canceled);
+    assert_eq!(demo.only_intent().await.status, IntentStatus::Canceled);
     back_in_the_shop(&browser, "canceled").await;
     browser.close().await;
 }
 
 #[tokio::test]
 async fn a_lost_cancel_is_found_out() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("cancel-lost").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    market.merchant.fault(Fault::lost_response::<CancelPaymentIntent>());
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.merchant.fault(Fault::lost_response::<CancelPaymentIntent>());
     browser.click("[data-test='cancel']").await;
     browser.click("[data-test='cancel-yes']").await;
     see(&browser, "canceled").await;
@@ -174,36 +174,36 @@ async fn a_lost_cancel_is_found_out() {
 
 #[tokio::test]
 async fn a_payment_whose_day_is_over_says_so() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("expired").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    market.merchant.clock().advance(DAY).await.unwrap();
-    market.pay_by_phone(&browser, SUCCEEDS).await; // on the page that was left open all day
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.merchant.clock().advance(DAY).await.unwrap();
+    demo.pay_by_phone(&browser, SUCCEEDS).await; // on the page that was left open all day
     see(&browser, "expired").await;
     browser.step("Expired", STATUS).await;
     browser.reload().await;
     see(&browser, "expired").await;
     browser.click("[data-test='leave']").await;
-    browser.see("[data-test='outcome'][data-state='canceled'],[data-test='outcome'][data-state='trouble']").await;
-    assert_eq!(market.only_intent().await.status, IntentStatus::Canceled);
+    browser.wait_for("[data-test='outcome'][data-state='canceled'],[data-test='outcome'][data-state='trouble']").await;
+    assert_eq!(demo.only_intent().await.status, IntentStatus::Canceled);
     browser.close().await;
 }
 
 async fn three_declines_are_the_end_and_each_says_how_many_are_left(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("three").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     for left in ["two more times", "once more"] {
-        market.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
-        browser.arrive_at_text(STATUS, left).await;
+        demo.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
+        browser.wait_for_text(STATUS, left).await;
         assert_eq!(browser.run("return document.querySelector('#status').dataset.status").await, "declined");
     }
-    market.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
+    demo.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
     see(&browser, "failed").await;
     assert!(browser.run(CAN_PAY).await == false, "nothing more to pay with here");
     browser.reload().await;
     see(&browser, "failed").await;
-    let intent = market.only_intent().await;
+    let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Failed, Some(3)));
     back_in_the_shop(&browser, "failed").await;
     browser.close().await;
@@ -211,120 +211,120 @@ async fn three_declines_are_the_end_and_each_says_how_many_are_left(engine: Engi
 
 #[tokio::test]
 async fn a_decline_and_then_another_method() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("then-card").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    market.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
     see(&browser, "declined").await;
     browser.reload().await;
     see(&browser, "declined").await; // why is still said
-    market.pay_by_card(&browser, PAYS).await;
+    demo.pay_by_card(&browser, PAYS).await;
     see(&browser, "succeeded").await;
-    let intent = market.only_intent().await;
+    let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(2)));
     browser.close().await;
 }
 
 #[tokio::test]
 async fn a_payment_settled_in_another_tab_is_not_paid_again() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("tabs").await;
-    let intent = market.intent(order(&market, "TABS-1")).await;
+    let intent = demo.create_intent(order(&demo, "TABS-1")).await;
     open(&browser, &intent).await;
-    browser.see("[data-test='method-mobile_money']").await;
+    browser.wait_for("[data-test='method-mobile_money']").await;
     browser
         .in_another_tab(async || {
             open(&browser, &intent).await;
-            market.pay_by_phone(&browser, SUCCEEDS).await;
+            demo.pay_by_phone(&browser, SUCCEEDS).await;
             see(&browser, "succeeded").await;
         })
         .await;
     see(&browser, "settled").await; // the page that was left behind has looked
     browser.step("Paid in another tab", STATUS).await;
-    let intent = market.only_intent().await;
+    let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
     browser.close().await;
 }
 
 #[tokio::test]
 async fn a_page_left_behind_that_pays_is_told_that_it_is_paid() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("left-behind").await;
-    let intent = market.intent(order(&market, "TABS-2")).await;
+    let intent = demo.create_intent(order(&demo, "TABS-2")).await;
     open(&browser, &intent).await;
-    browser.see("[data-test='method-mobile_money']").await;
+    browser.wait_for("[data-test='method-mobile_money']").await;
     let instrument = Instrument::MobileMoney { phone: Phone::new(SUCCEEDS).unwrap() };
-    market.client().attach_payment_method(&intent.id, instrument).await.unwrap();
-    market.pay_by_card(&browser, PAYS).await;
+    demo.client().attach_payment_method(&intent.id, instrument).await.unwrap();
+    demo.pay_by_card(&browser, PAYS).await;
     see(&browser, "settled").await;
-    assert_eq!(market.only_intent().await.attempts, Some(1));
+    assert_eq!(demo.only_intent().await.attempts, Some(1));
     browser.close().await;
 }
 
 async fn a_reload_while_the_phone_is_asked_goes_on_waiting(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("reload").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    market.pay_by_phone(&browser, AFTER_30_SECONDS).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.pay_by_phone(&browser, AFTER_30_SECONDS).await;
     see(&browser, "waiting").await;
     browser.step("The phone is asked", STATUS).await;
     browser.reload().await;
     see(&browser, "waiting").await;
-    market.merchant.clock().advance(30).await.unwrap();
+    demo.merchant.clock().advance(30).await.unwrap();
     see(&browser, "succeeded").await;
     browser.reload().await;
     see(&browser, "settled").await; // and is not sent away
     browser.step("Paid already", STATUS).await;
-    assert_eq!(market.only_intent().await.attempts, Some(1));
+    assert_eq!(demo.only_intent().await.attempts, Some(1));
     browser.close().await;
 }
 
 async fn the_back_button_after_paying_pays_nothing(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("back").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    market.pay_by_phone(&browser, SUCCEEDS).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "succeeded").await;
     back_in_the_shop(&browser, "paid").await;
     browser.reload().await;
-    browser.see("[data-test='outcome'][data-state='paid']").await;
+    browser.wait_for("[data-test='outcome'][data-state='paid']").await;
     // Leaving replaced the hosted page: behind is the shop, whose basket was paid. What is bought there is another order.
-    browser.back().await;
-    browser.see("[data-test^='add-']").await;
+    browser.go_back().await;
+    browser.wait_for("[data-test^='add-']").await;
     assert_eq!(
         browser.run("return [location.pathname, document.querySelector('#lines').children.length]").await,
         json!(["/", 0])
     );
-    let intent = market.only_intent().await;
+    let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
     browser.click("[data-test^='add-']").await;
-    browser.see("[data-test='quote-mobile_money']").await;
-    market.leave_for_the_hosted_page(&browser).await;
-    assert_eq!(market.intents().await.len(), 2);
+    browser.wait_for("[data-test='quote-mobile_money']").await;
+    demo.leave_for_the_hosted_page(&browser).await;
+    assert_eq!(demo.intents().await.len(), 2);
     browser.close().await;
 }
 
 async fn turning_back_without_paying_leaves_a_shop_whose_pay_button_works(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("turned").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    browser.back().await;
-    browser.see("[data-test='quote-mobile_money']").await;
-    market.leave_for_the_hosted_page(&browser).await;
-    market.pay_by_phone(&browser, SUCCEEDS).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    browser.go_back().await;
+    browser.wait_for("[data-test='quote-mobile_money']").await;
+    demo.leave_for_the_hosted_page(&browser).await;
+    demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "succeeded").await;
-    assert_eq!(market.only_intent().await.status, IntentStatus::Succeeded, "the same order is the same payment");
+    assert_eq!(demo.only_intent().await.status, IntentStatus::Succeeded, "the same order is the same payment");
     browser.close().await;
 }
 
 #[tokio::test]
 async fn a_navigation_that_the_customer_stops_leaves_a_pay_button_that_works() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("stopped").await;
-    browser.open(market.shop.url()).await;
+    browser.open(demo.shop.url()).await;
     browser.click("[data-test^='add-']").await;
     browser.click("[data-test^='sign-in-']").await;
-    browser.see("[data-test='quote-mobile_money']").await;
+    browser.wait_for("[data-test='quote-mobile_money']").await;
     // The page keeps the purchase just before it leaves.
     browser
         .run_async(
@@ -338,35 +338,35 @@ async fn a_navigation_that_the_customer_stops_leaves_a_pay_button_that_works() {
         )
         .await;
     browser.click("[data-test='pay']").await;
-    browser.until("return document.title === 'stopped'").await;
-    assert!(browser.url().await.as_str().starts_with(market.shop.url()));
+    browser.wait_until("return document.title === 'stopped'").await;
+    assert!(browser.url().await.as_str().starts_with(demo.shop.url()));
 
-    market.leave_for_the_hosted_page(&browser).await;
-    market.pay_by_phone(&browser, SUCCEEDS).await;
+    demo.leave_for_the_hosted_page(&browser).await;
+    demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "succeeded").await;
-    assert_eq!(market.only_intent().await.attempts, Some(1));
+    assert_eq!(demo.only_intent().await.attempts, Some(1));
     browser.close().await;
 }
 
 #[tokio::test]
 async fn the_network_lost_for_20_seconds_while_paying_charges_once() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("network").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    market.pay_by_phone(&browser, AFTER_30_SECONDS).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.pay_by_phone(&browser, AFTER_30_SECONDS).await;
     see(&browser, "waiting").await;
-    browser.network(false).await;
+    browser.set_online(false).await;
     let lost = Instant::now();
-    market.merchant.clock().advance(30).await.unwrap(); // paid meanwhile
+    demo.merchant.clock().advance(30).await.unwrap(); // paid meanwhile
     while lost.elapsed() < Duration::from_secs(20) {
         assert_eq!(browser.run(CAN_PAY).await, false, "nobody may pay now");
         tokio::time::sleep(Duration::from_millis(250)).await; // the customer has no network: that is what is tested
     }
     see(&browser, "waiting").await;
     browser.step("The network is gone", STATUS).await;
-    browser.network(true).await;
+    browser.set_online(true).await;
     see(&browser, "succeeded").await;
-    let intent = market.only_intent().await;
+    let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
     back_in_the_shop(&browser, "paid").await;
     browser.close().await;
@@ -374,56 +374,56 @@ async fn the_network_lost_for_20_seconds_while_paying_charges_once() {
 
 #[tokio::test]
 async fn a_charge_whose_answer_is_lost_with_the_network_is_followed_and_not_sent_again() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("lost").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     // Cut in the middle of the answer: one that is cut before it Chromium sends again by itself.
-    market.merchant.fault(Fault::truncate::<AttachPaymentMethod>());
-    market.merchant.fault(Fault::drop::<ReadPaymentIntent>().times(6));
-    market.pay_by_phone(&browser, SUCCEEDS).await;
+    demo.merchant.fault(Fault::truncate::<AttachPaymentMethod>());
+    demo.merchant.fault(Fault::drop::<ReadPaymentIntent>().times(6));
+    demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "succeeded").await;
-    assert_eq!(market.merchant.faults().len(), 0, "every fault has struck");
+    assert_eq!(demo.merchant.faults().len(), 0, "every fault has struck");
     let charges =
-        market.merchant.requests().iter().filter(|request| request.operation == "attach_payment_method").count();
-    assert_eq!((charges, market.only_intent().await.attempts), (1, Some(1)));
+        demo.merchant.requests().iter().filter(|request| request.operation == "attach_payment_method").count();
+    assert_eq!((charges, demo.only_intent().await.attempts), (1, Some(1)));
     browser.close().await;
 }
 
 #[tokio::test]
 async fn paying_without_a_network_waits_for_it_and_charges_at_most_once() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("offline").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    browser.network(false).await;
-    market.pay_by_phone(&browser, SUCCEEDS).await;
-    browser.see("[data-status='sending'],[data-status='uncertain']").await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    browser.set_online(false).await;
+    demo.pay_by_phone(&browser, SUCCEEDS).await;
+    browser.wait_for("[data-status='sending'],[data-status='uncertain']").await;
     assert_eq!(browser.run(CAN_PAY).await, false, "nobody may pay now");
-    browser.network(true).await;
-    browser.see("[data-status='succeeded'],[data-status='trouble']").await;
-    let intent = market.only_intent().await;
-    let told = browser.run("return document.querySelector('#status').dataset.status").await;
+    browser.set_online(true).await;
+    browser.wait_for("[data-status='succeeded'],[data-status='trouble']").await;
+    let intent = demo.only_intent().await;
+    let result = browser.run("return document.querySelector('#status').dataset.status").await;
     match intent.status {
-        IntentStatus::Succeeded => assert_eq!((told.as_str(), intent.attempts), (Some("succeeded"), Some(1))),
-        _ => assert_eq!((told.as_str(), intent.attempts), (Some("trouble"), Some(0))),
+        IntentStatus::Succeeded => assert_eq!((result.as_str(), intent.attempts), (Some("succeeded"), Some(1))),
+        _ => assert_eq!((result.as_str(), intent.attempts), (Some("trouble"), Some(0))),
     }
     browser.close().await;
 }
 
 #[tokio::test]
 async fn a_charge_that_never_arrived_is_said_to_be_none() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("never").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    market.merchant.fault(Fault::drop::<AttachPaymentMethod>().times(9));
-    market.pay_by_phone(&browser, SUCCEEDS).await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.merchant.fault(Fault::drop::<AttachPaymentMethod>().times(9));
+    demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "trouble").await;
-    assert!(browser.see(STATUS).await.contains("Nothing was charged"));
+    assert!(browser.wait_for(STATUS).await.contains("Nothing was charged"));
     browser.step("Nothing was sent", STATUS).await;
-    assert_eq!(market.only_intent().await.attempts, Some(0));
-    market.merchant.clear_faults();
-    market.pay_by_phone(&browser, SUCCEEDS).await;
+    assert_eq!(demo.only_intent().await.attempts, Some(0));
+    demo.merchant.clear_faults();
+    demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "succeeded").await;
-    assert_eq!(market.only_intent().await.attempts, Some(1));
+    assert_eq!(demo.only_intent().await.attempts, Some(1));
     browser.close().await;
 }
 
@@ -431,21 +431,21 @@ async fn a_charge_that_never_arrived_is_said_to_be_none() {
 async fn markup_in_a_text_of_the_shops_is_shown_as_it_is_written() {
     const MARKUP: &str =
         "<script>document.title = 'struck'</script><img src=x onerror=\"document.title='struck'\">\"'>";
-    let market = Market::of(&format!("Shop {MARKUP}")).await;
+    let demo = DemoShop::named(&format!("Shop {MARKUP}")).await;
     let browser = Browser::start("markup").await;
-    let mut order = order(&market, "MARKUP-1").items(vec![Item::new(MARKUP, 5000, Currency::xaf(), 1)]);
+    let mut order = order(&demo, "MARKUP-1").items(vec![Item::new(MARKUP, 5000, Currency::xaf(), 1)]);
     (order.firstname, order.lastname, order.description) = (MARKUP.into(), MARKUP.into(), MARKUP.into());
-    let intent = market.intent(order).await;
+    let intent = demo.create_intent(order).await;
     open(&browser, &intent).await;
-    browser.see("[data-test='method-mobile_money']").await;
+    browser.wait_for("[data-test='method-mobile_money']").await;
     browser.run("document.querySelector('#items').open = true").await;
     for (place, css) in [
         ("the name", "[data-test='merchant']"),
         ("the description", "[data-test='description']"),
         ("an item", "[data-test='items'] li"),
     ] {
-        let said = browser.see(css).await;
-        assert!(said.contains("<script>") && said.contains("onerror"), "{place}: {said}");
+        let text = browser.wait_for(css).await;
+        assert!(text.contains("<script>") && text.contains("onerror"), "{place}: {text}");
     }
     assert_eq!(browser.run("return document.querySelectorAll('main img, main script').length").await, 0);
     assert_ne!(browser.run("return document.title").await, "struck");
@@ -457,26 +457,26 @@ async fn markup_in_a_text_of_the_shops_is_shown_as_it_is_written() {
 
 #[tokio::test]
 async fn only_the_methods_that_the_order_allows_are_offered() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("types").await;
-    let intent = market.intent(order(&market, "TYPES-1").payment_method_types(vec!["card".into()])).await;
+    let intent = demo.create_intent(order(&demo, "TYPES-1").payment_method_types(vec!["card".into()])).await;
     open(&browser, &intent).await;
-    browser.see("[data-test^='method-card']").await;
+    browser.wait_for("[data-test^='method-card']").await;
     assert_eq!(browser.run("return document.querySelector(\"[data-test='method-mobile_money']\")").await, Value::Null);
     browser.close().await;
 }
 
 #[tokio::test]
 async fn a_manual_payment_is_left_to_the_shop() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("manual").await;
-    let intent = market.intent(order(&market, "MANUAL-1").confirmation_method(ConfirmationMethod::Manual)).await;
+    let intent = demo.create_intent(order(&demo, "MANUAL-1").confirmation_method(ConfirmationMethod::Manual)).await;
     open(&browser, &intent).await;
-    market.pay_by_phone(&browser, SUCCEEDS).await;
+    demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "confirm").await;
     browser.step("The shop completes it", STATUS).await;
-    assert_eq!(market.only_intent().await.attempts, Some(0), "nothing is charged yet");
-    market.client().confirm_payment_intent(&intent.id).await.unwrap();
+    assert_eq!(demo.only_intent().await.attempts, Some(0), "nothing is charged yet");
+    demo.client().confirm_payment_intent(&intent.id).await.unwrap();
     browser.reload().await;
     see(&browser, "settled").await;
     browser.close().await;
@@ -484,9 +484,9 @@ async fn a_manual_payment_is_left_to_the_shop() {
 
 #[tokio::test]
 async fn what_is_said_in_english_is_said_in_french() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("words").await;
-    browser.open(market.shop.url()).await;
+    browser.open(demo.shop.url()).await;
     let keys = |locale: &str| {
         format!(
             "const {{ words }} = await import('/package/words.js');
@@ -504,71 +504,71 @@ async fn what_is_said_in_english_is_said_in_french() {
 
 #[tokio::test]
 async fn a_french_customer_reads_french_from_the_basket_to_the_end() {
-    let market = Market::open().await;
-    let browser = Browser::start_in("fr", "fr-CM").await;
-    browser.open(market.shop.url()).await;
-    assert_eq!(browser.see(".languages [aria-current]").await, "Français");
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let demo = DemoShop::open().await;
+    let browser = Browser::start_in_language("fr", "fr-CM").await;
+    browser.open(demo.shop.url()).await;
+    assert_eq!(browser.wait_for(".languages [aria-current]").await, "Français");
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     assert_eq!(browser.run("return document.documentElement.lang").await, "fr");
     browser.run("document.querySelector('#items').open = true").await;
-    browser.arrive_at_text("[data-test='items']", "Baskets Wouri").await;
+    browser.wait_for_text("[data-test='items']", "Baskets Wouri").await;
     browser.step("La page de paiement", "body").await;
     browser.click("[data-test='cancel']").await;
-    browser.arrive_at_text(STATUS, "Annuler ce paiement").await;
+    browser.wait_for_text(STATUS, "Annuler ce paiement").await;
     browser.step("Annuler", STATUS).await;
     browser.click("[data-test='cancel-no']").await;
-    market.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
-    browser.arrive_at_text(STATUS, "encore essayer deux fois").await;
+    demo.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
+    browser.wait_for_text(STATUS, "encore essayer deux fois").await;
     browser.step("Refus", STATUS).await;
-    market.pay_by_phone(&browser, ASKS_FOR_CODE).await;
-    browser.arrive_at_text(STATUS, "Saisissez le code").await;
+    demo.pay_by_phone(&browser, ASKS_FOR_CODE).await;
+    browser.wait_for_text(STATUS, "Saisissez le code").await;
     browser.step("Le code", STATUS).await;
     browser.click("[data-test='another']").await;
-    market.pay_by_card(&browser, ASKS_THE_BANK).await;
-    browser.arrive_at_text(STATUS, "Votre banque").await;
+    demo.pay_by_card(&browser, ASKS_THE_BANK).await;
+    browser.wait_for_text(STATUS, "Votre banque").await;
     browser.step("La banque", STATUS).await;
     browser.click("[data-test='proceed']").await;
-    browser.arrive_at_text("[data-test='challenge']", "Approuvez-vous").await;
+    browser.wait_for_text("[data-test='challenge']", "Approuvez-vous").await;
     browser.click("[data-test='approve']").await;
-    browser.arrive_at_text(STATUS, "Paiement reçu").await;
+    browser.wait_for_text(STATUS, "Paiement reçu").await;
     browser.step("Payé", STATUS).await;
     browser.click("[data-test='leave']").await;
-    browser.arrive_at_text("[data-test='outcome']", "Merci").await;
+    browser.wait_for_text("[data-test='outcome']", "Merci").await;
     browser.close().await;
 }
 
 #[tokio::test]
 async fn the_language_chosen_in_the_address_or_by_the_button_is_kept() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("language").await;
-    let intent = market.intent(order(&market, "LANGUAGE-1")).await;
+    let intent = demo.create_intent(order(&demo, "LANGUAGE-1")).await;
     let address = intent.checkout_url.as_ref().unwrap().expose().replacen('#', "?lang=fr#", 1);
     browser.open(&address).await;
-    browser.arrive_at_text("#form", "Comment souhaitez-vous payer").await;
+    browser.wait_for_text("#form", "Comment souhaitez-vous payer").await;
     browser.click("[data-test='language-en']").await;
-    browser.arrive_at_text("#form", "How would you like to pay").await;
+    browser.wait_for_text("#form", "How would you like to pay").await;
     browser.reload().await;
-    browser.arrive_at_text("#form", "How would you like to pay").await;
+    browser.wait_for_text("#form", "How would you like to pay").await;
     browser.click("[data-test='pay']").await;
-    browser.arrive_at_text("#phone-wrong", "Enter the number").await;
+    browser.wait_for_text("#phone-wrong", "Enter the number").await;
     browser.click("[data-test='language-fr']").await;
-    browser.arrive_at_text("#phone-wrong", "Saisissez le numéro").await; // what is said already, too
-    market.pay_by_card(&browser, ASKS_THE_BANK).await;
+    browser.wait_for_text("#phone-wrong", "Saisissez le numéro").await; // what is said already, too
+    demo.pay_by_card(&browser, ASKS_THE_BANK).await;
     browser.click("[data-test='proceed']").await;
     browser.click("[data-test='refuse']").await;
-    browser.arrive_at_text(STATUS, "Le paiement n’est pas passé").await; // also after the bank's page
+    browser.wait_for_text(STATUS, "Le paiement n’est pas passé").await; // also after the bank's page
     browser.close().await;
 }
 
 async fn the_keyboard_alone_pays(engine: Engine) {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = engine.start("keyboard").await;
-    let intent = market.intent(order(&market, "KEYBOARD-1")).await;
+    let intent = demo.create_intent(order(&demo, "KEYBOARD-1")).await;
     open(&browser, &intent).await;
-    browser.see("[data-test='method-mobile_money']").await;
+    browser.wait_for("[data-test='method-mobile_money']").await;
     browser.tab_to("[name='method']").await;
     browser.press(&Key::Down.to_string()).await;
-    browser.see("[data-test='card-number']").await;
+    browser.wait_for("[data-test='card-number']").await;
     browser.press(&Key::Up.to_string()).await;
     browser.tab_to("[data-test='phone']").await;
     browser.press("237670000010").await;
@@ -584,12 +584,12 @@ async fn the_keyboard_alone_pays(engine: Engine) {
     assert_eq!(browser.run("return document.activeElement !== document.body").await, true, "the focus is lost");
     browser.tab_to("[data-test='leave']").await;
     browser.press(&Key::Enter.to_string()).await;
-    browser.arrive("at the shop", |url| url.as_str().starts_with(market.shop.url())).await;
+    browser.wait_for_url("at the shop", |url| url.as_str().starts_with(demo.shop.url())).await;
     browser.close().await;
 }
 
 async fn see(browser: &Browser, status: &str) {
-    browser.see(&format!("{STATUS}[data-status='{status}']")).await;
+    browser.wait_for(&format!("{STATUS}[data-status='{status}']")).await;
 }
 
 async fn answer(browser: &Browser, code: &str) {
@@ -599,16 +599,16 @@ async fn answer(browser: &Browser, code: &str) {
 
 async fn back_in_the_shop(browser: &Browser, state: &str) {
     browser.click("[data-test='leave']").await;
-    browser.see(&format!("[data-test='outcome'][data-state='{state}']")).await;
+    browser.wait_for(&format!("[data-test='outcome'][data-state='{state}']")).await;
 }
 
 async fn open(browser: &Browser, intent: &PaymentIntent) {
     browser.open(intent.checkout_url.as_ref().expect("the sandbox sends it").expose()).await;
 }
 
-fn order(market: &Market, reference: &str) -> CreatePaymentIntent {
+fn order(demo: &DemoShop, reference: &str) -> CreatePaymentIntent {
     let reference = MerchantReference::new(reference).unwrap();
     CreatePaymentIntent::new(reference, Amount::new("5000").unwrap(), "A pair of shoes", "Awa", "Ndiaye")
         .phone(Phone::new("237670000000").unwrap())
-        .redirect_url(RedirectUrl::new(&format!("{}/return", market.shop.url())).unwrap())
+        .redirect_url(RedirectUrl::new(&format!("{}/return", demo.shop.url())).unwrap())
 }

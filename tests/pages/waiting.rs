@@ -2,8 +2,8 @@
 //! takes no answer for an answer.
 
 use crate::support::browser::Browser;
+use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use crate::support::market::Market;
 use serde_json::{Value, json};
 
 in_every_browser!(
@@ -22,8 +22,8 @@ in_chromium!(
 
 async fn every_status_is_told_once_in_order_and_nothing_after_a_final_one(engine: Engine) {
     let page = Page::open(engine, "in-order").await;
-    let told = page
-        .ask(
+    let result = page
+        .run(
             "const said = ['requires_action', 'processing', 'processing', null, 'processing', 'requires_action', 'succeeded', 'failed'];
              const status = async () => {
                  hurry();
@@ -40,14 +40,14 @@ async fn every_status_is_told_once_in_order_and_nothing_after_a_final_one(engine
         )
         .await;
     let in_order = json!(["requires_action", "processing", "requires_action", "succeeded"]);
-    assert_eq!(told, json!(["succeeded", in_order, ["failed"]]));
+    assert_eq!(result, json!(["succeeded", in_order, ["failed"]]));
     page.browser.close().await;
 }
 
 async fn an_error_while_looking_is_pending_and_the_last_that_was_seen_is_told(engine: Engine) {
     let page = Page::open(engine, "pending").await;
-    let told = page
-        .ask(
+    let result = page
+        .run(
             "const last_payment_error = { code: 'insufficient_funds', message: 'Not enough.' };
              const status = async () => {
                  if (!status.seen) return (status.seen = { status: 'requires_action', last_payment_error });
@@ -67,15 +67,15 @@ async fn an_error_while_looking_is_pending_and_the_last_that_was_seen_is_told(en
     let declined = json!({ "code": "insufficient_funds", "message": "Not enough." });
     let seen = json!({ "state": "pending", "status": "requires_action", "reference": reference, "last_payment_error": declined });
     let nothing = json!({ "state": "pending", "reference": reference });
-    assert_eq!(told, json!([seen, nothing, nothing, nothing]));
+    assert_eq!(result, json!([seen, nothing, nothing, nothing]));
     page.browser.close().await;
 }
 
 async fn a_budget_that_is_over_looks_once_more(engine: Engine) {
     let page = Page::open(engine, "over").await;
     // The device sleeps for a day between two looks: its timers stand still, the wall clock does not.
-    let told = page
-        .ask(
+    let result = page
+        .run(
             "const now = Date.now;
              const status = async () => {
                  status.looks = (status.looks ?? 0) + 1;
@@ -97,14 +97,14 @@ async fn a_budget_that_is_over_looks_once_more(engine: Engine) {
              return outcomes;",
         )
         .await;
-    assert_eq!(told, json!([["succeeded", 2], ["pending", 2]]));
+    assert_eq!(result, json!([["succeeded", 2], ["pending", 2]]));
     page.browser.close().await;
 }
 
 async fn it_looks_at_once_when_there_may_be_news(engine: Engine) {
     let page = Page::open(engine, "news").await;
-    let told = page
-        .ask(
+    let result = page
+        .run(
             "const looks = [];
              const status = async () => { looks.push(performance.now()); return { status: looks.length > 3 ? 'failed' : 'processing' }; };
              const begun = performance.now();
@@ -121,14 +121,14 @@ async fn it_looks_at_once_when_there_may_be_news(engine: Engine) {
         )
         .await;
     // By its own pauses it would have looked a fourth time after 4.75 seconds.
-    assert_eq!(told, json!(["failed", 4, true]));
+    assert_eq!(result, json!(["failed", 4, true]));
     page.browser.close().await;
 }
 
 async fn a_tab_out_of_sight_keeps_its_deadlines_and_looks_when_it_is_back_in_sight(engine: Engine) {
     let page = Page::open(engine, "hidden").await;
     let browser = &page.browser;
-    page.ask(
+    page.run(
         "const since = async (work) => {
              const begun = Date.now();
              return [await work().then(({ state }) => state, ({ kind }) => kind), Date.now() - begun];
@@ -151,15 +151,15 @@ async fn a_tab_out_of_sight_keeps_its_deadlines_and_looks_when_it_is_back_in_sig
          });",
     )
     .await;
-    let first = browser.tab().await;
+    let first = browser.current_tab().await;
     browser.open_tab().await;
-    browser.open(page.market.shop.url()).await;
+    browser.open(page.demo.shop.url()).await;
     if engine == Engine::WebKit {
         // Its driver hides no tab: what it keeps is kept in sight.
-        browser.turn_to(&first).await;
+        browser.switch_to(&first).await;
         assert_eq!(browser.run("if (!document.hidden) begin(); return document.hidden").await, false);
     }
-    let told = browser
+    let result = browser
         .run_async(
             "while (!('told' in localStorage)) await new Promise((go) => setTimeout(go, 50));
              localStorage.paid = 'succeeded';
@@ -168,24 +168,24 @@ async fn a_tab_out_of_sight_keeps_its_deadlines_and_looks_when_it_is_back_in_sig
         .await;
     let ms = |value: &Value| value.as_u64().unwrap();
     // Under its driver Chromium hides a tab, and slows it down no more than WebKit does.
-    assert!(engine != Engine::Firefox || ms(&told[0]) > 1000, "its timers are slowed down: {told}");
-    assert_eq!((&told[1][0], &told[2][0]), (&json!("timeout"), &json!("pending")));
+    assert!(engine != Engine::Firefox || ms(&result[0]) > 1000, "its timers are slowed down: {result}");
+    assert_eq!((&result[1][0], &result[2][0]), (&json!("timeout"), &json!("pending")));
     // A timer that is slowed down rings once a second; the rest is for a machine that has much else to do.
-    assert!((1490..6000).contains(&ms(&told[1][1])), "{told}");
-    assert!((4700..10_000).contains(&ms(&told[2][1])), "{told}");
+    assert!((1490..6000).contains(&ms(&result[1][1])), "{result}");
+    assert!((4700..10_000).contains(&ms(&result[2][1])), "{result}");
     if engine != Engine::WebKit {
-        browser.close_tab(&first).await;
-        let told = browser.run_async("const [state, at] = await until_paid; return [state, at - seen]").await;
-        assert_eq!(told[0], "succeeded");
-        assert!((0..1500).contains(&told[1].as_i64().unwrap()), "it looks as soon as it is seen: {told}");
+        browser.close_tab_and_switch_to(&first).await;
+        let result = browser.run_async("const [state, at] = await until_paid; return [state, at - seen]").await;
+        assert_eq!(result[0], "succeeded");
+        assert!((0..1500).contains(&result[1].as_i64().unwrap()), "it looks as soon as it is seen: {result}");
     }
     page.browser.close().await;
 }
 
 async fn only_no_source_signed_out_and_the_callers_abort_reject(engine: Engine) {
     let page = Page::open(engine, "rejects").await;
-    let told = page
-        .ask(
+    let result = page
+        .run(
             "const of = { payment_ref: 'gch_1' };
              const kind = (going) => going.then(({ state }) => state, (e) => e.kind ?? String(e));
              const off = new AbortController();
@@ -203,14 +203,14 @@ async fn only_no_source_signed_out_and_the_callers_abort_reject(engine: Engine) 
         )
         .await;
     let kinds = ["unsupported", "unsupported", "signed_out", "enough", "before", "pending", "pending"];
-    assert_eq!(told, json!(kinds));
+    assert_eq!(result, json!(kinds));
     page.browser.close().await;
 }
 
 async fn the_merchants_route_is_asked_first_and_the_service_where_it_has_none(engine: Engine) {
     let page = Page::open(engine, "sources").await;
-    let told = page
-        .ask(
+    let result = page
+        .run(
             "const asked = [];
              const answer = (status, body) => new Response(JSON.stringify(body), { status });
              const merchant_has_it = async (url) => {
@@ -231,27 +231,27 @@ async fn the_merchants_route_is_asked_first_and_the_service_where_it_has_none(en
              return [states, asked];",
         )
         .await;
-    let asked =
+    let requests =
         ["/guichet/intents/gch%2F1", "/guichet/intents/gch%2F1", "/guichet/session", "/v1/payment-intents/pi_1"];
-    assert_eq!(told, json!([["succeeded", "failed"], asked]));
+    assert_eq!(result, json!([["succeeded", "failed"], requests]));
     page.browser.close().await;
 }
 
 /// A page of the shop's, with clients as the test makes them.
 struct Page {
     browser: Browser,
-    market: Market,
+    demo: DemoShop,
 }
 
 impl Page {
-    async fn open(engine: Engine, journey: &'static str) -> Self {
-        let market = Market::open().await;
-        let browser = engine.start(journey).await;
-        browser.open(market.shop.url()).await;
-        Self { browser, market }
+    async fn open(engine: Engine, scenario: &'static str) -> Self {
+        let demo = DemoShop::open().await;
+        let browser = engine.start(scenario).await;
+        browser.open(demo.shop.url()).await;
+        Self { browser, demo }
     }
 
-    async fn ask(&self, script: &str) -> Value {
+    async fn run(&self, script: &str) -> Value {
         self.browser
             .run_async(&format!(
                 "const {{ createGuichet }} = await import('/package/guichet.js');

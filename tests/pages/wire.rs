@@ -1,7 +1,7 @@
 //! What a browser is really sent for a page, on a first visit and on the next. `cargo xtask size` prints it.
 
 use crate::support::browser::Browser;
-use crate::support::market::Market;
+use crate::support::demo_shop::DemoShop;
 use guichet::operations::CreatePaymentIntent;
 use guichet::values::{Amount, Email, MerchantReference};
 use serde_json::Value;
@@ -12,15 +12,15 @@ const HOSTED_AGAIN: u64 = 2_000;
 
 #[tokio::test]
 async fn the_hosted_page_is_small_on_the_wire_and_is_not_fetched_twice() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let reference = MerchantReference::new("WIRE-1").unwrap();
     let order = CreatePaymentIntent::new(reference, Amount::new("5000").unwrap(), "Shoes", "Awa", "Ndiaye")
         .email(Email::new("awa@example.com").unwrap());
-    let intent = market.intent(order).await;
+    let intent = demo.create_intent(order).await;
     let address = intent.checkout_url.as_ref().expect("the sandbox sends it").expose().to_owned();
     let browser = Browser::start("wire-hosted").await;
     let visits = visits("hosted page", &browser, &address, async || {
-        browser.see("[data-test='method-mobile_money']").await;
+        browser.wait_for("[data-test='method-mobile_money']").await;
     })
     .await;
     browser.close().await;
@@ -32,10 +32,10 @@ async fn the_hosted_page_is_small_on_the_wire_and_is_not_fetched_twice() {
 
 #[tokio::test]
 async fn the_shops_page_is_not_fetched_twice() {
-    let market = Market::open().await;
+    let demo = DemoShop::open().await;
     let browser = Browser::start("wire-shop").await;
     // A customer who is signed in already, on a page that loads nothing of the shop.
-    browser.open(&format!("{}/api/shop", market.shop.url().trim_end_matches('/'))).await;
+    browser.open(&format!("{}/api/shop", demo.shop.url().trim_end_matches('/'))).await;
     browser
         .run_async(
             "await fetch('/api/sign-in', {
@@ -43,10 +43,10 @@ async fn the_shops_page_is_not_fetched_twice() {
              })",
         )
         .await;
-    let visits = visits("shop", &browser, market.shop.url(), async || {
+    let visits = visits("shop", &browser, demo.shop.url(), async || {
         browser.click("[data-test^='add-']").await;
         // Prices are asked for with the package's wasm.
-        browser.see("[data-test='quote-mobile_money']").await;
+        browser.wait_for("[data-test='quote-mobile_money']").await;
     })
     .await;
     browser.close().await;

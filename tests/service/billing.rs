@@ -5,7 +5,7 @@
 mod charges;
 mod pausing;
 
-use crate::support::api::{Shop, card, phone};
+use crate::support::api::{Merchant, card, phone};
 use crate::support::folder::Folder;
 use crate::support::subscriptions::{DAY, HOUR, after, expected, subscription};
 use guichet::sandbox::Sandbox;
@@ -32,8 +32,8 @@ async fn a_subscription_is_returned_with_all_fields() {
     let plan = shop.plan("weekly", 0).await;
     let mut fields = subscription(&plan, card("5555555555554444"));
     fields["metadata"] = json!({ "seat": { "row": 4 } });
-    let made = shop.secret("POST", "/v1/subscriptions", fields).await;
-    let told = made.body["data"].as_object().unwrap().clone();
+    let created = shop.call("POST", "/v1/subscriptions", fields).await;
+    let told = created.body["data"].as_object().unwrap().clone();
     let plan_id = told["plan"]["id"].as_str().unwrap();
     let customer = told["customer_id"].as_str().unwrap();
     assert!(
@@ -70,19 +70,19 @@ async fn a_subscription_is_returned_with_all_fields() {
 async fn a_deactivated_plan_stays_for_its_subscribers_at_their_price() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("daily", 0).await;
-    let made = shop.subscribe(&plan, phone(PAYS)).await;
-    let path = format!("/v1/subscriptions/plans/{}", made["plan"]["id"].as_str().unwrap());
+    let created = shop.subscribe(&plan, phone(PAYS)).await;
+    let path = format!("/v1/subscriptions/plans/{}", created["plan"]["id"].as_str().unwrap());
     for _ in 0..2 {
-        let gone = shop.secret("DELETE", &path, Value::Null).await;
+        let gone = shop.call("DELETE", &path, Value::Null).await;
         assert_eq!((gone.status, &gone.body["data"]["active"]), (200, &json!(false)), "{}", gone.text);
     }
-    let refused = shop.secret("POST", "/v1/subscriptions", subscription(&plan, phone(PAYS))).await;
+    let refused = shop.call("POST", "/v1/subscriptions", subscription(&plan, phone(PAYS))).await;
     assert_eq!((refused.status, refused.code()), (422, "plan_inactive"));
     let taken = json!({ "name": "Silver", "code": plan, "amount": 1, "billing_cycle": "daily" });
-    let taken = shop.secret("POST", "/v1/subscriptions/plans", taken).await;
+    let taken = shop.call("POST", "/v1/subscriptions/plans", taken).await;
     assert_eq!((taken.status, taken.code()), (409, "plan_code_taken"));
     let listed = async |query: &str| {
-        let list = shop.secret("GET", &format!("/v1/subscriptions/plans{query}"), Value::Null).await;
+        let list = shop.call("GET", &format!("/v1/subscriptions/plans{query}"), Value::Null).await;
         list.body["data"].as_array().unwrap().len()
     };
     assert_eq!(
@@ -90,7 +90,7 @@ async fn a_deactivated_plan_stays_for_its_subscribers_at_their_price() {
         (0, 0, 1)
     );
     shop.advance(2 * DAY).await;
-    assert_eq!(shop.charges(&made).await.len(), 3, "running subscriptions go on");
+    assert_eq!(shop.charges(&created).await.len(), 3, "running subscriptions go on");
     assert!(shop.intents().await.iter().all(|intent| intent["amount"] == "5000"));
 }
 
@@ -99,9 +99,9 @@ async fn a_plan_has_the_documented_fields_and_is_found_by_id_or_code() {
     let (_sandbox, shop) = shop().await;
     let fields =
         json!({ "name": "Gold", "code": "gold", "amount": 999_999_999_999_999_u64, "billing_cycle": "yearly" });
-    let made = shop.secret("POST", "/v1/subscriptions/plans", fields).await;
-    let plan = &made.body["data"];
-    assert_eq!((made.status, made.body["status_code"].as_u64()), (201, Some(201)));
+    let created = shop.call("POST", "/v1/subscriptions/plans", fields).await;
+    let plan = &created.body["data"];
+    assert_eq!((created.status, created.body["status_code"].as_u64()), (201, Some(201)));
     assert_eq!(
         plan,
         &json!({
@@ -117,29 +117,29 @@ async fn a_plan_has_the_documented_fields_and_is_found_by_id_or_code() {
 #[tokio::test]
 async fn a_clock_bills_its_own_merchant_alone_and_a_reset_removes_due_work() {
     let (sandbox, shop) = shop().await;
-    let other = Shop::of(sandbox.merchant().await.unwrap());
+    let other = Merchant::new(sandbox.merchant().await.unwrap());
     let (plan, _) = (shop.plan("daily", 0).await, other.plan("daily", 0).await);
     let (mine, theirs) = (shop.subscribe(&plan, phone(PAYS)).await, other.subscribe(&plan, phone(PAYS)).await);
     shop.advance(3 * DAY).await;
     assert_eq!((shop.charges(&mine).await.len(), other.charges(&theirs).await.len()), (4, 1));
     shop.tenant.reset().await.unwrap();
     shop.advance(30 * DAY).await;
-    assert_eq!((shop.intents().await, shop.told(&mine).await), (vec![], vec![]));
+    assert_eq!((shop.intents().await, shop.subscription_events(&mine).await), (vec![], vec![]));
     for list in ["/v1/subscriptions", "/v1/subscriptions/plans?include_inactive=true"] {
-        assert_eq!(shop.secret("GET", list, Value::Null).await.body["data"], json!([]), "{list}");
+        assert_eq!(shop.call("GET", list, Value::Null).await.body["data"], json!([]), "{list}");
     }
     assert_eq!(shop.subscribe(&shop.plan("daily", 0).await, phone(PAYS)).await["status"], "active", "the code is free");
-    assert_eq!(other.subscribed(&theirs).await["status"], "active");
+    assert_eq!(other.read_subscription(&theirs).await["status"], "active");
 }
 
 #[tokio::test]
 async fn due_work_runs_without_a_request() {
     let folder = Folder::new("ticker");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     // Paid two seconds after it is charged, by the wall's clock: moving the merchant's would be asking.
-    let made = shop.subscribe(&shop.plan("daily", 0).await, phone("237671234567")).await;
-    let due = made["created_at"].as_i64().unwrap() + 2;
+    let created = shop.subscribe(&shop.plan("daily", 0).await, phone("237671234567")).await;
+    let due = created["created_at"].as_i64().unwrap() + 2;
     let options = SqliteConnectOptions::new().filename(folder.path.join("sandbox.sqlite")).read_only(true);
     let mut database = options.connect().await.unwrap();
     let mut looks = 0;
@@ -160,16 +160,16 @@ async fn due_work_runs_without_a_request() {
 async fn concurrent_requests_charge_once() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("monthly", 0).await;
-    let made = shop.subscribe(&plan, phone(TOO_POOR)).await;
+    let created = shop.subscribe(&plan, phone(TOO_POOR)).await;
     let paused = shop.subscribe(&plan, phone(PAYS)).await;
-    shop.billed(&paused, "pause", Value::Null).await;
+    shop.changed_subscription(&paused, "pause", Value::Null).await;
     shop.advance(62 * DAY).await;
     let again = shop.subscribe(&plan, phone(TOO_POOR)).await;
     let at_once = |subscription: &Value, verb: &'static str, fields: Value| {
         let asked: Vec<_> = (0..24)
             .map(|_| {
                 let (shop, subscription, fields) = (shop.clone(), subscription.clone(), fields.clone());
-                tokio::spawn(async move { shop.bill(&subscription, verb, fields).await.status })
+                tokio::spawn(async move { shop.change_subscription(&subscription, verb, fields).await.status })
             })
             .collect();
         async move {
@@ -186,21 +186,21 @@ async fn concurrent_requests_charge_once() {
     let resumed = at_once(&paused, "resume", Value::Null).await;
     assert_eq!((resumed[0], &resumed[1..]), (200, &[409; 23][..]), "one has resumed it");
     assert_eq!(shop.charges(&paused).await.len(), 2, "with one charge");
-    assert_eq!(shop.subscribed(&made).await["status"], "canceled");
+    assert_eq!(shop.read_subscription(&created).await["status"], "canceled");
 }
 
 #[tokio::test]
 async fn intents_and_subscriptions_share_one_customer() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 0).await;
-    shop.intent("ORDER-17").await;
+    shop.create_intent("ORDER-17").await;
     let one = shop.subscribe(&plan, phone(PAYS)).await;
     let mut fields = subscription(&plan, phone(PAYS));
     fields["customer_email"] = json!("AWA@example.com");
-    let other = shop.secret("POST", "/v1/subscriptions", fields.clone()).await.body["data"].clone();
+    let other = shop.call("POST", "/v1/subscriptions", fields.clone()).await.body["data"].clone();
     assert_eq!((&one["customer_id"], &other["customer_email"]), (&other["customer_id"], &json!("AWA@example.com")));
     fields["customer_email"] = json!("ngo@example.com");
-    let stranger = shop.secret("POST", "/v1/subscriptions", fields).await.body["data"].clone();
+    let stranger = shop.call("POST", "/v1/subscriptions", fields).await.body["data"].clone();
     assert_ne!(stranger["customer_id"], one["customer_id"]);
 }
 
@@ -208,9 +208,9 @@ async fn intents_and_subscriptions_share_one_customer() {
 async fn lists_continue_at_their_cursor() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 3).await;
-    let mut made = Vec::new();
+    let mut created = Vec::new();
     for _ in 0..5 {
-        made.push(shop.subscribe(&plan, phone(PAYS)).await["id"].clone());
+        created.push(shop.subscribe(&plan, phone(PAYS)).await["id"].clone());
     }
     for (list, count) in [("/v1/subscriptions", 5), ("/v1/subscriptions/plans", 4)] {
         for trial in [4, 5, 6] {
@@ -218,7 +218,7 @@ async fn lists_continue_at_their_cursor() {
         }
         let (mut seen, mut query) = (Vec::new(), "?limit=2".to_owned());
         loop {
-            let page = shop.secret("GET", &format!("{list}{query}"), Value::Null).await;
+            let page = shop.call("GET", &format!("{list}{query}"), Value::Null).await;
             assert_eq!(page.status, 200, "{}", page.text);
             seen.extend(page.body["data"].as_array().unwrap().iter().map(|entry| entry["id"].clone()));
             let Some(cursor) = page.body["pagination"]["next_cursor"].as_str() else { break };
@@ -232,8 +232,8 @@ async fn lists_continue_at_their_cursor() {
     }
 }
 
-async fn shop() -> (Sandbox, Shop) {
+async fn shop() -> (Sandbox, Merchant) {
     let sandbox = Sandbox::start().await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     (sandbox, shop)
 }

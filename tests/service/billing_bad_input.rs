@@ -1,7 +1,7 @@
 //! Invalid input for plans and subscriptions: all field errors are reported together, and existence of other merchants' objects is
 //! not revealed.
 
-use crate::support::api::{Reply, Shop, card, phone};
+use crate::support::api::{Merchant, Reply, card, phone};
 use crate::support::subscriptions::{DAY, subscription};
 use guichet::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -12,12 +12,12 @@ const SUBSCRIPTIONS: &str = "/v1/subscriptions";
 #[tokio::test]
 async fn all_field_errors_of_a_plan_are_reported_together() {
     let (_sandbox, shop) = shop().await;
-    let empty = shop.secret("POST", PLANS, json!({})).await;
+    let empty = shop.call("POST", PLANS, json!({})).await;
     assert_eq!(faults(&empty), missing(&["name", "code", "amount", "billing_cycle"]));
     let wrong = json!({
         "name": " ", "code": "two words", "amount": "5000", "currency": "xaf", "billing_cycle": "hourly", "trial_days": -1,
     });
-    let wrong = shop.secret("POST", PLANS, wrong).await;
+    let wrong = shop.call("POST", PLANS, wrong).await;
     assert_eq!(faults(&wrong), invalid(&["name", "code", "amount", "currency", "billing_cycle", "trial_days"]));
     let good = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "monthly" });
     for (field, values) in [
@@ -42,7 +42,7 @@ async fn all_field_errors_of_a_plan_are_reported_together() {
         for value in values {
             let mut fields = good.clone();
             fields[field] = value.clone();
-            let refused = shop.secret("POST", PLANS, fields).await;
+            let refused = shop.call("POST", PLANS, fields).await;
             let out_of_range = field == "amount" && value.as_f64().is_some_and(|number| number.fract() == 0.0);
             let code = if out_of_range { "amount_out_of_range" } else { "parameter_invalid" };
             assert_eq!(faults(&refused), [(field.to_owned(), code.to_owned())], "{field}: {value}");
@@ -50,25 +50,25 @@ async fn all_field_errors_of_a_plan_are_reported_together() {
     }
     let mut fields = good.clone();
     fields["currency"] = json!("JPY");
-    let refused = shop.secret("POST", PLANS, fields).await;
+    let refused = shop.call("POST", PLANS, fields).await;
     assert_eq!(faults(&refused), [("currency".to_owned(), "currency_unsupported".to_owned())]);
-    assert_eq!(shop.secret("POST", PLANS, good).await.status, 201, "a refused create reserves nothing");
+    assert_eq!(shop.call("POST", PLANS, good).await.status, 201, "a refused create reserves nothing");
 }
 
 #[tokio::test]
 async fn a_plan_code_is_unique_per_merchant() {
     let (sandbox, shop) = shop().await;
-    let other = Shop::of(sandbox.merchant().await.unwrap());
+    let other = Merchant::new(sandbox.merchant().await.unwrap());
     let fields = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "monthly" });
-    assert_eq!(shop.secret("POST", PLANS, fields.clone()).await.status, 201);
-    let taken = shop.secret("POST", PLANS, fields.clone()).await;
+    assert_eq!(shop.call("POST", PLANS, fields.clone()).await.status, 201);
+    let taken = shop.call("POST", PLANS, fields.clone()).await;
     assert_eq!((taken.status, taken.code()), (409, "plan_code_taken"));
-    assert_eq!(other.secret("POST", PLANS, fields).await.status, 201);
+    assert_eq!(other.call("POST", PLANS, fields).await.status, 201);
     let at_once = (0..16).map(|number| {
         let shop = shop.clone();
         let fields =
             json!({ "name": format!("Silver {number}"), "code": "silver", "amount": 1, "billing_cycle": "daily" });
-        tokio::spawn(async move { shop.secret("POST", PLANS, fields).await.status })
+        tokio::spawn(async move { shop.call("POST", PLANS, fields).await.status })
     });
     let mut statuses = Vec::new();
     for response in at_once.collect::<Vec<_>>() {
@@ -82,12 +82,12 @@ async fn a_plan_code_is_unique_per_merchant() {
 async fn all_field_errors_of_a_subscription_are_reported_together() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("monthly", 0).await;
-    let empty = shop.secret("POST", SUBSCRIPTIONS, json!({})).await;
+    let empty = shop.call("POST", SUBSCRIPTIONS, json!({})).await;
     assert_eq!(faults(&empty), missing(&["plan", "customer_email", "firstname", "lastname", "payment_method"]));
     let wrong = json!({
         "plan": 17, "customer_email": "awa@", "firstname": "", "lastname": 5, "payment_method": "card", "metadata": "seat",
     });
-    let wrong = shop.secret("POST", SUBSCRIPTIONS, wrong).await;
+    let wrong = shop.call("POST", SUBSCRIPTIONS, wrong).await;
     let all = ["plan", "customer_email", "firstname", "lastname", "payment_method", "metadata"];
     assert_eq!(faults(&wrong), invalid(&all));
     let good = subscription(&plan, phone("237670000000"));
@@ -110,12 +110,12 @@ async fn all_field_errors_of_a_subscription_are_reported_together() {
         for value in values {
             let mut fields = good.clone();
             fields[field] = value.clone();
-            let refused = shop.secret("POST", SUBSCRIPTIONS, fields).await;
+            let refused = shop.call("POST", SUBSCRIPTIONS, fields).await;
             let told = &faults(&refused)[0].0;
             assert!(refused.status == 422 && told.starts_with(field), "{told}: {value}: {}", refused.text);
         }
     }
-    assert_eq!(shop.secret("GET", SUBSCRIPTIONS, Value::Null).await.body["data"], json!([]), "none was made");
+    assert_eq!(shop.call("GET", SUBSCRIPTIONS, Value::Null).await.body["data"], json!([]), "none was made");
     assert_eq!(shop.intents().await, Vec::<Value>::new());
 }
 
@@ -123,9 +123,9 @@ async fn all_field_errors_of_a_subscription_are_reported_together() {
 async fn an_inactive_plan_and_a_card_that_is_not_a_test_card_are_reported_together() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("monthly", 0).await;
-    let id = shop.secret("GET", PLANS, Value::Null).await.body["data"][0]["id"].clone();
-    shop.secret("DELETE", &format!("{PLANS}/{}", id.as_str().unwrap()), Value::Null).await;
-    let refused = shop.secret("POST", SUBSCRIPTIONS, subscription(&plan, card("4111111111111111"))).await;
+    let id = shop.call("GET", PLANS, Value::Null).await.body["data"][0]["id"].clone();
+    shop.call("DELETE", &format!("{PLANS}/{}", id.as_str().unwrap()), Value::Null).await;
+    let refused = shop.call("POST", SUBSCRIPTIONS, subscription(&plan, card("4111111111111111"))).await;
     let expected = [("plan", "plan_inactive"), ("payment_method.card.number", "test_card_required")];
     assert_eq!(faults(&refused), expected.map(|(param, code)| (param.to_owned(), code.to_owned())));
     assert!(!refused.text.contains("4111111111111111"));
@@ -134,10 +134,10 @@ async fn an_inactive_plan_and_a_card_that_is_not_a_test_card_are_reported_togeth
 #[tokio::test]
 async fn unknown_and_foreign_ids_get_the_same_404() {
     let (sandbox, shop) = shop().await;
-    let other = Shop::of(sandbox.merchant().await.unwrap());
+    let other = Merchant::new(sandbox.merchant().await.unwrap());
     let plan = shop.plan("monthly", 0).await;
-    let made = shop.subscribe(&plan, phone("237670000000")).await;
-    let (theirs, plans) = (made["id"].as_str().unwrap(), made["plan"]["id"].as_str().unwrap());
+    let created = shop.subscribe(&plan, phone("237670000000")).await;
+    let (theirs, plans) = (created["id"].as_str().unwrap(), created["plan"]["id"].as_str().unwrap());
     for (shop, id) in
         [(&other, theirs), (&shop, "sub_unknown"), (&shop, "17"), (&shop, "%E2%82%AC"), (&shop, "..%2F..")]
     {
@@ -149,33 +149,33 @@ async fn unknown_and_foreign_ids_get_the_same_404() {
             ("PUT", "/payment-method", phone("237670000000")),
             ("PUT", "/fallback", phone("237670000000")),
         ] {
-            let refused = shop.secret(method, &format!("{SUBSCRIPTIONS}/{id}{verb}"), fields).await;
+            let refused = shop.call(method, &format!("{SUBSCRIPTIONS}/{id}{verb}"), fields).await;
             assert_eq!((refused.status, refused.code()), (404, "resource_missing"), "{method} {id}{verb}");
             assert_eq!(refused.message(), "There is no such subscription.");
         }
-        let refused = shop.secret("GET", &format!("{SUBSCRIPTIONS}?starting_after={id}"), Value::Null).await;
+        let refused = shop.call("GET", &format!("{SUBSCRIPTIONS}?starting_after={id}"), Value::Null).await;
         assert_eq!((refused.status, refused.code()), (404, "resource_missing"), "a cursor that is not theirs: {id}");
     }
     for (shop, id) in [(&other, plans), (&shop, "plan_unknown"), (&shop, theirs), (&shop, plan.as_str())] {
-        let refused = shop.secret("DELETE", &format!("{PLANS}/{id}"), Value::Null).await;
+        let refused = shop.call("DELETE", &format!("{PLANS}/{id}"), Value::Null).await;
         assert_eq!((refused.status, refused.code()), (404, "resource_missing"), "{id}");
-        let refused = shop.secret("GET", &format!("{PLANS}?starting_after={id}"), Value::Null).await;
+        let refused = shop.call("GET", &format!("{PLANS}?starting_after={id}"), Value::Null).await;
         assert_eq!((refused.status, refused.code()), (404, "resource_missing"), "{id}");
     }
     for key in [plans, &plan, "unknown"] {
-        let refused = other.secret("POST", SUBSCRIPTIONS, subscription(key, phone("237670000000"))).await;
+        let refused = other.call("POST", SUBSCRIPTIONS, subscription(key, phone("237670000000"))).await;
         assert_eq!((refused.status, refused.code()), (404, "resource_missing"), "{key}");
         assert_eq!(refused.message(), "There is no such plan.");
     }
-    assert_eq!(other.secret("GET", SUBSCRIPTIONS, Value::Null).await.body["data"], json!([]));
-    assert_eq!(other.secret("GET", PLANS, Value::Null).await.body["data"], json!([]));
-    assert_eq!(shop.subscribed(&made).await, made, "nothing has changed");
+    assert_eq!(other.call("GET", SUBSCRIPTIONS, Value::Null).await.body["data"], json!([]));
+    assert_eq!(other.call("GET", PLANS, Value::Null).await.body["data"], json!([]));
+    assert_eq!(shop.read_subscription(&created).await, created, "nothing has changed");
 }
 
 #[tokio::test]
 async fn invalid_fields_of_an_update_are_refused_and_change_nothing() {
     let (_sandbox, shop) = shop().await;
-    let made = shop.subscribe(&shop.plan("monthly", 0).await, phone("237670000000")).await;
+    let created = shop.subscribe(&shop.plan("monthly", 0).await, phone("237670000000")).await;
     let with = |trigger: Value| {
         let mut fields = phone("237670000002");
         fields["trigger_after_failures"] = trigger;
@@ -203,15 +203,15 @@ async fn invalid_fields_of_an_update_are_refused_and_change_nothing() {
         cases.push(("pause", json!({ "trigger_after_failures": trigger }), vec!["trigger_after_failures"]));
     }
     for (verb, fields, params) in cases {
-        let refused = shop.bill(&made, verb, fields.clone()).await;
+        let refused = shop.change_subscription(&created, verb, fields.clone()).await;
         assert_eq!(refused.status, 422, "{verb} {fields}: {}", refused.text);
         let told: Vec<String> = faults(&refused).into_iter().map(|(param, _)| param).collect();
         assert_eq!(told, params, "{verb} {fields}");
     }
     for verb in ["payment-method", "fallback"] {
-        assert_eq!(faults(&shop.bill(&made, verb, json!({})).await), missing(&["payment_method"]));
+        assert_eq!(faults(&shop.change_subscription(&created, verb, json!({})).await), missing(&["payment_method"]));
     }
-    assert_eq!(shop.subscribed(&made).await, made, "nothing has changed");
+    assert_eq!(shop.read_subscription(&created).await, created, "nothing has changed");
 }
 
 #[tokio::test]
@@ -220,7 +220,7 @@ async fn fields_that_the_service_sets_cannot_be_sent() {
     let plan = json!({
         "id": "plan_mine", "active": false, "created_at": 1, "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "monthly",
     });
-    let plan = shop.secret("POST", PLANS, plan).await.body["data"].clone();
+    let plan = shop.call("POST", PLANS, plan).await.body["data"].clone();
     assert!(plan["id"] != "plan_mine" && plan["active"] == true && plan["created_at"] != 1);
     let mut fields = subscription("gold", phone("237670000002"));
     for (field, value) in [
@@ -237,24 +237,26 @@ async fn fields_that_the_service_sets_cannot_be_sent() {
     ] {
         fields[field] = value;
     }
-    let made = shop.secret("POST", SUBSCRIPTIONS, fields.clone()).await;
-    let made = &made.body["data"];
+    let created = shop.call("POST", SUBSCRIPTIONS, fields.clone()).await;
+    let created = &created.body["data"];
     assert_eq!(
-        (&made["status"], &made["trial_end"], &made["consecutive_failures"]),
+        (&created["status"], &created["trial_end"], &created["consecutive_failures"]),
         (&json!("past_due"), &Value::Null, &json!(1))
     );
     assert!(
-        made["id"] != "sub_mine" && made["latest_payment_intent"] != "pi_mine" && made["customer_id"] != "cus_mine"
+        created["id"] != "sub_mine"
+            && created["latest_payment_intent"] != "pi_mine"
+            && created["customer_id"] != "cus_mine"
     );
     assert_eq!(shop.intents().await[0]["amount"], "5000");
-    let before = shop.subscribed(made).await;
-    let twice = shop.bill(made, "pause", fields.clone()).await;
+    let before = shop.read_subscription(created).await;
+    let twice = shop.change_subscription(created, "pause", fields.clone()).await;
     assert_eq!(faults(&twice), invalid(&["id"]), "the address says which");
     let mut wishes = fields;
     wishes.as_object_mut().unwrap().remove("id");
     wishes["immediately"] = json!(false);
-    shop.billed(made, "pause", wishes).await;
-    let after = shop.billed(made, "resume", Value::Null).await;
+    shop.changed_subscription(created, "pause", wishes).await;
+    let after = shop.changed_subscription(created, "resume", Value::Null).await;
     assert_eq!(after, before, "a pause that was taken back is all that was asked");
 }
 
@@ -262,16 +264,16 @@ async fn fields_that_the_service_sets_cannot_be_sent() {
 async fn credentials_fulfil_the_roles_of_the_table() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("monthly", 3).await;
-    let made = shop.subscribe(&plan, phone("237670000000")).await;
-    let intent = shop.intent("ORDER-17").await;
-    let session = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    let created = shop.subscribe(&plan, phone("237670000000")).await;
+    let intent = shop.create_intent("ORDER-17").await;
+    let session = shop.call("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
     let session = session.body["data"]["session_token"].as_str().unwrap().to_owned();
     let client_secret = intent["client_secret"].as_str().unwrap();
-    let id = made["id"].as_str().unwrap();
+    let id = created["id"].as_str().unwrap();
     let of = |verb: &str| format!("{SUBSCRIPTIONS}/{id}/{verb}");
     for (method, path) in [
         ("POST", PLANS.to_owned()),
-        ("DELETE", format!("{PLANS}/{}", made["plan"]["id"].as_str().unwrap())),
+        ("DELETE", format!("{PLANS}/{}", created["plan"]["id"].as_str().unwrap())),
         ("POST", SUBSCRIPTIONS.to_owned()),
         ("GET", SUBSCRIPTIONS.to_owned()),
         ("GET", format!("{SUBSCRIPTIONS}/{id}")),
@@ -287,17 +289,17 @@ async fn credentials_fulfil_the_roles_of_the_table() {
             (None, 401, "authentication_required"),
             (Some("sk_test_unknown"), 401, "invalid_key"),
         ] {
-            let refused = shop.ask(method, &path, bearer, Value::Null).await;
+            let refused = shop.call_as(method, &path, bearer, Value::Null).await;
             assert_eq!((refused.status, refused.code()), (status, code), "{method} {path}");
             assert_eq!(refused.header("access-control-allow-origin"), None);
         }
     }
-    let listed = shop.ask("GET", PLANS, Some(&session), Value::Null).await;
+    let listed = shop.call_as("GET", PLANS, Some(&session), Value::Null).await;
     assert_eq!((listed.status, &listed.body["data"][0]["code"]), (200, &json!(plan)));
-    let refused = shop.ask("GET", PLANS, Some(client_secret), Value::Null).await;
+    let refused = shop.call_as("GET", PLANS, Some(client_secret), Value::Null).await;
     assert_eq!((refused.status, refused.code()), (403, "role_required"));
-    assert_eq!(shop.ask("GET", PLANS, None, Value::Null).await.status, 401);
-    assert_eq!(shop.subscribed(&made).await, made);
+    assert_eq!(shop.call_as("GET", PLANS, None, Value::Null).await.status, 401);
+    assert_eq!(shop.read_subscription(&created).await, created);
 }
 
 #[tokio::test]
@@ -306,14 +308,14 @@ async fn a_list_accepts_a_limit_and_a_cursor_and_refuses_invalid_ones() {
     shop.subscribe(&shop.plan("monthly", 3).await, phone("237670000000")).await;
     for list in [PLANS, SUBSCRIPTIONS] {
         for limit in ["0", "101", "-1", "1.5", "ten", "+5", ""] {
-            let refused = shop.secret("GET", &format!("{list}?limit={limit}"), Value::Null).await;
+            let refused = shop.call("GET", &format!("{list}?limit={limit}"), Value::Null).await;
             assert_eq!(faults(&refused), invalid(&["limit"]), "{limit}");
         }
-        let page = shop.secret("GET", &format!("{list}?limit=100"), Value::Null).await;
+        let page = shop.call("GET", &format!("{list}?limit=100"), Value::Null).await;
         assert_eq!(page.body["pagination"], json!({ "has_more": false, "next_cursor": null, "limit": 100 }));
     }
     for odd in ["yes", "1", "", "TRUE"] {
-        let refused = shop.secret("GET", &format!("{PLANS}?include_inactive={odd}&limit=0"), Value::Null).await;
+        let refused = shop.call("GET", &format!("{PLANS}?include_inactive={odd}&limit=0"), Value::Null).await;
         assert_eq!(faults(&refused), invalid(&["limit", "include_inactive"]), "{odd}");
     }
 }
@@ -321,19 +323,19 @@ async fn a_list_accepts_a_limit_and_a_cursor_and_refuses_invalid_ones() {
 #[tokio::test]
 async fn the_clock_only_goes_forward_and_a_refused_move_bills_nobody() {
     let (_sandbox, shop) = shop().await;
-    let made = shop.subscribe(&shop.plan("daily", 0).await, phone("237670000000")).await;
+    let created = shop.subscribe(&shop.plan("daily", 0).await, phone("237670000000")).await;
     shop.advance(DAY).await;
     let token = _sandbox.control_token().expose().to_owned();
     for seconds in [json!(-86_400), json!(1.5), json!("86400"), Value::Null] {
         let fields = json!({ "merchant": shop.tenant.id(), "advance_seconds": seconds });
-        let refused = shop.ask("POST", "/sandbox/clock", Some(&token), fields).await;
+        let refused = shop.call_as("POST", "/sandbox/clock", Some(&token), fields).await;
         assert_eq!(refused.status, 422, "{}", refused.text);
     }
-    assert_eq!(shop.charges(&made).await.len(), 2);
+    assert_eq!(shop.charges(&created).await.len(), 2);
     let fields = json!({ "merchant": shop.tenant.id(), "advance_seconds": DAY });
-    let moved = shop.ask("POST", "/sandbox/clock", Some(&token), fields).await;
+    let moved = shop.call_as("POST", "/sandbox/clock", Some(&token), fields).await;
     assert_eq!(moved.status, 200);
-    let at = made["created_at"].as_i64().unwrap() + 2 * i64::from(DAY);
+    let at = created["created_at"].as_i64().unwrap() + 2 * i64::from(DAY);
     let intents = shop.intents().await;
     assert_eq!(intents.last().unwrap()["created_at"].as_i64(), Some(at));
 }
@@ -353,8 +355,8 @@ fn invalid(params: &[&str]) -> Vec<(String, String)> {
     params.iter().map(|param| ((*param).to_owned(), "parameter_invalid".to_owned())).collect()
 }
 
-async fn shop() -> (Sandbox, Shop) {
+async fn shop() -> (Sandbox, Merchant) {
     let sandbox = Sandbox::start().await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     (sandbox, shop)
 }

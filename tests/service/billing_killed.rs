@@ -2,9 +2,9 @@
 #![cfg(unix)]
 
 use crate::support::api::{card, client, phone, try_send};
-use crate::support::evidence::Random;
+use crate::support::diagnostics::SeededRandom;
 use crate::support::folder::Folder;
-use crate::support::process::Process;
+use crate::support::process::SandboxProcess;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,9 +19,9 @@ const DAYS: i64 = 8;
 #[tokio::test]
 async fn a_process_killed_while_billing_charges_nobody_twice_and_misses_no_charge() {
     let folder = Folder::new("billing");
-    let mut sandbox = Process::start(&folder, None);
+    let mut sandbox = SandboxProcess::start(&folder, None);
     let plan = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "daily" });
-    assert_eq!(sandbox.ask("POST", "/v1/subscriptions/plans", plan).await.status, 201);
+    assert_eq!(sandbox.call("POST", "/v1/subscriptions/plans", plan).await.status, 201);
     let mut acknowledged = BTreeMap::new();
     for number in 0..SUBSCRIPTIONS {
         subscribe(&sandbox, number, &mut acknowledged).await;
@@ -30,7 +30,7 @@ async fn a_process_killed_while_billing_charges_nobody_twice_and_misses_no_charg
     let begin = Instant::now();
     let mut clock = advance(sandbox.base_url.clone(), sandbox.control_token.clone()).await.unwrap();
     let whole = u64::try_from(begin.elapsed().as_micros()).unwrap();
-    let random = Random::new();
+    let random = SeededRandom::new();
     for round in 0..ROUNDS {
         let run = tokio::spawn(advance(sandbox.base_url.clone(), sandbox.control_token.clone()));
         let moment = Duration::from_micros(random.number(round) % whole);
@@ -38,7 +38,7 @@ async fn a_process_killed_while_billing_charges_nobody_twice_and_misses_no_charg
         sandbox.child.kill().unwrap();
         sandbox.child.wait().unwrap();
         let answered = run.await.unwrap();
-        sandbox = Process::start(&folder, None);
+        sandbox = SandboxProcess::start(&folder, None);
         clock = clock.max(answered.unwrap_or_default());
         let now = now(&sandbox).await;
         assert!(now >= clock, "a move of the clock was acknowledged");
@@ -49,20 +49,20 @@ async fn a_process_killed_while_billing_charges_nobody_twice_and_misses_no_charg
 }
 
 /// Makes a subscription that pays every day, sooner or later.
-async fn subscribe(sandbox: &Process, number: usize, acknowledged: &mut BTreeMap<String, i64>) {
+async fn subscribe(sandbox: &SandboxProcess, number: usize, acknowledged: &mut BTreeMap<String, i64>) {
     let methods = [phone("237670000000"), phone("237670000007"), card("4242424242424242"), phone("237671234567")];
     let mut fields = json!({
         "plan": "gold", "customer_email": format!("awa-{number}@example.com"), "firstname": "Awa", "lastname": "Ngo",
     });
     fields["payment_method"] = methods[number % 4]["payment_method"].clone();
-    let made = sandbox.ask("POST", "/v1/subscriptions", fields).await;
-    assert_eq!(made.status, 201, "{}", made.text);
-    let made = &made.body["data"];
-    acknowledged.insert(made["id"].as_str().unwrap().to_owned(), made["created_at"].as_i64().unwrap());
+    let created = sandbox.call("POST", "/v1/subscriptions", fields).await;
+    assert_eq!(created.status, 201, "{}", created.text);
+    let created = &created.body["data"];
+    acknowledged.insert(created["id"].as_str().unwrap().to_owned(), created["created_at"].as_i64().unwrap());
 }
 
 /// Every subscription was charged once for each day of its life, and says so.
-async fn is_whole(sandbox: &Process, acknowledged: &BTreeMap<String, i64>, now: i64, round: &str) {
+async fn is_whole(sandbox: &SandboxProcess, acknowledged: &BTreeMap<String, i64>, now: i64, round: &str) {
     let subscriptions = list(sandbox, "/v1/subscriptions").await;
     assert_eq!(subscriptions.len(), acknowledged.len(), "{round}: none is forgotten");
     let mut charges: BTreeMap<String, Vec<Value>> = BTreeMap::new();
@@ -72,7 +72,7 @@ async fn is_whole(sandbox: &Process, acknowledged: &BTreeMap<String, i64>, now: 
     }
     for subscription in subscriptions {
         let id = subscription["id"].as_str().unwrap();
-        let made = acknowledged[id];
+        let created = acknowledged[id];
         let mut charges: Vec<(Vec<i64>, &str, i64, &Value)> = charges[id]
             .iter()
             .map(|intent| {
@@ -81,7 +81,7 @@ async fn is_whole(sandbox: &Process, acknowledged: &BTreeMap<String, i64>, now: 
                 (
                     numbers,
                     intent["status"].as_str().unwrap(),
-                    intent["created_at"].as_i64().unwrap() - made,
+                    intent["created_at"].as_i64().unwrap() - created,
                     &intent["id"],
                 )
             })
@@ -91,7 +91,7 @@ async fn is_whole(sandbox: &Process, acknowledged: &BTreeMap<String, i64>, now: 
         let paid: Vec<i64> =
             charges.iter().filter(|(_, status, ..)| *status == "succeeded").map(|(numbers, ..)| numbers[0]).collect();
         // The last may be on its way still; the wall's clock goes on while this looks.
-        let days = (now - made) / DAY;
+        let days = (now - created) / DAY;
         let expected: Vec<i64> = (0..i64::try_from(paid.len()).unwrap()).collect();
         assert_eq!(paid, expected, "each day is paid once, and none is left out: {}", context());
         assert!((days..=days + 1).contains(&i64::try_from(paid.len()).unwrap()), "{days} days: {}", context());
@@ -112,17 +112,17 @@ async fn advance(base_url: String, control_token: String) -> Option<i64> {
     moved.body["now"].as_i64()
 }
 
-async fn now(sandbox: &Process) -> i64 {
+async fn now(sandbox: &SandboxProcess) -> i64 {
     let url = format!("{}/sandbox/clock", sandbox.base_url);
-    let told = try_send(&client(), "GET", &url, Some(&sandbox.control_token), None, &[]).await.unwrap();
-    told.body["now"].as_i64().unwrap()
+    let response = try_send(&client(), "GET", &url, Some(&sandbox.control_token), None, &[]).await.unwrap();
+    response.body["now"].as_i64().unwrap()
 }
 
 /// A whole list, page by page.
-async fn list(sandbox: &Process, path: &str) -> Vec<Value> {
+async fn list(sandbox: &SandboxProcess, path: &str) -> Vec<Value> {
     let (mut all, mut next) = (Vec::new(), path.to_owned());
     loop {
-        let page = sandbox.ask("GET", &next, Value::Null).await;
+        let page = sandbox.call("GET", &next, Value::Null).await;
         all.extend(page.body["data"].as_array().unwrap().iter().cloned());
         match page.body["pagination"]["next_cursor"].as_str() {
             Some(cursor) => next = format!("{path}?starting_after={cursor}"),

@@ -1,7 +1,7 @@
-//! Subscriptions against a model of them: whatever is asked, in whatever order, and however far the clock is moved, the
-//! service over HTTP and a few plain structs agree. The seed of a failure is printed, with the shortest way to it.
+//! Model-based test of subscriptions: random commands go to the service over HTTP and to a simple model, and the test compares
+//! the two after each. A failure prints its seed and the shortest sequence of commands that causes it.
 
-use crate::support::api::{Shop, card, phone};
+use crate::support::api::{Merchant, card, phone};
 use crate::support::model::{SANDBOX, cases, run};
 use crate::support::subscriptions::{DAY, HOUR, subscription};
 use guichet::values::Moment;
@@ -16,9 +16,9 @@ proptest! {
     #[test]
     fn billing_behaves_as_the_model(commands in prop::collection::vec(command(), 1..30)) {
         run(async {
-            let mut world = World::new().await;
+            let mut comparison = Comparison::new().await;
             for command in &commands {
-                world.obey(command).await;
+                comparison.apply(command).await;
             }
         });
     }
@@ -34,34 +34,34 @@ proptest! {
         fallback in prop::option::of((method(), 2..=4_u32)), at_end in prop::sample::select(vec!["", "pause", "cancel"]),
     ) {
         run(async {
-            let mut ways = Vec::new();
+            let mut candidates = Vec::new();
             for moves in [1, 30] {
-                let shop = Shop::of(SANDBOX.merchant().await.unwrap());
-                let made = shop.subscribe(&shop.plan(cycle.word(), trial).await, method.body()).await;
+                let shop = Merchant::new(SANDBOX.merchant().await.unwrap());
+                let created = shop.subscribe(&shop.plan(cycle.word(), trial).await, method.body()).await;
                 if let Some((fallback, after)) = &fallback {
                     let mut fields = fallback.body();
                     fields["trigger_after_failures"] = json!(after);
-                    shop.billed(&made, "fallback", fields).await;
+                    shop.changed_subscription(&created, "fallback", fields).await;
                 }
                 if !at_end.is_empty() {
-                    shop.bill(&made, at_end, json!({ "immediately": false })).await;
+                    shop.change_subscription(&created, at_end, json!({ "immediately": false })).await;
                 }
                 for _ in 0..moves {
                     shop.advance(30 * DAY / moves).await;
                 }
-                // Past what settles a few seconds after the thirtieth day, however long the test itself took.
+                // Advance past the charges that settle a few seconds after the thirtieth day, however long the test itself took.
                 shop.advance(600).await;
-                let begin = made["created_at"].as_i64().unwrap();
-                let now = Told::read(&shop.subscribed(&made).await).since(begin);
+                let begin = created["created_at"].as_i64().unwrap();
+                let now = Snapshot::read(&shop.read_subscription(&created).await).since(begin);
                 let events = shop.tenant.events().await.unwrap().into_iter();
                 let events: Vec<_> = events.map(|event| (event.at.unix() - begin, event.kind)).collect();
                 let lasting = |(at, kind): &(i64, String)| *at > 60 || kind.starts_with("payment_intent");
                 let mut events: Vec<_> = events.into_iter().filter(lasting).collect();
-                // Of what happened in one second the order is not told.
+                // The order of events within one second is undefined.
                 events.sort_unstable();
-                ways.push((now, shop.charges(&made).await, events));
+                candidates.push((now, shop.charges(&created).await, events));
             }
-            assert_eq!(ways[0], ways[1]);
+            assert_eq!(candidates[0], candidates[1]);
         });
     }
 }
@@ -69,18 +69,18 @@ proptest! {
 const PRICE: u64 = 5000;
 const D: i64 = 86_400;
 
-/// One thing that a merchant does.
+/// One call of the merchant, or a move of the clock.
 #[derive(Clone, Debug)]
 struct Command {
-    /// To which subscription.
+    /// The index of the subscription.
     of: usize,
-    what: What,
-    /// Whether it is asked twice, as by someone who lost the answer.
+    action: Action,
+    /// Whether the call is repeated, as after a lost response.
     twice: bool,
 }
 
 #[derive(Clone, Debug)]
-enum What {
+enum Action {
     Advance { hours: u32 },
     Cancel { immediately: bool },
     Create { cycle: Cycle, trial: u32, method: Method },
@@ -118,7 +118,7 @@ impl Cycle {
     }
 }
 
-/// The instruments of the table, and what a charge of each comes to.
+/// The test payment methods of the sandbox, by what a charge of each does.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Method {
     ApprovedLateAfterTimeout,
@@ -153,7 +153,7 @@ impl Method {
         }
     }
 
-    /// After how many seconds a charge ends, and whether it is paid; `None` where it never ends.
+    /// The seconds until a charge ends, and whether it is then paid. `None` if it never ends.
     fn charged(self, attempt: u32) -> Option<(i64, bool)> {
         match self {
             Self::Hangs => None,
@@ -171,7 +171,7 @@ impl Method {
 }
 
 impl Method {
-    /// Whether the operator approves a charge 600 seconds after it began.
+    /// Whether the operator approves a charge late, 600 seconds after it began.
     fn is_approved_late(self) -> bool {
         matches!(self, Self::ApprovedLateAfterTimeout | Self::ApprovedLateAfterUnavailable)
     }
@@ -203,27 +203,27 @@ fn cycle() -> impl Strategy<Value = Cycle> {
 
 fn command() -> impl Strategy<Value = Command> {
     let trial = || prop::sample::select(vec![0_u32, 0, 3]);
-    let what = prop_oneof![
-        8 => prop_oneof![3 => 1..30_u32, 2 => 30..240_u32, 1 => Just(31 * 24)].prop_map(|hours| What::Advance { hours }),
-        1 => prop::bool::weighted(0.3).prop_map(|immediately| What::Cancel { immediately }),
-        4 => (cycle(), trial(), method()).prop_map(|(cycle, trial, method)| What::Create { cycle, trial, method }),
-        1 => (cycle(), trial()).prop_map(|(cycle, trial)| What::Deactivate { cycle, trial }),
-        2 => (method(), 1..=5_u32).prop_map(|(method, after)| What::Fallback { method, after }),
-        2 => any::<bool>().prop_map(|immediately| What::Pause { immediately }),
-        2 => method().prop_map(What::PaymentMethod),
-        3 => Just(What::Resume),
+    let action = prop_oneof![
+        8 => prop_oneof![3 => 1..30_u32, 2 => 30..240_u32, 1 => Just(31 * 24)].prop_map(|hours| Action::Advance { hours }),
+        1 => prop::bool::weighted(0.3).prop_map(|immediately| Action::Cancel { immediately }),
+        4 => (cycle(), trial(), method()).prop_map(|(cycle, trial, method)| Action::Create { cycle, trial, method }),
+        1 => (cycle(), trial()).prop_map(|(cycle, trial)| Action::Deactivate { cycle, trial }),
+        2 => (method(), 1..=5_u32).prop_map(|(method, after)| Action::Fallback { method, after }),
+        2 => any::<bool>().prop_map(|immediately| Action::Pause { immediately }),
+        2 => method().prop_map(Action::PaymentMethod),
+        3 => Just(Action::Resume),
     ];
-    (0..2_usize, what, prop::bool::weighted(0.2)).prop_map(|(of, what, twice)| Command { of, what, twice })
+    (0..2_usize, action, prop::bool::weighted(0.2)).prop_map(|(of, action, twice)| Command { of, action, twice })
 }
 
-/// What is compared of a subscription. Moments are Unix seconds.
+/// The fields of a subscription that are compared. Times are Unix seconds.
 #[derive(Clone, Debug, Eq, PartialEq)]
-struct Told {
+struct Snapshot {
     status: String,
     failures: u64,
     period: (i64, i64),
     next_charge: Option<i64>,
-    wishes: (bool, bool),
+    at_period_end: (bool, bool),
     paused: Option<i64>,
     canceled: Option<i64>,
     reason: Option<String>,
@@ -231,7 +231,7 @@ struct Told {
     duplicates: Vec<i64>,
 }
 
-impl Told {
+impl Snapshot {
     fn read(subscription: &Value) -> Self {
         let at = |name: &str| Some(Moment::new(subscription[name].as_str()?).unwrap().unix());
         Self {
@@ -239,7 +239,7 @@ impl Told {
             failures: subscription["consecutive_failures"].as_u64().unwrap(),
             period: (at("current_period_start").unwrap(), at("current_period_end").unwrap()),
             next_charge: at("next_charge_at"),
-            wishes: (subscription["cancel_at_period_end"] == true, subscription["pause_at_period_end"] == true),
+            at_period_end: (subscription["cancel_at_period_end"] == true, subscription["pause_at_period_end"] == true),
             paused: at("paused_at"),
             canceled: at("canceled_at"),
             reason: subscription["cancellation_reason"].as_str().map(str::to_owned),
@@ -259,56 +259,56 @@ impl Told {
     }
 }
 
-/// A charge, as the model knows it.
+/// The model of one charge.
 #[derive(Clone, Debug)]
 struct Charge {
     period: u32,
     attempt: u32,
     at: i64,
-    /// When it ends, and whether it is paid; `None` where it never does.
+    /// When it ends and whether it is then paid. `None` if it never ends.
     ends: Option<(i64, bool)>,
     by_fallback: bool,
     ended: bool,
-    /// When the operator approves it after all.
+    /// When the operator approves it late.
     approved: Option<i64>,
 }
 
-/// What the model knows of a subscription.
+/// The model of one subscription.
 #[derive(Clone, Debug)]
 struct Model {
     cycle: Cycle,
     method: Method,
     fallback: Option<Method>,
     trigger: u32,
-    made: i64,
-    /// The anchor, and the number of the period that begins there.
+    created: i64,
+    /// The anchor of the calendar, and the number of the period that begins there.
     anchor: (i64, u32),
-    /// The number of the period it is in; none in the trial.
+    /// The number of the current period. `None` in the trial.
     period: Option<u32>,
-    /// Until when the trial lasts.
+    /// The end of the trial.
     trial: i64,
     status: &'static str,
     failures: u32,
     settled: bool,
     retry: Option<i64>,
-    wishes: (bool, bool),
+    at_period_end: (bool, bool),
     paused: Option<i64>,
     canceled: Option<(i64, &'static str)>,
     charges: Vec<Charge>,
-    /// The periods that were paid, from when until when, and whether a new count began with it.
+    /// The start and end of each paid period.
     paid: Vec<(i64, i64)>,
-    counted_anew: Vec<i64>,
+    restarts: Vec<i64>,
 }
 
 impl Model {
-    fn new(cycle: Cycle, trial: u32, method: Method, made: i64) -> Self {
-        let end = made + i64::from(trial) * D;
+    fn new(cycle: Cycle, trial: u32, method: Method, created: i64) -> Self {
+        let end = created + i64::from(trial) * D;
         let mut model = Self {
             cycle,
             method,
             fallback: None,
             trigger: 3,
-            made,
+            created,
             anchor: (end, 0),
             period: None,
             trial: end,
@@ -316,21 +316,21 @@ impl Model {
             failures: 0,
             settled: true,
             retry: None,
-            wishes: (false, false),
+            at_period_end: (false, false),
             paused: None,
             canceled: None,
             charges: Vec::new(),
             paid: Vec::new(),
-            counted_anew: Vec::new(),
+            restarts: Vec::new(),
         };
-        model.until(made);
+        model.advance_to(created);
         model
     }
 
     fn bounds(&self) -> (i64, i64) {
         let (anchor, first) = self.anchor;
         let begins = |number: u32| self.cycle.after(anchor, i64::from(number) - i64::from(first));
-        self.period.map_or((self.made, self.trial), |number| (begins(number), begins(number + 1)))
+        self.period.map_or((self.created, self.trial), |number| (begins(number), begins(number + 1)))
     }
 
     fn wait(&self) -> i64 {
@@ -338,16 +338,16 @@ impl Model {
         ((to - from) / 4).min(D)
     }
 
-    fn under_way(&self) -> Option<&Charge> {
+    fn current_charge(&self) -> Option<&Charge> {
         self.charges.last().filter(|charge| !charge.ended)
     }
 
-    /// Lives on until a moment, event by event.
-    fn until(&mut self, now: i64) {
+    /// Applies what is due by `now`, in order of time.
+    fn advance_to(&mut self, now: i64) {
         loop {
             if self.canceled.is_some() {
-                // A charge that was under way still ends; it begins nothing.
-                let ends = self.under_way().and_then(|charge| charge.ends).filter(|(at, _)| *at <= now);
+                // The current charge still ends, but no other charge or period begins.
+                let ends = self.current_charge().and_then(|charge| charge.ends).filter(|(at, _)| *at <= now);
                 if let Some((_, paid)) = ends {
                     self.charges.last_mut().unwrap().ended = true;
                     self.paid.extend(paid.then(|| self.bounds()));
@@ -356,11 +356,13 @@ impl Model {
             }
             let (_, end) = self.bounds();
             let open = self.status != "paused";
-            let settles = self.under_way().and_then(|charge| charge.ends).map(|(at, _)| at).filter(|at| *at <= now);
-            let ends =
-                (self.wishes.0 || open && (self.wishes.1 || self.settled)).then_some(end).filter(|at| *at <= now);
+            let settles =
+                self.current_charge().and_then(|charge| charge.ends).map(|(at, _)| at).filter(|at| *at <= now);
+            let ends = (self.at_period_end.0 || open && (self.at_period_end.1 || self.settled))
+                .then_some(end)
+                .filter(|at| *at <= now);
             let retries = self.retry.filter(|at| *at <= now);
-            let late = self.under_way().map(|charge| charge.at + self.wait());
+            let late = self.current_charge().map(|charge| charge.at + self.wait());
             let late = late.filter(|at| self.status == "active" && *at <= now);
             let first = [settles, ends, retries, late].into_iter().flatten().min();
             match first {
@@ -398,7 +400,7 @@ impl Model {
             return;
         }
         self.status = "past_due";
-        if !by_fallback && self.turn_of_the_fallback() {
+        if !by_fallback && self.is_turn_of_fallback() {
             self.charge(at, true);
         } else if attempt < 4 {
             self.retry = Some(at + self.wait());
@@ -407,7 +409,7 @@ impl Model {
         }
     }
 
-    fn turn_of_the_fallback(&self) -> bool {
+    fn is_turn_of_fallback(&self) -> bool {
         let of_period = || self.charges.iter().filter(|charge| Some(charge.period) == self.period);
         self.fallback.is_some()
             && self.failures >= self.trigger
@@ -415,7 +417,7 @@ impl Model {
     }
 
     fn end_of_period(&mut self, at: i64) {
-        match self.wishes {
+        match self.at_period_end {
             (true, _) => self.cancel(at, "requested_by_merchant"),
             (_, true) => self.pause(at),
             _ => self.begin_period(at),
@@ -429,76 +431,76 @@ impl Model {
     }
 
     fn pause(&mut self, at: i64) {
-        (self.status, self.paused, self.retry, self.wishes.1) = ("paused", Some(at), None, false);
+        (self.status, self.paused, self.retry, self.at_period_end.1) = ("paused", Some(at), None, false);
     }
 
     fn cancel(&mut self, at: i64, reason: &'static str) {
         (self.status, self.canceled, self.paused, self.retry) = ("canceled", Some((at, reason)), None, None);
-        self.wishes = (false, false);
+        self.at_period_end = (false, false);
     }
 
-    /// What a move makes of it now, and the status that is answered.
-    fn obey(&mut self, what: &What, now: i64) -> u16 {
-        self.until(now);
+    /// Applies a call. Returns the expected status of the response.
+    fn apply(&mut self, action: &Action, now: i64) -> u16 {
+        self.advance_to(now);
         let (_, end) = self.bounds();
         let over = self.status == "canceled";
-        match what {
-            What::Cancel { .. } if over => {}
+        match action {
+            Action::Cancel { .. } if over => {}
             _ if over => return 409,
-            What::Cancel { immediately: true } => self.cancel(now, "requested_by_merchant"),
-            What::Cancel { .. } if self.status == "paused" && now >= end => self.cancel(now, "requested_by_merchant"),
-            What::Cancel { .. } => self.wishes.0 = true,
-            What::Pause { .. } if self.status == "paused" => {}
-            What::Pause { immediately: true } => self.pause(now),
-            What::Pause { .. } => self.wishes.1 = true,
-            What::Resume if self.status == "paused" => {
-                (self.wishes, self.paused) = ((false, false), None);
-                if let Some(charge) = self.under_way() {
+            Action::Cancel { immediately: true } => self.cancel(now, "requested_by_merchant"),
+            Action::Cancel { .. } if self.status == "paused" && now >= end => self.cancel(now, "requested_by_merchant"),
+            Action::Cancel { .. } => self.at_period_end.0 = true,
+            Action::Pause { .. } if self.status == "paused" => {}
+            Action::Pause { immediately: true } => self.pause(now),
+            Action::Pause { .. } => self.at_period_end.1 = true,
+            Action::Resume if self.status == "paused" => {
+                (self.at_period_end, self.paused) = ((false, false), None);
+                if let Some(charge) = self.current_charge() {
                     let owed = self.failures > 0 || charge.at + self.wait() <= now;
                     self.status = if owed { "past_due" } else { "active" };
                 } else if self.settled && now < end {
                     self.status = if self.period.is_none() { "trialing" } else { "active" };
                 } else {
                     self.anchor = (now, self.period.map_or(0, |number| number + 1));
-                    self.counted_anew.push(now);
+                    self.restarts.push(now);
                     self.begin_period(now);
                 }
             }
-            What::Resume if self.wishes == (false, false) => return 409,
-            What::Resume => self.wishes = (false, false),
-            What::PaymentMethod(method) if self.method == *method => {}
-            What::PaymentMethod(method) => {
+            Action::Resume if self.at_period_end == (false, false) => return 409,
+            Action::Resume => self.at_period_end = (false, false),
+            Action::PaymentMethod(method) if self.method == *method => {}
+            Action::PaymentMethod(method) => {
                 self.method = *method;
-                if self.status == "past_due" && self.under_way().is_none() {
+                if self.status == "past_due" && self.current_charge().is_none() {
                     self.charge(now, false);
                 }
             }
-            What::Fallback { method, after } if (self.fallback, self.trigger) == (Some(*method), *after) => {}
-            What::Fallback { method, after } => {
+            Action::Fallback { method, after } if (self.fallback, self.trigger) == (Some(*method), *after) => {}
+            Action::Fallback { method, after } => {
                 (self.fallback, self.trigger) = (Some(*method), *after);
-                if self.status == "past_due" && self.under_way().is_none() && self.turn_of_the_fallback() {
+                if self.status == "past_due" && self.current_charge().is_none() && self.is_turn_of_fallback() {
                     self.charge(now, true);
                 }
             }
-            What::Advance { .. } | What::Create { .. } | What::Deactivate { .. } => {}
+            Action::Advance { .. } | Action::Create { .. } | Action::Deactivate { .. } => {}
         }
-        self.until(now);
+        self.advance_to(now);
         200
     }
 
-    fn told(&self, now: i64) -> Told {
+    fn snapshot(&self, now: i64) -> Snapshot {
         let (from, to) = self.bounds();
         let next_charge = match self.status {
             "past_due" => self.retry,
-            "active" | "trialing" => Some(to).filter(|_| self.wishes == (false, false)),
+            "active" | "trialing" => Some(to).filter(|_| self.at_period_end == (false, false)),
             _ => None,
         };
-        Told {
+        Snapshot {
             status: self.status.to_owned(),
             failures: self.failures.into(),
             period: (from, to),
             next_charge,
-            wishes: self.wishes,
+            at_period_end: self.at_period_end,
             paused: self.paused,
             canceled: self.canceled.map(|(at, _)| at),
             reason: self.canceled.map(|(_, reason)| reason.to_owned()),
@@ -512,36 +514,36 @@ impl Model {
             Some((_, true)) => "succeeded",
             Some((_, false)) => "failed",
         };
-        let told = |charge: &Charge| {
-            (format!("{}:{}", charge.period, charge.attempt), charge.at - self.made, word(charge).to_owned())
+        let summary = |charge: &Charge| {
+            (format!("{}:{}", charge.period, charge.attempt), charge.at - self.created, word(charge).to_owned())
         };
-        self.charges.iter().map(told).collect()
+        self.charges.iter().map(summary).collect()
     }
 }
 
-/// The service, and what the model says of it.
-struct World {
-    shop: Shop,
+/// The service and the model, side by side.
+struct Comparison {
+    shop: Merchant,
     subscriptions: [Option<(Value, Model)>; 2],
-    /// The plans there are, and whether they are active.
+    /// The code of each plan, and whether it is active.
     plans: BTreeMap<String, bool>,
 }
 
-impl World {
+impl Comparison {
     async fn new() -> Self {
-        let shop = Shop::of(SANDBOX.merchant().await.unwrap());
+        let shop = Merchant::new(SANDBOX.merchant().await.unwrap());
         Self { shop, subscriptions: [None, None], plans: BTreeMap::new() }
     }
 
-    async fn obey(&mut self, command: &Command) {
+    async fn apply(&mut self, command: &Command) {
         for _ in 0..1 + u32::from(command.twice) {
-            match &command.what {
-                What::Advance { hours } => self.shop.advance(hours * HOUR).await,
-                What::Create { cycle, trial, method } => self.create(command.of, *cycle, *trial, *method).await,
-                What::Deactivate { cycle, trial } => self.deactivate(*cycle, *trial).await,
-                what => self.move_on(command.of, what).await,
+            match &command.action {
+                Action::Advance { hours } => self.shop.advance(hours * HOUR).await,
+                Action::Create { cycle, trial, method } => self.create(command.of, *cycle, *trial, *method).await,
+                Action::Deactivate { cycle, trial } => self.deactivate(*cycle, *trial).await,
+                action => self.call_and_compare(command.of, action).await,
             }
-            self.agrees(command).await;
+            self.check_against_service(command).await;
         }
     }
 
@@ -552,100 +554,104 @@ impl World {
         let plan = self.shop.plan(cycle.word(), trial).await;
         let active = *self.plans.entry(plan.clone()).or_insert(true);
         let before = self.shop.tenant.now().unix();
-        let reply = self.shop.secret("POST", "/v1/subscriptions", subscription(&plan, method.body())).await;
+        let reply = self.shop.call("POST", "/v1/subscriptions", subscription(&plan, method.body())).await;
         if !active {
             assert_eq!((reply.status, reply.code()), (422, "plan_inactive"));
             return;
         }
         assert_eq!(reply.status, 201, "{}", reply.text);
-        let made = reply.body["data"].clone();
-        let at = made["created_at"].as_i64().unwrap();
+        let created = reply.body["data"].clone();
+        let at = created["created_at"].as_i64().unwrap();
         assert!((before..=self.shop.tenant.now().unix()).contains(&at));
         let model = Model::new(cycle, trial, method, at);
-        assert_eq!(Told::read(&made), model.told(at));
-        self.subscriptions[of] = Some((made, model));
+        assert_eq!(Snapshot::read(&created), model.snapshot(at));
+        self.subscriptions[of] = Some((created, model));
     }
 
     async fn deactivate(&mut self, cycle: Cycle, trial: u32) {
         let plan = self.shop.plan(cycle.word(), trial).await;
         self.plans.insert(plan.clone(), false);
-        let list = self.shop.secret("GET", "/v1/subscriptions/plans?include_inactive=true", Value::Null).await;
+        let list = self.shop.call("GET", "/v1/subscriptions/plans?include_inactive=true", Value::Null).await;
         let list = list.body["data"].as_array().unwrap();
         let id = list.iter().find(|listed| listed["code"] == plan.as_str()).unwrap()["id"].as_str().unwrap();
-        let gone = self.shop.secret("DELETE", &format!("/v1/subscriptions/plans/{id}"), Value::Null).await;
-        assert_eq!((gone.status, &gone.body["data"]["active"]), (200, &json!(false)));
+        let deactivated = self.shop.call("DELETE", &format!("/v1/subscriptions/plans/{id}"), Value::Null).await;
+        assert_eq!((deactivated.status, &deactivated.body["data"]["active"]), (200, &json!(false)));
     }
 
-    async fn move_on(&mut self, of: usize, what: &What) {
-        let Some((made, model)) = &mut self.subscriptions[of] else { return };
-        let (verb, fields) = match what {
-            What::Cancel { immediately } => ("cancel", json!({ "immediately": immediately })),
-            What::Fallback { method, after } => {
+    async fn call_and_compare(&mut self, of: usize, action: &Action) {
+        let Some((created, model)) = &mut self.subscriptions[of] else { return };
+        let (verb, fields) = match action {
+            Action::Cancel { immediately } => ("cancel", json!({ "immediately": immediately })),
+            Action::Fallback { method, after } => {
                 let mut fields = method.body();
                 fields["trigger_after_failures"] = json!(after);
                 ("fallback", fields)
             }
-            What::Pause { immediately } => ("pause", json!({ "immediately": immediately })),
-            What::PaymentMethod(method) => ("payment-method", method.body()),
+            Action::Pause { immediately } => ("pause", json!({ "immediately": immediately })),
+            Action::PaymentMethod(method) => ("payment-method", method.body()),
             _ => ("resume", Value::Null),
         };
         let before = self.shop.tenant.now().unix();
-        let reply = self.shop.bill(made, verb, fields).await;
-        // The wall's clock goes on: it was done in one of these seconds.
+        let reply = self.shop.change_subscription(created, verb, fields).await;
+        // The wall clock goes on during the call, so the service applied it in one of these seconds.
         let after = self.shop.tenant.now().unix();
-        let ways = (before..=after).map(|now| {
-            let mut way = model.clone();
-            (way.obey(what, now), now, way)
+        let candidates = (before..=after).map(|now| {
+            let mut candidate = model.clone();
+            (candidate.apply(action, now), now, candidate)
         });
-        let ways: Vec<_> = ways.collect();
-        let agrees = |(status, now, way): &&(u16, i64, Model)| match reply.status {
-            200 => *status == 200 && Told::read(&reply.body["data"]) == way.told(*now),
-            refused => refused == *status && reply.message().contains(way.status),
+        let candidates: Vec<_> = candidates.collect();
+        let check_against_service = |(status, now, candidate): &&(u16, i64, Model)| match reply.status {
+            200 => *status == 200 && Snapshot::read(&reply.body["data"]) == candidate.snapshot(*now),
+            refused => refused == *status && reply.message().contains(candidate.status),
         };
-        let way = ways.iter().find(agrees);
-        let (_, _, way) =
-            way.unwrap_or_else(|| panic!("{what:?} came to {}\n and the model says {ways:?}", reply.text));
-        *model = way.clone();
+        let candidate = candidates.iter().find(check_against_service);
+        let (_, _, candidate) = candidate.unwrap_or_else(|| {
+            panic!("{action:?}: the service returned {}\n the model expects one of {candidates:?}", reply.text)
+        });
+        *model = candidate.clone();
     }
 
-    /// The service tells of every subscription what the model says, and what always holds does.
-    async fn agrees(&mut self, after: &Command) {
-        let (mut taken, mut recorded) = (0, Vec::new());
-        for (made, model) in self.subscriptions.iter_mut().flatten() {
-            let read = self.shop.subscribed(made).await;
+    /// Reads every subscription from the service, compares it with the model and checks the invariants.
+    async fn check_against_service(&mut self, after: &Command) {
+        let (mut paid_periods, mut recorded) = (0, Vec::new());
+        for (created, model) in self.subscriptions.iter_mut().flatten() {
+            let read = self.shop.read_subscription(created).await;
             let before = self.shop.tenant.now().unix();
-            let charges = self.shop.charges(made).await;
+            let charges = self.shop.charges(created).await;
             let now = self.shop.tenant.now().unix();
-            // A second may have passed between what was read of it and its charges.
-            let ways = (before - 1..=now).map(|now| {
-                let mut way = model.clone();
-                way.until(now);
-                (way.told(now), way.charges(now), way)
+            // A second may have passed between reading the subscription and reading its charges.
+            let candidates = (before - 1..=now).map(|now| {
+                let mut candidate = model.clone();
+                candidate.advance_to(now);
+                (candidate.snapshot(now), candidate.charges(now), candidate)
             });
-            let ways: Vec<_> = ways.collect();
-            assert!(ways.iter().any(|(told, ..)| *told == Told::read(&read)), "after {after:?}: {read}\n{ways:?}");
-            let way = ways.into_iter().find(|(_, expected, _)| *expected == charges);
-            *model = way.unwrap_or_else(|| panic!("after {after:?}: {charges:?}\n{model:?}")).2;
-            taken += holds(&read, &charges, model);
+            let candidates: Vec<_> = candidates.collect();
+            assert!(
+                candidates.iter().any(|(snapshot, ..)| *snapshot == Snapshot::read(&read)),
+                "after {after:?}: {read}\n{candidates:?}"
+            );
+            let candidate = candidates.into_iter().find(|(_, expected, _)| *expected == charges);
+            *model = candidate.unwrap_or_else(|| panic!("after {after:?}: {charges:?}\n{model:?}")).2;
+            paid_periods += check_invariants(&read, &charges, model);
             recorded.push(read);
         }
         let intents = self.shop.intents().await;
-        each_late_approval_is_told_by_its_intent_too(&recorded, &intents);
+        check_late_approvals_of_intents(&recorded, &intents);
         let paid = intents.iter().filter(|intent| intent["status"] == "succeeded");
         let sum: u64 = paid.map(|intent| intent["amount"].as_str().unwrap().parse::<u64>().unwrap()).sum();
-        assert_eq!(sum, taken * PRICE, "money adds up");
+        assert_eq!(sum, paid_periods * PRICE, "the paid intents add up to the paid periods");
     }
 }
 
-/// What holds whatever was asked, of what the service itself tells. How many periods were paid comes back.
-fn holds(read: &Value, charges: &[(String, i64, String)], model: &Model) -> u64 {
-    let made = read["created_at"].as_i64().unwrap();
+/// Checks what must be true after any sequence of commands. Returns the number of paid periods.
+fn check_invariants(read: &Value, charges: &[(String, i64, String)], model: &Model) -> u64 {
+    let created = read["created_at"].as_i64().unwrap();
     let numbers =
         |name: &str| name.split_once(':').map(|(a, b)| (a.parse::<u32>().unwrap(), b.parse::<u32>().unwrap()));
     let mut paid = BTreeMap::new();
     for pair in charges.windows(2) {
         let [(one, at, status), (next, then, _)] = pair else { continue };
-        assert!(at <= then, "charges are made in the order of time: {charges:?}");
+        assert!(at <= then, "charges are in order of time: {charges:?}");
         assert_ne!(status, "processing", "never two charges at once: {charges:?}");
         let ((period, attempt), (after, again)) = (numbers(one).unwrap(), numbers(next).unwrap());
         let follows = (after, again) == (period, attempt + 1) || (after, again) == (period + 1, 1);
@@ -654,22 +660,22 @@ fn holds(read: &Value, charges: &[(String, i64, String)], model: &Model) -> u64 
     for (name, at, status) in charges {
         let (period, _) = numbers(name).unwrap();
         if status == "succeeded" {
-            assert!(paid.insert(period, *at).is_none(), "one charge a period: {charges:?}");
+            assert!(paid.insert(period, *at).is_none(), "a period is charged once: {charges:?}");
         }
-        let ended = read["canceled_at"].as_str().map(|at| Moment::new(at).unwrap().unix() - made);
+        let ended = read["canceled_at"].as_str().map(|at| Moment::new(at).unwrap().unix() - created);
         assert!(ended.is_none_or(|ended| *at <= ended), "nothing is charged after the end: {charges:?}");
-        let paused = read["paused_at"].as_str().map(|at| Moment::new(at).unwrap().unix() - made);
+        let paused = read["paused_at"].as_str().map(|at| Moment::new(at).unwrap().unix() - created);
         assert!(paused.is_none_or(|paused| *at <= paused), "nothing is charged while paused: {charges:?}");
     }
     for pair in model.paid.windows(2) {
         let [(_, end), (begin, _)] = pair else { continue };
         assert!(end == begin || skipped(model, *end, *begin), "paid periods follow each other: {:?}", model.paid);
     }
-    assert_eq!(paid.len(), model.paid.len(), "every payment is for a period of its own");
+    assert_eq!(paid.len(), model.paid.len(), "each payment is for another period");
     u64::try_from(paid.len()).unwrap()
 }
 
-/// The late approvals in a subscription's record: the payment intent of each, and when.
+/// The late approvals of a subscription: the payment intent of each, and when it was approved.
 fn duplicates(subscription: &Value) -> impl Iterator<Item = (String, i64)> {
     subscription["duplicate_payments"].as_array().unwrap().iter().map(|one| {
         assert_eq!((&one["attempt"], &one["amount"], &one["currency"]), (&json!(1), &json!("5000"), &json!("XAF")));
@@ -678,20 +684,21 @@ fn duplicates(subscription: &Value) -> impl Iterator<Item = (String, i64)> {
     })
 }
 
-/// The records were read before the intents: what they have, the intents have, each once.
-fn each_late_approval_is_told_by_its_intent_too(subscriptions: &[Value], intents: &[Value]) {
+/// Checks that each late approval of a subscription is also one of its intent, once. The subscriptions were read before the
+/// intents.
+fn check_late_approvals_of_intents(subscriptions: &[Value], intents: &[Value]) {
     let mut seen = std::collections::BTreeSet::new();
     for (id, at) in subscriptions.iter().flat_map(duplicates) {
         let intent = intents.iter().find(|intent| intent["id"] == id.as_str()).unwrap();
-        let told = intent["duplicate_payments"].as_array().unwrap();
-        assert_eq!((&intent["status"], told.len()), (&json!("failed"), 1), "{intent}");
-        let approved_at = Moment::new(told[0]["approved_at"].as_str().unwrap()).unwrap().unix();
+        let duplicates = intent["duplicate_payments"].as_array().unwrap();
+        assert_eq!((&intent["status"], duplicates.len()), (&json!("failed"), 1), "{intent}");
+        let approved_at = Moment::new(duplicates[0]["approved_at"].as_str().unwrap()).unwrap().unix();
         assert_eq!(approved_at, at, "{intent}");
-        assert!(seen.insert(id), "each is told once");
+        assert!(seen.insert(id), "each late approval is reported once");
     }
 }
 
-/// Whether the count began anew between two paid periods: what lies between was paused, or not paid.
+/// Whether billing was restarted between two paid periods, so that the time between was paused or unpaid.
 fn skipped(model: &Model, end: i64, begin: i64) -> bool {
-    end <= begin && model.counted_anew.iter().any(|at| end <= *at && *at <= begin)
+    end <= begin && model.restarts.iter().any(|at| end <= *at && *at <= begin)
 }

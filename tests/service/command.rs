@@ -50,12 +50,12 @@ async fn the_demo_starts_a_shop_and_its_service() {
 
 #[test]
 fn a_port_in_use_is_reported_in_a_sentence() {
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = taken.local_addr().expect("an address").to_string();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address").to_string();
     let run = guichet(&["sandbox", "--listen", &address, "--database", "sqlite::memory:"]).output().expect("it runs");
-    let said = String::from_utf8_lossy(&run.stderr);
+    let stderr = String::from_utf8_lossy(&run.stderr);
     assert_eq!(run.status.code(), Some(1));
-    assert!(said.starts_with("guichet: ") && said.contains(&address), "{said}");
+    assert!(stderr.starts_with("guichet: ") && stderr.contains(&address), "{stderr}");
     assert!(run.stdout.is_empty());
 }
 
@@ -64,16 +64,19 @@ fn a_folder_without_the_package_and_an_invalid_key_are_reported_at_the_start() {
     for what in ["sandbox", "demo"] {
         let run =
             guichet(&[what, "--database", "sqlite::memory:", "--package", "no/such/folder"]).output().expect("it runs");
-        let said = String::from_utf8_lossy(&run.stderr);
-        assert_eq!((run.status.code(), run.stdout.len()), (Some(1), 0), "{said}");
-        assert!(said.contains("no/such/folder") && said.contains("cargo xtask pack --quick"), "{said}");
+        let stderr = String::from_utf8_lossy(&run.stderr);
+        assert_eq!((run.status.code(), run.stdout.len()), (Some(1), 0), "{stderr}");
+        assert!(stderr.contains("no/such/folder") && stderr.contains("cargo xtask pack --quick"), "{stderr}");
     }
     for key in ["sk_test_1", "sk_live_4eC39HqLyjWDarjtT1zdp7dc"] {
         let mut command = guichet(&["sandbox", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:"]);
         let run = command.env("GUICHET_SECRET_KEY", key).output().expect("it runs");
-        let said = String::from_utf8_lossy(&run.stderr);
+        let stderr = String::from_utf8_lossy(&run.stderr);
         assert_eq!(run.status.code(), Some(1));
-        assert!(said.contains("GUICHET_SECRET_KEY") && said.contains("sk_test_") && !said.contains(key), "{said}");
+        assert!(
+            stderr.contains("GUICHET_SECRET_KEY") && stderr.contains("sk_test_") && !stderr.contains(key),
+            "{stderr}"
+        );
     }
 }
 
@@ -123,14 +126,14 @@ fn another_service_needs_a_key_and_https() {
         .env("GUICHET_SECRET_KEY", "sk_test_hidden")
         .output()
         .expect("it runs");
-    let said = String::from_utf8_lossy(&run.stderr);
-    assert!(said.contains("https") && !said.contains("hidden"), "{said}");
+    let stderr = String::from_utf8_lossy(&run.stderr);
+    assert!(stderr.contains("https") && !stderr.contains("hidden"), "{stderr}");
     let run = guichet(&["demo", "--base-url", "https://api.example.com", "--database", "sqlite::memory:"])
         .env("GUICHET_SECRET_KEY", "sk_live_hidden")
         .output()
         .expect("it runs");
-    let said = String::from_utf8_lossy(&run.stderr);
-    assert!(said.contains("test key") && !said.contains("hidden"), "{said}");
+    let stderr = String::from_utf8_lossy(&run.stderr);
+    assert!(stderr.contains("test key") && !stderr.contains("hidden"), "{stderr}");
 }
 
 #[test]
@@ -172,8 +175,8 @@ impl Running {
 
     /// Asks it to stop as a service manager does; its exit code, and what else it has printed.
     pub(super) fn stop(mut self) -> (Option<i32>, String) {
-        let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status().expect("kill runs");
-        assert!(asked.success());
+        let kill = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status().expect("kill runs");
+        assert!(kill.success());
         let mut rest = String::new();
         self.stdout.read_to_string(&mut rest).expect("text");
         (self.child.wait().expect("it ends").code(), rest)

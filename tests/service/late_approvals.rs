@@ -95,10 +95,10 @@ impl World {
         let (amount, email) = (Amount::new("5000").unwrap(), Email::new("awa@example.com").unwrap());
         let purchase =
             CreatePaymentIntent::new(reference.clone(), amount, "Shoes", "Awa", "Ngono").email(email.clone());
-        let made = client(&sandbox).create_payment_intent(&purchase).await.unwrap();
+        let created = client(&sandbox).create_payment_intent(&purchase).await.unwrap();
         let sold = Sold {
-            payment_ref: made.payment_ref.unwrap(),
-            intent: made.id,
+            payment_ref: created.payment_ref.unwrap(),
+            intent: created.id,
             merchant_reference: reference,
             amount,
             currency: Currency::xaf(),
@@ -116,14 +116,14 @@ impl World {
         match step {
             Step::Advance { seconds } => self.advance(*seconds).await,
             Step::Attach { phone: number } => {
-                let reply = self.ask("POST", "/payment-method", phone(number)).await;
+                let reply = self.call("POST", "/payment-method", phone(number)).await;
                 let attempts = reply["attempts"].as_u64().unwrap_or(self.attempts);
                 if attempts > self.attempts && APPROVED_LATE.contains(number) {
                     self.approvals.insert(u32::try_from(attempts).unwrap());
                 }
                 self.attempts = attempts;
             }
-            Step::Cancel => drop(self.ask("POST", "/cancel", Value::Null).await),
+            Step::Cancel => drop(self.call("POST", "/cancel", Value::Null).await),
             Step::Restart => {
                 self.sandbox.take().unwrap().stop().await;
                 self.sandbox = Some(Sandbox::start_with(self.folder.config()).await.unwrap());
@@ -138,7 +138,7 @@ impl World {
     }
 
     /// What the service says of the intent, or null where it refuses.
-    async fn ask(&self, method: &str, verb: &str, fields: Value) -> Value {
+    async fn call(&self, method: &str, verb: &str, fields: Value) -> Value {
         let sandbox = self.sandbox();
         let url = format!("{}/v1/payment-intents/{}{verb}", sandbox.base_url(), self.sold.intent);
         let body = (!fields.is_null()).then(|| fields.to_string());
@@ -167,7 +167,7 @@ impl World {
 
     async fn every_approval_is_accounted_for(&self) {
         self.advance(3 * 86_400).await;
-        let intent = self.ask("GET", "", Value::Null).await;
+        let intent = self.call("GET", "", Value::Null).await;
         let mut counted: Vec<u32> = attempts(&intent);
         let stored: Vec<u32> = self.shop.stored.lock().unwrap().iter().map(|(_, attempt)| *attempt).collect();
         assert_eq!(sorted(stored), sorted(counted.clone()), "the shop has stored each: {intent}");

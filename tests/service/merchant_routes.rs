@@ -2,8 +2,8 @@
 
 mod shop;
 
+use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
 use crate::support::http::{get, post};
-use crate::support::service::{Answer, Service, reply};
 use axum::http::request::Parts;
 use guichet::native::{AskAgain, Refused, Routes, Shop, Sold, settle};
 use guichet::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
@@ -190,9 +190,8 @@ fn a_shop_asks_for_a_day_longer_where_an_attempt_may_be_approved_late() {
 
 #[test]
 fn an_odd_duplicate_payment_is_still_one() {
-    let told = json!([{"attempt": "two", "amount": 5}, "odd", {"attempt": 2, "amount": "5", "currency": "XAF"}]);
-    let intent =
-        json!({"id": "pi_1", "amount": "1", "currency": "XAF", "status": "succeeded", "duplicate_payments": told});
+    let duplicates = json!([{"attempt": "two", "amount": 5}, "odd", {"attempt": 2, "amount": "5", "currency": "XAF"}]);
+    let intent = json!({"id": "pi_1", "amount": "1", "currency": "XAF", "status": "succeeded", "duplicate_payments": duplicates});
     let intent: PaymentIntent = serde_json::from_value(intent).expect("an intent");
     let duplicates: Vec<(u32, &str)> =
         intent.duplicate_payments.iter().map(|duplicate| (duplicate.attempt, duplicate.amount.as_str())).collect();
@@ -298,7 +297,7 @@ async fn the_shops_own_refusal_is_told_in_its_own_words() {
 struct Merchant {
     url: String,
     client: Client,
-    service: Service,
+    service: FakeService,
     books: Arc<Books>,
 }
 
@@ -311,8 +310,8 @@ struct Books {
 }
 
 impl Merchant {
-    async fn open(answers: Vec<Answer>) -> Self {
-        let service = Service::start(answers).await;
+    async fn open(answers: Vec<ScriptedResponse>) -> Self {
+        let service = FakeService::start(answers).await;
         let client =
             Client::builder(&service.base_url, SecretKey::new("sk_test_1").expect("a key")).build().expect("a client");
         let books = Arc::new(Books::default());
@@ -376,24 +375,24 @@ impl Shop for Books {
     }
 
     async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), Refused> {
-        let mut told = self.overpaid.lock().expect("not poisoned");
-        told.push(format!(
+        let mut duplicates = self.overpaid.lock().expect("not poisoned");
+        duplicates.push(format!(
             "{} attempt {}: {} {}",
             sold.merchant_reference, duplicate.attempt, duplicate.amount, duplicate.currency
         ));
-        if told.len() == 1 { Err(Refused::broken("the disk is full")) } else { Ok(()) }
+        if duplicates.len() == 1 { Err(Refused::broken("the disk is full")) } else { Ok(()) }
     }
 }
 
-fn intent(status: &str, amount: &str) -> Answer {
+fn intent(status: &str, amount: &str) -> ScriptedResponse {
     changed_intent(status, amount, &[])
 }
 
-fn intent_at(status: &str, amount: &str, checkout_url: &str) -> Answer {
+fn intent_at(status: &str, amount: &str, checkout_url: &str) -> ScriptedResponse {
     changed_intent(status, amount, &[("checkout_url", json!(checkout_url))])
 }
 
-fn changed_intent(status: &str, amount: &str, more: &[(&str, Value)]) -> Answer {
+fn changed_intent(status: &str, amount: &str, more: &[(&str, Value)]) -> ScriptedResponse {
     let mut intent = json!({
         "id": "pi_1", "object": "payment_intent", "amount": amount, "currency": "XAF", "status": status, "client_secret": "pi_1_secret_2",
         "payment_ref": "gch_1", "merchant_reference": "ORDER-17", "metadata": {},

@@ -8,7 +8,7 @@ mod operations;
 mod sandbox;
 mod sessions;
 
-use crate::support::service::{Answer, Service, reply};
+use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
 use guichet::operations::{CreateEsimOrder, CreatePaymentIntent, Instrument};
 use guichet::protocol::{Error, Kind};
 use guichet::values::{Amount, Email, EsimPackageId, IdempotencyKey, IntentId, MerchantReference, Phone, SessionToken};
@@ -42,7 +42,7 @@ fn email() -> Email {
 
 #[tokio::test]
 async fn an_order_becomes_an_intent_and_unknown_fields_do_no_harm() {
-    let service = Service::start(vec![reply("201 Created", INTENT)]).await;
+    let service = FakeService::start(vec![reply("201 Created", INTENT)]).await;
     let intent = client(&service.base_url).create_payment_intent(&order()).await.expect("an intent");
     assert_eq!(intent.id.as_str(), "pi_1");
     let request = &service.requests()[0];
@@ -53,8 +53,8 @@ async fn an_order_becomes_an_intent_and_unknown_fields_do_no_harm() {
 
 #[tokio::test]
 async fn creation_goes_to_the_gateway_and_nothing_else_does() {
-    let base = Service::start(vec![reply("200 OK", INTENT)]).await;
-    let gateway = Service::start(vec![reply("201 Created", INTENT)]).await;
+    let base = FakeService::start(vec![reply("200 OK", INTENT)]).await;
+    let gateway = FakeService::start(vec![reply("201 Created", INTENT)]).await;
     let client = Client::builder(&base.base_url, key())
         .gateway_url(&format!("{}/v1/", gateway.base_url))
         .build()
@@ -67,10 +67,11 @@ async fn creation_goes_to_the_gateway_and_nothing_else_does() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed_with_a_key() {
-    let elsewhere = Service::start(vec![reply("200 OK", INTENT)]).await;
+    let elsewhere = FakeService::start(vec![reply("200 OK", INTENT)]).await;
     let location: &'static str = format!("Location: {}/v1/payment-intents/pi_1", elsewhere.base_url).leak();
     let headers: &'static [&'static str] = vec![location].leak();
-    let service = Service::start(vec![Answer::Reply("307 Temporary Redirect", headers, String::new())]).await;
+    let service =
+        FakeService::start(vec![ScriptedResponse::Reply("307 Temporary Redirect", headers, String::new())]).await;
     let error = read(&service).await.expect_err("a redirect is no answer");
     assert_eq!((error.kind(), error.status()), (Kind::Address, Some(307)));
     assert!(elsewhere.requests().is_empty());
@@ -78,8 +79,12 @@ async fn a_redirect_is_not_followed_with_a_key() {
 
 #[tokio::test]
 async fn a_reply_that_cannot_be_read_is_kept() {
-    let service =
-        Service::start(vec![Answer::Reply("200 OK", &["Request-Id: req_1"], "<html>Maintenance</html>".into())]).await;
+    let service = FakeService::start(vec![ScriptedResponse::Reply(
+        "200 OK",
+        &["Request-Id: req_1"],
+        "<html>Maintenance</html>".into(),
+    )])
+    .await;
     let error = read(&service).await.expect_err("no JSON");
     assert_eq!(error.kind(), Kind::Unreadable);
     assert_eq!(error.reply(), Some(b"<html>Maintenance</html>".as_slice()));
@@ -89,7 +94,7 @@ async fn a_reply_that_cannot_be_read_is_kept() {
 
 #[tokio::test]
 async fn a_reply_without_end_is_not_read_to_its_end() {
-    let service = Service::start(vec![reply("200 OK", "a".repeat(9 * 1024 * 1024))]).await;
+    let service = FakeService::start(vec![reply("200 OK", "a".repeat(9 * 1024 * 1024))]).await;
     let error = read(&service).await.expect_err("too large");
     assert_eq!(error.kind(), Kind::Unreadable);
     assert!(error.reply().is_some_and(|reply| reply.len() <= 8 * 1024 * 1024));
@@ -99,7 +104,7 @@ async fn a_reply_without_end_is_not_read_to_its_end() {
 async fn a_refusal_carries_code_status_request_id_and_fields() {
     let body = r#"{"status_code":422,"response_type":"error","message":"An amount is required.","data":null,"error":{"code":"parameter_missing",
         "param":"amount","errors":[{"param":"amount","code":"parameter_missing","message":"amount is required."}],"request_id":"req_7","retryable":false}}"#;
-    let service = Service::start(vec![reply("422 Unprocessable Content", body)]).await;
+    let service = FakeService::start(vec![reply("422 Unprocessable Content", body)]).await;
     let error = client(&service.base_url).create_payment_intent(&order()).await.expect_err("refused");
     assert_eq!((error.kind(), error.status(), error.code()), (Kind::Refused, Some(422), Some("parameter_missing")));
     assert_eq!((error.request_id(), error.operation()), (Some("req_7"), Some("create_payment_intent")));
@@ -109,7 +114,7 @@ async fn a_refusal_carries_code_status_request_id_and_fields() {
 
 #[tokio::test]
 async fn an_order_whose_answer_was_lost_is_sent_again_and_is_one_payment() {
-    let service = Service::start(vec![Answer::Nothing, reply("200 OK", INTENT)]).await;
+    let service = FakeService::start(vec![ScriptedResponse::CloseConnection, reply("200 OK", INTENT)]).await;
     let intent = client(&service.base_url).create_payment_intent(&order()).await.expect("the intent");
     assert_eq!(intent.id.as_str(), "pi_1");
     let bodies: Vec<String> = service
@@ -123,13 +128,13 @@ async fn an_order_whose_answer_was_lost_is_sent_again_and_is_one_payment() {
 
 #[tokio::test]
 async fn an_esim_order_whose_answer_was_lost_is_sent_again_under_the_callers_key_alone() {
-    let service = Service::start(vec![Answer::Nothing, reply("201 Created", ESIM_ORDER)]).await;
+    let service = FakeService::start(vec![ScriptedResponse::CloseConnection, reply("201 Created", ESIM_ORDER)]).await;
     let order = client(&service.base_url).send(&esim_order().idempotency_key(order_key())).await.expect("the order");
     assert_eq!(order.order_id.as_str(), "eso_1");
     assert_eq!(keys(&service), ["order-17", "order-17"]);
 
     // A service may know no keys: without one of the caller's, the client does not order twice.
-    let service = Service::start(vec![Answer::Nothing, reply("201 Created", ESIM_ORDER)]).await;
+    let service = FakeService::start(vec![ScriptedResponse::CloseConnection, reply("201 Created", ESIM_ORDER)]).await;
     let error = client(&service.base_url).send(&esim_order()).await.expect_err("lost");
     assert_eq!((error.kind(), error.is_retryable()), (Kind::Uncertain, false));
     assert_eq!(keys(&service), [""]);
@@ -137,20 +142,25 @@ async fn an_esim_order_whose_answer_was_lost_is_sent_again_under_the_callers_key
 
 #[tokio::test]
 async fn an_esim_order_that_stays_in_doubt_can_be_sent_again_under_its_key() {
-    let lost = vec![Answer::Nothing, Answer::Nothing, Answer::Nothing, Answer::Nothing];
-    let service = Service::start(lost).await;
+    let lost = vec![
+        ScriptedResponse::CloseConnection,
+        ScriptedResponse::CloseConnection,
+        ScriptedResponse::CloseConnection,
+        ScriptedResponse::CloseConnection,
+    ];
+    let service = FakeService::start(lost).await;
     let error = client(&service.base_url).send(&esim_order().idempotency_key(order_key())).await.expect_err("lost");
     assert_eq!(error.kind(), Kind::Offline, "whoever has the key can send it again");
 }
 
 #[tokio::test]
 async fn a_success_that_cannot_be_read_of_what_may_not_be_repeated_is_uncertain_and_kept() {
-    let service = Service::start(vec![reply("201 Created", "<html>Made</html>")]).await;
+    let service = FakeService::start(vec![reply("201 Created", "<html>Made</html>")]).await;
     let error = client(&service.base_url).send(&esim_order()).await.expect_err("no JSON");
     assert_eq!((error.kind(), error.is_retryable(), error.status()), (Kind::Uncertain, false, Some(201)));
     assert_eq!(error.reply(), Some(b"<html>Made</html>".as_slice()));
 
-    let service = Service::start(vec![reply("201 Created", "a".repeat(9 * 1024 * 1024))]).await;
+    let service = FakeService::start(vec![reply("201 Created", "a".repeat(9 * 1024 * 1024))]).await;
     let error = client(&service.base_url).send(&esim_order()).await.expect_err("too large");
     assert_eq!(error.kind(), Kind::Uncertain);
 }
@@ -166,7 +176,7 @@ fn esim_order() -> CreateEsimOrder {
 }
 
 /// The key of every request so far.
-fn keys(service: &Service) -> Vec<String> {
+fn keys(service: &FakeService) -> Vec<String> {
     let sent = |request: &String| {
         let line = request.lines().find(|line| line.to_ascii_lowercase().starts_with("idempotency-key: "));
         line.map_or(String::new(), |line| line["idempotency-key: ".len()..].to_owned())
@@ -176,11 +186,11 @@ fn keys(service: &Service) -> Vec<String> {
 
 #[tokio::test]
 async fn a_conflict_after_a_lost_answer_is_uncertain_and_says_what_is_there() {
-    let service = Service::start(vec![Answer::Nothing, reply("409 Conflict", CONFLICT)]).await;
+    let service = FakeService::start(vec![ScriptedResponse::CloseConnection, reply("409 Conflict", CONFLICT)]).await;
     let error = client(&service.base_url).create_payment_intent(&order()).await.expect_err("a conflict");
     assert_eq!((error.kind(), error.existing_id()), (Kind::Uncertain, Some("pi_1")));
 
-    let service = Service::start(vec![reply("409 Conflict", CONFLICT)]).await;
+    let service = FakeService::start(vec![reply("409 Conflict", CONFLICT)]).await;
     let error = client(&service.base_url).create_payment_intent(&order()).await.expect_err("a conflict");
     assert_eq!((error.kind(), error.code()), (Kind::Refused, Some("merchant_reference_conflict")));
 }
@@ -189,27 +199,27 @@ async fn a_conflict_after_a_lost_answer_is_uncertain_and_says_what_is_there() {
 async fn any_conflict_after_an_attempt_in_doubt_is_uncertain() {
     let plain_conflict = r#"{"message":"Taken."}"#;
     let in_doubt = [
-        || Answer::Nothing,
+        || ScriptedResponse::CloseConnection,
         || reply("500 Internal Server Error", "{}"),
         || reply("503 Service Unavailable", "<html>gateway</html>"),
         || reply("504 Gateway Timeout", ""),
     ];
     for first in in_doubt {
-        let service = Service::start(vec![first(), reply("409 Conflict", plain_conflict)]).await;
+        let service = FakeService::start(vec![first(), reply("409 Conflict", plain_conflict)]).await;
         let error = client(&service.base_url).create_payment_intent(&order()).await.expect_err("a conflict");
         assert_eq!((error.kind(), error.status(), error.is_retryable()), (Kind::Uncertain, Some(409), false));
     }
     let not_done = r#"{"message":"Busy.","error":{"code":"unavailable","retryable":true}}"#;
     let answers = vec![reply("503 Service Unavailable", not_done), reply("409 Conflict", plain_conflict)];
-    let service = Service::start(answers).await;
+    let service = FakeService::start(answers).await;
     let error = client(&service.base_url).create_payment_intent(&order()).await.expect_err("a conflict");
     assert_eq!(error.kind(), Kind::Refused, "the service said that the first attempt was not executed");
 }
 
 #[tokio::test]
 async fn what_may_not_be_repeated_is_sent_once_and_never_said_to_be_retryable() {
-    let service = Service::start(vec![
-        Answer::Nothing,
+    let service = FakeService::start(vec![
+        ScriptedResponse::CloseConnection,
         reply("500 Internal Server Error", r#"{"message":"Oh."}"#),
         reply("503 Service Unavailable", "<html>gateway</html>"),
     ])
@@ -233,11 +243,11 @@ async fn what_was_not_done_can_be_tried_again() {
     assert_eq!((error.kind(), error.is_retryable()), (Kind::Offline, true), "no connection was made");
 
     let busy = r#"{"message":"Busy.","error":{"code":"unavailable","retryable":true}}"#;
-    let service = Service::start(vec![reply("503 Service Unavailable", busy), reply("200 OK", INTENT)]).await;
+    let service = FakeService::start(vec![reply("503 Service Unavailable", busy), reply("200 OK", INTENT)]).await;
     client(&service.base_url).attach_payment_method(&intent_id("pi_1"), phone()).await.expect("the intent");
     assert_eq!(service.requests().len(), 2);
 
-    let service = Service::start((0..4).map(|_| Answer::Nothing).collect()).await;
+    let service = FakeService::start((0..4).map(|_| ScriptedResponse::CloseConnection).collect()).await;
     let error = read(&service).await.expect_err("lost");
     assert_eq!((error.kind(), error.is_retryable()), (Kind::Offline, true), "a read does no harm");
 }
@@ -249,8 +259,11 @@ async fn a_credential_that_the_service_echoes_is_not_repeated() {
         "errors":[{{"param":"{KEY}","code":"{KEY}","message":"{KEY}?"}}]}}}}"#
     );
     let header: &'static [&'static str] = vec![&*format!("Request-Id: {KEY}").leak()].leak();
-    let service =
-        Service::start(vec![reply("401 Unauthorized", body), Answer::Reply("200 OK", header, "<html>".into())]).await;
+    let service = FakeService::start(vec![
+        reply("401 Unauthorized", body),
+        ScriptedResponse::Reply("200 OK", header, "<html>".into()),
+    ])
+    .await;
     let error = read(&service).await.expect_err("refused");
     let shown = format!("{error} {error:?} {:?} {:?} {:?}", error.code(), error.existing_id(), error.fields());
     assert!(!shown.contains(KEY) && shown.contains("The key *** is unknown."), "{shown}");
@@ -264,7 +277,7 @@ async fn one_odd_field_does_not_spoil_a_good_reply() {
         "email":"awa@example.com"},"attempts":"two","expires_at":17,"last_payment_error":[],"next_action":"","payment_ref":null,"checkout_url":
         "https://pay.example/checkout/pi_1"}}"#;
     let nothing = r#"{"data":{"id":"pi_1","amount":"45000","currency":"XAF","status":"succeeded","metadata":null,"customer":null}}"#;
-    let service = Service::start(vec![reply("200 OK", odd), reply("200 OK", nothing)]).await;
+    let service = FakeService::start(vec![reply("200 OK", odd), reply("200 OK", nothing)]).await;
     let intent = read(&service).await.expect("the intent");
     assert_eq!((intent.customer.email.as_str(), intent.attempts), ("awa@example.com", None));
     assert_eq!(intent.checkout_url.expect("an address").expose(), "https://pay.example/checkout/pi_1");
@@ -275,7 +288,7 @@ async fn one_odd_field_does_not_spoil_a_good_reply() {
 #[tokio::test]
 async fn a_refusal_with_an_odd_field_still_says_its_code() {
     let odd = r#"{"message":["No."],"error":{"code":"invalid_key","errors":{},"retryable":"no","request_id":null}}"#;
-    let service = Service::start(vec![reply("401 Unauthorized", odd)]).await;
+    let service = FakeService::start(vec![reply("401 Unauthorized", odd)]).await;
     assert_eq!(read(&service).await.expect_err("refused").code(), Some("invalid_key"));
 }
 
@@ -291,7 +304,7 @@ async fn a_session_is_usable_though_its_expiry_cannot_be_read() {
     ] {
         let body =
             format!(r#"{{"data":{{"session_token":"cst_test_1","customer_email":null,"expires_at":{expiry}}}}}"#);
-        let service = Service::start(vec![reply("201 Created", body)]).await;
+        let service = FakeService::start(vec![reply("201 Created", body)]).await;
         let session = client(&service.base_url).create_session(&email()).await.expect("a session");
         assert_eq!(session.session_token.expose(), "cst_test_1");
         assert_eq!(session.ends().map(|end| end.to_string()).as_deref(), ends, "{expiry}");
@@ -304,7 +317,7 @@ async fn the_address_of_a_next_action_is_not_printed() {
         r#""metadata":{}"#,
         r#""next_action":{"type":"redirect","url":"https://issuer.example/3ds#token=t0ken"},"metadata":{}"#,
     );
-    let service = Service::start(vec![reply("200 OK", body)]).await;
+    let service = FakeService::start(vec![reply("200 OK", body)]).await;
     let intent = read(&service).await.expect("the intent");
     let shown = format!("{intent:?}");
     assert!(!shown.contains("t0ken") && !shown.contains("issuer.example") && !shown.contains("secret_2"), "{shown}");
@@ -327,7 +340,7 @@ async fn a_service_that_does_not_answer_ends_at_the_deadline() {
 #[tokio::test]
 async fn a_session_that_has_ended_is_an_answer_and_a_401_that_does_not_say_so_is_an_error() {
     let ended = r#"{"success":false,"status_code":401,"message":"Ended.","data":{"valid":false,"reason":"revoked"},"error":{"code":"session_revoked"}}"#;
-    let service = Service::start(vec![
+    let service = FakeService::start(vec![
         reply("401 Unauthorized", ended),
         reply("401 Unauthorized", r#"{"message":"No.","data":null}"#),
     ])
@@ -354,7 +367,7 @@ async fn a_secret_key_is_never_printed() {
 
 #[tokio::test]
 async fn an_identifier_cannot_step_to_another_path() {
-    let service = Service::start(vec![reply("200 OK", INTENT)]).await;
+    let service = FakeService::start(vec![reply("200 OK", INTENT)]).await;
     let client = client(&service.base_url);
     let error = client.read_payment_intent(&intent_id("..")).await.expect_err("a step up");
     assert_eq!(error.kind(), Kind::Input);
@@ -363,7 +376,7 @@ async fn an_identifier_cannot_step_to_another_path() {
     assert!(service.requests()[0].starts_with("GET /v1/payment-intents/..%2Fsessions%2Fcreate%3Fx%23y HTTP"));
 }
 
-async fn read(service: &Service) -> Result<guichet::operations::PaymentIntent, Error> {
+async fn read(service: &FakeService) -> Result<guichet::operations::PaymentIntent, Error> {
     client(&service.base_url).read_payment_intent(&intent_id("pi_1")).await
 }
 

@@ -289,7 +289,7 @@ fn row<O: Served>(described: &Value) -> Row {
     for name in body["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
         fields.insert(name.clone(), required.contains(&name.as_str()));
     }
-    let told = |mut read: Fields, code: &str| {
+    let errors_of = |mut read: Fields, code: &str| {
         let _ = O::read(&mut read);
         let _ = read.has_no_errors();
         read.into_errors().into_iter().filter(|error| error.code == code).map(|error| error.param).collect()
@@ -297,8 +297,8 @@ fn row<O: Served>(described: &Value) -> Row {
     let all = fields.keys().map(|name| (name.clone(), json!({}))).collect();
     Row {
         name: spec.name,
-        missed: told(Fields::new(Map::new()), "parameter_missing"),
-        unread: told(Fields::new(all).strict(), "parameter_unknown"),
+        missed: errors_of(Fields::new(Map::new()), "parameter_missing"),
+        unread: errors_of(Fields::new(all).strict(), "parameter_unknown"),
         described: fields,
     }
 }

@@ -1,6 +1,6 @@
 //! What nobody should send, and what it is told: a clear word for each, all of them together, and nothing kept.
 
-use crate::support::api::{Reply, Shop, client, order, phone, try_send};
+use crate::support::api::{Merchant, Reply, client, order, phone, try_send};
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
 
@@ -11,8 +11,9 @@ async fn different_bodies_are_never_treated_as_equal() {
     let (_sandbox, shop) = shop().await;
     let whole = order("ORDER-17").to_string();
     let with = |members: &str| format!("{},{members}}}", whole.strip_suffix('}').unwrap());
-    let made = async |body: String| shop.send("POST", "/v1/payment-intents", Some(&shop.key()), Some(body), &[]).await;
-    let first = made(with(r#""metadata":{"n":9007199254740992,"x":0.1}"#)).await;
+    let create =
+        async |body: String| shop.send("POST", "/v1/payment-intents", Some(&shop.key()), Some(body), &[]).await;
+    let first = create(with(r#""metadata":{"n":9007199254740992,"x":0.1}"#)).await;
     assert_eq!(first.status, 201, "{}", first.text);
     // Each was taken for the first or for another of them, or silently changed.
     for (members, param) in [
@@ -25,12 +26,16 @@ async fn different_bodies_are_never_treated_as_equal() {
         (r#""amount":"1","amount":"5000""#, "amount"),
         (r#""items":[{"name":"Shoe","price":1,"currency":"XAF","quantity":9007199254740993}]"#, "items[0].quantity"),
     ] {
-        let refused = made(with(members)).await;
+        let refused = create(with(members)).await;
         assert_eq!((refused.status, refused.code()), (422, "parameter_invalid"), "{members}: {}", refused.text);
         assert_eq!(refused.body["error"]["param"], param, "{members}");
     }
-    let again = made(with(r#""metadata":{"x":0.1,"n":9007199254740992}"#)).await;
-    assert_eq!((again.status, &again.body["data"]["id"]), (200, &first.body["data"]["id"]), "an equal body is equal");
+    let repeated = create(with(r#""metadata":{"x":0.1,"n":9007199254740992}"#)).await;
+    assert_eq!(
+        (repeated.status, &repeated.body["data"]["id"]),
+        (200, &first.body["data"]["id"]),
+        "an equal body is equal"
+    );
 
     // Under a key, and where nothing is compared, too.
     let keyed = r#"{"package_id":"esp_cm_1gb","quantity":1,"quantity":2}"#.to_owned();
@@ -57,8 +62,8 @@ async fn an_inexact_number_is_sent_unchanged_and_refused() {
     let refused = client.create_payment_intent(&purchase(json!(u64::MAX))).await.unwrap_err();
     assert_eq!((refused.status(), refused.code()), (Some(422), Some("parameter_invalid")));
     assert_eq!(refused.fields()[0].param, "metadata.n");
-    let made = client.create_payment_intent(&purchase(json!(1_u64 << 53))).await.unwrap();
-    assert_eq!(made.metadata["n"], json!(1_u64 << 53));
+    let created = client.create_payment_intent(&purchase(json!(1_u64 << 53))).await.unwrap();
+    assert_eq!(created.metadata["n"], json!(1_u64 << 53));
 }
 
 #[tokio::test]
@@ -92,7 +97,7 @@ async fn an_amount_is_a_string_of_up_to_fifteen_digits_and_nothing_else() {
     for amount in wrong {
         let mut fields = order("ORDER-17");
         fields["amount"] = amount.clone();
-        let refused = shop.secret("POST", CREATE, fields).await;
+        let refused = shop.call("POST", CREATE, fields).await;
         assert_eq!((refused.status, refused.body["error"]["param"].as_str()), (422, Some("amount")), "{amount}");
         let is_a_number = ["-1", "0", "1234567890123456"].iter().any(|text| amount == *text);
         let code = if is_a_number { "amount_out_of_range" } else { "parameter_invalid" };
@@ -100,14 +105,14 @@ async fn an_amount_is_a_string_of_up_to_fifteen_digits_and_nothing_else() {
         assert!(refused.message().contains("\"5000\""), "it says what an amount is: {}", refused.message());
         if let Some(text) = amount.as_str().filter(|text| !text.trim().is_empty()) {
             let path = format!("/v1/payment-methods/fee/card/XAF/{}", text.replace(' ', "%20"));
-            assert_eq!(params(&shop.secret("GET", &path, Value::Null).await), ["amount"], "{path}");
+            assert_eq!(params(&shop.call("GET", &path, Value::Null).await), ["amount"], "{path}");
         }
     }
     for amount in ["1", "999999999999999"] {
         let mut fields = order(&format!("ORDER-{amount}"));
         fields["amount"] = json!(amount);
-        let made = shop.secret("POST", CREATE, fields).await;
-        assert_eq!((made.status, made.body["data"]["amount"].as_str()), (201, Some(amount)));
+        let created = shop.call("POST", CREATE, fields).await;
+        assert_eq!((created.status, created.body["data"]["amount"].as_str()), (201, Some(amount)));
     }
 }
 
@@ -124,7 +129,7 @@ async fn unknown_currencies_countries_and_methods_are_refused_by_name() {
     ] {
         let mut fields = order("ORDER-17");
         fields["currency"] = json!(currency);
-        let refused = shop.secret("POST", CREATE, fields).await;
+        let refused = shop.call("POST", CREATE, fields).await;
         assert_eq!(
             (refused.status, refused.code(), params(&refused)),
             (422, code, vec!["currency".to_owned()]),
@@ -139,13 +144,13 @@ async fn unknown_currencies_countries_and_methods_are_refused_by_name() {
         ("/v1/payment-methods/fee/cheque/XAF/5000", "payment_method"),
         ("/v1/payment-methods/fee/card/XAF/5000?card_type=black", "card_type"),
     ] {
-        let refused = shop.secret("GET", path, Value::Null).await;
+        let refused = shop.call("GET", path, Value::Null).await;
         assert_eq!((refused.status, params(&refused)), (422, vec![param.to_owned()]), "{path}");
     }
     let mut fields = order("ORDER-17");
     fields["payment_method_types"] = json!(["cheque"]);
-    assert_eq!(shop.secret("POST", CREATE, fields).await.code(), "payment_method_unavailable");
-    let intent = shop.intent("ORDER-17").await;
+    assert_eq!(shop.call("POST", CREATE, fields).await.code(), "payment_method_unavailable");
+    let intent = shop.create_intent("ORDER-17").await;
     for method in [
         json!({ "type": "cheque" }),
         json!({}),
@@ -157,17 +162,17 @@ async fn unknown_currencies_countries_and_methods_are_refused_by_name() {
         let refused = shop.attach(&intent, json!({ "payment_method": method })).await;
         assert_eq!((refused.status, params(&refused)), (422, vec!["payment_method".to_owned()]), "{method}");
     }
-    assert_eq!(shop.read(&intent).await["attempts"], 0);
+    assert_eq!(shop.read_intent(&intent).await["attempts"], 0);
 }
 
 #[tokio::test]
 async fn an_unserved_country_has_no_methods_and_no_fee() {
     let (_sandbox, shop) = shop().await;
     for country in ["ZZ", "FR"] {
-        let listed = shop.secret("GET", &format!("/v1/payment-methods?country_code={country}"), Value::Null).await;
+        let listed = shop.call("GET", &format!("/v1/payment-methods?country_code={country}"), Value::Null).await;
         assert_eq!((listed.status, &listed.body["data"]), (200, &json!([])), "{country}");
         let fee = format!("/v1/payment-methods/fee/mobile_money/XAF/5000?country_code={country}");
-        let refused = shop.secret("GET", &fee, Value::Null).await;
+        let refused = shop.call("GET", &fee, Value::Null).await;
         assert_eq!((refused.status, refused.code()), (422, "payment_method_unavailable"), "{country}");
     }
 }
@@ -180,13 +185,13 @@ async fn collect_shipping_address_is_accepted_and_part_of_the_canonical_body() {
         fields["collect_shipping_address"] = wish;
         fields
     };
-    let refused = shop.secret("POST", CREATE, wishing(json!("yes"))).await;
+    let refused = shop.call("POST", CREATE, wishing(json!("yes"))).await;
     assert_eq!((refused.status, params(&refused)), (422, vec!["collect_shipping_address".to_owned()]));
-    let made = shop.secret("POST", CREATE, wishing(json!(true))).await;
-    assert_eq!(made.status, 201, "{}", made.text);
-    assert_eq!(shop.secret("POST", CREATE, wishing(json!(true))).await.status, 200);
+    let created = shop.call("POST", CREATE, wishing(json!(true))).await;
+    assert_eq!(created.status, 201, "{}", created.text);
+    assert_eq!(shop.call("POST", CREATE, wishing(json!(true))).await.status, 200);
     for other in [json!(false), Value::Null] {
-        let refused = shop.secret("POST", CREATE, wishing(other)).await;
+        let refused = shop.call("POST", CREATE, wishing(other)).await;
         assert_eq!((refused.status, refused.code()), (409, "merchant_reference_conflict"));
     }
 }
@@ -195,15 +200,15 @@ async fn collect_shipping_address_is_accepted_and_part_of_the_canonical_body() {
 async fn all_field_errors_are_reported_together() {
     let (_sandbox, shop) = shop().await;
     let refused = shop
-        .secret("POST", CREATE, json!({
+        .call("POST", CREATE, json!({
             "firstname": "", "lastname": 7, "amount": "5.5", "currency": "franc", "merchant_reference": "", "fee_bearer": "nobody",
             "confirmation_method": "later", "confirm": "yes", "items": {}, "redirect_url": "javascript:alert(1)", "metadata": [],
             "collect_shipping_address": 1, "payment_method_types": "card",
         }))
         .await;
     assert_eq!(refused.status, 422);
-    let mut told = params(&refused);
-    told.sort_unstable();
+    let mut listed = params(&refused);
+    listed.sort_unstable();
     let mut expected = [
         "firstname",
         "lastname",
@@ -222,21 +227,21 @@ async fn all_field_errors_are_reported_together() {
         "payment_method_types",
     ];
     expected.sort_unstable();
-    assert_eq!(told, expected);
+    assert_eq!(listed, expected);
 
     let mut ruled = order("ORDER-17");
     ruled["currency"] = json!("ZZZ");
     ruled["items"] = json!([{ "name": "Shoes", "price": 1, "currency": "JPY", "quantity": 1 }]);
     ruled["payment_method_types"] = json!(["cheque"]);
-    assert_eq!(params(&shop.secret("POST", CREATE, ruled).await), ["currency", "items", "payment_method_types"]);
+    assert_eq!(params(&shop.call("POST", CREATE, ruled).await), ["currency", "items", "payment_method_types"]);
     let mut both = order("ORDER-17");
     both["amount"] = json!("5.5");
     both["currency"] = json!("ZZZ");
     both["payment_method_types"] = json!(["cheque"]);
-    let told = params(&shop.secret("POST", CREATE, both).await);
-    assert_eq!(told, ["amount", "currency", "payment_method_types"], "a rule's beside a shape's");
+    let listed = params(&shop.call("POST", CREATE, both).await);
+    assert_eq!(listed, ["amount", "currency", "payment_method_types"], "a rule's beside a shape's");
 
-    let intent = shop.intent("ORDER-18").await;
+    let intent = shop.create_intent("ORDER-18").await;
     let card = json!({ "number": "42", "exp_month": 13, "exp_year": "2034" });
     let refused = shop.attach(&intent, json!({ "payment_method": { "type": "card", "card": card } })).await;
     let members = ["number", "exp_month", "exp_year", "cvc"].map(|name| format!("payment_method.card.{name}"));
@@ -245,26 +250,26 @@ async fn all_field_errors_are_reported_together() {
 
     let mut nobody = order("ORDER-17");
     nobody.as_object_mut().unwrap().remove("email");
-    let refused = shop.secret("POST", CREATE, nobody).await;
+    let refused = shop.call("POST", CREATE, nobody).await;
     assert_eq!(
         (refused.status, refused.code(), params(&refused)),
         (422, "parameter_missing", vec!["email".to_owned()])
     );
-    assert_eq!(shop.secret("POST", CREATE, order("ORDER-17")).await.status, 201, "nothing was reserved");
+    assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 201, "nothing was reserved");
 }
 
 #[tokio::test]
 async fn under_strict_unknown_fields_are_reported_beside_invalid_ones() {
     let sandbox = Sandbox::start_with(Config { strict: true, ..Config::default() }).await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     let mut fields = order("ORDER-17");
     fields["amount"] = json!("5.5");
     fields["status"] = json!("succeeded");
     fields["amount_payable"] = json!("1");
-    let refused = shop.secret("POST", CREATE, fields).await;
-    let mut told = params(&refused);
-    told.sort_unstable();
-    assert_eq!((refused.status, told), (422, ["amount", "amount_payable", "status"].map(String::from).to_vec()));
+    let refused = shop.call("POST", CREATE, fields).await;
+    let mut listed = params(&refused);
+    listed.sort_unstable();
+    assert_eq!((refused.status, listed), (422, ["amount", "amount_payable", "status"].map(String::from).to_vec()));
 }
 
 #[tokio::test]
@@ -335,7 +340,7 @@ async fn a_hostile_redirect_url_is_refused_and_never_repeated() {
     for url in hostile {
         let mut fields = order("ORDER-17");
         fields["redirect_url"] = json!(url);
-        let refused = shop.secret("POST", CREATE, fields).await;
+        let refused = shop.call("POST", CREATE, fields).await;
         assert_eq!(
             (refused.status, refused.code(), params(&refused)),
             (422, "parameter_invalid", vec!["redirect_url".to_owned()]),
@@ -346,7 +351,7 @@ async fn a_hostile_redirect_url_is_refused_and_never_repeated() {
     for odd in [json!(7), json!(["https://shop.example/"]), json!({})] {
         let mut fields = order("ORDER-17");
         fields["redirect_url"] = odd;
-        assert_eq!(params(&shop.secret("POST", CREATE, fields).await), ["redirect_url"]);
+        assert_eq!(params(&shop.call("POST", CREATE, fields).await), ["redirect_url"]);
     }
 }
 
@@ -377,8 +382,13 @@ async fn a_valid_redirect_url_is_stored_unchanged() {
     for (number, url) in honest.into_iter().enumerate() {
         let mut fields = order(&format!("ORDER-{number}"));
         fields["redirect_url"] = json!(url);
-        let made = shop.secret("POST", CREATE, fields).await;
-        assert_eq!((made.status, made.body["data"]["redirect_url"].as_str()), (201, Some(url)), "{}", made.text);
+        let created = shop.call("POST", CREATE, fields).await;
+        assert_eq!(
+            (created.status, created.body["data"]["redirect_url"].as_str()),
+            (201, Some(url)),
+            "{}",
+            created.text
+        );
     }
 }
 
@@ -399,7 +409,7 @@ async fn a_body_over_64_kib_is_refused_and_one_of_64_kib_is_not() {
     if let Ok(refused) = try_send(&client(), "POST", &url, Some(&shop.key()), Some(endless), &[]).await {
         assert_eq!((refused.status, refused.code()), (413, "body_too_large"));
     }
-    assert_eq!(shop.secret("POST", CREATE, order("ORDER-17")).await.status, 201);
+    assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 201);
 }
 
 #[tokio::test]
@@ -434,7 +444,7 @@ async fn a_body_that_is_not_a_json_object_is_refused_with_the_reason() {
         assert!(!refused.message().is_empty());
     }
     let twice = "{\"id\":\"pi_other\",\"payment_method\":{\"type\":\"mobile_money\",\"phone\":\"237670000000\"}}";
-    let intent = shop.intent("ORDER-17").await;
+    let intent = shop.create_intent("ORDER-17").await;
     let path = format!("{CREATE}/{}/payment-method", intent["id"].as_str().unwrap());
     assert_eq!(params(&bytes(&shop, &path, twice.into(), JSON).await), ["id"], "a body names no other intent");
 }
@@ -462,14 +472,14 @@ async fn a_wrong_method_gets_405_with_the_allowed_ones() {
 #[tokio::test]
 async fn a_missing_foreign_or_expired_token_changes_no_payment() {
     let (sandbox, shop) = shop().await;
-    let other = Shop::of(sandbox.merchant().await.unwrap());
-    let (intent, others) = (shop.intent("ORDER-17").await, other.intent("ORDER-17").await);
-    let session = async |shop: &Shop, email: &str| {
-        let made = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": email })).await;
-        made.body["data"]["session_token"].as_str().unwrap().to_owned()
+    let other = Merchant::new(sandbox.merchant().await.unwrap());
+    let (intent, others) = (shop.create_intent("ORDER-17").await, other.create_intent("ORDER-17").await);
+    let session = async |shop: &Merchant, email: &str| {
+        let created = shop.call("POST", "/v1/sessions/create", json!({ "customer_email": email })).await;
+        created.body["data"]["session_token"].as_str().unwrap().to_owned()
     };
     let revoked = session(&shop, "awa@example.com").await;
-    shop.ask("POST", "/v1/sessions/revoke", Some(&revoked), Value::Null).await;
+    shop.call_as("POST", "/v1/sessions/revoke", Some(&revoked), Value::Null).await;
     let expired = session(&shop, "awa@example.com").await;
     shop.tenant.clock().advance(30 * 60).await.unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -494,7 +504,7 @@ async fn a_missing_foreign_or_expired_token_changes_no_payment() {
             ("answer", json!({ "otp": "123456" })),
         ] {
             let path = format!("{CREATE}/{}/{verb}", text(&intent["id"]));
-            let refused = shop.ask("POST", &path, token.as_deref(), fields).await;
+            let refused = shop.call_as("POST", &path, token.as_deref(), fields).await;
             assert_eq!((refused.status, refused.code()), (status, code), "{verb} with {token:?}");
             assert!(
                 token.as_ref().is_none_or(|token| !refused.text.contains(token.as_str())),
@@ -502,7 +512,7 @@ async fn a_missing_foreign_or_expired_token_changes_no_payment() {
             );
         }
     }
-    let read = shop.read(&intent).await;
+    let read = shop.read_intent(&intent).await;
     assert_eq!((&read["status"], &read["attempts"]), (&json!("requires_action"), &json!(0)));
 }
 
@@ -516,9 +526,9 @@ async fn texts_of_a_merchant_are_returned_unchanged() {
     }
     fields["metadata"] = json!({ odd: [odd, 1.50, null] });
     fields["items"] = json!([{ "name": odd, "price": "1", "currency": "XAF", "quantity": 1 }]);
-    let made = shop.secret("POST", CREATE, fields).await;
-    let data = &made.body["data"];
-    assert_eq!(made.status, 201);
+    let created = shop.call("POST", CREATE, fields).await;
+    let data = &created.body["data"];
+    assert_eq!(created.status, 201);
     assert_eq!(
         (&data["customer"]["firstname"], &data["description"], &data["items"][0]["name"]),
         (&json!(odd), &json!(odd), &json!(odd))
@@ -528,14 +538,14 @@ async fn texts_of_a_merchant_are_returned_unchanged() {
 
 const JSON: &str = "application/json";
 
-async fn shop() -> (Sandbox, Shop) {
+async fn shop() -> (Sandbox, Merchant) {
     let sandbox = Sandbox::start().await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     (sandbox, shop)
 }
 
 /// Sends these very bytes with the secret key.
-async fn bytes(shop: &Shop, path: &str, body: Vec<u8>, kind: &str) -> Reply {
+async fn bytes(shop: &Merchant, path: &str, body: Vec<u8>, kind: &str) -> Reply {
     let url = format!("{}{path}", shop.base_url);
     try_send(&client(), "POST", &url, Some(&shop.key()), Some(body.into()), &[("content-type", kind)]).await.unwrap()
 }

@@ -1,9 +1,9 @@
 //! The service's clock never goes back: what was told as final or expired stays so, over a crash and a clock set back.
 #![cfg(unix)]
 
-use crate::support::api::{Reply, Shop, client, control, order, phone, send};
+use crate::support::api::{Merchant, Reply, client, control, order, phone, send};
 use crate::support::folder::Folder;
-use crate::support::process::Process;
+use crate::support::process::SandboxProcess;
 use guichet::sandbox::{Config, Sandbox, WallClock};
 use serde_json::{Value, json};
 use sqlx::SqlitePool;
@@ -17,46 +17,46 @@ const DAY: i64 = 86_400;
 #[tokio::test]
 async fn final_and_expired_statuses_survive_a_kill_and_a_clock_set_back() {
     let folder = Folder::new("set-back");
-    let mut sandbox = Process::start(&folder, None);
-    let token = sandbox.ask("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    let mut sandbox = SandboxProcess::start(&folder, None);
+    let token = sandbox.call("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
     let token = token.body["data"]["session_token"].as_str().unwrap().to_owned();
-    let unpaid = made(&sandbox, "ORDER-1").await;
+    let unpaid = create(&sandbox, "ORDER-1").await;
     advance(&sandbox, DAY - 40).await;
-    let paid = made(&sandbox, "ORDER-2").await;
-    let attached = sandbox.ask("POST", &format!("{paid}/payment-method"), phone("237670000001")).await;
+    let paid = create(&sandbox, "ORDER-2").await;
+    let attached = sandbox.call("POST", &format!("{paid}/payment-method"), phone("237670000001")).await;
     assert_eq!(attached.body["data"]["status"], "processing");
-    let under_way = made(&sandbox, "ORDER-3").await;
-    let attached = sandbox.ask("POST", &format!("{under_way}/payment-method"), phone("237670000001")).await;
+    let under_way = create(&sandbox, "ORDER-3").await;
+    let attached = sandbox.call("POST", &format!("{under_way}/payment-method"), phone("237670000001")).await;
     assert_eq!(attached.body["data"]["status"], "processing");
-    let told = advance(&sandbox, 40).await;
+    let now_before = advance(&sandbox, 40).await;
     assert_eq!(status(&sandbox, &unpaid).await, json!(["canceled", "expired"]));
     assert_eq!(status(&sandbox, &paid).await, json!(["succeeded", null]));
     let url = format!("{}/v1/sessions/validate", sandbox.base_url);
     assert_eq!(send(&client(), "POST", &url, Some(&token), None, &[]).await.code(), "session_expired");
-    let made_last = sandbox.ask("POST", CREATE, order("ORDER-4")).await.body["data"]["created_at"].clone();
+    let made_last = sandbox.call("POST", CREATE, order("ORDER-4")).await.body["data"]["created_at"].clone();
     sandbox.child.kill().unwrap();
     sandbox.child.wait().unwrap();
 
     let wall_clock = WallClock::default();
     wall_clock.shift(-HOUR);
-    let again = Sandbox::start_with(Config { wall_clock: wall_clock.clone(), ..folder.config() }).await.unwrap();
-    let now = control(&again, "GET", "/clock", Value::Null).await.body["now"].as_i64().unwrap();
-    assert!(now >= told, "the clock has gone back by {} s", told - now);
+    let restarted = Sandbox::start_with(Config { wall_clock: wall_clock.clone(), ..folder.config() }).await.unwrap();
+    let now = control(&restarted, "GET", "/clock", Value::Null).await.body["now"].as_i64().unwrap();
+    assert!(now >= now_before, "the clock has gone back by {} s", now_before - now);
     for (path, expected) in [(&unpaid, json!(["canceled", "expired"])), (&paid, json!(["succeeded", null]))] {
-        let read = ask(&again, "GET", path, Value::Null).await;
+        let read = call(&restarted, "GET", path, Value::Null).await;
         assert_eq!(json!([read.body["data"]["status"], read.body["data"]["cancellation_reason"]]), expected);
     }
-    let refused = ask(&again, "POST", &format!("{unpaid}/payment-method"), phone("237670000000")).await;
+    let refused = call(&restarted, "POST", &format!("{unpaid}/payment-method"), phone("237670000000")).await;
     assert_eq!(refused.status, 409, "{}", refused.text);
-    let url = format!("{}/v1/sessions/validate", again.base_url());
+    let url = format!("{}/v1/sessions/validate", restarted.base_url());
     assert_eq!(send(&client(), "POST", &url, Some(&token), None, &[]).await.code(), "session_expired");
-    let next = ask(&again, "POST", CREATE, order("ORDER-5")).await.body["data"]["created_at"].clone();
+    let next = call(&restarted, "POST", CREATE, order("ORDER-5")).await.body["data"]["created_at"].clone();
     assert!(next.as_str() >= made_last.as_str(), "{next} is before {made_last}");
     // It runs on: an attempt that is under way comes to its end.
     wall_clock.shift(-2 * HOUR);
-    control(&again, "POST", "/clock", json!({ "advance_seconds": 30 })).await;
-    assert_eq!(ask(&again, "GET", &under_way, Value::Null).await.body["data"]["status"], "succeeded");
-    again.stop().await;
+    control(&restarted, "POST", "/clock", json!({ "advance_seconds": 30 })).await;
+    assert_eq!(call(&restarted, "GET", &under_way, Value::Null).await.body["data"]["status"], "succeeded");
+    restarted.stop().await;
 }
 
 #[tokio::test]
@@ -64,8 +64,8 @@ async fn reads_stay_fast_while_the_database_cannot_be_written() {
     // If each read waited for the lock (500 ms, one after the other), they would take 12 s.
     const READS: usize = 24;
     let folder = Folder::new("locked");
-    let sandbox = Process::start(&folder, None);
-    let unpaid = made(&sandbox, "ORDER-1").await;
+    let sandbox = SandboxProcess::start(&folder, None);
+    let unpaid = create(&sandbox, "ORDER-1").await;
     let options = SqliteConnectOptions::new().filename(folder.path.join("sandbox.sqlite"));
     let pool = SqlitePool::connect_with(options).await.unwrap();
     let mut locking = pool.acquire().await.unwrap();
@@ -86,11 +86,11 @@ async fn reads_stay_fast_while_the_database_cannot_be_written() {
         assert!(start.elapsed() < Duration::from_secs(6), "{READS} reads took {:?}", start.elapsed());
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    assert_eq!(sandbox.ask("POST", CREATE, order("ORDER-2")).await.status, 503);
+    assert_eq!(sandbox.call("POST", CREATE, order("ORDER-2")).await.status, 503);
     sqlx::raw_sql("ROLLBACK").execute(&mut *locking).await.unwrap();
     drop(locking);
     pool.close().await;
-    assert_eq!(sandbox.ask("POST", CREATE, order("ORDER-2")).await.status, 201);
+    assert_eq!(sandbox.call("POST", CREATE, order("ORDER-2")).await.status, 201);
     let log = std::fs::read_to_string(folder.log()).unwrap();
     let errors = log.lines().filter(|line| line.contains("ERROR") && line.contains("clock")).count();
     assert_eq!(errors, 1, "the log reports the change, not each request:\n{log}");
@@ -100,17 +100,17 @@ async fn reads_stay_fast_while_the_database_cannot_be_written() {
 async fn a_clock_set_back_while_running_undoes_nothing() {
     let wall_clock = WallClock::default();
     let sandbox = Sandbox::start_with(Config { wall_clock: wall_clock.clone(), ..Config::default() }).await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     wall_clock.shift(30 * 60);
-    let token = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    let token = shop.call("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
     let token = token.body["data"]["session_token"].as_str().unwrap().to_owned();
     wall_clock.shift(60 * 60);
-    let expired = shop.ask("POST", "/v1/sessions/validate", Some(&token), Value::Null).await;
+    let expired = shop.call_as("POST", "/v1/sessions/validate", Some(&token), Value::Null).await;
     assert_eq!(expired.code(), "session_expired");
     let before = shop.tenant.now();
     for seconds in [60 * 60 - 1, 0, -HOUR, -DAY] {
         wall_clock.shift(seconds);
-        let expired = shop.ask("POST", "/v1/sessions/validate", Some(&token), Value::Null).await;
+        let expired = shop.call_as("POST", "/v1/sessions/validate", Some(&token), Value::Null).await;
         assert_eq!(expired.code(), "session_expired", "with the wall clock at {seconds}");
         assert!(shop.tenant.now() >= before);
     }
@@ -120,7 +120,7 @@ async fn a_clock_set_back_while_running_undoes_nothing() {
 #[tokio::test]
 async fn a_second_is_stored_before_a_response_depends_on_it() {
     let folder = Folder::new("stored-second");
-    let sandbox = Process::start(&folder, None);
+    let sandbox = SandboxProcess::start(&folder, None);
     for _ in 0..4 {
         let now = clock(&sandbox).await;
         let (latest, _) = stored(&folder).await;
@@ -132,13 +132,13 @@ async fn a_second_is_stored_before_a_response_depends_on_it() {
 #[tokio::test]
 async fn reads_of_one_second_share_one_commit() {
     let folder = Folder::new("shared-second");
-    let sandbox = Process::start(&folder, None);
-    let path = made(&sandbox, "ORDER-1").await;
+    let sandbox = SandboxProcess::start(&folder, None);
+    let path = create(&sandbox, "ORDER-1").await;
     let log = folder.path.join("sandbox.sqlite-wal");
     let before = std::fs::metadata(&log).unwrap().len();
     let start = Instant::now();
     for _ in 0..300 {
-        assert_eq!(sandbox.ask("GET", &path, Value::Null).await.status, 200);
+        assert_eq!(sandbox.call("GET", &path, Value::Null).await.status, 200);
     }
     // A commit of one second is a page of 4,096 bytes and its head.
     let most = (start.elapsed().as_secs() + 2) * 2 * 4_120;
@@ -153,14 +153,15 @@ async fn a_final_status_caused_by_time_is_stored_before_it_is_shown() {
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let mut paths = Vec::new();
     for number in 0..4 {
-        let made = ask(&sandbox, "POST", CREATE, order(&format!("ORDER-{number}"))).await;
-        paths.push(format!("{CREATE}/{}", made.body["data"]["id"].as_str().unwrap()));
-        let attached = ask(&sandbox, "POST", &format!("{}/payment-method", paths[number]), phone("237670000001")).await;
+        let created = call(&sandbox, "POST", CREATE, order(&format!("ORDER-{number}"))).await;
+        paths.push(format!("{CREATE}/{}", created.body["data"]["id"].as_str().unwrap()));
+        let attached =
+            call(&sandbox, "POST", &format!("{}/payment-method", paths[number]), phone("237670000001")).await;
         assert_eq!(attached.body["data"]["status"], "processing");
     }
-    let made = ask(&sandbox, "POST", CREATE, order("ORDER-4")).await;
-    paths.push(format!("{CREATE}/{}", made.body["data"]["id"].as_str().unwrap()));
-    let attached = ask(&sandbox, "POST", &format!("{}/payment-method", paths[4]), phone("237670000000")).await;
+    let created = call(&sandbox, "POST", CREATE, order("ORDER-4")).await;
+    paths.push(format!("{CREATE}/{}", created.body["data"]["id"].as_str().unwrap()));
+    let attached = call(&sandbox, "POST", &format!("{}/payment-method", paths[4]), phone("237670000000")).await;
     assert_eq!(attached.body["data"]["status"], "succeeded", "at once, by the move itself");
     sandbox.stop().await;
     assert_eq!(stored(&folder).await.1, [("succeeded".to_owned(), 1)], "no other has ended");
@@ -169,10 +170,10 @@ async fn a_final_status_caused_by_time_is_stored_before_it_is_shown() {
         let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
         control(&sandbox, "POST", "/clock", json!({ "advance_seconds": 30 })).await;
         match how {
-            "read" => drop(ask(&sandbox, "GET", &paths[0], Value::Null).await),
-            "created again" => drop(ask(&sandbox, "POST", CREATE, order("ORDER-1")).await),
+            "read" => drop(call(&sandbox, "GET", &paths[0], Value::Null).await),
+            "created again" => drop(call(&sandbox, "POST", CREATE, order("ORDER-1")).await),
             "event" => drop(control(&sandbox, "GET", "/events", Value::Null).await),
-            _ => drop(ask(&sandbox, "GET", CREATE, Value::Null).await),
+            _ => drop(call(&sandbox, "GET", CREATE, Value::Null).await),
         }
         sandbox.stop().await;
         let succeeded: i64 = stored(&folder).await.1.iter().map(|(_, count)| *count).sum();
@@ -181,30 +182,30 @@ async fn a_final_status_caused_by_time_is_stored_before_it_is_shown() {
     }
 }
 
-async fn made(sandbox: &Process, reference: &str) -> String {
-    let made = sandbox.ask("POST", CREATE, order(reference)).await;
-    format!("{CREATE}/{}", made.body["data"]["id"].as_str().unwrap())
+async fn create(sandbox: &SandboxProcess, reference: &str) -> String {
+    let created = sandbox.call("POST", CREATE, order(reference)).await;
+    format!("{CREATE}/{}", created.body["data"]["id"].as_str().unwrap())
 }
 
-async fn status(sandbox: &Process, path: &str) -> Value {
-    let read = sandbox.ask("GET", path, Value::Null).await;
+async fn status(sandbox: &SandboxProcess, path: &str) -> Value {
+    let read = sandbox.call("GET", path, Value::Null).await;
     json!([read.body["data"]["status"], read.body["data"]["cancellation_reason"]])
 }
 
-async fn ask(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
+async fn call(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
     let (key, url) = (sandbox.secret_key().expose(), format!("{}{path}", sandbox.base_url()));
     let body = (!fields.is_null()).then(|| fields.to_string());
     send(&client(), method, &url, Some(key), body, &[]).await
 }
 
-async fn advance(sandbox: &Process, seconds: i64) -> i64 {
+async fn advance(sandbox: &SandboxProcess, seconds: i64) -> i64 {
     let url = format!("{}/sandbox/clock", sandbox.base_url);
     let body = json!({ "advance_seconds": seconds }).to_string();
     let reply = send(&client(), "POST", &url, Some(&sandbox.control_token), Some(body), &[]).await;
     reply.body["now"].as_i64().unwrap()
 }
 
-async fn clock(sandbox: &Process) -> i64 {
+async fn clock(sandbox: &SandboxProcess) -> i64 {
     let url = format!("{}/sandbox/clock", sandbox.base_url);
     let reply = send(&client(), "GET", &url, Some(&sandbox.control_token), None, &[]).await;
     reply.body["now"].as_i64().unwrap()

@@ -15,13 +15,13 @@ const CREATE: &str = "/v1/payment-intents";
 async fn an_update_that_always_loses_to_concurrent_ones_ends_and_can_be_retried() {
     let folder = Folder::new("overtaken");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
-    let automatic = made(&sandbox, CREATE, order("ORDER-1")).await;
+    let automatic = create(&sandbox, CREATE, order("ORDER-1")).await;
     let mut manual = order("ORDER-2");
     manual["confirmation_method"] = json!("manual");
-    let manual = made(&sandbox, CREATE, manual).await;
-    assert_eq!(ask(&sandbox, "POST", &format!("{manual}/payment-method"), phone("237670000001")).await.status, 200);
-    let coded = made(&sandbox, CREATE, order("ORDER-3")).await;
-    assert_eq!(ask(&sandbox, "POST", &format!("{coded}/payment-method"), phone("237670000010")).await.status, 200);
+    let manual = create(&sandbox, CREATE, manual).await;
+    assert_eq!(call(&sandbox, "POST", &format!("{manual}/payment-method"), phone("237670000001")).await.status, 200);
+    let coded = create(&sandbox, CREATE, order("ORDER-3")).await;
+    assert_eq!(call(&sandbox, "POST", &format!("{coded}/payment-method"), phone("237670000010")).await.status, 200);
     let moves = [
         (format!("{automatic}/payment-method"), phone("237670000001")),
         (format!("{automatic}/cancel"), Value::Null),
@@ -30,11 +30,11 @@ async fn an_update_that_always_loses_to_concurrent_ones_ends_and_can_be_retried(
     ];
     let sandbox = overtaken(sandbox, &folder, "UPDATE", "intents").await;
     for (path, fields) in &moves {
-        refused(&ask(&sandbox, "POST", path, fields.clone()).await, path);
+        refused(&call(&sandbox, "POST", path, fields.clone()).await, path);
     }
     let sandbox = let_through(sandbox, &folder).await;
     for (path, fields) in moves.into_iter().skip(1) {
-        assert_eq!(ask(&sandbox, "POST", &path, fields).await.status, 200, "{path}");
+        assert_eq!(call(&sandbox, "POST", &path, fields).await.status, 200, "{path}");
     }
     sandbox.stop().await;
 }
@@ -44,18 +44,18 @@ async fn a_create_that_always_loses_to_concurrent_ones_ends_and_can_be_retried()
     let folder = Folder::new("overtaken-creation");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let plan = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "daily" });
-    assert_eq!(ask(&sandbox, "POST", "/v1/subscriptions/plans", plan).await.status, 201);
-    let package = ask(&sandbox, "GET", "/v1/esim/packages", Value::Null).await.body["data"][0]["id"].clone();
+    assert_eq!(call(&sandbox, "POST", "/v1/subscriptions/plans", plan).await.status, 201);
+    let package = call(&sandbox, "GET", "/v1/esim/packages", Value::Null).await.body["data"][0]["id"].clone();
     let esim = json!({ "package_id": package, "quantity": 1 });
 
     let sandbox = overtaken(sandbox, &folder, "INSERT", "intents").await;
-    refused(&ask(&sandbox, "POST", CREATE, order("ORDER-1")).await, "an intent");
+    refused(&call(&sandbox, "POST", CREATE, order("ORDER-1")).await, "an intent");
     let sandbox = let_through(sandbox, &folder).await;
     let sandbox = overtaken(sandbox, &folder, "INSERT", "idempotency_keys").await;
     refused(&keyed(&sandbox, "/v1/esim/orders", esim.clone()).await, "an eSIM order");
     refused(&keyed(&sandbox, "/v1/subscriptions", subscription()).await, "a subscription");
     let sandbox = let_through(sandbox, &folder).await;
-    assert_eq!(ask(&sandbox, "POST", CREATE, order("ORDER-1")).await.status, 201);
+    assert_eq!(call(&sandbox, "POST", CREATE, order("ORDER-1")).await.status, 201);
     assert_eq!(keyed(&sandbox, "/v1/esim/orders", esim).await.status, 201);
     assert_eq!(keyed(&sandbox, "/v1/subscriptions", subscription()).await.status, 201);
     sandbox.stop().await;
@@ -66,32 +66,32 @@ async fn billing_and_fulfilment_that_always_lose_to_concurrent_updates_end_and_c
     let folder = Folder::new("overtaken-billing");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let plan = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "daily" });
-    assert_eq!(ask(&sandbox, "POST", "/v1/subscriptions/plans", plan).await.status, 201);
-    let subscribed = made(&sandbox, "/v1/subscriptions", subscription()).await;
+    assert_eq!(call(&sandbox, "POST", "/v1/subscriptions/plans", plan).await.status, 201);
+    let subscribed = create(&sandbox, "/v1/subscriptions", subscription()).await;
     // Its first charge has settled: what comes next is a day away.
     control(&sandbox, "POST", "/clock", json!({ "advance_seconds": 60 })).await;
-    let package = ask(&sandbox, "GET", "/v1/esim/packages", Value::Null).await.body["data"][0]["id"].clone();
-    let ordered = made(&sandbox, "/v1/esim/orders", json!({ "package_id": package, "quantity": 1 })).await;
+    let package = call(&sandbox, "GET", "/v1/esim/packages", Value::Null).await.body["data"][0]["id"].clone();
+    let ordered = create(&sandbox, "/v1/esim/orders", json!({ "package_id": package, "quantity": 1 })).await;
     let id = ordered.rsplit('/').next().unwrap();
     let mut paying = order("ORDER-1");
     paying["amount"] = json!("2500");
     paying["metadata"] = json!({ "esim_order_id": id });
-    let paying = made(&sandbox, CREATE, paying).await;
-    let paid = ask(&sandbox, "POST", &format!("{paying}/payment-method"), phone("237670000000")).await;
+    let paying = create(&sandbox, CREATE, paying).await;
+    let paid = call(&sandbox, "POST", &format!("{paying}/payment-method"), phone("237670000000")).await;
     assert_eq!(paid.body["data"]["status"], "succeeded");
 
     let sandbox = overtaken(sandbox, &folder, "UPDATE", "subscriptions").await;
-    refused(&ask(&sandbox, "POST", &format!("{subscribed}/pause"), json!({})).await, "a pause");
+    refused(&call(&sandbox, "POST", &format!("{subscribed}/pause"), json!({})).await, "a pause");
     refused(&control(&sandbox, "POST", "/clock", json!({ "advance_seconds": 86_400 })).await, "a clock");
-    refused(&ask(&sandbox, "GET", &subscribed, Value::Null).await, "a subscription that is due");
+    refused(&call(&sandbox, "GET", &subscribed, Value::Null).await, "a subscription that is due");
     let sandbox = let_through(sandbox, &folder).await;
-    assert_eq!(ask(&sandbox, "GET", &subscribed, Value::Null).await.status, 200);
+    assert_eq!(call(&sandbox, "GET", &subscribed, Value::Null).await.status, 200);
 
     let sandbox = overtaken(sandbox, &folder, "UPDATE", "esim_orders").await;
-    refused(&ask(&sandbox, "GET", &ordered, Value::Null).await, "an order that is paid");
+    refused(&call(&sandbox, "GET", &ordered, Value::Null).await, "an order that is paid");
     refused(&control(&sandbox, "GET", "/events", Value::Null).await, "events");
     let sandbox = let_through(sandbox, &folder).await;
-    assert_eq!(ask(&sandbox, "GET", &ordered, Value::Null).await.body["data"]["status"], "fulfilled");
+    assert_eq!(call(&sandbox, "GET", &ordered, Value::Null).await.body["data"]["status"], "fulfilled");
     sandbox.stop().await;
 }
 
@@ -133,14 +133,14 @@ fn subscription() -> Value {
 }
 
 /// Makes something, and says where it is read.
-async fn made(sandbox: &Sandbox, path: &str, fields: Value) -> String {
-    let made = ask(sandbox, "POST", path, fields).await;
-    assert_eq!(made.status, 201, "{}", made.text);
-    let data = &made.body["data"];
+async fn create(sandbox: &Sandbox, path: &str, fields: Value) -> String {
+    let created = call(sandbox, "POST", path, fields).await;
+    assert_eq!(created.status, 201, "{}", created.text);
+    let data = &created.body["data"];
     format!("{path}/{}", data["id"].as_str().or(data["order_id"].as_str()).unwrap())
 }
 
-async fn ask(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
+async fn call(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
     sent(sandbox, method, path, fields, &[]).await
 }
 

@@ -1,6 +1,6 @@
 //! Who may do what in the sandbox, and from where: `decisions.md` 4 and 13, over a real socket.
 
-use crate::support::api::{Reply, Shop, order};
+use crate::support::api::{Merchant, Reply, order};
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
 
@@ -9,24 +9,24 @@ const ELSEWHERE: (&str, &str) = ("origin", "https://shop.example");
 #[tokio::test]
 async fn a_session_expires_after_thirty_minutes_of_the_sandboxs_clock() {
     let (_sandbox, shop) = shop().await;
-    let made = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
-    assert_eq!((made.status, &made.body["success"]), (201, &json!(true)));
-    assert!(made.body["message"].is_string() && made.body.get("status_code").is_none());
-    assert_eq!(made.body["data"]["customer_email"], "awa@example.com");
-    let token = made.body["data"]["session_token"].as_str().unwrap().to_owned();
+    let created = shop.call("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    assert_eq!((created.status, &created.body["success"]), (201, &json!(true)));
+    assert!(created.body["message"].is_string() && created.body.get("status_code").is_none());
+    assert_eq!(created.body["data"]["customer_email"], "awa@example.com");
+    let token = created.body["data"]["session_token"].as_str().unwrap().to_owned();
     assert!(token.starts_with("cst_test_"));
 
     let valid = validate(&shop, &token).await;
     assert_eq!(valid.status, 200);
     assert_eq!(valid.body["data"]["valid"], true);
-    assert_eq!(valid.body["data"]["expires_at"], made.body["data"]["expires_at"]);
+    assert_eq!(valid.body["data"]["expires_at"], created.body["data"]["expires_at"]);
 
     shop.tenant.clock().advance(30 * 60).await.unwrap();
     let expired = validate(&shop, &token).await;
     assert_eq!((expired.status, expired.code()), (401, "session_expired"));
     assert_eq!(expired.body["data"], json!({ "valid": false, "reason": "expired" }));
     assert_eq!(expired.body["success"], false);
-    let reading = shop.ask("GET", "/v1/payment-methods", Some(&token), Value::Null).await;
+    let reading = shop.call_as("GET", "/v1/payment-methods", Some(&token), Value::Null).await;
     assert_eq!((reading.status, reading.code()), (401, "session_expired"));
 }
 
@@ -34,29 +34,29 @@ async fn a_session_expires_after_thirty_minutes_of_the_sandboxs_clock() {
 async fn a_revoked_token_is_refused_and_a_logout_can_be_repeated() {
     let (_sandbox, shop) = shop().await;
     let (token, other) = (session(&shop).await, session(&shop).await);
-    let first = shop.ask("POST", "/v1/sessions/revoke", Some(&token), Value::Null).await;
+    let first = shop.call_as("POST", "/v1/sessions/revoke", Some(&token), Value::Null).await;
     assert_eq!((first.status, &first.body["data"]["revoked"]), (200, &json!(true)));
     shop.tenant.clock().advance(5).await.unwrap();
-    let again = shop.ask("POST", "/v1/sessions/revoke", Some(&token), Value::Null).await;
-    assert_eq!((again.status, &again.body["data"]["revoked_at"]), (200, &first.body["data"]["revoked_at"]));
+    let repeated = shop.call_as("POST", "/v1/sessions/revoke", Some(&token), Value::Null).await;
+    assert_eq!((repeated.status, &repeated.body["data"]["revoked_at"]), (200, &first.body["data"]["revoked_at"]));
 
     let refused = validate(&shop, &token).await;
     assert_eq!((refused.status, refused.code()), (401, "session_revoked"));
     assert_eq!(refused.body["data"], json!({ "valid": false, "reason": "revoked" }));
     assert_eq!(validate(&shop, &other).await.status, 200, "another session of the same customer lives on");
-    let unknown = shop.ask("POST", "/v1/sessions/revoke", Some("cst_test_unknown"), Value::Null).await;
+    let unknown = shop.call_as("POST", "/v1/sessions/revoke", Some("cst_test_unknown"), Value::Null).await;
     assert_eq!((unknown.status, unknown.code()), (401, "session_unknown"));
 }
 
 #[tokio::test]
 async fn every_credential_fulfils_the_roles_of_the_table() {
     let (_sandbox, shop) = shop().await;
-    let intent = shop.intent("ORDER-17").await;
+    let intent = shop.create_intent("ORDER-17").await;
     let of = |id: &Value| format!("/v1/payment-intents/{}", id.as_str().unwrap());
     let own = of(&intent["id"]);
     let mut others = order("ORDER-18");
     others["email"] = json!("ngo@example.com");
-    let others = of(&shop.secret("POST", "/v1/payment-intents", others).await.body["data"]["id"]);
+    let others = of(&shop.call("POST", "/v1/payment-intents", others).await.body["data"]["id"]);
     let (key, token) = (shop.key(), session(&shop).await);
     let secret = intent["client_secret"].as_str().unwrap().to_owned();
 
@@ -120,7 +120,7 @@ async fn every_credential_fulfils_the_roles_of_the_table() {
     for (method, path, expected) in table {
         let credentials = [Some(key.as_str()), Some(token.as_str()), Some(secret.as_str()), None];
         for (credential, expected) in credentials.into_iter().zip(expected) {
-            let reply = shop.ask(method, path, credential, Value::Null).await;
+            let reply = shop.call_as(method, path, credential, Value::Null).await;
             assert_eq!((reply.status, reply.code()), expected, "{method} {path}");
             let challenge = reply.header("www-authenticate");
             match (reply.status, credential) {
@@ -130,14 +130,14 @@ async fn every_credential_fulfils_the_roles_of_the_table() {
             }
         }
     }
-    let named = shop.ask("POST", create, Some(&token), Value::Null).await;
+    let named = shop.call_as("POST", create, Some(&token), Value::Null).await;
     assert!(named.body["message"].as_str().unwrap().contains("merchant"), "a refusal names the role");
 }
 
 #[tokio::test]
 async fn an_invalid_credential_is_refused_by_its_kind() {
     let (_sandbox, shop) = shop().await;
-    let intent = shop.intent("ORDER-17").await;
+    let intent = shop.create_intent("ORDER-17").await;
     let forged = format!("{}_secret_{}", intent["id"].as_str().unwrap(), "A".repeat(43));
     let table = [
         ("sk_test_unknown", "invalid_key"),
@@ -148,7 +148,7 @@ async fn an_invalid_credential_is_refused_by_its_kind() {
         ("anything", "session_unknown"),
     ];
     for (credential, code) in table {
-        let reply = shop.ask("GET", "/v1/payment-methods", Some(credential), Value::Null).await;
+        let reply = shop.call_as("GET", "/v1/payment-methods", Some(credential), Value::Null).await;
         assert_eq!((reply.status, reply.code()), (401, code), "{credential}");
         assert!(!reply.text.contains(credential), "a refusal repeats no credential");
     }
@@ -168,12 +168,12 @@ async fn a_secret_key_that_a_browser_sends_is_refused() {
 #[tokio::test]
 async fn methods_and_fees_are_public_only_with_the_option() {
     let public = Sandbox::start_with(Config { public_methods: true, ..Config::default() }).await.unwrap();
-    let shop = Shop::of(public.merchant().await.unwrap());
-    assert_eq!(shop.ask("GET", "/v1/payment-methods", None, Value::Null).await.status, 200);
-    assert_eq!(shop.ask("GET", "/v1/payment-methods/fee/card/XAF/1", None, Value::Null).await.status, 200);
-    assert_eq!(shop.ask("GET", "/v1/payment-intents/pi_1", None, Value::Null).await.status, 401);
+    let shop = Merchant::new(public.merchant().await.unwrap());
+    assert_eq!(shop.call_as("GET", "/v1/payment-methods", None, Value::Null).await.status, 200);
+    assert_eq!(shop.call_as("GET", "/v1/payment-methods/fee/card/XAF/1", None, Value::Null).await.status, 200);
+    assert_eq!(shop.call_as("GET", "/v1/payment-intents/pi_1", None, Value::Null).await.status, 401);
     assert_eq!(
-        shop.ask("GET", "/v1/payment-methods", Some("cst_test_x"), Value::Null).await.status,
+        shop.call_as("GET", "/v1/payment-methods", Some("cst_test_x"), Value::Null).await.status,
         401,
         "a wrong credential is none"
     );
@@ -241,15 +241,15 @@ async fn pages_may_call_all_but_merchant_operations() {
 async fn only_pages_of_allowed_origins_may_call() {
     let config = Config { allow_origins: vec!["https://shop.example".into()], ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     let path = "/v1/payment-methods";
     let named = preflight(&shop, "GET", path, ELSEWHERE).await;
     assert_eq!(named.header("access-control-allow-origin"), Some("https://shop.example"));
     assert_eq!(named.header("vary"), Some("origin"));
     let other = preflight(&shop, "GET", path, ("origin", "https://shop.example.evil")).await;
     assert_eq!(other.header("access-control-allow-origin"), None);
-    let asked = shop.send("GET", path, None, None, &[("origin", "https://other.example")]).await;
-    assert_eq!(asked.header("access-control-allow-origin"), None);
+    let response = shop.send("GET", path, None, None, &[("origin", "https://other.example")]).await;
+    assert_eq!(response.header("access-control-allow-origin"), None);
 }
 
 #[tokio::test]
@@ -257,7 +257,7 @@ async fn origins_are_normalized_and_invalid_ones_are_refused_at_the_start() {
     let allowing = |origin: &str| Config { allow_origins: vec![origin.into()], ..Config::default() };
     for origin in ["https://shop.example/", "HTTPS://Shop.Example", "https://shop.example:443"] {
         let sandbox = Sandbox::start_with(allowing(origin)).await.unwrap();
-        let shop = Shop::of(sandbox.merchant().await.unwrap());
+        let shop = Merchant::new(sandbox.merchant().await.unwrap());
         let named = preflight(&shop, "GET", "/v1/payment-methods", ELSEWHERE).await;
         assert_eq!(named.header("access-control-allow-origin"), Some("https://shop.example"), "{origin}");
     }
@@ -269,22 +269,22 @@ async fn origins_are_normalized_and_invalid_ones_are_refused_at_the_start() {
     }
 }
 
-async fn shop() -> (Sandbox, Shop) {
+async fn shop() -> (Sandbox, Merchant) {
     let sandbox = Sandbox::start().await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     (sandbox, shop)
 }
 
-async fn session(shop: &Shop) -> String {
-    let made = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
-    made.body["data"]["session_token"].as_str().unwrap().to_owned()
+async fn session(shop: &Merchant) -> String {
+    let created = shop.call("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    created.body["data"]["session_token"].as_str().unwrap().to_owned()
 }
 
-async fn validate(shop: &Shop, token: &str) -> Reply {
-    shop.ask("POST", "/v1/sessions/validate", Some(token), Value::Null).await
+async fn validate(shop: &Merchant, token: &str) -> Reply {
+    shop.call_as("POST", "/v1/sessions/validate", Some(token), Value::Null).await
 }
 
-async fn preflight(shop: &Shop, method: &str, path: &str, origin: (&str, &str)) -> Reply {
+async fn preflight(shop: &Merchant, method: &str, path: &str, origin: (&str, &str)) -> Reply {
     let asks = [
         origin,
         ("access-control-request-method", method),

@@ -1,6 +1,6 @@
 //! Customers and eSIMs in the sandbox: `decisions.md` 3, 5 and 8, over a real socket.
 
-use crate::support::api::{Reply, Shop, order, phone};
+use crate::support::api::{Merchant, Reply, order, phone};
 use guichet::sandbox::Sandbox;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -18,7 +18,7 @@ async fn creating_intents_creates_each_customer_once() {
         order
     };
     let pays = async |order: Value| {
-        assert_eq!(shop.secret("POST", "/v1/payment-intents", order).await.status, 201);
+        assert_eq!(shop.call("POST", "/v1/payment-intents", order).await.status, 201);
         shop.tenant.clock().advance(1).await.unwrap();
     };
     pays(someone("1", json!({ "email": "awa@example.com" }))).await;
@@ -26,7 +26,7 @@ async fn creating_intents_creates_each_customer_once() {
     pays(someone("3", json!({ "email": "AWA@example.com", "phone": "237670000000", "firstname": "A." }))).await;
     pays(someone("4", json!({ "email": "ngo@example.com", "phone": "237690000003" }))).await;
     pays(someone("5", json!({ "phone": "237670000000" }))).await;
-    assert_eq!(shop.secret("POST", "/v1/payment-intents", order("1")).await.status, 200, "a repeat makes nobody");
+    assert_eq!(shop.call("POST", "/v1/payment-intents", order("1")).await.status, 200, "a repeat makes nobody");
 
     let listed = customers(&shop, "").await;
     let told: Vec<_> = listed.body["data"].as_array().unwrap().iter().map(contact).collect();
@@ -43,7 +43,7 @@ async fn creating_intents_creates_each_customer_once() {
     assert!(first["id"].as_str().unwrap().starts_with("cus_"));
     assert!(first["created_at"].is_i64());
     assert_eq!((&first["balance"], &first["active"]), (&json!(0), &json!(true)));
-    let other = Shop::of(sandbox.merchant().await.unwrap());
+    let other = Merchant::new(sandbox.merchant().await.unwrap());
     assert_eq!(customers(&other, "").await.body["data"], json!([]), "a customer is one merchant's");
 }
 
@@ -53,7 +53,7 @@ async fn pages_of_customers_are_stable_while_customers_are_added() {
     for number in 0..5 {
         let mut fields = order(&format!("ORDER-{number}"));
         fields["email"] = json!(format!("c{number}@example.com"));
-        shop.secret("POST", "/v1/payment-intents", fields).await;
+        shop.call("POST", "/v1/payment-intents", fields).await;
         shop.tenant.clock().advance(number % 2).await.unwrap();
     }
     let whole = emails(&customers(&shop, "").await);
@@ -64,13 +64,13 @@ async fn pages_of_customers_are_stable_while_customers_are_added() {
         let mut late = order(&format!("LATE-{}", seen.len()));
         late["email"] = json!(format!("late{}@example.com", seen.len()));
         shop.tenant.clock().advance(1).await.unwrap();
-        shop.secret("POST", "/v1/payment-intents", late).await;
+        shop.call("POST", "/v1/payment-intents", late).await;
         let Some(next) = page.body["pagination"]["next_cursor"].as_str() else { break };
         assert!(page.header("link").unwrap().contains(&format!("starting_after={next}>; rel=\"next\"")));
         cursor = format!("&starting_after={next}");
     }
     assert_eq!(seen, whole);
-    let other = Shop::of(sandbox.merchant().await.unwrap());
+    let other = Merchant::new(sandbox.merchant().await.unwrap());
     let theirs = customers(&shop, "?limit=1").await.body["data"][0]["id"].as_str().unwrap().to_owned();
     for cursor in [theirs.as_str(), "cus_none"] {
         let refused = customers(&other, &format!("?starting_after={cursor}")).await;
@@ -81,7 +81,7 @@ async fn pages_of_customers_are_stable_while_customers_are_added() {
 #[tokio::test]
 async fn the_first_listed_package_can_be_ordered() {
     let (_sandbox, shop) = shop().await;
-    let listed = shop.secret("GET", "/v1/esim/packages", Value::Null).await;
+    let listed = shop.call("GET", "/v1/esim/packages", Value::Null).await;
     let packages = listed.body["data"].as_array().unwrap();
     assert_eq!(packages[0]["active"], true);
     for package in packages {
@@ -97,7 +97,7 @@ async fn the_first_listed_package_can_be_ordered() {
         }
     }
     let path = format!("/v1/esim/packages?limit=1&starting_after={}", text(&packages[0]["id"]));
-    let second = shop.secret("GET", &path, Value::Null).await;
+    let second = shop.call("GET", &path, Value::Null).await;
     assert_eq!(second.body["data"], json!([packages[1]]));
 }
 
@@ -131,7 +131,7 @@ async fn a_quantity_is_from_one_to_five() {
 async fn an_order_is_fulfilled_by_a_payment_that_names_it() {
     let (_sandbox, shop) = shop().await;
     let ordered = order_esim(&shop, json!({ "package_id": "esp_cm_1gb", "quantity": 2 })).await.body["data"].clone();
-    let intent = shop.secret("POST", "/v1/payment-intents", paying(&ordered, "ORDER-17")).await.body["data"].clone();
+    let intent = shop.call("POST", "/v1/payment-intents", paying(&ordered, "ORDER-17")).await.body["data"].clone();
     assert_eq!(read(&shop, &ordered).await, ordered, "an intent is no payment");
     shop.attach(&intent, phone("237670000001")).await;
     assert_eq!(read(&shop, &ordered).await, ordered, "nor is one under way");
@@ -169,7 +169,7 @@ async fn events_name_the_fulfilled_orders_and_their_payments() {
         let ordered = order_esim(&shop, json!({ "package_id": "esp_cm_1gb" })).await.body["data"].clone();
         for (again, paid) in [("a", number % 2 == 0), ("b", number % 3 == 0)] {
             let fields = paying(&ordered, &format!("ORDER-{number}-{again}"));
-            let intent = shop.secret("POST", "/v1/payment-intents", fields).await.body["data"].clone();
+            let intent = shop.call("POST", "/v1/payment-intents", fields).await.body["data"].clone();
             if paid {
                 shop.attach(&intent, phone("237670000000")).await;
             }
@@ -193,12 +193,12 @@ async fn events_name_the_fulfilled_orders_and_their_payments() {
 #[tokio::test]
 async fn a_payment_without_the_orders_id_fulfils_no_order() {
     let (sandbox, shop) = shop().await;
-    let other = Shop::of(sandbox.merchant().await.unwrap());
+    let other = Merchant::new(sandbox.merchant().await.unwrap());
     let ordered = order_esim(&shop, json!({ "package_id": "esp_cm_1gb" })).await.body["data"].clone();
-    let pays = async |shop: &Shop, fields: Value| {
-        let made = shop.secret("POST", "/v1/payment-intents", fields).await;
-        assert_eq!(made.status, 201, "{}", made.text);
-        let paid = shop.attach(&made.body["data"], phone("237670000000")).await;
+    let pays = async |shop: &Merchant, fields: Value| {
+        let created = shop.call("POST", "/v1/payment-intents", fields).await;
+        assert_eq!(created.status, 201, "{}", created.text);
+        let paid = shop.attach(&created.body["data"], phone("237670000000")).await;
         assert_eq!(paid.body["data"]["status"], "succeeded");
     };
     for (number, (field, value)) in [
@@ -220,9 +220,9 @@ async fn a_payment_without_the_orders_id_fulfils_no_order() {
     }
     pays(&other, paying(&ordered, "ORDER-17")).await;
     assert_eq!(read(&shop, &ordered).await, ordered, "another merchant's money pays nothing here");
-    let unseen = other.secret("GET", &format!("{ORDERS}/{}", text(&ordered["order_id"])), Value::Null).await;
+    let unseen = other.call("GET", &format!("{ORDERS}/{}", text(&ordered["order_id"])), Value::Null).await;
     assert_eq!((unseen.status, unseen.code()), (404, "resource_missing"));
-    let declined = shop.secret("POST", "/v1/payment-intents", paying(&ordered, "ORDER-18")).await.body["data"].clone();
+    let declined = shop.call("POST", "/v1/payment-intents", paying(&ordered, "ORDER-18")).await.body["data"].clone();
     shop.attach(&declined, phone("237670000009")).await;
     assert_eq!(read(&shop, &ordered).await, ordered, "a declined payment is none");
     pays(&shop, paying(&ordered, "ORDER-19")).await;
@@ -235,8 +235,8 @@ async fn an_order_paid_twice_is_fulfilled_once_by_the_first_payment() {
     let ordered = order_esim(&shop, json!({ "package_id": "esp_cm_5gb" })).await.body["data"].clone();
     let mut intents = Vec::new();
     for number in 0..8 {
-        let made = shop.secret("POST", "/v1/payment-intents", paying(&ordered, &format!("ORDER-{number}"))).await;
-        intents.push(made.body["data"].clone());
+        let created = shop.call("POST", "/v1/payment-intents", paying(&ordered, &format!("ORDER-{number}"))).await;
+        intents.push(created.body["data"].clone());
     }
     // The last one made is paid first; all others in the same second, and while someone looks.
     shop.attach(&intents[7], phone("237670000000")).await;
@@ -256,23 +256,23 @@ async fn an_order_paid_twice_is_fulfilled_once_by_the_first_payment() {
     assert_eq!(read(&shop, &ordered).await, first);
 }
 
-async fn shop() -> (Sandbox, Shop) {
+async fn shop() -> (Sandbox, Merchant) {
     let sandbox = Sandbox::start().await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     (sandbox, shop)
 }
 
-async fn customers(shop: &Shop, query: &str) -> Reply {
-    shop.secret("GET", &format!("/v1/customers{query}"), Value::Null).await
+async fn customers(shop: &Merchant, query: &str) -> Reply {
+    shop.call("GET", &format!("/v1/customers{query}"), Value::Null).await
 }
 
-async fn order_esim(shop: &Shop, fields: Value) -> Reply {
-    shop.secret("POST", ORDERS, fields).await
+async fn order_esim(shop: &Merchant, fields: Value) -> Reply {
+    shop.call("POST", ORDERS, fields).await
 }
 
 /// An order as it stands now.
-async fn read(shop: &Shop, order: &Value) -> Value {
-    shop.secret("GET", &format!("{ORDERS}/{}", text(&order["order_id"])), Value::Null).await.body["data"].clone()
+async fn read(shop: &Merchant, order: &Value) -> Value {
+    shop.call("GET", &format!("{ORDERS}/{}", text(&order["order_id"])), Value::Null).await.body["data"].clone()
 }
 
 /// What pays an order.

@@ -3,7 +3,7 @@
 
 use crate::support::api::{self, client, order, phone, send, try_send};
 use crate::support::folder::Folder;
-use crate::support::process::{Process, command};
+use crate::support::process::{SandboxProcess, command};
 use serde_json::Value;
 use std::process::Command;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ async fn acknowledged_writes_survive_a_killed_process() {
     let folder = Folder::new("killed");
     let mut acknowledged = Vec::new();
     for (round, enough) in [(0, 3), (1, 40), (2, 97)] {
-        let mut sandbox = Process::start(&folder, None);
+        let mut sandbox = SandboxProcess::start(&folder, None);
         acknowledged.extend(write_until_killed(&mut sandbox, round, enough).await);
         assert!(!acknowledged.is_empty());
     }
-    let sandbox = Process::start(&folder, None);
+    let sandbox = SandboxProcess::start(&folder, None);
     for (reference, id, attempts) in &acknowledged {
-        let replayed = sandbox.ask("POST", CREATE, order(reference)).await;
+        let replayed = sandbox.call("POST", CREATE, order(reference)).await;
         assert_eq!(
             (replayed.status, replayed.body["data"]["id"].as_str()),
             (200, Some(id.as_str())),
@@ -37,12 +37,12 @@ async fn acknowledged_writes_survive_a_killed_process() {
 #[tokio::test]
 async fn with_a_full_disk_nothing_is_acknowledged_that_was_not_stored() {
     let folder = Folder::new("full");
-    let sandbox = Process::start(&folder, Some(1024));
+    let sandbox = SandboxProcess::start(&folder, Some(1024));
     let mut acknowledged = Vec::new();
     let mut refused = Vec::new();
     for number in 0..2000 {
         let reference = format!("ORDER-{number}");
-        let reply = sandbox.ask("POST", CREATE, order(&reference)).await;
+        let reply = sandbox.call("POST", CREATE, order(&reference)).await;
         match reply.status {
             201 => acknowledged.push((reference, reply.body["data"]["id"].clone())),
             _ => {
@@ -67,46 +67,46 @@ async fn with_a_full_disk_nothing_is_acknowledged_that_was_not_stored() {
         refused.len()
     );
     let path = format!("{CREATE}/{}", acknowledged[0].1.as_str().unwrap());
-    assert_eq!(sandbox.ask("GET", &path, Value::Null).await.status, 200, "what is there can still be read");
+    assert_eq!(sandbox.call("GET", &path, Value::Null).await.status, 200, "what is there can still be read");
     drop(sandbox);
 
-    let sandbox = Process::start(&folder, None);
+    let sandbox = SandboxProcess::start(&folder, None);
     for (reference, id) in acknowledged {
-        let replayed = sandbox.ask("POST", CREATE, order(&reference)).await;
+        let replayed = sandbox.call("POST", CREATE, order(&reference)).await;
         assert_eq!((replayed.status, &replayed.body["data"]["id"]), (200, &id), "{reference}");
     }
     for reference in refused {
-        assert_eq!(sandbox.ask("POST", CREATE, order(&reference)).await.status, 201, "{reference} reserved nothing");
+        assert_eq!(sandbox.call("POST", CREATE, order(&reference)).await.status, 201, "{reference} reserved nothing");
     }
 }
 
 #[test]
 fn a_second_process_on_the_same_database_is_refused_with_the_reason() {
     let folder = Folder::new("second");
-    let _first = Process::start(&folder, None);
+    let _first = SandboxProcess::start(&folder, None);
     let second = command(&folder).output().unwrap();
-    let said = String::from_utf8_lossy(&second.stderr);
+    let stderr = String::from_utf8_lossy(&second.stderr);
     assert_eq!(second.status.code(), Some(1));
-    assert!(said.starts_with("guichet: Another sandbox already uses the database"), "{said}");
+    assert!(stderr.starts_with("guichet: Another sandbox already uses the database"), "{stderr}");
     assert!(second.stdout.is_empty());
 }
 
 #[tokio::test]
 async fn a_stopped_process_leaves_one_complete_file() {
     let folder = Folder::new("asked");
-    let mut sandbox = Process::start(&folder, None);
-    assert_eq!(sandbox.ask("POST", CREATE, order("ORDER-17")).await.status, 201);
+    let mut sandbox = SandboxProcess::start(&folder, None);
+    assert_eq!(sandbox.call("POST", CREATE, order("ORDER-17")).await.status, 201);
     assert!(Command::new("kill").arg("-TERM").arg(sandbox.child.id().to_string()).status().unwrap().success());
     assert_eq!(sandbox.child.wait().unwrap().code(), Some(0));
-    assert_eq!(folder.names(), ["sandbox.sqlite", "sandbox.sqlite.keys", "sandbox.sqlite.lock"]);
+    assert_eq!(folder.file_names(), ["sandbox.sqlite", "sandbox.sqlite.keys", "sandbox.sqlite.lock"]);
 }
 
 #[tokio::test]
 async fn no_card_number_is_ever_stored_or_logged() {
     let folder = Folder::new("cards");
-    let mut sandbox = Process::start(&folder, None);
-    let made = sandbox.ask("POST", CREATE, order("ORDER-17")).await;
-    let path = format!("{CREATE}/{}/payment-method", made.body["data"]["id"].as_str().unwrap());
+    let mut sandbox = SandboxProcess::start(&folder, None);
+    let created = sandbox.call("POST", CREATE, order("ORDER-17")).await;
+    let path = format!("{CREATE}/{}/payment-method", created.body["data"]["id"].as_str().unwrap());
     let odd = [
         // Not a test card, too long, with spaces, as a number, in the wrong place, in a body that is not JSON.
         r#"{"payment_method":{"type":"card","card":{"number":"4111111111111111","exp_month":12,"exp_year":2034,"cvc":"739"}}}"#,
@@ -125,26 +125,26 @@ async fn no_card_number_is_ever_stored_or_logged() {
         assert!(matches!(reply.status, 400 | 422), "{body}: {}", reply.text);
         assert!(!reply.text.contains("1111 1111") && !reply.text.contains("11111111"), "{}", reply.text);
     }
-    let refused = sandbox.ask("POST", &path, serde_json::from_str(odd[0]).unwrap()).await;
+    let refused = sandbox.call("POST", &path, serde_json::from_str(odd[0]).unwrap()).await;
     assert_eq!((refused.status, refused.code()), (422, "test_card_required"));
-    let address = sandbox.ask("GET", &format!("{CREATE}/4111111111111111?number=4111111111111111"), Value::Null).await;
+    let address = sandbox.call("GET", &format!("{CREATE}/4111111111111111?number=4111111111111111"), Value::Null).await;
     assert_eq!(address.status, 404);
-    let paid = sandbox.ask("POST", &path, api::card("5555555555554444")).await;
+    let paid = sandbox.call("POST", &path, api::card("5555555555554444")).await;
     assert_eq!(paid.body["data"]["status"], "succeeded");
     let plan = serde_json::json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "daily" });
-    assert_eq!(sandbox.ask("POST", "/v1/subscriptions/plans", plan).await.status, 201);
+    assert_eq!(sandbox.call("POST", "/v1/subscriptions/plans", plan).await.status, 201);
     let mut fields = serde_json::json!({ "plan": "gold", "customer_email": "awa@example.com", "firstname": "Awa", "lastname": "Ngo" });
     fields["payment_method"] = api::card("5555555555554444")["payment_method"].clone();
-    let subscribed = sandbox.ask("POST", "/v1/subscriptions", fields.clone()).await;
+    let subscribed = sandbox.call("POST", "/v1/subscriptions", fields.clone()).await;
     assert_eq!(subscribed.body["data"]["payment_method"]["last4"], "4444", "{}", subscribed.text);
     let subscription = format!("/v1/subscriptions/{}", subscribed.body["data"]["id"].as_str().unwrap());
     fields["payment_method"]["card"]["number"] = "4111111111111111".into();
-    assert_eq!(sandbox.ask("POST", "/v1/subscriptions", fields).await.code(), "test_card_required");
+    assert_eq!(sandbox.call("POST", "/v1/subscriptions", fields).await.code(), "test_card_required");
     for verb in ["payment-method", "fallback"] {
         let path = format!("{subscription}/{verb}");
-        let refused = sandbox.ask("PUT", &path, api::card("4111111111111111")).await;
+        let refused = sandbox.call("PUT", &path, api::card("4111111111111111")).await;
         assert_eq!((refused.status, refused.code()), (422, "test_card_required"));
-        assert_eq!(sandbox.ask("PUT", &path, api::card("5555555555554444")).await.status, 200);
+        assert_eq!(sandbox.call("PUT", &path, api::card("5555555555554444")).await.status, 200);
     }
 
     assert!(Command::new("kill").arg("-TERM").arg(sandbox.child.id().to_string()).status().unwrap().success());
@@ -152,7 +152,9 @@ async fn no_card_number_is_ever_stored_or_logged() {
     let log = std::fs::read(folder.log()).unwrap();
     assert!(String::from_utf8_lossy(&log).contains("attach_payment_method"), "the log is a debug log");
     let mut kept = vec![("the log".to_owned(), log)];
-    kept.extend(folder.names().into_iter().map(|name| (name.clone(), std::fs::read(folder.path.join(name)).unwrap())));
+    kept.extend(
+        folder.file_names().into_iter().map(|name| (name.clone(), std::fs::read(folder.path.join(name)).unwrap())),
+    );
     for (name, bytes) in kept {
         for number in ["4111111111111111", "1111 1111", "5500005555555559", "5555555555554444"] {
             assert!(!bytes.windows(number.len()).any(|window| window == number.as_bytes()), "{number} is in {name}");
@@ -163,7 +165,7 @@ async fn no_card_number_is_ever_stored_or_logged() {
 
 /// Makes and pays intents, eight at a time, until so many were acknowledged and the process is killed. What was
 /// acknowledged comes back: reference, id, attempts.
-async fn write_until_killed(sandbox: &mut Process, round: u32, enough: usize) -> Vec<(String, String, u64)> {
+async fn write_until_killed(sandbox: &mut SandboxProcess, round: u32, enough: usize) -> Vec<(String, String, u64)> {
     let count = Arc::new(AtomicUsize::new(0));
     let writers = (0..8).map(|writer| {
         let (count, base_url, key) = (Arc::clone(&count), sandbox.base_url.clone(), sandbox.key.clone());
@@ -172,7 +174,7 @@ async fn write_until_killed(sandbox: &mut Process, round: u32, enough: usize) ->
             let mut acknowledged = Vec::new();
             for number in 0.. {
                 let reference = format!("ORDER-{round}-{writer}-{number}");
-                let ask = async |path: String, fields: Value| {
+                let call = async |path: String, fields: Value| {
                     try_send(
                         &http,
                         "POST",
@@ -183,12 +185,14 @@ async fn write_until_killed(sandbox: &mut Process, round: u32, enough: usize) ->
                     )
                     .await
                 };
-                let Ok(made) = ask(CREATE.into(), order(&reference)).await else { break };
-                assert_eq!(made.status, 201);
-                let id = made.body["data"]["id"].as_str().unwrap().to_owned();
+                let Ok(created) = call(CREATE.into(), order(&reference)).await else { break };
+                assert_eq!(created.status, 201);
+                let id = created.body["data"]["id"].as_str().unwrap().to_owned();
                 acknowledged.push((reference, id.clone(), 0));
                 count.fetch_add(1, Ordering::Relaxed);
-                let Ok(paid) = ask(format!("{CREATE}/{id}/payment-method"), phone("237671234567")).await else { break };
+                let Ok(paid) = call(format!("{CREATE}/{id}/payment-method"), phone("237671234567")).await else {
+                    break;
+                };
                 let last = acknowledged.last_mut().unwrap();
                 last.2 = paid.body["data"]["attempts"].as_u64().unwrap();
             }

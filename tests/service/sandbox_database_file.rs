@@ -3,7 +3,7 @@
 
 use crate::support::api::{order, send};
 use crate::support::folder::Folder;
-use crate::support::process::{Process, command_on};
+use crate::support::process::{SandboxProcess, command_on};
 use guichet::demo::{Shop, ShopConfig};
 use guichet::sandbox::{Config, Sandbox};
 use std::fs;
@@ -43,30 +43,30 @@ async fn a_hard_link_to_a_database_is_refused_within_one_process() {
 #[tokio::test]
 async fn a_hard_link_to_a_database_is_refused_by_a_second_process() {
     let folder = Folder::new("names-of-processes");
-    let first = Process::start(&folder, None);
+    let first = SandboxProcess::start(&folder, None);
     let (path, second) = (folder.path.join("sandbox.sqlite"), folder.path.join("second.sqlite"));
     symlink(&path, folder.path.join("link.sqlite")).unwrap();
-    let said = refusal(&folder, "link.sqlite");
-    assert!(said.contains("Another sandbox already uses the database"), "{said}");
+    let stderr = refusal(&folder, "link.sqlite");
+    assert!(stderr.contains("Another sandbox already uses the database"), "{stderr}");
     fs::hard_link(&path, &second).unwrap();
     for name in ["second.sqlite", "sandbox.sqlite"] {
-        let said = refusal(&folder, name);
-        assert!(said.contains("has 2 names (hard links)"), "{name}: {said}");
+        let stderr = refusal(&folder, name);
+        assert!(stderr.contains("has 2 names (hard links)"), "{name}: {stderr}");
     }
     // The first name is removed while the first sandbox runs: its log lies beside that name still.
     fs::remove_file(&path).unwrap();
-    let said = refusal(&folder, "second.sqlite");
-    assert!(said.contains("was last used under the name"), "{said}");
-    assert_eq!(first.ask("POST", CREATE, order("ORDER-1")).await.status, 201, "the first one is not disturbed");
+    let stderr = refusal(&folder, "second.sqlite");
+    assert!(stderr.contains("was last used under the name"), "{stderr}");
+    assert_eq!(first.call("POST", CREATE, order("ORDER-1")).await.status, 201, "the first one is not disturbed");
 }
 
 #[tokio::test]
 async fn no_payment_is_lost_when_a_killed_sandboxs_database_is_renamed() {
     let folder = Folder::new("killed-by-name");
     let (path, second) = (folder.path.join("sandbox.sqlite"), folder.path.join("second.sqlite"));
-    let mut sandbox = Process::start(&folder, None);
+    let mut sandbox = SandboxProcess::start(&folder, None);
     for number in 0..40 {
-        assert_eq!(sandbox.ask("POST", CREATE, order(&format!("ORDER-{number}"))).await.status, 201);
+        assert_eq!(sandbox.call("POST", CREATE, order(&format!("ORDER-{number}"))).await.status, 201);
     }
     fs::hard_link(&path, &second).unwrap();
     sandbox.child.kill().unwrap();
@@ -107,12 +107,12 @@ async fn no_payment_is_lost_when_a_killed_sandboxs_database_is_renamed() {
 async fn a_folder_can_be_moved_with_its_log_and_a_copy_is_independent() {
     let folder = Folder::new("moved");
     let (home, away) = (&folder.path, folder.path.with_file_name("away"));
-    let mut sandbox = Process::start(&folder, None);
-    assert_eq!(sandbox.ask("POST", CREATE, order("ORDER-1")).await.status, 201);
+    let mut sandbox = SandboxProcess::start(&folder, None);
+    assert_eq!(sandbox.call("POST", CREATE, order("ORDER-1")).await.status, 201);
     sandbox.child.kill().unwrap();
     sandbox.child.wait().unwrap();
     fs::create_dir(&away).unwrap();
-    for name in folder.names() {
+    for name in folder.file_names() {
         fs::copy(home.join(&name), away.join(&name)).unwrap();
     }
     // The copy runs while the first one's log lies beside the first one.
@@ -197,7 +197,7 @@ async fn a_start_through_a_link_finds_the_same_keys() {
     let sandbox = start(&link).await.unwrap();
     assert_eq!(sandbox.secret_key().expose(), key, "the keys were rotated");
     sandbox.stop().await;
-    assert_eq!(folder.names(), ["link.sqlite", "sandbox.sqlite", "sandbox.sqlite.keys", "sandbox.sqlite.lock"]);
+    assert_eq!(folder.file_names(), ["link.sqlite", "sandbox.sqlite", "sandbox.sqlite.keys", "sandbox.sqlite.lock"]);
 
     // Where an earlier version has put them beside the link, they are not replaced without a word.
     fs::rename(folder.path.join("sandbox.sqlite.keys"), folder.path.join("link.sqlite.keys")).unwrap();
@@ -209,8 +209,8 @@ async fn a_start_through_a_link_finds_the_same_keys() {
 async fn a_database_that_others_can_read_is_made_private_with_its_log() {
     let folder = Folder::new("mode-of-old");
     let files = ["sandbox.sqlite", "sandbox.sqlite-wal", "sandbox.sqlite-shm"].map(|name| folder.path.join(name));
-    let mut sandbox = Process::start(&folder, None);
-    assert_eq!(sandbox.ask("POST", CREATE, order("ORDER-1")).await.status, 201);
+    let mut sandbox = SandboxProcess::start(&folder, None);
+    assert_eq!(sandbox.call("POST", CREATE, order("ORDER-1")).await.status, 201);
     sandbox.child.kill().unwrap();
     sandbox.child.wait().unwrap();
     for file in &files {

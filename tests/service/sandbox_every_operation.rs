@@ -1,7 +1,7 @@
 //! Every operation of the interface, and what it is asked by those who may not, for what is not there, and in the wrong way:
 //! `decisions.md` 1 and 4, over a real socket.
 
-use crate::support::api::{self, Reply, Shop, order};
+use crate::support::api::{self, Merchant, Reply, order};
 use guichet::operations::*;
 use guichet::protocol::{Method, Operation, Role, Spec};
 use guichet::sandbox::Sandbox;
@@ -26,14 +26,14 @@ fn answers(role: &str) -> [(u16, &'static str); 4] {
 #[tokio::test]
 async fn every_credential_is_authorized_for_every_operation_as_the_table_says() {
     let (_sandbox, shop) = shop().await;
-    let intent = shop.intent("ORDER-17").await;
-    let session = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    let intent = shop.create_intent("ORDER-17").await;
+    let session = shop.call("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
     let (key, token) = (shop.key(), session.body["data"]["session_token"].as_str().unwrap().to_owned());
     // The sessions that are revoked on the way are of their own.
     let credentials = [Some(key.as_str()), Some(token.as_str()), intent["client_secret"].as_str(), None];
     for (spec, role) in operations().into_iter().filter(|(spec, _)| spec.name != "revoke_session") {
         for (credential, (status, code)) in credentials.into_iter().zip(answers(role)) {
-            let reply = shop.ask(spec.method.as_str(), &path(&spec, "unknown"), credential, Value::Null).await;
+            let reply = shop.call_as(spec.method.as_str(), &path(&spec, "unknown"), credential, Value::Null).await;
             if status == 0 {
                 assert!(!matches!(reply.status, 401 | 403), "{} with {credential:?}: {}", spec.name, reply.text);
             } else {
@@ -46,7 +46,7 @@ async fn every_credential_is_authorized_for_every_operation_as_the_table_says() 
 #[tokio::test]
 async fn unknown_ids_and_ids_of_other_merchants_get_equal_responses() {
     let (sandbox, shop) = shop().await;
-    let other = Shop::of(sandbox.merchant().await.unwrap());
+    let other = Merchant::new(sandbox.merchant().await.unwrap());
     for (spec, _) in operations() {
         let (by_path, by_cursor) = (spec.path.contains("{id}"), spec.query.contains(&"starting_after"));
         // Packages are everybody's.
@@ -57,7 +57,7 @@ async fn unknown_ids_and_ids_of_other_merchants_get_equal_responses() {
         let mut told = Vec::new();
         for id in [theirs.as_str(), "unknown", "17", "%F0%9F%A5%BF", "..%2F.."] {
             let path = if by_path { path(&spec, id) } else { format!("{}?starting_after={id}", spec.path) };
-            let reply = shop.secret(spec.method.as_str(), &path, body(&spec)).await;
+            let reply = shop.call(spec.method.as_str(), &path, body(&spec)).await;
             assert_eq!(
                 (reply.status, reply.code()),
                 (404, "resource_missing"),
@@ -75,14 +75,15 @@ async fn unknown_ids_and_ids_of_other_merchants_get_equal_responses() {
 #[tokio::test]
 async fn no_list_shows_objects_of_another_merchant() {
     let (sandbox, shop) = shop().await;
-    let other = Shop::of(sandbox.merchant().await.unwrap());
+    let other = Merchant::new(sandbox.merchant().await.unwrap());
     for (spec, _) in operations().into_iter().filter(|(spec, _)| spec.query.contains(&"starting_after")) {
         if spec.name == "list_esim_packages" {
             continue;
         }
         theirs(&other, spec.path).await;
-        let count =
-            async |shop: &Shop| shop.secret("GET", spec.path, Value::Null).await.body["data"].as_array().unwrap().len();
+        let count = async |shop: &Merchant| {
+            shop.call("GET", spec.path, Value::Null).await.body["data"].as_array().unwrap().len()
+        };
         assert!(count(&other).await > 0, "{}", spec.name);
         assert_eq!(count(&shop).await, 0, "{}", spec.name);
     }
@@ -92,7 +93,7 @@ async fn no_list_shows_objects_of_another_merchant() {
 async fn every_path_reports_its_allowed_methods() {
     let (_sandbox, shop) = shop().await;
     for (spec, _) in operations() {
-        let refused = shop.ask("PATCH", &path(&spec, "unknown"), Some(&shop.key()), Value::Null).await;
+        let refused = shop.call_as("PATCH", &path(&spec, "unknown"), Some(&shop.key()), Value::Null).await;
         assert_eq!((refused.status, refused.code()), (405, "method_not_allowed"), "{}", spec.name);
         assert!(refused.header("allow").unwrap().contains(spec.method.as_str()), "{}", spec.name);
     }
@@ -149,30 +150,30 @@ fn body(spec: &Spec) -> Value {
 }
 
 /// The id of something of a merchant, of the kind that a path is about.
-async fn theirs(shop: &Shop, path: &str) -> String {
+async fn theirs(shop: &Merchant, path: &str) -> String {
     let plan = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "monthly" });
     let subscription = json!({
         "plan": "gold", "customer_email": "awa@example.com", "firstname": "Awa", "lastname": "Ngo",
         "payment_method": api::phone("237670000000")["payment_method"],
     });
     let esims = json!({ "package_id": "esp_cm_1gb" });
-    shop.secret("POST", "/v1/subscriptions/plans", plan).await;
+    shop.call("POST", "/v1/subscriptions/plans", plan).await;
     let id = |data: &Value, name: &str| data[name].as_str().unwrap().to_owned();
-    let first = async |path: &str| id(&shop.secret("GET", path, Value::Null).await.body["data"][0], "id");
+    let first = async |path: &str| id(&shop.call("GET", path, Value::Null).await.body["data"][0], "id");
     if path.starts_with("/v1/subscriptions/plans") {
         first("/v1/subscriptions/plans").await
     } else if path.starts_with("/v1/subscriptions") {
-        id(&shop.secret("POST", "/v1/subscriptions", subscription).await.body["data"], "id")
+        id(&shop.call("POST", "/v1/subscriptions", subscription).await.body["data"], "id")
     } else if path.starts_with("/v1/esim") {
-        id(&shop.secret("POST", "/v1/esim/orders", esims).await.body["data"], "order_id")
+        id(&shop.call("POST", "/v1/esim/orders", esims).await.body["data"], "order_id")
     } else {
-        shop.secret("POST", "/v1/payment-intents", order("ORDER-17")).await;
+        shop.call("POST", "/v1/payment-intents", order("ORDER-17")).await;
         first(path.split("/{id}").next().unwrap()).await
     }
 }
 
-async fn shop() -> (Sandbox, Shop) {
+async fn shop() -> (Sandbox, Merchant) {
     let sandbox = Sandbox::start().await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     (sandbox, shop)
 }

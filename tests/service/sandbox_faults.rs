@@ -1,6 +1,6 @@
 //! What a tester can have go wrong, and what the tester is told.
 
-use crate::support::api::{Shop, card, control, order, phone};
+use crate::support::api::{Merchant, card, control, order, phone};
 use guichet::operations::{AttachPaymentMethod, CreatePaymentIntent, ListPaymentMethods, ReadPaymentIntent};
 use guichet::sandbox::{Fault, Sandbox};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ async fn a_dropped_call_is_not_executed_and_gets_no_response() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::drop::<CreatePaymentIntent>());
     assert_eq!(raw(&shop, CREATE, &order("ORDER-17")).await, "", "not a byte");
-    assert_eq!(shop.secret("POST", CREATE, order("ORDER-17")).await.status, 201, "it was not done");
+    assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 201, "it was not done");
 }
 
 #[tokio::test]
@@ -25,7 +25,7 @@ async fn an_unauthenticated_call_uses_up_no_fault() {
     let fault = json!({ "operation": "create_payment_intent", "kind": "status", "status": 503, "count": 1 });
     assert_eq!(control(&sandbox, "POST", "/faults", fault).await.status, 200);
     for stranger in [None, Some("sk_test_ofnobodywhoisknownhere000000")] {
-        assert_eq!(shop.ask("POST", CREATE, stranger, order("ORDER-17")).await.status, 401);
+        assert_eq!(shop.call_as("POST", CREATE, stranger, order("ORDER-17")).await.status, 401);
     }
     let left = control(&sandbox, "GET", "/faults", Value::Null).await;
     assert_eq!(left.body["faults"][0]["count"], 1);
@@ -36,13 +36,13 @@ async fn a_call_with_a_lost_response_is_executed_and_stored() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::lost_response::<CreatePaymentIntent>());
     assert_eq!(raw(&shop, CREATE, &order("ORDER-17")).await, "", "not a byte");
-    let again = shop.secret("POST", CREATE, order("ORDER-17")).await;
-    assert_eq!((again.status, again.header("idempotent-replayed")), (200, Some("true")), "it was done");
+    let retried = shop.call("POST", CREATE, order("ORDER-17")).await;
+    assert_eq!((retried.status, retried.header("idempotent-replayed")), (200, Some("true")), "it was done");
 
     shop.tenant.fault(Fault::lost_response::<AttachPaymentMethod>());
-    let path = format!("{CREATE}/{}/payment-method", again.body["data"]["id"].as_str().unwrap());
-    assert!(shop.try_secret("POST", &path, phone("237670000000")).await.is_err());
-    let read = shop.read(&again.body["data"]).await;
+    let path = format!("{CREATE}/{}/payment-method", retried.body["data"]["id"].as_str().unwrap());
+    assert!(shop.try_call("POST", &path, phone("237670000000")).await.is_err());
+    let read = shop.read_intent(&retried.body["data"]).await;
     assert_eq!((&read["status"], &read["attempts"]), (&json!("succeeded"), &json!(1)));
 }
 
@@ -50,24 +50,24 @@ async fn a_call_with_a_lost_response_is_executed_and_stored() {
 async fn a_call_with_a_truncated_response_is_executed() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::truncate::<CreatePaymentIntent>());
-    let said = raw(&shop, CREATE, &order("ORDER-17")).await;
-    let (head, body) = said.split_once("\r\n\r\n").unwrap();
+    let response = raw(&shop, CREATE, &order("ORDER-17")).await;
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 201"), "{head}");
     let promised: usize = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
     assert!(body.starts_with("{\"status_code\":201") && body.len() == promised / 2, "{} of {promised}", body.len());
     shop.tenant.fault(Fault::truncate::<CreatePaymentIntent>());
-    assert!(shop.try_secret("POST", CREATE, order("ORDER-17")).await.is_err(), "a client sees that it is not whole");
-    assert_eq!(shop.secret("POST", CREATE, order("ORDER-17")).await.status, 200);
+    assert!(shop.try_call("POST", CREATE, order("ORDER-17")).await.is_err(), "a client sees that it is not whole");
+    assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 200);
 }
 
 #[tokio::test]
 async fn a_call_with_a_malformed_response_is_executed_and_gets_html() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::malformed::<CreatePaymentIntent>());
-    let said = shop.secret("POST", CREATE, order("ORDER-17")).await;
-    assert_eq!((said.status, said.header("content-type")), (201, Some("text/html")));
-    assert!(said.text.starts_with("<!doctype html>"));
-    assert_eq!(shop.secret("POST", CREATE, order("ORDER-17")).await.status, 200);
+    let response = shop.call("POST", CREATE, order("ORDER-17")).await;
+    assert_eq!((response.status, response.header("content-type")), (201, Some("text/html")));
+    assert!(response.text.starts_with("<!doctype html>"));
+    assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 200);
 }
 
 #[tokio::test]
@@ -87,14 +87,14 @@ async fn a_call_with_an_injected_status_is_not_executed() {
     ];
     for (status, code) in table {
         shop.tenant.fault(Fault::status::<CreatePaymentIntent>(status).retry_after(7));
-        let refused = shop.secret("POST", CREATE, order("ORDER-17")).await;
+        let refused = shop.call("POST", CREATE, order("ORDER-17")).await;
         assert_eq!((refused.status, refused.code()), (status, code));
         assert_eq!(refused.header("retry-after"), Some("7"));
         assert_eq!(refused.body["error"]["retryable"], matches!(status, 429 | 503));
     }
     shop.tenant.fault(Fault::status::<CreatePaymentIntent>(429));
-    assert_eq!(shop.secret("POST", CREATE, order("ORDER-17")).await.header("retry-after"), Some("1"));
-    assert_eq!(shop.secret("POST", CREATE, order("ORDER-17")).await.status, 201);
+    assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.header("retry-after"), Some("1"));
+    assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 201);
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn a_delayed_call_is_executed_after_its_delay() {
     shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_millis(150)));
     #[expect(clippy::disallowed_methods, reason = "the time that passes is what is tested")]
     let before = Instant::now();
-    assert_eq!(shop.secret("GET", "/v1/payment-methods", Value::Null).await.status, 200);
+    assert_eq!(shop.call("GET", "/v1/payment-methods", Value::Null).await.status, 200);
     assert!(before.elapsed() >= Duration::from_millis(150));
 }
 
@@ -112,32 +112,32 @@ async fn faults_apply_in_order_to_their_operation_as_often_as_their_count() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::status::<CreatePaymentIntent>(500).times(2));
     shop.tenant.fault(Fault::status::<CreatePaymentIntent>(503));
-    assert_eq!(shop.secret("GET", "/v1/payment-methods", Value::Null).await.status, 200);
+    assert_eq!(shop.call("GET", "/v1/payment-methods", Value::Null).await.status, 200);
     for status in [500, 500, 503, 201] {
-        assert_eq!(shop.secret("POST", CREATE, order("ORDER-17")).await.status, status);
+        assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, status);
     }
     assert!(shop.tenant.faults().is_empty());
     shop.tenant.fault(Fault::drop::<CreatePaymentIntent>());
     shop.tenant.clear_faults();
-    assert_eq!(shop.secret("POST", CREATE, order("ORDER-17")).await.status, 200);
+    assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 200);
 }
 
 #[tokio::test]
 async fn a_fault_applies_to_its_merchant_and_that_merchants_customers() {
     let (sandbox, shop) = shop().await;
-    let other = Shop::of(sandbox.merchant().await.unwrap());
+    let other = Merchant::new(sandbox.merchant().await.unwrap());
     shop.tenant.fault(Fault::status::<ReadPaymentIntent>(503).times(2));
-    let (ours, theirs) = (shop.intent("ORDER-17").await, other.intent("ORDER-17").await);
+    let (ours, theirs) = (shop.create_intent("ORDER-17").await, other.create_intent("ORDER-17").await);
     let path = |intent: &Value| format!("{CREATE}/{}", intent["id"].as_str().unwrap());
-    assert_eq!(other.ask("GET", &path(&theirs), theirs["client_secret"].as_str(), Value::Null).await.status, 200);
+    assert_eq!(other.call_as("GET", &path(&theirs), theirs["client_secret"].as_str(), Value::Null).await.status, 200);
     let struck = shop
         .send("GET", &path(&ours), ours["client_secret"].as_str(), None, &[("origin", "https://shop.example")])
         .await;
     assert_eq!((struck.status, struck.header("access-control-allow-origin")), (503, Some("*")), "a page can read it");
-    let made = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
-    let token = made.body["data"]["session_token"].as_str();
-    assert_eq!(shop.ask("GET", &path(&ours), token, Value::Null).await.status, 503);
-    assert_eq!(shop.ask("GET", &path(&ours), token, Value::Null).await.status, 200);
+    let created = shop.call("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    let token = created.body["data"]["session_token"].as_str();
+    assert_eq!(shop.call_as("GET", &path(&ours), token, Value::Null).await.status, 503);
+    assert_eq!(shop.call_as("GET", &path(&ours), token, Value::Null).await.status, 200);
 }
 
 #[tokio::test]
@@ -147,8 +147,8 @@ async fn creates_during_a_reset_succeed_without_internal_errors() {
         let shop = shop.clone();
         tokio::spawn(async move {
             for _ in 0..60 {
-                let made = shop.secret("POST", "/v1/payment-intents", order("ORDER-17")).await;
-                assert!(matches!(made.status, 200 | 201), "{}", made.text);
+                let created = shop.call("POST", "/v1/payment-intents", order("ORDER-17")).await;
+                assert!(matches!(created.status, 200 | 201), "{}", created.text);
             }
         })
     });
@@ -164,7 +164,7 @@ async fn creates_during_a_reset_succeed_without_internal_errors() {
 #[tokio::test]
 async fn the_control_api_adds_lists_and_removes_faults() {
     let (sandbox, _) = shop().await;
-    let first = Shop::of(sandbox.merchant().await.unwrap());
+    let first = Merchant::new(sandbox.merchant().await.unwrap());
     let merchant = first.tenant.id();
     let asked = [
         json!({ "merchant": merchant, "operation": "create_payment_intent", "kind": "status", "count": 2, "status": 429, "retry_after": 3 }),
@@ -185,7 +185,7 @@ async fn the_control_api_adds_lists_and_removes_faults() {
             { "operation": "cancel_payment_intent", "kind": "lost_response", "count": 1 },
         ])
     );
-    let refused = first.secret("POST", CREATE, order("ORDER-17")).await;
+    let refused = first.call("POST", CREATE, order("ORDER-17")).await;
     assert_eq!((refused.status, refused.header("retry-after")), (429, Some("3")));
     let path = format!("/faults?merchant={merchant}");
     assert_eq!(control(&sandbox, "GET", &path, Value::Null).await.body["faults"][0]["count"], 1);
@@ -195,7 +195,7 @@ async fn the_control_api_adds_lists_and_removes_faults() {
         "the first merchant has none"
     );
     assert_eq!(control(&sandbox, "DELETE", &path, Value::Null).await.body["faults"], json!([]));
-    assert_eq!(first.secret("POST", CREATE, order("ORDER-17")).await.status, 201);
+    assert_eq!(first.call("POST", CREATE, order("ORDER-17")).await.status, 201);
 
     for (wrong, param) in [
         (json!({ "kind": "drop" }), "operation"),
@@ -238,13 +238,13 @@ async fn a_merchant_has_at_most_a_thousand_waiting_faults() {
 #[tokio::test]
 async fn the_request_list_shows_requests_without_secrets() {
     let (sandbox, shop) = shop().await;
-    let intent = shop.intent("ORDER-17").await;
+    let intent = shop.create_intent("ORDER-17").await;
     let secret = intent["client_secret"].as_str().unwrap();
     shop.attach(&intent, card("4242424242424242")).await;
-    shop.ask("GET", &format!("{CREATE}?starting_after={secret}"), Some(&shop.key()), Value::Null).await;
-    shop.ask("GET", &format!("{CREATE}/{secret}"), Some(&shop.key()), Value::Null).await;
+    shop.call_as("GET", &format!("{CREATE}?starting_after={secret}"), Some(&shop.key()), Value::Null).await;
+    shop.call_as("GET", &format!("{CREATE}/{secret}"), Some(&shop.key()), Value::Null).await;
     shop.tenant.fault(Fault::lost_response::<ListPaymentMethods>());
-    assert!(shop.try_secret("GET", "/v1/payment-methods", Value::Null).await.is_err());
+    assert!(shop.try_call("GET", "/v1/payment-methods", Value::Null).await.is_err());
 
     let seen = shop.tenant.requests();
     let told: Vec<_> =
@@ -265,7 +265,7 @@ async fn the_request_list_shows_requests_without_secrets() {
     for hidden in [secret, &shop.key(), "_secret_", "42424242"] {
         assert!(!written.text.contains(hidden) && !format!("{seen:?}").contains(hidden));
     }
-    shop.ask("GET", "/v1/payment-methods", Some("cst_test_nobody"), Value::Null).await;
+    shop.call_as("GET", "/v1/payment-methods", Some("cst_test_nobody"), Value::Null).await;
     let firsts = control(&sandbox, "GET", "/requests", Value::Null).await;
     assert_eq!(firsts.body["requests"][0]["status"], 401, "what nobody known has sent is told to the first merchant");
 }
@@ -273,11 +273,11 @@ async fn the_request_list_shows_requests_without_secrets() {
 #[tokio::test]
 async fn the_event_list_shows_events_in_order() {
     let (sandbox, shop) = shop().await;
-    let paid = shop.intent("ORDER-1").await;
+    let paid = shop.create_intent("ORDER-1").await;
     shop.attach(&paid, phone("237670000002")).await;
     shop.tenant.clock().advance(60).await.unwrap();
-    let canceled = shop.intent("ORDER-2").await;
-    shop.move_on(&canceled, "cancel", Value::Null).await;
+    let canceled = shop.create_intent("ORDER-2").await;
+    shop.intent_action(&canceled, "cancel", Value::Null).await;
     shop.tenant.clock().advance(60).await.unwrap();
     shop.attach(&paid, phone("237670000001")).await;
     shop.tenant.clock().advance(60).await.unwrap();
@@ -310,9 +310,9 @@ async fn the_event_list_shows_events_in_order() {
 #[tokio::test]
 async fn a_reset_deletes_everything_of_a_merchant_but_its_key() {
     let (sandbox, shop) = shop().await;
-    let other = Shop::of(sandbox.merchant().await.unwrap());
-    let (ours, theirs) = (shop.intent("ORDER-17").await, other.intent("ORDER-17").await);
-    let made = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    let other = Merchant::new(sandbox.merchant().await.unwrap());
+    let (ours, theirs) = (shop.create_intent("ORDER-17").await, other.create_intent("ORDER-17").await);
+    let created = shop.call("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
     shop.tenant.fault(Fault::drop::<CreatePaymentIntent>());
     shop.tenant.clock().advance(5_000).await.unwrap();
     let before = shop.tenant.now();
@@ -322,29 +322,29 @@ async fn a_reset_deletes_everything_of_a_merchant_but_its_key() {
     assert!(shop.tenant.now() < before && shop.tenant.requests().is_empty() && shop.tenant.faults().is_empty());
     assert!(shop.tenant.events().await.unwrap().is_empty());
     let path = format!("{CREATE}/{}", ours["id"].as_str().unwrap());
-    assert_eq!(shop.secret("GET", &path, Value::Null).await.status, 404);
-    assert_eq!(shop.ask("GET", &path, ours["client_secret"].as_str(), Value::Null).await.status, 404);
-    let token = made.body["data"]["session_token"].as_str();
-    assert_eq!(shop.ask("POST", "/v1/sessions/validate", token, Value::Null).await.code(), "session_unknown");
+    assert_eq!(shop.call("GET", &path, Value::Null).await.status, 404);
+    assert_eq!(shop.call_as("GET", &path, ours["client_secret"].as_str(), Value::Null).await.status, 404);
+    let token = created.body["data"]["session_token"].as_str();
+    assert_eq!(shop.call_as("POST", "/v1/sessions/validate", token, Value::Null).await.code(), "session_unknown");
     assert_eq!(
-        shop.secret("POST", CREATE, order("ORDER-17")).await.status,
+        shop.call("POST", CREATE, order("ORDER-17")).await.status,
         201,
         "its key works, its references are free"
     );
-    assert_eq!(other.read(&theirs).await["id"], theirs["id"], "another merchant keeps everything");
+    assert_eq!(other.read_intent(&theirs).await["id"], theirs["id"], "another merchant keeps everything");
     sandbox.reset().await.unwrap();
-    assert_eq!(other.read(&theirs).await, Value::Null);
-    assert_eq!(other.secret("GET", CREATE, Value::Null).await.body["data"], json!([]));
+    assert_eq!(other.read_intent(&theirs).await, Value::Null);
+    assert_eq!(other.call("GET", CREATE, Value::Null).await.body["data"], json!([]));
 }
 
-async fn shop() -> (Sandbox, Shop) {
+async fn shop() -> (Sandbox, Merchant) {
     let sandbox = Sandbox::start().await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     (sandbox, shop)
 }
 
 /// Everything that comes back on a connection of its own, until it ends.
-async fn raw(shop: &Shop, path: &str, fields: &Value) -> String {
+async fn raw(shop: &Merchant, path: &str, fields: &Value) -> String {
     let host = shop.base_url.trim_start_matches("http://");
     let body = fields.to_string();
     let mut socket = TcpStream::connect(host).await.unwrap();
@@ -353,7 +353,7 @@ async fn raw(shop: &Shop, path: &str, fields: &Value) -> String {
         shop.key()
     );
     socket.write_all(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()).await.unwrap();
-    let mut said = Vec::new();
-    let _ = socket.read_to_end(&mut said).await;
-    String::from_utf8(said).unwrap()
+    let mut response = Vec::new();
+    let _ = socket.read_to_end(&mut response).await;
+    String::from_utf8(response).unwrap()
 }

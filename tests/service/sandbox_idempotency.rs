@@ -1,6 +1,6 @@
 //! `Idempotency-Key` in the sandbox, `decisions.md` 2: what is made under a key is made once.
 
-use crate::support::api::{self, Reply, Shop, client, order, phone};
+use crate::support::api::{self, Merchant, Reply, client, order, phone};
 use crate::support::folder::Folder;
 use guichet::operations::{CreateEsimOrder, CreateSubscription};
 use guichet::sandbox::{Fault, Sandbox};
@@ -15,9 +15,9 @@ async fn two_requests_with_one_key_create_one_object() {
     for what in what(&shop).await {
         let first = what.send(&shop, Some("key-1")).await;
         assert_eq!((first.status, first.header("idempotent-replayed")), (201, None), "{}", first.text);
-        let again = what.send(&shop, Some("key-1")).await;
-        assert_eq!((again.status, again.header("idempotent-replayed")), (200, Some("true")), "{}", what.path);
-        assert_eq!(again.body["data"], first.body["data"]);
+        let repeated = what.send(&shop, Some("key-1")).await;
+        assert_eq!((repeated.status, repeated.header("idempotent-replayed")), (200, Some("true")), "{}", what.path);
+        assert_eq!(repeated.body["data"], first.body["data"]);
         let other = what.send(&shop, Some("key-2")).await;
         assert_eq!(other.status, 201);
         assert_ne!(what.id(&other), what.id(&first));
@@ -34,13 +34,13 @@ async fn a_repeat_returns_the_current_state() {
     let mut paying = order("ORDER-17");
     paying["amount"] = json!(ordered["amount"].to_string());
     paying["metadata"] = json!({ "esim_order_id": ordered["order_id"] });
-    let intent = shop.secret("POST", "/v1/payment-intents", paying).await.body["data"].clone();
+    let intent = shop.call("POST", "/v1/payment-intents", paying).await.body["data"].clone();
     shop.attach(&intent, phone("237670000000")).await;
     assert_eq!(esims.send(&shop, Some("key")).await.body["data"]["status"], "fulfilled");
 
-    let made = subscription.send(&shop, Some("key")).await;
-    let path = format!("/v1/subscriptions/{}/cancel", subscription.id(&made).as_str().unwrap());
-    assert_eq!(shop.secret("POST", &path, json!({ "immediately": true })).await.status, 200);
+    let created = subscription.send(&shop, Some("key")).await;
+    let path = format!("/v1/subscriptions/{}/cancel", subscription.id(&created).as_str().unwrap());
+    assert_eq!(shop.call("POST", &path, json!({ "immediately": true })).await.status, 200);
     assert_eq!(subscription.send(&shop, Some("key")).await.body["data"]["status"], "canceled");
 }
 
@@ -61,8 +61,8 @@ async fn another_body_under_a_key_is_refused_and_an_equal_one_accepted() {
         pairs.extend(what.defaults.clone().map(|(name, value)| (name.to_owned(), value)));
         pairs.push(("unheard_of".into(), json!(1)));
         let turned: Vec<_> = pairs.iter().rev().map(|(name, value)| format!("{}: {value}", json!(name))).collect();
-        let again = what.send_this(&shop, Some("key"), format!("{{{}}}", turned.join(" , "))).await;
-        assert_eq!((again.status, what.id(&again)), (200, what.id(&first)), "{}", again.text);
+        let repeated = what.send_this(&shop, Some("key"), format!("{{{}}}", turned.join(" , "))).await;
+        assert_eq!((repeated.status, what.id(&repeated)), (200, what.id(&first)), "{}", repeated.text);
     }
 }
 
@@ -70,17 +70,17 @@ async fn another_body_under_a_key_is_refused_and_an_equal_one_accepted() {
 async fn sixty_four_concurrent_requests_with_one_key_create_one_object() {
     let (_sandbox, shop) = shop().await;
     for what in what(&shop).await {
-        let mut asked = JoinSet::new();
+        let mut calls = JoinSet::new();
         for _ in 0..64 {
             let (shop, what) = (shop.clone(), what.clone());
-            asked.spawn(async move { what.send(&shop, Some("key")).await });
+            calls.spawn(async move { what.send(&shop, Some("key")).await });
         }
-        let replies = asked.join_all().await;
+        let replies = calls.join_all().await;
         assert_eq!(replies.iter().filter(|reply| reply.status == 201).count(), 1);
         assert_eq!(replies.iter().filter(|reply| reply.status == 200).count(), 63);
         assert!(replies.iter().all(|reply| what.id(reply) == what.id(&replies[0])));
     }
-    let charged = shop.secret("GET", "/v1/payment-intents", Value::Null).await;
+    let charged = shop.call("GET", "/v1/payment-intents", Value::Null).await;
     assert_eq!(charged.body["data"].as_array().unwrap().len(), 1, "and the subscription is charged once");
 }
 
@@ -105,7 +105,7 @@ async fn a_key_belongs_to_one_merchant_and_one_operation() {
     let [esims, subscription] = what(&shop).await;
     let ours = esims.send(&shop, Some("key")).await;
     assert_eq!(subscription.send(&shop, Some("key")).await.status, 201);
-    let other = Shop::of(sandbox.merchant().await.unwrap());
+    let other = Merchant::new(sandbox.merchant().await.unwrap());
     let theirs = esims.send(&other, Some("key")).await;
     assert_eq!(theirs.status, 201);
     assert_ne!(esims.id(&theirs), esims.id(&ours));
@@ -152,17 +152,17 @@ async fn other_operations_ignore_a_key() {
     let send = async |path: &str, fields: Value| {
         shop.send("POST", path, Some(&shop.key()), Some(fields.to_string()), &key).await
     };
-    let made = [send("/v1/payment-intents", order("1")).await, send("/v1/payment-intents", order("2")).await];
-    assert_ne!(made[0].body["data"]["id"], made[1].body["data"]["id"]);
+    let created = [send("/v1/payment-intents", order("1")).await, send("/v1/payment-intents", order("2")).await];
+    assert_ne!(created[0].body["data"]["id"], created[1].body["data"]["id"]);
     let session = json!({ "customer_email": "awa@example.com" });
-    let made = [send("/v1/sessions/create", session.clone()).await, send("/v1/sessions/create", session).await];
-    assert_ne!(made[0].body["data"]["session_token"], made[1].body["data"]["session_token"]);
+    let created = [send("/v1/sessions/create", session.clone()).await, send("/v1/sessions/create", session).await];
+    assert_ne!(created[0].body["data"]["session_token"], created[1].body["data"]["session_token"]);
     let long = "k".repeat(256);
     let plan = json!({ "name": "Gold", "code": "gold", "amount": 1, "billing_cycle": "daily" }).to_string();
-    let made = shop
+    let created = shop
         .send("POST", "/v1/subscriptions/plans", Some(&shop.key()), Some(plan), &[("idempotency-key", &long)])
         .await;
-    assert_eq!(made.status, 201, "{}", made.text);
+    assert_eq!(created.status, 201, "{}", created.text);
 }
 
 #[tokio::test]
@@ -181,8 +181,8 @@ async fn keys_survive_a_restart_and_end_with_a_reset_and_only_their_digests_are_
     assert!(!bytes.windows(12).any(|window| window == b"order-of-awa"));
 
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
-    let again = send(&sandbox).await;
-    assert_eq!((again.status, &again.body["data"]), (200, &first.body["data"]));
+    let repeated = send(&sandbox).await;
+    assert_eq!((repeated.status, &repeated.body["data"]), (200, &first.body["data"]));
     sandbox.reset().await.unwrap();
     assert_eq!(send(&sandbox).await.status, 201);
     sandbox.stop().await;
@@ -197,10 +197,10 @@ async fn a_retry_after_a_lost_response_creates_no_second_object() {
     for what in [esims, subscription] {
         let sent = what.try_send(&shop, "key").await;
         assert!(sent.is_err(), "the answer was to be lost");
-        let again = what.send(&shop, Some("key")).await;
-        assert_eq!((again.status, again.header("idempotent-replayed")), (200, Some("true")), "{}", again.text);
+        let repeated = what.send(&shop, Some("key")).await;
+        assert_eq!((repeated.status, repeated.header("idempotent-replayed")), (200, Some("true")), "{}", repeated.text);
     }
-    assert_eq!(shop.secret("GET", "/v1/subscriptions", Value::Null).await.body["data"].as_array().unwrap().len(), 1);
+    assert_eq!(shop.call("GET", "/v1/subscriptions", Value::Null).await.body["data"].as_array().unwrap().len(), 1);
 }
 
 /// Something that is made under a key.
@@ -217,16 +217,16 @@ struct What {
 }
 
 impl What {
-    async fn send(&self, shop: &Shop, key: Option<&str>) -> Reply {
+    async fn send(&self, shop: &Merchant, key: Option<&str>) -> Reply {
         self.send_this(shop, key, self.fields.to_string()).await
     }
 
-    async fn send_this(&self, shop: &Shop, key: Option<&str>, body: String) -> Reply {
+    async fn send_this(&self, shop: &Merchant, key: Option<&str>, body: String) -> Reply {
         let headers: Vec<_> = key.into_iter().map(|key| ("idempotency-key", key)).collect();
         shop.send("POST", self.path, Some(&shop.key()), Some(body), &headers).await
     }
 
-    async fn try_send(&self, shop: &Shop, key: &str) -> Result<Reply, reqwest::Error> {
+    async fn try_send(&self, shop: &Merchant, key: &str) -> Result<Reply, reqwest::Error> {
         let url = format!("{}{}", shop.base_url, self.path);
         let body = Some(self.fields.to_string().into());
         api::try_send(&client(), "POST", &url, Some(&shop.key()), body, &[("idempotency-key", key)]).await
@@ -238,9 +238,9 @@ impl What {
 }
 
 /// All that is made under a key.
-async fn what(shop: &Shop) -> [What; 2] {
+async fn what(shop: &Merchant) -> [What; 2] {
     let plan = json!({ "name": "Gold", "code": "gold-plan", "amount": 5000, "billing_cycle": "monthly" });
-    assert_eq!(shop.secret("POST", "/v1/subscriptions/plans", plan).await.status, 201);
+    assert_eq!(shop.call("POST", "/v1/subscriptions/plans", plan).await.status, 201);
     let paid_with = |number: &str| json!({ "type": "mobile_money", "phone": number });
     [
         What {
@@ -267,8 +267,8 @@ async fn what(shop: &Shop) -> [What; 2] {
     ]
 }
 
-async fn shop() -> (Sandbox, Shop) {
+async fn shop() -> (Sandbox, Merchant) {
     let sandbox = Sandbox::start().await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     (sandbox, shop)
 }

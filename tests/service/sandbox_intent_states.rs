@@ -1,6 +1,6 @@
 //! What moves a payment intent beside its first attachment: codes, the issuer's page, confirmation, cancellation.
 
-use crate::support::api::{Reply, Shop, card, order, phone};
+use crate::support::api::{Merchant, Reply, card, order, phone};
 use guichet::operations::ListPaymentMethods;
 use guichet::sandbox::{Fault, Sandbox};
 use guichet::values::{IntentId, IntentStatus};
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 #[tokio::test]
 async fn a_payment_with_a_one_time_code_succeeds_with_the_right_one() {
     let (_sandbox, shop) = shop().await;
-    let intent = shop.intent("ORDER-17").await;
-    let early = shop.move_on(&intent, "answer", json!({ "otp": "123456" })).await;
+    let intent = shop.create_intent("ORDER-17").await;
+    let early = shop.intent_action(&intent, "answer", json!({ "otp": "123456" })).await;
     assert_eq!((early.status, early.code()), (409, "intent_not_confirmable"), "nobody has asked for a code");
     let asked = shop.attach(&intent, phone("237670000010")).await;
     assert_eq!((asked.status, &asked.body["data"]["next_action"]), (200, &json!({ "type": "otp" })));
@@ -19,10 +19,10 @@ async fn a_payment_with_a_one_time_code_succeeds_with_the_right_one() {
         (&asked.body["data"]["status"], &asked.body["data"]["attempts"]),
         (&json!("requires_action"), &json!(0))
     );
-    let paid = shop.move_on(&intent, "answer", json!({ "otp": "123456" })).await;
+    let paid = shop.intent_action(&intent, "answer", json!({ "otp": "123456" })).await;
     assert_eq!((paid.status, &paid.body["data"]["status"]), (200, &json!("succeeded")), "{}", paid.text);
     assert_eq!(paid.body["data"]["next_action"], Value::Null);
-    let again = shop.move_on(&intent, "answer", json!({ "otp": "123456" })).await;
+    let again = shop.intent_action(&intent, "answer", json!({ "otp": "123456" })).await;
     assert_eq!((again.status, again.code()), (409, "intent_not_confirmable"));
     assert!(again.message().contains("succeeded"), "{}", again.message());
 }
@@ -30,10 +30,10 @@ async fn a_payment_with_a_one_time_code_succeeds_with_the_right_one() {
 #[tokio::test]
 async fn a_wrong_code_is_a_decline_and_the_third_is_final() {
     let (_sandbox, shop) = shop().await;
-    let intent = shop.intent("ORDER-17").await;
+    let intent = shop.create_intent("ORDER-17").await;
     for (attempt, status) in [(1, "requires_action"), (2, "requires_action"), (3, "failed")] {
         assert_eq!(shop.attach(&intent, phone("237670000010")).await.body["data"]["next_action"]["type"], "otp");
-        let refused = shop.move_on(&intent, "answer", json!({ "otp": "000000" })).await;
+        let refused = shop.intent_action(&intent, "answer", json!({ "otp": "000000" })).await;
         let told = &refused.body["data"];
         assert_eq!((refused.status, &told["status"], &told["attempts"]), (200, &json!(status), &json!(attempt)));
         assert_eq!(
@@ -41,7 +41,7 @@ async fn a_wrong_code_is_a_decline_and_the_third_is_final() {
             (&json!("incorrect_otp"), &Value::Null)
         );
     }
-    let empty = shop.move_on(&intent, "answer", json!({})).await;
+    let empty = shop.intent_action(&intent, "answer", json!({})).await;
     assert_eq!((empty.status, empty.code()), (422, "parameter_missing"));
 }
 
@@ -56,14 +56,14 @@ async fn the_issuers_page_approves_or_refuses_and_returns_to_the_checkout() {
         let back = decide(&shop, &url, decision).await;
         assert_eq!((back.status, &back.body["data"]["checkout_url"]), (200, &intent["checkout_url"]), "{}", back.text);
         assert_eq!(back.header("cache-control"), Some("no-store"), "it carries a client secret");
-        let read = shop.read(&intent).await;
+        let read = shop.read_intent(&intent).await;
         assert_eq!((&read["status"], &read["attempts"]), (&json!(status), &json!(1)));
         assert_eq!((&read["last_payment_error"]["code"], &read["next_action"]), (&declined, &Value::Null));
 
         let other = if decision == "approve" { "refuse" } else { "approve" };
         let again = decide(&shop, &url, other).await;
         assert_eq!((again.status, &again.body["data"]["checkout_url"]), (200, &intent["checkout_url"]));
-        assert_eq!(shop.read(&intent).await, read, "a page that is opened again decides nothing");
+        assert_eq!(shop.read_intent(&intent).await, read, "a page that is opened again decides nothing");
     }
 }
 
@@ -76,9 +76,9 @@ async fn an_issuers_page_works_for_its_own_attempt_alone() {
     let second = sent.body["data"]["next_action"]["url"].as_str().unwrap().to_owned();
     assert_ne!(first, second);
     decide(&shop, &first, "approve").await;
-    assert_eq!(shop.read(&intent).await["status"], "requires_action", "the first page is over");
+    assert_eq!(shop.read_intent(&intent).await["status"], "requires_action", "the first page is over");
     decide(&shop, &second, "approve").await;
-    assert_eq!(shop.read(&intent).await["status"], "succeeded");
+    assert_eq!(shop.read_intent(&intent).await["status"], "succeeded");
 }
 
 #[tokio::test]
@@ -100,17 +100,17 @@ async fn the_issuers_page_requires_its_token() {
     assert_eq!((form.status, form.code()), (415, "unsupported_media_type"), "no other site's form reaches it");
     for credential in [Some(token), None] {
         let read = shop
-            .ask("GET", &format!("/v1/payment-intents/{}", intent["id"].as_str().unwrap()), credential, Value::Null)
+            .call_as("GET", &format!("/v1/payment-intents/{}", intent["id"].as_str().unwrap()), credential, Value::Null)
             .await;
         assert_eq!(read.status, 401, "the token is good for its page alone");
     }
-    assert_eq!(shop.read(&intent).await["attempts"], 0);
+    assert_eq!(shop.read_intent(&intent).await["attempts"], 0);
 }
 
 #[tokio::test]
 async fn the_issuers_page_names_no_shop_and_has_the_checkouts_security_policy() {
     let (sandbox, _) = shop().await;
-    let shop = Shop::of(sandbox.merchant_named("Chez Awa").await.unwrap());
+    let shop = Merchant::new(sandbox.merchant_named("Chez Awa").await.unwrap());
     let (_, url) = sent_to_the_issuer(&shop, "ORDER-17").await;
     let page = shop.send("GET", path(&url), None, None, &[]).await;
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
@@ -128,24 +128,24 @@ async fn only_the_merchants_server_confirms_a_manual_intent() {
     let (_sandbox, shop) = shop().await;
     let intent = manual(&shop, "ORDER-17", false).await;
     let confirm = format!("/v1/payment-intents/{}/confirm", intent["id"].as_str().unwrap());
-    let bare = shop.secret("POST", &confirm, Value::Null).await;
+    let bare = shop.call("POST", &confirm, Value::Null).await;
     assert_eq!((bare.status, bare.code()), (409, "intent_not_confirmable"));
     assert!(bare.message().contains("requires_action") && bare.message().contains("attach"), "{}", bare.message());
     assert_eq!(
         shop.attach(&intent, phone("237671234567")).await.body["data"]["next_action"],
         json!({ "type": "confirm" })
     );
-    let refused = shop.move_on(&intent, "confirm", Value::Null).await;
+    let refused = shop.intent_action(&intent, "confirm", Value::Null).await;
     assert_eq!((refused.status, refused.code()), (403, "role_required"));
     assert!(refused.message().contains("merchant"), "{}", refused.message());
-    let confirmed = shop.secret("POST", &confirm, Value::Null).await;
+    let confirmed = shop.call("POST", &confirm, Value::Null).await;
     assert_eq!((confirmed.status, &confirmed.body["data"]["status"]), (200, &json!("processing")));
-    let again = shop.secret("POST", &confirm, Value::Null).await;
+    let again = shop.call("POST", &confirm, Value::Null).await;
     assert_eq!((again.status, again.code()), (409, "intent_not_confirmable"), "one attempt is under way");
     assert!(again.message().contains("processing"));
     shop.tenant.clock().advance(2).await.unwrap();
-    assert_eq!(shop.read(&intent).await["attempts"], 1);
-    assert_eq!(shop.read(&intent).await["status"], "succeeded");
+    assert_eq!(shop.read_intent(&intent).await["attempts"], 1);
+    assert_eq!(shop.read_intent(&intent).await["status"], "succeeded");
 }
 
 #[tokio::test]
@@ -158,35 +158,35 @@ async fn a_manual_intent_with_confirm_is_charged_when_a_method_is_attached() {
 #[tokio::test]
 async fn the_payer_confirms_an_automatic_intent_with_the_attached_method() {
     let (_sandbox, shop) = shop().await;
-    let intent = shop.intent("ORDER-17").await;
-    let bare = shop.move_on(&intent, "confirm", Value::Null).await;
+    let intent = shop.create_intent("ORDER-17").await;
+    let bare = shop.intent_action(&intent, "confirm", Value::Null).await;
     assert_eq!((bare.status, bare.code()), (409, "intent_not_confirmable"));
     assert_eq!(shop.attach(&intent, phone("237670000007")).await.body["data"]["attempts"], 1);
-    assert_eq!(shop.move_on(&intent, "confirm", Value::Null).await.body["data"]["attempts"], 2);
-    let paid = shop.move_on(&intent, "confirm", Value::Null).await;
+    assert_eq!(shop.intent_action(&intent, "confirm", Value::Null).await.body["data"]["attempts"], 2);
+    let paid = shop.intent_action(&intent, "confirm", Value::Null).await;
     assert_eq!((&paid.body["data"]["attempts"], &paid.body["data"]["status"]), (&json!(3), &json!("succeeded")));
 }
 
 #[tokio::test]
 async fn a_payment_without_an_attempt_under_way_is_canceled_and_can_be_canceled_again() {
     let (_sandbox, shop) = shop().await;
-    let theirs = shop.intent("ORDER-1").await;
-    let canceled = shop.move_on(&theirs, "cancel", Value::Null).await;
+    let theirs = shop.create_intent("ORDER-1").await;
+    let canceled = shop.intent_action(&theirs, "cancel", Value::Null).await;
     assert_eq!((canceled.status, &canceled.body["data"]["status"]), (200, &json!("canceled")));
     assert_eq!(canceled.body["data"]["cancellation_reason"], "requested_by_customer");
     let ours = format!("/v1/payment-intents/{}/cancel", theirs["id"].as_str().unwrap());
-    let again = shop.secret("POST", &ours, Value::Null).await;
+    let again = shop.call("POST", &ours, Value::Null).await;
     assert_eq!((again.status, &again.body["data"]), (200, &canceled.body["data"]), "it is left as it was");
     let paying = shop.attach(&theirs, phone("237670000000")).await;
     assert_eq!((paying.status, paying.code()), (409, "intent_not_confirmable"));
     assert!(paying.message().contains("canceled"));
 
-    let asking = shop.intent("ORDER-2").await;
+    let asking = shop.create_intent("ORDER-2").await;
     shop.attach(&asking, phone("237670000010")).await;
     let path = format!("/v1/payment-intents/{}/cancel", asking["id"].as_str().unwrap());
-    let canceled = shop.secret("POST", &path, Value::Null).await;
+    let canceled = shop.call("POST", &path, Value::Null).await;
     assert_eq!(canceled.body["data"]["cancellation_reason"], "requested_by_merchant");
-    assert_eq!(shop.move_on(&asking, "answer", json!({ "otp": "123456" })).await.status, 409);
+    assert_eq!(shop.intent_action(&asking, "answer", json!({ "otp": "123456" })).await.status, 409);
 }
 
 #[tokio::test]
@@ -197,12 +197,12 @@ async fn a_processing_or_final_payment_cannot_be_canceled() {
         ("ORDER-2", "237670000000", "succeeded"),
         ("ORDER-3", "237670000009", "failed"),
     ] {
-        let intent = shop.intent(reference).await;
+        let intent = shop.create_intent(reference).await;
         shop.attach(&intent, phone(number)).await;
-        let refused = shop.move_on(&intent, "cancel", Value::Null).await;
+        let refused = shop.intent_action(&intent, "cancel", Value::Null).await;
         assert_eq!((refused.status, refused.code()), (409, "intent_not_cancelable"));
         assert!(refused.message().contains(state), "{}", refused.message());
-        assert_eq!(shop.read(&intent).await["status"], state);
+        assert_eq!(shop.read_intent(&intent).await["status"], state);
     }
 }
 
@@ -227,7 +227,7 @@ async fn every_test_card_and_phone_behaves_as_the_decisions_say() {
         (phone("237670000007"), "requires_action", json!("provider_unavailable")),
     ];
     for (number, (method, status, declined)) in table.into_iter().enumerate() {
-        let intent = shop.intent(&format!("ORDER-{number}")).await;
+        let intent = shop.create_intent(&format!("ORDER-{number}")).await;
         let told = shop.attach(&intent, method.clone()).await;
         assert_eq!((told.status, &told.body["data"]["status"]), (200, &json!(status)), "{method}");
         assert_eq!(told.body["data"]["last_payment_error"]["code"], declined, "{method}");
@@ -242,16 +242,16 @@ async fn a_late_approval_succeeds_while_nothing_is_processing() {
         ("ORDER-11", "237670000011", 300, "payer_timeout", 300),
         ("ORDER-12", "237670000012", 0, "provider_unavailable", 600),
     ] {
-        let intent = shop.intent(reference).await;
+        let intent = shop.create_intent(reference).await;
         shop.attach(&intent, phone(number)).await;
         shop.tenant.clock().advance(declined_after).await.unwrap();
-        let declined = shop.read(&intent).await;
+        let declined = shop.read_intent(&intent).await;
         assert_eq!((&declined["status"], &declined["attempts"]), (&json!("requires_action"), &json!(1)), "{number}");
         assert_eq!(declined["last_payment_error"]["code"], code);
         shop.tenant.clock().advance(approved_after - 60).await.unwrap();
-        assert_eq!(shop.read(&intent).await["status"], "requires_action", "{number}: not approved yet");
+        assert_eq!(shop.read_intent(&intent).await["status"], "requires_action", "{number}: not approved yet");
         shop.tenant.clock().advance(60).await.unwrap();
-        let paid = shop.read(&intent).await;
+        let paid = shop.read_intent(&intent).await;
         assert_eq!((&paid["status"], &paid["last_payment_error"]), (&json!("succeeded"), &Value::Null), "{number}");
         assert_eq!((&paid["attempts"], &paid["duplicate_payments"]), (&json!(1), &json!([])));
     }
@@ -269,17 +269,17 @@ async fn a_late_approval_after_another_payment_or_a_cancel_is_a_duplicate_paymen
     ] {
         let mut fields = order(reference);
         fields["fee_bearer"] = json!("customer");
-        let intent = shop.secret("POST", "/v1/payment-intents", fields).await.body["data"].clone();
+        let intent = shop.call("POST", "/v1/payment-intents", fields).await.body["data"].clone();
         assert_eq!(intent["duplicate_payments"], json!([]));
         shop.attach(&intent, phone(number)).await;
         shop.tenant.clock().advance(310).await.unwrap();
         match then {
             Some(other) => drop(shop.attach(&intent, phone(other)).await),
-            None => drop(shop.move_on(&intent, "cancel", Value::Null).await),
+            None => drop(shop.intent_action(&intent, "cancel", Value::Null).await),
         }
-        assert_eq!(shop.read(&intent).await["duplicate_payments"], json!([]), "{reference}: not approved yet");
+        assert_eq!(shop.read_intent(&intent).await["duplicate_payments"], json!([]), "{reference}: not approved yet");
         shop.tenant.clock().advance(300).await.unwrap();
-        let read = shop.read(&intent).await;
+        let read = shop.read_intent(&intent).await;
         assert_eq!(read["status"], status, "{reference}: what was told stays");
         let [duplicate] = &read["duplicate_payments"].as_array().unwrap()[..] else { panic!("{reference}: {read}") };
         assert_eq!((&duplicate["attempt"], &duplicate["currency"]), (&json!(1), &json!("XAF")));
@@ -293,21 +293,21 @@ async fn a_late_approval_after_another_payment_or_a_cancel_is_a_duplicate_paymen
         };
         assert_eq!(events.iter().filter(told).count(), 1, "{reference}");
         shop.tenant.clock().advance(90_000).await.unwrap();
-        assert_eq!(shop.read(&intent).await["duplicate_payments"], read["duplicate_payments"], "{reference}");
+        assert_eq!(shop.read_intent(&intent).await["duplicate_payments"], read["duplicate_payments"], "{reference}");
     }
 }
 
 #[tokio::test]
 async fn a_late_approval_after_the_intent_expired_is_a_duplicate_payment() {
     let (_sandbox, shop) = shop().await;
-    let intent = shop.intent("ORDER-17").await;
+    let intent = shop.create_intent("ORDER-17").await;
     shop.tenant.clock().advance(86_400 - 100).await.unwrap();
     shop.attach(&intent, phone("237670000012")).await;
     shop.tenant.clock().advance(200).await.unwrap();
-    let expired = shop.read(&intent).await;
+    let expired = shop.read_intent(&intent).await;
     assert_eq!((&expired["status"], &expired["cancellation_reason"]), (&json!("canceled"), &json!("expired")));
     shop.tenant.clock().advance(600).await.unwrap();
-    let read = shop.read(&intent).await;
+    let read = shop.read_intent(&intent).await;
     assert_eq!((&read["status"], read["duplicate_payments"].as_array().map(Vec::len)), (&json!("canceled"), Some(1)));
 }
 
@@ -315,13 +315,13 @@ async fn a_late_approval_after_the_intent_expired_is_a_duplicate_payment() {
 async fn a_client_secret_ends_a_day_after_the_final_status() {
     let (sandbox, shop) = shop().await;
     let (canceled, issuer) = sent_to_the_issuer(&shop, "CANCELED").await;
-    shop.move_on(&canceled, "cancel", Value::Null).await;
-    let paid = shop.intent("PAID").await;
+    shop.intent_action(&canceled, "cancel", Value::Null).await;
+    let paid = shop.create_intent("PAID").await;
     shop.attach(&paid, phone("237670000000")).await;
-    let failed = shop.intent("FAILED").await;
+    let failed = shop.create_intent("FAILED").await;
     shop.attach(&failed, phone("237670000012")).await;
     shop.attach(&failed, phone("237670000009")).await;
-    let hanging = shop.intent("HANGING").await;
+    let hanging = shop.create_intent("HANGING").await;
     shop.attach(&hanging, phone("237670000005")).await;
 
     shop.tenant.clock().advance(86_400 - 120).await.unwrap();
@@ -332,13 +332,13 @@ async fn a_client_secret_ends_a_day_after_the_final_status() {
         assert_eq!((read.status, &read.body["data"]["status"]), (200, &json!(status)), "{}", read.text);
     }
     assert_eq!(decide(&shop, &issuer, "approve").await.status, 200);
-    let duplicates = shop.read(&failed).await["duplicate_payments"].as_array().map(Vec::len);
+    let duplicates = shop.read_intent(&failed).await["duplicate_payments"].as_array().map(Vec::len);
     assert_eq!(duplicates, Some(1), "a late approval came, and does not put off the end");
 
     shop.tenant.clock().advance(120).await.unwrap();
     // An intent that is forgotten: its secret is whole, and its id unknown.
-    let other = Shop::of(sandbox.merchant().await.unwrap());
-    let unknown = other.intent("GONE").await;
+    let other = Merchant::new(sandbox.merchant().await.unwrap());
+    let unknown = other.create_intent("GONE").await;
     other.tenant.reset().await.unwrap();
     for (method, verb, fields) in [
         ("GET", "", Value::Null),
@@ -357,23 +357,23 @@ async fn a_client_secret_ends_a_day_after_the_final_status() {
     // Elsewhere it is no credential, and the merchant neither hears of it nor loses a fault to it.
     shop.tenant.fault(Fault::status::<ListPaymentMethods>(500));
     for intent in [&canceled, &paid, &failed, &unknown] {
-        let refused = shop.ask("GET", "/v1/payment-methods", intent["client_secret"].as_str(), Value::Null).await;
+        let refused = shop.call_as("GET", "/v1/payment-methods", intent["client_secret"].as_str(), Value::Null).await;
         assert_eq!((refused.status, refused.code()), (401, "invalid_key"), "{}", refused.text);
     }
-    let answered = shop.ask("GET", "/v1/payment-methods", hanging["client_secret"].as_str(), Value::Null).await;
+    let answered = shop.call_as("GET", "/v1/payment-methods", hanging["client_secret"].as_str(), Value::Null).await;
     assert_eq!(answered.status, 500, "the fault is still there for a secret that has not ended");
     let refused = decide(&shop, &issuer, "approve").await;
     assert_eq!((refused.status, refused.code()), (404, "resource_missing"), "the issuer's page leads on no more");
     for (intent, status) in [(&canceled, "canceled"), (&paid, "succeeded"), (&failed, "failed")] {
-        assert_eq!(shop.read(intent).await["status"], status, "the secret key still reads it");
+        assert_eq!(shop.read_intent(intent).await["status"], status, "the secret key still reads it");
     }
     let read = ask_with_secret(&shop, &hanging, "GET", "", Value::Null).await;
     assert_eq!((read.status, &read.body["data"]["status"]), (200, &json!("processing")), "it has no final status");
 }
 
-async fn ask_with_secret(shop: &Shop, intent: &Value, method: &str, verb: &str, fields: Value) -> Reply {
+async fn ask_with_secret(shop: &Merchant, intent: &Value, method: &str, verb: &str, fields: Value) -> Reply {
     let path = format!("/v1/payment-intents/{}{verb}", intent["id"].as_str().unwrap());
-    shop.ask(method, &path, intent["client_secret"].as_str(), fields).await
+    shop.call_as(method, &path, intent["client_secret"].as_str(), fields).await
 }
 
 fn without_request_id(reply: &Reply) -> Value {
@@ -400,7 +400,7 @@ async fn the_native_client_confirms_answers_and_cancels() {
         let canceled = client.cancel_payment_intent(&id(&intent)).await.unwrap();
         assert_eq!(canceled.status, IntentStatus::Canceled);
     }
-    let paid = shop.intent("ORDER-2").await;
+    let paid = shop.create_intent("ORDER-2").await;
     shop.attach(&paid, phone("237670000000")).await;
     let late = client.cancel_payment_intent(&id(&paid)).await.unwrap_err();
     assert_eq!((late.status(), late.code()), (Some(409), Some("intent_not_cancelable")));
@@ -408,22 +408,22 @@ async fn the_native_client_confirms_answers_and_cancels() {
 
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 
-async fn shop() -> (Sandbox, Shop) {
+async fn shop() -> (Sandbox, Merchant) {
     let sandbox = Sandbox::start().await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     (sandbox, shop)
 }
 
-async fn manual(shop: &Shop, reference: &str, confirm: bool) -> Value {
+async fn manual(shop: &Merchant, reference: &str, confirm: bool) -> Value {
     let mut fields = order(reference);
     fields["confirmation_method"] = json!("manual");
     fields["confirm"] = json!(confirm);
-    shop.secret("POST", "/v1/payment-intents", fields).await.body["data"].clone()
+    shop.call("POST", "/v1/payment-intents", fields).await.body["data"].clone()
 }
 
 /// An intent whose customer was sent to the issuer, and the address of its page.
-async fn sent_to_the_issuer(shop: &Shop, reference: &str) -> (Value, String) {
-    let intent = shop.intent(reference).await;
+async fn sent_to_the_issuer(shop: &Merchant, reference: &str) -> (Value, String) {
+    let intent = shop.create_intent(reference).await;
     let sent = shop.attach(&intent, card("4000000000003220")).await;
     assert_eq!((sent.status, &sent.body["data"]["next_action"]["type"]), (200, &json!("redirect")), "{}", sent.text);
     let url = sent.body["data"]["next_action"]["url"].as_str().unwrap().to_owned();
@@ -435,7 +435,7 @@ async fn sent_to_the_issuer(shop: &Shop, reference: &str) -> (Value, String) {
     (intent, url)
 }
 
-async fn decide(shop: &Shop, url: &str, decision: &str) -> Reply {
+async fn decide(shop: &Merchant, url: &str, decision: &str) -> Reply {
     let token = url.split_once("#token=").unwrap().1;
     shop.send("POST", path(url), None, Some(json!({ "token": token, "decision": decision }).to_string()), &[]).await
 }

@@ -1,6 +1,6 @@
 //! Starting, stopping and storing: the sandbox around its service, its control API and its hosted page.
 
-use crate::support::api::{Reply, Shop, client, control, order, send};
+use crate::support::api::{Merchant, Reply, client, control, order, send};
 use crate::support::folder::Folder;
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
@@ -12,27 +12,28 @@ async fn acknowledged_writes_survive_a_restart() {
     let folder = Folder::new("restart");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let key = sandbox.secret_key().expose().to_owned();
-    let made = first(&sandbox, "POST", "/v1/payment-intents", order("ORDER-17")).await;
+    let created = first(&sandbox, "POST", "/v1/payment-intents", order("ORDER-17")).await;
     let session = first(&sandbox, "POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
-    let intent = made.body["data"].clone();
+    let intent = created.body["data"].clone();
     let method = json!({ "payment_method": { "type": "mobile_money", "phone": "237670000002" } });
     let path = format!("/v1/payment-intents/{}/payment-method", intent["id"].as_str().unwrap());
     assert_eq!(first(&sandbox, "POST", &path, method).await.status, 200);
     let control = control(&sandbox, "POST", "/clock", json!({ "advance_seconds": 600 })).await;
     sandbox.stop().await;
 
-    let again = Sandbox::start_with(folder.config()).await.unwrap();
-    assert_eq!(again.secret_key().expose(), key, "the first merchant keeps its key");
-    let replayed = first(&again, "POST", "/v1/payment-intents", order("ORDER-17")).await;
+    let restarted = Sandbox::start_with(folder.config()).await.unwrap();
+    assert_eq!(restarted.secret_key().expose(), key, "the first merchant keeps its key");
+    let replayed = first(&restarted, "POST", "/v1/payment-intents", order("ORDER-17")).await;
     assert_eq!(replayed.status, 200);
     assert_eq!(replayed.body["data"]["client_secret"], intent["client_secret"]);
     assert_eq!(replayed.body["data"]["attempts"], 1);
     let token = session.body["data"]["session_token"].as_str();
-    let valid = send(&client(), "POST", &format!("{}/v1/sessions/validate", again.base_url()), token, None, &[]).await;
+    let valid =
+        send(&client(), "POST", &format!("{}/v1/sessions/validate", restarted.base_url()), token, None, &[]).await;
     assert_eq!(valid.status, 200);
-    let now = self::control(&again, "GET", "/clock", Value::Null).await;
+    let now = self::control(&restarted, "GET", "/clock", Value::Null).await;
     assert!(now.body["now"].as_i64() >= control.body["now"].as_i64(), "the clock does not go back");
-    again.stop().await;
+    restarted.stop().await;
 }
 
 #[tokio::test]
@@ -56,21 +57,21 @@ async fn requests_in_flight_at_a_stop_are_answered_or_dropped_and_answered_ones_
             answered.push(number);
         }
     }
-    let again = Sandbox::start_with(folder.config()).await.unwrap();
+    let restarted = Sandbox::start_with(folder.config()).await.unwrap();
     for number in answered {
-        let replayed = first(&again, "POST", "/v1/payment-intents", order(&format!("ORDER-{number}"))).await;
+        let replayed = first(&restarted, "POST", "/v1/payment-intents", order(&format!("ORDER-{number}"))).await;
         assert_eq!(replayed.status, 200, "ORDER-{number} was acknowledged");
     }
-    again.stop().await;
+    restarted.stop().await;
 }
 
 #[tokio::test]
 async fn no_secret_is_in_the_database() {
     let folder = Folder::new("secrets");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
-    let intent = shop.intent("ORDER-17").await;
-    let session = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
+    let intent = shop.create_intent("ORDER-17").await;
+    let session = shop.call("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
     let card = json!({ "type": "card", "card": { "number": "4242424242424242", "exp_month": 12, "exp_year": 2034, "cvc": "987" } });
     assert_eq!(shop.attach(&intent, json!({ "payment_method": card })).await.body["data"]["status"], "succeeded");
     let secrets = [
@@ -169,14 +170,14 @@ async fn one_sandbox_at_a_time_uses_a_database() {
 async fn a_stop_leaves_one_complete_file() {
     let folder = Folder::new("whole");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
-    let made = first(&sandbox, "POST", "/v1/payment-intents", order("ORDER-17")).await;
-    let path = format!("/v1/payment-intents/{}", made.body["data"]["id"].as_str().unwrap());
+    let created = first(&sandbox, "POST", "/v1/payment-intents", order("ORDER-17")).await;
+    let path = format!("/v1/payment-intents/{}", created.body["data"]["id"].as_str().unwrap());
     for _ in 0..8 {
         assert_eq!(first(&sandbox, "GET", &path, Value::Null).await.status, 200);
     }
     sandbox.stop().await;
     assert_eq!(
-        folder.names(),
+        folder.file_names(),
         ["sandbox.sqlite", "sandbox.sqlite.keys", "sandbox.sqlite.lock"],
         "no write-ahead log is left"
     );
@@ -221,8 +222,8 @@ async fn a_stop_frees_the_port_and_a_drop_does_too() {
     let sandbox = Sandbox::start().await.unwrap();
     let listen = sandbox.base_url().trim_start_matches("http://").parse().unwrap();
     sandbox.stop().await;
-    let again = Sandbox::start_with(Config { listen, ..Config::default() }).await.unwrap();
-    drop(again);
+    let restarted = Sandbox::start_with(Config { listen, ..Config::default() }).await.unwrap();
+    drop(restarted);
     let mut tries = 0;
     while let Err(error) = Sandbox::start_with(Config { listen, ..Config::default() }).await {
         tries += 1;
@@ -234,9 +235,9 @@ async fn a_stop_frees_the_port_and_a_drop_does_too() {
 #[tokio::test]
 async fn the_control_api_creates_merchants_and_moves_their_clocks() {
     let sandbox = Sandbox::start().await.unwrap();
-    let made = control(&sandbox, "POST", "/merchants", json!({ "name": "Chez Awa" })).await;
-    assert_eq!(made.status, 200);
-    let (merchant, key) = (made.body["merchant"].as_str().unwrap(), made.body["secret_key"].as_str().unwrap());
+    let created = control(&sandbox, "POST", "/merchants", json!({ "name": "Chez Awa" })).await;
+    assert_eq!(created.status, 200);
+    let (merchant, key) = (created.body["merchant"].as_str().unwrap(), created.body["secret_key"].as_str().unwrap());
     assert!(key.starts_with("sk_test_"));
     let methods =
         send(&client(), "GET", &format!("{}/v1/payment-methods", sandbox.base_url()), Some(key), None, &[]).await;
@@ -269,12 +270,12 @@ async fn the_control_api_requires_its_token_and_a_known_host() {
         Sandbox::start_with(Config { allow_hosts: vec!["sandbox.test".into()], ..Config::default() }).await.unwrap();
     let url = format!("{}/clock", sandbox.control_url());
     let token = sandbox.control_token().expose();
-    let ask = |bearer: Option<&'static str>, headers: &'static [(&'static str, &'static str)]| {
+    let call = |bearer: Option<&'static str>, headers: &'static [(&'static str, &'static str)]| {
         let (url, bearer) = (url.clone(), bearer.unwrap_or(token).to_owned());
         async move { send(&client(), "GET", &url, Some(&bearer), None, headers).await }
     };
     assert_eq!(send(&client(), "GET", &url, None, None, &[]).await.code(), "authentication_required");
-    assert_eq!(ask(Some("ctl_wrong"), &[]).await.code(), "invalid_key");
+    assert_eq!(call(Some("ctl_wrong"), &[]).await.code(), "invalid_key");
     let key = sandbox.secret_key().expose().to_owned();
     assert_eq!(send(&client(), "GET", &url, Some(&key), None, &[]).await.status, 401, "a merchant is no tester");
     for host in ["localhost:80", "127.0.0.1", "127.9.9.9:1", "[::1]:4243", "[::1]", "sandbox.test:4243", "SANDBOX.TEST"]
@@ -287,7 +288,7 @@ async fn the_control_api_requires_its_token_and_a_known_host() {
         let refused = send(&client(), "GET", &url, Some(token), None, &[("host", host)]).await;
         assert_eq!((refused.status, refused.code()), (403, "host_not_allowed"), "{host}");
     }
-    let asked = ask(None, &[("origin", "http://localhost:1")]).await;
+    let asked = call(None, &[("origin", "http://localhost:1")]).await;
     assert_eq!((asked.status, asked.header("access-control-allow-origin")), (200, None), "no page reads it");
 }
 
@@ -295,7 +296,7 @@ async fn the_control_api_requires_its_token_and_a_known_host() {
 async fn without_the_package_the_hosted_page_says_how_to_build_it() {
     let config = Config { package: Some("nowhere/at/all".into()), ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     let page = get(&shop, "/checkout/pi_1").await;
     assert_eq!(page.status, 503);
     assert!(page.text.contains("cargo xtask pack --quick"), "{}", page.text);
@@ -319,6 +320,6 @@ async fn first(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Re
     send(&client(), method, &format!("{}{path}", sandbox.base_url()), Some(key), Some(fields.to_string()), &[]).await
 }
 
-async fn get(shop: &Shop, path: &str) -> Reply {
+async fn get(shop: &Merchant, path: &str) -> Reply {
     shop.send("GET", path, None, None, &[]).await
 }

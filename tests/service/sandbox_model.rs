@@ -1,7 +1,7 @@
-//! A payment intent against a model of it: whatever is asked, in whatever order and by whomever, the service over HTTP and
-//! a few plain structs agree. The seed of a failure is printed, with the shortest way to it.
+//! Model-based test of payment intents: random commands of random callers go to the service over HTTP and to a simple model,
+//! and the test compares the two after each. A failure prints its seed and the shortest sequence of commands that causes it.
 
-use crate::support::api::{Reply, Shop, card, order, phone};
+use crate::support::api::{Merchant, Reply, card, order, phone};
 use crate::support::model::{SANDBOX, WALL_CLOCK, cases, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -13,58 +13,58 @@ proptest! {
     #[test]
     fn the_service_behaves_as_the_model(commands in prop::collection::vec(command(), 1..40)) {
         run(async {
-            let mut world = World::new().await;
+            let mut comparison = Comparison::new().await;
             for command in &commands {
-                world.obey(command).await;
+                comparison.apply(command).await;
             }
-            world.keeps_its_invariants().await;
-            world.every_approval_is_accounted_for().await;
+            comparison.check_invariants().await;
+            comparison.check_late_approvals().await;
         });
     }
 
     #[test]
     fn concurrent_requests_never_start_two_attempts(commands in prop::collection::vec(command(), 2..12), manual in any::<bool>()) {
         run(async {
-            let mut world = World::new().await;
-            world.obey(&Command { what: What::Create { manual, confirm: false }, ..CREATE }).await;
-            let intent = world.intents[0].as_ref().unwrap().told.clone();
-            let asked: Vec<_> = commands.iter().filter(|command| !matches!(command.what, What::Create { .. } | What::Advance { .. } | What::SetBack { .. })).collect();
-            let asked = asked.into_iter().map(|command| {
-                let (shop, intent, command) = (world.shop.clone(), intent.clone(), command.clone());
-                tokio::spawn(async move { ask(&shop, &intent, &command.what, Some(shop.key())).await })
+            let mut comparison = Comparison::new().await;
+            comparison.apply(&Command { action: Action::Create { manual, confirm: false }, ..CREATE }).await;
+            let intent = comparison.intents[0].as_ref().unwrap().created.clone();
+            let calls: Vec<_> = commands.iter().filter(|command| !matches!(command.action, Action::Create { .. } | Action::Advance { .. } | Action::SetBack { .. })).collect();
+            let calls = calls.into_iter().map(|command| {
+                let (shop, intent, command) = (comparison.shop.clone(), intent.clone(), command.clone());
+                tokio::spawn(async move { call(&shop, &intent, &command.action, Some(shop.key())).await })
             });
             let mut charged = BTreeMap::new();
-            for answer in asked.collect::<Vec<_>>() {
+            for answer in calls.collect::<Vec<_>>() {
                 let reply = answer.await.unwrap();
                 assert!(matches!(reply.status, 200 | 409), "{}", reply.text);
-                let told = &reply.body["data"];
-                // What waits for a step may change its method; an attempt that was made has one.
-                if told["attempts"].as_u64() > Some(0) && told["next_action"].is_null() && told["status"] != "canceled" {
-                    let first = charged.entry(told["attempts"].as_u64()).or_insert_with(|| told["payment_method"].clone());
-                    assert_eq!(first, &told["payment_method"], "one attempt, one method");
+                let object = &reply.body["data"];
+                // The method may change while an action is awaited, but each attempt has one method.
+                if object["attempts"].as_u64() > Some(0) && object["next_action"].is_null() && object["status"] != "canceled" {
+                    let first = charged.entry(object["attempts"].as_u64()).or_insert_with(|| object["payment_method"].clone());
+                    assert_eq!(first, &object["payment_method"], "one attempt, one method");
                 }
             }
-            world.keeps_its_invariants().await;
+            comparison.check_invariants().await;
         });
     }
 }
 
-/// One thing that someone asks.
+/// One call, or a change of a clock.
 #[derive(Clone, Debug)]
 struct Command {
-    /// Of which intent.
+    /// The index of the intent.
     of: usize,
-    who: Who,
-    what: What,
-    /// Whether it is asked twice, as by someone who lost the answer.
+    caller: Caller,
+    action: Action,
+    /// Whether the call is repeated, as after a lost response.
     twice: bool,
 }
 
 const CREATE: Command =
-    Command { of: 0, who: Who::Merchant, what: What::Create { manual: false, confirm: false }, twice: false };
+    Command { of: 0, caller: Caller::Merchant, action: Action::Create { manual: false, confirm: false }, twice: false };
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Who {
+enum Caller {
     ClientSecret,
     Customer,
     Merchant,
@@ -74,7 +74,7 @@ enum Who {
 }
 
 #[derive(Clone, Debug)]
-enum What {
+enum Action {
     Advance {
         hundreds: u32,
     },
@@ -91,13 +91,13 @@ enum What {
         manual: bool,
         confirm: bool,
     },
-    /// The wall clock is set so far back.
+    /// Sets the wall clock back.
     SetBack {
         hours: i64,
     },
 }
 
-/// The instruments of the table, and what each comes to.
+/// The test payment methods of the sandbox, by what each does.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Method {
     ApprovedLateAfterTimeout,
@@ -131,71 +131,71 @@ fn command() -> impl Strategy<Value = Command> {
         Method::TimesOut,
         Method::TooPoor,
     ]);
-    let what = prop_oneof![
-        // Hundreds of seconds, so that the seconds which the test itself takes say nothing; and now and then a day.
-        3 => prop_oneof![4 => 1..4_u32, 1 => Just(864)].prop_map(|hundreds| What::Advance { hundreds }),
-        2 => any::<bool>().prop_map(|right| What::Answer { right }),
-        6 => method.prop_map(What::Attach),
-        1 => Just(What::Cancel),
-        2 => any::<bool>().prop_map(|approve| What::Challenge { approve }),
-        2 => Just(What::Confirm),
-        4 => (prop::bool::weighted(0.4), any::<bool>()).prop_map(|(manual, confirm)| What::Create { manual, confirm }),
-        1 => (0..3_i64).prop_map(|hours| What::SetBack { hours }),
+    let action = prop_oneof![
+        // Hundreds of seconds, so that the test's own seconds do not matter, and sometimes a day.
+        3 => prop_oneof![4 => 1..4_u32, 1 => Just(864)].prop_map(|hundreds| Action::Advance { hundreds }),
+        2 => any::<bool>().prop_map(|right| Action::Answer { right }),
+        6 => method.prop_map(Action::Attach),
+        1 => Just(Action::Cancel),
+        2 => any::<bool>().prop_map(|approve| Action::Challenge { approve }),
+        2 => Just(Action::Confirm),
+        4 => (prop::bool::weighted(0.4), any::<bool>()).prop_map(|(manual, confirm)| Action::Create { manual, confirm }),
+        1 => (0..3_i64).prop_map(|hours| Action::SetBack { hours }),
     ];
-    let who = prop_oneof![
-        4 => Just(Who::ClientSecret),
-        3 => Just(Who::Merchant),
-        2 => Just(Who::Customer),
-        1 => prop::sample::select(vec![Who::Nobody, Who::OtherCustomer, Who::OtherMerchant]),
+    let caller = prop_oneof![
+        4 => Just(Caller::ClientSecret),
+        3 => Just(Caller::Merchant),
+        2 => Just(Caller::Customer),
+        1 => prop::sample::select(vec![Caller::Nobody, Caller::OtherCustomer, Caller::OtherMerchant]),
     ];
-    (0..2_usize, who, what, prop::bool::weighted(0.2)).prop_map(|(of, who, what, twice)| Command {
+    (0..2_usize, caller, action, prop::bool::weighted(0.2)).prop_map(|(of, caller, action, twice)| Command {
         of,
-        who,
-        what,
+        caller,
+        action,
         twice,
     })
 }
 
-/// What the model knows of an intent.
+/// The model of one intent.
 #[derive(Clone, Debug)]
 struct Intent {
-    /// The service's own object, from when it was made.
-    told: Value,
+    /// The intent that the service returned when it was created.
+    created: Value,
     manual: bool,
     confirm: bool,
     status: &'static str,
     attempts: u32,
     method: Option<Method>,
-    waits_for: Option<&'static str>,
-    /// When the attempt under way ends (`None`: never), and with which decline.
+    next_action: Option<&'static str>,
+    /// When the current attempt ends (`None`: never), and its decline.
     ends: Option<(u32, Option<&'static str>)>,
     declined: Option<&'static str>,
     reason: Option<&'static str>,
     expires: u32,
-    /// The page that the customer was last sent to, and how many attempts there had been by then.
+    /// The last issuer page that the service returned, and the number of attempts before it.
     issuer: Option<(String, u32)>,
-    /// The declined attempts that the operator approves: when, which, and of what.
+    /// Late approvals of declined attempts: when, which attempt, which method.
     approvals: Vec<(u32, u32, Method)>,
-    /// The attempts that were approved beside another, or after the end.
+    /// The attempts whose late approval is a duplicate payment.
     duplicates: Vec<u32>,
-    /// Which attempt a late approval made a success.
+    /// The attempt whose late approval paid the intent.
     paid_late: Option<u32>,
-    /// When it came to its final status.
+    /// When the status became final.
     final_at: Option<u32>,
 }
 
 impl Intent {
-    /// What time alone has made of it.
+    /// Applies what is due by `now`, late approvals included.
     fn at(&mut self, now: u32) {
         let approved = self.approvals.iter().copied().filter(|(at, attempt, _)| {
-            let told = self.duplicates.contains(attempt) || self.paid_late == Some(*attempt);
-            *at <= now && !told
+            let known = self.duplicates.contains(attempt) || self.paid_late == Some(*attempt);
+            *at <= now && !known
         });
-        // What comes before, comes first.
+        // Approvals are applied in order of time.
         if let Some((at, attempt, method)) = approved.min_by_key(|(at, attempt, _)| (*at, *attempt)) {
-            self.moves_on(at);
+            self.advance_to(at);
             if self.status == "requires_action" {
-                (self.status, self.waits_for, self.declined) = ("succeeded", None, None);
+                (self.status, self.next_action, self.declined) = ("succeeded", None, None);
                 self.final_at = Some(at);
                 self.paid_late = Some(attempt);
                 self.method = Some(method);
@@ -204,11 +204,11 @@ impl Intent {
             }
             return self.at(now);
         }
-        self.moves_on(now);
+        self.advance_to(now);
     }
 
-    /// What time alone has made of it by then, late approvals aside.
-    fn moves_on(&mut self, now: u32) {
+    /// Applies what is due by `now`, without late approvals.
+    fn advance_to(&mut self, now: u32) {
         if let ("processing", Some((at, decline))) = (self.status, self.ends)
             && at <= now
         {
@@ -221,11 +221,11 @@ impl Intent {
                 Some(_) => "requires_action",
             };
             self.final_at = (self.status != "requires_action").then_some(at);
-            // An attempt that ran past the expiry leaves nothing to wait for.
+            // If an attempt ends after the expiry, the intent expires at the attempt's end.
             self.expires = self.expires.max(at);
         }
         if self.status == "requires_action" && self.expires <= now {
-            (self.status, self.reason, self.waits_for) = ("canceled", Some("expired"), None);
+            (self.status, self.reason, self.next_action) = ("canceled", Some("expired"), None);
             self.final_at = Some(self.expires);
         }
     }
@@ -240,8 +240,8 @@ impl Intent {
                 self.approvals.push((now + 600, self.attempts + 1, Method::ApprovedLateAfterUnavailable));
                 (0, Some("provider_unavailable"))
             }
-            Method::AsksForCode => return self.waits_for = Some("otp"),
-            Method::AsksForRedirect => return self.waits_for = Some("redirect"),
+            Method::AsksForCode => return self.next_action = Some("otp"),
+            Method::AsksForRedirect => return self.next_action = Some("redirect"),
             Method::Hangs => (u32::MAX, None),
             Method::Blocked => (0, Some("fraud_blocked")),
             Method::Pays | Method::PaysByCard => (0, None),
@@ -254,75 +254,77 @@ impl Intent {
     }
 
     fn attempt(&mut self, end: u32, decline: Option<&'static str>, now: u32) {
-        (self.status, self.waits_for, self.declined) = ("processing", None, None);
+        (self.status, self.next_action, self.declined) = ("processing", None, None);
         self.attempts += 1;
         self.ends = Some((end, decline));
         self.at(now);
     }
 
-    /// What a command of someone who may send it makes of the intent, and the status that is answered.
-    fn obey(&mut self, who: Who, what: &What, now: u32) -> u16 {
+    /// Applies a call of an authorized caller. Returns the expected status of the response.
+    fn apply(&mut self, caller: Caller, action: &Action, now: u32) -> u16 {
         let open = self.status == "requires_action";
-        match what {
-            What::Attach(method) if open => {
-                (self.method, self.waits_for, self.declined) = (Some(*method), None, None);
+        match action {
+            Action::Attach(method) if open => {
+                (self.method, self.next_action, self.declined) = (Some(*method), None, None);
                 match self.manual && !self.confirm {
-                    true => self.waits_for = Some("confirm"),
+                    true => self.next_action = Some("confirm"),
                     false => self.charge(now),
                 }
                 200
             }
-            What::Attach(method) if self.method == Some(*method) => 200,
-            What::Confirm if self.manual && who != Who::Merchant => 403,
-            What::Confirm if open && self.method.is_some() && !matches!(self.waits_for, Some("otp" | "redirect")) => {
-                self.waits_for = None;
+            Action::Attach(method) if self.method == Some(*method) => 200,
+            Action::Confirm if self.manual && caller != Caller::Merchant => 403,
+            Action::Confirm
+                if open && self.method.is_some() && !matches!(self.next_action, Some("otp" | "redirect")) =>
+            {
+                self.next_action = None;
                 self.charge(now);
                 200
             }
-            What::Answer { right } if open && self.waits_for == Some("otp") => {
+            Action::Answer { right } if open && self.next_action == Some("otp") => {
                 self.attempt(now, (!right).then_some("incorrect_otp"), now);
                 200
             }
-            What::Cancel if open => {
-                let reason = if who == Who::Merchant { "requested_by_merchant" } else { "requested_by_customer" };
-                (self.status, self.reason, self.waits_for) = ("canceled", Some(reason), None);
+            Action::Cancel if open => {
+                let reason = if caller == Caller::Merchant { "requested_by_merchant" } else { "requested_by_customer" };
+                (self.status, self.reason, self.next_action) = ("canceled", Some(reason), None);
                 self.final_at = Some(now);
                 200
             }
-            What::Cancel if self.status == "canceled" => 200,
+            Action::Cancel if self.status == "canceled" => 200,
             _ => 409,
         }
     }
 }
 
-/// The service, and what the model says of it.
-struct World {
-    shop: Shop,
-    other: Shop,
-    /// Seconds since it began.
+/// The service and the model, side by side.
+struct Comparison {
+    shop: Merchant,
+    other: Merchant,
+    /// Seconds since the test began.
     now: u32,
     intents: [Option<Intent>; 2],
 }
 
-impl World {
+impl Comparison {
     async fn new() -> Self {
-        let merchant = || async { Shop::of(SANDBOX.merchant().await.unwrap()) };
+        let merchant = || async { Merchant::new(SANDBOX.merchant().await.unwrap()) };
         Self { shop: merchant().await, other: merchant().await, now: 0, intents: [None, None] }
     }
 
-    async fn obey(&mut self, command: &Command) {
+    async fn apply(&mut self, command: &Command) {
         for _ in 0..1 + u32::from(command.twice) {
-            match command.what {
-                What::Advance { hundreds } => {
-                    // And 40, so that no two things of one intent come due within the same few seconds.
+            match command.action {
+                Action::Advance { hundreds } => {
+                    // Plus 40 seconds, so that no two events of one intent are due within the same few seconds.
                     self.shop.tenant.clock().advance(100 * hundreds + 40).await.unwrap();
                     self.now += 100 * hundreds + 40;
                 }
-                What::SetBack { hours } => WALL_CLOCK.shift(-3_600 * hours),
-                What::Create { manual, confirm } => self.create(command.of, manual, confirm).await,
-                _ => self.move_on(command).await,
+                Action::SetBack { hours } => WALL_CLOCK.shift(-3_600 * hours),
+                Action::Create { manual, confirm } => self.create(command.of, manual, confirm).await,
+                _ => self.call_and_compare(command).await,
             }
-            self.agrees(command).await;
+            self.check_against_service(command).await;
         }
     }
 
@@ -330,18 +332,18 @@ impl World {
         let mut fields = order(&format!("ORDER-{of}"));
         fields["confirmation_method"] = json!(if manual { "manual" } else { "automatic" });
         fields["confirm"] = json!(confirm);
-        let reply = self.shop.secret("POST", "/v1/payment-intents", fields).await;
+        let reply = self.shop.call("POST", "/v1/payment-intents", fields).await;
         match &self.intents[of] {
             None => {
                 assert_eq!(reply.status, 201, "{}", reply.text);
                 self.intents[of] = Some(Intent {
-                    told: reply.body["data"].clone(),
+                    created: reply.body["data"].clone(),
                     manual,
                     confirm,
                     status: "requires_action",
                     attempts: 0,
                     method: None,
-                    waits_for: None,
+                    next_action: None,
                     ends: None,
                     declined: None,
                     reason: None,
@@ -353,47 +355,49 @@ impl World {
                     final_at: None,
                 });
             }
-            Some(there) if (there.manual, there.confirm) == (manual, confirm) => {
-                assert_eq!((reply.status, &reply.body["data"]["id"]), (200, &there.told["id"]));
+            Some(existing) if (existing.manual, existing.confirm) == (manual, confirm) => {
+                assert_eq!((reply.status, &reply.body["data"]["id"]), (200, &existing.created["id"]));
             }
-            Some(there) => {
+            Some(existing) => {
                 assert_eq!((reply.status, reply.code()), (409, "merchant_reference_conflict"));
-                assert_eq!(reply.body["error"]["existing_id"], there.told["id"], "one intent a reference");
+                assert_eq!(reply.body["error"]["existing_id"], existing.created["id"], "one intent per reference");
             }
         }
     }
 
-    async fn move_on(&mut self, Command { of, who, what, .. }: &Command) {
+    async fn call_and_compare(&mut self, Command { of, caller, action, .. }: &Command) {
         let Some(mut intent) = self.intents[*of].take() else { return };
         intent.at(self.now);
-        // The secret stays in browsers' histories, and ends a day after the payment has, the issuer's page with it.
+        // The client secret stays in browsers' histories. It and the issuer's page end a day after the final status.
         let secret_has_ended = intent.final_at.is_some_and(|end| end + 86_400 <= self.now);
-        if let What::Challenge { approve } = what {
+        if let Action::Challenge { approve } = action {
             if let Some((url, round)) = &intent.issuer {
                 let reply = challenge(&self.shop, url, *approve).await;
-                // The round that is open leads on, and the one just decided, whose answer may have been lost.
-                let just_decided = round + 1 == intent.attempts && intent.waits_for.is_none();
+                // The issuer's page leads back to the checkout in the open round, and in the round just decided, whose response
+                // may have been lost.
+                let just_decided = round + 1 == intent.attempts && intent.next_action.is_none();
                 let by_the_issuer = intent.method == Some(Method::AsksForRedirect);
                 let leads_on = by_the_issuer && (*round == intent.attempts || just_decided);
                 let expected = match leads_on && !secret_has_ended {
-                    true => (200, &intent.told["checkout_url"]),
+                    true => (200, &intent.created["checkout_url"]),
                     false => (404, &Value::Null),
                 };
                 assert_eq!((reply.status, &reply.body["data"]["checkout_url"]), expected);
-                // A page of an earlier round, or one that is no longer waited for, decides nothing.
-                if intent.status == "requires_action" && intent.waits_for == Some("redirect") {
+                // The page of an earlier round, or one that is no longer awaited, decides nothing.
+                if intent.status == "requires_action" && intent.next_action == Some("redirect") {
                     intent.attempt(self.now, (!approve).then_some("rejected_by_payer"), self.now);
                 }
             }
         } else {
-            let reply = ask(&self.shop, &intent.told, what, self.credential(*who, &intent.told).await).await;
-            let expected = match who {
-                Who::Nobody => 401,
-                Who::OtherCustomer | Who::OtherMerchant => 404,
-                Who::ClientSecret if secret_has_ended => 404,
-                Who::ClientSecret | Who::Customer | Who::Merchant => intent.obey(*who, what, self.now),
+            let reply =
+                call(&self.shop, &intent.created, action, self.credential(*caller, &intent.created).await).await;
+            let expected = match caller {
+                Caller::Nobody => 401,
+                Caller::OtherCustomer | Caller::OtherMerchant => 404,
+                Caller::ClientSecret if secret_has_ended => 404,
+                Caller::ClientSecret | Caller::Customer | Caller::Merchant => intent.apply(*caller, action, self.now),
             };
-            assert_eq!(reply.status, expected, "{what:?} by {who:?}: {}", reply.text);
+            assert_eq!(reply.status, expected, "{action:?} by {caller:?}: {}", reply.text);
             if expected == 409 {
                 assert!(reply.message().contains(intent.status), "a refusal names the state: {}", reply.message());
             }
@@ -404,59 +408,59 @@ impl World {
         self.intents[*of] = Some(intent);
     }
 
-    async fn credential(&self, who: Who, intent: &Value) -> Option<String> {
+    async fn credential(&self, caller: Caller, intent: &Value) -> Option<String> {
         let session = async |email: &str| {
-            let made = self.shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": email })).await;
-            made.body["data"]["session_token"].as_str().unwrap().to_owned()
+            let created = self.shop.call("POST", "/v1/sessions/create", json!({ "customer_email": email })).await;
+            created.body["data"]["session_token"].as_str().unwrap().to_owned()
         };
-        match who {
-            Who::ClientSecret => intent["client_secret"].as_str().map(str::to_owned),
-            Who::Customer => Some(session("awa@example.com").await),
-            Who::Merchant => Some(self.shop.key()),
-            Who::Nobody => None,
-            Who::OtherCustomer => Some(session("ngo@example.com").await),
-            Who::OtherMerchant => Some(self.other.key()),
+        match caller {
+            Caller::ClientSecret => intent["client_secret"].as_str().map(str::to_owned),
+            Caller::Customer => Some(session("awa@example.com").await),
+            Caller::Merchant => Some(self.shop.key()),
+            Caller::Nobody => None,
+            Caller::OtherCustomer => Some(session("ngo@example.com").await),
+            Caller::OtherMerchant => Some(self.other.key()),
         }
     }
 
-    /// The service tells of every intent what the model says.
-    async fn agrees(&mut self, after: &Command) {
+    /// Reads every intent from the service and compares it with the model.
+    async fn check_against_service(&mut self, after: &Command) {
         for intent in self.intents.iter_mut().flatten() {
             intent.at(self.now);
-            let told = self.shop.read(&intent.told).await;
-            let duplicates = told["duplicate_payments"].as_array().unwrap().iter();
+            let object = self.shop.read_intent(&intent.created).await;
+            let duplicates = object["duplicate_payments"].as_array().unwrap().iter();
             let duplicates: Vec<_> =
                 duplicates.filter_map(|one| u32::try_from(one["attempt"].as_u64()?).ok()).collect();
-            assert_eq!(duplicates, intent.duplicates, "after {after:?}: {told}");
+            assert_eq!(duplicates, intent.duplicates, "after {after:?}: {object}");
             let text = |value: &Value| value.as_str().map(str::to_owned);
             let seen = (
-                text(&told["status"]),
-                told["attempts"].as_u64(),
-                text(&told["next_action"]["type"]),
-                text(&told["last_payment_error"]["code"]),
-                text(&told["cancellation_reason"]),
+                text(&object["status"]),
+                object["attempts"].as_u64(),
+                text(&object["next_action"]["type"]),
+                text(&object["last_payment_error"]["code"]),
+                text(&object["cancellation_reason"]),
             );
-            let said = |word: Option<&str>| word.map(str::to_owned);
+            let owned = |word: Option<&str>| word.map(str::to_owned);
             let expected = (
-                said(Some(intent.status)),
+                owned(Some(intent.status)),
                 Some(intent.attempts.into()),
-                said(intent.waits_for),
-                said(intent.declined),
-                said(intent.reason),
+                owned(intent.next_action),
+                owned(intent.declined),
+                owned(intent.reason),
             );
-            assert_eq!(seen, expected, "after {after:?}: {told}");
+            assert_eq!(seen, expected, "after {after:?}: {object}");
         }
     }
 
-    /// Each approval by the operator is the intent's success, or exactly one duplicate payment.
-    async fn every_approval_is_accounted_for(&mut self) {
+    /// Checks that each late approval is the intent's success or exactly one duplicate payment.
+    async fn check_late_approvals(&mut self) {
         self.shop.tenant.clock().advance(2 * 86_400).await.unwrap();
         self.now += 2 * 86_400;
         for intent in self.intents.iter_mut().flatten() {
             let mut approved: Vec<u32> = intent.approvals.iter().map(|(_, attempt, _)| *attempt).collect();
             approved.sort_unstable();
-            let told = self.shop.read(&intent.told).await;
-            let mut counted: Vec<u32> = told["duplicate_payments"]
+            let object = self.shop.read_intent(&intent.created).await;
+            let mut counted: Vec<u32> = object["duplicate_payments"]
                 .as_array()
                 .unwrap()
                 .iter()
@@ -464,64 +468,66 @@ impl World {
                 .collect();
             intent.at(self.now);
             if let Some(attempt) = intent.paid_late {
-                assert_eq!(told["status"], "succeeded");
+                assert_eq!(object["status"], "succeeded");
                 counted.push(attempt);
             }
             counted.sort_unstable();
-            assert_eq!(counted, approved, "{told}");
+            assert_eq!(counted, approved, "{object}");
         }
     }
 
-    /// What holds whatever was asked, read from what the service says has happened.
-    async fn keeps_its_invariants(&self) {
+    /// Checks what must be true after any sequence of commands, from the service's events.
+    async fn check_invariants(&self) {
         let events = self.shop.tenant.events().await.unwrap();
         for intent in self.intents.iter().flatten() {
-            let id = intent.told["id"].as_str().unwrap();
-            let passed: Vec<&str> = events
+            let id = intent.created["id"].as_str().unwrap();
+            let history: Vec<&str> = events
                 .iter()
                 .filter(|event| event.subject == id && event.kind != "payment_intent.duplicate_payment")
                 .map(|event| event.kind.trim_start_matches("payment_intent."))
                 .collect();
-            let count = |word: &str| passed.iter().filter(|passed| **passed == word).count();
-            let last = passed.iter().position(|word| matches!(*word, "succeeded" | "failed" | "canceled"));
-            assert!(last.is_none_or(|place| place + 1 == passed.len()), "a final status is final: {passed:?}");
-            assert!(count("created") == 1 && count("succeeded") <= 1 && count("processing") <= 3, "{passed:?}");
-            let at_once = passed.windows(2).any(|pair| pair == ["processing", "processing"]);
-            assert!(!at_once, "never two attempts at once: {passed:?}");
-            let read = self.shop.read(&intent.told).await;
+            let count = |word: &str| history.iter().filter(|history| **history == word).count();
+            let last = history.iter().position(|word| matches!(*word, "succeeded" | "failed" | "canceled"));
+            assert!(last.is_none_or(|place| place + 1 == history.len()), "a final status is final: {history:?}");
+            assert!(count("created") == 1 && count("succeeded") <= 1 && count("processing") <= 3, "{history:?}");
+            let at_once = history.windows(2).any(|pair| pair == ["processing", "processing"]);
+            assert!(!at_once, "never two attempts at once: {history:?}");
+            let read = self.shop.read_intent(&intent.created).await;
             let is_duplicate = |event: &&guichet::sandbox::Event| {
                 event.subject == id && event.kind == "payment_intent.duplicate_payment"
             };
-            let told = events.iter().filter(is_duplicate).count();
-            assert_eq!(told, intent.duplicates.len(), "an event for each duplicate payment");
-            assert_eq!(read["attempts"].as_u64(), u64::try_from(count("processing")).ok(), "{passed:?}");
+            let duplicates = events.iter().filter(is_duplicate).count();
+            assert_eq!(duplicates, intent.duplicates.len(), "an event for each duplicate payment");
+            assert_eq!(read["attempts"].as_u64(), u64::try_from(count("processing")).ok(), "{history:?}");
         }
-        let listed = self.shop.secret("GET", "/v1/payment-intents", Value::Null).await;
+        let listed = self.shop.call("GET", "/v1/payment-intents", Value::Null).await;
         assert_eq!(
             listed.body["data"].as_array().unwrap().len(),
             self.intents.iter().flatten().count(),
-            "one intent a reference"
+            "one intent per reference"
         );
     }
 }
 
-/// Asks for a move of an intent.
-async fn ask(shop: &Shop, intent: &Value, what: &What, bearer: Option<String>) -> Reply {
-    let (verb, fields) = match what {
-        What::Answer { right } => ("answer", json!({ "otp": if *right { "123456" } else { "654321" } })),
-        What::Attach(method) => ("payment-method", instrument(*method)),
-        What::Cancel => ("cancel", Value::Null),
-        What::Confirm => ("confirm", Value::Null),
-        What::Challenge { .. } | What::Advance { .. } | What::Create { .. } | What::SetBack { .. } => ("", Value::Null),
+/// Sends the call of an action to the service.
+async fn call(shop: &Merchant, intent: &Value, action: &Action, bearer: Option<String>) -> Reply {
+    let (verb, fields) = match action {
+        Action::Answer { right } => ("answer", json!({ "otp": if *right { "123456" } else { "654321" } })),
+        Action::Attach(method) => ("payment-method", instrument(*method)),
+        Action::Cancel => ("cancel", Value::Null),
+        Action::Confirm => ("confirm", Value::Null),
+        Action::Challenge { .. } | Action::Advance { .. } | Action::Create { .. } | Action::SetBack { .. } => {
+            ("", Value::Null)
+        }
     };
     let path = format!("/v1/payment-intents/{}/{verb}", intent["id"].as_str().unwrap());
     match verb {
-        "" => shop.ask("GET", path.trim_end_matches('/'), bearer.as_deref(), Value::Null).await,
-        _ => shop.ask("POST", &path, bearer.as_deref(), fields).await,
+        "" => shop.call_as("GET", path.trim_end_matches('/'), bearer.as_deref(), Value::Null).await,
+        _ => shop.call_as("POST", &path, bearer.as_deref(), fields).await,
     }
 }
 
-async fn challenge(shop: &Shop, url: &str, approve: bool) -> Reply {
+async fn challenge(shop: &Merchant, url: &str, approve: bool) -> Reply {
     let (address, token) = url.split_once("#token=").unwrap();
     let fields = json!({ "token": token, "decision": if approve { "approve" } else { "refuse" } });
     shop.send("POST", address.strip_prefix(&shop.base_url).unwrap(), None, Some(fields.to_string()), &[]).await

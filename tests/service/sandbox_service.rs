@@ -1,17 +1,17 @@
 //! The sandbox's service, asked over a real socket.
 
-use crate::support::api::{Reply, Shop, body, card, order, phone};
+use crate::support::api::{Merchant, Reply, body, card, order, phone};
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
 
 #[tokio::test]
 async fn a_customer_pays_with_a_test_phone_and_the_merchant_sees_it() {
     let (_sandbox, shop) = shop().await;
-    let made = shop.secret("POST", "/v1/payment-intents", order("ORDER-17")).await;
-    assert_eq!(made.status, 201, "{}", made.body);
-    let intent = &made.body["data"];
-    assert_eq!(made.body["status_code"], 201);
-    assert_eq!(made.body["response_type"], "success");
+    let created = shop.call("POST", "/v1/payment-intents", order("ORDER-17")).await;
+    assert_eq!(created.status, 201, "{}", created.body);
+    let intent = &created.body["data"];
+    assert_eq!(created.body["status_code"], 201);
+    assert_eq!(created.body["response_type"], "success");
     assert_eq!(intent["status"], "requires_action");
     assert_eq!(intent["object"], "payment_intent");
     assert_eq!(intent["metadata"], json!({}));
@@ -21,13 +21,13 @@ async fn a_customer_pays_with_a_test_phone_and_the_merchant_sees_it() {
     assert_eq!(intent["checkout_url"], format!("{}/checkout/{id}#client_secret={secret}", shop.base_url));
 
     let attached = shop
-        .ask("POST", &format!("/v1/payment-intents/{id}/payment-method"), Some(&secret), phone("237671234567"))
+        .call_as("POST", &format!("/v1/payment-intents/{id}/payment-method"), Some(&secret), phone("237671234567"))
         .await;
     assert_eq!(attached.status, 200, "{}", attached.body);
     assert_eq!(attached.body["data"]["status"], "processing");
     assert_eq!(attached.body["data"]["payment_method"], json!({ "type": "mobile_money", "phone": "237*****4567" }));
     shop.tenant.clock().advance(2).await.unwrap();
-    let read = shop.secret("GET", &format!("/v1/payment-intents/{id}"), Value::Null).await;
+    let read = shop.call("GET", &format!("/v1/payment-intents/{id}"), Value::Null).await;
     assert_eq!(read.body["data"]["status"], "succeeded");
     assert_eq!(read.body["data"]["attempts"], 1);
 }
@@ -35,7 +35,7 @@ async fn a_customer_pays_with_a_test_phone_and_the_merchant_sees_it() {
 #[tokio::test]
 async fn a_reply_has_the_documented_fields_first_in_their_order() {
     let (_sandbox, shop) = shop().await;
-    let made = shop.secret("POST", "/v1/payment-intents", order("ORDER-17")).await;
+    let created = shop.call("POST", "/v1/payment-intents", order("ORDER-17")).await;
     let expected = [
         "id",
         "object",
@@ -61,14 +61,14 @@ async fn a_reply_has_the_documented_fields_first_in_their_order() {
         "description",
         "items",
     ];
-    let mut after = made.text.find("\"data\":").unwrap();
+    let mut after = created.text.find("\"data\":").unwrap();
     for field in expected {
-        let at = made.text[after..]
+        let at = created.text[after..]
             .find(&format!("\"{field}\":"))
             .unwrap_or_else(|| panic!("{field} is not where it should be"));
         after += at + 1;
     }
-    let intent = &made.body["data"];
+    let intent = &created.body["data"];
     assert!(intent["created_at"].is_i64());
     assert!(text(&intent["expires_at"]).ends_with('Z'));
     assert!(text(&intent["payment_ref"]).starts_with("gch_"));
@@ -79,11 +79,11 @@ async fn sixty_four_concurrent_equal_creates_make_one_intent() {
     let (_sandbox, shop) = shop().await;
     let all = (0..64).map(|_| {
         let shop = shop.clone();
-        tokio::spawn(async move { shop.secret("POST", "/v1/payment-intents", order("ORDER-64")).await })
+        tokio::spawn(async move { shop.call("POST", "/v1/payment-intents", order("ORDER-64")).await })
     });
     let mut replies = Vec::new();
-    for asked in all.collect::<Vec<_>>() {
-        replies.push(asked.await.unwrap());
+    for request in all.collect::<Vec<_>>() {
+        replies.push(request.await.unwrap());
     }
     assert_eq!(replies.iter().filter(|reply| reply.status == 201).count(), 1);
     let repeats: Vec<&Reply> = replies.iter().filter(|reply| reply.status == 200).collect();
@@ -95,10 +95,10 @@ async fn sixty_four_concurrent_equal_creates_make_one_intent() {
 #[tokio::test]
 async fn a_reference_with_another_body_is_a_conflict_with_the_existing_id() {
     let (_sandbox, shop) = shop().await;
-    let first = shop.secret("POST", "/v1/payment-intents", order("ORDER-17")).await;
+    let first = shop.call("POST", "/v1/payment-intents", order("ORDER-17")).await;
     let mut other = order("ORDER-17");
     other["amount"] = json!("5001");
-    let refused = shop.secret("POST", "/v1/payment-intents", other).await;
+    let refused = shop.call("POST", "/v1/payment-intents", other).await;
     assert_eq!(refused.status, 409);
     assert_eq!(refused.code(), "merchant_reference_conflict");
     assert_eq!(refused.body["error"]["existing_id"], first.body["data"]["id"]);
@@ -108,14 +108,14 @@ async fn a_reference_with_another_body_is_a_conflict_with_the_existing_id() {
     same["fee_bearer"] = json!("merchant");
     same["metadata"] = Value::Null;
     assert_eq!(
-        shop.secret("POST", "/v1/payment-intents", same).await.status,
+        shop.call("POST", "/v1/payment-intents", same).await.status,
         200,
         "defaults written out are the same body"
     );
 
     let mut one = order("ORDER-18");
     one["metadata"] = json!({ "a": { "x": 1, "y": 2 }, "b": "2" });
-    assert_eq!(shop.secret("POST", "/v1/payment-intents", one).await.status, 201);
+    assert_eq!(shop.call("POST", "/v1/payment-intents", one).await.status, 201);
     let body = body(&order("ORDER-18")).replacen('{', r#"{"metadata":{"b":"2","a":{"y":2,"x":1}},"#, 1);
     assert_eq!(
         shop.send("POST", "/v1/payment-intents", Some(&shop.key()), Some(body), &[]).await.status,
@@ -130,20 +130,20 @@ async fn a_refused_create_reserves_nothing() {
     let mut wrong = order("ORDER-17");
     wrong["amount"] = json!(5000);
     wrong["currency"] = json!("euro");
-    let refused = shop.secret("POST", "/v1/payment-intents", wrong).await;
+    let refused = shop.call("POST", "/v1/payment-intents", wrong).await;
     assert_eq!(refused.status, 422);
-    let told: Vec<_> =
+    let params: Vec<_> =
         refused.body["error"]["errors"].as_array().unwrap().iter().map(|error| text(&error["param"])).collect();
-    assert_eq!(told, ["amount", "currency"]);
+    assert_eq!(params, ["amount", "currency"]);
     assert_eq!(refused.body["error"]["type"], "invalid_request");
     assert_eq!(refused.body["error"]["request_id"], refused.header("request-id").unwrap());
-    assert_eq!(shop.secret("POST", "/v1/payment-intents", order("ORDER-17")).await.status, 201);
+    assert_eq!(shop.call("POST", "/v1/payment-intents", order("ORDER-17")).await.status, 201);
 }
 
 #[tokio::test]
 async fn declines_are_data_and_the_third_is_final() {
     let (_sandbox, shop) = shop().await;
-    let intent = shop.intent("ORDER-17").await;
+    let intent = shop.create_intent("ORDER-17").await;
     for (attempt, status) in [(1, "requires_action"), (2, "requires_action"), (3, "failed")] {
         let declined = shop.attach(&intent, phone("237670000002")).await;
         assert_eq!(declined.status, 200);
@@ -151,8 +151,8 @@ async fn declines_are_data_and_the_third_is_final() {
         assert_eq!(declined.body["data"]["attempts"], attempt);
         assert_eq!(declined.body["data"]["last_payment_error"]["code"], "insufficient_funds");
     }
-    let again = shop.attach(&intent, phone("237670000002")).await;
-    assert_eq!((again.status, &again.body["data"]["attempts"]), (200, &json!(3)), "a repeat has no effect");
+    let repeated = shop.attach(&intent, phone("237670000002")).await;
+    assert_eq!((repeated.status, &repeated.body["data"]["attempts"]), (200, &json!(3)), "a repeat has no effect");
     let other = shop.attach(&intent, phone("237670000000")).await;
     assert_eq!((other.status, other.code()), (409, "intent_not_confirmable"));
 }
@@ -160,7 +160,7 @@ async fn declines_are_data_and_the_third_is_final() {
 #[tokio::test]
 async fn a_double_click_on_pay_charges_once() {
     let (_sandbox, shop) = shop().await;
-    let intent = shop.intent("ORDER-17").await;
+    let intent = shop.create_intent("ORDER-17").await;
     let clicks = (0..8).map(|_| {
         let (shop, intent) = (shop.clone(), intent.clone());
         tokio::spawn(async move { shop.attach(&intent, phone("237671234567")).await })
@@ -174,7 +174,7 @@ async fn a_double_click_on_pay_charges_once() {
 #[tokio::test]
 async fn only_test_cards_are_accepted_and_no_number_is_stored() {
     let (_sandbox, shop) = shop().await;
-    let intent = shop.intent("ORDER-17").await;
+    let intent = shop.create_intent("ORDER-17").await;
     let refused = shop.attach(&intent, card("4111111111111111")).await;
     assert_eq!((refused.status, refused.code()), (422, "test_card_required"));
     assert!(!refused.text.contains("4111"));
@@ -188,11 +188,11 @@ async fn the_fee_bearer_decides_whether_the_customer_pays_the_fee() {
     let (_sandbox, shop) = shop().await;
     let mut theirs = order("ORDER-17");
     theirs["fee_bearer"] = json!("customer");
-    let made = shop.secret("POST", "/v1/payment-intents", theirs).await;
-    assert_eq!(made.body["data"]["amount_payable"], Value::Null);
-    let paid = shop.attach(&made.body["data"], card("4000008260000000")).await;
+    let created = shop.call("POST", "/v1/payment-intents", theirs).await;
+    assert_eq!(created.body["data"]["amount_payable"], Value::Null);
+    let paid = shop.attach(&created.body["data"], card("4000008260000000")).await;
     assert_eq!(paid.body["data"]["amount_payable"], "5195");
-    let ours = shop.intent("ORDER-18").await;
+    let ours = shop.create_intent("ORDER-18").await;
     assert_eq!(ours["amount_payable"], "5000");
 }
 
@@ -201,10 +201,10 @@ async fn an_intent_accepts_only_the_allowed_methods() {
     let (_sandbox, shop) = shop().await;
     let mut cards_alone = order("ORDER-17");
     cards_alone["payment_method_types"] = json!(["card"]);
-    let made = shop.secret("POST", "/v1/payment-intents", cards_alone).await;
-    let refused = shop.attach(&made.body["data"], phone("237670000000")).await;
+    let created = shop.call("POST", "/v1/payment-intents", cards_alone).await;
+    let refused = shop.attach(&created.body["data"], phone("237670000000")).await;
     assert_eq!((refused.status, refused.code()), (422, "payment_method_unavailable"));
-    assert_eq!(shop.attach(&made.body["data"], card("4242424242424242")).await.body["data"]["status"], "succeeded");
+    assert_eq!(shop.attach(&created.body["data"], card("4242424242424242")).await.body["data"]["status"], "succeeded");
 }
 
 #[tokio::test]
@@ -212,8 +212,8 @@ async fn a_manual_intent_waits_for_the_merchant() {
     let (_sandbox, shop) = shop().await;
     let mut manual = order("ORDER-17");
     manual["confirmation_method"] = json!("manual");
-    let made = shop.secret("POST", "/v1/payment-intents", manual).await;
-    let attached = shop.attach(&made.body["data"], phone("237670000000")).await;
+    let created = shop.call("POST", "/v1/payment-intents", manual).await;
+    let attached = shop.attach(&created.body["data"], phone("237670000000")).await;
     assert_eq!(attached.body["data"]["status"], "requires_action");
     assert_eq!(attached.body["data"]["next_action"], json!({ "type": "confirm" }));
 }
@@ -221,9 +221,9 @@ async fn a_manual_intent_waits_for_the_merchant() {
 #[tokio::test]
 async fn an_unpaid_intent_expires_after_a_day() {
     let (_sandbox, shop) = shop().await;
-    let intent = shop.intent("ORDER-17").await;
+    let intent = shop.create_intent("ORDER-17").await;
     shop.tenant.clock().advance(86_400).await.unwrap();
-    let read = shop.secret("GET", &format!("/v1/payment-intents/{}", text(&intent["id"])), Value::Null).await;
+    let read = shop.call("GET", &format!("/v1/payment-intents/{}", text(&intent["id"])), Value::Null).await;
     assert_eq!(
         (&read.body["data"]["status"], &read.body["data"]["cancellation_reason"]),
         (&json!("canceled"), &json!("expired"))
@@ -253,7 +253,7 @@ async fn fees_follow_the_table_and_are_json_numbers() {
         ),
     ];
     for (path, expected) in table {
-        let reply = shop.secret("GET", path, Value::Null).await;
+        let reply = shop.call("GET", path, Value::Null).await;
         assert_eq!((reply.status, &reply.body["data"]), (200, &expected), "{path}");
         assert!(reply.body["message"].is_string());
     }
@@ -265,7 +265,7 @@ async fn fees_follow_the_table_and_are_json_numbers() {
         ("/v1/payment-methods/fee/card/XAF/5000?card_type=foreign", "card_type", "parameter_invalid"),
     ];
     for (path, param, code) in refused {
-        let reply = shop.secret("GET", path, Value::Null).await;
+        let reply = shop.call("GET", path, Value::Null).await;
         assert_eq!(
             (reply.status, reply.body["error"]["param"].as_str(), reply.code()),
             (422, Some(param), code),
@@ -280,23 +280,23 @@ async fn methods_are_filtered_by_country() {
     let ids = |reply: &Reply| {
         reply.body["data"].as_array().unwrap().iter().map(|method| text(&method["id"])).collect::<Vec<_>>()
     };
-    let here = shop.secret("GET", "/v1/payment-methods", Value::Null).await;
+    let here = shop.call("GET", "/v1/payment-methods", Value::Null).await;
     assert_eq!(ids(&here), ["svc_mobile_money", "svc_card"]);
     assert_eq!(here.body["data"][0]["fee_type"], "percentage");
-    let nowhere = shop.secret("GET", "/v1/payment-methods?country_code=FR", Value::Null).await;
+    let nowhere = shop.call("GET", "/v1/payment-methods?country_code=FR", Value::Null).await;
     assert_eq!((nowhere.status, ids(&nowhere)), (200, Vec::new()));
 }
 
 #[tokio::test]
 async fn two_merchants_do_not_see_each_other() {
     let (sandbox, one) = shop().await;
-    let other = Shop::of(sandbox.merchant().await.unwrap());
-    let intent = one.intent("ORDER-17").await;
+    let other = Merchant::new(sandbox.merchant().await.unwrap());
+    let intent = one.create_intent("ORDER-17").await;
     let path = format!("/v1/payment-intents/{}", text(&intent["id"]));
-    let refused = other.secret("GET", &path, Value::Null).await;
+    let refused = other.call("GET", &path, Value::Null).await;
     assert_eq!((refused.status, refused.code()), (404, "resource_missing"));
     assert_eq!(
-        other.secret("POST", "/v1/payment-intents", order("ORDER-17")).await.status,
+        other.call("POST", "/v1/payment-intents", order("ORDER-17")).await.status,
         201,
         "references are each merchant's own"
     );
@@ -307,19 +307,19 @@ async fn two_merchants_do_not_see_each_other() {
 #[tokio::test]
 async fn pages_of_a_list_continue_without_gaps() {
     let (sandbox, shop) = shop().await;
-    let mut made = Vec::new();
+    let mut created = Vec::new();
     for number in 0..7 {
-        made.push(text(&shop.intent(&format!("ORDER-{number}")).await["id"]));
+        created.push(text(&shop.create_intent(&format!("ORDER-{number}")).await["id"]));
         // Some of one second, some of another.
         shop.tenant.clock().advance(number % 2).await.unwrap();
     }
     let mut listed = Vec::new();
     let mut path = "/v1/payment-intents?limit=3".to_owned();
     loop {
-        let page = shop.secret("GET", &path, Value::Null).await;
+        let page = shop.call("GET", &path, Value::Null).await;
         assert_eq!((page.status, &page.body["pagination"]["limit"]), (200, &json!(3)));
         listed.extend(page.body["data"].as_array().unwrap().iter().map(|intent| text(&intent["id"])));
-        shop.intent(&format!("MEANWHILE-{}", listed.len())).await;
+        shop.create_intent(&format!("MEANWHILE-{}", listed.len())).await;
         let link = page.header("link").map(|link| link.split(['<', '>']).nth(1).unwrap().to_owned());
         assert_eq!(link.is_some(), page.body["pagination"]["has_more"] == json!(true));
         match link {
@@ -327,12 +327,12 @@ async fn pages_of_a_list_continue_without_gaps() {
             None => break,
         }
     }
-    made.sort_unstable();
+    created.sort_unstable();
     listed.sort_unstable();
-    assert_eq!(listed, made);
-    let other = Shop::of(sandbox.merchant().await.unwrap());
-    assert_eq!(other.secret("GET", "/v1/payment-intents", Value::Null).await.body["data"], json!([]));
-    let foreign = other.secret("GET", &format!("/v1/payment-intents?starting_after={}", made[0]), Value::Null).await;
+    assert_eq!(listed, created);
+    let other = Merchant::new(sandbox.merchant().await.unwrap());
+    assert_eq!(other.call("GET", "/v1/payment-intents", Value::Null).await.body["data"], json!([]));
+    let foreign = other.call("GET", &format!("/v1/payment-intents?starting_after={}", created[0]), Value::Null).await;
     assert_eq!((foreign.status, foreign.code()), (404, "resource_missing"));
 }
 
@@ -340,16 +340,16 @@ async fn pages_of_a_list_continue_without_gaps() {
 async fn a_page_of_large_intents_ends_early_without_gaps() {
     const MOST: usize = 4 << 20;
     let (_sandbox, shop) = shop().await;
-    let mut made = Vec::new();
+    let mut created = Vec::new();
     for number in 0..100 {
         let mut fields = order(&format!("ORDER-{number}"));
         fields["metadata"] = json!({ "note": "x".repeat(60_000) });
-        made.push(text(&shop.secret("POST", "/v1/payment-intents", fields).await.body["data"]["id"]));
+        created.push(text(&shop.call("POST", "/v1/payment-intents", fields).await.body["data"]["id"]));
     }
     let mut listed = Vec::new();
     let mut path = "/v1/payment-intents?limit=100".to_owned();
     loop {
-        let page = shop.secret("GET", &path, Value::Null).await;
+        let page = shop.call("GET", &path, Value::Null).await;
         assert_eq!(page.status, 200);
         assert!(page.text.len() <= MOST, "{} bytes", page.text.len());
         let entries = page.body["data"].as_array().unwrap();
@@ -363,8 +363,8 @@ async fn a_page_of_large_intents_ends_early_without_gaps() {
         assert_eq!(pagination["next_cursor"], entries.last().unwrap()["id"]);
         path = page.header("link").unwrap().split(['<', '>']).nth(1).unwrap().to_owned();
     }
-    made.reverse();
-    assert_eq!(listed, made);
+    created.reverse();
+    assert_eq!(listed, created);
 }
 
 #[tokio::test]
@@ -374,24 +374,24 @@ async fn responses_have_the_date_of_the_merchants_clock() {
         let date = httpdate::parse_http_date(reply.header("date").expect("a date")).unwrap();
         i64::try_from(date.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()).unwrap()
     };
-    let intent = shop.intent("ORDER-17").await;
+    let intent = shop.create_intent("ORDER-17").await;
     shop.tenant.clock().advance(40 * 86_400).await.unwrap();
     let read = format!("/v1/payment-intents/{}", text(&intent["id"]));
     let before = shop.tenant.now().unix();
     for (path, status) in [(&*read, 200), ("/v1/payment-intents/pi_none", 404), ("/v1/payment-intents?limit=0", 422)] {
-        let reply = shop.secret("GET", path, Value::Null).await;
+        let reply = shop.call("GET", path, Value::Null).await;
         assert_eq!(reply.status, status);
         let dated = date(&reply);
         assert!(before <= dated && dated <= shop.tenant.now().unix(), "{path}: {dated}, not {before}");
     }
     let session = json!({ "customer_email": "awa@example.com" });
-    let made = shop.secret("POST", "/v1/sessions/create", session).await;
-    let ends = guichet::values::Moment::new(made.body["data"]["expires_at"].as_str().unwrap()).unwrap().unix();
-    let lifetime = ends - date(&made);
+    let created = shop.call("POST", "/v1/sessions/create", session).await;
+    let ends = guichet::values::Moment::new(created.body["data"]["expires_at"].as_str().unwrap()).unwrap().unix();
+    let lifetime = ends - date(&created);
     assert!((1790..=1800).contains(&lifetime), "30 minutes by the answer itself, not {lifetime} s");
     // Who is nobody's customer is told the service's own time.
     for path in ["/v1/payment-methods", "/v1/nothing", "/v1/customers"] {
-        let reply = shop.ask("GET", path, None, Value::Null).await;
+        let reply = shop.call_as("GET", path, None, Value::Null).await;
         assert!(date(&reply) < before - 30 * 86_400, "{path}");
     }
 }
@@ -399,26 +399,26 @@ async fn responses_have_the_date_of_the_merchants_clock() {
 #[tokio::test]
 async fn objects_of_one_second_are_listed_in_the_order_of_creation() {
     let (_sandbox, shop) = shop().await;
-    let mut made = [const { Vec::new() }; 4];
+    let mut created = [const { Vec::new() }; 4];
     for number in 0..12 {
         let mut fields = order(&format!("ORDER-{number}"));
         fields["email"] = json!(format!("c{number}@example.com"));
-        made[0].push(text(&shop.secret("POST", "/v1/payment-intents", fields).await.body["data"]["id"]));
+        created[0].push(text(&shop.call("POST", "/v1/payment-intents", fields).await.body["data"]["id"]));
         let plan = json!({ "name": "Gold", "code": format!("gold-{number}"), "amount": 5000, "billing_cycle": "daily", "trial_days": 7 });
-        made[1].push(text(&shop.secret("POST", "/v1/subscriptions/plans", plan).await.body["data"]["id"]));
+        created[1].push(text(&shop.call("POST", "/v1/subscriptions/plans", plan).await.body["data"]["id"]));
         let subscribes = json!({
             "plan": "gold-0", "customer_email": format!("c{number}@example.com"), "firstname": "Awa", "lastname": "Ngo",
             "payment_method": { "type": "mobile_money", "phone": "237670000000" },
         });
-        made[2].push(text(&shop.secret("POST", "/v1/subscriptions", subscribes).await.body["data"]["id"]));
-        made[3].push(format!("c{number}@example.com"));
+        created[2].push(text(&shop.call("POST", "/v1/subscriptions", subscribes).await.body["data"]["id"]));
+        created[3].push(format!("c{number}@example.com"));
     }
     let paths = ["/v1/payment-intents", "/v1/subscriptions/plans", "/v1/subscriptions", "/v1/customers"];
-    for (path, mut made) in paths.into_iter().zip(made.clone()) {
+    for (path, mut created) in paths.into_iter().zip(created.clone()) {
         let mut listed = Vec::new();
         let mut page = format!("{path}?limit=5");
         loop {
-            let reply = shop.secret("GET", &page, Value::Null).await;
+            let reply = shop.call("GET", &page, Value::Null).await;
             let entries = reply.body["data"].as_array().unwrap();
             listed.extend(
                 entries.iter().map(|entry| text(&entry[if path.ends_with("customers") { "email" } else { "id" }])),
@@ -428,13 +428,13 @@ async fn objects_of_one_second_are_listed_in_the_order_of_creation() {
                 None => break,
             }
         }
-        made.reverse();
-        assert_eq!(listed, made, "{path}: the newest first");
+        created.reverse();
+        assert_eq!(listed, created, "{path}: the newest first");
     }
     let events = shop.tenant.events().await.unwrap();
-    for (kind, made) in [("payment_intent.created", &made[0]), ("subscription.created", &made[2])] {
-        let told: Vec<_> = events.iter().filter(|event| event.kind == kind).map(|event| &event.subject).collect();
-        assert_eq!(told, made.iter().collect::<Vec<_>>());
+    for (kind, created) in [("payment_intent.created", &created[0]), ("subscription.created", &created[2])] {
+        let params: Vec<_> = events.iter().filter(|event| event.kind == kind).map(|event| &event.subject).collect();
+        assert_eq!(params, created.iter().collect::<Vec<_>>());
     }
 }
 
@@ -442,14 +442,14 @@ async fn objects_of_one_second_are_listed_in_the_order_of_creation() {
 async fn body_fields_are_not_read_from_the_query() {
     let (_sandbox, shop) = shop().await;
     let fields = json!({ "firstname": "Awa", "lastname": "Ngo", "email": "awa@example.com", "description": "Shoes", "merchant_reference": "ORDER-1" });
-    let made = shop.secret("POST", "/v1/payment-intents?amount=7", fields).await;
-    assert_eq!((made.status, made.code()), (422, "parameter_missing"));
+    let created = shop.call("POST", "/v1/payment-intents?amount=7", fields).await;
+    assert_eq!((created.status, created.code()), (422, "parameter_missing"));
 }
 
 #[tokio::test]
 async fn a_key_of_another_service_is_not_looked_up_as_a_session() {
     let (_sandbox, shop) = shop().await;
-    let refused = shop.ask("GET", "/v1/payment-methods", Some("rk_test_1"), Value::Null).await;
+    let refused = shop.call_as("GET", "/v1/payment-methods", Some("rk_test_1"), Value::Null).await;
     assert_eq!((refused.status, refused.code()), (401, "invalid_key"));
 }
 
@@ -494,19 +494,19 @@ async fn unknown_fields_are_ignored_unless_the_sandbox_is_strict() {
     let (_sandbox, shop) = shop().await;
     let mut odd = order("ORDER-17");
     odd["colour"] = json!("red");
-    assert_eq!(shop.secret("POST", "/v1/payment-intents", odd.clone()).await.status, 201);
+    assert_eq!(shop.call("POST", "/v1/payment-intents", odd.clone()).await.status, 201);
     let strict = Sandbox::start_with(Config { strict: true, ..Config::default() }).await.unwrap();
-    let shop = Shop::of(strict.merchant().await.unwrap());
-    let refused = shop.secret("POST", "/v1/payment-intents", odd).await;
+    let shop = Merchant::new(strict.merchant().await.unwrap());
+    let refused = shop.call("POST", "/v1/payment-intents", odd).await;
     assert_eq!(
         (refused.status, refused.code(), &refused.body["error"]["param"]),
         (422, "parameter_unknown", &json!("colour"))
     );
 }
 
-async fn shop() -> (Sandbox, Shop) {
+async fn shop() -> (Sandbox, Merchant) {
     let sandbox = Sandbox::start().await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     (sandbox, shop)
 }
 

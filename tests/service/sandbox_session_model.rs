@@ -1,7 +1,7 @@
 //! Customer sessions against a model of them: whatever is asked in whatever order, a token is good until its thirtieth
 //! minute or its end, whichever comes first, and no longer.
 
-use crate::support::api::Shop;
+use crate::support::api::Merchant;
 use crate::support::model::{SANDBOX, WALL_CLOCK, cases, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ proptest! {
     #[test]
     fn sessions_behave_as_the_model(commands in prop::collection::vec(command(), 1..40)) {
         run(async {
-            let shop = Shop::of(SANDBOX.merchant().await.unwrap());
+            let shop = Merchant::new(SANDBOX.merchant().await.unwrap());
             let (mut now, mut sessions) = (0_u32, Vec::<Session>::new());
             for command in &commands {
                 match command {
@@ -22,15 +22,15 @@ proptest! {
                     }
                     Command::Create { customer } => {
                         let email = format!("customer-{customer}@example.com");
-                        let made = shop.secret("POST", "/v1/sessions/create", json!({ "customer_email": email })).await;
-                        assert_eq!(made.status, 201, "{}", made.text);
-                        let token = made.body["data"]["session_token"].as_str().unwrap().to_owned();
-                        sessions.push(Session { token, email, made: now, revoked: false });
+                        let created = shop.call("POST", "/v1/sessions/create", json!({ "customer_email": email })).await;
+                        assert_eq!(created.status, 201, "{}", created.text);
+                        let token = created.body["data"]["session_token"].as_str().unwrap().to_owned();
+                        sessions.push(Session { token, email, created: now, revoked: false });
                     }
                     Command::SetBack { hours } => WALL_CLOCK.shift(-3_600 * hours),
                     Command::Revoke { of } => {
                         let Some(session) = pick(&mut sessions, *of) else { continue };
-                        let reply = shop.ask("POST", "/v1/sessions/revoke", Some(&session.token), Value::Null).await;
+                        let reply = shop.call_as("POST", "/v1/sessions/revoke", Some(&session.token), Value::Null).await;
                         // One that has ended by itself is not ended again; one that was ended is.
                         let expected = if session.revoked { (200, "") } else { session.expected(now) };
                         assert_eq!((reply.status, reply.code()), expected, "{command:?}: {}", reply.text);
@@ -38,16 +38,16 @@ proptest! {
                     }
                     Command::Use { of } => {
                         let Some(session) = pick(&mut sessions, *of) else { continue };
-                        let reply = shop.ask("GET", "/v1/subscriptions/plans", Some(&session.token), Value::Null).await;
+                        let reply = shop.call_as("GET", "/v1/subscriptions/plans", Some(&session.token), Value::Null).await;
                         assert_eq!((reply.status, reply.code()), session.expected(now), "{command:?}: {}", reply.text);
                     }
                     Command::Validate { of } => {
                         let Some(session) = pick(&mut sessions, *of) else { continue };
-                        let reply = shop.ask("POST", "/v1/sessions/validate", Some(&session.token), Value::Null).await;
+                        let reply = shop.call_as("POST", "/v1/sessions/validate", Some(&session.token), Value::Null).await;
                         assert_eq!((reply.status, reply.code()), session.expected(now), "{command:?}: {}", reply.text);
-                        let told = &reply.body["data"];
-                        assert_eq!(told["valid"], reply.status == 200);
-                        assert!(reply.status != 200 || told["customer_email"] == session.email.as_str());
+                        let session_state = &reply.body["data"];
+                        assert_eq!(session_state["valid"], reply.status == 200);
+                        assert!(reply.status != 200 || session_state["customer_email"] == session.email.as_str());
                     }
                 }
             }
@@ -94,14 +94,14 @@ fn command() -> impl Strategy<Value = Command> {
 struct Session {
     token: String,
     email: String,
-    made: u32,
+    created: u32,
     revoked: bool,
 }
 
 impl Session {
     /// The status and the code with which its token is met.
     fn expected(&self, now: u32) -> (u16, &'static str) {
-        match (self.revoked, now - self.made) {
+        match (self.revoked, now - self.created) {
             (true, _) => (401, "session_revoked"),
             (_, 1800..) => (401, "session_expired"),
             _ => (200, ""),

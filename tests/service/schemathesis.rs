@@ -19,7 +19,7 @@ const EXAMPLES: &str = "200";
 async fn generated_requests_get_only_described_responses() {
     let program = root().join("target/schemathesis/bin/schemathesis");
     assert!(program.is_file(), "schemathesis is not there; `cargo xtask test` installs it");
-    let sandbox = Process::start();
+    let sandbox = SandboxProcess::start();
     let folder = root().join("target/schemathesis/run");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
@@ -52,20 +52,20 @@ fn seed() -> String {
 }
 
 /// A sandbox as people run it, with a throwaway database.
-struct Process {
+struct SandboxProcess {
     child: Child,
     base_url: String,
     secret_key: String,
 }
 
-impl Drop for Process {
+impl Drop for SandboxProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Process {
+impl SandboxProcess {
     fn start() -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_guichet"))
             .args(["sandbox", "--json", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:"])
@@ -80,7 +80,7 @@ impl Process {
         Self { child, base_url: text("base_url"), secret_key: text("secret_key") }
     }
 
-    async fn ask(&self, method: &str, path: &str, fields: Value) -> Value {
+    async fn call(&self, method: &str, path: &str, fields: Value) -> Value {
         let body = (!fields.is_null()).then(|| fields.to_string());
         let url = format!("{}{path}", self.base_url);
         let mut reply = send(&client(), method, &url, Some(&self.secret_key), body, &[]).await;
@@ -89,8 +89,8 @@ impl Process {
     }
 
     async fn session(&self) -> String {
-        let made = self.ask("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
-        made["session_token"].as_str().unwrap().to_owned()
+        let created = self.call("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+        created["session_token"].as_str().unwrap().to_owned()
     }
 
     /// The credentials, and for every family something that is there, so that most requests find what they name.
@@ -107,23 +107,23 @@ impl Process {
 
         let mut intents = Vec::new();
         for number in 0..INTENTS {
-            let made = self.ask("POST", "/v1/payment-intents", order(&format!("SEED-{number}"))).await;
-            intents.push(made["id"].clone());
+            let created = self.call("POST", "/v1/payment-intents", order(&format!("SEED-{number}"))).await;
+            intents.push(created["id"].clone());
         }
         let mut plans = Vec::new();
         for number in 0..PLANS {
             let plan =
                 json!({ "name": "Gold", "code": format!("gold-{number}"), "amount": 5000, "billing_cycle": "monthly" });
-            plans.push(self.ask("POST", "/v1/subscriptions/plans", plan).await["id"].clone());
+            plans.push(self.call("POST", "/v1/subscriptions/plans", plan).await["id"].clone());
         }
         let mut subscriptions = Vec::new();
         for plan in plans.iter().cycle().take(INTENTS) {
             let mut one =
                 json!({ "plan": plan, "customer_email": "awa@example.com", "firstname": "Awa", "lastname": "Ngo" });
             one["payment_method"] = phone("237670000000")["payment_method"].clone();
-            subscriptions.push(self.ask("POST", "/v1/subscriptions", one).await["id"].clone());
+            subscriptions.push(self.call("POST", "/v1/subscriptions", one).await["id"].clone());
         }
-        let packages = self.ask("GET", "/v1/esim/packages", Value::Null).await;
+        let packages = self.call("GET", "/v1/esim/packages", Value::Null).await;
         let packages: Vec<Value> = packages
             .as_array()
             .unwrap()
@@ -131,8 +131,8 @@ impl Process {
             .filter(|one| one["active"] == true)
             .map(|one| one["id"].clone())
             .collect();
-        let eso = self.ask("POST", "/v1/esim/orders", json!({ "package_id": packages[0] })).await["order_id"].clone();
-        let customers = self.ask("GET", "/v1/customers", Value::Null).await[0]["id"].clone();
+        let eso = self.call("POST", "/v1/esim/orders", json!({ "package_id": packages[0] })).await["order_id"].clone();
+        let customers = self.call("GET", "/v1/customers", Value::Null).await[0]["id"].clone();
 
         // Those that are sold and subscribed to are not the ones that are taken away.
         let (sold, withdrawn) = plans.split_at(PLANS / 2);

@@ -1,6 +1,6 @@
 //! What the hosted page and the shop's pages are sent as: small, kept by browsers, and the same for every payment.
 
-use crate::support::api::{Reply, Shop, client, send};
+use crate::support::api::{Merchant, Reply, client, send};
 use crate::support::folder::Folder;
 use guichet::demo::{Shop as DemoShop, ShopConfig};
 use guichet::sandbox::{Config, Sandbox};
@@ -17,8 +17,8 @@ async fn the_hosted_page_loads_nothing_from_elsewhere() {
         ..Config::default()
     };
     let sandbox = Sandbox::start_with(config).await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
-    let intent = shop.intent("ORDER-17").await;
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
+    let intent = shop.create_intent("ORDER-17").await;
     let id = intent["id"].as_str().unwrap();
     let address = format!("https://pay.example/checkout/{id}#client_secret=");
     assert!(intent["checkout_url"].as_str().unwrap().starts_with(&address));
@@ -60,8 +60,8 @@ async fn the_hosted_page_is_the_same_for_known_and_unknown_ids() {
     let package = package("same");
     let config = Config { package: Some(package.path.clone()), ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();
-    let shop = Shop::of(sandbox.merchant_named("Chez Awa").await.unwrap());
-    let intent = shop.intent("ORDER-17").await;
+    let shop = Merchant::new(sandbox.merchant_named("Chez Awa").await.unwrap());
+    let intent = shop.create_intent("ORDER-17").await;
     let known = intent["id"].as_str().unwrap();
     for page in ["", "/challenge"] {
         let first = get(&shop, &format!("/checkout/{known}{page}")).await;
@@ -78,20 +78,20 @@ async fn the_hosted_page_is_the_same_for_known_and_unknown_ids() {
 #[tokio::test]
 async fn the_merchants_name_is_told_with_the_client_secret_alone() {
     let sandbox = Sandbox::start().await.unwrap();
-    let shop = Shop::of(sandbox.merchant_named("Chez <Awa>").await.unwrap());
-    let (intent, other) = (shop.intent("ORDER-17").await, shop.intent("ORDER-18").await);
+    let shop = Merchant::new(sandbox.merchant_named("Chez <Awa>").await.unwrap());
+    let (intent, other) = (shop.create_intent("ORDER-17").await, shop.create_intent("ORDER-18").await);
     let (id, secret) = (intent["id"].as_str().unwrap(), intent["client_secret"].as_str().unwrap());
-    let ask = async |id: &str, bearer: Option<&str>| {
-        shop.ask("GET", &format!("/checkout/{id}/merchant"), bearer, Value::Null).await
+    let call = async |id: &str, bearer: Option<&str>| {
+        shop.call_as("GET", &format!("/checkout/{id}/merchant"), bearer, Value::Null).await
     };
-    let named = ask(id, Some(secret)).await;
+    let named = call(id, Some(secret)).await;
     assert_eq!((named.status, &named.body["data"]["name"]), (200, &Value::from("Chez <Awa>")));
     assert_eq!(named.header("cache-control"), Some("no-store"));
 
     let other_secret = other["client_secret"].as_str().unwrap();
     let forged = format!("{id}_secret_{}", "x".repeat(43));
     for bearer in [None, Some(other_secret), Some(&*forged), Some("cst_test_none")] {
-        let (known, unknown) = (ask(id, bearer).await, ask("pi_0000000000000000000000", bearer).await);
+        let (known, unknown) = (call(id, bearer).await, call("pi_0000000000000000000000", bearer).await);
         assert!(known.status == 401 || known.status == 404, "{bearer:?}: {}", known.status);
         assert_eq!((known.status, known.code()), (unknown.status, unknown.code()), "{bearer:?}");
         assert!(!known.text.contains("Awa"));
@@ -144,7 +144,7 @@ async fn a_rebuilt_package_is_served_under_a_new_name_at_once() {
     let package = package("anew");
     let config = Config { package: Some(package.path.clone()), ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();
-    let shop = Shop::of(sandbox.merchant().await.unwrap());
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
     let hosted = async || {
         let page = get(&shop, "/checkout/pi_1").await.text;
         links(&page).into_iter().find(|link| link.ends_with("package/hosted.js")).expect("a link to it")
@@ -180,7 +180,7 @@ fn links(html: &str) -> Vec<String> {
     links.map(str::to_owned).collect()
 }
 
-async fn get(shop: &Shop, path: &str) -> Reply {
+async fn get(shop: &Merchant, path: &str) -> Reply {
     shop.send("GET", path, None, None, &[]).await
 }
 

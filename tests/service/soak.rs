@@ -2,10 +2,10 @@
 #![cfg(target_os = "linux")]
 
 use crate::support::api::{client, order, phone, send, try_send};
-use crate::support::evidence::Random;
+use crate::support::diagnostics::SeededRandom;
 use crate::support::folder::Folder;
-use crate::support::process::Process;
-use crate::support::soak::{Progress, amount, resident};
+use crate::support::process::SandboxProcess;
+use crate::support::soak::{Progress, amount, resident_kib};
 use guichet::{Client, SecretKey};
 use reqwest::Client as Http;
 use serde_json::Value;
@@ -23,12 +23,12 @@ const RESERVE: usize = 24 * 1024;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_acknowledged_intent_is_lost_in_rounds_of_kill_9() {
     let rounds = amount(4, 200);
-    let (folder, random) = (Folder::new("soak-kill"), Random::new());
+    let (folder, random) = (Folder::new("soak-kill"), SeededRandom::new());
     let http = client();
     let mut acknowledged: Vec<(String, String)> = Vec::new();
-    let mut progress = Progress::of("rounds of kill -9", rounds);
+    let mut progress = Progress::new("rounds of kill -9", rounds);
     for round in 0..rounds {
-        let mut sandbox = Process::start(&folder, None);
+        let mut sandbox = SandboxProcess::start(&folder, None);
         let first = Arc::new(Notify::new());
         let mut writers = JoinSet::new();
         for writer in 0..CLIENTS {
@@ -43,7 +43,7 @@ async fn no_acknowledged_intent_is_lost_in_rounds_of_kill_9() {
         acknowledged.extend(writers.join_all().await.into_iter().flatten());
         progress.at(round + 1, &format!("{} intents acknowledged", acknowledged.len()));
     }
-    let sandbox = Process::start(&folder, None);
+    let sandbox = SandboxProcess::start(&folder, None);
     for (reference, id) in &acknowledged {
         let url = format!("{}{INTENTS}/{id}", sandbox.base_url);
         let reply = send(&http, "GET", &url, Some(&sandbox.key), None, &[]).await;
@@ -73,7 +73,7 @@ async fn write(http: Http, url: String, key: String, prefix: String, first: Arc<
 async fn every_request_of_a_long_load_is_answered() {
     let seconds = amount(2, 300);
     let folder = Folder::new("soak-load");
-    let sandbox = Arc::new(Process::start(&folder, None));
+    let sandbox = Arc::new(SandboxProcess::start(&folder, None));
     let (done, begun) = (Arc::new(AtomicUsize::new(0)), Instant::now());
     let over = Duration::from_secs(seconds as u64);
     let mut customers = JoinSet::new();
@@ -93,10 +93,10 @@ async fn every_request_of_a_long_load_is_answered() {
             slowest
         });
     }
-    let mut progress = Progress::of("seconds of load", seconds);
+    let mut progress = Progress::new("seconds of load", seconds);
     while begun.elapsed() < over {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let (at, memory) = (begun.elapsed().as_secs() as usize, resident(sandbox.child.id()));
+        let (at, memory) = (begun.elapsed().as_secs() as usize, resident_kib(sandbox.child.id()));
         progress.at(at.min(seconds), &format!("{} purchases, {memory} KiB", done.load(Ordering::Relaxed)));
     }
     let slowest = customers.join_all().await.into_iter().max().unwrap_or_default();
@@ -105,16 +105,16 @@ async fn every_request_of_a_long_load_is_answered() {
 }
 
 /// Creates an intent, pays it, reads it and lists the newest.
-async fn purchase_once(sandbox: &Process, reference: &str) {
-    let made = sandbox.ask("POST", INTENTS, order(reference)).await;
-    assert_eq!(made.status, 201, "{}", made.text);
-    let intent = format!("{INTENTS}/{}", made.body["data"]["id"].as_str().unwrap());
+async fn purchase_once(sandbox: &SandboxProcess, reference: &str) {
+    let created = sandbox.call("POST", INTENTS, order(reference)).await;
+    assert_eq!(created.status, 201, "{}", created.text);
+    let intent = format!("{INTENTS}/{}", created.body["data"]["id"].as_str().unwrap());
     for (method, path, body) in [
         ("POST", format!("{intent}/payment-method"), phone("237670000000")),
         ("GET", intent, Value::Null),
         ("GET", format!("{INTENTS}?limit=5"), Value::Null),
     ] {
-        let reply = sandbox.ask(method, &path, body).await;
+        let reply = sandbox.call(method, &path, body).await;
         assert_eq!(reply.status, 200, "{method} {path}: {}", reply.text);
     }
 }
@@ -123,9 +123,9 @@ async fn purchase_once(sandbox: &Process, reference: &str) {
 async fn the_memory_of_the_sandbox_does_not_grow_with_its_calls() {
     let calls = amount(1_500, 50_000);
     let folder = Folder::new("soak-memory");
-    let sandbox = Process::start(&folder, None);
-    let made = sandbox.ask("POST", INTENTS, order("ORDER-17")).await;
-    let path = format!("{INTENTS}/{}", made.body["data"]["id"].as_str().unwrap());
+    let sandbox = SandboxProcess::start(&folder, None);
+    let created = sandbox.call("POST", INTENTS, order("ORDER-17")).await;
+    let path = format!("{INTENTS}/{}", created.body["data"]["id"].as_str().unwrap());
     let url = format!("{}{path}", sandbox.base_url);
     let read = async |calls: usize, progress: &mut Progress| {
         let http = client();
@@ -136,14 +136,14 @@ async fn the_memory_of_the_sandbox_does_not_grow_with_its_calls() {
             });
             let statuses = at_once.collect::<JoinSet<_>>().join_all().await;
             assert_eq!(statuses, [200; CLIENTS]);
-            progress.at(done, &format!("{} KiB", resident(sandbox.child.id())));
+            progress.at(done, &format!("{} KiB", resident_kib(sandbox.child.id())));
         }
     };
     // Whatever is kept of requests is full by then.
-    read(calls, &mut Progress::of("calls to fill what is bounded", calls)).await;
-    let before = resident(sandbox.child.id());
-    read(calls, &mut Progress::of("calls of the sandbox", calls)).await;
-    let after = resident(sandbox.child.id());
+    read(calls, &mut Progress::new("calls to fill what is bounded", calls)).await;
+    let before = resident_kib(sandbox.child.id());
+    read(calls, &mut Progress::new("calls of the sandbox", calls)).await;
+    let after = resident_kib(sandbox.child.id());
     println!("{calls} calls: {before} KiB before, {after} KiB after");
     assert!(after < before + RESERVE, "{calls} calls: {before} KiB before, {after} KiB after");
 }
@@ -154,7 +154,7 @@ async fn the_memory_of_the_client_does_not_grow_with_its_calls() {
     const CHILD: &str = "GUICHET_SOAK_SERVICE";
     let Ok(service) = std::env::var(CHILD) else {
         let folder = Folder::new("soak-client");
-        let sandbox = Process::start(&folder, None);
+        let sandbox = SandboxProcess::start(&folder, None);
         let mut child = std::process::Command::new(std::env::current_exe().unwrap());
         child.args(["--exact", "soak::the_memory_of_the_client_does_not_grow_with_its_calls", "--nocapture"]);
         let child = child.env(CHILD, format!("{} {}", sandbox.base_url, sandbox.key)).status().unwrap();
@@ -168,12 +168,12 @@ async fn the_memory_of_the_client_does_not_grow_with_its_calls() {
     let call = async |calls: usize, progress: &mut Progress| {
         for done in 0..calls {
             client.list_payment_methods(&guichet::operations::ListPaymentMethods::new()).await.unwrap();
-            progress.at(done, &format!("{} KiB", resident(own)));
+            progress.at(done, &format!("{} KiB", resident_kib(own)));
         }
     };
-    call(calls / 5, &mut Progress::of("first calls of the client", calls / 5)).await;
-    let before = resident(own);
-    call(calls, &mut Progress::of("calls of the client", calls)).await;
-    let after = resident(own);
+    call(calls / 5, &mut Progress::new("first calls of the client", calls / 5)).await;
+    let before = resident_kib(own);
+    call(calls, &mut Progress::new("calls of the client", calls)).await;
+    let after = resident_kib(own);
     assert!(after < before + RESERVE, "{calls} calls: {before} KiB before, {after} KiB after");
 }

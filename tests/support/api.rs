@@ -1,13 +1,13 @@
 //! Calls the sandbox over HTTP with a plain reqwest client, without this crate's own client.
 
-use super::evidence;
+use super::diagnostics;
 use guichet::sandbox::{Sandbox, Tenant};
 use serde_json::{Value, json};
 use std::sync::{Arc, Once};
 
 /// One merchant of a sandbox, and an HTTP client.
 #[derive(Clone)]
-pub struct Shop {
+pub struct Merchant {
     pub base_url: String,
     pub tenant: Arc<Tenant>,
     client: reqwest::Client,
@@ -37,10 +37,10 @@ impl Reply {
     }
 }
 
-impl Shop {
-    pub fn of(tenant: Tenant) -> Self {
+impl Merchant {
+    pub fn new(tenant: Tenant) -> Self {
         let tenant = Arc::new(tenant);
-        evidence::watch(&tenant);
+        diagnostics::print_requests_on_panic(&tenant);
         Self { base_url: tenant.base_url().to_owned(), tenant, client: client() }
     }
 
@@ -49,12 +49,12 @@ impl Shop {
     }
 
     /// Sends a request with the secret key.
-    pub async fn secret(&self, method: &str, path: &str, fields: Value) -> Reply {
-        self.ask(method, path, Some(&self.key()), fields).await
+    pub async fn call(&self, method: &str, path: &str, fields: Value) -> Reply {
+        self.call_as(method, path, Some(&self.key()), fields).await
     }
 
     /// Sends a request with a credential, or none; `null` means no body.
-    pub async fn ask(&self, method: &str, path: &str, bearer: Option<&str>, fields: Value) -> Reply {
+    pub async fn call_as(&self, method: &str, path: &str, bearer: Option<&str>, fields: Value) -> Reply {
         let body = (!fields.is_null()).then(|| body(&fields));
         self.send(method, path, bearer, body, &[]).await
     }
@@ -72,34 +72,32 @@ impl Shop {
     }
 
     /// Sends a request with the secret key. An error if the connection ends before the response.
-    pub async fn try_secret(&self, method: &str, path: &str, fields: Value) -> Result<Reply, reqwest::Error> {
+    pub async fn try_call(&self, method: &str, path: &str, fields: Value) -> Result<Reply, reqwest::Error> {
         let body = (!fields.is_null()).then(|| body(&fields).into());
         try_send(&self.client, method, &format!("{}{path}", self.base_url), Some(&self.key()), body, &[]).await
     }
 
     /// Creates an intent.
-    pub async fn intent(&self, reference: &str) -> Value {
-        self.secret("POST", "/v1/payment-intents", order(reference)).await.body["data"].clone()
+    pub async fn create_intent(&self, reference: &str) -> Value {
+        self.call("POST", "/v1/payment-intents", order(reference)).await.body["data"].clone()
     }
 
     /// Attaches a payment method with the intent's client secret, as its customer does.
     pub async fn attach(&self, intent: &Value, fields: Value) -> Reply {
         let path = format!("/v1/payment-intents/{}/payment-method", intent["id"].as_str().unwrap());
-        self.ask("POST", &path, intent["client_secret"].as_str(), fields).await
+        self.call_as("POST", &path, intent["client_secret"].as_str(), fields).await
     }
-}
 
-impl Shop {
     /// Calls `confirm`, `cancel` or `answer` with the intent's client secret, as its customer does.
-    pub async fn move_on(&self, intent: &Value, verb: &str, fields: Value) -> Reply {
+    pub async fn intent_action(&self, intent: &Value, verb: &str, fields: Value) -> Reply {
         let path = format!("/v1/payment-intents/{}/{verb}", intent["id"].as_str().unwrap());
-        self.ask("POST", &path, intent["client_secret"].as_str(), fields).await
+        self.call_as("POST", &path, intent["client_secret"].as_str(), fields).await
     }
 
     /// Reads an intent.
-    pub async fn read(&self, intent: &Value) -> Value {
+    pub async fn read_intent(&self, intent: &Value) -> Value {
         let path = format!("/v1/payment-intents/{}", intent["id"].as_str().unwrap());
-        self.secret("GET", &path, Value::Null).await.body["data"].clone()
+        self.call("GET", &path, Value::Null).await.body["data"].clone()
     }
 }
 
@@ -160,7 +158,7 @@ pub async fn try_send(
     let text = response.text().await?;
     let body = serde_json::from_str(&text).unwrap_or_default();
     if let Ok(url) = url::Url::parse(url) {
-        super::golden::record(method, url.path(), status, &text);
+        super::recording::record(method, url.path(), status, &text);
         super::openapi::check(method, url.path(), sent.as_deref(), status, &headers, &body, &text);
     }
     Ok(Reply { status, body, text, headers })

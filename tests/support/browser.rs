@@ -1,7 +1,7 @@
 //! A real browser, driven by WebDriver, as a customer would use it.
 //!
-//! `GUICHET_PICTURES=<folder>` leaves a picture of each page at phone and desktop width and prints each step with its
-//! time: `cargo xtask demo --check` sets it.
+//! `GUICHET_PICTURES=<folder>` writes screenshots of each step at phone and desktop width into that folder, and prints
+//! each step with its duration. `cargo xtask demo --check` sets it.
 
 use super::engine::{Engine, Session};
 use fantoccini::Locator;
@@ -11,41 +11,41 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// A phone's width in CSS pixels, the narrowest that the pages promise to serve.
+/// A phone's viewport in CSS pixels. The pages support no narrower one.
 const PHONE: (u32, u32) = (360, 780);
 const DESKTOP: (u32, u32) = (1280, 900);
-/// How long a page may take until it shows what a test waits for.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a test waits for an element, a text or an address before it fails.
+pub const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// One browser, gone with its profile when it is dropped.
+/// One browser. When it is dropped, it ends and its profile is deleted.
 pub struct Browser {
     session: Session,
-    step: std::cell::Cell<u32>,
-    begun: std::cell::Cell<Instant>,
+    steps: std::cell::Cell<u32>,
+    step_start: std::cell::Cell<Instant>,
 }
 
-/// A tab of it.
+/// A tab or popup of a browser.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Tab(WindowHandle);
 
 impl Browser {
-    /// Starts the usual browser for one journey of a customer.
-    pub async fn start(journey: &'static str) -> Self {
-        Engine::usual().start(journey).await
+    /// Starts the default engine for one scenario, whose name is in the names of its screenshots.
+    pub async fn start(scenario: &'static str) -> Self {
+        Engine::from_env().start(scenario).await
     }
 
-    /// The same for a customer whose browser speaks this language.
-    pub async fn start_in(journey: &'static str, language: &str) -> Self {
-        Engine::usual().start_in(journey, language).await
+    /// The same with this language in `Accept-Language`.
+    pub async fn start_in_language(scenario: &'static str, language: &str) -> Self {
+        Engine::from_env().start_in_language(scenario, language).await
     }
 
-    pub(super) async fn under(session: Session) -> Self {
-        let browser = Self { session, step: 0.into(), begun: Instant::now().into() };
+    pub(super) async fn new(session: Session) -> Self {
+        let browser = Self { session, steps: 0.into(), step_start: Instant::now().into() };
         browser.resize(PHONE).await;
         browser
     }
 
-    /// What it is made of.
+    /// Its engine.
     pub fn engine(&self) -> Engine {
         self.session.engine
     }
@@ -55,12 +55,12 @@ impl Browser {
         self.session.client.goto(url).await.unwrap();
     }
 
-    /// The address shown.
+    /// The current address.
     pub async fn url(&self) -> url::Url {
         self.session.client.current_url().await.unwrap()
     }
 
-    /// Clicks what this selector finds, once it is there and can be clicked.
+    /// Waits until the element of this selector can be clicked, and clicks it.
     pub async fn click(&self, css: &str) {
         let begun = Instant::now();
         loop {
@@ -70,24 +70,24 @@ impl Browser {
             };
             match clicked {
                 Ok(()) => return,
-                Err(error) if begun.elapsed() > PATIENCE => {
-                    panic!("cannot click {css}: {error}\n{}", self.page().await)
+                Err(error) if begun.elapsed() > TIMEOUT => {
+                    panic!("cannot click {css}: {error}\n{}", self.describe_page().await)
                 }
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         }
     }
 
-    /// Types into a field, in place of what is there.
+    /// Replaces the text of a field.
     pub async fn fill(&self, css: &str, text: &str) {
-        self.see(css).await;
+        self.wait_for(css).await;
         let element = self.session.client.find(Locator::Css(css)).await.unwrap();
         element.clear().await.unwrap();
         element.send_keys(text).await.unwrap();
     }
 
-    /// Waits until this selector finds something that shows, and returns its text.
-    pub async fn see(&self, css: &str) -> String {
+    /// Waits until the element of this selector is visible, and returns its text.
+    pub async fn wait_for(&self, css: &str) -> String {
         let begun = Instant::now();
         loop {
             if let Ok(element) = self.session.client.find(Locator::Css(css)).await
@@ -96,37 +96,37 @@ impl Browser {
             {
                 return text;
             }
-            assert!(begun.elapsed() < PATIENCE, "{css} does not show\n{}", self.page().await);
+            assert!(begun.elapsed() < TIMEOUT, "{css} is not visible\n{}", self.describe_page().await);
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
-    /// Waits until what this selector finds shows this text.
-    pub async fn arrive_at_text(&self, css: &str, text: &str) {
+    /// Waits until the element of this selector contains this text.
+    pub async fn wait_for_text(&self, css: &str, text: &str) {
         let begun = Instant::now();
         loop {
-            // The page may be drawn anew, or another page come, while it is read.
-            let shown = match self.session.client.find(Locator::Css(css)).await {
+            // The page may replace the element, or navigate away, while the text is read.
+            let found = match self.session.client.find(Locator::Css(css)).await {
                 Ok(element) => element.text().await.unwrap_or_default(),
                 Err(_) => String::new(),
             };
-            if shown.contains(text) {
+            if found.contains(text) {
                 return;
             }
-            assert!(begun.elapsed() < PATIENCE, "{css} does not say {text:?}\n{}", self.page().await);
+            assert!(begun.elapsed() < TIMEOUT, "{css} does not contain {text:?}\n{}", self.describe_page().await);
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
-    /// Waits until the address fulfils this.
-    pub async fn arrive(&self, what: &str, fulfils: impl Fn(&url::Url) -> bool) -> url::Url {
+    /// Waits until the address fulfils a condition, which `what` names in the failure.
+    pub async fn wait_for_url(&self, what: &str, fulfils: impl Fn(&url::Url) -> bool) -> url::Url {
         let begun = Instant::now();
         loop {
             let url = self.url().await;
             if fulfils(&url) {
                 return url;
             }
-            assert!(begun.elapsed() < PATIENCE, "did not arrive: {what}\n{}", self.page().await);
+            assert!(begun.elapsed() < TIMEOUT, "the address does not become: {what}\n{}", self.describe_page().await);
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
@@ -139,16 +139,16 @@ impl Browser {
     /// Runs an async function's body on the page and returns what it resolves to, or `{rejected: {kind, message}}`.
     pub async fn run_async(&self, body: &str) -> Value {
         let work = format!("async () => {{ {body} }}");
-        // Firefox runs a driver's script beside the page, where classes and globals are others; the page's own `eval` runs
-        // it inside, unless the page's policy forbids that.
-        let inside = match self.engine() {
+        // Firefox runs a driver's script in a sandbox with its own classes and globals. The page's own `eval` runs it in the
+        // page, unless the page's content security policy forbids that.
+        let in_page = match self.engine() {
             Engine::Firefox => format!("try {{ work = window.eval({}); }} catch {{}}", json!(work)),
             Engine::Chromium | Engine::WebKit => String::new(),
         };
         let script = format!(
             "const done = arguments[arguments.length - 1];
              let work = {work};
-             {inside}
+             {in_page}
              work().then((value) => done(value ?? null), (error) => done({{
                  rejected: {{ name: error?.name, kind: error?.kind, code: error?.code, message: String(error?.message ?? error) }},
              }}));"
@@ -157,16 +157,16 @@ impl Browser {
     }
 
     /// Waits until a script returns `true`.
-    pub async fn until(&self, script: &str) {
+    pub async fn wait_until(&self, script: &str) {
         let begun = Instant::now();
         while self.run(script).await != true {
-            assert!(begun.elapsed() < PATIENCE, "it does not come true: {script}\n{}", self.page().await);
+            assert!(begun.elapsed() < TIMEOUT, "it does not become true: {script}\n{}", self.describe_page().await);
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
     /// Goes back in history.
-    pub async fn back(&self) {
+    pub async fn go_back(&self) {
         self.session.client.back().await.unwrap();
     }
 
@@ -175,95 +175,94 @@ impl Browser {
         self.session.client.refresh().await.unwrap();
     }
 
-    /// Presses keys where the focus is: [`Key`](fantoccini::key::Key), or a text.
+    /// Sends keys to the focused element: a [`Key`](fantoccini::key::Key), or text.
     pub async fn press(&self, keys: &str) {
         self.session.client.active_element().await.unwrap().send_keys(keys).await.unwrap();
     }
 
-    /// Presses Tab until the focus is on what this selector finds.
+    /// Presses Tab until the element of this selector has the focus.
     pub async fn tab_to(&self, css: &str) {
-        let there = format!("return document.activeElement.matches({})", json!(css));
+        let is_focused = format!("return document.activeElement.matches({})", json!(css));
         for _ in 0..40 {
-            if self.run(&there).await == true {
+            if self.run(&is_focused).await == true {
                 return;
             }
             self.press(&Key::Tab.to_string()).await;
         }
-        panic!("Tab does not come to {css}\n{}", self.page().await);
+        panic!("Tab does not reach {css}\n{}", self.describe_page().await);
     }
 
-    /// Cuts the page off from the network, or lets it back.
-    pub async fn network(&self, is_there: bool) {
+    /// Disconnects the page from the network, or reconnects it. Chromium only.
+    pub async fn set_online(&self, online: bool) {
         self.cdp("Network.enable", json!({})).await;
-        let conditions =
-            json!({ "offline": !is_there, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
+        let conditions = json!({ "offline": !online, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
         self.cdp("Network.emulateNetworkConditions", conditions).await;
     }
 
-    /// Does something in another tab, and comes back to this one.
+    /// Runs this in a new tab, closes that tab and returns to the current one.
     pub async fn in_another_tab(&self, work: impl AsyncFnOnce()) {
-        let here = self.tab().await;
+        let here = self.current_tab().await;
         self.open_tab().await;
         work().await;
-        self.close_tab(&here).await;
+        self.close_tab_and_switch_to(&here).await;
     }
 
-    /// Runs a script in each page that is opened from now on, before any of the page's own.
-    pub async fn before_each_page(&self, script: &str) {
+    /// Runs a script in each page that is opened from now on, before the page's own scripts. Chromium only.
+    pub async fn add_init_script(&self, script: &str) {
         self.cdp("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await;
     }
 
-    /// Shows the page at this width, to a customer who likes it light or dark.
-    pub async fn look(&self, width: u32, scheme: &str) {
+    /// Sets the viewport's width and the preferred color scheme, `light` or `dark`. Chromium only.
+    pub async fn set_appearance(&self, width: u32, scheme: &str) {
         self.resize((width, 780)).await;
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.cdp("Emulation.setEmulatedMedia", json!({ "features": features })).await;
     }
 
-    /// A picture of the whole page, where pictures are asked for.
-    pub async fn picture(&self, name: &str) {
+    /// Writes a screenshot of the whole page if `GUICHET_PICTURES` is set.
+    pub async fn screenshot(&self, name: &str) {
         let Some(folder) = std::env::var_os("GUICHET_PICTURES") else { return };
         let height = self.run("return Math.max(780, document.documentElement.scrollHeight)").await;
         let width = self.run("return innerWidth").await;
         let size = |value: &Value| value.as_u64().and_then(|value| u32::try_from(value).ok()).unwrap_or(780);
         self.resize((size(&width), size(&height))).await;
-        let picture = self.session.client.screenshot().await.unwrap();
+        let png = self.session.client.screenshot().await.unwrap();
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(PathBuf::from(folder).join(format!("{name}.png")), picture).unwrap();
+        std::fs::write(PathBuf::from(folder).join(format!("{name}.png")), png).unwrap();
     }
 
-    /// The tab that is used.
-    pub async fn tab(&self) -> Tab {
+    /// The current tab.
+    pub async fn current_tab(&self) -> Tab {
         Tab(self.session.client.window().await.unwrap())
     }
 
-    /// Opens another tab, and uses that.
+    /// Opens another tab and switches to it.
     pub async fn open_tab(&self) -> Tab {
         let tab = Tab(self.session.client.new_window(true).await.unwrap().handle);
-        self.turn_to(&tab).await;
+        self.switch_to(&tab).await;
         self.resize(PHONE).await;
         tab
     }
 
-    /// Uses another tab.
-    pub async fn turn_to(&self, tab: &Tab) {
+    /// Makes a tab the current one.
+    pub async fn switch_to(&self, tab: &Tab) {
         self.session.client.switch_to_window(tab.0.clone()).await.unwrap();
     }
 
-    /// Closes the tab that is used, and uses this one.
-    pub async fn close_tab(&self, then: &Tab) {
+    /// Closes the current tab and switches to another.
+    pub async fn close_tab_and_switch_to(&self, next: &Tab) {
         self.session.client.close_window().await.unwrap();
-        self.turn_to(then).await;
+        self.switch_to(next).await;
     }
 
-    /// Waits until a tab or popup is open beside this one.
-    pub async fn tab_beside(&self, tab: &Tab) -> Tab {
+    /// Waits until another tab or popup than this one is open.
+    pub async fn wait_for_other_tab(&self, tab: &Tab) -> Tab {
         let begun = Instant::now();
         loop {
             if let Some(other) = self.tabs().await.into_iter().find(|other| other != tab) {
                 return other;
             }
-            assert!(begun.elapsed() < PATIENCE, "nothing opens\n{}", self.page().await);
+            assert!(begun.elapsed() < TIMEOUT, "nothing opens\n{}", self.describe_page().await);
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
@@ -273,14 +272,14 @@ impl Browser {
         self.session.client.windows().await.unwrap().into_iter().map(Tab).collect()
     }
 
-    /// A step of the purchase is done: it is printed with its time, and the page pictured at both widths, when asked
-    /// for. What the step is about is brought into sight.
-    pub async fn step(&self, name: &str, about: &str) {
-        let number = self.step.get() + 1;
-        self.step.set(number);
-        let took = self.begun.get().elapsed();
+    /// Ends a step of the scenario. If `GUICHET_PICTURES` is set, prints the step with its duration, scrolls the element
+    /// of the selector `css` into view and writes screenshots of the page at both widths.
+    pub async fn step(&self, name: &str, css: &str) {
+        let number = self.steps.get() + 1;
+        self.steps.set(number);
+        let duration = self.step_start.get().elapsed();
         if let Some(folder) = std::env::var_os("GUICHET_PICTURES") {
-            println!("  {}: {number:>2}. {name:<44} {:>6.2} s", self.session.journey, took.as_secs_f64());
+            println!("  {}: {number:>2}. {name:<44} {:>6.2} s", self.session.scenario, duration.as_secs_f64());
             let folder = PathBuf::from(folder);
             std::fs::create_dir_all(&folder).unwrap();
             let file = name.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
@@ -288,26 +287,23 @@ impl Browser {
                 self.resize(size).await;
                 let scroll = format!(
                     "document.querySelector({})?.scrollIntoView({{ block: 'nearest', behavior: 'instant' }})",
-                    json!(about)
+                    json!(css)
                 );
                 self.run(&scroll).await;
-                let picture = self.session.client.screenshot().await.unwrap();
-                std::fs::write(
-                    folder.join(format!("{}-{number:02}-{file}-{width}.png", self.session.journey)),
-                    picture,
-                )
-                .unwrap();
+                let png = self.session.client.screenshot().await.unwrap();
+                std::fs::write(folder.join(format!("{}-{number:02}-{file}-{width}.png", self.session.scenario)), png)
+                    .unwrap();
             }
         }
-        self.begun.set(Instant::now());
+        self.step_start.set(Instant::now());
     }
 
-    /// Ends the session.
+    /// Ends the browser.
     pub async fn close(self) {
         drop(self);
     }
 
-    /// Sets the size of the page itself where the engine lets it: a headless window is never narrower than 500 pixels.
+    /// Sets the viewport's size in Chromium, whose headless window is at least 500 pixels wide, and the window's size elsewhere.
     async fn resize(&self, (width, height): (u32, u32)) {
         match self.engine() {
             Engine::Chromium => {
@@ -320,13 +316,14 @@ impl Browser {
         }
     }
 
-    /// A command of Chromium's own, where WebDriver has none.
+    /// Sends a command of the Chrome DevTools Protocol, for what WebDriver has no command.
     async fn cdp(&self, command: &'static str, parameters: Value) {
         let done = self.session.client.issue_cmd(Cdp { command, parameters }).await;
-        done.unwrap_or_else(|error| panic!("Chromium does not take {command}: {error}"));
+        done.unwrap_or_else(|error| panic!("Chromium refuses {command}: {error}"));
     }
 
-    async fn page(&self) -> String {
+    /// The page's address and text, for failure messages.
+    async fn describe_page(&self) -> String {
         let url = self
             .session
             .client
@@ -335,7 +332,7 @@ impl Browser {
             .map(|url| url.origin().ascii_serialization() + url.path())
             .unwrap_or_default();
         let text = self.run("return document.body ? document.body.innerText : ''").await;
-        format!("the page at {url} says:\n{}", text.as_str().unwrap_or_default())
+        format!("the text of the page at {url}:\n{}", text.as_str().unwrap_or_default())
     }
 }
 

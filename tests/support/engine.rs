@@ -1,10 +1,10 @@
-//! The engines that customers' browsers are made of, each headless under its WebDriver.
+//! The browser engines, each headless and driven by its WebDriver.
 //!
-//! `cargo xtask test` installs what they need; where a driver is missing, a test fails with how to get it.
+//! `cargo xtask test` installs the browsers and drivers. If one is missing, a test fails and says how to install it.
 
 use super::browser::Browser;
-use super::line::Line;
-use super::{evidence, firefox, port};
+use super::proxy::Proxy;
+use super::{diagnostics, firefox, port};
 use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -21,10 +21,10 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// How long a driver may take to listen.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a driver may take until it accepts connections.
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a browser is made of.
+/// A browser engine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Engine {
     Chromium,
@@ -32,7 +32,8 @@ pub enum Engine {
     WebKit,
 }
 
-/// One test of each function an engine, `chromium::…`, `firefox::…` and `webkit::…`: the functions take the [`Engine`].
+/// Makes three tests of each function, one per engine: `chromium::…`, `firefox::…` and `webkit::…`. The function takes the
+/// [`Engine`].
 #[allow(unused_macros, reason = "each test binary uses a part of it")]
 macro_rules! in_every_browser {
     ($($test:ident),+ $(,)?) => {
@@ -42,11 +43,12 @@ macro_rules! in_every_browser {
     };
 }
 
-/// One test for each function, `one_engine::…`: for what does not differ between engines. See [`Engine::usual`].
+/// Makes one test of each function, `one_engine::…`, for behaviour that is the same in all engines. See
+/// [`Engine::from_env`].
 #[allow(unused_macros, reason = "each test binary uses a part of it")]
 macro_rules! in_chromium {
     ($($test:ident),+ $(,)?) => {
-        $crate::support::engine::in_one_browser!(@ one_engine, $crate::support::engine::Engine::usual(), $($test)+);
+        $crate::support::engine::in_one_browser!(@ one_engine, $crate::support::engine::Engine::from_env(), $($test)+);
     };
 }
 
@@ -70,12 +72,12 @@ macro_rules! in_one_browser {
 #[allow(unused_imports, reason = "each test binary uses a part of it")]
 pub(crate) use {in_chromium, in_every_browser, in_one_browser};
 
-/// Names the engine of the tests that run in one: `firefox` or `webkit`. `cargo xtask test --all-engines` sets it.
+/// The engine of the tests that run in one engine. `cargo xtask test --all-engines` sets it.
 const ENGINE: &str = "GUICHET_ENGINE";
 
 impl Engine {
-    /// The engine of a test that runs in one: Chromium, unless `GUICHET_ENGINE` names another.
-    pub fn usual() -> Self {
+    /// The engine of a test that runs in one engine: Chromium, unless `GUICHET_ENGINE` is `firefox` or `webkit`.
+    pub fn from_env() -> Self {
         match std::env::var(ENGINE).as_deref() {
             Err(_) | Ok("chromium") => Self::Chromium,
             Ok("firefox") => Self::Firefox,
@@ -84,55 +86,59 @@ impl Engine {
         }
     }
 
-    /// Starts a browser for one journey of a customer.
-    pub async fn start(self, journey: &'static str) -> Browser {
-        Browser::under(self.session(journey, "en", None).await).await
+    /// Starts a browser for one scenario, whose name is in the names of its screenshots.
+    pub async fn start(self, scenario: &'static str) -> Browser {
+        Browser::new(self.session(scenario, "en", None).await).await
     }
 
-    /// The same for a customer whose browser speaks this language.
-    pub async fn start_in(self, journey: &'static str, language: &str) -> Browser {
-        Browser::under(self.session(journey, language, None).await).await
+    /// The same with this language in `Accept-Language`.
+    pub async fn start_in_language(self, scenario: &'static str, language: &str) -> Browser {
+        Browser::new(self.session(scenario, language, None).await).await
     }
 
-    /// The same for a customer whose network the test holds in its hand.
-    pub async fn start_on(self, line: &Line, journey: &'static str) -> Browser {
-        Browser::under(self.session(journey, "en", Some(line.address())).await).await
+    /// The same with a network that the test can disconnect, stall and delay.
+    pub async fn start_with_proxy(self, proxy: &Proxy, scenario: &'static str) -> Browser {
+        Browser::new(self.session(scenario, "en", Some(proxy.address())).await).await
     }
 
-    async fn session(self, journey: &'static str, language: &str, proxy: Option<SocketAddr>) -> Session {
-        /// A browser is several processes and some hundreds of megabytes.
-        static PLACES: LazyLock<Semaphore> = LazyLock::new(|| {
+    async fn session(self, scenario: &'static str, language: &str, proxy: Option<SocketAddr>) -> Session {
+        /// Limits how many browsers run at a time: each is several processes and some hundreds of megabytes.
+        static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| {
             Semaphore::new(std::thread::available_parallelism().map_or(1, |cores| cores.get().min(4)))
         });
-        let place = PLACES.acquire().await.unwrap();
-        let (client, driver) = match self.kept(language, proxy).await {
-            Some(kept) => kept,
+        let permit = PERMITS.acquire().await.unwrap();
+        let (client, driver) = match self.reuse(language, proxy).await {
+            Some(idle) => idle,
             None => self.launch(language, proxy).await,
         };
-        let keep = self == Self::Firefox && language == KEPT_LANGUAGE;
-        Session { engine: self, journey, client, driver: Some(driver), keep, _place: place }
+        let reusable = self.is_reusable(language);
+        Session { engine: self, scenario, client, driver: Some(driver), reusable, _permit: permit }
     }
 
-    /// A browser that an earlier test left, without anything of that test. Only Firefox is worth keeping: it takes four
-    /// times as long to start as the others.
-    async fn kept(self, language: &str, proxy: Option<SocketAddr>) -> Option<(Client, Driver)> {
-        if self != Self::Firefox || language != KEPT_LANGUAGE {
+    /// Whether later tests may use the browser. Only Firefox is reused: it takes four times as long to start as the others.
+    fn is_reusable(self, language: &str) -> bool {
+        self == Self::Firefox && language == REUSED_LANGUAGE
+    }
+
+    /// A browser of an earlier test, with all data of that test cleared.
+    async fn reuse(self, language: &str, proxy: Option<SocketAddr>) -> Option<(Client, Driver)> {
+        if !self.is_reusable(language) {
             return None;
         }
-        let (client, mut driver) = KEPT.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+        let (client, mut driver) = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
         match firefox::reset(&client, proxy).await {
             Ok(()) => {
-                driver.before = driver.output.metadata().map_or(0, |file| file.len());
+                driver.output_start = driver.output.metadata().map_or(0, |file| file.len());
                 Some((client, driver))
             }
             Err(error) => {
-                eprintln!("a Firefox that an earlier test left is started anew: {error}");
+                eprintln!("cannot reset the Firefox of an earlier test, so another is started: {error}");
                 None
             }
         }
     }
 
-    /// Starts a driver and its browser. What fails is tried again, for a driver can be too slow on a busy machine.
+    /// Starts a driver and its browser. A failed start is tried again, because a driver can be too slow on a busy machine.
     async fn launch(self, language: &str, proxy: Option<SocketAddr>) -> (Client, Driver) {
         const ATTEMPTS: u32 = 3;
         for attempt in 1.. {
@@ -141,7 +147,7 @@ impl Engine {
                 unreachable!("it is an object")
             };
             let address = format!("http://{}", driver.address);
-            // A client ends with the runtime that made it, and a kept browser outlives its first test's.
+            // A client ends with the runtime that it was made in, and a reused browser outlives the runtime of its first test.
             let connected = RUNTIME.spawn(async move {
                 ClientBuilder::new(HttpConnector::new()).capabilities(capabilities).connect(&address).await
             });
@@ -151,7 +157,7 @@ impl Engine {
                     return (client, driver);
                 }
                 Err(error) if attempt == ATTEMPTS => panic!("{self:?} does not start: {error}"),
-                Err(error) => eprintln!("{self:?} does not start, and is started again: {error}"),
+                Err(error) => eprintln!("{self:?} does not start, next attempt: {error}"),
             }
         }
         unreachable!("the last attempt returns or panics")
@@ -181,7 +187,7 @@ impl Engine {
             }
             Self::Firefox => json!({ "moz:firefoxOptions": {
                 "binary": installed(&["firefox-esr", "firefox"]).unwrap_or_else(|| panic!(
-                    "Firefox is not there: `cargo xtask test` installs it, or `apt-get install firefox-esr`"
+                    "Firefox is missing. `cargo xtask test` installs it, or `apt-get install firefox-esr`."
                 )),
                 "args": ["-headless"],
                 "prefs": {
@@ -195,7 +201,7 @@ impl Engine {
             } }),
             Self::WebKit => json!({ "webkitgtk:browserOptions": {
                 "binary": MINI_BROWSERS.iter().find(|binary| Path::new(binary).exists()).unwrap_or_else(|| panic!(
-                    "WebKit's browser is not there: `cargo xtask test` installs it, or `apt-get install webkit2gtk-driver`"
+                    "WebKit's MiniBrowser is missing. `cargo xtask test` installs it, or `apt-get install webkit2gtk-driver`."
                 )),
                 "args": ["--automation", "--enable-write-console-messages-to-stdout=true"],
             } }),
@@ -208,53 +214,54 @@ impl Engine {
     }
 }
 
-/// Where Debian has it, for each of its machines.
+/// The paths of WebKit's browser on Debian, one per architecture.
 const MINI_BROWSERS: [&str; 3] = [
     "/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser",
     "/usr/lib/aarch64-linux-gnu/webkit2gtk-4.1/MiniBrowser",
     "/usr/libexec/webkit2gtk-4.1/MiniBrowser",
 ];
 
-/// A browser under its driver. When it is dropped, both end or are kept for the next test.
+/// A browser and its driver. When it is dropped, both end, or wait in [`IDLE`] for the next test.
 pub struct Session {
     pub engine: Engine,
-    pub journey: &'static str,
+    pub scenario: &'static str,
     pub client: Client,
     driver: Option<Driver>,
-    keep: bool,
-    _place: SemaphorePermit<'static>,
+    reusable: bool,
+    _permit: SemaphorePermit<'static>,
 }
 
-/// The language of browsers that are kept.
-const KEPT_LANGUAGE: &str = "en";
+/// The language of browsers that are reused.
+const REUSED_LANGUAGE: &str = "en";
 
-static KEPT: Mutex<Vec<(Client, Driver)>> = Mutex::new(Vec::new());
-/// Where the clients of all drivers run.
+/// Browsers that no test uses at the moment.
+static IDLE: Mutex<Vec<(Client, Driver)>> = Mutex::new(Vec::new());
+/// The runtime of the clients of all drivers.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 
 impl Session {
-    /// Prints what the page of a failed test looks like, and what it and its browser have said.
-    fn print_evidence(&self) {
-        let (client, picture) = (self.client.clone(), evidence::file("png"));
+    /// Prints the page of a failed test, its console and the browser's output, and writes a screenshot.
+    fn print_diagnostics(&self) {
+        let (client, screenshot) = (self.client.clone(), diagnostics::file("png"));
         let (send, receive) = std::sync::mpsc::channel();
-        // Here nothing can be awaited.
+        // `drop` cannot await, so the runtime runs this and `drop` waits for the result.
         RUNTIME.spawn(async move {
             let page = async {
                 let url = client.current_url().await?;
                 let title = client.title().await?;
-                let file = client.screenshot().await.map(|bytes| match std::fs::write(&picture, bytes) {
-                    Ok(()) => picture.display().to_string(),
+                let file = client.screenshot().await.map(|bytes| match std::fs::write(&screenshot, bytes) {
+                    Ok(()) => screenshot.display().to_string(),
                     Err(error) => error.to_string(),
                 })?;
-                Ok::<_, fantoccini::error::CmdError>(format!("{url} {title:?}\n  picture: {file}"))
+                Ok::<_, fantoccini::error::CmdError>(format!("{url} {title:?}\n  screenshot: {file}"))
             };
             let page = page.await.unwrap_or_else(|error| error.to_string());
-            // Chromium alone keeps its console for its driver; the others write it to their output.
+            // Only Chromium's driver returns the console. The others write it to their output.
             let console = client.issue_cmd(Console).await.unwrap_or_default();
             let _ = send.send((page, console));
         });
         let Ok((page, console)) = receive.recv_timeout(Duration::from_secs(20)) else {
-            eprintln!("\n{:?} does not answer", self.engine);
+            eprintln!("\n{:?} does not respond", self.engine);
             return;
         };
         eprintln!("\nthe page in {:?}: {page}", self.engine);
@@ -262,7 +269,7 @@ impl Session {
             eprintln!("  console: {} {}", entry["level"].as_str().unwrap_or_default(), entry["message"]);
         }
         if let Some(driver) = &self.driver {
-            eprintln!("  the driver and its browser have written:\n{}", driver.output());
+            eprintln!("  output of the driver and its browser:\n{}", driver.output());
         }
     }
 }
@@ -270,30 +277,30 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.print_evidence();
+            self.print_diagnostics();
         }
         // A failed test may leave its browser in any state.
-        if self.keep
+        if self.reusable
             && !std::thread::panicking()
             && let Some(driver) = self.driver.take()
         {
-            KEPT.lock().unwrap_or_else(PoisonError::into_inner).push((self.client.clone(), driver));
+            IDLE.lock().unwrap_or_else(PoisonError::into_inner).push((self.client.clone(), driver));
         }
     }
 }
 
-/// A WebDriver that listens, and the screen of a browser that needs one.
+/// A running WebDriver, and the virtual display that WebKit's browser needs.
 struct Driver {
     address: SocketAddr,
     process: Child,
     session: Option<String>,
-    screen: Option<Child>,
-    /// While this is open, the driver runs.
-    leash: Option<ChildStdin>,
-    /// What it and its browser write.
+    display: Option<Child>,
+    /// Firefox's driver ends when this is closed: see [`firefox::ends_with_stdin`].
+    stdin: Option<ChildStdin>,
+    /// The output of the driver and its browser.
     output: File,
-    /// How much of that an earlier test has caused.
-    before: u64,
+    /// Where the output of the current test begins, in bytes.
+    output_start: u64,
 }
 
 impl Driver {
@@ -310,22 +317,22 @@ impl Driver {
             Engine::WebKit => ("WebKitWebDriver", "WEBKITWEBDRIVER", "apt-get install webkit2gtk-driver"),
         };
         let program = std::env::var_os(variable).or_else(|| installed(&[name]).map(OsString::from));
-        let program = program
-            .unwrap_or_else(|| panic!("{name} is not there: `cargo xtask test` installs it, or by hand: `{package}`"));
+        let program =
+            program.unwrap_or_else(|| panic!("{name} is missing. `cargo xtask test` installs it, or `{package}`."));
         let mut command = match engine {
-            Engine::Firefox => firefox::on_a_leash(&program),
+            Engine::Firefox => firefox::ends_with_stdin(&program),
             Engine::Chromium | Engine::WebKit => Command::new(program),
         };
         command.arg(format!("--port={port}"));
-        let mut screen = None;
+        let mut display = None;
         match engine {
             Engine::Chromium => {}
-            // Each Firefox finds a port of its own for what speaks to it.
+            // Port 0: each Firefox picks a free port for its remote protocol.
             Engine::Firefox => drop(command.args(["--websocket-port=0", "--allow-system-access"])),
             Engine::WebKit => {
-                let (process, display) = start_screen();
-                screen = Some(process);
-                command.env("DISPLAY", display).env("LANGUAGE", language).env("LIBGL_ALWAYS_SOFTWARE", "1");
+                let (process, name) = start_display();
+                display = Some(process);
+                command.env("DISPLAY", name).env("LANGUAGE", language).env("LIBGL_ALWAYS_SOFTWARE", "1");
                 command.env("GDK_BACKEND", "x11").env("NO_AT_BRIDGE", "1");
             }
         }
@@ -333,11 +340,11 @@ impl Driver {
         let output = tempfile::tempfile_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let process = command.stdout(output.try_clone().unwrap()).stderr(output.try_clone().unwrap()).spawn();
         let mut process = process.unwrap_or_else(|error| panic!("{name} cannot be started: {error}"));
-        let leash = process.stdin.take();
-        let driver = Self { address, process, session: None, screen, leash, output, before: 0 };
-        let begun = Instant::now();
+        let stdin = process.stdin.take();
+        let driver = Self { address, process, session: None, display, stdin, output, output_start: 0 };
+        let start = Instant::now();
         while TcpStream::connect(address).is_err() {
-            assert!(begun.elapsed() < PATIENCE, "{name} does not listen");
+            assert!(start.elapsed() < STARTUP_TIMEOUT, "{name} does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
         driver
@@ -345,21 +352,21 @@ impl Driver {
 }
 
 impl Driver {
-    /// What it and its browser have written since this test began, the last lines of it.
+    /// The last lines that the driver and its browser have written since this test began.
     fn output(&self) -> String {
         const LINES: usize = 60;
-        let length = self.output.metadata().map_or(0, |file| file.len()).saturating_sub(self.before);
+        let length = self.output.metadata().map_or(0, |file| file.len()).saturating_sub(self.output_start);
         let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
-        // Its position belongs to those who write.
-        let _ = self.output.read_exact_at(&mut bytes, self.before);
+        // `read_at`, because the writers share the file's position.
+        let _ = self.output.read_exact_at(&mut bytes, self.output_start);
         let text = String::from_utf8_lossy(&bytes);
         let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(LINES)..].iter().map(|line| format!("    {line}\n")).collect()
+        lines[lines.len().saturating_sub(LINES)..].iter().map(|proxy| format!("    {proxy}\n")).collect()
     }
 }
 
 impl Drop for Driver {
-    /// The driver ends its browser; one that is killed leaves it behind.
+    /// Deletes the WebDriver session first: the driver then ends its browser, which would go on if the driver were killed.
     fn drop(&mut self) {
         if let Some(session) = &self.session
             && let Ok(mut stream) = TcpStream::connect(self.address)
@@ -372,34 +379,33 @@ impl Drop for Driver {
             );
             let _ = stream.read(&mut [0; 64]);
         }
-        if self.leash.take().is_none() {
+        if self.stdin.take().is_none() {
             let _ = self.process.kill();
         }
         let _ = self.process.wait();
-        if let Some(screen) = &mut self.screen {
-            let _ = screen.kill();
-            let _ = screen.wait();
+        if let Some(display) = &mut self.display {
+            let _ = display.kill();
+            let _ = display.wait();
         }
     }
 }
 
-/// A screen that nobody looks at, and its name.
-fn start_screen() -> (Child, String) {
+/// Starts a virtual X display. Returns its process and its name.
+fn start_display() -> (Child, String) {
     let process = Command::new("Xvfb")
         .args(["-displayfd", "1", "-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-noreset"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn();
-    let mut process =
-        process.expect("Xvfb is not there: `cargo xtask test` installs it, or by hand: `apt-get install xvfb`");
+    let mut process = process.expect("Xvfb is missing. `cargo xtask test` installs it, or `apt-get install xvfb`.");
     let mut number = String::new();
-    let said = process.stdout.as_mut().map(|stdout| BufReader::new(stdout).read_line(&mut number));
-    assert!(matches!(said, Some(Ok(2..))), "Xvfb opens no screen");
+    let read = process.stdout.as_mut().map(|stdout| BufReader::new(stdout).read_line(&mut number));
+    assert!(matches!(read, Some(Ok(2..))), "Xvfb opens no display");
     (process, format!(":{}", number.trim()))
 }
 
-/// Where the first of these programs is: among the project's own tools, or on PATH.
+/// The path of the first of these programs that is installed, in `target/tools/bin` or on PATH.
 fn installed(names: &[&str]) -> Option<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/bin");
     let folders: Vec<PathBuf> =
@@ -407,7 +413,7 @@ fn installed(names: &[&str]) -> Option<PathBuf> {
     names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|file| file.is_file())
 }
 
-/// Chromium's console, as its driver has collected it since it was last asked.
+/// Reads Chromium's console messages since the last such command.
 #[derive(Debug)]
 struct Console;
 

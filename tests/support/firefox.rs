@@ -1,4 +1,4 @@
-//! A Firefox that several tests use, one after the other.
+//! What it takes to use one Firefox for several tests, one after the other.
 
 use fantoccini::Client;
 use fantoccini::error::CmdError;
@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::process::Command;
 
-/// Closes every window, and forgets cookies, storage, caches and permissions. Then the network is the given proxy's.
+/// Closes every window, clears cookies, storage, caches and permissions, and sets the proxy, or none.
 pub async fn reset(client: &Client, proxy: Option<SocketAddr>) -> Result<(), CmdError> {
     const CLEAR: &str = "const [host, port, done] = arguments;
         Services.prefs.setIntPref('network.proxy.type', port ? 1 : 0);
@@ -32,10 +32,10 @@ pub async fn reset(client: &Client, proxy: Option<SocketAddr>) -> Result<(), Cmd
     Ok(())
 }
 
-/// A driver that runs as long as its standard input is open. The tests' process never drops what it keeps; when it ends,
-/// however it ends, its driver, its Firefox and their files go as well.
-pub fn on_a_leash(driver: &OsStr) -> Command {
-    const LEASH: &str = r#"trap : TERM
+/// A command that runs the driver until its standard input is closed. The test process does not drop the browsers that it
+/// keeps in a static; when it ends in any way, its pipes are closed, and the driver, its Firefox and their files go as well.
+pub fn ends_with_stdin(driver: &OsStr) -> Command {
+    const SCRIPT: &str = r#"trap : TERM
         TMPDIR=$(mktemp -d) || exit
         export TMPDIR
         "$0" "$@" < /dev/null &
@@ -45,13 +45,13 @@ pub fn on_a_leash(driver: &OsStr) -> Command {
         rm -rf "$TMPDIR"
         kill -KILL 0"#;
     let mut command = Command::new("sh");
-    command.args(["-c", LEASH]).arg(driver).env("TMPDIR", env!("CARGO_TARGET_TMPDIR"));
+    command.args(["-c", SCRIPT]).arg(driver).env("TMPDIR", env!("CARGO_TARGET_TMPDIR"));
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command
 }
 
-/// Whether scripts run in the page (`content`) or in Firefox itself (`chrome`).
+/// Sets where scripts run: in the page (`content`), or in Firefox itself (`chrome`).
 #[derive(Debug)]
 struct Context(&'static str);
 

@@ -36,7 +36,7 @@ impl Folder {
     }
 
     /// The names of the files in the folder.
-    pub fn names(&self) -> Vec<String> {
+    pub fn file_names(&self) -> Vec<String> {
         let mut names: Vec<String> =
             fs::read_dir(&self.path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort_unstable();

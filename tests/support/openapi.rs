@@ -24,30 +24,45 @@ pub fn check(
         return;
     }
     let Some(operation) = operation(if method == "HEAD" { "GET" } else { method }, path) else {
-        assert!(matches!(status, 404 | 405), "{method} {path} is not described and was answered {status}: {text}");
+        assert!(
+            matches!(status, 404 | 405),
+            "{method} {path} is not in the description, but the response is {status}: {text}"
+        );
         return;
     };
-    let answer = operation.answers.get(&status);
-    let answer =
-        answer.unwrap_or_else(|| panic!("{} was answered {status}, which is not described: {text}", operation.name));
-    for (name, schema) in &answer.headers {
+    let response = operation.responses.get(&status);
+    let response =
+        response.unwrap_or_else(|| panic!("{}: the status {status} is not in the description: {text}", operation.name));
+    for (name, schema) in &response.headers {
         let value = headers.get(name).and_then(|value| value.to_str().ok());
         let value =
-            value.unwrap_or_else(|| panic!("{} was answered {status} without the header {name}", operation.name));
+            value.unwrap_or_else(|| panic!("{}: a response {status} without the header {name}", operation.name));
         let value = value.parse().map_or_else(|_| json!(value), |number: u64| json!(number));
-        assert!(schema.is_valid(&value), "{name}: {value} of {} {status} is not as it is described", operation.name);
+        assert!(
+            schema.is_valid(&value),
+            "{} {status}: the header {name}: {value} does not match the description",
+            operation.name
+        );
     }
     if method == "HEAD" {
         return;
     }
-    let wrong: Vec<String> = answer.body.iter_errors(body).map(|e| format!("{}: {e}", e.instance_path())).collect();
-    assert!(wrong.is_empty(), "{} {status} is not as it is described: {wrong:#?}\n{text}", operation.name);
-    if let (true, Some(taken), Some(sent)) = ((200..300).contains(&status), &operation.body, sent) {
-        let wrong: Vec<String> = match serde_json::from_slice(sent) {
-            Ok(sent) => taken.iter_errors(&sent).map(|e| format!("{}: {e}", e.instance_path())).collect(),
+    let errors: Vec<String> = response.body.iter_errors(body).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(
+        errors.is_empty(),
+        "{} {status}: the body does not match the description: {errors:#?}\n{text}",
+        operation.name
+    );
+    if let (true, Some(schema), Some(sent)) = ((200..300).contains(&status), &operation.body, sent) {
+        let errors: Vec<String> = match serde_json::from_slice(sent) {
+            Ok(sent) => schema.iter_errors(&sent).map(|e| format!("{}: {e}", e.instance_path())).collect(),
             Err(_) => Vec::new(),
         };
-        assert!(wrong.is_empty(), "{} has taken what is not described: {wrong:#?}", operation.name);
+        assert!(
+            errors.is_empty(),
+            "{}: the service accepted a body that the description forbids: {errors:#?}",
+            operation.name
+        );
     }
 }
 
@@ -59,13 +74,13 @@ fn is_a_fault(text: &str, body: &Value) -> bool {
 
 /// The operation of a method and a path.
 fn operation(method: &str, path: &str) -> Option<&'static Operation> {
-    let fits = |template: &[String], path: &[&str]| {
+    let matches = |template: &[String], path: &[&str]| {
         template.len() == path.len()
             && template.iter().zip(path).all(|(one, other)| one.starts_with('{') && !other.is_empty() || one == other)
     };
     let path: Vec<&str> = path.split('/').collect();
     // A path without fields takes precedence: `/subscriptions/plans` is not a subscription.
-    let mut found: Vec<_> = OPERATIONS.iter().filter(|one| fits(&one.path, &path)).collect();
+    let mut found: Vec<_> = OPERATIONS.iter().filter(|one| matches(&one.path, &path)).collect();
     let fields = |one: &&Operation| one.path.iter().filter(|segment| segment.starts_with('{')).count();
     let fewest = found.iter().map(fields).min()?;
     found.retain(|one| fields(one) == fewest);
@@ -73,19 +88,19 @@ fn operation(method: &str, path: &str) -> Option<&'static Operation> {
 }
 
 static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
-    let mut described = openapi();
-    close(&mut described["components"]);
+    let mut document = openapi();
+    close(&mut document["components"]);
     let mut operations = Vec::new();
-    for (path, methods) in described["paths"].as_object().unwrap() {
+    for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
-            let answers = operation["responses"].as_object().unwrap().iter();
+            let responses = operation["responses"].as_object().unwrap().iter();
             operations.push(Operation {
                 name: operation["operationId"].as_str().unwrap().to_owned(),
                 method: method.to_ascii_uppercase(),
                 path: path.split('/').map(str::to_owned).collect(),
                 body: operation.pointer("/requestBody/content/application~1json/schema").map(validator),
-                answers: answers
-                    .map(|(status, answer)| (status.parse().unwrap(), Answer::of(answer, &described)))
+                responses: responses
+                    .map(|(status, response)| (status.parse().unwrap(), Response::new(response, &document)))
                     .collect(),
             });
         }
@@ -98,24 +113,24 @@ struct Operation {
     method: String,
     path: Vec<String>,
     body: Option<Validator>,
-    answers: HashMap<u16, Answer>,
+    responses: HashMap<u16, Response>,
 }
 
-struct Answer {
+struct Response {
     headers: Vec<(String, Validator)>,
     body: Validator,
 }
 
-impl Answer {
-    fn of(answer: &Value, described: &Value) -> Self {
-        let answer = match answer["$ref"].as_str() {
-            Some(reference) => described.pointer(reference.trim_start_matches('#')).unwrap(),
-            None => answer,
+impl Response {
+    fn new(response: &Value, document: &Value) -> Self {
+        let response = match response["$ref"].as_str() {
+            Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),
+            None => response,
         };
-        let headers = answer["headers"].as_object().unwrap().iter().filter(|(_, header)| header["required"] == true);
-        let mut body = answer["content"]["application/json"]["schema"].clone();
+        let headers = response["headers"].as_object().unwrap().iter().filter(|(_, header)| header["required"] == true);
+        let mut body = response["content"]["application/json"]["schema"].clone();
         close(&mut body);
-        body["components"] = described["components"].clone();
+        body["components"] = document["components"].clone();
         Self {
             headers: headers.map(|(name, header)| (name.clone(), validator(&header["schema"]))).collect(),
             body: validator(&body),

@@ -7,8 +7,8 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// The running command, killed at the end of the test.
-pub struct Process {
+/// A running `guichet sandbox`. When it is dropped, the process is killed, and its log is printed if the test has failed.
+pub struct SandboxProcess {
     pub child: Child,
     pub base_url: String,
     pub key: String,
@@ -16,17 +16,18 @@ pub struct Process {
     log: PathBuf,
 }
 
-impl Process {
-    /// Limits its files to this many blocks of 512 bytes, like a full disk.
-    pub fn start(folder: &Folder, blocks: Option<u32>) -> Self {
-        let mut command = match blocks {
+impl SandboxProcess {
+    /// Starts the sandbox with its database in this folder. `max_blocks` limits each file to so many blocks of 512 bytes, which
+    /// acts like a full disk.
+    pub fn start(folder: &Folder, max_blocks: Option<u32>) -> Self {
+        let mut command = match max_blocks {
             None => command(folder),
             Some(blocks) => {
-                let plain = command(folder);
+                let unlimited = command(folder);
                 let mut limited = Command::new("sh");
-                // The signal is ignored, so that writing fails as it does on a full disk.
+                // Ignore the signal, so that a write fails with an error as it does on a full disk.
                 limited.arg("-c").arg(format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\""));
-                limited.arg(plain.get_program()).args(plain.get_args()).env("GUICHET_LOG", "off");
+                limited.arg(unlimited.get_program()).args(unlimited.get_args()).env("GUICHET_LOG", "off");
                 limited.env_remove("GUICHET_SECRET_KEY").env_remove("GUICHET_INSTANCE_KEY");
                 limited
             }
@@ -36,7 +37,7 @@ impl Process {
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let ready: Value = serde_json::from_str(&line).expect("it starts, and prints a line of JSON");
+        let ready: Value = serde_json::from_str(&line).expect("the sandbox starts and prints a line of JSON");
         let text = |name: &str| ready[name].as_str().unwrap().to_owned();
         Self {
             child,
@@ -47,13 +48,14 @@ impl Process {
         }
     }
 
-    pub async fn ask(&self, method: &str, path: &str, fields: Value) -> api::Reply {
+    /// Sends a request with the secret key; `null` means no body.
+    pub async fn call(&self, method: &str, path: &str, fields: Value) -> api::Reply {
         let body = (!fields.is_null()).then(|| fields.to_string());
         send(&client(), method, &format!("{}{path}", self.base_url), Some(&self.key), body, &[]).await
     }
 }
 
-impl Drop for Process {
+impl Drop for SandboxProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -64,7 +66,7 @@ impl Drop for Process {
     }
 }
 
-/// The command that starts it.
+/// The command that starts a sandbox with its database in this folder.
 pub fn command(folder: &Folder) -> Command {
     command_on(&folder.database())
 }

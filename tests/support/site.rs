@@ -1,4 +1,4 @@
-//! An origin of a test's own: its pages, the npm package, and answers as the test words them.
+//! A web server for one test: pages, the npm package, and canned responses.
 
 use axum::Router;
 use axum::body::Body;
@@ -12,40 +12,40 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tower_http::services::ServeDir;
 
-/// Where the package is on every site.
+/// The path of the npm package on every site.
 pub const PACKAGE: &str = "/package";
-/// Where the files of `examples/rust-page` are on every site.
+/// The path of the files of `examples/rust-page` on every site.
 pub const RUST_PAGE: &str = "/rust-page";
 
-/// A web server on a free port of this machine, gone with the test.
+/// A web server on a free port of this machine. It ends with the test.
 pub struct Site {
     url: String,
-    book: Arc<Mutex<Book>>,
+    traffic: Arc<Mutex<Traffic>>,
 }
 
-/// What was asked, and what is to be answered, by path.
+/// The requests so far, and the canned responses by path.
 #[derive(Default)]
-struct Book {
-    asked: Vec<Asked>,
-    next: HashMap<String, VecDeque<CannedResponse>>,
+struct Traffic {
+    requests: Vec<RecordedRequest>,
+    once: HashMap<String, VecDeque<CannedResponse>>,
     always: HashMap<String, CannedResponse>,
 }
 
-/// One request.
+/// One request that the site received.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct RecordedRequest {
     pub method: String,
     pub path: String,
     pub headers: HeaderMap,
 }
 
-/// An answer.
+/// A response that a test defines.
 #[derive(Clone, Debug, Default)]
 pub struct CannedResponse {
     status: StatusCode,
     headers: HeaderMap,
     body: String,
-    after: Duration,
+    delay: Duration,
 }
 
 impl CannedResponse {
@@ -70,19 +70,19 @@ impl CannedResponse {
         self
     }
 
-    /// It is said only after a while.
-    pub fn after(self, after: Duration) -> Self {
-        Self { after, ..self }
+    /// Sends the response after this delay.
+    pub fn after(self, delay: Duration) -> Self {
+        Self { delay, ..self }
     }
 }
 
 impl Site {
-    /// A site whose pages are empty, but for what these routes answer.
+    /// A site with these routes. Every other path is an empty page.
     pub async fn open(routes: Router) -> Self {
-        let book = Arc::<Mutex<Book>>::default();
+        let traffic = Arc::<Mutex<Traffic>>::default();
         let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm/package");
-        assert!(package.join("guichet.js").is_file(), "there is no package: `cargo xtask pack --quick` makes it");
-        // A page loads it anew each time, so that its loading can be troubled.
+        assert!(package.join("guichet.js").is_file(), "the package is missing. Run `cargo xtask pack --quick`.");
+        // Not cached, so that a test can make its loading fail.
         let package = Router::new()
             .fallback_service(ServeDir::new(package))
             .layer(map_response(async |response: Response<Body>| ([(header::CACHE_CONTROL, "no-store")], response)));
@@ -91,11 +91,11 @@ impl Site {
             .nest(PACKAGE, package)
             .nest_service(RUST_PAGE, rust_page)
             .fallback(async || ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], EMPTY))
-            .layer(from_fn_with_state(Arc::clone(&book), answer));
+            .layer(from_fn_with_state(Arc::clone(&traffic), respond));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, pages).await });
-        Self { url, book }
+        Self { url, traffic }
     }
 
     /// Its origin.
@@ -103,42 +103,47 @@ impl Site {
         &self.url
     }
 
-    /// This path answers so from now on.
-    pub fn answers(&self, path: &str, said: CannedResponse) {
-        self.book.lock().unwrap().always.insert(path.into(), said);
+    /// From now on, this path sends this response.
+    pub fn respond(&self, path: &str, response: CannedResponse) {
+        self.traffic.lock().unwrap().always.insert(path.into(), response);
     }
 
-    /// This path answers so once, and once more each time this is called.
-    pub fn answers_once(&self, path: &str, said: CannedResponse) {
-        self.book.lock().unwrap().next.entry(path.into()).or_default().push_back(said);
+    /// This path sends this response once, before any response of [`Site::respond`]. Each call adds one.
+    pub fn respond_once(&self, path: &str, response: CannedResponse) {
+        self.traffic.lock().unwrap().once.entry(path.into()).or_default().push_back(response);
     }
 
-    /// This path answers by itself again.
-    pub fn answers_by_itself(&self, path: &str) {
-        let mut book = self.book.lock().unwrap();
-        book.next.remove(path);
-        book.always.remove(path);
+    /// Removes the canned responses of this path, so that the site's routes serve it again.
+    pub fn remove_responses(&self, path: &str) {
+        let mut traffic = self.traffic.lock().unwrap();
+        traffic.once.remove(path);
+        traffic.always.remove(path);
     }
 
     /// Every request for this path, the oldest first.
-    pub fn asked(&self, path: &str) -> Vec<Asked> {
-        self.book.lock().unwrap().asked.iter().filter(|asked| asked.path == path).cloned().collect()
+    pub fn requests(&self, path: &str) -> Vec<RecordedRequest> {
+        self.traffic.lock().unwrap().requests.iter().filter(|request| request.path == path).cloned().collect()
     }
 }
 
 const EMPTY: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>A page</title>\
     <link rel=\"icon\" href=\"data:,\"><button>Pay</button></html>";
 
-async fn answer(State(book): State<Arc<Mutex<Book>>>, request: Request, next: Next) -> Response<Body> {
-    let said = {
-        let mut book = book.lock().unwrap();
+async fn respond(State(traffic): State<Arc<Mutex<Traffic>>>, request: Request, next: Next) -> Response<Body> {
+    let canned = {
+        let mut traffic = traffic.lock().unwrap();
         let path = request.uri().path().to_owned();
-        let said = book.next.get_mut(&path).and_then(VecDeque::pop_front).or_else(|| book.always.get(&path).cloned());
-        book.asked.push(Asked { method: request.method().to_string(), path, headers: request.headers().clone() });
-        said
+        let canned =
+            traffic.once.get_mut(&path).and_then(VecDeque::pop_front).or_else(|| traffic.always.get(&path).cloned());
+        traffic.requests.push(RecordedRequest {
+            method: request.method().to_string(),
+            path,
+            headers: request.headers().clone(),
+        });
+        canned
     };
-    let Some(CannedResponse { status, headers, body, after }) = said else { return next.run(request).await };
-    tokio::time::sleep(after).await;
+    let Some(CannedResponse { status, headers, body, delay }) = canned else { return next.run(request).await };
+    tokio::time::sleep(delay).await;
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     *response.headers_mut() = headers;

@@ -23,7 +23,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub fn of(what: &'static str, all: usize) -> Self {
+    pub fn new(what: &'static str, all: usize) -> Self {
         Self { what, all, begun: Instant::now(), shown: 0 }
     }
 
@@ -38,7 +38,7 @@ impl Progress {
 
 /// The resident memory of a process in KiB.
 #[cfg(target_os = "linux")]
-pub fn resident(process: u32) -> usize {
+pub fn resident_kib(process: u32) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()

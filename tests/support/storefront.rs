@@ -1,7 +1,7 @@
-//! A merchant whose pages a test writes: the merchant's three routes at an origin of their own, and the service at another.
+//! A merchant's site for tests that write their own pages: the merchant's three routes at one origin, the service at another.
 
 use super::browser::Browser;
-use super::evidence;
+use super::diagnostics;
 use super::site::{CannedResponse, Site};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -18,19 +18,20 @@ use serde_json::{Value, json};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The paths of the merchant's routes.
+/// The path of the merchant's session route.
 pub const SESSION: &str = "/guichet/session";
+/// The path of the merchant's intent route.
 pub const INTENTS: &str = "/guichet/intents";
-/// Where customers come back to.
+/// The path of the page to which the service sends customers back.
 pub const RETURN: &str = "/return";
-/// Who is signed in.
+/// The customer who is signed in.
 pub const CUSTOMER: &str = "awa@example.com";
 
-/// The merchant's site (it is one: `answers`, `asked`), and the service it sells by.
+/// The merchant's site and its sandbox. It dereferences to [`Site`], for `respond` and `requests`.
 pub struct Storefront {
     site: Site,
     pub tenant: Arc<Tenant>,
-    counter: Arc<Counter>,
+    shop: Arc<TestShop>,
     _sandbox: Sandbox,
 }
 
@@ -44,34 +45,40 @@ impl Deref for Storefront {
 
 impl Storefront {
     pub async fn open() -> Self {
-        Self::with(Config::default()).await
+        Self::with_config(Config::default()).await
     }
 
-    /// The same, whose service is started so.
-    pub async fn with(config: Config) -> Self {
-        Self::made(config, false).await
+    /// The same with this configuration of the sandbox.
+    pub async fn with_config(config: Config) -> Self {
+        Self::build(config, false).await
     }
 
-    /// The same, where nobody signs in.
+    /// The same for a merchant whose customers do not sign in: there is no session route.
     pub async fn for_guests() -> Self {
-        let shop = Self::made(Config::default(), true).await;
-        shop.answers(SESSION, CannedResponse::default().status(404));
-        shop
+        let storefront = Self::build(Config::default(), true).await;
+        storefront.respond(SESSION, CannedResponse::default().status(404));
+        storefront
     }
 
-    async fn made(config: Config, guests: bool) -> Self {
+    async fn build(config: Config, guests: bool) -> Self {
         let sandbox = Sandbox::start_with(config).await.expect("a sandbox starts on a free port");
-        let tenant = Arc::new(sandbox.merchant().await.expect("a sandbox takes another merchant"));
-        evidence::watch(&tenant);
+        let tenant = Arc::new(sandbox.merchant().await.expect("the sandbox adds a merchant"));
+        diagnostics::print_requests_on_panic(&tenant);
         let key = SecretKey::new(tenant.secret_key().expose()).expect("the sandbox's key is a secret key");
-        let client = Client::builder(tenant.base_url(), key).build().expect("a loopback address may be sent to");
-        let counter =
-            Arc::new(Counter { client: client.clone(), guests, back: OnceLock::new(), kept: Mutex::default() });
-        let begin = Router::new().route("/session", post(begin)).with_state(Arc::clone(&counter));
-        let theirs = Routes::new(client, Arc::clone(&counter)).router();
-        let site = Site::open(Router::new().nest("/guichet", begin.fallback_service(theirs))).await;
-        counter.back.set(format!("{}{RETURN}", site.url())).expect("it is set here alone");
-        Self { site, tenant, counter, _sandbox: sandbox }
+        let client =
+            Client::builder(tenant.base_url(), key).build().expect("plain http is allowed to a loopback address");
+        let shop = Arc::new(TestShop {
+            client: client.clone(),
+            guests,
+            return_url: OnceLock::new(),
+            records: Mutex::default(),
+        });
+        // This session route takes the place of guichet's, to record the tokens.
+        let session = Router::new().route("/session", post(create_session)).with_state(Arc::clone(&shop));
+        let routes = Routes::new(client, Arc::clone(&shop)).router();
+        let site = Site::open(Router::new().nest("/guichet", session.fallback_service(routes))).await;
+        shop.return_url.set(format!("{}{RETURN}", site.url())).expect("only this line sets it");
+        Self { site, tenant, shop, _sandbox: sandbox }
     }
 
     /// The service's address.
@@ -81,45 +88,45 @@ impl Storefront {
 
     /// The merchant's own client, with the secret key.
     pub fn client(&self) -> &Client {
-        &self.counter.client
+        &self.shop.client
     }
 
-    /// A session of the customer's, as the session route answers it: the bare object.
+    /// Creates a session of the customer. Returns the body of the session route, which has no envelope.
     pub async fn session(&self) -> Value {
-        written(&self.counter.session().await)
+        session_json(&self.shop.create_session().await)
     }
 
-    /// Every token that was given out, the oldest first.
+    /// Every token that was created, oldest first.
     pub fn tokens(&self) -> Vec<SessionToken> {
-        self.counter.kept.lock().unwrap().tokens.clone()
+        self.shop.records.lock().unwrap().tokens.clone()
     }
 
-    /// The service ends every session that there is, and no page hears of it.
+    /// Revokes every session at the service, without telling any page.
     pub async fn end_sessions(&self) {
         for token in self.tokens() {
             let _ = self.client().customer(&token).revoke().await;
         }
     }
 
-    /// Whether the service still takes a token.
-    pub async fn takes(&self, token: &SessionToken) -> bool {
-        self.client().customer(token).validate().await.expect("the service answers").valid
+    /// Whether the service still accepts a token.
+    pub async fn accepts(&self, token: &SessionToken) -> bool {
+        self.client().customer(token).validate().await.expect("the service responds").valid
     }
 
-    /// How often an operation was asked of the service.
+    /// How many requests for an operation the service has received.
     pub fn count(&self, operation: &str) -> usize {
         self.tenant.requests().iter().filter(|request| request.operation == operation).count()
     }
 
-    /// Opens an empty page of the merchant's, with a client: `window.guichet`. Its options are added to these.
+    /// Opens an empty page and creates `window.guichet` with these options added to the default ones.
     pub async fn visit(&self, browser: &Browser, options: &str) {
         browser.open(&format!("{}/", self.url())).await;
-        self.begin(browser, options).await;
+        self.create_client(browser, options).await;
     }
 
-    /// Makes a client on the page that is open.
-    pub async fn begin(&self, browser: &Browser, options: &str) {
-        let made = browser
+    /// Creates `window.guichet` on the page that is open.
+    pub async fn create_client(&self, browser: &Browser, options: &str) {
+        let created = browser
             .run_async(&format!(
                 "const {{ createGuichet, GuichetError }} = await import('/package/guichet.js');
                  Object.assign(window, {{ createGuichet, GuichetError }});
@@ -129,46 +136,46 @@ impl Storefront {
                 self.service()
             ))
             .await;
-        assert_eq!(made, true, "a client is made");
+        assert_eq!(created, true, "the client is created");
     }
 }
 
-/// What the merchant's routes are made of.
-struct Counter {
+/// The merchant's side of the three routes.
+struct TestShop {
     client: Client,
     guests: bool,
-    back: OnceLock<String>,
-    kept: Mutex<Kept>,
+    return_url: OnceLock<String>,
+    records: Mutex<Records>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct Records {
     tokens: Vec<SessionToken>,
     sold: Vec<Sold>,
 }
 
-impl Counter {
-    async fn session(&self) -> CustomerSession {
-        let email = Email::new(CUSTOMER).expect("it is an e-mail address");
-        let session = self.client.create_session(&email).await.expect("the sandbox makes a session");
-        self.kept.lock().unwrap().tokens.push(session.session_token.clone());
+impl TestShop {
+    async fn create_session(&self) -> CustomerSession {
+        let email = Email::new(CUSTOMER).expect("a valid e-mail address");
+        let session = self.client.create_session(&email).await.expect("the sandbox creates a session");
+        self.records.lock().unwrap().tokens.push(session.session_token.clone());
         session
     }
 }
 
-async fn begin(State(counter): State<Arc<Counter>>) -> impl IntoResponse {
-    (StatusCode::CREATED, Json(written(&counter.session().await)))
+async fn create_session(State(shop): State<Arc<TestShop>>) -> impl IntoResponse {
+    (StatusCode::CREATED, Json(session_json(&shop.create_session().await)))
 }
 
-fn written(session: &CustomerSession) -> Value {
+fn session_json(session: &CustomerSession) -> Value {
     json!({
         "session_token": session.session_token.expose(), "customer_email": session.customer_email,
         "expires_at": session.expires_at,
     })
 }
 
-/// Sells one order a number: `{id: "17"}` is `ORDER-17`, for 5,000 XAF.
-impl Shop for Counter {
+/// The order `{id: "17"}` has the reference `ORDER-17` and costs 5,000 XAF.
+impl Shop for TestShop {
     async fn customer(&self, _: &Parts) -> Result<Option<Email>, Refused> {
         if self.guests { Ok(None) } else { Email::new(CUSTOMER).map(Some).map_err(Refused::broken) }
     }
@@ -182,8 +189,8 @@ impl Shop for Counter {
         let id = order["id"].as_str().ok_or_else(missing)?;
         let reference = MerchantReference::new(format!("ORDER-{id}")).map_err(Refused::broken)?;
         let amount = Amount::new("5000").map_err(Refused::broken)?;
-        let back = RedirectUrl::new(self.back.get().expect("it is open")).map_err(Refused::broken)?;
-        let purchase = CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngono").redirect_url(back);
+        let return_url = RedirectUrl::new(self.return_url.get().expect("the site is open")).map_err(Refused::broken)?;
+        let purchase = CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngono").redirect_url(return_url);
         Ok(match customer {
             Some(customer) => purchase.email(customer.clone()),
             None => purchase.phone(Phone::new("237670000000").map_err(Refused::broken)?),
@@ -191,12 +198,12 @@ impl Shop for Counter {
     }
 
     async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
-        self.kept.lock().unwrap().sold.push(sold.clone());
+        self.records.lock().unwrap().sold.push(sold.clone());
         Ok(())
     }
 
     async fn find(&self, payment_ref: &PaymentRef, _: Option<&Email>) -> Result<Option<Sold>, Refused> {
-        Ok(self.kept.lock().unwrap().sold.iter().find(|sold| sold.payment_ref == *payment_ref).cloned())
+        Ok(self.records.lock().unwrap().sold.iter().find(|sold| sold.payment_ref == *payment_ref).cloned())
     }
 
     async fn settled(&self, _: &Sold, _: &PaymentIntent) -> Result<(), Refused> {

@@ -1,7 +1,7 @@
 //! Calls that end: at their deadline, when they are called off, and when the page goes; and that say which trouble it was.
 
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use crate::support::line::Line;
+use crate::support::proxy::Proxy;
 use crate::support::storefront::{SESSION, Storefront};
 use guichet::operations::{CalculateFee, ListPaymentMethods};
 use guichet::sandbox::Fault;
@@ -45,10 +45,11 @@ async fn a_call_ends_at_its_deadline_and_says_so(engine: Engine) {
     browser.run_async("await guichet.session.validate()").await;
     shop.tenant.fault(Fault::delay::<CalculateFee>(Duration::from_secs(30)));
 
-    let told = browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 400 }}))")).await;
+    let result =
+        browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 400 }}))")).await;
 
-    assert_eq!((&told["kind"], &told["retryable"]), (&json!("timeout"), &json!(true)), "{told}");
-    assert!((390.0..5000.0).contains(&told["ms"].as_f64().unwrap()), "{told}");
+    assert_eq!((&result["kind"], &result["retryable"]), (&json!("timeout"), &json!(true)), "{result}");
+    assert!((390.0..5000.0).contains(&result["ms"].as_f64().unwrap()), "{result}");
     browser.close().await;
 }
 
@@ -60,23 +61,24 @@ async fn a_deadline_holds_for_all_the_attempts_of_a_call_together(engine: Engine
     shop.tenant.fault(Fault::status::<CalculateFee>(503).retry_after(1));
     shop.tenant.fault(Fault::delay::<CalculateFee>(Duration::from_secs(30)));
 
-    let told = browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 2000 }}))")).await;
+    let result =
+        browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 2000 }}))")).await;
 
-    assert_eq!(told["kind"], "timeout", "{told}");
-    assert!((1990.0..8000.0).contains(&told["ms"].as_f64().unwrap()), "{told}");
+    assert_eq!(result["kind"], "timeout", "{result}");
+    assert!((1990.0..8000.0).contains(&result["ms"].as_f64().unwrap()), "{result}");
     assert_eq!(shop.count("calculate_fee"), 2);
     browser.close().await;
 }
 
 async fn a_callers_abort_rejects_with_the_signals_own_reason(engine: Engine) {
-    let line = Line::open().await;
+    let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
-    let browser = engine.start_on(&line, "abort").await;
+    let browser = engine.start_with_proxy(&proxy, "abort").await;
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
-    line.stall();
+    proxy.stall();
 
-    let told = browser
+    let result = browser
         .run_async(&format!(
             "const reason = {{ said: 'the customer has left' }};
              const controller = new AbortController();
@@ -89,8 +91,8 @@ async fn a_callers_abort_rejects_with_the_signals_own_reason(engine: Engine) {
         ))
         .await;
 
-    assert_eq!(told, json!([true, "AbortError"]));
-    line.mend();
+    assert_eq!(result, json!([true, "AbortError"]));
+    proxy.reconnect();
     assert_eq!(browser.run_async(&format!("return (await {FEE})).currency")).await, "XAF", "the client goes on");
     browser.close().await;
 }
@@ -99,14 +101,14 @@ async fn a_call_that_was_called_off_before_it_began_asks_nothing(engine: Engine)
     let shop = Storefront::open().await;
     let browser = engine.start("too-early").await;
     shop.visit(&browser, "{}").await;
-    let told = browser
+    let result = browser
         .run_async(&format!(
             "const reason = new Error('never mind');
              return await {FEE}, {{ signal: AbortSignal.abort(reason) }}).then(() => 'resolved', (told) => told === reason)"
         ))
         .await;
-    assert_eq!(told, true);
-    assert_eq!((shop.asked(SESSION).len(), shop.tenant.requests().len()), (0, 0));
+    assert_eq!(result, true);
+    assert_eq!((shop.requests(SESSION).len(), shop.tenant.requests().len()), (0, 0));
     browser.close().await;
 }
 
@@ -116,7 +118,7 @@ async fn a_caller_who_leaves_a_shared_read_leaves_the_others_theirs(engine: Engi
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
     shop.tenant.fault(Fault::delay::<CalculateFee>(Duration::from_millis(700)));
-    let told = browser
+    let result = browser
         .run_async(&format!(
             "const leaving = new AbortController();
              const first = {FEE}, {{ signal: leaving.signal }}).catch(({{ name }}) => name);
@@ -125,33 +127,33 @@ async fn a_caller_who_leaves_a_shared_read_leaves_the_others_theirs(engine: Engi
              return [await first, await second]"
         ))
         .await;
-    assert_eq!(told, json!(["AbortError", "XAF"]));
+    assert_eq!(result, json!(["AbortError", "XAF"]));
     browser.close().await;
 }
 
 async fn a_lost_network_is_told_from_a_slow_one_and_from_a_refusal(engine: Engine) {
-    let line = Line::open().await;
+    let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
-    let browser = engine.start_on(&line, "offline").await;
+    let browser = engine.start_with_proxy(&proxy, "offline").await;
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
     let asks = format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 3000 }}))");
 
-    line.cut();
-    let told = browser.run_async(&asks).await;
-    assert_eq!((&told["kind"], &told["retryable"]), (&json!("offline"), &json!(true)), "{told}");
+    proxy.disconnect();
+    let result = browser.run_async(&asks).await;
+    assert_eq!((&result["kind"], &result["retryable"]), (&json!("offline"), &json!(true)), "{result}");
 
-    line.stall();
-    let told = browser.run_async(&asks).await;
-    assert_eq!((&told["kind"], &told["retryable"]), (&json!("timeout"), &json!(true)), "{told}");
+    proxy.stall();
+    let result = browser.run_async(&asks).await;
+    assert_eq!((&result["kind"], &result["retryable"]), (&json!("timeout"), &json!(true)), "{result}");
 
-    line.mend();
+    proxy.reconnect();
     shop.tenant.fault(Fault::status::<CalculateFee>(403));
-    let told = browser.run_async(&asks).await;
+    let result = browser.run_async(&asks).await;
     assert_eq!(
-        (&told["kind"], &told["status"], &told["retryable"]),
+        (&result["kind"], &result["status"], &result["retryable"]),
         (&json!("refused"), &json!(403), &json!(false)),
-        "{told}"
+        "{result}"
     );
     assert_eq!(browser.run_async(&asks).await["kind"], "resolved", "and then all is well");
     browser.close().await;
@@ -181,9 +183,9 @@ async fn a_429_waits_as_long_as_it_is_told(engine: Engine) {
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
     shop.tenant.fault(Fault::status::<CalculateFee>(429).retry_after(1));
-    let told = browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}))")).await;
-    assert_eq!(told["kind"], "resolved", "{told}");
-    assert!(told["ms"].as_f64().unwrap() >= 1000.0, "{told}");
+    let result = browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}))")).await;
+    assert_eq!(result["kind"], "resolved", "{result}");
+    assert!(result["ms"].as_f64().unwrap() >= 1000.0, "{result}");
     assert_eq!(shop.count("calculate_fee"), 2);
     browser.close().await;
 }
@@ -194,13 +196,13 @@ async fn a_429_that_asks_for_more_time_than_there_is_ends_at_once(engine: Engine
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
     shop.tenant.fault(Fault::status::<CalculateFee>(429).retry_after(3600));
-    let told = browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}))")).await;
+    let result = browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}))")).await;
     assert_eq!(
-        (&told["kind"], &told["status"], &told["retryable"]),
+        (&result["kind"], &result["status"], &result["retryable"]),
         (&json!("refused"), &json!(429), &json!(true)),
-        "{told}"
+        "{result}"
     );
-    assert!(told["ms"].as_f64().unwrap() < 10_000.0, "{told}");
+    assert!(result["ms"].as_f64().unwrap() < 10_000.0, "{result}");
     assert_eq!(shop.count("calculate_fee"), 1);
     browser.close().await;
 }
@@ -211,12 +213,12 @@ async fn html_in_the_place_of_json_is_told_with_the_reply(engine: Engine) {
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
     shop.tenant.fault(Fault::malformed::<CalculateFee>().times(4));
-    let told = browser
+    let result = browser
         .run_async(&format!(
             "return await {FEE}).then(() => 'resolved', ({{ kind, operation, reply }}) => [kind, operation, typeof reply, /<html/i.test(reply)])"
         ))
         .await;
-    assert_eq!(told, json!(["unreadable", "calculate_fee", "string", true]));
+    assert_eq!(result, json!(["unreadable", "calculate_fee", "string", true]));
     browser.close().await;
 }
 
@@ -224,7 +226,7 @@ async fn every_field_of_a_refusal_is_told(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("refusal").await;
     shop.visit(&browser, "{}").await;
-    let told = browser
+    let result = browser
         .run_async(
             "return await guichet.fee({ payment_method: 'mobile_money', currency: 'ZZZ', amount: '5000' }).catch((e) => ({
                 is: GuichetError.is(e), error: Object.prototype.toString.call(e) === '[object Error]', kind: e.kind, status: e.status, code: e.code, operation: e.operation,
@@ -233,12 +235,12 @@ async fn every_field_of_a_refusal_is_told(engine: Engine) {
         )
         .await;
     assert_eq!(
-        (&told["is"], &told["error"], &told["kind"], &told["status"], &told["operation"], &told["named"]),
+        (&result["is"], &result["error"], &result["kind"], &result["status"], &result["operation"], &result["named"]),
         (&json!(true), &json!(true), &json!("refused"), &json!(422), &json!("calculate_fee"), &json!(true)),
-        "{told}"
+        "{result}"
     );
-    assert!(told["code"].is_string() && !told["written"].as_str().unwrap().contains("cst_"), "{told}");
-    assert!(told["fields"].as_array().unwrap().iter().any(|field| field["param"] == "currency"), "{told}");
+    assert!(result["code"].is_string() && !result["written"].as_str().unwrap().contains("cst_"), "{result}");
+    assert!(result["fields"].as_array().unwrap().iter().any(|field| field["param"] == "currency"), "{result}");
     browser.close().await;
 }
 
@@ -246,15 +248,15 @@ async fn an_option_that_there_is_not_is_refused_by_its_name(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("option").await;
     shop.visit(&browser, "{ checkoutOrigin: ['https://pay.example'] }").await;
-    let told = browser
+    let result = browser
         .run_async("return await guichet.paymentMethods().catch(({ kind, fields, message }) => [kind, fields[0].param, message])")
         .await;
-    assert_eq!((&told[0], &told[1]), (&json!("input"), &json!("checkoutOrigin")), "{told}");
-    let said = told[2].as_str().unwrap();
-    assert_eq!(said, "Unknown option `checkoutOrigin`. Did you mean `checkoutOrigins`?");
-    assert_eq!((shop.asked(SESSION).len(), shop.tenant.requests().len()), (0, 0));
+    assert_eq!((&result[0], &result[1]), (&json!("input"), &json!("checkoutOrigin")), "{result}");
+    let text = result[2].as_str().unwrap();
+    assert_eq!(text, "Unknown option `checkoutOrigin`. Did you mean `checkoutOrigins`?");
+    assert_eq!((shop.requests(SESSION).len(), shop.tenant.requests().len()), (0, 0));
     // One that is there and is undefined is no mistake, and neither is any that there is.
-    let told = browser
+    let result = browser
         .run_async(
             "delete options.checkoutOrigin;
              Object.assign(options, { merchantHeaders: undefined, checkoutOrigins: [], publicReads: 'session', locale: 'fr',
@@ -262,7 +264,7 @@ async fn an_option_that_there_is_not_is_refused_by_its_name(engine: Engine) {
              return (await createGuichet(options).paymentMethods()).length > 0",
         )
         .await;
-    assert_eq!(told, true);
+    assert_eq!(result, true);
     browser.close().await;
 }
 
@@ -275,14 +277,14 @@ async fn monitoring_hears_of_every_request_and_of_no_secret(engine: Engine) {
     browser.run_async("await guichet.session.revoke()").await;
 
     let heard = browser.run("return heard").await;
-    let told: Vec<_> = heard
+    let result: Vec<_> = heard
         .as_array()
         .unwrap()
         .iter()
         .map(|call| (call["operation"].clone(), call["attempt"].clone(), call["status"].clone(), call["kind"].clone()))
         .collect();
     assert_eq!(
-        told,
+        result,
         [
             (json!("merchant_session"), json!(1), json!(201), json!(null)),
             (json!("calculate_fee"), json!(1), json!(503), json!("refused")),
@@ -307,9 +309,9 @@ async fn monitoring_hears_of_every_request_and_of_no_secret(engine: Engine) {
 }
 
 async fn a_page_that_goes_away_leaves_nothing_running(engine: Engine) {
-    let line = Line::open().await;
+    let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
-    let browser = engine.start_on(&line, "gone").await;
+    let browser = engine.start_with_proxy(&proxy, "gone").await;
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
     shop.tenant.fault(Fault::status::<CalculateFee>(503).retry_after(1).times(9));
@@ -323,8 +325,8 @@ async fn a_page_that_goes_away_leaves_nothing_running(engine: Engine) {
     browser.open(&format!("{}/elsewhere", shop.url())).await;
 
     tokio::time::sleep(Duration::from_millis(2500)).await; // in which it would have been sent twice more
-    let asked = shop.count("calculate_fee");
-    assert!(asked <= 2, "{asked} requests, of which one may have been on its way");
+    let requests_before = shop.count("calculate_fee");
+    assert!(requests_before <= 2, "{requests_before} requests, of which one may have been on its way");
     browser.close().await;
 }
 

@@ -28,19 +28,19 @@ async fn a_checkout_settles_on_the_very_page_that_back_brings_up_again(engine: E
     browser.run(BEGIN).await;
 
     leave_by_the_button(&browser).await;
-    browser.back().await;
-    browser.until("return window.settled?.length === 1").await;
+    browser.go_back().await;
+    browser.wait_until("return window.settled?.length === 1").await;
     assert_eq!(browser.run("return [shown, settled]").await, json!([[true], [["dismissed", "requires_action"]]]));
 
     // The button works, for the same payment; and what was paid meanwhile is told.
     leave_by_the_button(&browser).await;
     let intents = shop.client().list_payment_intents(&ListPaymentIntents::new()).await.unwrap().entries;
-    assert_eq!((intents.len(), shop.asked(INTENTS).len()), (1, 2));
+    assert_eq!((intents.len(), shop.requests(INTENTS).len()), (1, 2));
     let instrument = Instrument::MobileMoney { phone: Phone::new("237670000000").unwrap() };
     shop.client().attach_payment_method(&intents[0].id, instrument).await.unwrap();
     shop.tenant.clock().advance(5).await.unwrap();
-    browser.back().await;
-    browser.until("return window.settled?.length === 2").await;
+    browser.go_back().await;
+    browser.wait_until("return window.settled?.length === 2").await;
     assert_eq!(browser.run("return [shown, settled[1]]").await, json!([[true, true], ["succeeded", "succeeded"]]));
     browser.close().await;
 }
@@ -48,7 +48,7 @@ async fn a_checkout_settles_on_the_very_page_that_back_brings_up_again(engine: E
 async fn leave_by_the_button(browser: &Browser) {
     // A page that Firefox's driver has clicked on is not kept.
     browser.run("document.querySelector('button').click()").await;
-    browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
 }
 
 async fn a_page_that_was_away_knows_of_a_sign_out_elsewhere(engine: Engine) {
@@ -58,7 +58,7 @@ async fn a_page_that_was_away_knows_of_a_sign_out_elsewhere(engine: Engine) {
     shop.visit(&browser, "{}").await;
     browser.run(BEGIN).await;
     assert_eq!(browser.run_async(VALID).await, true);
-    let first = browser.tab().await;
+    let first = browser.current_tab().await;
     browser.open(&format!("{}/elsewhere", shop.url())).await;
     back_to_the_shop(&browser).await;
     // That it listens to other tabs keeps no page from being kept, nor is it signed out for having been away.
@@ -70,50 +70,54 @@ async fn a_page_that_was_away_knows_of_a_sign_out_elsewhere(engine: Engine) {
     assert_eq!(browser.run_async(VALID).await, true);
     browser.run_async("await guichet.session.revoke()").await;
 
-    browser.turn_to(&first).await;
+    browser.switch_to(&first).await;
     back_to_the_shop(&browser).await;
     if browser.run("return window.shown ?? null").await == Value::Null {
         // Chromium and Firefox let a page go that was told something while it was away: this one is another.
         assert_ne!(engine, Engine::WebKit);
     } else {
         assert_eq!(browser.run("return [shown, guichet.session.state]").await, json!([[true, true], "revoked"]));
-        let asked = shop.asked(SESSION).len();
-        let told = browser.run_async("return await guichet.paymentMethods()").await;
-        assert_eq!((&told["rejected"]["kind"], shop.asked(SESSION).len()), (&json!("signed_out"), asked), "{told}");
-        until(async || !shop.takes(&shop.tokens()[0]).await).await;
+        let request = shop.requests(SESSION).len();
+        let result = browser.run_async("return await guichet.paymentMethods()").await;
+        assert_eq!(
+            (&result["rejected"]["kind"], shop.requests(SESSION).len()),
+            (&json!("signed_out"), request),
+            "{result}"
+        );
+        until(async || !shop.accepts(&shop.tokens()[0]).await).await;
         // Who signs in again stays so, wherever they come from.
         browser.run_async("await guichet.session.renew()").await;
         browser.open(&format!("{}/elsewhere", shop.url())).await;
         back_to_the_shop(&browser).await;
         assert_eq!(browser.run("return [shown.length, guichet.session.state]").await, json!([3, "active"]));
     }
-    browser.turn_to(&second).await;
+    browser.switch_to(&second).await;
     browser.close().await;
 }
 
 async fn back_to_the_shop(browser: &Browser) {
-    browser.back().await;
-    browser.until("return location.pathname === '/' && document.readyState === 'complete'").await;
+    browser.go_back().await;
+    browser.wait_until("return location.pathname === '/' && document.readyState === 'complete'").await;
 }
 
 async fn a_sign_out_that_is_sent_as_the_page_goes_away_arrives(engine: Engine) {
     const REVOKE: &str = "/v1/sessions/revoke";
     let shop = Storefront::open().await;
     let service = Site::open(Router::new()).await;
-    let allowed = |said: CannedResponse| {
-        said.header("access-control-allow-origin", "*").header("access-control-allow-headers", "authorization")
+    let allowed = |response: CannedResponse| {
+        response.header("access-control-allow-origin", "*").header("access-control-allow-headers", "authorization")
     };
     // The page is gone before it is known whether it may send this at all, and no engine keeps it.
-    service.answers_once(REVOKE, allowed(CannedResponse::default().status(204)).after(Duration::from_secs(1)));
-    service.answers(REVOKE, allowed(CannedResponse::json(&json!({ "success": true }))));
+    service.respond_once(REVOKE, allowed(CannedResponse::default().status(204)).after(Duration::from_secs(1)));
+    service.respond(REVOKE, allowed(CannedResponse::json(&json!({ "success": true }))));
     let browser = engine.start("going").await;
     shop.visit(&browser, &format!("{{ baseUrl: '{}' }}", service.url())).await;
     browser.run_async("await guichet.session.renew(); addEventListener('unload', () => {})").await;
 
     browser.run("guichet.session.revoke(); location.assign('/elsewhere')").await;
 
-    browser.arrive("elsewhere", |url| url.path() == "/elsewhere").await;
-    until(async || service.asked(REVOKE).iter().any(|asked| asked.method == "POST")).await;
+    browser.wait_for_url("elsewhere", |url| url.path() == "/elsewhere").await;
+    until(async || service.requests(REVOKE).iter().any(|request| request.method == "POST")).await;
     browser.close().await;
 }
 

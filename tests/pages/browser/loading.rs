@@ -2,7 +2,7 @@
 //! told what to allow.
 
 use crate::support::engine::{Engine, in_every_browser};
-use crate::support::line::Line;
+use crate::support::proxy::Proxy;
 use crate::support::site::CannedResponse;
 use crate::support::storefront::{SESSION, Storefront};
 use serde_json::json;
@@ -36,28 +36,28 @@ async fn a_load_that_failed_is_tried_again(engine: Engine) {
         ("the wasm is a page of HTML", WASM, CannedResponse::html("<h1>Log in</h1>")),
     ] {
         shop.visit(&browser, "{}").await;
-        shop.answers(path, trouble);
-        let told = browser
+        shop.respond(path, trouble);
+        let result = browser
             .run_async(&format!(
                 "{BESIDE} return await guichet.paymentMethods().catch(({{ kind, retryable }}) => [kind, retryable])"
             ))
             .await;
-        assert_eq!(told, json!(["offline", true]), "{what}");
-        shop.answers_by_itself(path);
+        assert_eq!(result, json!(["offline", true]), "{what}");
+        shop.remove_responses(path);
         assert_eq!(browser.run_async(WORKS).await, true, "{what}, and then it is there");
     }
     browser.close().await;
 }
 
 async fn a_page_that_loses_its_network_while_it_loads_goes_on_when_it_is_back(engine: Engine) {
-    let line = Line::open().await;
+    let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
-    let browser = engine.start_on(&line, "lost-load").await;
+    let browser = engine.start_with_proxy(&proxy, "lost-load").await;
     shop.visit(&browser, "{}").await;
-    line.cut();
-    let told = browser.run_async(WORKS).await;
-    assert_eq!(told[0], "offline", "{told}");
-    line.mend();
+    proxy.disconnect();
+    let result = browser.run_async(WORKS).await;
+    assert_eq!(result[0], "offline", "{result}");
+    proxy.reconnect();
     assert_eq!(browser.run_async(WORKS).await, true);
     browser.close().await;
 }
@@ -66,15 +66,15 @@ async fn calls_at_once_load_the_wasm_once(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("load-once").await;
     shop.visit(&browser, "{}").await;
-    let told = browser
+    let result = browser
         .run_async(&format!(
             "{BESIDE} const other = createGuichet(options);
              const [one, two] = await Promise.all([guichet.paymentMethods(), other.paymentMethods(), guichet.session.validate()]);
              return one.length > 0 && two.length === one.length"
         ))
         .await;
-    assert_eq!(told, true);
-    assert_eq!(shop.asked(WASM).len(), 1);
+    assert_eq!(result, true);
+    assert_eq!(shop.requests(WASM).len(), 1);
     browser.close().await;
 }
 
@@ -91,9 +91,9 @@ async fn a_client_that_is_readied_early_loads_once_and_sends_nothing(engine: Eng
         ))
         .await;
     assert_eq!(found, json!([true, "input"]));
-    assert_eq!((shop.asked(WASM).len(), shop.asked(SESSION).len(), shop.tenant.requests().len()), (1, 0, 0));
+    assert_eq!((shop.requests(WASM).len(), shop.requests(SESSION).len(), shop.tenant.requests().len()), (1, 0, 0));
     assert_eq!(browser.run_async(WORKS).await, true);
-    assert_eq!(shop.asked(WASM).len(), 1, "the next call loads it again");
+    assert_eq!(shop.requests(WASM).len(), 1, "the next call loads it again");
     browser.close().await;
 }
 
@@ -112,14 +112,14 @@ async fn the_wasm_is_taken_as_an_address_a_response_bytes_or_a_module(engine: En
         "await WebAssembly.compile(await bytes())",
     ] {
         shop.visit(&browser, "{}").await; // a new page: a core is loaded once
-        let told = browser
+        let result = browser
             .run_async(&format!(
                 "const bytes = async () => (await fetch('/package/core/guichet_core_bg.wasm')).arrayBuffer();
                  window.guichet = createGuichet({{ ...options, wasm: {way} }});
                  {WORKS}"
             ))
             .await;
-        assert_eq!(told, true, "{way}");
+        assert_eq!(result, true, "{way}");
     }
     browser.close().await;
 }
@@ -129,13 +129,13 @@ async fn what_is_no_wasm_is_told_and_does_not_hold_up_the_next_client(engine: En
     let browser = engine.start("no-wasm").await;
     shop.visit(&browser, "{}").await;
     for what in ["'/no-such-file.wasm'", "new Uint8Array([1, 2, 3])", "new Response('<h1>Log in</h1>')"] {
-        let told = browser
+        let result = browser
             .run_async(&format!(
                 "return await createGuichet({{ ...options, wasm: {what} }}).paymentMethods().catch((e) => [GuichetError.is(e), e.kind, e.message])"
             ))
             .await;
-        assert_eq!(told[0], true, "{what}: {told}");
-        assert_ne!(told[1], "wasm_blocked", "{what} is not forbidden, it is broken: {told}");
+        assert_eq!(result[0], true, "{what}: {result}");
+        assert_ne!(result[1], "wasm_blocked", "{what} is not forbidden, it is broken: {result}");
     }
     assert_eq!(browser.run_async(WORKS).await, true);
     browser.close().await;
@@ -145,7 +145,7 @@ async fn two_copies_on_a_page_do_not_fight(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("copies").await;
     shop.visit(&browser, "{}").await;
-    let told = browser
+    let result = browser
         .run_async(
             "const copy = await import('/package/guichet.js?another');
              const beside = await import('/package/beside.js');
@@ -155,7 +155,7 @@ async fn two_copies_on_a_page_do_not_fight(engine: Engine) {
              return [...lengths, GuichetError.is(refused), copy.GuichetError.is(refused)]",
         )
         .await;
-    assert_eq!(told, json!([true, true, true, true, true]));
+    assert_eq!(result, json!([true, true, true, true, true]));
     browser.close().await;
 }
 
@@ -164,7 +164,7 @@ async fn a_policy_that_forbids_webassembly_is_told_with_what_to_allow(engine: En
     let browser = engine.start("policy").await;
     const PAGE: &str = "<!doctype html><title>A guarded page</title><link rel=icon href='data:,'>
         <p id=shown></p><script type=module src=/page.js></script>";
-    shop.answers(
+    shop.respond(
         "/page.js",
         CannedResponse::default().header("content-type", "text/javascript").body(&format!(
             "import {{ createGuichet }} from '/package/guichet.js';
@@ -180,14 +180,14 @@ async fn a_policy_that_forbids_webassembly_is_told_with_what_to_allow(engine: En
         ("default-src 'self'; connect-src *", false),
         ("script-src 'self' 'wasm-unsafe-eval'", true),
     ] {
-        shop.answers("/guarded", CannedResponse::html(PAGE).header("content-security-policy", policy));
+        shop.respond("/guarded", CannedResponse::html(PAGE).header("content-security-policy", policy));
         browser.open(&format!("{}/guarded", shop.url())).await;
-        let said = browser.see("#shown[data-done]").await;
+        let text = browser.wait_for("#shown[data-done]").await;
         match allowed {
-            true => assert!(said.ends_with("methods"), "{policy}: {said}"),
+            true => assert!(text.ends_with("methods"), "{policy}: {text}"),
             false => assert!(
-                said.starts_with("wasm_blocked") && said.contains("script-src") && said.contains("'wasm-unsafe-eval'"),
-                "{policy}: {said}"
+                text.starts_with("wasm_blocked") && text.contains("script-src") && text.contains("'wasm-unsafe-eval'"),
+                "{policy}: {text}"
             ),
         }
     }
@@ -198,10 +198,10 @@ async fn a_device_without_webassembly_is_told(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("lockdown").await;
     shop.visit(&browser, "{}").await;
-    let told = browser
+    let result = browser
         .run_async("delete window.WebAssembly; return await guichet.paymentMethods().catch(({ kind, message }) => [kind, message])")
         .await;
-    assert_eq!(told[0], "wasm_blocked", "{told}");
+    assert_eq!(result[0], "wasm_blocked", "{result}");
     browser.close().await;
 }
 
@@ -211,7 +211,7 @@ async fn after_a_panic_every_call_is_rejected_until_the_page_is_reloaded(engine:
     let shop = Storefront::open().await;
     let browser = engine.start("panic").await;
     shop.visit(&browser, "{}").await;
-    let told = browser
+    let result = browser
         .run_async(&format!(
             "{KIND}
              const real = WebAssembly.instantiate;
@@ -241,7 +241,7 @@ async fn after_a_panic_every_call_is_rejected_until_the_page_is_reloaded(engine:
              return [before, struck, await kind(guichet.session.validate()), await kind(other.paymentMethods())]"
         ))
         .await;
-    assert_eq!(told, json!(["resolved", "panic", "panic", "panic"]));
+    assert_eq!(result, json!(["resolved", "panic", "panic", "panic"]));
     shop.visit(&browser, "{}").await;
     assert_eq!(browser.run_async(&format!("{KIND} return await kind(guichet.paymentMethods())")).await, "resolved");
     browser.close().await;

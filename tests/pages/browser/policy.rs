@@ -17,8 +17,8 @@ const PAGE: &str = "<!doctype html><meta charset=utf-8><title>A shop</title><lin
 async fn a_page_that_allows_its_own_scripts_and_wasm_alone_sells(engine: Engine) {
     let shop = Storefront::open().await;
     let page = CannedResponse::html(PAGE).header("content-security-policy", POLICY);
-    shop.answers("/shop", page.clone());
-    shop.answers(RETURN, page);
+    shop.respond("/shop", page.clone());
+    shop.respond(RETURN, page);
     let script = format!(
         "const broken = [];
          addEventListener('securitypolicyviolation', ({{ violatedDirective, blockedURI }}) => broken.push([violatedDirective, blockedURI]));
@@ -40,22 +40,22 @@ async fn a_page_that_allows_its_own_scripts_and_wasm_alone_sells(engine: Engine)
          show(back ? 'back' : 'ready', {{ ...found, so_far, evaluated }});",
         shop.service()
     );
-    shop.answers("/shop.js", CannedResponse::default().header("content-type", "text/javascript").body(&script));
+    shop.respond("/shop.js", CannedResponse::default().header("content-type", "text/javascript").body(&script));
     let browser = engine.start("policy").await;
     for entry in ["guichet", "beside"] {
         browser.open(&format!("{}/shop?{entry}", shop.url())).await;
-        let found: Value = serde_json::from_str(&browser.see("#shown[data-state='ready']").await).unwrap();
+        let found: Value = serde_json::from_str(&browser.wait_for("#shown[data-state='ready']").await).unwrap();
         // The listener works: it hears of `new Function`, once the rest is over.
         assert_eq!(found, json!({ "valid": true, "quotes": 3, "so_far": [], "evaluated": false }), "{entry}");
         browser.click("#pay").await;
-        browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+        browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
         let intent = shop.client().list_payment_intents(&ListPaymentIntents::new()).await.unwrap().entries.remove(0);
         let phone = Phone::new("237670000000").unwrap();
         shop.client().attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await.unwrap();
         shop.tenant.clock().advance(5).await.unwrap();
         let back = intent.redirect_url.expect("a return address");
         browser.open(&format!("{back}&payment_intent={}&status=succeeded", intent.id)).await;
-        let found: Value = serde_json::from_str(&browser.see("#shown[data-state='back']").await).unwrap();
+        let found: Value = serde_json::from_str(&browser.wait_for("#shown[data-state='back']").await).unwrap();
         let expected = json!({ "match": "matched", "state": "succeeded", "so_far": [], "evaluated": false });
         assert_eq!(found, expected, "{entry}");
     }

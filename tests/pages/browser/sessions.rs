@@ -38,7 +38,7 @@ async fn a_call_that_meets_401_renews_once_and_is_sent_again(engine: Engine) {
     shop.end_sessions().await;
     assert_eq!(browser.run_async("return (await guichet.paymentMethods()).length > 0").await, true);
 
-    assert_eq!(shop.asked(SESSION).len(), 2, "one session, and one renewal");
+    assert_eq!(shop.requests(SESSION).len(), 2, "one session, and one renewal");
     let requests = shop.tenant.requests();
     let answers: Vec<_> =
         requests.iter().filter(|call| call.operation == "list_payment_methods").map(|call| call.status).collect();
@@ -50,14 +50,14 @@ async fn a_second_401_is_told_and_not_renewed_again(engine: Engine) {
     let shop = Storefront::open().await;
     let session = shop.session().await;
     shop.end_sessions().await;
-    shop.answers(SESSION, CannedResponse::json(&session));
+    shop.respond(SESSION, CannedResponse::json(&session));
     let browser = engine.start("stale").await;
     shop.visit(&browser, "{}").await;
 
-    let told = browser.run_async("return await guichet.paymentMethods()").await;
+    let result = browser.run_async("return await guichet.paymentMethods()").await;
 
-    assert_eq!(told["rejected"]["kind"], "session", "{told}");
-    assert_eq!((shop.asked(SESSION).len(), shop.count("list_payment_methods")), (2, 2));
+    assert_eq!(result["rejected"]["kind"], "session", "{result}");
+    assert_eq!((shop.requests(SESSION).len(), shop.count("list_payment_methods")), (2, 2));
     browser.close().await;
 }
 
@@ -70,11 +70,11 @@ async fn twenty_calls_at_once_ask_for_one_session(engine: Engine) {
     let browser = engine.start("twenty").await;
     shop.visit(&browser, "{}").await;
     assert_eq!(browser.run_async(TWENTY).await, SUM);
-    assert_eq!(shop.asked(SESSION).len(), 1);
+    assert_eq!(shop.requests(SESSION).len(), 1);
 
     shop.end_sessions().await;
     assert_eq!(browser.run_async(TWENTY).await, SUM);
-    assert_eq!(shop.asked(SESSION).len(), 2, "twenty calls meet a 401, and one asks for the next session");
+    assert_eq!(shop.requests(SESSION).len(), 2, "twenty calls meet a 401, and one asks for the next session");
     browser.close().await;
 }
 
@@ -84,23 +84,23 @@ async fn a_sign_out_is_final_in_every_tab_and_at_the_service(engine: Engine) {
     let browser = engine.start("sign-out").await;
     shop.visit(&browser, "{}").await;
     assert_eq!(browser.run_async(VALID).await, true);
-    let first = browser.tab().await;
+    let first = browser.current_tab().await;
     let second = browser.open_tab().await;
     shop.visit(&browser, "{}").await;
     assert_eq!(browser.run_async(VALID).await, true);
     browser.run("window.told = []; guichet.session.subscribe((state) => told.push(state))").await;
 
-    browser.turn_to(&first).await;
+    browser.switch_to(&first).await;
     assert_eq!(browser.run_async("await guichet.session.revoke(); return guichet.session.state").await, "revoked");
 
-    browser.turn_to(&second).await;
-    browser.until("return guichet.session.state === 'revoked'").await;
+    browser.switch_to(&second).await;
+    browser.wait_until("return guichet.session.state === 'revoked'").await;
     assert_eq!(browser.run("return told").await, json!(["revoked"]));
-    let asked = (shop.asked(SESSION).len(), shop.tenant.requests().len());
-    let told = browser.run_async("return await guichet.paymentMethods()").await;
-    assert_eq!(told["rejected"]["kind"], "signed_out", "{told}");
-    assert_eq!((shop.asked(SESSION).len(), shop.tenant.requests().len()), asked, "nothing is asked of anyone");
-    assert!(!shop.takes(&shop.tokens()[0]).await, "the token of the tab that signed out");
+    let requests = (shop.requests(SESSION).len(), shop.tenant.requests().len());
+    let result = browser.run_async("return await guichet.paymentMethods()").await;
+    assert_eq!(result["rejected"]["kind"], "signed_out", "{result}");
+    assert_eq!((shop.requests(SESSION).len(), shop.tenant.requests().len()), requests, "nothing is asked of anyone");
+    assert!(!shop.accepts(&shop.tokens()[0]).await, "the token of the tab that signed out");
 
     // Until somebody signs in again.
     assert_eq!(browser.run_async("await guichet.session.renew(); return guichet.session.state").await, "active");
@@ -114,9 +114,9 @@ async fn a_session_that_was_asked_for_before_a_sign_out_is_not_taken_after_it(en
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
     let session = shop.session().await;
-    shop.answers(SESSION, CannedResponse::json(&session).after(Duration::from_millis(500)));
+    shop.respond(SESSION, CannedResponse::json(&session).after(Duration::from_millis(500)));
 
-    let told = browser
+    let result = browser
         .run_async(
             "const renewal = guichet.session.renew().then(() => 'renewed', ({ kind }) => kind);
              await guichet.session.revoke();
@@ -124,7 +124,7 @@ async fn a_session_that_was_asked_for_before_a_sign_out_is_not_taken_after_it(en
         )
         .await;
 
-    assert_eq!(told, json!(["signed_out", "revoked", "signed_out"]));
+    assert_eq!(result, json!(["signed_out", "revoked", "signed_out"]));
     browser.close().await;
 }
 
@@ -160,7 +160,7 @@ async fn every_shape_of_session_that_routes_answer_is_taken(engine: Engine) {
         ("the whole envelope", json!({ "status": "success", "message": "Made.", "data": session })),
         ("a token in an envelope", json!({ "data": session["session_token"] })),
     ] {
-        shop.answers(SESSION, CannedResponse::json(&answer));
+        shop.respond(SESSION, CannedResponse::json(&answer));
         let given = format!("{{ merchant: {{ session: async () => ({answer}) }} }}");
         for options in ["{ merchant: '/guichet' }", &given] {
             let valid = browser
@@ -185,16 +185,16 @@ async fn nobody_signed_in_is_told_as_signed_out_and_not_asked_again(engine: Engi
         ("419", CannedResponse::json(&json!({ "message": "Nobody." })).status(419)),
         ("204", CannedResponse::default().status(204)),
     ] {
-        shop.answers(SESSION, said);
-        let before = shop.asked(SESSION).len();
-        let told = browser
+        shop.respond(SESSION, said);
+        let before = shop.requests(SESSION).len();
+        let result = browser
             .run_async(
                 "const guest = createGuichet(options);
                  return [await guest.session.validate(), await guest.paymentMethods().catch(({ kind }) => kind)]",
             )
             .await;
-        assert_eq!(told, json!([{ "valid": false, "reason": "signed_out" }, "signed_out"]), "{answer}");
-        assert_eq!(shop.asked(SESSION).len() - before, 2, "{answer}: each call asks once");
+        assert_eq!(result, json!([{ "valid": false, "reason": "signed_out" }, "signed_out"]), "{answer}");
+        assert_eq!(shop.requests(SESSION).len() - before, 2, "{answer}: each call asks once");
     }
     assert_eq!(shop.tenant.requests().len(), 0, "the service is asked nothing");
     browser.close().await;
@@ -227,12 +227,12 @@ async fn a_refused_session_keeps_what_the_merchants_server_answered(engine: Engi
         (SESSION, "paymentMethods()", "merchant_session", CannedResponse::json(&laravel), 401, Some("csrf")),
         (INTENTS, "checkout({ order: 1 })", "merchant_intent", CannedResponse::json(&laravel), 419, Some("csrf")),
     ] {
-        shop.answers(path, said.status(status));
-        let told = browser.run_async(&ask(call)).await;
+        shop.respond(path, said.status(status));
+        let result = browser.run_async(&ask(call)).await;
         let remedy = if status == 401 { String::new() } else { format!(" {csrf}") };
         let message = format!("Nobody is signed in: the merchant's server answered {status}.{remedy}");
         let expected = json!(["signed_out", status, operation, code, true, false, status, message, false]);
-        assert_eq!(told, expected, "{call}: {status}");
+        assert_eq!(result, expected, "{call}: {status}");
     }
     browser.close().await;
 }
@@ -250,35 +250,38 @@ async fn the_pages_own_headers_go_to_the_merchant_alone(engine: Engine) {
     assert_eq!(browser.run_async("return (await guichet.paymentMethods()).length > 0").await, true);
     browser.run_async("window.csrf = 'second'; await guichet.session.renew()").await;
 
-    let sent: Vec<_> =
-        shop.asked(SESSION).iter().map(|asked| asked.headers["x-csrf-token"].to_str().unwrap().to_owned()).collect();
+    let sent: Vec<_> = shop
+        .requests(SESSION)
+        .iter()
+        .map(|requests| requests.headers["x-csrf-token"].to_str().unwrap().to_owned())
+        .collect();
     assert_eq!(sent, ["first", "second"], "it is asked for each time");
-    assert_eq!(shop.asked(SESSION)[0].headers["x-requested-with"], "XMLHttpRequest");
+    assert_eq!(shop.requests(SESSION)[0].headers["x-requested-with"], "XMLHttpRequest");
     browser.close().await;
 }
 
 async fn a_guest_needs_no_session_to_ask_what_is_public(engine: Engine) {
-    let shop = Storefront::with(Config { public_methods: true, ..Config::default() }).await;
+    let shop = Storefront::with_config(Config { public_methods: true, ..Config::default() }).await;
     let browser = engine.start("guest").await;
     shop.visit(&browser, "{ merchant: { intent: async () => { throw new Error('not asked') } } }").await;
-    let told = browser
+    let result = browser
         .run_async(
             "const fee = await guichet.fee({ payment_method: 'mobile_money', currency: 'XAF', amount: '5000' });
              return [(await guichet.paymentMethods()).length > 0, fee.currency, await guichet.returned()]",
         )
         .await;
-    assert_eq!(told, json!([true, "XAF", null]));
-    assert_eq!(shop.asked(SESSION).len(), 0);
+    assert_eq!(result, json!([true, "XAF", null]));
+    assert_eq!(shop.requests(SESSION).len(), 0);
     // The same where there is a session route, which is not asked.
-    let told = browser
+    let result = browser
         .run_async(
             "const anonymous = createGuichet({ ...options, merchant: '/guichet', publicReads: 'anonymous' });
              const none = await createGuichet({ ...options, publicReads: 'none' }).paymentMethods().catch(({ message }) => message);
              return [(await anonymous.paymentMethods()).length > 0, none]",
         )
         .await;
-    assert_eq!(told, json!([true, "publicReads: It is \"session\" or \"anonymous\"."]));
-    assert_eq!(shop.asked(SESSION).len(), 0);
+    assert_eq!(result, json!([true, "publicReads: It is \"session\" or \"anonymous\"."]));
+    assert_eq!(shop.requests(SESSION).len(), 0);
     browser.close().await;
 }
 
@@ -297,23 +300,23 @@ async fn a_guest_buys_from_the_first_click_to_the_end_without_a_session(engine: 
         browser.click("[data-test='method-mobile_money']").await;
         browser.fill("[data-test='phone']", "237670000000").await;
         browser.click("[data-test='pay']").await;
-        browser.see("[data-status='succeeded']").await;
+        browser.wait_for("[data-status='succeeded']").await;
         browser.click("[data-test='leave']").await;
-        browser.arrive("at the shop", |url| url.as_str().starts_with(shop.url()) && url.path() == RETURN).await;
-        shop.begin(&browser, options).await;
-        let told = browser
+        browser.wait_for_url("at the shop", |url| url.as_str().starts_with(shop.url()) && url.path() == RETURN).await;
+        shop.create_client(&browser, options).await;
+        let result = browser
             .run_async(
                 "const back = await guichet.returned();
                  const { state, status } = await guichet.waitForOutcome(back);
                  return [back.match, state, status, guichet.session.state]",
             )
             .await;
-        assert_eq!(told, json!(["matched", "succeeded", "succeeded", "none"]), "{options}");
+        assert_eq!(result, json!(["matched", "succeeded", "succeeded", "none"]), "{options}");
     }
     let intents = shop.client().list_payment_intents(&ListPaymentIntents::new()).await.unwrap().entries;
     let charged: Vec<_> = intents.iter().map(|intent| (&intent.status, intent.attempts)).collect();
     assert_eq!(charged, [(&IntentStatus::Succeeded, Some(1)), (&IntentStatus::Succeeded, Some(1))]);
-    assert_eq!(shop.asked(SESSION).len(), 0, "nobody is asked who they are");
+    assert_eq!(shop.requests(SESSION).len(), 0, "nobody is asked who they are");
     browser.close().await;
 }
 
@@ -333,7 +336,7 @@ async fn a_session_that_is_ending_is_told_and_renewed_before_it_is_used(engine: 
              await guichet.paymentMethods();",
         )
         .await;
-    browser.until("return told.includes('expiring')").await;
+    browser.wait_until("return told.includes('expiring')").await;
     assert_eq!(browser.run("return [told, guichet.session.state]").await, json!([["active", "expiring"], "expiring"]));
     browser.run_async("await guichet.paymentMethods()").await;
     assert_eq!(browser.run("return [asked, guichet.session.state]").await, json!([2, "active"]));
@@ -346,13 +349,13 @@ async fn a_page_of_html_for_a_session_is_an_error_that_says_so(engine: Engine) {
     let browser = engine.start("form").await;
     shop.visit(&browser, "{}").await;
     for status in [200, 419] {
-        shop.answers(SESSION, CannedResponse::html(FORM).status(status));
-        let told = browser.run_async("return await createGuichet(options).paymentMethods()").await;
-        let kind = told["rejected"]["kind"].as_str().unwrap_or_default().to_owned();
+        shop.respond(SESSION, CannedResponse::html(FORM).status(status));
+        let result = browser.run_async("return await createGuichet(options).paymentMethods()").await;
+        let kind = result["rejected"]["kind"].as_str().unwrap_or_default().to_owned();
         let expected = if status == 200 { "unreadable" } else { "signed_out" };
-        assert_eq!(kind, expected, "{status}: {told}");
+        assert_eq!(kind, expected, "{status}: {result}");
         if status == 200 {
-            assert!(told["rejected"]["message"].as_str().unwrap().contains("HTML"), "{told}");
+            assert!(result["rejected"]["message"].as_str().unwrap().contains("HTML"), "{result}");
         }
     }
     browser.close().await;

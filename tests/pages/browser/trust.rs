@@ -1,9 +1,9 @@
 //! What other packages were caught at, tried on this one: a forged success, the answer of another payment, a loop that
 //! hammers a service in trouble, a request to a third party.
 
+use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use crate::support::line::Line;
-use crate::support::market::Market;
+use crate::support::proxy::Proxy;
 use crate::support::site::{CannedResponse, Site};
 use crate::support::storefront::{INTENTS, Storefront};
 use axum::Router;
@@ -32,7 +32,7 @@ const ORDER: &str = "const ordered = async (id) => (await (await fetch('/guichet
 async fn a_message_from_another_page_makes_no_payment_succeed(engine: Engine) {
     let shop = Storefront::open().await;
     let evil = Site::open(Router::new()).await;
-    evil.answers(
+    evil.respond(
         "/forger",
         CannedResponse::html(
             "<!doctype html><script>
@@ -52,7 +52,7 @@ async fn a_message_from_another_page_makes_no_payment_succeed(engine: Engine) {
     );
     let browser = engine.start("forged").await;
     shop.visit(&browser, "{}").await;
-    let told = browser
+    let result = browser
         .run_async(&format!(
             "{ORDER}
              const {{ intent, return_nonce }} = await ordered('17');
@@ -67,14 +67,14 @@ async fn a_message_from_another_page_makes_no_payment_succeed(engine: Engine) {
             evil.url()
         ))
         .await;
-    assert_eq!(told, json!(["pending", ["requires_action"], true]));
+    assert_eq!(result, json!(["pending", ["requires_action"], true]));
     browser.close().await;
 }
 
 async fn the_answer_of_one_payment_is_never_told_for_another(engine: Engine) {
-    let line = Line::open().await;
+    let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
-    let browser = engine.start_on(&line, "another").await;
+    let browser = engine.start_with_proxy(&proxy, "another").await;
     shop.visit(&browser, "{}").await;
     let orders =
         browser.run_async(&format!("{ORDER} return [(await ordered('B')).intent, (await ordered('C')).intent]")).await;
@@ -87,18 +87,18 @@ async fn the_answer_of_one_payment_is_never_told_for_another(engine: Engine) {
     };
     assert_eq!(browser.run_async(&wait(&orders[0])).await["state"], "succeeded");
 
-    line.cut();
-    let told = browser.run_async(&wait(&orders[1])).await;
+    proxy.disconnect();
+    let result = browser.run_async(&wait(&orders[1])).await;
 
-    assert_eq!((&told["state"], &told["status"]), (&json!("pending"), &Value::Null), "{told}");
-    assert_eq!(told["reference"]["payment_ref"], orders[1]["payment_ref"]);
+    assert_eq!((&result["state"], &result["status"]), (&json!("pending"), &Value::Null), "{result}");
+    assert_eq!(result["reference"]["payment_ref"], orders[1]["payment_ref"]);
     browser.close().await;
 }
 
 async fn a_service_in_trouble_is_asked_a_few_times_and_with_growing_pauses(engine: Engine) {
-    let line = Line::open().await;
+    let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
-    let browser = engine.start_on(&line, "trouble").await;
+    let browser = engine.start_with_proxy(&proxy, "trouble").await;
     shop.visit(&browser, "{ onCall: () => window.calls++ }").await;
     let intent = browser.run_async(&format!("{ORDER} return (await ordered('17')).intent")).await;
     let path = format!("{INTENTS}/{}", intent["payment_ref"].as_str().unwrap());
@@ -107,17 +107,17 @@ async fn a_service_in_trouble_is_asked_a_few_times_and_with_growing_pauses(engin
         intent["payment_ref"]
     );
 
-    shop.answers(&path, CannedResponse::html("<h1>Bad gateway</h1>").status(502));
-    let told = browser.run_async(&wait).await;
-    assert_eq!(told["state"], "pending", "{told}");
-    let asked = shop.asked(&path).len();
+    shop.respond(&path, CannedResponse::html("<h1>Bad gateway</h1>").status(502));
+    let result = browser.run_async(&wait).await;
+    assert_eq!(result["state"], "pending", "{result}");
+    let requests = shop.requests(&path).len();
     // Four looks in six seconds, each of at most four attempts; one more at the end.
-    assert!((3..=24).contains(&asked), "asked {asked} times in six seconds");
+    assert!((3..=24).contains(&requests), "asked {requests} times in six seconds");
 
-    line.cut();
+    proxy.disconnect();
     browser.run("window.calls = 0").await;
-    let told = browser.run_async(&wait).await;
-    assert_eq!(told["state"], "pending", "{told}");
+    let result = browser.run_async(&wait).await;
+    assert_eq!(result["state"], "pending", "{result}");
     let tried = browser.run("return calls").await.as_u64().unwrap();
     assert!((3..=24).contains(&tried), "tried {tried} times in six seconds");
     browser.close().await;
@@ -130,7 +130,7 @@ async fn a_page_that_is_mounted_twice_is_told_once_each(engine: Engine) {
     shop.visit(&browser, "{}").await;
     let intent = browser.run_async(&format!("{ORDER} return (await ordered('17')).intent")).await;
     pay(&shop, &intent).await;
-    let told = browser
+    let result = browser
         .run_async(&format!(
             "const told = [];
              const mount = (name) => {{
@@ -150,25 +150,25 @@ async fn a_page_that_is_mounted_twice_is_told_once_each(engine: Engine) {
             intent["payment_ref"]
         ))
         .await;
-    assert_eq!(told, json!([["AbortError", "succeeded"], ["second succeeded", "second active"]]));
+    assert_eq!(result, json!([["AbortError", "succeeded"], ["second succeeded", "second active"]]));
     browser.close().await;
 }
 
 async fn a_purchase_asks_the_shop_and_the_service_and_nobody_else(engine: Engine) {
-    let line = Line::open().await;
-    let market = Market::open().await;
-    let browser = engine.start_on(&line, "third-party").await;
-    market.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    market.pay_by_phone(&browser, "237670000000").await;
-    browser.see("[data-status='succeeded']").await;
+    let proxy = Proxy::open().await;
+    let demo = DemoShop::open().await;
+    let browser = engine.start_with_proxy(&proxy, "third-party").await;
+    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    demo.pay_by_phone(&browser, "237670000000").await;
+    browser.wait_for("[data-status='succeeded']").await;
     browser.click("[data-test='leave']").await;
-    browser.see("[data-test='outcome'][data-state='paid']").await;
+    browser.wait_for("[data-test='outcome'][data-state='paid']").await;
     browser.close().await;
 
-    let known = [market.shop.url(), market.merchant.base_url()];
-    let asked = line.asked();
-    assert!(known.iter().all(|origin| asked.iter().any(|request| request.origin == *origin)), "the line was used");
-    let others: Vec<_> = asked.iter().filter(|request| !known.contains(&request.origin.as_str())).collect();
+    let known = [demo.shop.url(), demo.merchant.base_url()];
+    let requests = proxy.requests();
+    assert!(known.iter().all(|origin| requests.iter().any(|request| request.origin == *origin)), "the proxy was used");
+    let others: Vec<_> = requests.iter().filter(|request| !known.contains(&request.origin.as_str())).collect();
     // A browser has business of its own, with its maker alone.
     let others: Vec<_> =
         others.iter().filter(|request| !MAKERS.iter().any(|maker| request.origin.contains(maker))).collect();

@@ -43,18 +43,18 @@ async fn pages_of_other_sites_and_bodies_that_are_not_json_are_refused() {
         (&[("origin", own), ("content-type", "application/x-www-form-urlencoded")], "id=17", 415),
         (&[("origin", own)], &large, 413),
     ] {
-        let reply = shop.ask("POST", "/guichet/intents", Some(body), headers).await;
+        let reply = shop.call("POST", "/guichet/intents", Some(body), headers).await;
         assert_eq!(reply.status, status, "{headers:?}: {}", reply.text);
     }
     for headers in [&[("sec-fetch-site", "cross-site")][..], &[("origin", "https://evil.example")]] {
-        assert_eq!(shop.ask("GET", "/guichet/intents/gch_1", None, headers).await.status, 403, "{headers:?}");
-        assert_eq!(shop.ask("POST", "/guichet/session", None, headers).await.status, 403, "{headers:?}");
+        assert_eq!(shop.call("GET", "/guichet/intents/gch_1", None, headers).await.status, 403, "{headers:?}");
+        assert_eq!(shop.call("POST", "/guichet/session", None, headers).await.status, 403, "{headers:?}");
     }
     let requests = api::control(&sandbox, "GET", "/requests", Value::Null).await;
     assert_eq!(requests.body["requests"], json!([]), "nothing of it has reached the service");
 
     for headers in [&[][..], &[("origin", own)], &[("sec-fetch-site", "same-origin"), ("content-type", upper)]] {
-        assert_eq!(shop.ask("POST", "/guichet/intents", Some(order), headers).await.status, 200, "{headers:?}");
+        assert_eq!(shop.call("POST", "/guichet/intents", Some(order), headers).await.status, 200, "{headers:?}");
     }
     sandbox.stop().await;
 }
@@ -69,18 +69,18 @@ async fn another_customers_order_and_payment_get_the_404_of_unknown_ones() {
         text.replace(line, by_cookie)
     });
     let (awa, bello) = (("cookie", "awa@example.com"), ("cookie", "bello@example.com"));
-    let begun = shop.ask("POST", "/guichet/intents", Some(r#"{"id": "17"}"#), &[awa]).await;
+    let begun = shop.call("POST", "/guichet/intents", Some(r#"{"id": "17"}"#), &[awa]).await;
     let payment_ref = begun.body["intent"]["payment_ref"].as_str().expect("a reference");
     let own = format!("/guichet/intents/{payment_ref}");
-    assert_eq!(shop.ask("GET", &own, None, &[awa]).await.status, 200);
+    assert_eq!(shop.call("GET", &own, None, &[awa]).await.status, 200);
 
-    let theirs = shop.ask("GET", &own, None, &[bello]).await;
-    let unknown = shop.ask("GET", "/guichet/intents/gch_unknown", None, &[bello]).await;
+    let theirs = shop.call("GET", &own, None, &[bello]).await;
+    let unknown = shop.call("GET", "/guichet/intents/gch_unknown", None, &[bello]).await;
     assert_eq!((theirs.status, &theirs.text), (404, &unknown.text));
-    let theirs = shop.ask("POST", "/guichet/intents", Some(r#"{"id": "17"}"#), &[bello]).await;
-    let unknown = shop.ask("POST", "/guichet/intents", Some(r#"{"id": "18"}"#), &[bello]).await;
+    let theirs = shop.call("POST", "/guichet/intents", Some(r#"{"id": "17"}"#), &[bello]).await;
+    let unknown = shop.call("POST", "/guichet/intents", Some(r#"{"id": "18"}"#), &[bello]).await;
     assert_eq!((theirs.status, &theirs.text), (404, &unknown.text));
-    assert_eq!(shop.ask("GET", &own, None, &[]).await.status, 401, "nobody is signed in");
+    assert_eq!(shop.call("GET", &own, None, &[]).await.status, 401, "nobody is signed in");
     sandbox.stop().await;
 }
 
@@ -97,7 +97,7 @@ async fn control_characters_of_a_reply_are_escaped_on_its_console() {
     tokio::spawn(async move { axum::serve(listener, Router::new().fallback(refuse)).await });
     let mut shop = NodeShop::open(&service, "sk_test_1");
 
-    assert_eq!(shop.ask("POST", "/guichet/session", Some("{}"), &[]).await.status, 422);
+    assert_eq!(shop.call("POST", "/guichet/session", Some("{}"), &[]).await.status, 422);
     let console = shop.console();
     assert_eq!(console.lines().count(), 1, "{console:?}");
     let raw =
@@ -154,7 +154,7 @@ async fn an_approval_after_the_order_was_paid_is_recorded_as_a_refund_due() {
     assert!(line.contains(" XAF is due (") && line.contains("attempt 1"), "{line}");
     // Read again, it is recorded once.
     let path = format!("/guichet/intents/{}", intent["payment_ref"].as_str().expect("a reference"));
-    assert_eq!(shop.ask("GET", &path, None, &[]).await.body["status"], "succeeded");
+    assert_eq!(shop.call("GET", &path, None, &[]).await.body["status"], "succeeded");
     assert_eq!(shop.console(), "");
     sandbox.stop().await;
 }

@@ -10,8 +10,8 @@ use std::net::TcpListener;
 fn every_decision_holds_at_the_sandbox() {
     let house = House::open();
     let probed = house.run(&["probe", "--yes", "--json"]);
-    let told: Value = serde_json::from_str(&probed.stdout).expect("one line of JSON");
-    let rows = told["rows"].as_array().expect("rows");
+    let report: Value = serde_json::from_str(&probed.stdout).expect("one line of JSON");
+    let rows = report["rows"].as_array().expect("rows");
     let not: Vec<&Value> = rows.iter().filter(|row| row["holds"] != true).collect();
     assert_eq!((probed.code, not), (0, Vec::new()), "{}", probed.stderr);
     assert!(rows.len() > 80, "{}", rows.len());
@@ -41,8 +41,8 @@ fn decisions_that_do_not_hold_are_reported_and_exit_with_6() {
     let mut command = guichet(&["probe", "--yes", "--json", "--base-url", &base_url]);
     let output = command.env("GUICHET_SECRET_KEY", "sk_test_1").output().expect("it runs");
     assert_eq!(output.status.code(), Some(6));
-    let told: Value = serde_json::from_slice(&output.stdout).expect("one line of JSON");
-    let rows = told["rows"].as_array().expect("rows");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("one line of JSON");
+    let rows = report["rows"].as_array().expect("rows");
     let nobody = &rows[0];
     assert_eq!((nobody["holds"].as_bool(), nobody["seen"].as_str()), (Some(false), Some("200")));
     assert!(rows.iter().filter(|row| row["holds"] == true).count() <= 5, "{rows:?}");

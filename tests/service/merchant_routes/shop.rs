@@ -43,8 +43,8 @@ async fn the_same_basket_is_one_order_until_it_is_paid() {
     pay(&sandbox, &ticket(&shop, &awa, &id).await, "237670000000").await;
     assert_eq!(status(&shop, &awa, &id).await, "unpaid", "the shop has not asked yet");
     let payment_ref = order(&shop, &awa, &id).await["payment_ref"].as_str().expect("a reference").to_owned();
-    let asked = get(&format!("{}/guichet/intents/{payment_ref}", shop.url()), &[&awa]).await;
-    assert_eq!(asked.json()["status"], "succeeded");
+    let read = get(&format!("{}/guichet/intents/{payment_ref}", shop.url()), &[&awa]).await;
+    assert_eq!(read.json()["status"], "succeeded");
     assert_eq!(status(&shop, &awa, &id).await, "paid");
     assert_ne!(place(&shop, &awa).await, id, "the same shoes again are another order");
     let paid = ticket(&shop, &awa, &id).await;
@@ -270,12 +270,12 @@ async fn the_shop_answers_under_its_own_host_names_alone() {
     let client = client();
     for path in ["/", "/api/shop", "/package/guichet.js"] {
         let url = format!("{}{path}", shop.url());
-        let ask = async |host: &'static str| send(&client, "GET", &url, None, None, &[("host", host)]).await.status;
+        let call = async |host: &'static str| send(&client, "GET", &url, None, None, &[("host", host)]).await.status;
         for known in ["localhost:4242", "127.0.0.1", "[::1]:4242"] {
-            assert_eq!(ask(known).await, 200, "{path} under {known}");
+            assert_eq!(call(known).await, 200, "{path} under {known}");
         }
         for unknown in ["evil.example", "localhost.evil.example:4242", "192.168.1.9", ""] {
-            assert_eq!(ask(unknown).await, 421, "{path} under {unknown}");
+            assert_eq!(call(unknown).await, 421, "{path} under {unknown}");
         }
     }
     shop.stop().await;
@@ -290,14 +290,18 @@ async fn a_customer_pauses_resumes_and_ends_their_own_subscription_and_nobody_el
     let at = |path: &str| format!("{}/api/subscriptions{path}", shop.url());
     let wish = r#"{"plan":"care-monthly"}"#;
     assert_eq!(post(&at(""), &[], wish).await.json()["error"]["code"], "authentication_required");
-    let made = post(&at(""), &[&awa], wish).await;
-    assert_eq!((made.status, &made.json()["status"]), (201, &json!("active")), "{}", made.body);
-    let subscription = made.json();
+    let created = post(&at(""), &[&awa], wish).await;
+    assert_eq!((created.status, &created.json()["status"]), (201, &json!("active")), "{}", created.body);
+    let subscription = created.json();
     let plan = json!({"code": "care-monthly", "name": "Shoe care", "amount": "3500", "currency": "XAF", "billing_cycle": "monthly"});
     assert_eq!(subscription["plan"], plan);
     assert_eq!(subscription["next_charge_at"], subscription["current_period_end"]);
-    let again = post(&at(""), &[&awa], wish).await;
-    assert_eq!((again.status, again.json()), (200, subscription.clone()), "a second click subscribes to nothing more");
+    let repeated = post(&at(""), &[&awa], wish).await;
+    assert_eq!(
+        (repeated.status, repeated.json()),
+        (200, subscription.clone()),
+        "a second click subscribes to nothing more"
+    );
     assert_eq!(get(&at(""), &[&awa]).await.json(), json!({"subscriptions": [subscription]}));
     assert_eq!(get(&at(""), &[&paul]).await.json(), json!({"subscriptions": []}));
 

@@ -1,7 +1,7 @@
 //! What the builder takes of the HTTP client, seen by the service that is asked.
 
 use super::{INTENT, intent_id, key, order};
-use crate::support::service::{Answer, Service, reply};
+use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
 use guichet::Client;
 use guichet::native::reqwest;
 use guichet::protocol::{Kind, NetworkFailure};
@@ -16,7 +16,7 @@ use tracing_subscriber::layer::{Context, SubscriberExt};
 
 #[tokio::test]
 async fn the_application_is_named_in_the_user_agent() {
-    let service = Service::start(vec![reply("200 OK", INTENT)]).await;
+    let service = FakeService::start(vec![reply("200 OK", INTENT)]).await;
     let client = Client::builder(&service.base_url, key()).user_agent_suffix("shoeshop/1.4").build().expect("a client");
     client.read_payment_intent(&intent_id("pi_1")).await.expect("the intent");
     let expected = concat!("user-agent: guichet/", env!("CARGO_PKG_VERSION"), " shoeshop/1.4\r\n");
@@ -29,7 +29,7 @@ async fn the_application_is_named_in_the_user_agent() {
 
 #[tokio::test]
 async fn a_proxy_is_asked_in_place_of_the_service() {
-    let proxy = Service::start(vec![reply("200 OK", INTENT)]).await;
+    let proxy = FakeService::start(vec![reply("200 OK", INTENT)]).await;
     let client = Client::builder("http://127.0.0.1:1", key())
         .proxy(reqwest::Proxy::http(&proxy.base_url).expect("an address"))
         .build()
@@ -40,11 +40,11 @@ async fn a_proxy_is_asked_in_place_of_the_service() {
 
 #[tokio::test]
 async fn a_client_of_the_applications_own_is_used_and_may_follow_no_redirect() {
-    let elsewhere = Service::start(vec![reply("200 OK", INTENT)]).await;
+    let elsewhere = FakeService::start(vec![reply("200 OK", INTENT)]).await;
     let location: &'static str = format!("Location: {}/v1/payment-intents/pi_1", elsewhere.base_url).leak();
     let headers: &'static [&'static str] = vec![location].leak();
-    let moved = Answer::Reply("307 Temporary Redirect", headers, String::new());
-    let service = Service::start(vec![reply("200 OK", INTENT), moved]).await;
+    let moved = ScriptedResponse::Reply("307 Temporary Redirect", headers, String::new());
+    let service = FakeService::start(vec![reply("200 OK", INTENT), moved]).await;
     let own = reqwest::Client::builder().no_proxy().user_agent("shoeshop").build().expect("a client");
     let client = Client::builder(&service.base_url, key()).http_client(own.clone()).build().expect("a client");
     client.read_payment_intent(&intent_id("pi_1")).await.expect("the intent");
@@ -55,11 +55,11 @@ async fn a_client_of_the_applications_own_is_used_and_may_follow_no_redirect() {
     assert!(error.message().contains("Policy::none()"), "{error}");
     assert!(!elsewhere.requests()[0].contains("sk_test"), "reqwest drops the credential for another origin");
 
-    let elsewhere = Service::start(vec![reply("200 OK", INTENT)]).await;
+    let elsewhere = FakeService::start(vec![reply("200 OK", INTENT)]).await;
     let location: &'static str = format!("Location: {}/v1/payment-intents/pi_1/confirm", elsewhere.base_url).leak();
     let headers: &'static [&'static str] = vec![location].leak();
-    let moved = Answer::Reply("307 Temporary Redirect", headers, String::new());
-    let service = Service::start(vec![moved]).await;
+    let moved = ScriptedResponse::Reply("307 Temporary Redirect", headers, String::new());
+    let service = FakeService::start(vec![moved]).await;
     let client = Client::builder(&service.base_url, key()).http_client(own.clone()).build().expect("a client");
     let error = client.confirm_payment_intent(&intent_id("pi_1")).await.expect_err("a reply from elsewhere");
     assert_eq!(error.kind(), Kind::Uncertain, "the other address may have executed it: {error}");
@@ -84,8 +84,8 @@ async fn a_service_of_a_private_authority_is_trusted_once_its_root_is_added() {
 #[tokio::test]
 async fn a_span_tells_of_each_call_and_holds_no_secret() {
     let busy = r#"{"message":"Busy.","error":{"code":"unavailable","retryable":true}}"#;
-    let good = Answer::Reply("201 Created", &["Request-Id: req_7"], INTENT.to_owned());
-    let service = Service::start(vec![reply("503 Service Unavailable", busy), good]).await;
+    let good = ScriptedResponse::Reply("201 Created", &["Request-Id: req_7"], INTENT.to_owned());
+    let service = FakeService::start(vec![reply("503 Service Unavailable", busy), good]).await;
     let spans = Spans::default();
     let subscriber = tracing_subscriber::registry().with(spans.clone());
     let _guard = tracing::subscriber::set_default(subscriber);

@@ -1,7 +1,7 @@
 //! What an error says of its cause: where the network failed, and the library's own error behind it.
 
 use super::{client, intent_id, key, read};
-use crate::support::service::{Service, reply};
+use crate::support::fake_service::{FakeService, reply};
 use guichet::Client;
 use guichet::native::{UnreadableReply, reqwest};
 use guichet::protocol::{Error, Kind, NetworkFailure};
@@ -95,7 +95,7 @@ async fn a_connection_that_breaks_off_is_interrupted() {
 #[tokio::test]
 async fn an_unreadable_reply_names_its_field_and_shows_no_value() {
     let body = r#"{"data":{"id":["cst_test_secret"],"amount":"1","currency":"XAF","status":"succeeded"}}"#;
-    let service = Service::start(vec![reply("200 OK", body), reply("200 OK", "cst_test_secret")]).await;
+    let service = FakeService::start(vec![reply("200 OK", body), reply("200 OK", "cst_test_secret")]).await;
     let error = read(&service).await.expect_err("an id is a text");
     let cause = error.source().and_then(|cause| cause.downcast_ref::<UnreadableReply>()).expect("the field");
     assert_eq!((error.kind(), cause.field()), (Kind::Unreadable, Some("id")));

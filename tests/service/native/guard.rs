@@ -3,7 +3,7 @@
 
 use super::sessions::{api, bearer, headers};
 use super::{client, email, key};
-use crate::support::service::{Answer, Service};
+use crate::support::fake_service::{FakeService, ScriptedResponse};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -44,7 +44,11 @@ async fn three_hundred_requests_with_one_made_up_token_are_one_call_of_the_servi
 #[tokio::test]
 async fn a_check_that_fails_for_good_is_remembered_under_its_own_code_and_one_that_may_succeed_is_not() {
     let refusal = |status: &'static str, code: &str| {
-        Answer::Reply(status, &[], json!({"message": "No.", "error": {"code": code, "retryable": false}}).to_string())
+        ScriptedResponse::Reply(
+            status,
+            &[],
+            json!({"message": "No.", "error": {"code": code, "retryable": false}}).to_string(),
+        )
     };
     let no_email = r#"{"data":{"valid":true,"expires_at":"2099-01-01T00:00:00Z"}}"#;
     for (answer, status, code) in [
@@ -52,9 +56,9 @@ async fn a_check_that_fails_for_good_is_remembered_under_its_own_code_and_one_th
         (refusal("403 Forbidden", "role_required"), 502, "service_failed"),
         (refusal("404 Not Found", "route_not_found"), 404, "unsupported"),
         (refusal("422 Unprocessable Entity", "parameter_invalid"), 422, "parameter_invalid"),
-        (Answer::Reply("200 OK", &[], no_email.into()), 502, "customer_unknown"),
+        (ScriptedResponse::Reply("200 OK", &[], no_email.into()), 502, "customer_unknown"),
     ] {
-        let service = Service::start(vec![answer]).await;
+        let service = FakeService::start(vec![answer]).await;
         let guard = SessionGuard::new(client(&service.base_url));
         for _ in 0..3 {
             let refused = guard.check(&headers(&SessionToken::new("cst_test_odd"))).await.expect_err("no customer");
@@ -64,13 +68,13 @@ async fn a_check_that_fails_for_good_is_remembered_under_its_own_code_and_one_th
     }
 
     let valid = r#"{"data":{"valid":true,"customer_email":"awa@example.com","expires_at":"2099-01-01T00:00:00Z"}}"#;
-    let unavailable = || Answer::Reply("503 Service Unavailable", &[], String::new());
-    let service = Service::start(vec![
+    let unavailable = || ScriptedResponse::Reply("503 Service Unavailable", &[], String::new());
+    let service = FakeService::start(vec![
         unavailable(),
         unavailable(),
         unavailable(),
         unavailable(),
-        Answer::Reply("200 OK", &[], valid.into()),
+        ScriptedResponse::Reply("200 OK", &[], valid.into()),
     ])
     .await;
     let guard = SessionGuard::new(client(&service.base_url));
@@ -157,7 +161,7 @@ async fn no_session_is_taken_past_its_end_although_the_two_clocks_are_half_an_ho
 #[tokio::test]
 async fn without_a_date_the_services_word_is_kept_all_the_same() {
     let body = r#"{"data":{"valid":true,"customer_email":"awa@example.com","expires_at":"2001-01-01T00:00:00Z"}}"#;
-    let service = Service::start(vec![Answer::Reply("200 OK", &[], body.into())]).await;
+    let service = FakeService::start(vec![ScriptedResponse::Reply("200 OK", &[], body.into())]).await;
     let guard = SessionGuard::new(client(&service.base_url));
     for _ in 0..2 {
         guard.check(&headers(&SessionToken::new("cst_test_awa"))).await.expect("a customer");

@@ -1,14 +1,14 @@
 //! Lists as streams: every entry once, in order, one page at a time.
 
 use super::{client, order};
-use crate::support::service::{Answer, Service, reply};
+use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
 use guichet::operations::{ListPaymentIntents, ListPaymentMethods};
 use guichet::protocol::Kind;
 use guichet::values::{IntentId, MerchantReference, PageLimit};
 
 #[tokio::test]
 async fn a_list_is_followed_by_its_cursor_to_its_end() {
-    let service = Service::start(vec![
+    let service = FakeService::start(vec![
         page(&["pi_4", "pi_3"], r#"{"has_more":true,"next_cursor":"pi_3","limit":2}"#),
         page(&["pi_2", "pi_1"], r#"{"has_more":true,"next_cursor":"pi_1","limit":2}"#),
         page(&[], r#"{"has_more":false,"next_cursor":null,"limit":2}"#),
@@ -41,7 +41,7 @@ async fn a_plain_array_without_a_cursor_is_the_whole_list() {
     let odd = r#"{"data":[{"id":"svc_card","name":"Card","active":true}],"pagination":[]}"#;
     let done = r#"{"data":[{"id":"svc_card","name":"Card","active":true}],"pagination":{"has_more":false,"next_cursor":"svc_card"}}"#;
     for body in [bare, odd, done] {
-        let service = Service::start(vec![reply("200 OK", body)]).await;
+        let service = FakeService::start(vec![reply("200 OK", body)]).await;
         let mut methods = client(&service.base_url).all(&ListPaymentMethods::new());
         assert_eq!(methods.next().await.expect("an entry").expect("a method").id.as_str(), "svc_card");
         assert!(methods.next().await.is_none(), "{body}");
@@ -50,7 +50,7 @@ async fn a_plain_array_without_a_cursor_is_the_whole_list() {
 
 #[tokio::test]
 async fn a_list_ends_after_an_error() {
-    let service = Service::start(vec![
+    let service = FakeService::start(vec![
         page(&["pi_2"], r#"{"has_more":true,"next_cursor":"pi_2"}"#),
         reply("422 Unprocessable Content", r#"{"message":"No.","error":{"code":"parameter_invalid"}}"#),
     ])
@@ -65,7 +65,7 @@ async fn a_list_ends_after_an_error() {
 
 #[tokio::test]
 async fn a_page_that_cannot_be_read_is_kept() {
-    let service = Service::start(vec![reply("200 OK", "<html>")]).await;
+    let service = FakeService::start(vec![reply("200 OK", "<html>")]).await;
     let mut payments = client(&service.base_url).all(&ListPaymentIntents::new());
     let error = payments.next().await.expect("an error").expect_err("no JSON");
     assert_eq!((error.kind(), error.reply()), (Kind::Unreadable, Some(b"<html>".as_slice())));
@@ -73,8 +73,8 @@ async fn a_page_that_cannot_be_read_is_kept() {
 
 #[tokio::test]
 async fn a_service_that_names_the_same_page_again_is_not_followed_for_ever() {
-    let again = || page(&["pi_1"], r#"{"has_more":true,"next_cursor":"pi_1"}"#);
-    let service = Service::start(vec![again(), again(), again()]).await;
+    let same_page = || page(&["pi_1"], r#"{"has_more":true,"next_cursor":"pi_1"}"#);
+    let service = FakeService::start(vec![same_page(), same_page(), same_page()]).await;
     let mut payments = client(&service.base_url).all(&ListPaymentIntents::new());
     assert!(payments.next().await.expect("an entry").is_ok());
     assert!(payments.next().await.expect("an entry").is_ok());
@@ -85,7 +85,7 @@ async fn a_service_that_names_the_same_page_again_is_not_followed_for_ever() {
 #[tokio::test]
 async fn a_service_that_names_its_pages_in_turn_is_not_followed_for_ever() {
     let turn = |id| page(&[id], &format!(r#"{{"has_more":true,"next_cursor":"{id}"}}"#));
-    let service = Service::start(["pi_2", "pi_1", "pi_2", "pi_1", "pi_2"].map(turn).into()).await;
+    let service = FakeService::start(["pi_2", "pi_1", "pi_2", "pi_1", "pi_2"].map(turn).into()).await;
     let mut payments = client(&service.base_url).all(&ListPaymentIntents::new());
     for id in ["pi_2", "pi_1", "pi_2"] {
         assert_eq!(payments.next().await.expect("an entry").expect("a payment").id.as_str(), id);
@@ -98,7 +98,7 @@ async fn a_service_that_names_its_pages_in_turn_is_not_followed_for_ever() {
 #[tokio::test]
 async fn an_empty_page_that_names_another_is_not_followed() {
     let empty = |cursor| page(&[], &format!(r#"{{"has_more":true,"next_cursor":"{cursor}"}}"#));
-    let service = Service::start(vec![empty("pi_2"), empty("pi_1"), page(&[], "{}")]).await;
+    let service = FakeService::start(vec![empty("pi_2"), empty("pi_1"), page(&[], "{}")]).await;
     let mut payments = client(&service.base_url).all(&ListPaymentIntents::new());
     let error = payments.next().await.expect("an error").expect_err("nothing, and more of it");
     assert_eq!((error.kind(), error.operation()), (Kind::Unreadable, Some("list_payment_intents")));
@@ -108,7 +108,7 @@ async fn an_empty_page_that_names_another_is_not_followed() {
 
 #[tokio::test]
 async fn a_list_whose_first_page_cannot_be_asked_for_says_so_once() {
-    let service = Service::start(vec![]).await;
+    let service = FakeService::start(vec![]).await;
     let mut payments = client(&service.base_url)
         .customer(&guichet::values::SessionToken::new("line\nend"))
         .all(&guichet::operations::ListPaymentMethods::new());
@@ -122,14 +122,14 @@ async fn every_payment_of_the_sandbox_comes_once_however_small_the_pages() {
     let sandbox = guichet::sandbox::Sandbox::start().await.expect("a sandbox");
     let key = guichet::SecretKey::new(sandbox.secret_key().expose()).expect("a key");
     let client = guichet::Client::builder(sandbox.base_url(), key).build().expect("a client");
-    let mut made: Vec<IntentId> = Vec::new();
+    let mut created: Vec<IntentId> = Vec::new();
     for number in 0..7 {
         let reference = MerchantReference::new(format!("ORDER-{number}")).expect("a reference");
         let mut order = order();
         order.merchant_reference = reference;
-        made.push(client.create_payment_intent(&order).await.expect("an intent").id);
+        created.push(client.create_payment_intent(&order).await.expect("an intent").id);
     }
-    made.sort_unstable();
+    created.sort_unstable();
     for limit in [1, 3, 7, 100] {
         let mut payments = client.all(&ListPaymentIntents::new().limit(PageLimit::new(limit).expect("a limit")));
         let mut seen = Vec::new();
@@ -137,12 +137,12 @@ async fn every_payment_of_the_sandbox_comes_once_however_small_the_pages() {
             seen.push(payment.expect("an entry").id);
         }
         seen.sort_unstable();
-        assert_eq!(seen, made, "{limit} a page");
+        assert_eq!(seen, created, "{limit} a page");
     }
     sandbox.stop().await;
 }
 
-fn page(ids: &[&str], pagination: &str) -> Answer {
+fn page(ids: &[&str], pagination: &str) -> ScriptedResponse {
     let entries: Vec<String> =
         ids.iter().map(|id| format!(r#"{{"id":"{id}","amount":"1","currency":"XAF","status":"succeeded"}}"#)).collect();
     reply("200 OK", format!(r#"{{"status_code":200,"data":[{}],"pagination":{pagination}}}"#, entries.join(",")))

@@ -82,12 +82,12 @@ async fn quotes_say_what_the_customer_pays_and_the_merchant_gets_the_cheapest_fi
     ] {
         let sale = QuoteRequest::new(amount()).fee_bearer(bearer).country_code(Country::cm());
         let quotes = client.quotes(&sale).await.expect("quotes");
-        let told = quotes.iter().map(|quote| {
+        let figures = quotes.iter().map(|quote| {
             let price = quote.price.as_ref().expect("a price");
             let gets = price.merchant_gets.as_deref().expect("a figure");
             (quote.payment_method.as_str(), quote.card_type, price.customer_pays.as_str(), gets)
         });
-        assert_eq!(told.collect::<Vec<_>>(), expected, "{bearer}");
+        assert_eq!(figures.collect::<Vec<_>>(), expected, "{bearer}");
     }
     sandbox.stop().await;
 }
@@ -110,8 +110,8 @@ async fn an_order_is_one_intent_and_is_paid_by_phone() {
     let intent = client.create_payment_intent(&order("ORDER-17")).await.expect("an intent");
     assert_eq!((intent.amount.as_str(), &intent.status), ("45000", &IntentStatus::RequiresAction));
     assert!(intent.checkout_url.as_ref().is_some_and(|url: &CheckoutUrl| url.expose().starts_with(sandbox.base_url())));
-    let again = client.create_payment_intent(&order("ORDER-17")).await.expect("the same intent");
-    assert_eq!((again.id, again.payment_ref), (intent.id.clone(), intent.payment_ref.clone()));
+    let repeated = client.create_payment_intent(&order("ORDER-17")).await.expect("the same intent");
+    assert_eq!((repeated.id, repeated.payment_ref), (intent.id.clone(), intent.payment_ref.clone()));
 
     let phone = Phone::new("237670000002").expect("a phone");
     client.attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await.expect("it is tried");

@@ -2,7 +2,7 @@
 //! guard of the merchant's own API.
 
 use super::{client, email};
-use crate::support::service::{Answer, Service, reply};
+use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
 use axum::http::{HeaderMap, HeaderValue, Request, header};
 use axum::routing::get;
 use axum::{Extension, Router};
@@ -65,7 +65,7 @@ async fn a_session_that_ends_soon_is_renewed_before_it_does() {
         ends_at: Some(Moment::from_unix(now + ends_at)),
         lifetime: Some(Duration::from_secs((ends_at - made_at).unsigned_abs())),
     };
-    let service = Service::start(vec![valid(), made("cst_test_2")]).await;
+    let service = FakeService::start(vec![valid(), created_session("cst_test_2")]).await;
     let sessions = Sessions::with_store(client(&service.base_url), Shared { store: Arc::clone(&store), forgets: true });
     store.keep("login-1", &kept("cst_test_1", -1500, 300)).await.expect("it is kept");
     assert_eq!(sessions.of("login-1", &email()).await.expect("a session").token.expose(), "cst_test_1");
@@ -84,7 +84,7 @@ async fn how_long_a_session_lives_is_told_by_the_services_clock_alone() {
         (&[][..], None),
     ] {
         let body = r#"{"data":{"session_token":"cst_test_1","expires_at":"2026-11-21T10:30:00Z"}}"#;
-        let service = Service::start(vec![Answer::Reply("201 Created", date, body.into())]).await;
+        let service = FakeService::start(vec![ScriptedResponse::Reply("201 Created", date, body.into())]).await;
         let kept = Sessions::new(client(&service.base_url)).of("login-1", &email()).await.expect("a session");
         let by_date = kept.lifetime.map(|lifetime| lifetime.as_secs());
         match lifetime {
@@ -162,7 +162,9 @@ async fn a_session_whose_asker_has_gone_is_kept_for_the_next() {
 #[tokio::test]
 async fn what_could_not_be_revoked_is_told_and_tried_again() {
     let no = || reply("500 Internal Server Error", r#"{"message":"Oh.","error":{"retryable":false}}"#);
-    let service = Service::start(vec![made("cst_test_1"), no(), reply("200 OK", r#"{"data":{"revoked":true}}"#)]).await;
+    let service =
+        FakeService::start(vec![created_session("cst_test_1"), no(), reply("200 OK", r#"{"data":{"revoked":true}}"#)])
+            .await;
     let sessions = Sessions::new(client(&service.base_url));
     sessions.of("login-1", &email()).await.expect("a session");
     sessions.sign_out("login-1").await.expect_err("it was not revoked");
@@ -247,12 +249,12 @@ async fn who_brings_no_good_token_is_told_why_in_the_documents_envelope() {
     ] {
         for route in ["/extracted", "/layered"] {
             let answer = api.get(route, headers).await;
-            let said = answer.json();
-            assert_eq!((answer.status, said["error"]["code"].as_str()), (401, Some(code)), "{headers:?}");
+            let body = answer.json();
+            assert_eq!((answer.status, body["error"]["code"].as_str()), (401, Some(code)), "{headers:?}");
             assert_eq!(answer.header("www-authenticate"), Some(challenge), "{headers:?}");
             assert_eq!(answer.header("cache-control"), Some("no-store"));
-            assert_eq!((said["status_code"].as_u64(), said["response_type"].as_str()), (Some(401), Some("error")));
-            assert_eq!((&said["data"], &said["error"]["type"]), (&serde_json::Value::Null, &"authentication".into()));
+            assert_eq!((body["status_code"].as_u64(), body["response_type"].as_str()), (Some(401), Some("error")));
+            assert_eq!((&body["data"], &body["error"]["type"]), (&serde_json::Value::Null, &"authentication".into()));
             assert!(!answer.body.contains("cst_test") && !answer.body.contains("sk_test"), "{}", answer.body);
         }
     }
@@ -315,7 +317,7 @@ async fn a_service_that_does_not_answer_lets_nobody_in() {
     assert_eq!((refused.status(), refused.code()), (503, "unavailable"));
 
     let nameless = reply("200 OK", r#"{"data":{"valid":true}}"#);
-    let service = Service::start(vec![nameless]).await;
+    let service = FakeService::start(vec![nameless]).await;
     let guard = SessionGuard::new(client(&service.base_url));
     let refused = guard.check(&headers(&SessionToken::new("cst_test_1"))).await.expect_err("whose is it?");
     assert_eq!((refused.status(), refused.code()), (502, "customer_unknown"));
@@ -364,11 +366,11 @@ fn now() -> i64 {
     i64::try_from(since.as_secs()).expect("before the sun goes out")
 }
 
-pub(super) fn made(token: &str) -> Answer {
+pub(super) fn created_session(token: &str) -> ScriptedResponse {
     reply("201 Created", format!(r#"{{"data":{{"session_token":"{token}","customer_email":"awa@example.com"}}}}"#))
 }
 
-fn valid() -> Answer {
+fn valid() -> ScriptedResponse {
     reply("200 OK", r#"{"data":{"valid":true,"customer_email":"awa@example.com"}}"#)
 }
 

@@ -1,38 +1,38 @@
-//! A fake service that sends scripted responses, one per request, over a real socket.
+//! A fake of the payments service that sends scripted responses, one per request, over a real socket.
 
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-pub struct Service {
+pub struct FakeService {
     pub base_url: String,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 /// One scripted response.
-pub enum Answer {
+pub enum ScriptedResponse {
     /// The status, further headers, the body.
     Reply(&'static str, &'static [&'static str], String),
-    /// The request is read and the connection is closed.
-    Nothing,
+    /// Reads the request and closes the connection without a response.
+    CloseConnection,
 }
 
-pub fn reply(status: &'static str, body: impl Into<String>) -> Answer {
-    Answer::Reply(status, &[], body.into())
+pub fn reply(status: &'static str, body: impl Into<String>) -> ScriptedResponse {
+    ScriptedResponse::Reply(status, &[], body.into())
 }
 
-impl Service {
-    pub async fn start(answers: Vec<Answer>) -> Self {
+impl FakeService {
+    pub async fn start(responses: Vec<ScriptedResponse>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base_url = format!("http://{}", listener.local_addr().expect("an address"));
         let requests = Arc::<Mutex<Vec<String>>>::default();
-        let seen = Arc::clone(&requests);
+        let received = Arc::clone(&requests);
         tokio::spawn(async move {
-            for answer in answers {
+            for response in responses {
                 let (mut stream, _) = listener.accept().await.expect("a connection");
                 let request = read(&mut stream).await;
-                seen.lock().expect("not poisoned").push(request);
-                if let Answer::Reply(status, headers, body) = answer {
+                received.lock().expect("not poisoned").push(request);
+                if let ScriptedResponse::Reply(status, headers, body) = response {
                     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
                     let text = format!(
                         "HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",

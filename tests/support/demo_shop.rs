@@ -1,32 +1,32 @@
-//! A demo shop and a sandbox, each at its own origin, with a customer's steps through them.
+//! The demo's shop and a sandbox, each at its own origin, and the steps of a customer who buys there.
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use super::browser::Browser;
-use super::evidence;
+use super::diagnostics;
 use guichet::demo::{SHOP_NAME, Shop, ShopConfig};
 use guichet::operations::{CreatePaymentIntent, ListPaymentIntents, PaymentIntent};
 use guichet::sandbox::{Sandbox, Tenant};
 use guichet::{Client, SecretKey};
 use std::sync::Arc;
 
-/// A running shop, its merchant, and the sandbox.
-pub struct Market {
+/// A running demo shop, its merchant, and the sandbox that it uses.
+pub struct DemoShop {
     pub shop: Shop,
     pub merchant: Arc<Tenant>,
     _sandbox: Sandbox,
 }
 
-impl Market {
+impl DemoShop {
     pub async fn open() -> Self {
-        Self::of(SHOP_NAME).await
+        Self::named(SHOP_NAME).await
     }
 
     /// The same, with a name for the merchant.
-    pub async fn of(name: &str) -> Self {
+    pub async fn named(name: &str) -> Self {
         let sandbox = Sandbox::start().await.expect("a sandbox starts on a free port");
-        let merchant = Arc::new(sandbox.merchant_named(name).await.expect("a sandbox takes another merchant"));
-        evidence::watch(&merchant);
+        let merchant = Arc::new(sandbox.merchant_named(name).await.expect("the sandbox adds a merchant"));
+        diagnostics::print_requests_on_panic(&merchant);
         let config = ShopConfig::new(sandbox.base_url(), key(&merchant));
         let shop = Shop::start(config).await.expect("a shop starts on a free port");
         Self { shop, merchant, _sandbox: sandbox }
@@ -36,14 +36,14 @@ impl Market {
         browser.open(self.shop.url()).await;
         browser.click("[data-test^='add-']").await;
         browser.click("[data-test^='sign-in-']").await;
-        browser.see("[data-test='quote-mobile_money']").await;
+        browser.wait_for("[data-test='quote-mobile_money']").await;
         self.leave_for_the_hosted_page(browser).await;
     }
 
     pub async fn leave_for_the_hosted_page(&self, browser: &Browser) {
         browser.click("[data-test='pay']").await;
-        browser.arrive("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
-        browser.see("[data-test='method-mobile_money']").await;
+        browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
+        browser.wait_for("[data-test='method-mobile_money']").await;
     }
 
     pub async fn pay_by_phone(&self, browser: &Browser, phone: &str) {
@@ -62,26 +62,30 @@ impl Market {
     }
 
     /// Creates an intent with the secret key, without the shop.
-    pub async fn intent(&self, create: CreatePaymentIntent) -> PaymentIntent {
-        self.client().create_payment_intent(&create).await.expect("the sandbox makes it")
+    pub async fn create_intent(&self, create: CreatePaymentIntent) -> PaymentIntent {
+        self.client().create_payment_intent(&create).await.expect("the sandbox creates the intent")
     }
 
     /// All intents of the merchant, newest first.
     pub async fn intents(&self) -> Vec<PaymentIntent> {
-        self.client().list_payment_intents(&ListPaymentIntents::new()).await.expect("the sandbox lists").entries
+        self.client()
+            .list_payment_intents(&ListPaymentIntents::new())
+            .await
+            .expect("the sandbox lists the intents")
+            .entries
     }
 
     /// The only intent.
     pub async fn only_intent(&self) -> PaymentIntent {
         let mut intents = self.intents().await;
-        assert_eq!(intents.len(), 1, "one order, one intent");
+        assert_eq!(intents.len(), 1, "there is one intent");
         intents.remove(0)
     }
 
     pub fn client(&self) -> Client {
         Client::builder(self.merchant.base_url(), key(&self.merchant))
             .build()
-            .expect("a loopback address may be sent to")
+            .expect("plain http is allowed to a loopback address")
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a person needs to understand a failed test. libtest shows it with the failure and hides it otherwise.
+//! Output that explains a failed test. libtest prints it if the test fails and hides it otherwise.
 
 use guichet::sandbox::Tenant;
 use std::cell::RefCell;
@@ -11,9 +11,9 @@ thread_local! {
     static TENANTS: RefCell<Vec<Weak<Tenant>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// If this test panics, prints every request that this merchant's service has received. From now on the log of the sandbox
-/// is part of the test's output.
-pub fn watch(tenant: &Arc<Tenant>) {
+/// If this test panics, prints the requests that the sandbox received for this merchant. Also adds the sandbox's log to the
+/// test's output.
+pub fn print_requests_on_panic(tenant: &Arc<Tenant>) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let default = panic::take_hook();
@@ -34,34 +34,34 @@ fn print_requests() {
         let requests = tenant.requests();
         eprintln!("\nrequests to {}, the last {SHOWN} of {}:", tenant.base_url(), requests.len());
         for request in requests.iter().skip(requests.len().saturating_sub(SHOWN)) {
-            let status = request.status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
+            let status = request.status.map_or_else(|| "no response".to_owned(), |status| status.to_string());
             let fault = request.fault.map(|fault| format!(", fault {fault}")).unwrap_or_default();
             eprintln!("  {} {} {status}, {}{fault}", request.method, request.path, request.credential);
         }
     }
 }
 
-/// A file for this test in `target/tmp/failed/`.
-pub fn file(ending: &str) -> PathBuf {
+/// The path of a file in `target/tmp/failed/` that is named after the current test.
+pub fn file(extension: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("failed");
     let _ = std::fs::create_dir_all(&folder);
     let thread = std::thread::current();
     let name = thread.name().unwrap_or("test").replace("::", "-");
-    folder.join(format!("{name}.{ending}"))
+    folder.join(format!("{name}.{extension}"))
 }
 
-/// Random numbers that can be had again: the seed is printed, and `GUICHET_SEED` sets it.
-pub struct Random(u64);
+/// Reproducible random numbers: the seed is printed, and `GUICHET_SEED` sets it.
+pub struct SeededRandom(u64);
 
-impl Random {
+impl SeededRandom {
     pub fn new() -> Self {
-        let given = std::env::var("GUICHET_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0_u8));
+        let from_env = std::env::var("GUICHET_SEED").ok().and_then(|seed| seed.parse().ok());
+        let seed = from_env.unwrap_or_else(|| RandomState::new().hash_one(0_u8));
         println!("random numbers: GUICHET_SEED={seed} repeats them");
         Self(seed)
     }
 
-    /// The number that belongs to `index`.
+    /// The random number with this index.
     pub fn number(&self, index: u64) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.0, index).hash(&mut hasher);

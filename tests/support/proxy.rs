@@ -1,5 +1,5 @@
-//! A proxy between a browser and all origins, which a test can cut, stall, slow down and restore, in the same way for all three
-//! engines. It records the requests.
+//! A proxy between a browser and all origins, in the same way for all three engines. It records the requests, and a test can
+//! disconnect, stall, delay and restore it.
 
 use axum::body::Body;
 use hyper_util::client::legacy::Client;
@@ -12,11 +12,11 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// The network of a browser: [`Engine::start_on`](super::engine::Engine::start_on).
-pub struct Line {
+/// The proxy of one browser: see [`Engine::start_with_proxy`](super::engine::Engine::start_with_proxy).
+pub struct Proxy {
     address: SocketAddr,
     state: watch::Sender<State>,
-    asked: Asked,
+    requests: Requests,
 }
 
 /// One request of the browser, whether or not it was forwarded.
@@ -28,7 +28,7 @@ pub struct Request {
     pub path: String,
 }
 
-type Asked = Arc<Mutex<Vec<Request>>>;
+type Requests = Arc<Mutex<Vec<Request>>>;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum State {
@@ -39,17 +39,17 @@ enum State {
     /// Connections stay open, but nothing is forwarded.
     Stalled,
     /// All connections are closed, and new ones at once.
-    Cut,
+    Disconnected,
 }
 
-impl Line {
+impl Proxy {
     pub async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (state, changes) = watch::channel(State::Open { latency: Duration::ZERO });
-        let asked = Asked::default();
-        tokio::spawn(accept(listener, changes, Arc::clone(&asked)));
-        Self { address, state, asked }
+        let requests = Requests::default();
+        tokio::spawn(accept(listener, changes, Arc::clone(&requests)));
+        Self { address, state, requests }
     }
 
     /// The address of the proxy.
@@ -58,93 +58,98 @@ impl Line {
     }
 
     /// Closes all connections, and new ones at once: the network is down.
-    pub fn cut(&self) {
-        self.state.send_replace(State::Cut);
+    pub fn disconnect(&self) {
+        self.state.send_replace(State::Disconnected);
     }
 
-    /// Forwards nothing in either direction until [`Line::mend`].
+    /// Forwards nothing in either direction until [`Proxy::reconnect`].
     pub fn stall(&self) {
         self.state.send_replace(State::Stalled);
     }
 
     /// Restores the network.
-    pub fn mend(&self) {
-        self.slow(Duration::ZERO);
+    pub fn reconnect(&self) {
+        self.delay_responses(Duration::ZERO);
     }
 
     /// Restores the network with a delay of each response.
-    pub fn slow(&self, latency: Duration) {
+    pub fn delay_responses(&self, latency: Duration) {
         self.state.send_replace(State::Open { latency });
     }
 
     /// The requests, oldest first.
-    pub fn asked(&self) -> Vec<Request> {
-        self.asked.lock().unwrap().clone()
+    pub fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
     }
 
     /// The number of requests with this method and path.
     pub fn count(&self, method: &str, path: &str) -> usize {
-        self.asked.lock().unwrap().iter().filter(|asked| asked.method == method && asked.path == path).count()
+        self.requests.lock().unwrap().iter().filter(|request| request.method == method && request.path == path).count()
     }
 }
 
-async fn accept(listener: TcpListener, changes: watch::Receiver<State>, asked: Asked) {
+async fn accept(listener: TcpListener, changes: watch::Receiver<State>, requests: Requests) {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
     // One connection per request: a request whose connection the service closes is not retried by the HTTP library.
     let client =
         Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).retry_canceled_requests(false).build(connector);
     while let Ok((stream, _)) = listener.accept().await {
-        tokio::spawn(connected(stream, changes.clone(), Arc::clone(&asked), client.clone()));
+        tokio::spawn(serve(stream, changes.clone(), Arc::clone(&requests), client.clone()));
     }
 }
 
-async fn connected(
+async fn serve(
     stream: TcpStream,
     mut changes: watch::Receiver<State>,
-    asked: Asked,
+    requests: Requests,
     client: Client<HttpConnector, Body>,
 ) {
-    let on_the_way = changes.clone();
+    let for_requests = changes.clone();
     let service = hyper::service::service_fn(move |request| {
-        forward(request, client.clone(), on_the_way.clone(), Arc::clone(&asked))
+        forward(request, client.clone(), for_requests.clone(), Arc::clone(&requests))
     });
     let serving = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     tokio::select! {
         biased;
         // Closed with everything in flight; also at the end of the test.
-        _ = changes.wait_for(|state| *state == State::Cut) => {}
+        _ = changes.wait_for(|state| *state == State::Disconnected) => {}
         _ = serving => {}
     }
 }
 
-/// An error closes the browser's connection without a response, like one of the service.
+/// Forwards one request. If it returns an error, the browser's connection is closed without a response.
 async fn forward(
     request: http::Request<hyper::body::Incoming>,
     client: Client<HttpConnector, Body>,
     mut changes: watch::Receiver<State>,
-    asked: Asked,
+    requests: Requests,
 ) -> Result<http::Response<Body>, io::Error> {
     let uri = request.uri();
     let origin = match (uri.scheme_str(), uri.authority()) {
         (Some(scheme), Some(authority)) => format!("{scheme}://{authority}"),
         _ => uri.to_string(),
     };
-    let through = uri.scheme_str() == Some("http");
-    asked.lock().unwrap().push(Request { method: request.method().to_string(), origin, path: uri.path().to_owned() });
-    if !through {
-        return Err(io::Error::other("it goes to this machine alone"));
+    let is_http = uri.scheme_str() == Some("http");
+    requests.lock().unwrap().push(Request {
+        method: request.method().to_string(),
+        origin,
+        path: uri.path().to_owned(),
+    });
+    // Tests use plain http on this machine. Any other request is of the browser itself.
+    if !is_http {
+        return Err(io::Error::other("only http is forwarded"));
     }
-    passable(&mut changes).await;
+    wait_while_stalled(&mut changes).await;
     let mut request = request.map(Body::new);
     request.headers_mut().remove("proxy-connection");
     let response = client.request(request).await.map_err(io::Error::other)?;
-    tokio::time::sleep(passable(&mut changes).await).await;
+    tokio::time::sleep(wait_while_stalled(&mut changes).await).await;
     Ok(response.map(Body::new))
 }
 
 /// Waits while the proxy is stalled. Returns the delay of responses.
-async fn passable(changes: &mut watch::Receiver<State>) -> Duration {
+async fn wait_while_stalled(changes: &mut watch::Receiver<State>) -> Duration {
     match changes.wait_for(|state| *state != State::Stalled).await.as_deref() {
         Ok(State::Open { latency }) => *latency,
         _ => Duration::ZERO,
