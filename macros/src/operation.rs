@@ -134,11 +134,12 @@ fn declaration(arguments: &Arguments, item: &DeriveInput, fields: &[Field]) -> T
     let attributes = &item.attrs;
     let mut type_schema = vec![documented(fields, arguments.assumed)];
     if let Some((names, _)) = &arguments.at_least_one {
-        let shapes = names.iter().map(|name| {
+        let absent = names.iter().map(|name| {
             let name = name.to_string();
-            quote!({ "required": [#name], "properties": { #name: { "type": "string" } } })
+            quote!(#name: { "type": "null" })
         });
-        type_schema.push(quote!(extend("anyOf" = [#(#shapes),*])));
+        // Not `anyOf` at the root: some generators take it for a union of whole bodies, and lose the fields.
+        type_schema.push(quote!(extend("not" = { "properties": { #(#absent),* } })));
     }
     type_schema.retain(|option| !option.is_empty());
     let debug = (!fields.iter().any(|field| field.says.secret)).then(|| quote!(Debug,));

@@ -2,6 +2,7 @@
 
 use crate::interface::DOCUMENTED;
 use crate::support::api;
+use crate::support::openapi::errors;
 use guichet::operations::*;
 use guichet::protocol::{Fields, FromField, Served};
 use guichet::sandbox::{Sandbox, openapi};
@@ -106,6 +107,32 @@ fn fields_labelled_documented_are_those_of_the_document() {
         assert_eq!(fields, expected(inputs.get(name).unwrap_or(&"")), "{method} {path}");
     }
 }
+
+#[test]
+fn every_operation_has_an_example_of_its_request_and_its_reply() {
+    let described = openapi();
+    for (path, method, operation) in operations(&described) {
+        let mut examples = Vec::new();
+        for parameter in operation["parameters"].as_array().unwrap() {
+            if parameter["required"] == true || parameter.get("example").is_some() {
+                examples.push((&parameter["schema"], &parameter["example"]));
+            }
+        }
+        let replies = operation["responses"].as_object().unwrap().values();
+        let replies: Vec<_> = replies.filter(|reply| reply.pointer(JSON_EXAMPLE).is_some()).collect();
+        assert_eq!(replies.len(), 1, "{method} {path}");
+        for json in
+            replies.into_iter().chain(operation.get("requestBody")).map(|body| &body["content"]["application/json"])
+        {
+            examples.push((&json["schema"], &json["example"]));
+        }
+        for (schema, example) in examples {
+            assert_eq!(errors(schema, example), Vec::<String>::new(), "{method} {path}: {example}");
+        }
+    }
+}
+
+const JSON_EXAMPLE: &str = "/content/application~1json/example";
 
 /// What is not described is not answered: the check that every answer of the tests passes can fail.
 #[test]

@@ -1,12 +1,13 @@
 //! Generates the table of trust, `docs/trust.md`, from `docs/rules.toml` and the OpenAPI description: every rule and field of the
-//! interface, its source, and the tests that prove it. So is the README's table of operations, from
-//! their declarations.
+//! interface, its source, and the tests that prove it. Also generates `docs/openapi.json`, the description as a file, and the
+//! README's table of operations, from their declarations.
 
+use crate::support::openapi::resolve;
 use guichet::operations::*;
 use guichet::protocol::{Role, Served, Source};
 use guichet::sandbox::openapi;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,22 @@ fn the_table_of_trust_is_up_to_date() {
     }
     std::fs::write(&file, table).unwrap();
     panic!("docs/trust.md was stale and was written again: review and commit it");
+}
+
+/// If the file is stale, this test writes it and fails: review and commit the new file.
+#[test]
+fn the_openapi_file_is_up_to_date() {
+    let mut described = openapi();
+    // The sandbox serves it relative to its own address; a file has none.
+    described["servers"] =
+        json!([{ "url": "http://127.0.0.1:4243", "description": "The sandbox, as `guichet sandbox` listens" }]);
+    let text = serde_json::to_string_pretty(&described).unwrap() + "\n";
+    let file = root().join("docs/openapi.json");
+    if std::fs::read_to_string(&file).is_ok_and(|written| written == text) {
+        return;
+    }
+    std::fs::write(&file, text).unwrap();
+    panic!("docs/openapi.json was stale and was written again: review and commit it");
 }
 
 /// Stale, the rows are written anew: look at them, and commit them. What stands in a row beside what an operation's
@@ -163,7 +180,8 @@ fn table(rules: &Rules, described: &Value) -> String {
     }
     text += "\n# Resources\n";
     for (name, schema) in described["components"]["schemas"].as_object().unwrap() {
-        if schema["properties"].is_null() {
+        // Every `…Response` is the envelope, which is a rule of its own.
+        if schema["properties"].is_null() || name.ends_with("Response") {
             continue;
         }
         let _ = writeln!(text, "\n## {name}\n\n| field | what is answered | from |\n|---|---|---|");
@@ -177,8 +195,7 @@ fn table(rules: &Rules, described: &Value) -> String {
 /// The statuses of an operation, and the codes of its refusals.
 fn answers(operation: &Value, described: &Value) -> String {
     let answers = operation["responses"].as_object().unwrap().iter().map(|(status, answer)| {
-        let answer =
-            answer["$ref"].as_str().map_or(answer, |at| described.pointer(at.trim_start_matches('#')).unwrap());
+        let answer = resolve(answer, described);
         let codes =
             &answer["content"]["application/json"]["schema"]["properties"]["error"]["properties"]["code"]["enum"];
         let codes: Vec<&str> = codes.as_array().into_iter().flatten().filter_map(Value::as_str).collect();

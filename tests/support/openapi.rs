@@ -123,10 +123,7 @@ struct Response {
 
 impl Response {
     fn new(response: &Value, document: &Value) -> Self {
-        let response = match response["$ref"].as_str() {
-            Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),
-            None => response,
-        };
+        let response = resolve(response, document);
         let headers = response["headers"].as_object().unwrap().iter().filter(|(_, header)| header["required"] == true);
         let mut body = response["content"]["application/json"]["schema"].clone();
         close(&mut body);
@@ -136,6 +133,25 @@ impl Response {
             body: validator(&body),
         }
     }
+}
+
+/// What a `$ref` of a description refers to; anything else as it is.
+pub fn resolve<'a>(value: &'a Value, described: &'a Value) -> &'a Value {
+    let reference = value["$ref"].as_str().map(|reference| reference.trim_start_matches('#'));
+    reference.map_or(value, |reference| described.pointer(reference).unwrap())
+}
+
+/// The errors of a value, where nothing is allowed that a schema of the description does not name.
+pub fn errors(schema: &Value, value: &Value) -> Vec<String> {
+    static COMPONENTS: LazyLock<Value> = LazyLock::new(|| {
+        let mut components = openapi()["components"].take();
+        close(&mut components);
+        components
+    });
+    let mut schema = schema.clone();
+    close(&mut schema);
+    schema["components"] = COMPONENTS.clone();
+    validator(&schema).iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
 fn validator(schema: &Value) -> Validator {

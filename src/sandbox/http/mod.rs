@@ -7,7 +7,7 @@ mod read;
 mod respond;
 
 pub(super) use read::{read_body, read_object};
-pub(super) use respond::{plain, refuse};
+pub(super) use respond::{envelope, plain, refuse};
 
 use super::auth::{Caller, advise_page, authenticate, authorize, is_public};
 use super::problem::Problem;

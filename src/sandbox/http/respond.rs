@@ -29,8 +29,23 @@ pub(super) fn date(response: &mut Response<Body>, now: Moment) {
 
 /// The response of a successful operation.
 pub(super) fn answer(done: Done, request_id: &str, spec: &Spec) -> Response<Body> {
-    let Done { status, data, message, replayed, page } = done;
-    let body = match spec.envelope {
+    let body = envelope(&done, spec);
+    let Done { status, replayed, page, .. } = done;
+    let mut response = plain(status, body, request_id);
+    if replayed {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    if let Some(Page { limit, next: Some(next) }) = page {
+        let link = format!("<{}?limit={limit}&starting_after={next}>; rel=\"next\"", spec.path);
+        response.headers_mut().extend(HeaderValue::try_from(link).ok().map(|link| (header::LINK, link)));
+    }
+    response
+}
+
+/// The body of a successful operation.
+pub(in crate::sandbox) fn envelope(done: &Done, spec: &Spec) -> String {
+    let Done { status, data, message, page, .. } = done;
+    match spec.envelope {
         Envelope::Session => {
             format!(r#"{{"success":true,"message":"{}","data":{data}}}"#, message.unwrap_or_default())
         }
@@ -42,16 +57,7 @@ pub(super) fn answer(done: Done, request_id: &str, spec: &Spec) -> Response<Body
                 status.as_u16()
             )
         }
-    };
-    let mut response = plain(status, body, request_id);
-    if replayed {
-        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }
-    if let Some(Page { limit, next: Some(next) }) = page {
-        let link = format!("<{}?limit={limit}&starting_after={next}>; rel=\"next\"", spec.path);
-        response.headers_mut().extend(HeaderValue::try_from(link).ok().map(|link| (header::LINK, link)));
-    }
-    response
 }
 
 /// The member `pagination` beside a list's `data`, `decisions.md` 5.

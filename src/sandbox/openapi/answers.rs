@@ -1,18 +1,25 @@
 //! What an operation answers: the two envelopes, what they hold, and the headers.
+//!
+//! Each envelope and the error is a named schema, so that generators make one type of it. An answer refers to it by `$ref`
+//! and says beside it what is narrower there, which validators read and generators pass over.
 
 use super::fields::{label, mark, without_bits, without_null};
 use super::refusals::{self, request_id};
-use super::word;
-use crate::protocol::{CredentialKind, Envelope, Operation, Role, Source};
-use crate::sandbox::service::{Handle, Service};
+use super::{titles, word};
+use crate::protocol::{Envelope, Operation, Source};
+use crate::sandbox::http;
+use crate::sandbox::service::{Done, Handle, Service};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// The answers described so far, and the schemas and refusals that they share.
 pub(super) struct Answers {
     outputs: SchemaGenerator,
-    shared: Map<String, Value>,
+    envelopes: Map<String, Value>,
+    refusals: Map<String, Value>,
+    codes: BTreeSet<&'static str>,
 }
 
 impl Answers {
@@ -21,11 +28,11 @@ impl Answers {
             settings.definitions_path = "/components/schemas".into();
             settings.meta_schema = None;
         });
-        Self { outputs: settings.into_generator(), shared: Map::new() }
+        Self { outputs: settings.into_generator(), envelopes: Map::new(), refusals: Map::new(), codes: BTreeSet::new() }
     }
 
-    /// What an operation answers, by status.
-    pub(super) fn of<O>(&mut self, has_body: bool) -> Value
+    /// What an operation answers, by status; `done` is the example.
+    pub(super) fn of<O>(&mut self, has_body: bool, done: &Done) -> Value
     where
         O: Operation,
         O::Output: JsonSchema,
@@ -33,8 +40,8 @@ impl Answers {
     {
         let spec = O::SPEC;
         let outcomes = <Service as Handle<O>>::OUTCOMES;
-        let data = self.outputs.subschema_for::<O::Output>().to_value();
         let is_page = spec.query.contains(&"starting_after");
+        let envelope = self.envelope::<O>(is_page);
         let mut answers = Map::new();
         for status in outcomes.statuses {
             let mut headers = common_headers();
@@ -44,29 +51,58 @@ impl Answers {
             if is_page {
                 headers["Link"] = header(false, json!({ "type": "string" }), "Where the list goes on, `rel=\"next\"`.");
             }
-            let body = envelope(*status, spec.envelope, data.clone(), is_page);
-            answers.insert(status.to_string(), response("Done.", spec.source, headers, body));
+            let mut body = envelope.clone();
+            if spec.envelope == Envelope::Standard {
+                body["properties"] = json!({ "status_code": { "const": status } });
+            }
+            let mut answer = response("Done.", spec.source, headers, body);
+            if *status == done.status.as_u16() {
+                answer["content"]["application/json"]["example"] =
+                    serde_json::from_str(&http::envelope(done, &spec)).expect("a reply is JSON");
+            }
+            answers.insert(status.to_string(), answer);
         }
         let has_fields = has_body || spec.path.contains('{') || !spec.query.is_empty();
         for (status, codes) in refusals::codes::<O::Role>(&spec, has_fields, has_body, outcomes.codes) {
-            let about_sessions = !O::Role::admits(CredentialKind::SecretKey);
-            let data = if status == 401 && spec.name == "validate_session" { ended_session() } else { nothing() };
-            let body = refusals::body(status, &codes, spec.envelope, data);
+            self.codes.extend(&codes);
+            let is_of_session = spec.envelope == Envelope::Session;
+            let mut body = refusals::body(status, &codes, is_of_session);
+            if is_of_session && !(status == 401 && spec.name == "validate_session") {
+                body["properties"]["data"] = json!({ "type": "null" });
+            }
             let refusal = response(why(status), Source::Decision, refusal_headers(status), body);
-            let of_sessions = if about_sessions || spec.envelope == Envelope::Session { "Session" } else { "" };
-            answers.insert(status.to_string(), self.share(&format!("{of_sessions}Refused{status}"), refusal));
+            let of_sessions = if is_of_session { "Session" } else { "" };
+            answers.insert(status.to_string(), self.share(&format!("{of_sessions}Error{status}"), refusal));
         }
         Value::Object(answers)
+    }
+
+    /// A reference to the envelope of an operation's success.
+    fn envelope<O>(&mut self, is_page: bool) -> Value
+    where
+        O: Operation,
+        O::Output: JsonSchema,
+    {
+        let data = self.outputs.subschema_for::<O::Output>().to_value();
+        let resource =
+            |schema: &Value| schema["$ref"].as_str().and_then(|name| name.rsplit('/').next()).map(str::to_owned);
+        let name = match resource(&data) {
+            Some(one) => format!("{one}Response"),
+            None => format!("{}ListResponse", resource(&data["items"]).unwrap_or_default()),
+        };
+        let reference = json!({ "$ref": format!("#/components/schemas/{name}") });
+        self.envelopes.insert(name, envelope(O::SPEC.envelope, data, is_page));
+        reference
     }
 
     /// One of the refusals that several operations have in common.
     fn share(&mut self, name: &str, refusal: Value) -> Value {
         let name = (1..)
             .map(|number| if number == 1 { name.to_owned() } else { format!("{name}_{number}") })
-            .find(|name| self.shared.get(name).is_none_or(|known| *known == refusal))
+            .find(|name| self.refusals.get(name).is_none_or(|known| *known == refusal))
             .unwrap_or_default();
         let reference = json!({ "$ref": format!("#/components/responses/{name}") });
-        self.shared.insert(name, refusal);
+        self.refusals.insert(name, refusal);
         reference
     }
 
@@ -82,17 +118,24 @@ impl Answers {
                 }
             });
             without_bits(schema);
+            titles::give(schema);
             // What a reader puts where a service says nothing is nothing that this one says.
             for field in schema["properties"].as_object_mut().into_iter().flat_map(|fields| fields.values_mut()) {
                 field.as_object_mut().map(|field| field.remove("default"));
             }
         }
-        (schemas, Value::Object(self.shared))
+        if let Value::Object(schemas) = &mut schemas {
+            schemas.append(&mut self.envelopes);
+            schemas.extend(refusals::schemas(self.codes).map(|(name, schema)| (name.to_owned(), schema)));
+            schemas.insert("EndedSession".to_owned(), ended_session());
+            schemas.insert("Pagination".to_owned(), pagination());
+        }
+        (schemas, Value::Object(self.refusals))
     }
 }
 
 /// The envelope of a success.
-fn envelope(status: u16, envelope: Envelope, mut data: Value, is_page: bool) -> Value {
+fn envelope(envelope: Envelope, mut data: Value, is_page: bool) -> Value {
     let documented = |schema: Value| {
         let mut schema = schema;
         mark(&mut schema, Source::Documented);
@@ -111,14 +154,15 @@ fn envelope(status: u16, envelope: Envelope, mut data: Value, is_page: bool) -> 
                 "type": "object",
                 "required": ["status_code", "response_type", "data"],
                 "properties": {
-                    "status_code": documented(json!({ "const": status })),
+                    "status_code": documented(json!({ "type": "integer", "description": "The HTTP status." })),
                     "response_type": documented(json!({ "const": "success" })),
                     "data": data,
                     "message": message,
                 },
             });
             if is_page {
-                body["properties"]["pagination"] = pagination();
+                body["properties"]["pagination"] =
+                    json!({ "$ref": "#/components/schemas/Pagination", "x-guichet-source": "decision" });
                 body["required"] = json!(["status_code", "response_type", "data", "pagination"]);
             }
             body
@@ -138,26 +182,20 @@ fn pagination() -> Value {
         .into_iter()
         .flat_map(|fields| fields.values_mut())
         .for_each(|field| mark(field, Source::Decision));
-    json!({
-        "type": "object", "required": ["has_more", "next_cursor", "limit"], "properties": fields, "x-guichet-source": "decision",
-    })
+    json!({ "type": "object", "required": ["has_more", "next_cursor", "limit"], "properties": fields })
 }
 
 /// What the 401 of a session that is asked about holds.
 fn ended_session() -> Value {
-    let state = json!({
+    json!({
         "type": "object",
+        "description": "Why a session is not valid.",
         "required": ["valid", "reason"],
         "properties": {
             "valid": { "const": false, "x-guichet-source": "decision" },
             "reason": { "enum": ["expired", "revoked", "unknown"], "x-guichet-source": "decision" },
         },
-    });
-    json!({ "anyOf": [state, { "type": "null" }], "x-guichet-source": "decision" })
-}
-
-fn nothing() -> Value {
-    json!({ "type": "null", "x-guichet-source": "decision" })
+    })
 }
 
 fn response(description: &str, source: Source, headers: Value, body: Value) -> Value {

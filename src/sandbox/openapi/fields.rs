@@ -1,6 +1,6 @@
 //! What an operation takes: the parameters of its path and query, and its body, from the type that reads them.
 
-use super::word;
+use super::{titles, word};
 use crate::protocol::{Method, Place, Served, Source, Spec};
 use crate::sandbox::rules::{Fees, test_cards};
 use crate::values::NOT_BLANK;
@@ -13,7 +13,13 @@ pub(super) struct Taken {
     pub(super) summary: String,
     pub(super) description: String,
     pub(super) parameters: Vec<Value>,
-    pub(super) body: Option<Value>,
+    pub(super) body: Option<Body>,
+}
+
+/// The body of a request: its schema, and an example.
+pub(super) struct Body {
+    pub(super) schema: Value,
+    pub(super) example: Value,
 }
 
 impl Taken {
@@ -22,8 +28,9 @@ impl Taken {
     }
 }
 
-/// What the operation `O` takes.
-pub(super) fn of<O: Served + JsonSchema>() -> Taken {
+/// What the operation `O` takes, with the values of one request as examples.
+pub(super) fn of<O: Served + JsonSchema>(example: &O) -> Taken {
+    let example = serde_json::to_value(example).expect("a request is written as JSON");
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -41,9 +48,9 @@ pub(super) fn of<O: Served + JsonSchema>() -> Taken {
     let (mut parameters, mut body) = (Vec::new(), Map::new());
     for (name, property) in properties {
         match O::SPEC.place(&name) {
-            Place::Path => parameters.push(parameter("path", &name, property, true)),
-            Place::Query => parameters.push(parameter("query", &name, property, required.contains(&name))),
-            Place::Header => parameters.push(parameter("header", &name, property, required.contains(&name))),
+            Place::Path => parameters.push(parameter("path", &name, property, true, &example)),
+            Place::Query => parameters.push(parameter("query", &name, property, required.contains(&name), &example)),
+            Place::Header => parameters.push(parameter("header", &name, property, required.contains(&name), &example)),
             Place::Body if required.contains(&name) => drop(body.insert(name, property)),
             Place::Body => drop(body.insert(name, or_null(property))),
         }
@@ -52,14 +59,17 @@ pub(super) fn of<O: Served + JsonSchema>() -> Taken {
     parameters.sort_by_key(order);
     let body = (O::SPEC.method != Method::Get && !body.is_empty()).then(|| {
         let required: Vec<&String> = required.iter().filter(|name| body.contains_key(*name)).collect();
+        let given = body.keys().filter(|name| !example[name.as_str()].is_null());
+        let example = given.map(|name| (name.clone(), example[name.as_str()].clone())).collect();
         let mut whole = json!({ "type": "object", "properties": body });
         if !required.is_empty() {
             whole["required"] = json!(required);
         }
-        if let Some(either) = schema.get("anyOf") {
-            whole["anyOf"] = either.clone();
+        if let Some(refused) = schema.get("not") {
+            whole["not"] = refused.clone();
         }
-        whole
+        titles::give(&mut whole);
+        Body { schema: whole, example }
     });
     Taken { summary, description, parameters, body }
 }
@@ -154,7 +164,7 @@ fn known_values(table: &str) -> Vec<String> {
     }
 }
 
-fn parameter(place: &str, name: &str, mut schema: Value, required: bool) -> Value {
+fn parameter(place: &str, name: &str, mut schema: Value, required: bool, example: &Value) -> Value {
     without_null(&mut schema);
     let source = schema["x-guichet-source"].take();
     let description = schema["description"].take();
@@ -162,10 +172,14 @@ fn parameter(place: &str, name: &str, mut schema: Value, required: bool) -> Valu
         schema.remove("x-guichet-source");
         schema.remove("description");
     }
-    json!({
+    let mut parameter = json!({
         "name": name, "in": place, "required": required, "description": description, "schema": schema,
         "x-guichet-source": source,
-    })
+    });
+    if !example[name].is_null() {
+        parameter["example"] = example[name].clone();
+    }
+    parameter
 }
 
 /// Where a parameter stands: as the path and then the query name them.

@@ -4,12 +4,14 @@
 mod answers;
 mod fields;
 mod refusals;
+mod titles;
 
-use super::service::{Handle, Service};
+use super::service::{Example, Examples, Handle, Service};
 use crate::operations::*;
 use crate::protocol::{CredentialKind, Role, Served, Source};
 use answers::Answers;
 use axum::body::Bytes;
+use fields::Body;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
@@ -27,7 +29,7 @@ use std::sync::LazyLock;
 /// ```
 #[must_use]
 pub fn openapi() -> Value {
-    let mut description = Description { paths: Map::new(), answers: Answers::new() };
+    let mut description = Description { paths: Map::new(), answers: Answers::new(), examples: Examples::new() };
     macro_rules! describe {
         ($($operation:ident)*) => { $(description.add::<$operation>();)* };
     }
@@ -45,6 +47,7 @@ pub(super) fn text() -> Bytes {
 struct Description {
     paths: Map<String, Value>,
     answers: Answers,
+    examples: Examples,
 }
 
 impl Description {
@@ -55,8 +58,9 @@ impl Description {
         Service: Handle<O>,
     {
         let spec = O::SPEC;
-        let fields = fields::of::<O>();
-        let responses = self.answers.of::<O>(fields.has_body());
+        let Example { request, done } = <Service as Handle<O>>::example(&self.examples);
+        let fields = fields::of::<O>(&request);
+        let responses = self.answers.of::<O>(fields.has_body(), &done);
         let mut operation = json!({
             "operationId": spec.name,
             "summary": fields.summary,
@@ -68,10 +72,10 @@ impl Description {
             "parameters": fields.parameters,
             "responses": responses,
         });
-        if let Some(body) = fields.body {
+        if let Some(Body { schema, example }) = fields.body {
             operation["requestBody"] = json!({
-                "required": body.get("required").is_some(),
-                "content": { "application/json": { "schema": body } },
+                "required": schema.get("required").is_some(),
+                "content": { "application/json": { "schema": schema, "example": example } },
             });
         }
         let path = self.paths.entry(spec.path).or_insert_with(|| json!({}));
@@ -110,8 +114,11 @@ fn link(paths: &mut Map<String, Value>, schemas: &Value) {
     for (made_at, name) in about {
         let answers = paths.get_mut(&made_at).and_then(|methods| methods.pointer_mut("/post/responses"));
         for answer in answers.and_then(Value::as_object_mut).into_iter().flat_map(|answers| answers.values_mut()) {
-            let made = answer.pointer("/content/application~1json/schema/properties/data/$ref").and_then(Value::as_str);
-            let Some(made) = made.and_then(|made| schemas.get(made.rsplit('/').next()?)) else { continue };
+            let named = |schema: Option<&Value>| schemas.get(schema?["$ref"].as_str()?.rsplit('/').next()?);
+            let envelope = named(answer.pointer("/content/application~1json/schema"));
+            let Some(made) = envelope.and_then(|envelope| named(envelope.pointer("/properties/data"))) else {
+                continue;
+            };
             let id = if made["properties"].get("id").is_some() { "id" } else { "order_id" };
             let id = format!("$response.body#/data/{id}");
             answer["links"][name.as_str().unwrap_or_default()] =

@@ -1,8 +1,8 @@
 //! How an operation may be refused: its codes by status, `decisions.md` 1.
 
-use crate::protocol::{CredentialKind, Envelope, ErrorCode, ErrorType, Method, Role, Spec};
+use crate::protocol::{CredentialKind, ErrorCode, ErrorType, Method, Role, Spec};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The codes with which an operation may be refused, by status: those that follow from what it is, and those of its rules.
 pub(super) fn codes<R: Role>(
@@ -56,55 +56,111 @@ pub(super) fn codes<R: Role>(
     codes
 }
 
-/// The body of a refusal: the documented envelope, extended by `error`.
-pub(super) fn body(status: u16, codes: &[&str], envelope: Envelope, data: Value) -> Value {
-    let mut fields = json!({
-        "status_code": { "const": status, "x-guichet-source": "documented" },
-        "response_type": { "const": "error", "x-guichet-source": "decision" },
-        "message": { "type": "string", "minLength": 1, "x-guichet-source": "decision" },
-        "data": data,
-        "error": error(status, codes),
+/// How one refusal narrows the shared schema of an error. Generators read the `$ref` alone, validators all of it.
+pub(super) fn body(status: u16, codes: &[&str], is_of_session: bool) -> Value {
+    let has_fields = status == 422;
+    let has_existing = codes.contains(&ErrorCode::MerchantReferenceConflict.as_str())
+        || codes.contains(&ErrorCode::IdempotencyKeyReused.as_str());
+    let one_of = json!({ "enum": codes });
+    let mut details = json!({
+        "type": { "const": ErrorType::of(status).as_str() },
+        "code": one_of,
+        "retryable": { "const": matches!(status, 429 | 503) },
     });
+    if has_fields {
+        details["errors"] = json!({ "items": { "properties": { "code": one_of } } });
+    }
+    for (name, may_be_there) in [("param", has_fields), ("errors", has_fields), ("existing_id", has_existing)] {
+        if !may_be_there {
+            details[name] = json!(false);
+        }
+    }
+    let mut narrowed = json!({ "properties": details });
+    if has_fields {
+        narrowed["required"] = json!(["param", "errors"]);
+    }
+    json!({
+        "$ref": format!("#/components/schemas/{}", if is_of_session { "SessionError" } else { "Error" }),
+        "properties": { "status_code": { "const": status }, "error": narrowed },
+    })
+}
+
+/// The schemas that all refusals share, of these codes.
+pub(super) fn schemas<'a>(codes: impl IntoIterator<Item = &'a str>) -> [(&'static str, Value); 6] {
+    let codes: BTreeSet<&str> = codes.into_iter().collect();
+    let types: BTreeSet<&str> =
+        codes.iter().filter_map(|code| ErrorCode::from(*code).kind()).map(|kind| kind.as_str()).collect();
+    [
+        ("Error", error(json!({ "type": "null" }), false)),
+        ("SessionError", error(json!({ "anyOf": [reference("EndedSession"), { "type": "null" }] }), true)),
+        ("ErrorDetails", details()),
+        ("FieldError", field_error()),
+        ("ErrorType", json!({ "type": "string", "enum": types, "description": "The kind of the cause." })),
+        ("ErrorCode", json!({ "type": "string", "enum": codes, "description": "The stable word for the cause." })),
+    ]
+}
+
+/// The documented envelope, extended by `error`.
+fn error(data: Value, is_of_session: bool) -> Value {
+    let mut fields = decided(json!({
+        "status_code": { "type": "integer", "description": "The HTTP status." },
+        "response_type": { "const": "error" },
+        "message": { "type": "string", "minLength": 1, "description": "A sentence for people." },
+        "data": data,
+        "error": reference("ErrorDetails"),
+    }));
+    fields["status_code"]["x-guichet-source"] = "documented".into();
     let mut required = vec!["status_code", "response_type", "message", "data", "error"];
-    if envelope == Envelope::Session {
+    if is_of_session {
         fields["success"] = json!({ "const": false, "x-guichet-source": "documented" });
         required.push("success");
     }
-    json!({ "type": "object", "required": required, "properties": fields })
+    json!({ "type": "object", "description": "Why a request was refused.", "required": required, "properties": fields })
 }
 
-fn error(status: u16, codes: &[&str]) -> Value {
-    let mut fields = json!({
-        "type": { "const": ErrorType::of(status).as_str() },
-        "code": { "enum": codes, "description": "The stable word for the cause: switch on it." },
-        "request_id": request_id(),
-        "retryable": { "const": matches!(status, 429 | 503), "description": "Whether the same request can succeed later." },
-    });
-    if codes.contains(&ErrorCode::MerchantReferenceConflict.as_str())
-        || codes.contains(&ErrorCode::IdempotencyKeyReused.as_str())
-    {
-        fields["existing_id"] = json!({ "type": "string", "description": "What is there already." });
-    }
-    let mut required = vec!["type", "code", "request_id", "retryable"];
-    if status == 422 {
-        fields["param"] = json!({ "type": "string", "description": "The first field that was refused." });
-        let one = json!({
-            "type": "object",
-            "required": ["param", "code", "message"],
-            "properties": {
-                "param": { "type": "string", "x-guichet-source": "decision" },
-                "code": { "enum": codes, "x-guichet-source": "decision" },
-                "message": { "type": "string", "minLength": 1, "x-guichet-source": "decision" },
+fn details() -> Value {
+    json!({
+        "type": "object",
+        "description": "The cause of a refusal.",
+        "required": ["type", "code", "request_id", "retryable"],
+        "properties": decided(json!({
+            "type": reference("ErrorType"),
+            "code": reference("ErrorCode"),
+            "param": { "type": "string", "description": "The first field that was refused." },
+            "errors": {
+                "type": "array", "minItems": 1, "items": reference("FieldError"),
+                "description": "Every field that was refused.",
             },
-        });
-        fields["errors"] =
-            json!({ "type": "array", "minItems": 1, "items": one, "description": "Every field that was refused." });
-        required.extend(["param", "errors"]);
-    }
+            "request_id": request_id(),
+            "retryable": { "type": "boolean", "description": "Whether the same request can succeed later." },
+            "existing_id": { "type": "string", "description": "What is there already." },
+        })),
+    })
+}
+
+fn field_error() -> Value {
+    json!({
+        "type": "object",
+        "description": "Why one field was refused.",
+        "required": ["param", "code", "message"],
+        "properties": decided(json!({
+            "param": { "type": "string" },
+            "code": reference("ErrorCode"),
+            "message": { "type": "string", "minLength": 1 },
+        })),
+    })
+}
+
+/// Marks fields as decisions.
+fn decided(mut fields: Value) -> Value {
     for field in fields.as_object_mut().into_iter().flat_map(|fields| fields.values_mut()) {
         field["x-guichet-source"] = "decision".into();
     }
-    json!({ "type": "object", "required": required, "properties": fields, "x-guichet-source": "decision" })
+    fields
+}
+
+fn reference(schema: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{schema}") })
 }
 
 /// The name of a request.

@@ -1,14 +1,21 @@
 //! Customers: listed here, and made where someone pays.
 
+use super::examples::{Example, Examples, page};
 use super::{Done, Handle, Outcomes, Service, to_read};
 use crate::operations::ListCustomers;
 use crate::sandbox::auth::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::store::List;
+use crate::values::PageLimit;
 
 impl Handle<ListCustomers> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> Example<ListCustomers> {
+        let request = ListCustomers::new().limit(PageLimit::default());
+        Example::new(request, page(&[replies::customer(&examples.customer())]))
+    }
 
     async fn handle(&self, caller: Caller, operation: ListCustomers) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;

@@ -1,5 +1,6 @@
 //! eSIM packages, and the orders of them that payments fulfil.
 
+use super::examples::{Example, Examples, page, valid};
 use super::idempotency::idempotent_request;
 use super::{Done, Handle, Merchant, Outcomes, ROUNDS, Service};
 use crate::operations::{CreateEsimOrder, ListEsimPackages, ReadEsimOrder};
@@ -7,14 +8,19 @@ use crate::protocol::ErrorCode;
 use crate::sandbox::auth::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
-use crate::sandbox::rules::{EsimOrder, Intent};
+use crate::sandbox::rules::{EsimOrder, Fulfilment, Intent};
 use crate::sandbox::store::Unavailable;
 use crate::sandbox::tokens;
-use crate::values::EsimOrderId;
+use crate::values::{EsimOrderId, IdempotencyKey, PageLimit};
 use std::collections::HashMap;
 
 impl Handle<ListEsimPackages> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> Example<ListEsimPackages> {
+        let packages: Vec<_> = examples.packages.all().iter().map(replies::esim_package).collect();
+        Example::new(ListEsimPackages::new().limit(PageLimit::default()), page(&packages))
+    }
 
     async fn handle(&self, _: Caller, operation: ListEsimPackages) -> Result<Done, Problem> {
         let packages = self.esim_packages.all();
@@ -37,6 +43,13 @@ impl Handle<CreateEsimOrder> for Service {
         ErrorCode::QuantityOutOfRange,
         ErrorCode::IdempotencyKeyReused,
     ]);
+
+    fn example(examples: &Examples) -> Example<CreateEsimOrder> {
+        let order = examples.esim_order();
+        let key = valid(IdempotencyKey::new("basket-17"));
+        let request = CreateEsimOrder::new(order.package.clone()).idempotency_key(key);
+        Example::new(request, Done::created(replies::esim_order(&order, &examples.key)))
+    }
 
     async fn handle(&self, caller: Caller, operation: CreateEsimOrder) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
@@ -62,6 +75,13 @@ impl Handle<CreateEsimOrder> for Service {
 
 impl Handle<ReadEsimOrder> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> Example<ReadEsimOrder> {
+        let paid = Fulfilment { paid_by: examples.intent_id(), at: examples.now };
+        let order = EsimOrder { fulfilment: Some(paid), ..examples.esim_order() };
+        let request = ReadEsimOrder::new(order.id.clone());
+        Example::new(request, Done::ok(replies::esim_order(&order, &examples.key)))
+    }
 
     async fn handle(&self, caller: Caller, operation: ReadEsimOrder) -> Result<Done, Problem> {
         let order = self.esim_order_of(caller.merchant()?, &operation.id).await?;

@@ -1,5 +1,6 @@
 //! What moves a payment intent: a method, a confirmation, a code, the issuer's word, a cancellation.
 
+use super::examples::{Example, Examples, moved, valid};
 use super::{Done, Handle, Outcomes, ROUNDS, Service};
 use crate::operations::{
     AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent, Instrument,
@@ -20,6 +21,13 @@ impl Handle<AttachPaymentMethod> for Service {
         ErrorCode::TestCardRequired,
     ]);
 
+    fn example(examples: &Examples) -> Example<AttachPaymentMethod> {
+        let with = examples.mobile_money();
+        let intent = examples.intent_with(examples.intent(), &with);
+        let request = AttachPaymentMethod::new(intent.id.clone(), with);
+        Example::new(request, Done::ok(examples.intent_reply(&intent)))
+    }
+
     async fn handle(&self, caller: Caller, operation: AttachPaymentMethod) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
         self.change(&caller, &operation.id, |intent, now| {
@@ -38,6 +46,15 @@ impl Handle<AttachPaymentMethod> for Service {
 
 impl Handle<ConfirmPaymentIntent> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::IntentNotConfirmable, ErrorCode::RoleRequired]);
+
+    fn example(examples: &Examples) -> Example<ConfirmPaymentIntent> {
+        let mut intent = examples.intent();
+        intent.terms.confirmation_method = ConfirmationMethod::Manual;
+        let intent = examples.intent_with(intent, &examples.mobile_money());
+        let confirmed = Intent { state: valid(intent.state.confirm(examples.now)), ..intent };
+        let request = ConfirmPaymentIntent::new(confirmed.id.clone());
+        Example::new(request, Done::ok(examples.intent_reply(&confirmed)))
+    }
 
     async fn handle(&self, caller: Caller, operation: ConfirmPaymentIntent) -> Result<Done, Problem> {
         self.change(&caller, &operation.id, |intent, now| {
@@ -58,6 +75,13 @@ impl Handle<ConfirmPaymentIntent> for Service {
 impl Handle<AnswerPaymentIntent> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::IntentNotConfirmable]);
 
+    fn example(examples: &Examples) -> Example<AnswerPaymentIntent> {
+        let intent = examples.intent_with(examples.intent(), &examples.phone_with_code());
+        let answered = Intent { state: valid(intent.state.answer("123456", examples.now)), ..intent };
+        let request = AnswerPaymentIntent::new(answered.id.clone(), "123456");
+        Example::new(request, Done::ok(examples.intent_reply(&answered)))
+    }
+
     async fn handle(&self, caller: Caller, operation: AnswerPaymentIntent) -> Result<Done, Problem> {
         self.change(&caller, &operation.id, |intent, now| {
             intent
@@ -72,6 +96,14 @@ impl Handle<AnswerPaymentIntent> for Service {
 
 impl Handle<CancelPaymentIntent> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::IntentNotCancelable]);
+
+    fn example(examples: &Examples) -> Example<CancelPaymentIntent> {
+        let intent = examples.intent();
+        let state = valid(intent.state.cancel(Cancellation::RequestedByMerchant, examples.now));
+        let canceled = Intent { state: moved(state), ..intent };
+        let request = CancelPaymentIntent::new(canceled.id.clone());
+        Example::new(request, Done::ok(examples.intent_reply(&canceled)))
+    }
 
     async fn handle(&self, caller: Caller, operation: CancelPaymentIntent) -> Result<Done, Problem> {
         let by = match caller {

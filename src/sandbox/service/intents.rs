@@ -1,5 +1,6 @@
 //! Payment intents: made, read, listed.
 
+use super::examples::{Example, Examples, page};
 use super::{Done, Handle, Merchant, Outcomes, ROUNDS, Service, billing, to_read};
 use crate::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
 use crate::protocol::ErrorCode;
@@ -10,7 +11,7 @@ use crate::sandbox::replies;
 use crate::sandbox::rules::{Intent, IntentState, Terms};
 use crate::sandbox::store::{Customer, List, Unavailable};
 use crate::sandbox::tokens;
-use crate::values::{IntentId, Moment};
+use crate::values::{IntentId, Moment, PageLimit};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -24,6 +25,10 @@ impl Handle<CreatePaymentIntent> for Service {
         ErrorCode::CurrencyUnsupported,
         ErrorCode::PaymentMethodUnavailable,
     ]);
+
+    fn example(examples: &Examples) -> Example<CreatePaymentIntent> {
+        Example::new(examples.order(), Done::created(examples.intent_reply(&examples.intent())))
+    }
 
     /// `merchant_reference` makes it safe to repeat: the row is there once, whoever comes first.
     async fn handle(&self, caller: Caller, operation: CreatePaymentIntent) -> Result<Done, Problem> {
@@ -57,6 +62,11 @@ impl Handle<CreatePaymentIntent> for Service {
 impl Handle<ReadPaymentIntent> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
+    fn example(examples: &Examples) -> Example<ReadPaymentIntent> {
+        let request = ReadPaymentIntent::new(examples.intent_id());
+        Example::new(request, Done::ok(examples.intent_reply(&examples.intent())))
+    }
+
     async fn handle(&self, caller: Caller, operation: ReadPaymentIntent) -> Result<Done, Problem> {
         let (intent, _) = self.intent_of(&caller, &operation.id).await?;
         Ok(Done::ok(self.reply(&intent)))
@@ -65,6 +75,11 @@ impl Handle<ReadPaymentIntent> for Service {
 
 impl Handle<ListPaymentIntents> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> Example<ListPaymentIntents> {
+        let request = ListPaymentIntents::new().limit(PageLimit::default());
+        Example::new(request, page(&[examples.intent_reply(&examples.intent())]))
+    }
 
     async fn handle(&self, caller: Caller, operation: ListPaymentIntents) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;

@@ -1,20 +1,29 @@
 //! Payment methods and what they cost.
 
+use super::examples::{Example, Examples, valid};
 use super::{Done, Handle, Outcomes, Service};
-use crate::operations::{CalculateFee, ListPaymentMethods};
+use crate::operations::{CalculateFee, CreatePaymentIntent, ListPaymentMethods};
 use crate::protocol::ErrorCode;
 use crate::sandbox::auth::Caller;
 use crate::sandbox::problem::Problem;
 use crate::sandbox::replies;
 use crate::sandbox::rules::FeeProblem;
-use crate::values::Country;
+use crate::values::{CardType, Country, MethodCode};
+
+const METHODS: &str = "The payment methods of the country.";
+const FEE: &str = "The fee of the amount.";
 
 impl Handle<ListPaymentMethods> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
+    fn example(examples: &Examples) -> Example<ListPaymentMethods> {
+        let methods = replies::methods(&examples.fees.methods(&Country::cm()));
+        Example::new(ListPaymentMethods::new().country_code(Country::cm()), Done::ok(methods).saying(METHODS))
+    }
+
     async fn handle(&self, _: Caller, operation: ListPaymentMethods) -> Result<Done, Problem> {
         let country = operation.country_code.unwrap_or_else(Country::cm);
-        Ok(Done::ok(replies::methods(&self.fees.methods(&country))).saying("The payment methods of the country."))
+        Ok(Done::ok(replies::methods(&self.fees.methods(&country))).saying(METHODS))
     }
 }
 
@@ -24,6 +33,15 @@ impl Handle<CalculateFee> for Service {
         ErrorCode::AmountOutOfRange,
         ErrorCode::CurrencyUnsupported,
     ]);
+
+    fn example(examples: &Examples) -> Example<CalculateFee> {
+        let CreatePaymentIntent { amount, currency, .. } = examples.order();
+        let method = valid(MethodCode::new("mobile_money"));
+        let fee = examples.fees.fee(method.as_str(), &currency, &Country::cm(), CardType::Local, amount.units());
+        let data = replies::fee(amount.units(), &currency, fee.unwrap_or_default());
+        let request = CalculateFee::new(method, currency, amount).country_code(Country::cm());
+        Example::new(request, Done::ok(data).saying(FEE))
+    }
 
     async fn handle(&self, _: Caller, operation: CalculateFee) -> Result<Done, Problem> {
         let CalculateFee { payment_method, currency, amount, country_code, card_type } = operation;
@@ -39,6 +57,6 @@ impl Handle<CalculateFee> for Service {
                 "There is no such payment method. The codes are mobile_money and card; svc_… are identifiers of the list.",
             ),
         })?;
-        Ok(Done::ok(replies::fee(amount.units(), &currency, fee)).saying("The fee of the amount."))
+        Ok(Done::ok(replies::fee(amount.units(), &currency, fee)).saying(FEE))
     }
 }

@@ -3,6 +3,7 @@
 mod billing;
 mod customers;
 mod esim;
+mod examples;
 mod idempotency;
 mod intent_actions;
 mod intents;
@@ -12,6 +13,7 @@ mod plans;
 mod sessions;
 mod subscriptions;
 
+pub(super) use examples::{Example, Examples};
 pub(super) use merchants::{Merchant, Merchants};
 
 use super::auth::Caller;
@@ -47,6 +49,9 @@ pub(super) struct Service {
 pub(super) trait Handle<O: Operation> {
     /// What it may come to: the description of the service says it.
     const OUTCOMES: Outcomes;
+
+    /// A request and its reply, for the description of the service.
+    fn example(examples: &Examples) -> Example<O>;
 
     /// Does it, for a caller whom the operation's role admits.
     fn handle(&self, caller: Caller, operation: O) -> impl Future<Output = Result<Done, Problem>> + Send;

@@ -1,5 +1,6 @@
 //! Plans: made, listed, deactivated.
 
+use super::examples::{Example, Examples, page};
 use super::{Done, Handle, Outcomes, Service, to_read};
 use crate::operations::{CreatePlan, DeactivatePlan, ListPlans};
 use crate::protocol::ErrorCode;
@@ -9,11 +10,15 @@ use crate::sandbox::replies;
 use crate::sandbox::rules::billing::{Offer, Plan};
 use crate::sandbox::store::List;
 use crate::sandbox::tokens;
-use crate::values::PlanId;
+use crate::values::{PageLimit, PlanId};
 
 impl Handle<CreatePlan> for Service {
     const OUTCOMES: Outcomes =
         Outcomes::CREATED.or(&[ErrorCode::PlanCodeTaken, ErrorCode::AmountOutOfRange, ErrorCode::CurrencyUnsupported]);
+
+    fn example(examples: &Examples) -> Example<CreatePlan> {
+        Example::new(examples.create_plan(), Done::created(replies::plan(&examples.plan())))
+    }
 
     async fn handle(&self, caller: Caller, operation: CreatePlan) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
@@ -37,6 +42,10 @@ impl Handle<CreatePlan> for Service {
 impl Handle<ListPlans> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
+    fn example(examples: &Examples) -> Example<ListPlans> {
+        Example::new(ListPlans::new().limit(PageLimit::default()), page(&[replies::plan(&examples.plan())]))
+    }
+
     async fn handle(&self, caller: Caller, operation: ListPlans) -> Result<Done, Problem> {
         let merchant = caller.shop()?;
         let starting_after = operation.starting_after.as_ref().map(|id| id.as_str());
@@ -50,6 +59,11 @@ impl Handle<ListPlans> for Service {
 
 impl Handle<DeactivatePlan> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> Example<DeactivatePlan> {
+        let plan = Plan { active: false, ..examples.plan() };
+        Example::new(DeactivatePlan::new(plan.id.clone()), Done::ok(replies::plan(&plan)))
+    }
 
     /// A plan that is not active is deactivated again.
     async fn handle(&self, caller: Caller, operation: DeactivatePlan) -> Result<Done, Problem> {

@@ -1,5 +1,6 @@
 //! Customer sessions.
 
+use super::examples::{Example, Examples};
 use super::{Done, Handle, Outcomes, Service};
 use crate::operations::{CreateSession, RevokeSession, ValidateSession};
 use crate::sandbox::auth::{Caller, require_valid, session_unknown};
@@ -9,8 +10,17 @@ use crate::sandbox::rules::{LIFETIME, Session, SessionStatus};
 use crate::sandbox::tokens::{self, SESSION_TOKEN, fingerprint};
 use crate::values::SessionToken;
 
+const CREATED: &str = "The session was created.";
+const VALID: &str = "The session is valid.";
+const ENDED: &str = "The session was ended.";
+
 impl Handle<CreateSession> for Service {
     const OUTCOMES: Outcomes = Outcomes::CREATED;
+
+    fn example(examples: &Examples) -> Example<CreateSession> {
+        let data = replies::new_session(&examples.session(), &examples.session_token());
+        Example::new(CreateSession::new(examples.email()), Done::created(data).saying(CREATED))
+    }
 
     async fn handle(&self, caller: Caller, operation: CreateSession) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
@@ -26,12 +36,16 @@ impl Handle<CreateSession> for Service {
         };
         let reply = replies::new_session(&session, &token);
         self.store.add_session(session).await?;
-        Ok(Done::created(reply).saying("The session was created."))
+        Ok(Done::created(reply).saying(CREATED))
     }
 }
 
 impl Handle<ValidateSession> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> Example<ValidateSession> {
+        Example::new(ValidateSession::new(), Done::ok(replies::valid_session(&examples.session())).saying(VALID))
+    }
 
     async fn handle(&self, caller: Caller, _: ValidateSession) -> Result<Done, Problem> {
         let about = |problem: Problem, reason| problem.with_data(replies::invalid_session(reason));
@@ -39,12 +53,17 @@ impl Handle<ValidateSession> for Service {
         let now = merchant.now();
         let reason = if session.status(now) == SessionStatus::Revoked { "revoked" } else { "expired" };
         require_valid(&session, now).map_err(|problem| about(problem, reason))?;
-        Ok(Done::ok(replies::valid_session(&session)).saying("The session is valid."))
+        Ok(Done::ok(replies::valid_session(&session)).saying(VALID))
     }
 }
 
 impl Handle<RevokeSession> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> Example<RevokeSession> {
+        let data = replies::revoked_session(&examples.session(), examples.now);
+        Example::new(RevokeSession::new(), Done::ok(data).saying(ENDED))
+    }
 
     /// A logout can be repeated: a session already revoked is revoked again, with the moment it was first.
     async fn handle(&self, caller: Caller, _: RevokeSession) -> Result<Done, Problem> {
@@ -58,6 +77,6 @@ impl Handle<RevokeSession> for Service {
                 now
             }
         };
-        Ok(Done::ok(replies::revoked_session(&session, revoked_at)).saying("The session was ended."))
+        Ok(Done::ok(replies::revoked_session(&session, revoked_at)).saying(ENDED))
     }
 }

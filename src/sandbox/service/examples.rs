@@ -1,0 +1,225 @@
+//! The examples of the description: the requests as a client writes them, and the replies as the service does. Nothing in them
+//! is random, so that the description is the same each time.
+
+use super::intent_actions::paying_with;
+use super::intents::new_intent;
+use super::{Done, Page};
+use crate::encoding::base62;
+use crate::operations::{CreatePaymentIntent, CreatePlan, CreateSubscription, Instrument};
+use crate::sandbox::replies;
+use crate::sandbox::rules::billing::{Conflict, Offer, Plan, Subscription, SubscriptionState, Terms};
+use crate::sandbox::rules::{EsimOrder, EsimPackages, Fees, Intent, IntentState, LIFETIME, PayingWith, Session};
+use crate::sandbox::store::Customer;
+use crate::sandbox::tokens::{InstanceKey, SESSION_TOKEN};
+use crate::values::{
+    Amount, BillingCycle, Email, EsimOrderId, IntentId, MerchantReference, Moment, PageLimit, Phone, PlanCode, PlanId,
+    RedirectUrl, Secret, SessionToken, SubscriptionId,
+};
+use sha2::{Digest, Sha256};
+use std::fmt::Debug;
+
+/// One request, and what the service makes of it.
+pub(in crate::sandbox) struct Example<O> {
+    pub(in crate::sandbox) request: O,
+    pub(in crate::sandbox) done: Done,
+}
+
+impl<O> Example<O> {
+    pub(super) fn new(request: O, done: Done) -> Self {
+        Self { request, done }
+    }
+}
+
+/// What the examples have in common: one merchant, one customer, one moment.
+pub(in crate::sandbox) struct Examples {
+    pub(super) now: Moment,
+    pub(super) fees: Fees,
+    pub(super) packages: EsimPackages,
+    pub(super) key: InstanceKey,
+}
+
+impl Examples {
+    pub(in crate::sandbox) fn new() -> Self {
+        Self {
+            // 21 November 2026, 10:30 UTC.
+            now: Moment::from_unix(1_795_257_000),
+            fees: Fees::standard(),
+            packages: EsimPackages::standard(),
+            key: InstanceKey::new(&Secret::new("examples")),
+        }
+    }
+
+    pub(super) fn email(&self) -> Email {
+        valid(Email::new("awa@example.com"))
+    }
+
+    pub(super) fn mobile_money(&self) -> Instrument {
+        phone("237670000000")
+    }
+
+    /// Another phone than [`Examples::mobile_money`].
+    pub(super) fn other_phone(&self) -> Instrument {
+        phone("237690000003")
+    }
+
+    /// A phone whose owner is asked for a one-time code.
+    pub(super) fn phone_with_code(&self) -> Instrument {
+        phone("237670000010")
+    }
+
+    pub(super) fn order(&self) -> CreatePaymentIntent {
+        let (reference, amount) = (valid(MerchantReference::new("ORDER-17")), valid(Amount::new("45000")));
+        CreatePaymentIntent::new(reference, amount, "A pair of shoes", "Awa", "Ngono")
+            .email(self.email())
+            .redirect_url(valid(RedirectUrl::new("https://shop.example/return")))
+            .payment_method_types(vec!["mobile_money".to_owned(), "card".to_owned()])
+    }
+
+    /// What [`Examples::order`] makes.
+    pub(super) fn intent(&self) -> Intent {
+        let intent = valid(new_intent("", self.order(), IntentState::new(), self.now));
+        Intent { id: self.intent_id(), payment_ref: id("gch_"), ..intent }
+    }
+
+    pub(super) fn intent_id(&self) -> IntentId {
+        valid(IntentId::new(id("pi_")))
+    }
+
+    /// An intent to which this method is attached.
+    pub(super) fn intent_with(&self, intent: Intent, instrument: &Instrument) -> Intent {
+        let state = intent.state.attach(&intent.terms, with(instrument), self.now);
+        Intent { state: moved(valid(state)), ..intent }
+    }
+
+    pub(super) fn intent_reply(&self, intent: &Intent) -> String {
+        replies::intent(intent, &self.key, &self.fees, "http://127.0.0.1:4243")
+    }
+
+    pub(super) fn session_token(&self) -> SessionToken {
+        SessionToken::new(format!("{SESSION_TOKEN}{}", base62(&Sha256::digest(SESSION_TOKEN), 43)))
+    }
+
+    pub(super) fn session(&self) -> Session {
+        Session {
+            fingerprint: String::new(),
+            merchant: String::new(),
+            email: self.email().to_string(),
+            created_at: self.now,
+            expires_at: self.now.plus(LIFETIME),
+            revoked_at: None,
+        }
+    }
+
+    pub(super) fn customer(&self) -> Customer {
+        Customer {
+            id: id("cus_"),
+            merchant: String::new(),
+            contact: String::new(),
+            firstname: "Awa".to_owned(),
+            lastname: "Ngono".to_owned(),
+            email: self.email().to_string(),
+            phone: "237670000000".to_owned(),
+            created_at: self.now,
+        }
+    }
+
+    pub(super) fn create_plan(&self) -> CreatePlan {
+        let (code, amount) = (valid(PlanCode::new("gold-monthly")), valid(Amount::new("5000")));
+        CreatePlan::new("Gold", code, amount, BillingCycle::Monthly).trial_days(14_u32)
+    }
+
+    /// What [`Examples::create_plan`] makes.
+    pub(super) fn plan(&self) -> Plan {
+        let CreatePlan { name, code, amount, currency, billing_cycle, trial_days } = self.create_plan();
+        Plan {
+            id: valid(PlanId::new(id("plan_"))),
+            merchant: String::new(),
+            offer: Offer { name, code, amount, currency, billing_cycle, trial_days },
+            active: true,
+            created_at: self.now,
+        }
+    }
+
+    pub(super) fn create_subscription(&self) -> CreateSubscription {
+        CreateSubscription::new(self.plan().offer.code, self.email(), "Awa", "Ngono", self.mobile_money())
+    }
+
+    pub(super) fn subscription_id(&self) -> SubscriptionId {
+        valid(SubscriptionId::new(id("sub_")))
+    }
+
+    /// What [`Examples::create_subscription`] makes: a trial has begun.
+    pub(super) fn subscription(&self) -> Subscription {
+        let (plan, customer) = (self.plan(), self.customer());
+        Subscription {
+            id: self.subscription_id(),
+            merchant: String::new(),
+            customer_id: customer.id,
+            state: SubscriptionState::begin(&plan.offer, with(&self.mobile_money()), self.now).0,
+            terms: Terms {
+                email: customer.email,
+                firstname: customer.firstname,
+                lastname: customer.lastname,
+                plan: plan.id,
+                offer: plan.offer,
+                metadata: None,
+            },
+            created_at: self.now,
+            version: 1,
+        }
+    }
+
+    /// A subscription that one of its rules has moved on.
+    pub(super) fn moved<T>(
+        &self,
+        subscription: Subscription,
+        rule: impl FnOnce(&SubscriptionState) -> Result<Option<(SubscriptionState, T)>, Conflict>,
+    ) -> Subscription {
+        let (state, _) = moved(valid(rule(&subscription.state)));
+        Subscription { state, ..subscription }
+    }
+
+    pub(super) fn esim_order(&self) -> EsimOrder {
+        let package = &self.packages.all()[0];
+        EsimOrder {
+            id: valid(EsimOrderId::new(id("eso_"))),
+            merchant: String::new(),
+            package: package.id.clone(),
+            quantity: 1,
+            amount: package.amount,
+            currency: package.currency.clone(),
+            created_at: self.now,
+            fulfilment: None,
+        }
+    }
+}
+
+/// A page that holds the whole list.
+pub(super) fn page(entries: &[String]) -> Done {
+    let page = Page { limit: PageLimit::default().entries(), next: None };
+    Done { page: Some(page), ..Done::ok(format!("[{}]", entries.join(","))) }
+}
+
+/// What the sandbox lets a customer pay with.
+pub(super) fn with(instrument: &Instrument) -> PayingWith {
+    valid(paying_with(instrument))
+}
+
+fn phone(number: &str) -> Instrument {
+    Instrument::MobileMoney { phone: valid(Phone::new(number)) }
+}
+
+/// An identifier of this kind, always the same.
+fn id(prefix: &str) -> String {
+    format!("{prefix}{}", base62(&Sha256::digest(prefix)[..16], 22))
+}
+
+/// What an example is made of is valid.
+pub(super) fn valid<T, E: Debug>(value: Result<T, E>) -> T {
+    value.expect("a test makes every example")
+}
+
+/// The rules of an example have an effect.
+pub(super) fn moved<T>(state: Option<T>) -> T {
+    state.expect("a test makes every example")
+}
