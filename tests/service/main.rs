@@ -15,6 +15,7 @@ mod connections;
 mod embedding;
 mod foreign_text;
 mod french;
+mod generated_clients;
 mod interface;
 mod late_approvals;
 mod layers;

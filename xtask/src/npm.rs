@@ -23,8 +23,17 @@ pub struct Tools {
 impl Tools {
     /// The tools of `xtask/npm/package-lock.json`. Installs them if they are missing.
     pub fn locked() -> Result<Self> {
-        let sources = root().join("xtask/npm");
-        let folder = root().join("target/npm-tools");
+        Self::locked_in("xtask/npm", "npm-tools")
+    }
+
+    /// openapi-typescript, which needs another TypeScript than the other tools.
+    pub fn openapi() -> Result<Self> {
+        Self::locked_in("xtask/npm/openapi", "npm-openapi")
+    }
+
+    fn locked_in(sources: &str, place: &str) -> Result<Self> {
+        let sources = root().join(sources);
+        let folder = root().join("target").join(place);
         let lock = fs::read_to_string(sources.join("package-lock.json"))?;
         // Written last, so that an interrupted installation is repeated.
         let stamp = folder.join("installed");

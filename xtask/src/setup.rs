@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context as _, Result, bail};
 
 use crate::cargo::{at_root, cargo, root, run};
-use crate::npm::quietly;
+use crate::npm::{Tools, quietly};
 
 const WASM: &str = "wasm32-unknown-unknown";
 
@@ -174,8 +174,21 @@ pub fn node(remark: &mut String) -> Result<()> {
 
 /// schemathesis, which generates requests from the OpenAPI description; in a virtual environment, `target/schemathesis/`.
 pub fn schemathesis(remark: &mut String) -> Result<()> {
-    let wanted = root().join("xtask/python/requirements.txt");
-    let place = root().join("target/schemathesis");
+    python_program("schemathesis", remark)
+}
+
+/// The generators of clients from `docs/openapi.json`: openapi-typescript in `target/npm-openapi/`, and openapi-python-client in a
+/// virtual environment, `target/openapi-python-client/`.
+pub fn client_generators(remark: &mut String) -> Result<()> {
+    node(remark)?;
+    Tools::openapi()?;
+    python_program("openapi-python-client", remark)
+}
+
+/// A Python program with the versions of `xtask/python/<name>.txt`; in a virtual environment, `target/<name>/`.
+fn python_program(name: &str, remark: &mut String) -> Result<()> {
+    let wanted = root().join("xtask/python").join(name).with_extension("txt");
+    let place = root().join("target").join(name);
     // The requirements of the installed version are beside it.
     let installed = place.join("requirements.txt");
     if std::fs::read(&installed).is_ok_and(|installed| std::fs::read(&wanted).is_ok_and(|wanted| wanted == installed)) {
@@ -183,14 +196,15 @@ pub fn schemathesis(remark: &mut String) -> Result<()> {
         return Ok(());
     }
     let python = Tool { what: "Python", names: &["python3"], named_by: None, packages: &["python3", "python3-venv"] };
-    require(&[python], "Python 3.10 or newer, from https://www.python.org.", remark)?;
+    require(&[python], "Python 3.11 or newer, from https://www.python.org.", remark)?;
     let venv = || quietly(at_root("python3").args(["-m", "venv", "--clear"]).arg(&place)).map(drop);
     if let Err(error) = venv() {
         // On Debian, venv is a separate package.
         if !(is_debian() && is_root()) {
-            return Err(
-                error.context("Python cannot create a virtual environment for schemathesis. On Debian: sudo apt-get install python3-venv")
+            let remedy = format!(
+                "Python cannot create a virtual environment for {name}. On Debian: sudo apt-get install python3-venv"
             );
+            return Err(error.context(remedy));
         }
         println!("   missing: installing python3-venv by apt-get");
         apt_get(&["python3-venv"])?;
@@ -198,7 +212,7 @@ pub fn schemathesis(remark: &mut String) -> Result<()> {
     }
     let pip = place.join(if cfg!(windows) { "Scripts/pip" } else { "bin/pip" });
     quietly(at_root(pip).args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]).arg(&wanted))
-        .context("schemathesis could not be installed by pip")?;
+        .with_context(|| format!("{name} could not be installed by pip"))?;
     std::fs::copy(&wanted, &installed)?;
     *remark = "installed".to_owned();
     Ok(())

@@ -68,6 +68,7 @@ impl Run {
         let tools = in_background("set-up: Node.js and the tools from npm", locked_tools);
         let browsers = in_background("set-up: the browsers", setup::browsers);
         let schemathesis = in_background("set-up: schemathesis", setup::schemathesis);
+        let generators = in_background("set-up: the generators of clients", setup::client_generators);
 
         self.check("format", |_| {
             require_component("fmt", "rustfmt")?;
@@ -120,6 +121,8 @@ impl Run {
         let (pages, others): (Vec<_>, Vec<_>) = binaries.iter().partition(|binary| binary.is_test("pages"));
         let schemathesis = self.steps.join(schemathesis);
         self.set_up(schemathesis);
+        let generators = self.steps.join(generators);
+        self.set_up(generators);
         for binary in others {
             self.tests(&format!("tests: {}", binary.name), &mut binary.command());
         }
