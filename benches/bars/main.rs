@@ -8,7 +8,8 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::disallowed_methods,
-    reason = "a benchmark that cannot continue ends"
+    unreachable_pub,
+    reason = "a benchmark that cannot continue ends, and exports nothing"
 )]
 
 mod call;

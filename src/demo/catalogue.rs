@@ -134,7 +134,7 @@ pub(super) const PLANS: [Plan; 2] = [
 ];
 
 impl Text {
-    pub fn read_in(&self, language: Language) -> &'static str {
+    pub(super) fn read_in(&self, language: Language) -> &'static str {
         match language {
             Language::En => self.en,
             Language::Fr => self.fr,
@@ -143,19 +143,19 @@ impl Text {
 }
 
 impl Product {
-    pub fn of(sku: &str) -> Option<&'static Self> {
+    pub(super) fn of(sku: &str) -> Option<&'static Self> {
         const ALL: &[Product] = &PRODUCTS;
         ALL.iter().find(|product| product.sku == sku)
     }
 }
 
 impl Customer {
-    pub fn of(id: &str) -> Option<&'static Self> {
+    pub(super) fn of(id: &str) -> Option<&'static Self> {
         const ALL: &[Customer] = &CUSTOMERS;
         ALL.iter().find(|customer| customer.id == id)
     }
 
-    pub fn with_email(email: &Email) -> Option<&'static Self> {
+    pub(super) fn with_email(email: &Email) -> Option<&'static Self> {
         const ALL: &[Customer] = &CUSTOMERS;
         ALL.iter().find(|customer| customer.email == email.as_str())
     }

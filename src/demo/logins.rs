@@ -16,12 +16,12 @@ pub(super) struct Logins {
 }
 
 impl Logins {
-    pub fn new(pool: SqlitePool) -> Self {
+    pub(super) fn new(pool: SqlitePool) -> Self {
         Self { pool }
     }
 
     /// Signs a customer in. Returns the value of the `Set-Cookie` header.
-    pub async fn begin(&self, customer: &Customer) -> Result<String, sqlx::Error> {
+    pub(super) async fn begin(&self, customer: &Customer) -> Result<String, sqlx::Error> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| sqlx::Error::Encode(error.into()))?;
         let token = hex(&bytes);
@@ -34,7 +34,7 @@ impl Logins {
     }
 
     /// The customer who sent the request.
-    pub async fn customer(&self, headers: &HeaderMap) -> Result<Option<&'static Customer>, sqlx::Error> {
+    pub(super) async fn customer(&self, headers: &HeaderMap) -> Result<Option<&'static Customer>, sqlx::Error> {
         let Some(token) = token_of(headers) else { return Ok(None) };
         let row = sqlx::query("SELECT customer FROM logins WHERE token_hash = $1")
             .bind(hash(token))
@@ -44,12 +44,12 @@ impl Logins {
     }
 
     /// An identifier of the request's login that does not reveal its cookie.
-    pub fn name(headers: &HeaderMap) -> Option<String> {
+    pub(super) fn name(headers: &HeaderMap) -> Option<String> {
         token_of(headers).map(hash)
     }
 
     /// Signs the sender of the request out. Returns the value of the `Set-Cookie` header.
-    pub async fn end(&self, headers: &HeaderMap) -> Result<String, sqlx::Error> {
+    pub(super) async fn end(&self, headers: &HeaderMap) -> Result<String, sqlx::Error> {
         if let Some(token) = token_of(headers) {
             sqlx::query("DELETE FROM logins WHERE token_hash = $1").bind(hash(token)).execute(&self.pool).await?;
         }

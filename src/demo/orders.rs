@@ -60,12 +60,12 @@ pub(super) struct Line {
 }
 
 impl Orders {
-    pub fn new(pool: SqlitePool) -> Self {
+    pub(super) fn new(pool: SqlitePool) -> Self {
         Self { pool }
     }
 
     /// Places an order, or returns an equal one that is not paid yet.
-    pub async fn place(&self, customer: &str, lines: &[Line], return_url: &str) -> Result<Order, sqlx::Error> {
+    pub(super) async fn place(&self, customer: &str, lines: &[Line], return_url: &str) -> Result<Order, sqlx::Error> {
         let text = serde_json::to_string(lines).map_err(|error| sqlx::Error::Encode(error.into()))?;
         for _ in 0..MAX_DRAWS {
             if let Some(order) = self.unpaid(customer, lines, return_url).await? {
@@ -108,7 +108,7 @@ impl Orders {
     }
 
     /// An order of this customer.
-    pub async fn find(&self, id: &str, customer: &str) -> Result<Option<Order>, sqlx::Error> {
+    pub(super) async fn find(&self, id: &str, customer: &str) -> Result<Option<Order>, sqlx::Error> {
         let row = sqlx::query("SELECT * FROM orders WHERE id = $1 AND customer = $2")
             .bind(id)
             .bind(customer)
@@ -118,7 +118,7 @@ impl Orders {
     }
 
     /// Returns an order to be paid. If its last payment failed for good, the next one gets a new reference.
-    pub async fn to_pay(&self, id: &str, customer: &str) -> Result<Option<Order>, sqlx::Error> {
+    pub(super) async fn to_pay(&self, id: &str, customer: &str) -> Result<Option<Order>, sqlx::Error> {
         sqlx::query("UPDATE orders SET attempt = attempt + 1, status = 'unpaid' WHERE id = $1 AND customer = $2 AND status IN ('failed', 'canceled')")
             .bind(id)
             .bind(customer)
@@ -128,7 +128,7 @@ impl Orders {
     }
 
     /// Stores what a payment is for.
-    pub async fn remember(&self, sold: &Sold, owner: &Email) -> Result<(), sqlx::Error> {
+    pub(super) async fn remember(&self, sold: &Sold, owner: &Email) -> Result<(), sqlx::Error> {
         let text = serde_json::to_string(sold).map_err(|error| sqlx::Error::Encode(error.into()))?;
         sqlx::query("INSERT INTO payments (payment_ref, owner, sold) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
             .bind(sold.payment_ref.as_str())
@@ -148,7 +148,7 @@ impl Orders {
     }
 
     /// What a payment is for, if it belongs to this customer.
-    pub async fn sold(&self, payment_ref: &PaymentRef, owner: &Email) -> Result<Option<Sold>, sqlx::Error> {
+    pub(super) async fn sold(&self, payment_ref: &PaymentRef, owner: &Email) -> Result<Option<Sold>, sqlx::Error> {
         let row = sqlx::query("SELECT sold FROM payments WHERE payment_ref = $1 AND owner = $2")
             .bind(payment_ref.as_str())
             .bind(owner.as_str())
@@ -160,7 +160,7 @@ impl Orders {
 
     /// At most `max` payments to read, after this row: those whose orders are still unpaid, and the watched ones whose last reading is
     /// at least `read_every` ago.
-    pub async fn pending_payments(
+    pub(super) async fn pending_payments(
         &self,
         after: i64,
         max: u32,
@@ -190,7 +190,7 @@ impl Orders {
     }
 
     /// Starts a day of readings of a payment whose status is final.
-    pub async fn watch(&self, sold: &Sold) -> Result<(), sqlx::Error> {
+    pub(super) async fn watch(&self, sold: &Sold) -> Result<(), sqlx::Error> {
         sqlx::query(concat!(
             "INSERT INTO watched_payments (payment_ref, final_since, read_at) VALUES ($1, ",
             now!(),
@@ -205,7 +205,7 @@ impl Orders {
     }
 
     /// Records that a payment was read and the result stored. After a day of readings, the payment is no longer watched.
-    pub async fn mark_read(&self, payment: &PendingPayment) -> Result<(), sqlx::Error> {
+    pub(super) async fn mark_read(&self, payment: &PendingPayment) -> Result<(), sqlx::Error> {
         sqlx::query("UPDATE watched_payments SET read_at = $1, is_over = final_since + $2 <= $1 WHERE payment_ref = $3")
             .bind(payment.selected_at)
             .bind(DAY)
@@ -216,7 +216,7 @@ impl Orders {
     }
 
     /// Stores a duplicate payment. Returns whether it is new.
-    pub async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<bool, sqlx::Error> {
+    pub(super) async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<bool, sqlx::Error> {
         let stored = sqlx::query(
             "INSERT INTO duplicate_payments (intent, attempt, order_id, amount, currency, approved_at) \
              VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
@@ -233,7 +233,7 @@ impl Orders {
     }
 
     /// An order as JSON for the shop's pages, with the refunds that are due.
-    pub async fn with_refunds(&self, order: &Order) -> Result<Value, sqlx::Error> {
+    pub(super) async fn with_refunds(&self, order: &Order) -> Result<Value, sqlx::Error> {
         let rows = sqlx::query(
             "SELECT amount, currency, approved_at FROM duplicate_payments WHERE order_id = $1 ORDER BY intent, attempt",
         )
@@ -252,7 +252,7 @@ impl Orders {
     }
 
     /// Records the final status of a payment. A paid order stays paid; a decline changes the order only if it is of the current payment.
-    pub async fn settle(&self, sold: &Sold, status: &IntentStatus) -> Result<(), sqlx::Error> {
+    pub(super) async fn settle(&self, sold: &Sold, status: &IntentStatus) -> Result<(), sqlx::Error> {
         let Some((id, attempt)) = parse_reference(&sold.merchant_reference) else { return Ok(()) };
         let update = match status {
             IntentStatus::Succeeded => sqlx::query("UPDATE orders SET status = 'paid', payment_ref = $1 WHERE id = $2")
@@ -284,12 +284,12 @@ impl Order {
     }
 
     /// Its total, in the smallest unit.
-    pub fn total(&self) -> u64 {
+    pub(super) fn total(&self) -> u64 {
         self.lines.iter().map(|line| line.price * u64::from(line.quantity)).sum()
     }
 
     /// Its `merchant_reference`: `ORDER-482913`, and `ORDER-482913.1` after a payment that failed for good.
-    pub fn reference(&self) -> String {
+    pub(super) fn reference(&self) -> String {
         match self.attempt {
             0 => format!("ORDER-{}", self.id),
             attempt => format!("ORDER-{}.{attempt}", self.id),
@@ -297,7 +297,7 @@ impl Order {
     }
 
     /// The order as JSON for the shop's pages.
-    pub fn to_json(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         let lines: Vec<Value> = self
             .lines
             .iter()

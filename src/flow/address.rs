@@ -80,6 +80,7 @@ fn within(text: &str, allowed: &[String], option: &str) -> Result<Address, Inval
 ///
 /// Has no `Debug`: the client secret is inside.
 #[derive(Clone, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Opened {
     /// The intent's identifier: the parameter `payment_intent`, or else the last segment of the path.
     pub id: Option<String>,

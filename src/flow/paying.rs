@@ -15,6 +15,7 @@ pub struct Standing {
 
 /// What to do after a charge whose answer was lost.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum AfterLost {
     /// It arrived: what the intent says now is the answer.
     Follow,

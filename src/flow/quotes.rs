@@ -51,6 +51,7 @@ impl QuoteRequest {
 
 /// Who pays and gets what.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Price {
     /// What the customer pays.
     pub customer_pays: String,
@@ -60,6 +61,7 @@ pub struct Price {
 
 /// A fee breakdown that does not say what is needed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Unpriced;
 
 /// The price of one method: of what the service said, and of who bears the fee.

@@ -10,6 +10,7 @@ const NAMES: [&str; 5] = [RETURN_PARAMETER, INTENT, PAYMENT_REF, MERCHANT_REFERE
 
 /// What the address of a return page says. Anyone may have written it.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Arrival {
     /// The nonce, where it has the shape of one.
     pub nonce: Option<String>,
@@ -32,6 +33,7 @@ pub struct Purchase {
 
 /// How an arrival and what this tab remembers fit together.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum Match {
     /// The purchase that this tab left for.
     Matched,

@@ -16,6 +16,7 @@ pub struct Lifetime {
 
 /// Where a session stands, as the page is told.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum State {
     /// A token is at hand.
     Active,

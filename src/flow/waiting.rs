@@ -5,6 +5,7 @@ use crate::values::IntentStatus;
 
 /// How a purchase stands, as the page is told. Goods are shipped on the server's word, never on this.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum OutcomeState {
     /// Called off.
     Canceled,

@@ -10,6 +10,7 @@ use std::fmt::{self, Display};
 /// One request, ready for a socket: `target` begins with `/v1` and is percent-encoded; `body` is JSON, absent when the
 /// operation has no field for it.
 #[derive(Clone, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Request {
     /// The HTTP method.
     pub method: Method,
@@ -54,6 +55,7 @@ pub fn assemble<O: Operation>(operation: &O) -> Result<Request, Unwritable> {
 
 /// Why an operation could not be written. A mistake of its description, found by its test.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Unwritable;
 
 impl Display for Unwritable {

@@ -21,6 +21,7 @@ impl Default for Timeouts {
 
 /// How one attempt ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum AttemptResult {
     /// The request did not arrive, or its reply was lost.
     NoReply,

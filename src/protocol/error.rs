@@ -119,6 +119,7 @@ pub enum NetworkFailure {
 /// One field that was refused.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct FieldError {
     /// The field.
     pub param: String,

@@ -132,6 +132,7 @@ pub(crate) enum Place {
 
 /// An HTTP method of the interface.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum Method {
     /// `DELETE`
     Delete,
@@ -158,6 +159,7 @@ impl Method {
 
 /// The two envelopes of the document.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum Envelope {
     /// `{success, message, data}`, of the session operations.
     Session,
@@ -167,6 +169,7 @@ pub enum Envelope {
 
 /// Where an operation comes from.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum Source {
     /// `decisions.md`: the sandbox's own rule; a real service may have decided otherwise.
     Decision,
@@ -176,6 +179,7 @@ pub enum Source {
 
 /// Whether an operation may be sent again when its answer was lost.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum Repeat {
     /// It does no harm.
     Always,

@@ -41,6 +41,7 @@ roles! {
 
 /// The kinds of credential.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum CredentialKind {
     /// The secret of one intent.
     ClientSecret,

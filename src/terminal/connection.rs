@@ -36,18 +36,18 @@ pub(super) struct Connection {
 
 impl Connection {
     /// A client with the secret key.
-    pub fn with_key(&self) -> Result<Client, Failure> {
+    pub(super) fn with_key(&self) -> Result<Client, Failure> {
         self.client(self.key()?)
     }
 
     /// A client without a secret key, for operations that take this session token. Like a live key, a live token is never sent over
     /// plain http.
-    pub fn without_key(&self, token: &SessionToken) -> Result<Client, Failure> {
+    pub(super) fn without_key(&self, token: &SessionToken) -> Result<Client, Failure> {
         self.client(SecretKey::none(!token.expose().starts_with("cst_live_")))
     }
 
     /// The secret key, from the key file or the environment.
-    pub fn key(&self) -> Result<SecretKey, Failure> {
+    pub(super) fn key(&self) -> Result<SecretKey, Failure> {
         match &self.key_file {
             Some(file) => {
                 let unusable = |why: &dyn std::fmt::Display| {
@@ -64,7 +64,7 @@ impl Connection {
     }
 
     /// The address of the service.
-    pub fn base_url(&self, key: &SecretKey) -> Result<String, Failure> {
+    pub(super) fn base_url(&self, key: &SecretKey) -> Result<String, Failure> {
         match self.base_url.clone().or_else(|| variable("GUICHET_BASE_URL")) {
             Some(base_url) => Ok(base_url),
             None if key.is_test() => Ok(SANDBOX.to_owned()),
@@ -75,7 +75,7 @@ impl Connection {
         }
     }
 
-    pub fn client(&self, key: SecretKey) -> Result<Client, Failure> {
+    pub(super) fn client(&self, key: SecretKey) -> Result<Client, Failure> {
         let base_url = self.base_url(&key)?;
         let mut builder = Client::builder(&base_url, key).deadline(Duration::from_secs(self.timeout));
         if let Some(gateway_url) = self.gateway_url.clone().or_else(|| variable("GUICHET_GATEWAY_URL")) {

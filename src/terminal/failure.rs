@@ -21,12 +21,12 @@ pub(super) const NOT_ALL_HOLDS: u8 = 6;
 
 impl Failure {
     /// The arguments are invalid.
-    pub fn usage(sentence: impl Into<String>) -> Self {
+    pub(super) fn usage(sentence: impl Into<String>) -> Self {
         Self::Message(USAGE, sentence.into())
     }
 
     /// Prints the message on stderr. Returns the exit code.
-    pub fn report(self) -> ExitCode {
+    pub(super) fn report(self) -> ExitCode {
         match self {
             Self::Clap(error) => {
                 // If stderr is closed, nobody can read the message.

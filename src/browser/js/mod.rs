@@ -1,6 +1,6 @@
 //! What the npm package's JavaScript calls: classes whose methods return promises. Replies cross untouched; what is made
 //! here is written by serde.
-#![allow(unnameable_types, reason = "wasm-bindgen exports them; Rust does not name them")]
+#![allow(unnameable_types, unreachable_pub, reason = "wasm-bindgen exports what is `pub`; Rust does not name it")]
 
 mod error;
 #[cfg(feature = "js-hosted")]

@@ -43,7 +43,7 @@ enum Kind {
 }
 
 impl Description {
-    pub fn of<O: JsonSchema>(spec: &Spec) -> Self {
+    pub(super) fn of<O: JsonSchema>(spec: &Spec) -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let schema = settings.into_generator().into_root_schema_for::<O>().to_value();
         let documentation = plain(schema["description"].as_str().unwrap_or_default());
@@ -136,7 +136,7 @@ fn words(schema: &Value) -> Vec<String> {
 }
 
 impl Field {
-    pub fn argument(&self) -> Arg {
+    pub(super) fn argument(&self) -> Arg {
         let shown = self.name.to_uppercase().replace('-', "_");
         let required = self.required && !self.secret;
         let argument = Arg::new(self.name.clone()).value_name(shown).required(required);
@@ -164,7 +164,7 @@ impl Field {
     }
 
     /// What was given for the field, as the service reads it; `None` where nothing was.
-    pub fn value(&self, matches: &ArgMatches) -> Result<Option<Value>, Failure> {
+    pub(super) fn value(&self, matches: &ArgMatches) -> Result<Option<Value>, Failure> {
         let Some(given) = matches.get_many::<String>(&self.name) else { return self.asked() };
         let given: Vec<&String> = given.collect();
         let first = given.first().map(|text| text.as_str()).unwrap_or_default();

@@ -94,7 +94,7 @@ impl Verb {
     }
 
     /// Sends it, and prints what came back.
-    pub async fn run(&self, matches: &ArgMatches) -> Result<(), Failure> {
+    pub(super) async fn run(&self, matches: &ArgMatches) -> Result<(), Failure> {
         let connection = Connection::from_arg_matches(matches)?;
         let description = (self.describe)();
         let request = (self.read)(Fields::new(arguments::given(&description.fields, matches)?))?;
