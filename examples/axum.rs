@@ -12,8 +12,8 @@ use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use guichet::native::{AskAgain, CustomerSession, Refused, Routes, SessionGuard, Sessions, Shop, Sold, settle};
-use guichet::operations::{CreatePaymentIntent, DuplicatePayment, PauseSubscription, PaymentIntent};
+use guichet::native::{AskAgain, CustomerSession, Reason, Refused, Routes, SessionGuard, Sessions, Shop, Sold, settle};
+use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PauseSubscription, PaymentIntent};
 use guichet::values::{Amount, Email, IntentStatus, MerchantReference, PaymentRef, RedirectUrl, SubscriptionId};
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
@@ -111,11 +111,19 @@ impl Shop for ShoeShop {
     /// uses the next reference: `ORDER-17.1`.
     async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
         let id = order["id"].as_str().filter(|id| *id == "17");
-        let id = id.ok_or_else(|| Refused::new(404, "order_missing", "There is no such order."))?;
-        let customer = customer.ok_or_else(|| Refused::new(401, "authentication_required", "Nobody is signed in."))?;
+        let id =
+            id.ok_or_else(|| Refused::new(404, Reason { code: "order_missing", message: "There is no such order." }))?;
+        let customer = customer.ok_or_else(|| {
+            Refused::new(401, Reason { code: "authentication_required", message: "Nobody is signed in." })
+        })?;
         let purchase = || {
             let reference = MerchantReference::new(format!("ORDER-{id}"))?;
-            let order = CreatePaymentIntent::new(reference, Amount::new("45000")?, "A pair of shoes", "Awa", "Ngono");
+            let order = CreatePaymentIntent::new(
+                reference,
+                Amount::new("45000")?,
+                "A pair of shoes",
+                CustomerName { firstname: "Awa", lastname: "Ngono" },
+            );
             let back = RedirectUrl::new("http://127.0.0.1:3000/return")?;
             Ok::<_, guichet::values::Invalid>(order.email(customer.clone()).redirect_url(back))
         };
@@ -217,7 +225,7 @@ async fn pause(
     customer: CustomerSession,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Refused> {
-    let missing = || Refused::new(404, "resource_missing", "There is no such subscription.");
+    let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such subscription." });
     let id = SubscriptionId::new(id).map_err(|_| missing())?;
     let subscription = api.client.read_subscription(&id).await?;
     if !customer.owns(subscription.customer_email.as_deref()) {

@@ -4,7 +4,7 @@ use crate::measure::{Pairs, Row, microseconds};
 use crate::servers;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::{get, post};
-use guichet::operations::{CreatePaymentIntent, PaymentIntent};
+use guichet::operations::{CreatePaymentIntent, CustomerName, PaymentIntent};
 use guichet::protocol::decode;
 use guichet::values::{Amount, Email, IntentId, MerchantReference};
 use guichet::{Client, SecretKey};
@@ -57,6 +57,11 @@ async fn decoded(request: reqwest::RequestBuilder) -> PaymentIntent {
 
 fn order() -> CreatePaymentIntent {
     let reference = MerchantReference::new("ORDER-17").unwrap();
-    CreatePaymentIntent::new(reference, Amount::new("45000").unwrap(), "A pair of shoes", "Awa", "Ngono")
-        .email(Email::new("awa@example.com").unwrap())
+    CreatePaymentIntent::new(
+        reference,
+        Amount::new("45000").unwrap(),
+        "A pair of shoes",
+        CustomerName { firstname: "Awa", lastname: "Ngono" },
+    )
+    .email(Email::new("awa@example.com").unwrap())
 }

@@ -77,10 +77,11 @@ use syn::parse_macro_input;
 /// | `envelope = Session` | the envelope of its reply, if not `Standard` |
 /// | `assumed` | the document does not show it |
 /// | `repeatable` | a `POST` or `PUT` that does no harm when it is sent again |
-/// | `new(code, name)` | the order of `new`'s arguments, if not that of the fields |
+/// | `new(code, Name { first, last })` | `new`'s arguments, if not the fields in their order; some may be named fields of a struct |
 /// | `at_least_one(email, phone, "An e-mail or a phone is required.")` | one of these fields has to be given |
 ///
-/// A field of type `Option<_>` may be absent; one with `default` is sent with its default; all others are required.
+/// A field of type `Option<_>` may be absent; one with `default` is sent with its default; all others are required. `new`
+/// takes no two texts in a row, since a caller would swap them: put them into a struct that borrows them.
 ///
 /// | of a field, in `#[field(…)]` | |
 /// |---|---|

@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, DeriveInput, Error, Ident, LitStr, Path, Result, Token, Type, bracketed, parenthesized};
+use syn::{Attribute, DeriveInput, Error, Ident, LitStr, Path, Result, Token, Type, braced, bracketed, parenthesized};
 
 /// What a field of an operation may say.
 const WORDS: &[&str] =
@@ -22,9 +22,36 @@ pub(crate) struct Arguments {
     envelope: Option<Ident>,
     assumed: bool,
     repeatable: bool,
-    /// The order of `new`'s arguments.
-    new: Option<Vec<Ident>>,
+    new: Option<Vec<Argument>>,
     at_least_one: Option<(Vec<Ident>, LitStr)>,
+}
+
+/// What `new` takes: a field, or a struct of several that names them.
+#[derive(Clone)]
+enum Argument {
+    Field(Ident),
+    Struct(Ident, Vec<Ident>),
+}
+
+impl Argument {
+    fn fields(&self) -> &[Ident] {
+        match self {
+            Self::Field(field) => std::slice::from_ref(field),
+            Self::Struct(_, fields) => fields,
+        }
+    }
+}
+
+impl Parse for Argument {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let name: Ident = input.parse()?;
+        if !input.peek(syn::token::Brace) {
+            return Ok(Self::Field(name));
+        }
+        let content;
+        braced!(content in input);
+        Ok(Self::Struct(name, Punctuated::<Ident, Token![,]>::parse_terminated(&content)?.into_iter().collect()))
+    }
 }
 
 impl Parse for Arguments {
@@ -56,7 +83,7 @@ impl Parse for Arguments {
                 "new" => {
                     let content;
                     parenthesized!(content in input);
-                    new = Some(Punctuated::<Ident, Token![,]>::parse_terminated(&content)?.into_iter().collect());
+                    new = Some(Punctuated::<Argument, Token![,]>::parse_terminated(&content)?.into_iter().collect());
                 }
                 "at_least_one" => {
                     let content;
@@ -171,22 +198,21 @@ fn declaration(arguments: &Arguments, item: &DeriveInput, fields: &[Field]) -> T
 /// `new`, with what is required.
 fn constructor(arguments: &Arguments, fields: &[Field]) -> Result<TokenStream> {
     let required: Vec<&Field> = fields.iter().filter(|field| is_required(field)).collect();
-    let mut ordered = required.clone();
-    if let Some(order) = &arguments.new {
-        for name in order {
-            if !required.iter().any(|field| field.name == *name) {
-                return Err(Error::new(name.span(), "`new` takes the required fields"));
-            }
-        }
-        if let Some(left_out) = required.iter().find(|field| !order.contains(&field.name)) {
-            return Err(Error::new(left_out.name.span(), "it is required, and `new` does not take it"));
-        }
-        ordered.sort_by_key(|field| order.iter().position(|name| *name == field.name));
+    let in_order = || required.iter().map(|field| Argument::Field(field.name.clone())).collect();
+    let taken = arguments.new.as_ref().map_or_else(|| Ok(in_order()), |new| checked(new, &required))?;
+    let field = |name: &Ident| required.iter().find(|field| field.name == *name).expect("each is a required field");
+    let is_text = |argument: &Argument| matches!(argument, Argument::Field(name) if field(name).is_a("String"));
+    if let Some([_, Argument::Field(second)]) = taken.windows(2).find(|pair| pair.iter().all(is_text)) {
+        let message = "a caller would swap these texts: name them by a struct, `new(Name { first, last })`";
+        return Err(Error::new(second.span(), message));
     }
     let is_converted = |field: &Field| field.says.into || field.is_a("String");
-    let takes = ordered.iter().map(|field| {
-        let Field { name, kind, .. } = field;
-        if is_converted(field) { quote!(#name: impl Into<#kind>) } else { quote!(#name: #kind) }
+    let takes = taken.iter().map(|argument| match argument {
+        Argument::Field(name) => {
+            let (kind, is_converted) = (&field(name).kind, is_converted(field(name)));
+            if is_converted { quote!(#name: impl Into<#kind>) } else { quote!(#name: #kind) }
+        }
+        Argument::Struct(kind, fields) => quote!(#kind { #(#fields),* }: #kind<'_>),
     });
     let values = fields.iter().map(|field| {
         let name = &field.name;
@@ -212,6 +238,18 @@ fn constructor(arguments: &Arguments, fields: &[Field]) -> Result<TokenStream> {
             Self { #(#values),* }
         }
     })
+}
+
+/// The arguments that an operation gives to its `new`: each required field, once.
+fn checked(new: &[Argument], required: &[&Field]) -> Result<Vec<Argument>> {
+    let names: Vec<&Ident> = new.iter().flat_map(Argument::fields).collect();
+    if let Some(other) = names.iter().find(|name| !required.iter().any(|field| field.name == ***name)) {
+        return Err(Error::new(other.span(), "`new` takes the required fields"));
+    }
+    if let Some(left_out) = required.iter().find(|field| !names.contains(&&field.name)) {
+        return Err(Error::new(left_out.name.span(), "it is required, and `new` does not take it"));
+    }
+    Ok(new.to_vec())
 }
 
 /// What sets a field that is not required.

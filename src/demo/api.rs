@@ -4,7 +4,7 @@ use super::catalogue::{COUNTRY, CURRENCY, CUSTOMERS, Customer, Language, PRODUCT
 use super::logins::Logins;
 use super::orders::lines_of;
 use super::seller::Seller;
-use crate::native::{Refused, Sessions};
+use crate::native::{Reason, Refused, Sessions};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -46,7 +46,8 @@ impl Api {
     }
 
     async fn signed_in(&self, headers: &HeaderMap) -> Result<&'static Customer, Refused> {
-        let unauthenticated = || Refused::new(401, "authentication_required", "Nobody is signed in.");
+        let unauthenticated =
+            || Refused::new(401, Reason { code: "authentication_required", message: "Nobody is signed in." });
         self.customer(headers).await?.ok_or_else(unauthenticated)
     }
 }
@@ -65,7 +66,7 @@ struct SignIn {
 }
 
 async fn sign_in(State(api): State<Api>, Json(sign_in): Json<SignIn>) -> Result<Response, Refused> {
-    let unknown = || Refused::new(422, "customer_unknown", "There is no such customer.");
+    let unknown = || Refused::new(422, Reason { code: "customer_unknown", message: "There is no such customer." });
     let customer = Customer::of(&sign_in.customer).ok_or_else(unknown)?;
     let cookie = api.seller.logins.begin(customer).await.map_err(Refused::broken)?;
     Ok(([(header::SET_COOKIE, cookie)], Json(json!({"customer": customer}))).into_response())
@@ -111,19 +112,22 @@ async fn place_order(
     if quantities.is_empty() || quantities.values().any(|quantity| !(1..=MAX_QUANTITY).contains(quantity)) {
         return Err(Refused::new(
             422,
-            "basket_invalid",
-            format!("A basket holds 1 to {MAX_QUANTITY} pairs of each shoe."),
+            Reason {
+                code: "basket_invalid",
+                message: &format!("A basket holds 1 to {MAX_QUANTITY} pairs of each shoe."),
+            },
         ));
     }
-    let lines = lines_of(&quantities, basket.language)
-        .ok_or_else(|| Refused::new(422, "sku_unknown", "The shop does not sell this product."))?;
+    let lines = lines_of(&quantities, basket.language).ok_or_else(|| {
+        Refused::new(422, Reason { code: "sku_unknown", message: "The shop does not sell this product." })
+    })?;
     let order = api.seller.orders.place(customer.id, &lines, &api.return_url).await.map_err(Refused::broken)?;
     Ok((StatusCode::CREATED, Json(order.to_json())).into_response())
 }
 
 async fn order(State(api): State<Api>, headers: HeaderMap, Path(id): Path<String>) -> Result<Response, Refused> {
     let customer = api.signed_in(&headers).await?;
-    let missing = || Refused::new(404, "order_missing", "There is no such order.");
+    let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
     let order = api.seller.orders.find(&id, customer.id).await.map_err(Refused::broken)?.ok_or_else(missing)?;
     let order = api.seller.orders.with_refunds(&order).await.map_err(Refused::broken)?;
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(order)).into_response())

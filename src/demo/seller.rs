@@ -3,8 +3,8 @@
 use super::catalogue::{Customer, SHOP_NAME};
 use super::logins::Logins;
 use super::orders::{Order, Orders};
-use crate::native::{AskAgain, Refused, Shop, Sold};
-use crate::operations::{CreatePaymentIntent, DuplicatePayment, Item, PaymentIntent};
+use crate::native::{AskAgain, Reason, Refused, Shop, Sold};
+use crate::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, Item, PaymentIntent};
 use crate::values::{
     Amount, Currency, Email, FeeBearer, Invalid, MerchantReference, PaymentRef, RedirectUrl, printable,
 };
@@ -29,7 +29,7 @@ impl Shop for Seller {
     }
 
     async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
-        let missing = || Refused::new(404, "order_missing", "There is no such order.");
+        let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
         let customer = customer.and_then(Customer::with_email).ok_or_else(missing)?;
         let id = order.get("id").and_then(Value::as_str).ok_or_else(missing)?;
         let order = self.orders.to_pay(id, customer.id).await.map_err(Refused::broken)?.ok_or_else(missing)?;
@@ -79,9 +79,14 @@ fn purchase(order: &Order, customer: &Customer) -> Result<CreatePaymentIntent, I
         .map(|line| Item::new(&line.name, line.price, Currency::xaf(), u64::from(line.quantity)))
         .collect();
     let description = format!("{SHOP_NAME} #{}", order.id);
-    Ok(CreatePaymentIntent::new(reference, amount, description, customer.firstname, customer.lastname)
-        .email(Email::new(customer.email)?)
-        .fee_bearer(FeeBearer::Customer)
-        .items(items)
-        .redirect_url(RedirectUrl::new(&order.return_url)?))
+    Ok(CreatePaymentIntent::new(
+        reference,
+        amount,
+        description,
+        CustomerName { firstname: customer.firstname, lastname: customer.lastname },
+    )
+    .email(Email::new(customer.email)?)
+    .fee_bearer(FeeBearer::Customer)
+    .items(items)
+    .redirect_url(RedirectUrl::new(&order.return_url)?))
 }

@@ -3,6 +3,7 @@
 
 use super::seller::Seller;
 use crate::native::{Client, Refused, settle};
+use crate::protocol::is_retryable_status;
 use std::time::Duration;
 
 /// The most payments per round, so that many abandoned payments do not flood the service.
@@ -37,7 +38,7 @@ async fn round(client: &Client, seller: &Seller, after: &mut i64, final_every: D
             // The service has no such payment (a sandbox whose database was deleted), or another one under this reference. It
             // counts as read, so that reading it ends.
             Err(refused) if ["resource_missing", "payment_mismatch"].contains(&refused.code()) => {}
-            Err(refused) if matches!(refused.status(), 429 | 503) => return Err(refused),
+            Err(refused) if is_retryable_status(refused.status()) => return Err(refused),
             Err(_) => continue,
             Ok(_) => {}
         }

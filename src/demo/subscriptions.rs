@@ -4,9 +4,10 @@
 //! owner, and the secret key is used only if the two are equal.
 
 use super::catalogue::{Customer, PLANS, Plan};
-use crate::native::{Client, CustomerSession, Refused, SessionGuard};
+use crate::native::{Client, CustomerSession, Reason, Refused, SessionGuard};
 use crate::operations::{
-    CancelSubscription, CreatePlan, CreateSubscription, Instrument, ListSubscriptions, PauseSubscription, Subscription,
+    CancelSubscription, CreatePlan, CreateSubscription, CustomerName, Instrument, ListSubscriptions, PauseSubscription,
+    Subscription,
 };
 use crate::values::{Amount, Invalid, Moment, Phone, PlanCode, SubscriptionId};
 use axum::body::Bytes;
@@ -31,11 +32,11 @@ pub(super) struct Subscriptions {
 }
 
 impl Subscriptions {
-    pub fn new(client: Client, guard: SessionGuard) -> Self {
+    pub(super) fn new(client: Client, guard: SessionGuard) -> Self {
         Self { client, guard, subscribing: Arc::default() }
     }
 
-    pub fn router(self) -> Router {
+    pub(super) fn router(self) -> Router {
         Router::new()
             .route("/plans", get(plans))
             .route("/subscriptions", get(list).post(subscribe))
@@ -60,7 +61,8 @@ impl Subscriptions {
 
     /// Checks that a subscription belongs to the customer. Otherwise 404, so that its existence is not revealed.
     async fn own(&self, id: String, customer: &CustomerSession) -> Result<SubscriptionId, Refused> {
-        let missing = || Refused::new(404, "resource_missing", "There is no such subscription.");
+        let missing =
+            || Refused::new(404, Reason { code: "resource_missing", message: "There is no such subscription." });
         let id = SubscriptionId::new(id).map_err(|_| missing())?;
         match self.client.read_subscription(&id).await {
             Ok(subscription) if customer.owns(subscription.customer_email.as_deref()) => Ok(id),
@@ -99,9 +101,10 @@ async fn subscribe(
     body: Bytes,
 ) -> Result<Response, Refused> {
     let request: SubscribeRequest = read(&body)?;
-    let unknown = || Refused::new(422, "plan_unknown", "The shop has no such plan.");
+    let unknown = || Refused::new(422, Reason { code: "plan_unknown", message: "The shop has no such plan." });
     let plan = PLANS.iter().find(|plan| plan.code == request.plan).ok_or_else(unknown)?;
-    let unknown_customer = || Refused::new(422, "customer_unknown", "The shop does not know this customer.");
+    let unknown_customer =
+        || Refused::new(422, Reason { code: "customer_unknown", message: "The shop does not know this customer." });
     let buyer = Customer::with_email(&customer.customer_email).ok_or_else(unknown_customer)?;
 
     let _one_at_a_time = shop.subscribing.lock().await;
@@ -129,7 +132,12 @@ fn create_plan(plan: &Plan) -> Result<CreatePlan, Invalid> {
 fn create(plan: &Plan, buyer: &Customer, customer: &CustomerSession) -> Result<CreateSubscription, Invalid> {
     let (code, email) = (PlanCode::new(plan.code)?, customer.customer_email.clone());
     let phone = Instrument::MobileMoney { phone: Phone::new(buyer.phone)? };
-    Ok(CreateSubscription::new(code, email, buyer.firstname, buyer.lastname, phone))
+    Ok(CreateSubscription::new(
+        code,
+        email,
+        CustomerName { firstname: buyer.firstname, lastname: buyer.lastname },
+        phone,
+    ))
 }
 
 /// When a change takes effect. Default: the documented one.
@@ -176,8 +184,9 @@ async fn cancel(
 /// Reads a request's body. An empty body counts as an empty object, as it does at the service.
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
     let body = if body.is_empty() { b"{}" } else { body };
-    serde_json::from_slice(body)
-        .map_err(|_| Refused::new(400, "invalid_json", "The body is not JSON of the expected shape."))
+    serde_json::from_slice(body).map_err(|_| {
+        Refused::new(400, Reason { code: "invalid_json", message: "The body is not JSON of the expected shape." })
+    })
 }
 
 /// A subscription as JSON for the pages.

@@ -1,7 +1,8 @@
 //! A list from its first entry to its last: a stream that follows the service's cursor and holds one page at a time.
 
+use super::fetch::Answer;
 use super::{Client, CustomerClient, SecretKey};
-use crate::protocol::{Credential, Error, Fulfils, Kind, Operation, Page, Request, Spec};
+use crate::protocol::{Credential, Error, Fulfils, Operation, Page, Request, Spec};
 use crate::values::SessionToken;
 use futures_core::Stream;
 use serde::de::DeserializeOwned;
@@ -13,8 +14,9 @@ use std::task::{Context, Poll};
 
 impl Client {
     /// Every entry of a list, page after page, for as long as somebody asks for the next. It holds one page at a time,
-    /// asks for a page only once the one before is used up, and ends after an error. Where the service would send it in a
-    /// circle, it ends with [`Kind::Unreadable`].
+    /// asks for a page only once the one before is used up, and ends after an error. If the service sends it in a circle, or
+    /// says that there are more entries and names no cursor, it ends with an error of kind
+    /// [`Unreadable`](crate::protocol::Kind::Unreadable), which keeps the reply.
     ///
     /// A service that sends no cursor beside its array (the document shows none) has sent the whole list.
     ///
@@ -82,7 +84,8 @@ enum State<T> {
     Ending(Option<Error>),
 }
 
-type Asking<T> = Pin<Box<dyn Future<Output = Result<Page<T>, Error>> + Send>>;
+/// The page, and the reply that it is read from.
+type Asking<T> = Pin<Box<dyn Future<Output = Result<(Page<T>, Answer), Error>> + Send>>;
 
 impl<T: DeserializeOwned + Send + 'static> All<T> {
     fn new<O: Operation>(client: &Client, token: Option<SessionToken>, list: &O) -> Self {
@@ -102,23 +105,27 @@ impl<T: DeserializeOwned + Send + 'static> All<T> {
                 Some(token) => token,
                 None => client.key(),
             };
-            client.fetch(spec, request, credential).await?.into_page(spec)
+            let answer = client.fetch(spec, request, credential).await?;
+            Ok((answer.clone().into_page(spec)?, answer))
         })
     }
 
     /// What is read next, after this page of that request.
-    fn turn(&mut self, page: Page<T>, request: &Request) -> State<T> {
-        let next = page.next.map(|cursor| {
-            let next = request.starting_after(&cursor);
-            // Following it might never end.
-            let why = if page.entries.is_empty() {
-                "The service sent an empty page and named another after it."
-            } else if next == *request || !self.followed.insert(cursor) {
-                "The service named a page again that was read already."
-            } else {
-                return Ok(next);
+    fn turn(&mut self, page: Page<T>, answer: Answer, request: &Request) -> State<T> {
+        let next = page.has_more.then(|| {
+            let why = match page.next {
+                None => "The service says that there are more entries, and names no cursor for them.",
+                // Following these might never end.
+                Some(_) if page.entries.is_empty() => "The service sent an empty page and named another after it.",
+                Some(cursor) => {
+                    let next = request.starting_after(&cursor);
+                    if next != *request && self.followed.insert(cursor) {
+                        return Ok(next);
+                    }
+                    "The service named a page again that was read already."
+                }
             };
-            Err(Error::new(Kind::Unreadable, why).of(self.spec.name))
+            Err(answer.rejected(self.spec, why))
         });
         State::Reading(page.entries.into(), next)
     }
@@ -143,9 +150,9 @@ impl<T: DeserializeOwned + Send + 'static> Stream for All<T> {
                 },
                 State::Asking(request, asking) => match asking.as_mut().poll(context) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Ok(page)) => {
+                    Poll::Ready(Ok((page, answer))) => {
                         let request = request.clone();
-                        this.state = this.turn(page, &request);
+                        this.state = this.turn(page, answer, &request);
                     }
                     Poll::Ready(Err(error)) => this.state = State::Ending(Some(error)),
                 },

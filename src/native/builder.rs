@@ -120,14 +120,14 @@ impl ClientBuilder {
             Some(gateway_url) => self.checked("gateway_url", gateway_url)?,
             None => base.clone(),
         };
-        let is_plain = [&base, &gateway].iter().any(|address| address.starts_with("http:"));
+        let is_plain = [&base, &gateway].iter().any(|address| address.scheme() == "http");
         if is_plain && self.http.has_proxy() && !self.key.is_test() {
             let message =
                 "A proxy can read a live key that is sent over plain http. Use an https address, or no proxy.";
             return Err(Error::new(Kind::Input, message));
         }
         // A proxy may be reached over TLS too.
-        let encrypted = self.http.has_proxy() || [&base, &gateway].iter().any(|address| address.starts_with("https:"));
+        let encrypted = self.http.has_proxy() || [&base, &gateway].iter().any(|address| address.scheme() == "https");
         let fetch = match self.http_client {
             None => Fetch::new(self.http.build(encrypted)?),
             Some(http_client) if self.http.is_default() => Fetch::over(http_client),
@@ -141,7 +141,7 @@ impl ClientBuilder {
     }
 
     /// The address without `/v1` (which is added to every call, once) and without a slash at its end.
-    fn checked(&self, name: &str, text: &str) -> Result<String, Error> {
+    fn checked(&self, name: &str, text: &str) -> Result<Url, Error> {
         let refuse = |why: &str| Error::new(Kind::Input, format!("{name}: {why}"));
         let url = Url::parse(text).map_err(|_| refuse("It is not an absolute address: https://api.example.com."))?;
         if !url.username().is_empty() || url.password().is_some() {
@@ -165,21 +165,24 @@ impl ClientBuilder {
             "http" => {}
             _ => return Err(refuse("An address begins with https://.")),
         }
-        Ok(service_root(url.as_str()).to_owned())
+        Url::parse(service_root(url.as_str())).map_err(|_| refuse("It is not an absolute address."))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operations::ListPlans;
 
     fn builder(base_url: &str, key: &str) -> ClientBuilder {
         ClientBuilder::new(base_url, SecretKey::new(key).expect("a key"))
     }
 
-    fn base_of(base_url: &str) -> String {
-        let builder = builder(base_url, "sk_test_1");
-        builder.checked("base_url", base_url).expect("a good address")
+    fn url_of(base_url: &str, target: &str) -> String {
+        let client = builder(base_url, "sk_test_1").build().expect("a good address");
+        let mut request = Client::request(&ListPlans::new()).expect("a request");
+        request.target = target.to_owned();
+        client.url(&request).to_string()
     }
 
     #[test]
@@ -190,9 +193,19 @@ mod tests {
             "https://api.example.com/v1",
             "https://api.example.com/v1/",
         ] {
-            assert_eq!(base_of(text), "https://api.example.com", "{text}");
+            assert_eq!(url_of(text, "/v1/x"), "https://api.example.com/v1/x", "{text}");
         }
-        assert_eq!(base_of("https://example.com/pay/v1"), "https://example.com/pay");
+        assert_eq!(url_of("https://example.com/pay/v1", "/v1/x"), "https://example.com/pay/v1/x");
+    }
+
+    #[test]
+    fn a_target_changes_neither_host_nor_its_own_encoding() {
+        for (base_url, target, url) in [
+            ("https://example.com", "/v1/x/a%2Fb?q=%26&r=%3F", "https://example.com/v1/x/a%2Fb?q=%26&r=%3F"),
+            ("https://example.com//evil.example", "/v1/x", "https://example.com//evil.example/v1/x"),
+        ] {
+            assert_eq!(url_of(base_url, target), url);
+        }
     }
 
     #[test]

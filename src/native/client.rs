@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+use url::Url;
 
 /// The merchant's client: it holds the secret key and sends every operation. Cheap to clone; one is enough for a server.
 ///
@@ -26,8 +27,8 @@ struct Shared {
     key: SecretKey,
     /// `Authorization` with the key, made once.
     authorization: HeaderValue,
-    base: String,
-    gateway: String,
+    base: Url,
+    gateway: Url,
     fetch: Fetch,
 }
 
@@ -39,8 +40,8 @@ impl Client {
 
     pub(super) fn new(
         key: SecretKey,
-        base: String,
-        gateway: String,
+        base: Url,
+        gateway: Url,
         timeouts: Timeouts,
         fetch: Fetch,
     ) -> Result<Self, Error> {
@@ -136,8 +137,8 @@ impl Client {
             }
         };
         let bearer = text.zip(header).map(|(text, header)| Bearer { text, header });
-        let address = self.address(&request);
-        self.shared.fetch.call(spec, address, request, bearer, self.timeouts).await
+        let url = self.url(&request);
+        self.shared.fetch.call(spec, url, request, bearer, self.timeouts).await
     }
 
     /// The bytes of the service's reply to a request, for who shows them as they are.
@@ -157,18 +158,26 @@ impl Client {
         self.shared.fetch.http()
     }
 
-    /// Where a request is sent, without `/v1`. The document shows creation, and creation alone, at a gateway address of its
-    /// own.
-    pub(crate) fn address(&self, request: &Request) -> &str {
+    /// Where a request is sent. The document shows creation, and creation alone, at a gateway address of its own.
+    pub(crate) fn url(&self, request: &Request) -> Url {
         let creation = CreatePaymentIntent::SPEC;
         let is_creation = request.method == creation.method && request.target == creation.path;
-        if is_creation { &self.shared.gateway } else { &self.shared.base }
+        let base = if is_creation { &self.shared.gateway } else { &self.shared.base };
+        // The host is not parsed again: that would cost as much as reading a small reply.
+        let (path, query) = match request.target.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (&*request.target, None),
+        };
+        let mut url = base.clone();
+        url.set_path(&[base.path().trim_end_matches('/'), path].concat());
+        url.set_query(query);
+        url
     }
 
     /// Where every operation but creation is sent, without `/v1`.
     #[cfg(feature = "axum")]
     pub(super) fn base_url(&self) -> &str {
-        &self.shared.base
+        self.shared.base.as_str()
     }
 
     pub(crate) fn key(&self) -> &SecretKey {
@@ -194,21 +203,23 @@ impl Answer {
 
     /// Why this reply is no `T`. It is kept.
     fn unreadable<T: DeserializeOwned>(self, spec: &'static Spec, error: &serde_json::Error) -> Error {
-        let request_id = self.request_id().map(str::to_owned);
         let cause = UnreadableReply::new::<T>(&self.body, error);
-        let error = unreadable(
-            spec,
-            &format!("The service's reply cannot be read ({cause}). It is kept in the error's `reply`."),
-        );
-        error.with_reply(self.status, request_id, self.body.into()).caused_by(cause)
+        let why = format!("The service's reply cannot be read ({cause}). It is kept in the error's `reply`.");
+        self.rejected(spec, &why).caused_by(cause)
+    }
+
+    /// The error of a success that is of no use. It keeps the reply.
+    pub(super) fn rejected(self, spec: &'static Spec, why: &str) -> Error {
+        let request_id = self.request_id().map(str::to_owned);
+        unreadable(spec, why).with_reply(self.status, request_id, self.body.into())
     }
 }
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("base", &self.shared.base)
-            .field("gateway", &self.shared.gateway)
+            .field("base", &self.shared.base.as_str())
+            .field("gateway", &self.shared.gateway.as_str())
             .field("timeouts", &self.timeouts)
             .finish_non_exhaustive()
     }

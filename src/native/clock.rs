@@ -15,6 +15,6 @@ pub(super) fn now() -> Moment {
     clippy::disallowed_methods,
     reason = "the one place where the merchant's server asks for a moment to count from"
 )]
-pub(super) fn ticks() -> Instant {
+pub(super) fn monotonic_now() -> Instant {
     Instant::now()
 }

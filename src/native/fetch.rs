@@ -13,6 +13,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use tokio::time::{sleep, timeout};
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
+use url::Url;
 use zeroize::Zeroizing;
 
 /// No reply of the interface comes near it; a larger one is a mistake or an attack, and is not read to its end.
@@ -41,6 +42,7 @@ pub(super) struct Bearer<'a> {
 }
 
 /// A reply.
+#[derive(Clone)]
 pub(super) struct Answer {
     pub status: u16,
     pub body: Bytes,
@@ -52,26 +54,26 @@ pub(super) struct Answer {
 }
 
 impl Fetch {
-    pub fn new(http: reqwest::Client) -> Self {
+    pub(super) fn new(http: reqwest::Client) -> Self {
         Self { http, is_foreign: false }
     }
 
     /// Over the application's own client. A reply that comes from another address than it was asked at is an error.
-    pub fn over(http: reqwest::Client) -> Self {
+    pub(super) fn over(http: reqwest::Client) -> Self {
         Self { http, is_foreign: true }
     }
 
     /// The client of one request, with neither further attempts nor a credential.
     #[cfg(feature = "cli")]
-    pub fn http(&self) -> &reqwest::Client {
+    pub(super) fn http(&self) -> &reqwest::Client {
         &self.http
     }
 
     /// Sends a request until it is answered or its time is over, in a span of its own.
-    pub async fn call(
+    pub(super) async fn call(
         &self,
         spec: &'static Spec,
-        address: &str,
+        url: Url,
         request: Request,
         bearer: Option<Bearer<'_>>,
         timeouts: Timeouts,
@@ -89,7 +91,7 @@ impl Fetch {
         {
             span.record("merchant_reference", tracing::field::display(printable(reference)));
         }
-        self.attempts(&span, spec, address, request, bearer, timeouts).instrument(span.clone()).await
+        self.attempts(&span, spec, url, request, bearer, timeouts).instrument(span.clone()).await
     }
 
     #[expect(
@@ -100,14 +102,14 @@ impl Fetch {
         &self,
         span: &Span,
         spec: &'static Spec,
-        address: &str,
+        url: Url,
         request: Request,
         bearer: Option<Bearer<'_>>,
         timeouts: Timeouts,
     ) -> Result<Answer, Error> {
         let prepared = Prepared {
             method: http_method(request.method),
-            url: [address, request.target.as_str()].concat(),
+            url,
             body: request.body.map(Bytes::from),
             idempotency_key: request.idempotency_key,
             authorization: bearer.map(|bearer| bearer.header),
@@ -131,11 +133,12 @@ impl Fetch {
                         )),
                     };
                     let outcome = outcome.map(|answer| answer.without(bearer));
-                    let result = outcome.as_ref().map_or(AttemptResult::NoReply, Answer::result);
+                    let result = outcome.as_ref().map_or_else(Lost::result, Answer::result);
                     record(span, call.attempt(), &outcome);
                     call.record(&result, || getrandom::u32().unwrap_or(u32::MAX));
-                    let doubtful = leaves_doubt(spec, &outcome, result);
-                    last = Some(judge(spec, outcome, may_have_been_done, doubtful, repeat == Repeat::Always, bearer));
+                    let doubtful = may_have_executed(spec, &outcome, result);
+                    last =
+                        Some(classify(spec, outcome, may_have_been_done, doubtful, repeat == Repeat::Always, bearer));
                     may_have_been_done |= doubtful;
                 }
                 Action::Done => {
@@ -149,7 +152,7 @@ impl Fetch {
 
     /// Sends the request once.
     async fn attempt(&self, prepared: &Prepared<'_>) -> Result<Answer, Lost> {
-        let mut sending = self.http.request(prepared.method.clone(), &prepared.url).header(ACCEPT, JSON);
+        let mut sending = self.http.request(prepared.method.clone(), prepared.url.clone()).header(ACCEPT, JSON);
         if let Some(authorization) = prepared.authorization {
             sending = sending.header(AUTHORIZATION, authorization);
         }
@@ -161,7 +164,7 @@ impl Fetch {
         }
         let mut reply = sending.send().await?;
         let status = reply.status().as_u16();
-        let is_redirected = self.is_foreign && reply.url().as_str() != prepared.url;
+        let is_redirected = self.is_foreign && *reply.url() != prepared.url;
         let headers = std::mem::take(reply.headers_mut());
         let mut body = reply.chunk().await?.unwrap_or_default();
         if body.len() > LARGEST_REPLY {
@@ -187,7 +190,7 @@ impl Fetch {
 /// A request as every attempt sends it.
 struct Prepared<'a> {
     method: reqwest::Method,
-    url: String,
+    url: Url,
     body: Option<Bytes>,
     idempotency_key: Option<String>,
     authorization: Option<&'a HeaderValue>,
@@ -214,7 +217,7 @@ fn record(span: &Span, attempt: u32, outcome: &Result<Answer, Lost>) {
             }
             tracing::debug!(status = answer.status, "the service replied");
         }
-        Err(Lost::NotSent(error) | Lost::Unanswered(error)) => tracing::debug!(%error, "no reply"),
+        Err(lost) => tracing::debug!(error = %lost.error(), "no reply"),
     }
 }
 
@@ -235,7 +238,7 @@ impl Answer {
     }
 
     /// `Date`: when the service wrote the reply, by its own clock.
-    pub fn date(&self) -> Option<Moment> {
+    pub(super) fn date(&self) -> Option<Moment> {
         let date = httpdate::parse_http_date(self.header(DATE)?).ok()?;
         let since = date.duration_since(UNIX_EPOCH).ok()?;
         i64::try_from(since.as_secs()).ok().map(Moment::from_unix)
@@ -247,7 +250,7 @@ impl Answer {
     }
 
     /// The service's name of the request.
-    pub fn request_id(&self) -> Option<&str> {
+    pub(super) fn request_id(&self) -> Option<&str> {
         self.header(REQUEST_ID)
     }
 
@@ -258,13 +261,15 @@ impl Answer {
 
 /// Whether the service may have done what it was asked although the outcome does not say so. Of a 5xx, only a 503 that
 /// says so itself was not executed: a gateway may answer 502, 503 or 504 for a request that went through.
-fn leaves_doubt(spec: &Spec, outcome: &Result<Answer, Lost>, result: AttemptResult) -> bool {
-    if spec.method == Method::Get || matches!(outcome, Err(Lost::NotSent(_))) {
+fn may_have_executed(spec: &Spec, outcome: &Result<Answer, Lost>, result: AttemptResult) -> bool {
+    if spec.method == Method::Get {
         return false;
     }
-    // The server that answered with a redirect, or the one that it named, may have executed the request.
-    if matches!(outcome, Ok(answer) if answer.is_redirected) {
-        return true;
+    match outcome {
+        Err(lost) => return lost.is_sent(),
+        // The server that answered with a redirect, or the one that it named, may have executed the request.
+        Ok(answer) if answer.is_redirected => return true,
+        Ok(_) => {}
     }
     match result {
         AttemptResult::Reply { status: 503, retryable: Some(true), .. } => false,
@@ -275,7 +280,7 @@ fn leaves_doubt(spec: &Spec, outcome: &Result<Answer, Lost>, result: AttemptResu
 
 /// What an outcome means for the caller: `was_in_doubt` before it, `is_in_doubt` by it, and whether they can send it
 /// again as what it was. What the service says is handed on without the credential, which it may repeat.
-fn judge(
+fn classify(
     spec: &Spec,
     outcome: Result<Answer, Lost>,
     was_in_doubt: bool,
@@ -288,9 +293,16 @@ fn judge(
                             before anything is sent again.";
     let answer = match outcome {
         Ok(answer) => answer,
-        Err(Lost::NotSent(error) | Lost::Unanswered(error)) => {
+        Err(lost) => {
             let must_be_read_first = (was_in_doubt || is_in_doubt) && !can_be_sent_again;
-            let error = if must_be_read_first { error.uncertain(LOST) } else { error };
+            let error = match (lost, must_be_read_first) {
+                (lost, false) => lost.into_error(),
+                (Lost::Refused { error, .. }, true) => {
+                    let message = format!("{} {LOST}", error.message());
+                    error.uncertain(message)
+                }
+                (lost, true) => lost.into_error().uncertain(LOST),
+            };
             return Err(error.of(spec.name));
         }
     };
@@ -335,23 +347,23 @@ pub(super) fn unreadable(spec: &Spec, why: &str) -> Error {
 
 /// What a refusal says, without the credential that it was sent with, and as a log may print it.
 fn without(said: Refusal, bearer: Option<&str>) -> Refusal {
-    let hushed = |text| printable(hushed(text, bearer)).to_string();
+    let shown = |text| printable(redact(text, bearer)).to_string();
     let field = |field: FieldError| FieldError {
-        param: hushed(field.param),
-        code: hushed(field.code),
-        message: hushed(field.message),
+        param: shown(field.param),
+        code: shown(field.code),
+        message: shown(field.message),
     };
     Refusal {
-        code: said.code.map(hushed),
-        message: said.message.map(hushed),
-        request_id: said.request_id.map(hushed),
+        code: said.code.map(shown),
+        message: said.message.map(shown),
+        request_id: said.request_id.map(shown),
         retryable: said.retryable,
         fields: said.fields.into_iter().map(field).collect(),
-        existing_id: said.existing_id.map(hushed),
+        existing_id: said.existing_id.map(shown),
     }
 }
 
-fn hushed(text: String, bearer: Option<&str>) -> String {
+fn redact(text: String, bearer: Option<&str>) -> String {
     match bearer.filter(|bearer| !bearer.is_empty() && text.contains(bearer)) {
         Some(bearer) => text.replace(bearer, "***"),
         None => text,

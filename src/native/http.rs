@@ -13,19 +13,19 @@ pub(super) struct HttpOptions {
 }
 
 impl HttpOptions {
-    pub fn is_default(&self) -> bool {
+    pub(super) fn is_default(&self) -> bool {
         let Self { proxies, roots, connect_timeout, user_agent_suffix } = self;
         proxies.is_empty() && roots.is_empty() && connect_timeout.is_none() && user_agent_suffix.is_none()
     }
 
-    pub fn has_proxy(&self) -> bool {
+    pub(super) fn has_proxy(&self) -> bool {
         !self.proxies.is_empty()
     }
 
     /// No redirect is followed, since it would carry the credential elsewhere; no proxy is taken from the environment,
     /// since it would read what is sent over plain http. Where every address is plain http (`encrypted` is false), the
     /// machine's certificates are not read.
-    pub fn build(self, encrypted: bool) -> Result<reqwest::Client, Error> {
+    pub(super) fn build(self, encrypted: bool) -> Result<reqwest::Client, Error> {
         require_crypto_provider()?;
         let mut user_agent = concat!("guichet/", env!("CARGO_PKG_VERSION")).to_owned();
         if let Some(suffix) = self.user_agent_suffix {

@@ -1,13 +1,14 @@
 //! The merchant's server: the secret key, every operation, and the three routes that its own pages ask.
 //!
 //! ```no_run
-//! use guichet::operations::CreatePaymentIntent;
+//! use guichet::operations::{CreatePaymentIntent, CustomerName};
 //! use guichet::values::{Amount, Email, IntentStatus, MerchantReference};
 //! use guichet::{Client, SecretKey};
 //!
 //! # async fn pay() -> Result<(), Box<dyn std::error::Error>> {
 //! let client = Client::builder("https://api.example.com", SecretKey::from_env("GUICHET_SECRET_KEY")?).build()?;
-//! let order = CreatePaymentIntent::new(MerchantReference::new("ORDER-17")?, Amount::new("45000")?, "A pair of shoes", "Awa", "Ngono")
+//! let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
+//! let order = CreatePaymentIntent::new(MerchantReference::new("ORDER-17")?, Amount::new("45000")?, "A pair of shoes", awa)
 //!     .email(Email::new("awa@example.com")?);
 //! let intent = client.create_payment_intent(&order).await?;
 //! // Send the customer to `intent.checkout_url`; ship once `read_payment_intent` says `succeeded`, and on no other status.
@@ -32,17 +33,18 @@ macro_rules! example {
             example_fence!(),
             "
 # use guichet::{operations::CreatePaymentIntent as AnOrder, values as of, Client, SecretKey};
-# use guichet::operations::{CreatePlan as APlan, CreateSubscription as ASubscription, Instrument as AnInstrument};
+# use guichet::operations::{CreatePlan as APlan, CreateSubscription as ASubscription, CustomerName as AName, Instrument as AnInstrument};
+# const AWA: AName<'_> = AName { firstname: \"Awa\", lastname: \"Ngono\" };
 # fn gold() -> Result<APlan, of::Invalid> {
 #     Ok(APlan::new(\"Gold\", of::PlanCode::new(\"gold\")?, of::Amount::new(\"5000\")?, of::BillingCycle::Monthly))
 # }
 # fn of_awa() -> Result<ASubscription, of::Invalid> {
 #     let phone = AnInstrument::MobileMoney { phone: of::Phone::new(\"237670000000\")? };
-#     Ok(ASubscription::new(of::PlanCode::new(\"gold\")?, of::Email::new(\"awa@example.com\")?, \"Awa\", \"Ngono\", phone))
+#     Ok(ASubscription::new(of::PlanCode::new(\"gold\")?, of::Email::new(\"awa@example.com\")?, AWA, phone))
 # }
 # fn order(number: u32) -> Result<AnOrder, of::Invalid> {
 #     let reference = of::MerchantReference::new(format!(\"ORDER-{number}\"))?;
-#     Ok(AnOrder::new(reference, of::Amount::new(\"45000\")?, \"Shoes\", \"Awa\", \"Ngono\").email(of::Email::new(\"awa@example.com\")?))
+#     Ok(AnOrder::new(reference, of::Amount::new(\"45000\")?, \"Shoes\", AWA).email(of::Email::new(\"awa@example.com\")?))
 # }
 ",
             example_start!()
@@ -106,7 +108,7 @@ pub use client::Client;
 pub use customer::CustomerClient;
 pub use key::SecretKey;
 pub use quotes::Quote;
-pub use refused::Refused;
+pub use refused::{Reason, Refused};
 pub use reply::UnreadableReply;
 pub use return_key::ReturnKey;
 #[cfg(feature = "axum")]

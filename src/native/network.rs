@@ -1,6 +1,6 @@
 //! Why there is no reply: what the HTTP library found, in words that a person can act on.
 
-use crate::protocol::{Error, Kind, NetworkFailure};
+use crate::protocol::{AttemptResult, Error, Kind, NetworkFailure};
 use std::error::Error as StdError;
 use std::io;
 use std::iter::successors;
@@ -11,15 +11,65 @@ pub(super) enum Lost {
     NotSent(Error),
     /// It left, and may have been done.
     Unanswered(Error),
+    /// The HTTP client refuses the address, or the redirect that answered, and would again.
+    Refused {
+        /// Why.
+        error: Error,
+        /// Whether the request left, and may have been done.
+        is_sent: bool,
+    },
 }
+
+impl Lost {
+    /// Whether the service may have executed the request.
+    pub(super) fn is_sent(&self) -> bool {
+        match self {
+            Self::NotSent(_) => false,
+            Self::Unanswered(_) => true,
+            Self::Refused { is_sent, .. } => *is_sent,
+        }
+    }
+
+    /// The result for the retry table. What the HTTP client refuses, it refuses again: as final as a redirect.
+    pub(super) fn result(&self) -> AttemptResult {
+        match self {
+            Self::NotSent(_) | Self::Unanswered(_) => AttemptResult::NoReply,
+            Self::Refused { .. } => AttemptResult::Reply { status: 300, retry_after: None, retryable: None },
+        }
+    }
+
+    pub(super) fn error(&self) -> &Error {
+        let (Self::NotSent(error) | Self::Unanswered(error) | Self::Refused { error, .. }) = self;
+        error
+    }
+
+    pub(super) fn into_error(self) -> Error {
+        let (Self::NotSent(error) | Self::Unanswered(error) | Self::Refused { error, .. }) = self;
+        error
+    }
+}
+
+const REFUSED_ADDRESS: &str = "The HTTP client refuses to send this request. If it is set up with `https_only(true)`, the \
+                               client's address must begin with https.";
+const REFUSED_REDIRECT: &str = "The service answered with a redirect that the HTTP client refuses to follow, and a request that \
+                                carries a credential follows none. Build the `reqwest::Client` with \
+                                `redirect(reqwest::redirect::Policy::none())`, and set the client's address to the one that answers.";
 
 impl From<reqwest::Error> for Lost {
     fn from(error: reqwest::Error) -> Self {
-        let is_sent = !(error.is_connect() || error.is_builder());
+        // The address may hold an id and a query: errors show neither.
+        let error = error.without_url();
+        if error.is_builder() {
+            let error = Error::new(Kind::Input, REFUSED_ADDRESS).caused_by(error);
+            return Self::Refused { error, is_sent: false };
+        }
+        if error.is_redirect() {
+            let error = Error::new(Kind::Address, REFUSED_REDIRECT).caused_by(error);
+            return Self::Refused { error, is_sent: true };
+        }
+        let is_sent = !error.is_connect();
         let failure = if is_sent { NetworkFailure::Interrupted } else { failure(&error) };
-        // Its address may hold an id and a query: errors show neither.
-        let error =
-            Error::new(Kind::Offline, sentence(failure)).network_failure(failure).caused_by(error.without_url());
+        let error = Error::new(Kind::Offline, sentence(failure)).network_failure(failure).caused_by(error);
         if is_sent { Self::Unanswered(error) } else { Self::NotSent(error) }
     }
 }

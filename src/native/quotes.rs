@@ -6,6 +6,7 @@ use crate::operations::{CalculateFee, ListPaymentMethods, PaymentMethod};
 use crate::protocol::{Error, Kind, Operation};
 use crate::values::{CardType, Figure, MethodCode};
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
 /// What one way of paying costs: [`Client::quotes`] has an example.
 #[derive(Clone, Debug)]
@@ -52,7 +53,8 @@ impl Client {
             for card_type in card_types(code.as_str()) {
                 let place = asked.len();
                 let quoting = quote(self.clone(), request.clone(), method.clone(), code.clone(), *card_type);
-                asked.spawn(async move { (place, quoting.await) });
+                // A task does not inherit the caller's span.
+                asked.spawn(async move { (place, quoting.await) }.in_current_span());
             }
         }
         let mut quotes = asked.join_all().await;

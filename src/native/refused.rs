@@ -1,12 +1,13 @@
-use crate::protocol::{Error, FieldError, Kind};
+use crate::protocol::{Error, FieldError, Kind, is_retryable_status};
 use crate::values::printable;
 use std::fmt;
 
 /// Why the shop does not do what a page asked: a status, a stable word and a sentence for the customer.
 ///
 /// ```
-/// use guichet::native::Refused;
-/// let refused = Refused::new(422, "basket_empty", "The basket is empty.");
+/// use guichet::native::{Reason, Refused};
+/// let refused = Refused::new(422, Reason { code: "basket_empty", message: "The basket is empty." });
+/// assert_eq!(refused.code(), "basket_empty");
 /// ```
 #[derive(Clone, Debug)]
 pub struct Refused {
@@ -22,12 +23,26 @@ pub struct Refused {
     retry_after: Option<u16>,
 }
 
+/// The reason of a [`Refused`]: its two texts are named, since they are easily swapped.
+///
+/// ```
+/// use guichet::native::Reason;
+/// let reason = Reason { code: "basket_empty", message: "The basket is empty." };
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Reason<'a> {
+    /// The stable word, for programs.
+    pub code: &'a str,
+    /// The sentence, for the customer.
+    pub message: &'a str,
+}
+
 impl Refused {
     /// A refusal with its HTTP status (400 to 599).
     #[must_use]
-    pub fn new(status: u16, code: impl Into<String>, message: impl Into<String>) -> Self {
-        let (code, message) = (code.into(), message.into());
-        let retryable = matches!(status, 429 | 503);
+    pub fn new(status: u16, Reason { code, message }: Reason<'_>) -> Self {
+        let (code, message) = (code.to_owned(), message.to_owned());
+        let retryable = is_retryable_status(status);
         Self {
             status,
             code,
@@ -45,11 +60,12 @@ impl Refused {
     pub fn broken(cause: impl fmt::Display) -> Self {
         tracing::error!(cause = %printable(cause), "the shop has failed");
         let retryable = true;
-        Self { retryable, ..Self::new(500, "internal_error", "Something went wrong in the shop. Please try again.") }
+        let reason = Reason { code: "internal_error", message: "Something went wrong in the shop. Please try again." };
+        Self { retryable, ..Self::new(500, reason) }
     }
 
     pub(super) fn nobody() -> Self {
-        Self::new(401, "authentication_required", "Nobody is signed in.")
+        Self::new(401, Reason { code: "authentication_required", message: "Nobody is signed in." })
     }
 
     /// With this `WWW-Authenticate` header.
@@ -117,7 +133,7 @@ impl From<Error> for Refused {
     fn from(error: Error) -> Self {
         let code = error.code().map(printable);
         tracing::warn!(%error, kind = ?error.kind(), status = error.status(), code = ?code, "the service did not do it");
-        let ours = |status, code, message| Self::new(status, code, message);
+        let ours = |status, code, message| Self::new(status, Reason { code, message });
         let refused = match (error.kind(), error.status()) {
             (Kind::Offline | Kind::Timeout, _) => {
                 ours(503, "unavailable", "The payment service does not answer. Nothing is lost: please try again.")

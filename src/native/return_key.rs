@@ -87,6 +87,7 @@ fn mac(key: &[u8], message: &[u8]) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operations::CustomerName;
     use crate::values::Amount;
 
     fn key() -> ReturnKey {
@@ -132,8 +133,7 @@ mod tests {
                 reference("ORDER-17"),
                 Amount::new("45000").expect("an amount"),
                 "Shoes",
-                "Awa",
-                "Ngono",
+                CustomerName { firstname: "Awa", lastname: "Ngono" },
             )
             .redirect_url(RedirectUrl::new("https://shop.example/return").expect("an address"))
         };

@@ -1,5 +1,5 @@
 use super::settle::{Settled, settle, verify_and_settle};
-use super::{Client, Refused, ReturnKey, Sessions, Shop, Sold, same_origin};
+use super::{Client, Reason, Refused, ReturnKey, Sessions, Shop, Sold, same_origin};
 use crate::flow::checkout_address;
 use crate::values::{Address, CheckoutUrl, Email, Invalid, PaymentRef, printable};
 use axum::Router;
@@ -121,7 +121,7 @@ impl<S: Shop> RoutesState<S> {
 async fn session<S: Shop>(State(state): State<Arc<RoutesState<S>>>, request: Parts) -> Result<Response, Refused> {
     let customer = state.shop.customer(&request).await?.ok_or_else(Refused::nobody)?;
     if let Some(login) = state.shop.login(&request).await? {
-        let kept = state.sessions.of(&login, &customer).await?;
+        let kept = state.sessions.get_or_create(&login, &customer).await?;
         let expires_at = kept.ends_at.map(|end| end.to_string());
         return Ok(granted(kept.token.expose(), kept.customer_email.as_str(), expires_at));
     }
@@ -151,7 +151,12 @@ async fn create_intent<S: Shop>(
 
     let checkout_url = intent.checkout_url.as_ref().map(CheckoutUrl::expose);
     if by_form {
-        let unusable = || Refused::new(502, "address", "The payment service named no address that can be followed.");
+        let unusable = || {
+            Refused::new(
+                502,
+                Reason { code: "address", message: "The payment service named no address that can be followed." },
+            )
+        };
         let address =
             checkout_address(checkout_url.unwrap_or_default(), &state.checkout_origins).map_err(|invalid| {
                 let reason = printable(&invalid);
@@ -173,7 +178,7 @@ async fn status<S: Shop>(
     Path(payment_ref): Path<String>,
     request: Parts,
 ) -> Result<Response, Refused> {
-    let missing = || Refused::new(404, "resource_missing", "There is no such payment.");
+    let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such payment." });
     let customer = state.customer(&request).await?;
     let payment_ref = PaymentRef::new(payment_ref).map_err(|_| missing())?;
     let sold = state.shop.find(&payment_ref, customer.as_ref()).await?.ok_or_else(missing)?;
@@ -196,14 +201,17 @@ fn read_order(headers: &HeaderMap, body: &[u8]) -> Result<(Value, bool), Refused
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     match content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
         "application/json" => {
-            let invalid = |_| Refused::new(400, "invalid_json", "The order is not JSON.");
+            let invalid = |_| Refused::new(400, Reason { code: "invalid_json", message: "The order is not JSON." });
             Ok((serde_json::from_slice(body).map_err(invalid)?, false))
         }
         "application/x-www-form-urlencoded" => {
             let fields = url::form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), value.into()));
             Ok((Value::Object(fields.collect::<Map<_, _>>()), true))
         }
-        _ => Err(Refused::new(415, "unsupported_media_type", "An order is sent as application/json, or by a form.")),
+        _ => Err(Refused::new(
+            415,
+            Reason { code: "unsupported_media_type", message: "An order is sent as application/json, or by a form." },
+        )),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The merchant's routes are called with cookies: only the merchant's own pages may do it.
 
-use super::Refused;
+use super::{Reason, Refused};
 use crate::platform::read_origin;
 use crate::values::Invalid;
 use axum::extract::{Request, State};
@@ -13,7 +13,11 @@ use std::sync::Arc;
 pub(crate) async fn guard(State(allowed): State<Arc<[String]>>, request: Request, next: Next) -> Response {
     let authority = request.uri().authority().map(ToString::to_string);
     if is_of_another_site(request.headers(), authority.as_deref(), &allowed) {
-        return Refused::new(403, "cross_site", "This address answers the shop's own pages alone.").into_response();
+        return Refused::new(
+            403,
+            Reason { code: "cross_site", message: "This address answers the shop's own pages alone." },
+        )
+        .into_response();
     }
     next.run(request).await
 }

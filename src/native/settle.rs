@@ -1,4 +1,4 @@
-use super::{Client, Refused, Shop, Sold};
+use super::{Client, Reason, Refused, Shop, Sold};
 use crate::operations::PaymentIntent;
 use crate::values::{IntentStatus, printable};
 
@@ -81,8 +81,10 @@ pub(super) async fn verify_and_settle<S: Shop>(shop: &S, sold: &Sold, intent: &P
         tracing::error!(%intent, %reference, "the payment is not the one that was sold");
         return Err(Refused::new(
             409,
-            "payment_mismatch",
-            "The payment is not the one of this order. Please ask the shop.",
+            Reason {
+                code: "payment_mismatch",
+                message: "The payment is not the one of this order. Please ask the shop.",
+            },
         ));
     }
     let mut outcome = Ok(());

@@ -24,6 +24,20 @@ pub struct ListCustomers {
     pub starting_after: Option<CustomerId>,
 }
 
+/// The name of a customer, as a request takes it: its two texts are named, since they are easily swapped.
+///
+/// ```
+/// use guichet::operations::CustomerName;
+/// let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct CustomerName<'a> {
+    /// First name.
+    pub firstname: &'a str,
+    /// Last name.
+    pub lastname: &'a str,
+}
+
 /// One customer of the merchant.
 #[resource]
 pub struct Customer {

@@ -1,6 +1,6 @@
 //! Payment intents: one intent is one payment, from the basket to its final status.
 
-use super::{Instrument, Item, PaidWith, operation, resource, supported};
+use super::{CustomerName, Instrument, Item, PaidWith, operation, resource, supported};
 use crate::protocol::{ErrorCode, Fields, Merchant, Payer, lenient_list};
 use crate::values::{
     Amount, CheckoutUrl, ClientSecret, ConfirmationMethod, Currency, Email, FeeBearer, Figure, IntentId, IntentStatus,
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
     role = Merchant,
     command = "intents create",
     repeatable,
-    new(merchant_reference, amount, description, firstname, lastname),
+    new(merchant_reference, amount, description, CustomerName { firstname, lastname }),
     at_least_one(email, phone, "An e-mail or a phone is required."),
 )]
 pub struct CreatePaymentIntent {

@@ -3,7 +3,7 @@
 //! Every call answers with the subscription as it stands then.
 
 use super::intents::duplicate_payments;
-use super::{DuplicatePayment, Instrument, PaidWith, operation, resource};
+use super::{CustomerName, DuplicatePayment, Instrument, PaidWith, operation, resource};
 use crate::protocol::Merchant;
 use crate::values::{
     Email, Figure, IdempotencyKey, IntentId, Moment, PageLimit, PlanId, PlanKey, SubscriptionId, SubscriptionStatus,
@@ -20,7 +20,13 @@ const USUAL_FAILURES: u32 = 3;
 ///
 /// A first charge that is declined is no refusal: the subscription is made, and is `past_due`. Nobody is present when it is
 /// charged: what would ask the customer for something is declined with `authentication_required`.
-#[operation(POST "/v1/subscriptions" -> Subscription, role = Merchant, command = "subscriptions create", assumed)]
+#[operation(
+    POST "/v1/subscriptions" -> Subscription,
+    role = Merchant,
+    command = "subscriptions create",
+    assumed,
+    new(plan, customer_email, CustomerName { firstname, lastname }, payment_method),
+)]
 pub struct CreateSubscription {
     /// The plan, by its id or its code.
     #[field(into)]

@@ -53,6 +53,8 @@ pub struct Page<T> {
     pub entries: Vec<T>,
     /// What the next page starts after; `None` on the last page, and from a service that sends a plain array.
     pub next: Option<String>,
+    /// Whether the service says that there are more entries. If it names no cursor, `next` is `None` all the same.
+    pub has_more: bool,
 }
 
 /// Reads one page of a list: the array as [`decode`] finds it, and `pagination.next_cursor` beside it (a decision).
@@ -78,7 +80,8 @@ pub fn decode_page<T: DeserializeOwned>(body: &[u8]) -> Result<Page<T>, serde_js
     // A body that is the array itself has nothing beside it.
     let Beside { pagination } = serde_json::from_slice(body).unwrap_or_default();
     let next = pagination.next_cursor.filter(|cursor| !cursor.is_empty() && pagination.has_more != Some(false));
-    Ok(Page { entries, next })
+    let has_more = next.is_some() || pagination.has_more == Some(true);
+    Ok(Page { entries, next, has_more })
 }
 
 /// Reads a field that nothing depends on: `null`, and what has another shape, count as absent. One odd field (PHP writes
@@ -124,6 +127,7 @@ where
 
 /// What a refusing reply says: the `error` member (a decision of ours), as far as it is there.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Refusal {
     /// The service's stable word for the cause.
     pub code: Option<String>,

@@ -28,6 +28,8 @@ pub(crate) use fields::{Switch, whole};
 #[cfg(feature = "sandbox")]
 pub(crate) use operation::Place;
 pub use operation::{Envelope, IDEMPOTENCY_KEY, Method, Operation, Repeat, Source, Spec};
+#[cfg(any(feature = "native-no-provider", feature = "sandbox"))]
+pub(crate) use retry::is_retryable_status;
 pub use retry::{Attempt, pause_before_retry};
 #[cfg(feature = "sandbox")]
 pub(crate) use reveal::{Reveal, Revealed};

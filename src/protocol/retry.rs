@@ -49,6 +49,12 @@ pub fn pause_before_retry(repeat: Repeat, result: &AttemptResult, attempt: Attem
     })
 }
 
+/// Whether a refusal with this status says `retryable: true`: the service has not executed the request, and may do so later.
+#[cfg(any(feature = "native-no-provider", feature = "sandbox"))]
+pub(crate) fn is_retryable_status(status: u16) -> bool {
+    matches!(status, 429 | 503)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

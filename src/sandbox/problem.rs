@@ -2,7 +2,7 @@
 
 use super::rules::Conflict;
 use super::store::Unavailable;
-use crate::protocol::{ErrorCode, ErrorType, FieldError};
+use crate::protocol::{ErrorCode, ErrorType, FieldError, is_retryable_status};
 use crate::values::printable;
 use axum::http::StatusCode;
 use serde::Serialize;
@@ -96,7 +96,7 @@ impl Problem {
 
     /// Whether the same request can succeed later.
     pub(super) fn retryable(&self) -> bool {
-        matches!(self.status.as_u16(), 429 | 503)
+        is_retryable_status(self.status.as_u16())
     }
 
     /// The body; `session` adds what the session envelope always has.

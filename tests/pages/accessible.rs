@@ -6,7 +6,7 @@
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
 use crate::support::npm_tools;
-use guichet::operations::{CreatePaymentIntent, Item};
+use guichet::operations::{CreatePaymentIntent, CustomerName, Item};
 use guichet::values::{Amount, Currency, FeeBearer, MerchantReference, Phone, RedirectUrl};
 use serde_json::json;
 
@@ -298,7 +298,12 @@ const BROKEN: &str = "
 
 fn order(demo: &DemoShop, amount: &str) -> CreatePaymentIntent {
     let reference = MerchantReference::new(format!("ORDER-{amount}")).unwrap();
-    CreatePaymentIntent::new(reference, Amount::new(amount).unwrap(), "A pair of shoes", "Awa", "Ndiaye")
-        .phone(Phone::new("237670000000").unwrap())
-        .redirect_url(RedirectUrl::new(&format!("{}/return", demo.shop.url())).unwrap())
+    CreatePaymentIntent::new(
+        reference,
+        Amount::new(amount).unwrap(),
+        "A pair of shoes",
+        CustomerName { firstname: "Awa", lastname: "Ndiaye" },
+    )
+    .phone(Phone::new("237670000000").unwrap())
+    .redirect_url(RedirectUrl::new(&format!("{}/return", demo.shop.url())).unwrap())
 }

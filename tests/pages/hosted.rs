@@ -4,7 +4,7 @@
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use guichet::operations::{AttachPaymentMethod, CreatePaymentIntent, Instrument, PaymentIntent};
+use guichet::operations::{AttachPaymentMethod, CreatePaymentIntent, CustomerName, Instrument, PaymentIntent};
 use guichet::sandbox::Fault;
 use guichet::values::{Amount, IntentStatus, MerchantReference, Phone, RedirectUrl};
 use serde_json::{Value, json};
@@ -344,7 +344,12 @@ async fn open(browser: &Browser, intent: &PaymentIntent) {
 
 fn order(demo: &DemoShop, reference: &str) -> CreatePaymentIntent {
     let reference = MerchantReference::new(reference).unwrap();
-    CreatePaymentIntent::new(reference, Amount::new("5000").unwrap(), "A pair of shoes", "Awa", "Ndiaye")
-        .phone(Phone::new(SUCCEEDS).unwrap())
-        .redirect_url(RedirectUrl::new(&format!("{}/return", demo.shop.url())).unwrap())
+    CreatePaymentIntent::new(
+        reference,
+        Amount::new("5000").unwrap(),
+        "A pair of shoes",
+        CustomerName { firstname: "Awa", lastname: "Ndiaye" },
+    )
+    .phone(Phone::new(SUCCEEDS).unwrap())
+    .redirect_url(RedirectUrl::new(&format!("{}/return", demo.shop.url())).unwrap())
 }

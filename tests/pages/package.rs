@@ -14,7 +14,7 @@ use axum::extract::{Request, State};
 use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::http::{HeaderValue, Response};
 use axum::middleware::{map_request, map_response_with_state};
-use guichet::operations::{CreatePaymentIntent, Instrument, ListPaymentIntents};
+use guichet::operations::{CreatePaymentIntent, CustomerName, Instrument, ListPaymentIntents};
 use guichet::sandbox::Sandbox;
 use guichet::values::{Amount, Email, MerchantReference, Phone};
 use guichet::{Client, SecretKey};
@@ -191,7 +191,9 @@ impl Service {
         let session = client.create_session(&email).await.expect("a session");
         let reference = MerchantReference::new("ORDER-17").expect("a reference");
         let amount = Amount::new("45000").expect("an amount");
-        let order = CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngono").email(email);
+        let order =
+            CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
+                .email(email);
         let intent = client.create_payment_intent(&order).await.expect("a payment");
         let told = Serializer::new(String::new())
             .append_pair("service", sandbox.base_url())

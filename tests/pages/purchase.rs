@@ -5,7 +5,7 @@
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use guichet::operations::CreatePaymentIntent;
+use guichet::operations::{CreatePaymentIntent, CustomerName};
 use guichet::values::{Amount, Email, FeeBearer, IntentStatus, MerchantReference};
 
 const SUCCEEDS: &str = "237670000000";
@@ -99,8 +99,7 @@ async fn a_card_is_never_charged_more_than_the_button_says(engine: Engine) {
             MerchantReference::new(reference).unwrap(),
             Amount::new("100000").unwrap(),
             "A pair of shoes",
-            "Awa",
-            "Ndiaye",
+            CustomerName { firstname: "Awa", lastname: "Ndiaye" },
         );
         let email = Email::new("awa@example.com").unwrap();
         let intent = demo.create_intent(order.email(email).fee_bearer(FeeBearer::Customer)).await;

@@ -14,8 +14,8 @@ use axum::extract::Path as InPath;
 use axum::http::request::Parts;
 use axum::response::Html;
 use axum::routing::get;
-use guichet::native::{Refused, Routes, Shop, Sold};
-use guichet::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
+use guichet::native::{Reason, Refused, Routes, Shop, Sold};
+use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PaymentIntent};
 use guichet::sandbox::{Fault, Sandbox};
 use guichet::values::{Amount, Email, MerchantReference, PaymentRef, RedirectUrl};
 use guichet::{Client, SecretKey};
@@ -357,14 +357,19 @@ impl Shop for Books {
 
     async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
         if order["id"] != "17" {
-            return Err(Refused::new(404, "order_missing", "There is no order of this number."));
+            return Err(Refused::new(
+                404,
+                Reason { code: "order_missing", message: "There is no order of this number." },
+            ));
         }
         let back = self.back.lock().expect("not poisoned").clone();
         let number = back.rsplit('/').next().unwrap_or_default();
         let reference = MerchantReference::new(format!("ORDER-17-{number}")).map_err(Refused::broken)?;
         let amount = Amount::new("45000").map_err(Refused::broken)?;
         let back = RedirectUrl::new(&back).map_err(Refused::broken)?;
-        let purchase = CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngono").redirect_url(back);
+        let purchase =
+            CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
+                .redirect_url(back);
         Ok(customer.into_iter().fold(purchase, |purchase, customer| purchase.email(customer.clone())))
     }
 

@@ -6,7 +6,8 @@ use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use fantoccini::key::Key;
 use guichet::operations::{
-    AttachPaymentMethod, CancelPaymentIntent, CreatePaymentIntent, Instrument, Item, PaymentIntent, ReadPaymentIntent,
+    AttachPaymentMethod, CancelPaymentIntent, CreatePaymentIntent, CustomerName, Instrument, Item, PaymentIntent,
+    ReadPaymentIntent,
 };
 use guichet::sandbox::Fault;
 use guichet::values::{Amount, ConfirmationMethod, Currency, IntentStatus, MerchantReference, Phone, RedirectUrl};
@@ -608,7 +609,12 @@ async fn open(browser: &Browser, intent: &PaymentIntent) {
 
 fn order(demo: &DemoShop, reference: &str) -> CreatePaymentIntent {
     let reference = MerchantReference::new(reference).unwrap();
-    CreatePaymentIntent::new(reference, Amount::new("5000").unwrap(), "A pair of shoes", "Awa", "Ndiaye")
-        .phone(Phone::new("237670000000").unwrap())
-        .redirect_url(RedirectUrl::new(&format!("{}/return", demo.shop.url())).unwrap())
+    CreatePaymentIntent::new(
+        reference,
+        Amount::new("5000").unwrap(),
+        "A pair of shoes",
+        CustomerName { firstname: "Awa", lastname: "Ndiaye" },
+    )
+    .phone(Phone::new("237670000000").unwrap())
+    .redirect_url(RedirectUrl::new(&format!("{}/return", demo.shop.url())).unwrap())
 }

@@ -2,7 +2,7 @@
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
-use guichet::operations::CreatePaymentIntent;
+use guichet::operations::{CreatePaymentIntent, CustomerName};
 use guichet::values::{Amount, Email, MerchantReference};
 use serde_json::Value;
 
@@ -14,8 +14,13 @@ const HOSTED_AGAIN: u64 = 2_000;
 async fn the_hosted_page_is_small_on_the_wire_and_is_not_fetched_twice() {
     let demo = DemoShop::open().await;
     let reference = MerchantReference::new("WIRE-1").unwrap();
-    let order = CreatePaymentIntent::new(reference, Amount::new("5000").unwrap(), "Shoes", "Awa", "Ndiaye")
-        .email(Email::new("awa@example.com").unwrap());
+    let order = CreatePaymentIntent::new(
+        reference,
+        Amount::new("5000").unwrap(),
+        "Shoes",
+        CustomerName { firstname: "Awa", lastname: "Ndiaye" },
+    )
+    .email(Email::new("awa@example.com").unwrap());
     let intent = demo.create_intent(order).await;
     let address = intent.checkout_url.as_ref().expect("the sandbox sends it").expose().to_owned();
     let browser = Browser::start("wire-hosted").await;

@@ -5,7 +5,7 @@ use crate::support::http;
 use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use guichet::native::{Refused, Shop, Sold, settle};
+use guichet::native::{Reason, Refused, Shop, Sold, settle};
 use guichet::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
 use guichet::protocol::Error;
 use guichet::values::{Amount, Currency, Email, IntentId, MerchantReference, PaymentRef};
@@ -41,7 +41,10 @@ async fn an_errors_text_is_escaped_in_the_error_and_in_the_pages_response() {
         ("Refused: Display", refused.to_string()),
         ("Refused: Debug", format!("{refused:?}")),
         ("Refused: message", refused.message().to_owned()),
-        ("Refused of the shop's own: Display", Refused::new(409, "taken", FORGED).to_string()),
+        (
+            "Refused of the shop's own: Display",
+            Refused::new(409, Reason { code: "taken", message: FORGED }).to_string(),
+        ),
         ("Refused: the body", body_of(refused).await),
     ] {
         assert_steers_nothing(place, &text);
@@ -289,7 +292,7 @@ impl Shop for Books {
         Ok(None)
     }
     async fn purchase(&self, _: Option<&Email>, _: Value) -> Result<CreatePaymentIntent, Refused> {
-        Err(Refused::new(404, "order_missing", "There is no such order."))
+        Err(Refused::new(404, Reason { code: "order_missing", message: "There is no such order." }))
     }
     async fn remember(&self, _: &Sold) -> Result<(), Refused> {
         Ok(())

@@ -157,8 +157,7 @@ fn rows() -> Vec<Row> {
             MerchantReference::new("ORDER-17").unwrap(),
             Amount::new("5000").unwrap(),
             "Shoes",
-            "Awa",
-            "Ngo",
+            CustomerName { firstname: "Awa", lastname: "Ngo" },
         )
         .email(Email::new("awa@example.com").unwrap())
     };
@@ -406,7 +405,12 @@ fn gold() -> CreatePlan {
 }
 
 fn subscribe(plan: PlanKey) -> CreateSubscription {
-    CreateSubscription::new(plan, Email::new("awa@example.com").unwrap(), "Awa", "Ngo", mobile_money())
+    CreateSubscription::new(
+        plan,
+        Email::new("awa@example.com").unwrap(),
+        CustomerName { firstname: "Awa", lastname: "Ngo" },
+        mobile_money(),
+    )
 }
 
 fn subscription() -> SubscriptionId {

@@ -4,8 +4,8 @@
 use crate::support::api::{control, phone, send};
 use crate::support::folder::Folder;
 use axum::http::request::Parts;
-use guichet::native::{AskAgain, Refused, Settled, Shop, Sold, settle};
-use guichet::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
+use guichet::native::{AskAgain, Reason, Refused, Settled, Shop, Sold, settle};
+use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PaymentIntent};
 use guichet::sandbox::Sandbox;
 use guichet::values::{Amount, Currency, Email, IntentStatus, MerchantReference, PaymentRef};
 use guichet::{Client, SecretKey};
@@ -93,8 +93,13 @@ impl World {
         let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
         let reference = MerchantReference::new("ORDER-17").unwrap();
         let (amount, email) = (Amount::new("5000").unwrap(), Email::new("awa@example.com").unwrap());
-        let purchase =
-            CreatePaymentIntent::new(reference.clone(), amount, "Shoes", "Awa", "Ngono").email(email.clone());
+        let purchase = CreatePaymentIntent::new(
+            reference.clone(),
+            amount,
+            "Shoes",
+            CustomerName { firstname: "Awa", lastname: "Ngono" },
+        )
+        .email(email.clone());
         let created = client(&sandbox).create_payment_intent(&purchase).await.unwrap();
         let sold = Sold {
             payment_ref: created.payment_ref.unwrap(),
@@ -211,7 +216,7 @@ impl Shop for Books {
     }
 
     async fn purchase(&self, _: Option<&Email>, _: Value) -> Result<CreatePaymentIntent, Refused> {
-        Err(Refused::new(404, "order_missing", "There is no such order."))
+        Err(Refused::new(404, Reason { code: "order_missing", message: "There is no such order." }))
     }
 
     async fn remember(&self, _: &Sold) -> Result<(), Refused> {

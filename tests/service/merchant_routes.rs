@@ -5,8 +5,8 @@ mod shop;
 use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
 use crate::support::http::{get, post};
 use axum::http::request::Parts;
-use guichet::native::{AskAgain, Refused, Routes, Shop, Sold, settle};
-use guichet::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
+use guichet::native::{AskAgain, Reason, Refused, Routes, Shop, Sold, settle};
+use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PaymentIntent};
 use guichet::values::{Amount, Email, IntentStatus, MerchantReference, PaymentRef, RedirectUrl};
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
@@ -350,12 +350,17 @@ impl Shop for Books {
 
     async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
         if order["id"] != "17" {
-            return Err(Refused::new(404, "order_missing", "There is no order of this number."));
+            return Err(Refused::new(
+                404,
+                Reason { code: "order_missing", message: "There is no order of this number." },
+            ));
         }
         let reference = MerchantReference::new("ORDER-17").map_err(Refused::broken)?;
         let amount = Amount::new("45000").map_err(Refused::broken)?;
         let back = RedirectUrl::new("https://shop.example/return?lang=fr#top").map_err(Refused::broken)?;
-        let purchase = CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngono").redirect_url(back);
+        let purchase =
+            CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
+                .redirect_url(back);
         Ok(customer.into_iter().fold(purchase, |purchase, customer| purchase.email(customer.clone())))
     }
 

@@ -9,7 +9,7 @@ mod sandbox;
 mod sessions;
 
 use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
-use guichet::operations::{CreateEsimOrder, CreatePaymentIntent, Instrument};
+use guichet::operations::{CreateEsimOrder, CreatePaymentIntent, CustomerName, Instrument};
 use guichet::protocol::{Error, Kind};
 use guichet::values::{Amount, Email, EsimPackageId, IdempotencyKey, IntentId, MerchantReference, Phone, SessionToken};
 use guichet::{Client, SecretKey};
@@ -32,8 +32,13 @@ fn client(base_url: &str) -> Client {
 
 fn order() -> CreatePaymentIntent {
     let reference = MerchantReference::new("ORDER-17").expect("a reference");
-    CreatePaymentIntent::new(reference, Amount::new("45000").expect("an amount"), "Shoes", "Awa", "Ngono")
-        .email(email())
+    CreatePaymentIntent::new(
+        reference,
+        Amount::new("45000").expect("an amount"),
+        "Shoes",
+        CustomerName { firstname: "Awa", lastname: "Ngono" },
+    )
+    .email(email())
 }
 
 fn email() -> Email {

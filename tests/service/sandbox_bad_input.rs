@@ -1,6 +1,7 @@
 //! What nobody should send, and what it is told: a clear word for each, all of them together, and nothing kept.
 
 use crate::support::api::{Merchant, Reply, client, order, phone, try_send};
+use guichet::operations::{CreatePaymentIntent, CustomerName};
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
 
@@ -55,7 +56,7 @@ async fn an_inexact_number_is_sent_unchanged_and_refused() {
     let purchase = |number: Value| {
         let reference = guichet::values::MerchantReference::new("ORDER-17").unwrap();
         let amount = guichet::values::Amount::new("5000").unwrap();
-        guichet::operations::CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngo")
+        CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngo" })
             .email(guichet::values::Email::new("awa@example.com").unwrap())
             .metadata([("n".to_owned(), number)].into())
     };

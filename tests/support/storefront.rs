@@ -9,8 +9,8 @@ use axum::http::request::Parts;
 use axum::response::IntoResponse;
 use axum::routing::post;
 use axum::{Json, Router};
-use guichet::native::{Refused, Routes, Shop, Sold};
-use guichet::operations::{CreatePaymentIntent, CustomerSession, DuplicatePayment, PaymentIntent};
+use guichet::native::{Reason, Refused, Routes, Shop, Sold};
+use guichet::operations::{CreatePaymentIntent, CustomerName, CustomerSession, DuplicatePayment, PaymentIntent};
 use guichet::sandbox::{Config, Sandbox, Tenant};
 use guichet::values::{Amount, Email, MerchantReference, PaymentRef, Phone, RedirectUrl, SessionToken};
 use guichet::{Client, SecretKey};
@@ -185,12 +185,14 @@ impl Shop for TestShop {
     }
 
     async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
-        let missing = || Refused::new(404, "order_missing", "There is no such order.");
+        let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
         let id = order["id"].as_str().ok_or_else(missing)?;
         let reference = MerchantReference::new(format!("ORDER-{id}")).map_err(Refused::broken)?;
         let amount = Amount::new("5000").map_err(Refused::broken)?;
         let return_url = RedirectUrl::new(self.return_url.get().expect("the site is open")).map_err(Refused::broken)?;
-        let purchase = CreatePaymentIntent::new(reference, amount, "Shoes", "Awa", "Ngono").redirect_url(return_url);
+        let purchase =
+            CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
+                .redirect_url(return_url);
         Ok(match customer {
             Some(customer) => purchase.email(customer.clone()),
             None => purchase.phone(Phone::new("237670000000").map_err(Refused::broken)?),

@@ -10,9 +10,10 @@ impl Client {
     /// `POST /v1/payment-intents`: begin a payment. The same order twice is one payment.
     ///
     #[doc = example!()]
-    /// use guichet::operations::CreatePaymentIntent;
+    /// use guichet::operations::{CreatePaymentIntent, CustomerName};
     /// use guichet::values::{Amount, Email, MerchantReference};
-    /// let order = CreatePaymentIntent::new(MerchantReference::new("ORDER-17")?, Amount::new("45000")?, "Shoes", "Awa", "Ngono")
+    /// let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
+    /// let order = CreatePaymentIntent::new(MerchantReference::new("ORDER-17")?, Amount::new("45000")?, "Shoes", awa)
     ///     .email(Email::new("awa@example.com")?);
     /// let intent = client.create_payment_intent(&order).await?;
     /// assert_eq!(client.create_payment_intent(&order).await?.id, intent.id);

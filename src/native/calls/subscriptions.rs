@@ -12,11 +12,12 @@ impl Client {
     /// A first charge that is declined is no error: the subscription is made, and is `past_due`.
     ///
     #[doc = example!()]
-    /// use guichet::operations::{CreateSubscription, Instrument};
+    /// use guichet::operations::{CreateSubscription, CustomerName, Instrument};
     /// use guichet::values::{Email, Phone, SubscriptionStatus};
     /// # let plan = client.create_plan(&gold()?).await?;
     /// let phone = Instrument::MobileMoney { phone: Phone::new("237670000000")? };
-    /// let of_awa = CreateSubscription::new(plan.code, Email::new("awa@example.com")?, "Awa", "Ngono", phone);
+    /// let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
+    /// let of_awa = CreateSubscription::new(plan.code, Email::new("awa@example.com")?, awa, phone);
     /// assert_eq!(client.create_subscription(&of_awa).await?.status, SubscriptionStatus::Active);
     /// # Ok(()) }
     /// ```

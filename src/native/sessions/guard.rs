@@ -1,8 +1,8 @@
 //! The guard of the merchant's own API: whose session token a request brings, and whether it is valid.
 
-use super::flights::Flights;
 use super::known::{Hash, KEPT_FOR, KnownTokens, Lookup, Rejection};
-use crate::native::{Client, Refused, clock};
+use super::single_flight::SingleFlight;
+use crate::native::{Client, Reason, Refused, clock};
 use crate::protocol::Kind;
 use crate::values::{Email, Moment, SessionToken, looks_like_a_secret_key};
 use http::{HeaderMap, header};
@@ -62,7 +62,7 @@ impl CustomerSession {
 #[cfg_attr(feature = "axum", doc = "```")]
 #[cfg_attr(not(feature = "axum"), doc = "```text")]
 /// use axum::{Router, extract::{FromRef, Path, State}, routing::post};
-/// use guichet::native::{CustomerSession, Refused, SessionGuard};
+/// use guichet::native::{CustomerSession, Reason, Refused, SessionGuard};
 /// use guichet::operations::PauseSubscription;
 /// use guichet::values::SubscriptionId;
 ///
@@ -74,10 +74,11 @@ impl CustomerSession {
 /// }
 ///
 /// async fn pause(State(app): State<App>, customer: CustomerSession, Path(id): Path<String>) -> Result<String, Refused> {
-///     let id = SubscriptionId::new(id).map_err(|_| Refused::new(404, "resource_missing", "There is no such subscription."))?;
+///     let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such subscription." });
+///     let id = SubscriptionId::new(id).map_err(|_| missing())?;
 ///     let subscription = app.client.read_subscription(&id).await?;
 ///     if !customer.owns(subscription.customer_email.as_deref()) {
-///         return Err(Refused::new(404, "resource_missing", "There is no such subscription."));
+///         return Err(missing());
 ///     }
 ///     Ok(app.client.pause_subscription(&PauseSubscription::new(id)).await?.status.to_string())
 /// }
@@ -110,7 +111,7 @@ pub struct SessionGuard(Arc<Inner>);
 struct Inner {
     client: Client,
     known: Mutex<KnownTokens>,
-    flights: Flights<Hash, Result<CustomerSession, Refused>>,
+    checks: SingleFlight<Hash, Result<CustomerSession, Refused>>,
     unknown_at_once: Semaphore,
 }
 
@@ -119,7 +120,7 @@ impl SessionGuard {
     #[must_use]
     pub fn new(client: Client) -> Self {
         let unknown_at_once = Semaphore::new(MAX_UNKNOWN_AT_ONCE);
-        Self(Arc::new(Inner { client, known: Mutex::default(), flights: Flights::default(), unknown_at_once }))
+        Self(Arc::new(Inner { client, known: Mutex::default(), checks: SingleFlight::default(), unknown_at_once }))
     }
 
     /// Who has sent a request with these headers.
@@ -131,18 +132,18 @@ impl SessionGuard {
     pub async fn check(&self, headers: &HeaderMap) -> Result<CustomerSession, Refused> {
         let token = token(headers)?;
         let hash: Hash = Sha256::digest(token.expose()).into();
-        if let Lookup::Known(known) = self.0.lock().look_up(&hash, clock::ticks()) {
+        if let Lookup::Known(known) = self.0.lock().look_up(&hash, clock::monotonic_now()) {
             return Ok(known?);
         }
         let inner = Arc::clone(&self.0);
         let work = async move { inner.check_with_service(&token, hash).await };
         let broken_off = || Refused::broken("a session was not checked: the work has broken off");
-        self.0.flights.join(hash, work).await.ok_or_else(broken_off)?
+        self.0.checks.run(hash, work).await.ok_or_else(broken_off)?
     }
 
     /// Refuses a token from now on, for as long as a session can live, whatever the service says of it: it is being revoked.
     pub fn refuse(&self, token: &SessionToken) {
-        self.0.lock().end(Sha256::digest(token.expose()).into(), clock::ticks());
+        self.0.lock().end(Sha256::digest(token.expose()).into(), clock::monotonic_now());
     }
 }
 
@@ -156,7 +157,7 @@ impl SessionGuard {
 
 impl Inner {
     async fn check_with_service(&self, token: &SessionToken, hash: Hash) -> Result<CustomerSession, Refused> {
-        let lookup = self.lock().look_up(&hash, clock::ticks());
+        let lookup = self.lock().look_up(&hash, clock::monotonic_now());
         let _permit = match lookup {
             // An earlier request with the same token was answered in the meantime.
             Lookup::Known(known) => return Ok(known?),
@@ -166,7 +167,7 @@ impl Inner {
                 Err(_) => return Err(too_many_unknown()),
             },
         };
-        let asked_at = clock::ticks();
+        let asked_at = clock::monotonic_now();
         let (state, date) = match self.client.customer(token).validate_with_date().await {
             Err(error) if error.kind() == Kind::Session => return Err(self.reject(hash, Rejection::Unknown)),
             Err(error) => return Err(self.refuse_check(hash, error.into())),
@@ -178,17 +179,17 @@ impl Inner {
         let email = state.customer_email.and_then(|email| Email::new(email).ok());
         let Some(customer_email) = email else {
             let message = "The payment service does not say whose session it is.";
-            return Err(self.refuse_check(hash, Refused::new(502, "customer_unknown", message)));
+            return Err(self.refuse_check(hash, Refused::new(502, Reason { code: "customer_unknown", message })));
         };
         let session = CustomerSession { customer_email, expires_at: state.expires_at };
         // Counted from when it was asked: the reply may have been long on its way.
         let until = asked_at + kept_for(session.expires_at, date);
-        Ok(self.lock().accept(hash, until, session, clock::ticks())?)
+        Ok(self.lock().accept(hash, until, session, clock::monotonic_now())?)
     }
 
     /// Remembers why a token is rejected; the refusal.
     fn reject(&self, hash: Hash, rejection: Rejection) -> Refused {
-        let now = clock::ticks();
+        let now = clock::monotonic_now();
         self.lock().reject(hash, now + KEPT_FOR, rejection.clone(), now);
         rejection.into()
     }
@@ -212,7 +213,7 @@ fn kept_for(expires_at: Option<Moment>, date: Option<Moment>) -> Duration {
 
 fn too_many_unknown() -> Refused {
     let message = "Too many unknown session tokens are being checked. Please try again.";
-    Refused::new(503, "unavailable", message).with_retry_after(1)
+    Refused::new(503, Reason { code: "unavailable", message }).with_retry_after(1)
 }
 
 impl fmt::Debug for SessionGuard {
@@ -226,8 +227,14 @@ fn token(headers: &HeaderMap) -> Result<SessionToken, Refused> {
     let mut sent = headers.get_all(header::AUTHORIZATION).iter();
     let (first, second) = (sent.next(), sent.next());
     let missing = || {
-        Refused::new(401, "authentication_required", "Send the customer's session token: Authorization: Bearer …")
-            .challenged("Bearer realm=\"guichet\"")
+        Refused::new(
+            401,
+            Reason {
+                code: "authentication_required",
+                message: "Send the customer's session token: Authorization: Bearer …",
+            },
+        )
+        .challenged("Bearer realm=\"guichet\"")
     };
     let bearer = first.filter(|_| second.is_none()).and_then(|value| value.to_str().ok()?.split_once(' '));
     let (_, token) = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).ok_or_else(missing)?;
@@ -239,7 +246,7 @@ fn token(headers: &HeaderMap) -> Result<SessionToken, Refused> {
         // It is not sent on: whoever has it here should not have it at all.
         let message =
             "This is a merchant's secret key. A customer comes with a session token; replace the key, it was shown.";
-        return Err(Refused::new(401, "session_token_required", message).challenged(INVALID));
+        return Err(Refused::new(401, Reason { code: "session_token_required", message }).challenged(INVALID));
     }
     if token.len() > LONGEST_TOKEN {
         return Err(Rejection::Unknown.into());

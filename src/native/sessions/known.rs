@@ -2,7 +2,7 @@
 
 use super::guard::CustomerSession;
 use super::store::LIFETIME;
-use crate::native::Refused;
+use crate::native::{Reason, Refused};
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ pub(super) enum Rejection {
 
 impl Rejection {
     /// By the service's word for the reason.
-    pub fn from_reason(reason: Option<&str>) -> Self {
+    pub(super) fn from_reason(reason: Option<&str>) -> Self {
         match reason {
             Some("expired") => Self::Expired,
             Some("revoked") => Self::Revoked,
@@ -66,12 +66,12 @@ impl From<Rejection> for Refused {
             Rejection::Revoked => ("session_revoked", "The session was ended. Sign in again."),
             Rejection::Unknown => ("session_unknown", "This is no session token that is known here."),
         };
-        Self::new(401, code, message).challenged(super::guard::INVALID)
+        Self::new(401, Reason { code, message }).challenged(super::guard::INVALID)
     }
 }
 
 impl KnownTokens {
-    pub fn look_up(&self, hash: &Hash, now: Instant) -> Lookup {
+    pub(super) fn look_up(&self, hash: &Hash, now: Instant) -> Lookup {
         if self.ended.get(hash).is_some_and(|until| now < *until) {
             return Lookup::Known(Err(Rejection::Revoked));
         }
@@ -86,7 +86,7 @@ impl KnownTokens {
     }
 
     /// Keeps a valid token until then, unless it was ended while the service was asked.
-    pub fn accept(
+    pub(super) fn accept(
         &mut self,
         hash: Hash,
         until: Instant,
@@ -106,7 +106,7 @@ impl KnownTokens {
     }
 
     /// Keeps a rejected token until then.
-    pub fn reject(&mut self, hash: Hash, until: Instant, rejection: Rejection, now: Instant) {
+    pub(super) fn reject(&mut self, hash: Hash, until: Instant, rejection: Rejection, now: Instant) {
         // A failed check says nothing about the token: one that was valid keeps its precedence over unknown ones.
         if !matches!(rejection, Rejection::CheckFailed(_)) {
             self.valid.remove(&hash);
@@ -115,7 +115,7 @@ impl KnownTokens {
     }
 
     /// Refuses a token from now on, for as long as a session can live.
-    pub fn end(&mut self, hash: Hash, now: Instant) {
+    pub(super) fn end(&mut self, hash: Hash, now: Instant) {
         self.valid.remove(&hash);
         self.ended.retain(|_, until| now < *until);
         self.ended.insert(hash, now + ENDED_FOR);
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_is_known_of_a_token_is_known_until_its_time_is_over() {
-        let (mut known, now) = (KnownTokens::default(), clock::ticks());
+        let (mut known, now) = (KnownTokens::default(), clock::monotonic_now());
         known.accept([1; 32], now + 30 * SECOND, awa(), now).expect("a valid token");
         assert!(matches!(known.look_up(&[1; 32], now + 29 * SECOND), Lookup::Known(Ok(_))));
         assert!(matches!(known.look_up(&[1; 32], now + 30 * SECOND), Lookup::WasValid));
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn an_ended_token_is_refused_as_long_as_a_session_lives_whatever_the_service_says_of_it() {
-        let (mut known, now) = (KnownTokens::default(), clock::ticks());
+        let (mut known, now) = (KnownTokens::default(), clock::monotonic_now());
         known.end([1; 32], now);
         // The service was slow to end it, or its reply to an earlier request was long on its way.
         for seconds in [0, 31, 1799] {
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn made_up_tokens_are_forgotten_oldest_first_and_push_out_no_other() {
-        let (mut known, now) = (KnownTokens::default(), clock::ticks());
+        let (mut known, now) = (KnownTokens::default(), clock::monotonic_now());
         let until = now + 30 * SECOND;
         known.accept([1; 32], until, awa(), now).expect("a valid token");
         known.end([2; 32], now);
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_token_that_is_rejected_again_is_kept_by_its_later_time() {
-        let (mut known, now) = (KnownTokens::default(), clock::ticks());
+        let (mut known, now) = (KnownTokens::default(), clock::monotonic_now());
         known.reject([1; 32], now + 10 * SECOND, Rejection::Unknown, now);
         known.reject([1; 32], now + 40 * SECOND, Rejection::Unknown, now + 10 * SECOND);
         known.reject([2; 32], now + 41 * SECOND, Rejection::Unknown, now + 11 * SECOND);
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn valid_tokens_do_not_fill_the_memory() {
-        let (mut known, now) = (KnownTokens::default(), clock::ticks());
+        let (mut known, now) = (KnownTokens::default(), clock::monotonic_now());
         let most = u32::try_from(MAX_VALID).expect("it fits");
         for number in 0..most + 10 {
             known.accept(hash(number), now + SECOND, awa(), now).expect("a valid token");

@@ -1,11 +1,11 @@
 //! The tokens of the merchant's customers: one live token a login, made one at a time, and all of them ended when the
 //! customer signs out.
 
-mod flights;
 mod guard;
 mod known;
 #[cfg(feature = "axum")]
 mod layer;
+mod single_flight;
 mod store;
 
 pub use guard::{CustomerSession, SessionGuard};
@@ -16,11 +16,12 @@ pub use store::{KeptSession, MemoryStore, SessionStore};
 use super::{Client, Refused, clock};
 use crate::protocol::Kind;
 use crate::values::{Email, Moment, SessionToken, printable};
-use flights::Flights;
+use single_flight::SingleFlight;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tracing::Instrument;
 
 /// A token that ends within two minutes is not handed out any more: the page that gets it would have to come back at once.
 const MARGIN: i64 = 120;
@@ -40,18 +41,18 @@ const LONGEST: Duration = Duration::from_secs(store::LIFETIME.unsigned_abs());
 /// use guichet::values::Email;
 /// let sessions = Sessions::new(client.clone());
 /// let awa = Email::new("awa@example.com")?;
-/// let first = sessions.of("login-17", &awa).await?;
-/// assert_eq!(sessions.of("login-17", &awa).await?.token, first.token);
+/// let first = sessions.get_or_create("login-17", &awa).await?;
+/// assert_eq!(sessions.get_or_create("login-17", &awa).await?.token, first.token);
 ///
 /// sessions.sign_out("login-17").await?;
 /// assert!(!client.customer(&first.token).validate().await?.valid);
-/// assert_eq!(sessions.of("login-17", &awa).await.unwrap_err().code(), "authentication_required");
+/// assert_eq!(sessions.get_or_create("login-17", &awa).await.unwrap_err().code(), "authentication_required");
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
 pub struct Sessions {
-    desk: Arc<Desk>,
-    flights: Arc<Flights<(String, Email), Result<KeptSession, Refused>>>,
+    inner: Arc<Inner>,
+    creating: Arc<SingleFlight<(String, Email), Result<KeptSession, Refused>>>,
     guard: Option<SessionGuard>,
 }
 
@@ -64,7 +65,7 @@ impl Sessions {
 
     /// Kept in this store.
     pub fn with_store(client: Client, store: impl SessionStore) -> Self {
-        Self { desk: Arc::new(Desk { client, store: Box::new(store) }), flights: Arc::default(), guard: None }
+        Self { inner: Arc::new(Inner { client, store: Box::new(store) }), creating: Arc::default(), guard: None }
     }
 
     /// Tells this guard of every token that is ended by signing out, so that it refuses it at once.
@@ -73,20 +74,20 @@ impl Sessions {
         Self { guard: Some(guard), ..self }
     }
 
-    /// The live token of a login, of this customer. It is made where there is none, where the last one ends soon, and where
-    /// the service does not take it any more.
+    /// Returns the live token of this customer's login. It creates one if there is none, if the last one ends soon, or if the
+    /// service no longer accepts it.
     ///
     /// # Errors
     /// [`Refused`] with 401 `authentication_required` where the login has ended; where the service makes no session; and
     /// what the store says.
-    pub async fn of(&self, login: &str, customer: &Email) -> Result<KeptSession, Refused> {
-        let (desk, login, customer) = (Arc::clone(&self.desk), login.to_owned(), customer.clone());
+    pub async fn get_or_create(&self, login: &str, customer: &Email) -> Result<KeptSession, Refused> {
+        let (inner, login, customer) = (Arc::clone(&self.inner), login.to_owned(), customer.clone());
         let work = {
             let (login, customer) = (login.clone(), customer.clone());
-            async move { desk.live(&login, customer).await }
+            async move { inner.live(&login, customer).await }
         };
         let broken_off = || Refused::broken("a session was not made: the work has broken off");
-        self.flights.join((login, customer), work).await.ok_or_else(broken_off)?
+        self.creating.run((login, customer), work).await.ok_or_else(broken_off)?
     }
 
     /// Ends a login: all its tokens are revoked, and no other is ever made for it. Once it has begun it goes on to its end,
@@ -97,25 +98,25 @@ impl Sessions {
     /// [`Refused`] where the service did not revoke a token, and what the store says: the first of them, after every token
     /// was tried.
     pub async fn sign_out(&self, login: &str) -> Result<(), Refused> {
-        let (desk, guard, login) = (Arc::clone(&self.desk), self.guard.clone(), login.to_owned());
+        let (inner, guard, login) = (Arc::clone(&self.inner), self.guard.clone(), login.to_owned());
         // In a task of its own: the page that asked may go away, and nobody comes again for a login that has ended.
-        let work = tokio::spawn(async move { desk.end(&login, guard.as_ref()).await });
+        let work = tokio::spawn(async move { inner.end(&login, guard.as_ref()).await }.in_current_span());
         work.await.unwrap_or_else(|_| Err(Refused::broken("a login was not ended: the work has broken off")))
     }
 }
 
 impl fmt::Debug for Sessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sessions").field("client", &self.desk.client).finish_non_exhaustive()
+        f.debug_struct("Sessions").field("client", &self.inner.client).finish_non_exhaustive()
     }
 }
 
-struct Desk {
+struct Inner {
     client: Client,
     store: Box<dyn Store>,
 }
 
-impl Desk {
+impl Inner {
     async fn live(&self, login: &str, customer: Email) -> Result<KeptSession, Refused> {
         if let Some(kept) = self.store.newest(login).await?
             && kept.customer_email == customer

@@ -1,56 +1,59 @@
-//! One flight for all who ask for the same thing at the same moment.
+//! One run of the same work for all who request it at the same moment.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
+use tracing::Instrument;
 
-/// The flights that are under way.
-pub(super) struct Flights<K, V>(Arc<Mutex<HashMap<K, watch::Receiver<Option<V>>>>>);
+/// The work that is under way, by its key.
+pub(super) struct SingleFlight<K, V>(Arc<Mutex<HashMap<K, watch::Receiver<Option<V>>>>>);
 
-impl<K, V> Flights<K, V>
+impl<K, V> SingleFlight<K, V>
 where
     K: Clone + Eq + Hash + Send + 'static,
     V: Clone + Send + Sync + 'static,
 {
-    /// What the flight of this key brings: the one that is under way, or this work. It flies to its end although those
-    /// who asked are gone, so that what it makes is known to somebody. `None` where the work has broken off.
-    pub async fn join(&self, key: K, work: impl Future<Output = V> + Send + 'static) -> Option<V> {
-        let mut landing = {
-            let mut flying = lock(&self.0);
-            flying.entry(key.clone()).or_insert_with(|| self.take_off(key, work)).clone()
+    /// Returns the value of the work under way for this key, or runs this work. The work runs to its end even if every
+    /// caller is gone, so that what it creates is not lost. `None` if the work panicked.
+    pub(super) async fn run(&self, key: K, work: impl Future<Output = V> + Send + 'static) -> Option<V> {
+        let mut receiver = {
+            let mut running = lock(&self.0);
+            running.entry(key.clone()).or_insert_with(|| self.spawn(key, work)).clone()
         };
-        landing.wait_for(Option::is_some).await.ok()?.clone()
+        receiver.wait_for(Option::is_some).await.ok()?.clone()
     }
 
-    fn take_off(&self, key: K, work: impl Future<Output = V> + Send + 'static) -> watch::Receiver<Option<V>> {
-        let (land, landing) = watch::channel(None);
-        let flight = Flight { flying: Arc::clone(&self.0), key };
-        tokio::spawn(async move {
-            let brought = work.await;
-            // Who asks from here on begins another: this one may have seen less than they know.
-            drop(flight);
-            land.send_replace(Some(brought));
-        });
-        landing
+    fn spawn(&self, key: K, work: impl Future<Output = V> + Send + 'static) -> watch::Receiver<Option<V>> {
+        let (sender, receiver) = watch::channel(None);
+        let running = Running { all: Arc::clone(&self.0), key };
+        let run = async move {
+            let value = work.await;
+            // A caller who comes from here on starts the work again: this run may have seen less than the caller knows.
+            drop(running);
+            sender.send_replace(Some(value));
+        };
+        // A task does not inherit the span of its caller, here the first.
+        tokio::spawn(run.in_current_span());
+        receiver
     }
 }
 
-impl<K, V> Default for Flights<K, V> {
+impl<K, V> Default for SingleFlight<K, V> {
     fn default() -> Self {
         Self(Arc::default())
     }
 }
 
-/// Takes a flight off the list when it ends, however it ends.
-struct Flight<K: Eq + Hash, V> {
-    flying: Arc<Mutex<HashMap<K, watch::Receiver<Option<V>>>>>,
+/// Removes its key when the work ends, however it ends.
+struct Running<K: Eq + Hash, V> {
+    all: Arc<Mutex<HashMap<K, watch::Receiver<Option<V>>>>>,
     key: K,
 }
 
-impl<K: Eq + Hash, V> Drop for Flight<K, V> {
+impl<K: Eq + Hash, V> Drop for Running<K, V> {
     fn drop(&mut self) {
-        lock(&self.flying).remove(&self.key);
+        lock(&self.all).remove(&self.key);
     }
 }
 
@@ -64,32 +67,32 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     #[tokio::test]
-    async fn those_who_ask_at_once_share_one_flight_and_the_next_begins_another() {
-        let (flights, flown) = (Arc::new(Flights::<&str, u32>::default()), Arc::new(AtomicU32::new(0)));
-        let work = |flown: &Arc<AtomicU32>| {
-            let flown = Arc::clone(flown);
+    async fn callers_at_the_same_moment_share_one_run_and_the_next_caller_starts_another() {
+        let (checks, runs) = (Arc::new(SingleFlight::<&str, u32>::default()), Arc::new(AtomicU32::new(0)));
+        let work = |runs: &Arc<AtomicU32>| {
+            let runs = Arc::clone(runs);
             async move {
                 tokio::task::yield_now().await;
-                flown.fetch_add(1, Ordering::Relaxed) + 1
+                runs.fetch_add(1, Ordering::Relaxed) + 1
             }
         };
-        let asked: Vec<_> = (0..64)
+        let callers: Vec<_> = (0..64)
             .map(|_| {
-                let (flights, work) = (Arc::clone(&flights), work(&flown));
-                tokio::spawn(async move { flights.join("awa", work).await })
+                let (checks, work) = (Arc::clone(&checks), work(&runs));
+                tokio::spawn(async move { checks.run("awa", work).await })
             })
             .collect();
-        for asked in asked {
-            assert_eq!(asked.await.expect("it ends"), Some(1));
+        for caller in callers {
+            assert_eq!(caller.await.expect("it ends"), Some(1));
         }
-        assert_eq!(flights.join("awa", work(&flown)).await, Some(2));
-        assert!(lock(&flights.0).is_empty());
+        assert_eq!(checks.run("awa", work(&runs)).await, Some(2));
+        assert!(lock(&checks.0).is_empty());
     }
 
     #[tokio::test]
-    async fn a_flight_that_breaks_off_leaves_the_way_free() {
-        let flights = Flights::<&str, u32>::default();
-        assert_eq!(flights.join("awa", async { panic!("on purpose") }).await, None);
-        assert_eq!(flights.join("awa", async { 7 }).await, Some(7));
+    async fn work_that_panics_does_not_block_the_next_caller() {
+        let checks = SingleFlight::<&str, u32>::default();
+        assert_eq!(checks.run("awa", async { panic!("on purpose") }).await, None);
+        assert_eq!(checks.run("awa", async { 7 }).await, Some(7));
     }
 }

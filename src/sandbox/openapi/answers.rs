@@ -6,7 +6,7 @@
 use super::fields::{label, mark, without_bits, without_null};
 use super::refusals::{self, request_id};
 use super::{titles, word};
-use crate::protocol::{Envelope, Operation, Source};
+use crate::protocol::{Envelope, Operation, Source, is_retryable_status};
 use crate::sandbox::http;
 use crate::sandbox::service::{Done, Handle, Service};
 use schemars::generate::SchemaSettings;
@@ -224,7 +224,7 @@ fn refusal_headers(status: u16) -> Value {
             json!({ "type": "string", "pattern": "^Bearer realm=\"guichet\"(, error=\"invalid_token\")?$" });
         headers["WWW-Authenticate"] = header(true, challenge, "No `error` where no credential was sent.");
     }
-    if matches!(status, 429 | 503) {
+    if is_retryable_status(status) {
         let seconds = json!({ "type": "integer", "minimum": 0 });
         headers["Retry-After"] = header(true, seconds, "How many seconds to wait.");
     }

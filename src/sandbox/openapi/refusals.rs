@@ -1,6 +1,6 @@
 //! How an operation may be refused: its codes by status, `decisions.md` 1.
 
-use crate::protocol::{CredentialKind, ErrorCode, ErrorType, Method, Role, Spec};
+use crate::protocol::{CredentialKind, ErrorCode, ErrorType, Method, Role, Spec, is_retryable_status};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,7 +65,7 @@ pub(super) fn body(status: u16, codes: &[&str], is_of_session: bool) -> Value {
     let mut details = json!({
         "type": { "const": ErrorType::of(status).as_str() },
         "code": one_of,
-        "retryable": { "const": matches!(status, 429 | 503) },
+        "retryable": { "const": is_retryable_status(status) },
     });
     if has_fields {
         details["errors"] = json!({ "items": { "properties": { "code": one_of } } });

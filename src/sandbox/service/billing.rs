@@ -2,7 +2,7 @@
 
 use super::intents::new_intent;
 use super::{Merchant, ROUNDS, Service};
-use crate::operations::CreatePaymentIntent;
+use crate::operations::{CreatePaymentIntent, CustomerName};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::rules::billing::{Charge, Due, Subscription, SubscriptionState};
 use crate::sandbox::rules::{Intent, IntentState, Status};
@@ -175,11 +175,15 @@ impl Billing {
         let email = Email::new(terms.email.as_str()).map_err(|error| Unavailable::because(error.reason()))?;
         let offer = &terms.offer;
         let metadata = [("subscription_id".to_owned(), Value::from(id.as_str()))];
-        let operation =
-            CreatePaymentIntent::new(reference, offer.amount, &offer.name, &terms.firstname, &terms.lastname)
-                .email(email)
-                .currency(offer.currency.clone())
-                .metadata(metadata.into());
+        let operation = CreatePaymentIntent::new(
+            reference,
+            offer.amount,
+            &offer.name,
+            CustomerName { firstname: &terms.firstname, lastname: &terms.lastname },
+        )
+        .email(email)
+        .currency(offer.currency.clone())
+        .metadata(metadata.into());
         let state = IntentState::off_session(charge.with.clone(), charge.attempt, at);
         new_intent(&self.subscription.merchant, operation, state, at)
             .map_err(|problem: Problem| Unavailable::because(&problem.message))

@@ -5,7 +5,7 @@ use super::intent_actions::paying_with;
 use super::intents::new_intent;
 use super::{Done, Page};
 use crate::encoding::base62;
-use crate::operations::{CreatePaymentIntent, CreatePlan, CreateSubscription, Instrument};
+use crate::operations::{CreatePaymentIntent, CreatePlan, CreateSubscription, CustomerName, Instrument};
 use crate::sandbox::replies;
 use crate::sandbox::rules::billing::{Conflict, Offer, Plan, Subscription, SubscriptionState, Terms};
 use crate::sandbox::rules::{EsimOrder, EsimPackages, Fees, Intent, IntentState, LIFETIME, PayingWith, Session};
@@ -17,6 +17,9 @@ use crate::values::{
 };
 use sha2::{Digest, Sha256};
 use std::fmt::Debug;
+
+/// The customer of every example.
+const AWA: CustomerName<'_> = CustomerName { firstname: "Awa", lastname: "Ngono" };
 
 /// One request, and what the service makes of it.
 pub(in crate::sandbox) struct Example<O> {
@@ -69,7 +72,7 @@ impl Examples {
 
     pub(super) fn order(&self) -> CreatePaymentIntent {
         let (reference, amount) = (valid(MerchantReference::new("ORDER-17")), valid(Amount::new("45000")));
-        CreatePaymentIntent::new(reference, amount, "A pair of shoes", "Awa", "Ngono")
+        CreatePaymentIntent::new(reference, amount, "A pair of shoes", AWA)
             .email(self.email())
             .redirect_url(valid(RedirectUrl::new("https://shop.example/return")))
             .payment_method_types(vec!["mobile_money".to_owned(), "card".to_owned()])
@@ -115,8 +118,8 @@ impl Examples {
             id: id("cus_"),
             merchant: String::new(),
             contact: String::new(),
-            firstname: "Awa".to_owned(),
-            lastname: "Ngono".to_owned(),
+            firstname: AWA.firstname.to_owned(),
+            lastname: AWA.lastname.to_owned(),
             email: self.email().to_string(),
             phone: "237670000000".to_owned(),
             created_at: self.now,
@@ -141,7 +144,7 @@ impl Examples {
     }
 
     pub(super) fn create_subscription(&self) -> CreateSubscription {
-        CreateSubscription::new(self.plan().offer.code, self.email(), "Awa", "Ngono", self.mobile_money())
+        CreateSubscription::new(self.plan().offer.code, self.email(), AWA, self.mobile_money())
     }
 
     pub(super) fn subscription_id(&self) -> SubscriptionId {

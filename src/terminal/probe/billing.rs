@@ -20,7 +20,12 @@ async fn billing(probe: &mut Prober) -> Result<(), Invalid> {
     let again = probe.send(create).await;
     probe.row("6", "a code that is taken: 409 plan_code_taken", again.is(409, "plan_code_taken"), &again);
 
-    let subscribe = CreateSubscription::new(code, Email::new("probe@example.com")?, "Guichet", "Probe", phone()?);
+    let subscribe = CreateSubscription::new(
+        code,
+        Email::new("probe@example.com")?,
+        CustomerName { firstname: "Guichet", lastname: "Probe" },
+        phone()?,
+    );
     let made = probe.send(subscribe.clone()).await;
     let runs = ["active", "trialing", "past_due"].contains(&made.text("status"));
     probe.row("assumed", "create_subscription", made.is_success() && runs, &made);

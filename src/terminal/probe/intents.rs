@@ -149,7 +149,12 @@ fn is_created(reply: &Reply) -> bool {
 /// A create request of this run.
 pub(super) fn order(probe: &Prober, number: u32) -> Result<CreatePaymentIntent, Invalid> {
     let reference = MerchantReference::new(format!("{}-{number}", probe.run))?;
-    let order = CreatePaymentIntent::new(reference, Amount::new("5000")?, "guichet-probe", "Guichet", "Probe");
+    let order = CreatePaymentIntent::new(
+        reference,
+        Amount::new("5000")?,
+        "guichet-probe",
+        CustomerName { firstname: "Guichet", lastname: "Probe" },
+    );
     Ok(order.email(Email::new("probe@example.com")?))
 }
 

@@ -24,12 +24,12 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub fn cells(&self) -> Vec<String> {
+    pub(super) fn cells(&self) -> Vec<String> {
         let seen = if self.holds { String::new() } else { self.seen.clone() };
         vec![self.decision.into(), self.what.into(), if self.holds { "yes" } else { "no" }.into(), seen]
     }
 
-    pub fn to_json(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         json!({"decision": self.decision, "what": self.what, "holds": self.holds, "seen": self.seen})
     }
 }
@@ -43,41 +43,41 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    pub fn is_success(&self) -> bool {
+    pub(super) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 
-    pub fn data(&self) -> &Value {
+    pub(super) fn data(&self) -> &Value {
         &self.body["data"]
     }
 
     /// A string field of `data`; empty if it is missing.
-    pub fn text(&self, name: &str) -> &str {
+    pub(super) fn text(&self, name: &str) -> &str {
         self.data()[name].as_str().unwrap_or_default()
     }
 
-    pub fn code(&self) -> &str {
+    pub(super) fn code(&self) -> &str {
         self.body["error"]["code"].as_str().unwrap_or_default()
     }
 
-    pub fn is(&self, status: u16, code: &str) -> bool {
+    pub(super) fn is(&self, status: u16, code: &str) -> bool {
         self.status == status && self.code() == code
     }
 
-    pub fn header(&self, name: &str) -> &str {
+    pub(super) fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 }
 
 impl Prober {
-    pub fn new(client: Client) -> Result<Self, Failure> {
+    pub(super) fn new(client: Client) -> Result<Self, Failure> {
         let mut bytes = [0; 8];
         getrandom::fill(&mut bytes).map_err(|error| Box::<dyn std::error::Error>::from(error.to_string()))?;
         Ok(Self { client, run: format!("guichet-probe-{}", crate::encoding::base62(&bytes, 11)), rows: Vec::new() })
     }
 
     /// Records whether a claim holds, with the response that shows it.
-    pub fn row(&mut self, decision: &'static str, what: &'static str, holds: bool, reply: &Reply) {
+    pub(super) fn row(&mut self, decision: &'static str, what: &'static str, holds: bool, reply: &Reply) {
         let seen = match (reply.status, reply.code()) {
             (0, _) => "no response, or not tried".to_owned(),
             (status, "") => status.to_string(),
@@ -87,17 +87,17 @@ impl Prober {
     }
 
     /// Whether the service responds at all.
-    pub async fn is_reachable(&self) -> bool {
+    pub(super) async fn is_reachable(&self) -> bool {
         self.send_as(ListCustomers::new(), None).await.status != 0
     }
 
     /// Sends an operation with the secret key.
-    pub async fn send<O: Operation>(&self, operation: O) -> Reply {
+    pub(super) async fn send<O: Operation>(&self, operation: O) -> Reply {
         self.send_as(operation, Some(self.key())).await
     }
 
     /// Sends an operation with another credential, or none.
-    pub async fn send_as<O: Operation>(&self, operation: O, bearer: Option<&str>) -> Reply {
+    pub(super) async fn send_as<O: Operation>(&self, operation: O, bearer: Option<&str>) -> Reply {
         match Client::request(&operation) {
             Ok(request) => self.call(request, bearer, &[]).await,
             Err(_) => Reply::default(),
@@ -105,34 +105,34 @@ impl Prober {
     }
 
     /// Sends a raw body to an operation's path, with the secret key.
-    pub async fn send_body<O: Operation>(&self, body: impl Into<String>, headers: &[(&str, &str)]) -> Reply {
+    pub(super) async fn send_body<O: Operation>(&self, body: impl Into<String>, headers: &[(&str, &str)]) -> Reply {
         let (method, target) = (O::SPEC.method, O::SPEC.path.to_owned());
         let request = Request { method, target, body: Some(body.into()), idempotency_key: None };
         self.call(request, Some(self.key()), headers).await
     }
 
     /// Sends a request to any path, with the secret key.
-    pub async fn send_to(&self, method: Method, target: impl Into<String>) -> Reply {
+    pub(super) async fn send_to(&self, method: Method, target: impl Into<String>) -> Reply {
         let request = Request { method, target: target.into(), body: None, idempotency_key: None };
         self.call(request, Some(self.key()), &[]).await
     }
 
     /// Sends the CORS preflight that a browser would send before this operation.
-    pub async fn preflight<O: Operation>(&self, operation: &O) -> Reply {
+    pub(super) async fn preflight<O: Operation>(&self, operation: &O) -> Reply {
         let Ok(request) = Client::request(operation) else { return Reply::default() };
-        let url = [self.client.address(&request), &request.target].concat();
+        let url = self.client.url(&request);
         let builder = self.client.http().request(reqwest::Method::OPTIONS, url);
         let builder = builder.header("origin", "https://shop.example");
         let builder = builder.header("access-control-request-method", request.method.as_str());
         send(builder).await.unwrap_or_default()
     }
 
-    pub fn key(&self) -> &str {
+    pub(super) fn key(&self) -> &str {
         self.client.key().bearer().unwrap_or_default()
     }
 
     async fn call(&self, request: Request, bearer: Option<&str>, headers: &[(&str, &str)]) -> Reply {
-        let url = [self.client.address(&request), &request.target].concat();
+        let url = self.client.url(&request);
         let Ok(method) = request.method.as_str().parse() else { return Reply::default() };
         let mut builder = self.client.http().request(method, url);
         if let Some(bearer) = bearer {

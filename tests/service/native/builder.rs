@@ -3,16 +3,18 @@
 use super::{INTENT, intent_id, key, order};
 use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
 use guichet::Client;
-use guichet::native::reqwest;
+use guichet::native::{QuoteRequest, reqwest};
 use guichet::protocol::{Kind, NetworkFailure};
+use guichet::values::Amount;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
-use tracing::Subscriber;
 use tracing::field::{Field, Visit};
+use tracing::{Instrument, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
 
 #[tokio::test]
 async fn the_application_is_named_in_the_user_agent() {
@@ -69,6 +71,33 @@ async fn a_client_of_the_applications_own_is_used_and_may_follow_no_redirect() {
 }
 
 #[tokio::test]
+async fn a_refusal_by_a_client_of_the_applications_own_says_what_it_is() {
+    let own = |builder: reqwest::ClientBuilder| builder.no_proxy().build().expect("a client");
+    let client = |base_url: &str, own| Client::builder(base_url, key()).http_client(own).build().expect("a client");
+
+    let service = FakeService::start(vec![]).await;
+    let encrypted = client(&service.base_url, own(reqwest::Client::builder().https_only(true)));
+    let error = encrypted.read_payment_intent(&intent_id("pi_1")).await.expect_err("plain http");
+    assert_eq!((error.kind(), error.network(), error.is_retryable()), (Kind::Input, None, false), "{error}");
+    assert!(error.message().contains("https_only"), "{error}");
+    assert!(service.requests().is_empty());
+
+    let moved = || ScriptedResponse::Reply("307 Temporary Redirect", &["Location: /elsewhere"], String::new());
+    let service = FakeService::start((0..9).map(|_| moved()).collect()).await;
+    let refusing = reqwest::redirect::Policy::custom(|attempt| attempt.error("on purpose"));
+    for (policy, requests) in [(refusing, 1), (reqwest::redirect::Policy::limited(2), 3)] {
+        let client = client(&service.base_url, own(reqwest::Client::builder().redirect(policy)));
+        let before = service.requests().len();
+        let error = client.read_payment_intent(&intent_id("pi_1")).await.expect_err("a redirect");
+        assert_eq!((error.kind(), error.network()), (Kind::Address, None), "{error}");
+        assert!(error.message().contains("Policy::none()"), "{error}");
+        assert_eq!(service.requests().len() - before, requests, "it is not sent again");
+        let error = client.confirm_payment_intent(&intent_id("pi_1")).await.expect_err("a redirect");
+        assert_eq!(error.kind(), Kind::Uncertain, "a server on the way may have executed it: {error}");
+    }
+}
+
+#[tokio::test]
 async fn a_service_of_a_private_authority_is_trusted_once_its_root_is_added() {
     let base_url = https_service();
     let builder = || Client::builder(&base_url, key());
@@ -107,6 +136,36 @@ async fn a_span_tells_of_each_call_and_holds_no_secret() {
     }
     for secret in ["sk_test", "pi_1_secret", "awa@example.com"] {
         assert!(!recorded.contains(secret), "{recorded}");
+    }
+}
+
+#[tokio::test]
+async fn every_call_of_the_quotes_is_in_the_callers_span() {
+    let methods = r#"{"data":[{"id":"svc_mobile_money","name":"Mobile money","active":true},{"id":"svc_card","name":"Card","active":true}]}"#;
+    let fee = r#"{"data":{"amount":5000,"currency":"XAF","fee":100,"total_payable":5100}}"#;
+    let mut replies = vec![reply("200 OK", methods)];
+    replies.extend((0..3).map(|_| reply("200 OK", fee)));
+    let service = FakeService::start(replies).await;
+    let parents = Parents::default();
+    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(parents.clone()));
+    let client = Client::builder(&service.base_url, key()).build().expect("a client");
+    let request = QuoteRequest::new(Amount::new("5000").expect("an amount"));
+    let checkout = tracing::info_span!("checkout");
+    let quotes = client.quotes(&request).instrument(checkout).await.expect("the quotes");
+    assert_eq!(quotes.len(), 3);
+    assert_eq!(*parents.0.lock().expect("not poisoned"), ["checkout"; 4]);
+}
+
+/// The span that each call was made in.
+#[derive(Clone, Default)]
+struct Parents(Arc<Mutex<Vec<&'static str>>>);
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Parents {
+    fn on_new_span(&self, attributes: &tracing::span::Attributes<'_>, id: &tracing::Id, context: Context<'_, S>) {
+        if attributes.metadata().name() == "guichet" {
+            let parent = context.span(id).and_then(|span| span.parent()).map_or("none", |parent| parent.name());
+            self.0.lock().expect("not poisoned").push(parent);
+        }
     }
 }
 

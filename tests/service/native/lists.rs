@@ -107,6 +107,24 @@ async fn an_empty_page_that_names_another_is_not_followed() {
 }
 
 #[tokio::test]
+async fn a_list_that_has_more_and_names_no_cursor_ends_with_an_error_that_keeps_the_reply() {
+    for pagination in [r#"{"has_more":true}"#, r#"{"has_more":true,"next_cursor":""}"#] {
+        let service = FakeService::start(vec![page(&["pi_1"], pagination), page(&["pi_1"], pagination)]).await;
+        let client = client(&service.base_url);
+        let mut payments = client.all(&ListPaymentIntents::new());
+        assert!(payments.next().await.expect("an entry").is_ok());
+        let error = payments.next().await.expect("an error").expect_err("there are more entries");
+        assert_eq!((error.kind(), error.status()), (Kind::Unreadable, Some(200)));
+        let reply = String::from_utf8_lossy(error.reply().expect("it is kept"));
+        assert!(reply.contains(pagination), "{reply}");
+        assert!(payments.next().await.is_none());
+        // One page alone is read, and says so.
+        let page = client.list_payment_intents(&ListPaymentIntents::new()).await.expect("a page");
+        assert!(page.has_more && page.next.is_none());
+    }
+}
+
+#[tokio::test]
 async fn a_list_whose_first_page_cannot_be_asked_for_says_so_once() {
     let service = FakeService::start(vec![]).await;
     let mut payments = client(&service.base_url)

@@ -75,7 +75,12 @@ async fn send_all(client: &Client) -> Result<(), Box<dyn std::error::Error>> {
 
     let gold = CreatePlan::new("Gold", PlanCode::new("gold")?, Amount::new("5000")?, BillingCycle::Monthly);
     let plan = client.create_plan(&gold).await?;
-    let create = CreateSubscription::new(plan.code, email(), "Awa", "Ngono", phone("237670000000")?);
+    let create = CreateSubscription::new(
+        plan.code,
+        email(),
+        CustomerName { firstname: "Awa", lastname: "Ngono" },
+        phone("237670000000")?,
+    );
     let id = client.create_subscription(&create).await?.id;
     client.change_subscription_payment_method(&id, phone("237690000000")?).await?;
     client.configure_fallback(&ConfigureFallback::new(id.clone(), phone("237670000000")?)).await?;

@@ -1,7 +1,9 @@
 //! Every operation of the merchant's client, over a socket, against the whole service.
 
 use guichet::native::QuoteRequest;
-use guichet::operations::{CalculateFee, Card, CreatePaymentIntent, Instrument, Item, ListPaymentMethods, PaidWith};
+use guichet::operations::{
+    CalculateFee, Card, CreatePaymentIntent, CustomerName, Instrument, Item, ListPaymentMethods, PaidWith,
+};
 use guichet::protocol::Kind;
 use guichet::sandbox::{Fault, Sandbox, Tenant};
 use guichet::values::{
@@ -182,7 +184,7 @@ fn client_of(merchant: &Tenant) -> Client {
 
 fn order(reference: &str) -> CreatePaymentIntent {
     let reference = MerchantReference::new(reference).expect("a reference");
-    CreatePaymentIntent::new(reference, amount(), "Shoes", "Awa", "Ngono")
+    CreatePaymentIntent::new(reference, amount(), "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
         .email(email())
         .fee_bearer(FeeBearer::Customer)
         .items(vec![Item::new("Wouri trainers", 45_000, Currency::xaf(), 1)])

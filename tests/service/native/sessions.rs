@@ -24,7 +24,7 @@ async fn sixty_four_who_ask_at_once_get_one_session_made_once() {
     let asked: Vec<_> = (0..64)
         .map(|_| {
             let sessions = sessions.clone();
-            tokio::spawn(async move { sessions.of("login-1", &email()).await.expect("a session").token })
+            tokio::spawn(async move { sessions.get_or_create("login-1", &email()).await.expect("a session").token })
         })
         .collect();
     let mut tokens = Vec::new();
@@ -40,17 +40,29 @@ async fn sixty_four_who_ask_at_once_get_one_session_made_once() {
 async fn a_login_keeps_its_token_while_the_service_takes_it_and_gets_another_when_it_does_not() {
     let (sandbox, merchant, client) = open().await;
     let sessions = Sessions::new(client.clone());
-    let first = sessions.of("login-1", &email()).await.expect("a session");
-    assert_eq!(sessions.of("login-1", &email()).await.expect("a session").token, first.token);
-    assert_ne!(sessions.of("login-2", &email()).await.expect("a session").token, first.token, "another login");
+    let first = sessions.get_or_create("login-1", &email()).await.expect("a session");
+    assert_eq!(sessions.get_or_create("login-1", &email()).await.expect("a session").token, first.token);
+    assert_ne!(
+        sessions.get_or_create("login-2", &email()).await.expect("a session").token,
+        first.token,
+        "another login"
+    );
 
     client.customer(&first.token).revoke().await.expect("it is revoked elsewhere");
-    let second = sessions.of("login-1", &email()).await.expect("a session");
+    let second = sessions.get_or_create("login-1", &email()).await.expect("a session");
     assert_ne!(second.token, first.token);
     merchant.clock().advance(30 * 60).await.expect("the clock moves");
-    assert_ne!(sessions.of("login-1", &email()).await.expect("a session").token, second.token, "it has expired");
+    assert_ne!(
+        sessions.get_or_create("login-1", &email()).await.expect("a session").token,
+        second.token,
+        "it has expired"
+    );
     let paul = Email::new("paul@example.com").expect("an e-mail");
-    assert_eq!(sessions.of("login-1", &paul).await.expect("a session").customer_email, paul, "another customer");
+    assert_eq!(
+        sessions.get_or_create("login-1", &paul).await.expect("a session").customer_email,
+        paul,
+        "another customer"
+    );
     sandbox.stop().await;
 }
 
@@ -68,9 +80,9 @@ async fn a_session_that_ends_soon_is_renewed_before_it_does() {
     let service = FakeService::start(vec![valid(), created_session("cst_test_2")]).await;
     let sessions = Sessions::with_store(client(&service.base_url), Shared { store: Arc::clone(&store), forgets: true });
     store.keep("login-1", &kept("cst_test_1", -1500, 300)).await.expect("it is kept");
-    assert_eq!(sessions.of("login-1", &email()).await.expect("a session").token.expose(), "cst_test_1");
+    assert_eq!(sessions.get_or_create("login-1", &email()).await.expect("a session").token.expose(), "cst_test_1");
     store.keep("login-2", &kept("cst_test_1", -1700, 100)).await.expect("it is kept");
-    assert_eq!(sessions.of("login-2", &email()).await.expect("a session").token.expose(), "cst_test_2");
+    assert_eq!(sessions.get_or_create("login-2", &email()).await.expect("a session").token.expose(), "cst_test_2");
     assert!(service.requests()[1].starts_with("POST /v1/sessions/create "), "the old one was not asked about");
 }
 
@@ -85,7 +97,8 @@ async fn how_long_a_session_lives_is_told_by_the_services_clock_alone() {
     ] {
         let body = r#"{"data":{"session_token":"cst_test_1","expires_at":"2026-11-21T10:30:00Z"}}"#;
         let service = FakeService::start(vec![ScriptedResponse::Reply("201 Created", date, body.into())]).await;
-        let kept = Sessions::new(client(&service.base_url)).of("login-1", &email()).await.expect("a session");
+        let kept =
+            Sessions::new(client(&service.base_url)).get_or_create("login-1", &email()).await.expect("a session");
         let by_date = kept.lifetime.map(|lifetime| lifetime.as_secs());
         match lifetime {
             Some(_) => assert_eq!(by_date, lifetime, "{date:?}"),
@@ -110,8 +123,8 @@ async fn signing_out_ends_every_token_of_the_login_and_of_no_other() {
         lifetime: Some(Duration::from_secs(1800)),
     };
     store.keep("login-1", &older).await.expect("it is kept");
-    let newer = sessions.of("login-1", &email()).await.expect("a session");
-    let other = sessions.of("login-2", &email()).await.expect("a session");
+    let newer = sessions.get_or_create("login-1", &email()).await.expect("a session");
+    let other = sessions.get_or_create("login-2", &email()).await.expect("a session");
     assert_ne!(older.token, newer.token);
 
     sessions.sign_out("login-1").await.expect("signed out");
@@ -119,7 +132,7 @@ async fn signing_out_ends_every_token_of_the_login_and_of_no_other() {
     assert!(!is_valid(&client, &older.token).await);
     assert!(!is_valid(&client, &newer.token).await);
     assert!(is_valid(&client, &other.token).await);
-    let refused = sessions.of("login-1", &email()).await.expect_err("signed out for good");
+    let refused = sessions.get_or_create("login-1", &email()).await.expect_err("signed out for good");
     assert_eq!((refused.status(), refused.code()), (401, "authentication_required"));
     sandbox.stop().await;
 }
@@ -132,7 +145,7 @@ async fn a_session_that_arrives_after_signing_out_is_revoked_and_not_handed_out(
     let sessions = Sessions::with_store(client, Gated(MemoryStore::default(), Arc::clone(&gate)));
     let asking = tokio::spawn({
         let sessions = sessions.clone();
-        async move { sessions.of("login-1", &email()).await }
+        async move { sessions.get_or_create("login-1", &email()).await }
     });
     until(|| count::<CreateSession>(&merchant) == 1).await;
     sessions.sign_out("login-1").await.expect("signed out");
@@ -150,11 +163,11 @@ async fn a_session_whose_asker_has_gone_is_kept_for_the_next() {
     merchant.fault(Fault::delay::<CreateSession>(Duration::from_millis(100)));
     let asking = tokio::spawn({
         let sessions = sessions.clone();
-        async move { sessions.of("login-1", &email()).await }
+        async move { sessions.get_or_create("login-1", &email()).await }
     });
     until(|| count::<CreateSession>(&merchant) == 1).await;
     asking.abort();
-    sessions.of("login-1", &email()).await.expect("a session");
+    sessions.get_or_create("login-1", &email()).await.expect("a session");
     assert_eq!(count::<CreateSession>(&merchant), 1);
     sandbox.stop().await;
 }
@@ -166,7 +179,7 @@ async fn what_could_not_be_revoked_is_told_and_tried_again() {
         FakeService::start(vec![created_session("cst_test_1"), no(), reply("200 OK", r#"{"data":{"revoked":true}}"#)])
             .await;
     let sessions = Sessions::new(client(&service.base_url));
-    sessions.of("login-1", &email()).await.expect("a session");
+    sessions.get_or_create("login-1", &email()).await.expect("a session");
     sessions.sign_out("login-1").await.expect_err("it was not revoked");
     sessions.sign_out("login-1").await.expect("now it is");
     sessions.sign_out("login-1").await.expect("nothing is left");
@@ -287,7 +300,7 @@ async fn a_token_that_is_signed_out_is_refused_at_once() {
     let (sandbox, _, client) = open().await;
     let guard = SessionGuard::new(client.clone());
     let sessions = Sessions::new(client).guarded_by(guard.clone());
-    let token = sessions.of("login-1", &email()).await.expect("a session").token;
+    let token = sessions.get_or_create("login-1", &email()).await.expect("a session").token;
     guard.check(&headers(&token)).await.expect("a good token");
     sessions.sign_out("login-1").await.expect("signed out");
     assert_eq!(guard.check(&headers(&token)).await.expect_err("ended").code(), "session_revoked");
