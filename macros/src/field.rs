@@ -2,7 +2,10 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::{Attribute, Data, DeriveInput, Error, Expr, Fields, Ident, LitStr, Path, Result, Token, Type, Visibility};
+use syn::{
+    Attribute, Data, DeriveInput, Error, Expr, ExprLit, Fields, Ident, Lit, LitStr, Meta, Path, Result, Token, Type,
+    Visibility,
+};
 
 /// One field of an operation or a resource.
 pub(crate) struct Field {
@@ -162,6 +165,37 @@ impl Says {
             }
             Ok(())
         })
+    }
+}
+
+/// The description of a type in its schema, if its documentation has an example: without it, since it is in Rust.
+pub(crate) fn description(attributes: &[Attribute]) -> TokenStream {
+    let mut lines: Vec<String> = Vec::new();
+    let (mut has_example, mut is_in_example) = (false, false);
+    for line in attributes.iter().filter_map(documentation) {
+        let line = line.trim();
+        let is_second_blank = line.is_empty() && lines.last().is_none_or(String::is_empty);
+        if line.starts_with("```") {
+            has_example = true;
+            is_in_example = !is_in_example;
+        } else if !is_in_example && !is_second_blank {
+            lines.push(line.to_owned());
+        }
+    }
+    if !has_example {
+        return TokenStream::new();
+    }
+    let text = lines.join("\n");
+    let text = text.trim();
+    quote!(description = #text)
+}
+
+/// The text of a line of documentation.
+fn documentation(attribute: &Attribute) -> Option<String> {
+    let Meta::NameValue(pair) = &attribute.meta else { return None };
+    match &pair.value {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) if pair.path.is_ident("doc") => Some(text.value()),
+        _ => None,
     }
 }
 

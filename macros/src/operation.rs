@@ -1,6 +1,6 @@
 //! `#[operation]`.
 
-use crate::field::{Field, documented};
+use crate::field::{Field, description, documented};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
@@ -159,7 +159,7 @@ fn is_required(field: &Field) -> bool {
 fn declaration(arguments: &Arguments, item: &DeriveInput, fields: &[Field]) -> TokenStream {
     let (name, visibility) = (&item.ident, &item.vis);
     let attributes = &item.attrs;
-    let mut type_schema = vec![documented(fields, arguments.assumed)];
+    let mut type_schema = vec![description(attributes), documented(fields, arguments.assumed)];
     if let Some((names, _)) = &arguments.at_least_one {
         let absent = names.iter().map(|name| {
             let name = name.to_string();

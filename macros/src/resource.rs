@@ -1,6 +1,6 @@
 //! `#[resource]`.
 
-use crate::field::{Field, documented};
+use crate::field::{Field, description, documented};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
@@ -31,7 +31,8 @@ impl Parse for Arguments {
 pub(crate) fn expand(arguments: &Arguments, item: DeriveInput) -> Result<TokenStream> {
     let fields = Field::all(&item, WORDS)?;
     let (name, visibility, attributes) = (&item.ident, &item.vis, &item.attrs);
-    let documented = documented(&fields, arguments.undocumented);
+    let mut schema = vec![description(attributes), documented(&fields, arguments.undocumented)];
+    schema.retain(|option| !option.is_empty());
     let described = fields.iter().map(|field| declaration(name, field));
     let absent = fields.iter().filter_map(absent);
     let reveal = reveal(name, &fields);
@@ -39,7 +40,7 @@ pub(crate) fn expand(arguments: &Arguments, item: DeriveInput) -> Result<TokenSt
         #(#attributes)*
         #[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
         #[non_exhaustive]
-        #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(#documented))]
+        #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(#(#schema),*))]
         #visibility struct #name {
             #(#described,)*
         }
