@@ -19,7 +19,7 @@ mod first_fee;
 mod floor;
 /// The sandbox's own multi-row inserts.
 #[allow(unused_imports, reason = "its tests do not run here")]
-#[path = "../../src/sandbox/store/insert.rs"]
+#[path = "../../src/sandbox/store/sqlite/insert.rs"]
 mod insert;
 mod load;
 mod measure;

@@ -37,7 +37,7 @@ pub struct ShopConfig {
     pub base_url: String,
     /// The merchant's secret key at the service.
     pub secret_key: SecretKey,
-    /// The database of orders and logins: `sqlite::memory:`, or `sqlite:` and a file, which is created with its folder.
+    /// The database of orders and logins: `memory:`, or `sqlite:` and a file, which is created with its folder.
     pub database: String,
     /// The folder of the npm package, as `cargo xtask pack --quick` writes it. Default: the package in this binary if it was built
     /// with `GUICHET_PACKAGE`, otherwise `target/npm/package`.
@@ -54,7 +54,7 @@ impl ShopConfig {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             base_url: base_url.into(),
             secret_key,
-            database: "sqlite::memory:".into(),
+            database: "memory:".into(),
             package: None,
             settle_every: Duration::from_secs(5),
         }
@@ -184,15 +184,20 @@ fn origin_of(base_url: &str) -> Result<String, StartError> {
 pub(super) async fn open(database: &str) -> Result<SqlitePool, StartError> {
     let unusable =
         |why: &dyn fmt::Display| StartError(format!("The shop's database {database} cannot be used: {why}."));
-    if !database.starts_with("sqlite:") {
-        return Err(unusable(&"give sqlite: and a file (sqlite:.guichet/shop.sqlite), or sqlite::memory:"));
+    let in_memory = database == "memory:";
+    if !in_memory && (!database.starts_with("sqlite:") || database.contains(":memory:")) {
+        return Err(unusable(&"give sqlite: and a file (sqlite:.guichet/shop.sqlite), or memory:"));
     }
-    let options = SqliteConnectOptions::from_str(database)
-        .map_err(|error| unusable(&error))?
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full);
-    if !database.contains(":memory:") {
+    let options = if in_memory {
+        Ok(SqliteConnectOptions::new().in_memory(true))
+    } else {
+        SqliteConnectOptions::from_str(database)
+    }
+    .map_err(|error| unusable(&error))?
+    .create_if_missing(true)
+    .journal_mode(SqliteJournalMode::Wal)
+    .synchronous(SqliteSynchronous::Full);
+    if !in_memory {
         keep_private(options.get_filename()).map_err(|error| unusable(&error))?;
     }
     let pool = SqlitePoolOptions::new()
@@ -234,7 +239,7 @@ mod tests {
 
     #[tokio::test]
     async fn orders_in_memory_survive_canceled_requests() {
-        let pool = open("sqlite::memory:").await.unwrap();
+        let pool = open("memory:").await.unwrap();
         let read = || sqlx::query("SELECT * FROM logins").fetch_optional(&pool);
         for polls in 0..200 {
             let canceled = async {

@@ -199,13 +199,12 @@ fn monotonic_now() -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::store::Location;
 
     const FULL: &str = "RAISE(ABORT, 'the disk is full')";
 
     #[tokio::test]
     async fn a_clock_set_back_continues_from_the_latest_second_until_the_wall_clock_catches_up() {
-        let store = Store::open(&Location::Memory).await.unwrap();
+        let store = Store::in_memory();
         let wall_clock = WallClock::default();
         let clock = ServiceClock::load(&store, wall_clock.clone()).await.unwrap();
         let before = clock.now();
@@ -235,7 +234,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_clock_that_cannot_store_its_second_continues_and_never_goes_back() {
-        let store = Store::open(&Location::Memory).await.unwrap();
+        let store = Store::on_sqlite().await;
         let wall_clock = WallClock::default();
         let clock = ServiceClock::load(&store, wall_clock.clone()).await.unwrap();
         store.intercept("service_clock", "UPDATE", FULL).await;
@@ -256,7 +255,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_failed_store_is_shared_and_not_repeated_at_once() {
-        let store = Store::open(&Location::Memory).await.unwrap();
+        let store = Store::on_sqlite().await;
         let wall_clock = WallClock::default();
         let clock = ServiceClock::load(&store, wall_clock.clone()).await.unwrap();
         store.intercept("service_clock", "UPDATE", FULL).await;

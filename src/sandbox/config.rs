@@ -19,7 +19,7 @@ use std::path::PathBuf;
 pub struct Config {
     /// The address to listen on. Port 0 takes a free port.
     pub listen: SocketAddr,
-    /// The database: `sqlite::memory:`, or `sqlite:` and a file, which is created with its folder.
+    /// The database: `memory:`, or `sqlite:` and a file, which is created with its folder.
     pub database: String,
     /// The name of the first merchant, which the hosted page shows. A merchant that is already in the database keeps its name.
     pub merchant_name: String,
@@ -48,7 +48,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            database: "sqlite::memory:".into(),
+            database: "memory:".into(),
             merchant_name: "Sandbox shop".into(),
             package: None,
             public_url: None,

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A request passes through `http` (finds the operation), `auth` (authenticates and authorizes), `service` (loads, applies a rule,
-//! saves), `rules` (pure functions of the state) and `store` (SQL). `replies` writes the response.
+//! saves), `rules` (pure functions of the state) and `store` (memory, or SQLite). `replies` writes the response.
 
 mod auth;
 mod clock;

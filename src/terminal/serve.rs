@@ -23,7 +23,7 @@ pub(super) struct SandboxArgs {
     /// The address to listen on; port 0 takes a free port.
     #[arg(long, default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)))]
     listen: SocketAddr,
-    /// The database; `sqlite::memory:` stores nothing.
+    /// The database; `memory:` keeps everything in memory.
     #[arg(long, value_name = "URL", default_value = "sqlite:.guichet/sandbox.sqlite")]
     database: String,
     /// The folder of the npm package, for the hosted checkout page.
@@ -63,7 +63,7 @@ pub(super) struct DemoArgs {
     /// Use this service instead of starting a sandbox. The key comes from GUICHET_SECRET_KEY.
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// The database of the shop; the sandbox's is beside it. `sqlite::memory:` stores neither.
+    /// The database of the shop; the sandbox's is beside it. `memory:` keeps both in memory.
     #[arg(long, value_name = "URL", default_value = "sqlite:.guichet/shop.sqlite")]
     database: String,
     /// The folder of the npm package, for the pages.
@@ -201,7 +201,7 @@ fn sandbox_database(shop: &str) -> String {
             "sqlite:{}",
             PathBuf::from(path.trim_start_matches("//")).with_file_name("sandbox.sqlite").display()
         ),
-        None => "sqlite::memory:".into(),
+        None => shop.to_owned(),
     }
 }
 

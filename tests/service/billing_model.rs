@@ -2,8 +2,9 @@
 //! the two after each. A failure prints its seed and the shortest sequence of commands that causes it.
 
 use crate::support::api::{Merchant, card, phone};
-use crate::support::model::{SANDBOX, cases, run};
+use crate::support::model::{cases, run};
 use crate::support::subscriptions::{DAY, HOUR, subscription};
+use guichet::sandbox::Sandbox;
 use guichet::values::Moment;
 use jiff::{Span, Timestamp, tz::TimeZone};
 use proptest::prelude::*;
@@ -15,8 +16,8 @@ proptest! {
 
     #[test]
     fn billing_behaves_as_the_model(commands in prop::collection::vec(command(), 1..30)) {
-        run(async {
-            let mut comparison = Comparison::new().await;
+        run(async |sandbox| {
+            let mut comparison = Comparison::new(sandbox).await;
             for command in &commands {
                 comparison.apply(command).await;
             }
@@ -33,10 +34,10 @@ proptest! {
         cycle in cycle(), trial in prop_oneof![Just(0_u32), 1..20_u32], method in method(),
         fallback in prop::option::of((method(), 2..=4_u32)), at_end in prop::sample::select(vec!["", "pause", "cancel"]),
     ) {
-        run(async {
+        run(async |sandbox| {
             let mut candidates = Vec::new();
             for moves in [1, 30] {
-                let shop = Merchant::new(SANDBOX.merchant().await.unwrap());
+                let shop = Merchant::new(sandbox.merchant().await.unwrap());
                 let created = shop.subscribe(&shop.plan(cycle.word(), trial).await, method.body()).await;
                 if let Some((fallback, after)) = &fallback {
                     let mut fields = fallback.body();
@@ -530,8 +531,8 @@ struct Comparison {
 }
 
 impl Comparison {
-    async fn new() -> Self {
-        let shop = Merchant::new(SANDBOX.merchant().await.unwrap());
+    async fn new(sandbox: &Sandbox) -> Self {
+        let shop = Merchant::new(sandbox.merchant().await.unwrap());
         Self { shop, subscriptions: [None, None], plans: BTreeMap::new() }
     }
 

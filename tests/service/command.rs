@@ -10,8 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 #[tokio::test]
 async fn the_sandbox_prints_one_line_of_json_and_stops_on_sigterm() {
-    let mut sandbox =
-        Running::start(&["sandbox", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:", "--json"]);
+    let mut sandbox = Running::start(&["sandbox", "--listen", "127.0.0.1:0", "--database", "memory:", "--json"]);
     let ready = sandbox.line();
     let names: Vec<&str> = ready.as_object().expect("an object").keys().map(String::as_str).collect();
     assert_eq!(names, ["base_url", "control_token", "control_url", "secret_key"]);
@@ -30,16 +29,8 @@ async fn the_sandbox_prints_one_line_of_json_and_stops_on_sigterm() {
 
 #[tokio::test]
 async fn the_demo_starts_a_shop_and_its_service() {
-    let arguments = [
-        "demo",
-        "--listen",
-        "127.0.0.1:0",
-        "--sandbox-listen",
-        "127.0.0.1:0",
-        "--database",
-        "sqlite::memory:",
-        "--json",
-    ];
+    let arguments =
+        ["demo", "--listen", "127.0.0.1:0", "--sandbox-listen", "127.0.0.1:0", "--database", "memory:", "--json"];
     let mut demo = Running::start(&arguments);
     let ready = demo.line();
     let shop = http::get(&format!("{}/api/shop", ready["shop_url"].as_str().expect("an address")), &[]).await;
@@ -52,7 +43,7 @@ async fn the_demo_starts_a_shop_and_its_service() {
 fn a_port_in_use_is_reported_in_a_sentence() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address").to_string();
-    let run = guichet(&["sandbox", "--listen", &address, "--database", "sqlite::memory:"]).output().expect("it runs");
+    let run = guichet(&["sandbox", "--listen", &address, "--database", "memory:"]).output().expect("it runs");
     let stderr = String::from_utf8_lossy(&run.stderr);
     assert_eq!(run.status.code(), Some(1));
     assert!(stderr.starts_with("guichet: ") && stderr.contains(&address), "{stderr}");
@@ -62,14 +53,13 @@ fn a_port_in_use_is_reported_in_a_sentence() {
 #[test]
 fn a_folder_without_the_package_and_an_invalid_key_are_reported_at_the_start() {
     for what in ["sandbox", "demo"] {
-        let run =
-            guichet(&[what, "--database", "sqlite::memory:", "--package", "no/such/folder"]).output().expect("it runs");
+        let run = guichet(&[what, "--database", "memory:", "--package", "no/such/folder"]).output().expect("it runs");
         let stderr = String::from_utf8_lossy(&run.stderr);
         assert_eq!((run.status.code(), run.stdout.len()), (Some(1), 0), "{stderr}");
         assert!(stderr.contains("no/such/folder") && stderr.contains("cargo xtask pack --quick"), "{stderr}");
     }
     for key in ["sk_test_1", "sk_live_4eC39HqLyjWDarjtT1zdp7dc"] {
-        let mut command = guichet(&["sandbox", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:"]);
+        let mut command = guichet(&["sandbox", "--listen", "127.0.0.1:0", "--database", "memory:"]);
         let run = command.env("GUICHET_SECRET_KEY", key).output().expect("it runs");
         let stderr = String::from_utf8_lossy(&run.stderr);
         assert_eq!(run.status.code(), Some(1));
@@ -82,12 +72,11 @@ fn a_folder_without_the_package_and_an_invalid_key_are_reported_at_the_start() {
 
 #[test]
 fn listening_on_every_address_requires_a_public_url() {
-    let run =
-        guichet(&["sandbox", "--listen", "0.0.0.0:0", "--database", "sqlite::memory:"]).output().expect("it runs");
+    let run = guichet(&["sandbox", "--listen", "0.0.0.0:0", "--database", "memory:"]).output().expect("it runs");
     assert_eq!(run.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&run.stderr).contains("--public-url"));
     let url = ["--public-url", "http://sandbox.test:4243"];
-    let arguments = ["sandbox", "--listen", "0.0.0.0:0", "--database", "sqlite::memory:", "--json"];
+    let arguments = ["sandbox", "--listen", "0.0.0.0:0", "--database", "memory:", "--json"];
     let mut sandbox = Running::start(&[&arguments[..], &url].concat());
     assert!(sandbox.line()["secret_key"].is_string());
     sandbox.stop();
@@ -95,16 +84,8 @@ fn listening_on_every_address_requires_a_public_url() {
 
 #[tokio::test]
 async fn the_shop_and_its_sandbox_serve_the_same_package_from_any_folder() {
-    let arguments = [
-        "demo",
-        "--listen",
-        "127.0.0.1:0",
-        "--sandbox-listen",
-        "127.0.0.1:0",
-        "--database",
-        "sqlite::memory:",
-        "--json",
-    ];
+    let arguments =
+        ["demo", "--listen", "127.0.0.1:0", "--sandbox-listen", "127.0.0.1:0", "--database", "memory:", "--json"];
     let mut command = guichet(&arguments);
     command.current_dir(std::env::temp_dir());
     let mut demo = Running::of(command);
@@ -118,17 +99,16 @@ async fn the_shop_and_its_sandbox_serve_the_same_package_from_any_folder() {
 
 #[test]
 fn another_service_needs_a_key_and_https() {
-    let run = guichet(&["demo", "--base-url", "https://api.example.com", "--database", "sqlite::memory:"])
-        .output()
-        .expect("it runs");
+    let run =
+        guichet(&["demo", "--base-url", "https://api.example.com", "--database", "memory:"]).output().expect("it runs");
     assert!(String::from_utf8_lossy(&run.stderr).contains("GUICHET_SECRET_KEY"));
-    let run = guichet(&["demo", "--base-url", "http://api.example.com", "--database", "sqlite::memory:"])
+    let run = guichet(&["demo", "--base-url", "http://api.example.com", "--database", "memory:"])
         .env("GUICHET_SECRET_KEY", "sk_test_hidden")
         .output()
         .expect("it runs");
     let stderr = String::from_utf8_lossy(&run.stderr);
     assert!(stderr.contains("https") && !stderr.contains("hidden"), "{stderr}");
-    let run = guichet(&["demo", "--base-url", "https://api.example.com", "--database", "sqlite::memory:"])
+    let run = guichet(&["demo", "--base-url", "https://api.example.com", "--database", "memory:"])
         .env("GUICHET_SECRET_KEY", "sk_live_hidden")
         .output()
         .expect("it runs");
@@ -138,11 +118,12 @@ fn another_service_needs_a_key_and_https() {
 
 #[test]
 fn an_invalid_database_is_reported_in_a_sentence() {
-    let run = guichet(&["demo", "--listen", "127.0.0.1:0", "--sandbox-listen", "127.0.0.1:0", "--database", "shop.db"])
-        .output()
-        .expect("it runs");
-    assert_eq!(run.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&run.stderr).contains("sqlite:"));
+    for (database, remedy) in [("shop.db", "sqlite:"), ("sqlite::memory:", "give memory:.")] {
+        let arguments = ["demo", "--listen", "127.0.0.1:0", "--sandbox-listen", "127.0.0.1:0", "--database", database];
+        let run = guichet(&arguments).output().expect("it runs");
+        assert_eq!(run.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&run.stderr).contains(remedy), "{database}");
+    }
 }
 
 /// A command that runs until it is stopped, or the test ends.

@@ -145,7 +145,7 @@ const FORGED_LINE: &str = "2026-11-21T10:30:00Z";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_third_party_can_write_a_line_of_the_sandboxs_or_the_shops_log() {
-    let mut sandbox = guichet(&["sandbox", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:", "--json"]);
+    let mut sandbox = guichet(&["sandbox", "--listen", "127.0.0.1:0", "--database", "memory:", "--json"]);
     sandbox.env("GUICHET_LOG", "trace").stderr(Stdio::piped());
     let mut sandbox = Running::of(sandbox);
     let ready = sandbox.line();
@@ -162,7 +162,7 @@ async fn no_third_party_can_write_a_line_of_the_sandboxs_or_the_shops_log() {
     assert_steers_nothing("the sandbox's log", &log);
 
     let refusing = serve(StatusCode::CONFLICT, refusal()).await;
-    let mut shop = guichet(&["demo", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:", "--json"]);
+    let mut shop = guichet(&["demo", "--listen", "127.0.0.1:0", "--database", "memory:", "--json"]);
     shop.args(["--base-url", &refusing]).env("GUICHET_SECRET_KEY", KEY).stderr(Stdio::piped());
     let mut shop = Running::of(shop);
     let url = shop.line()["shop_url"].as_str().expect("an address").to_owned();

@@ -135,7 +135,9 @@ async fn a_failed_start_gives_its_reason_in_a_sentence() {
     assert!(letter.starts_with("This is a letter"), "it was not changed");
 
     let postgres = refused(Config { database: "postgres://localhost/db".into(), ..Config::default() }).await;
-    assert!(postgres.contains("sqlite:"), "{postgres}");
+    assert!(postgres.contains("sqlite:") && postgres.contains("memory:"), "{postgres}");
+    let old_word = refused(Config { database: "sqlite::memory:".into(), ..Config::default() }).await;
+    assert!(old_word.ends_with("give memory:."), "{old_word}");
     let folder_as_file =
         refused(Config { database: format!("sqlite:{}", folder.path.display()), ..Config::default() }).await;
     assert!(folder_as_file.contains("cannot be opened"), "{folder_as_file}");

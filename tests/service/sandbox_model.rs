@@ -2,7 +2,8 @@
 //! and the test compares the two after each. A failure prints its seed and the shortest sequence of commands that causes it.
 
 use crate::support::api::{Merchant, Reply, card, order, phone};
-use crate::support::model::{SANDBOX, WALL_CLOCK, cases, run};
+use crate::support::model::{WALL_CLOCK, cases, run};
+use guichet::sandbox::Sandbox;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -12,8 +13,8 @@ proptest! {
 
     #[test]
     fn the_service_behaves_as_the_model(commands in prop::collection::vec(command(), 1..40)) {
-        run(async {
-            let mut comparison = Comparison::new().await;
+        run(async |sandbox| {
+            let mut comparison = Comparison::new(sandbox).await;
             for command in &commands {
                 comparison.apply(command).await;
             }
@@ -24,8 +25,8 @@ proptest! {
 
     #[test]
     fn concurrent_requests_never_start_two_attempts(commands in prop::collection::vec(command(), 2..12), manual in any::<bool>()) {
-        run(async {
-            let mut comparison = Comparison::new().await;
+        run(async |sandbox| {
+            let mut comparison = Comparison::new(sandbox).await;
             comparison.apply(&Command { action: Action::Create { manual, confirm: false }, ..CREATE }).await;
             let intent = comparison.intents[0].as_ref().unwrap().created.clone();
             let calls: Vec<_> = commands.iter().filter(|command| !matches!(command.action, Action::Create { .. } | Action::Advance { .. } | Action::SetBack { .. })).collect();
@@ -307,8 +308,8 @@ struct Comparison {
 }
 
 impl Comparison {
-    async fn new() -> Self {
-        let merchant = || async { Merchant::new(SANDBOX.merchant().await.unwrap()) };
+    async fn new(sandbox: &Sandbox) -> Self {
+        let merchant = || async { Merchant::new(sandbox.merchant().await.unwrap()) };
         Self { shop: merchant().await, other: merchant().await, now: 0, intents: [None, None] }
     }
 

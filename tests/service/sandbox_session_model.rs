@@ -2,7 +2,7 @@
 //! minute or its end, whichever comes first, and no longer.
 
 use crate::support::api::Merchant;
-use crate::support::model::{SANDBOX, WALL_CLOCK, cases, run};
+use crate::support::model::{WALL_CLOCK, cases, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -11,8 +11,8 @@ proptest! {
 
     #[test]
     fn sessions_behave_as_the_model(commands in prop::collection::vec(command(), 1..40)) {
-        run(async {
-            let shop = Merchant::new(SANDBOX.merchant().await.unwrap());
+        run(async |sandbox| {
+            let shop = Merchant::new(sandbox.merchant().await.unwrap());
             let (mut now, mut sessions) = (0_u32, Vec::<Session>::new());
             for command in &commands {
                 match command {

@@ -68,7 +68,7 @@ impl Drop for SandboxProcess {
 impl SandboxProcess {
     fn start() -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_guichet"))
-            .args(["sandbox", "--json", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:"])
+            .args(["sandbox", "--json", "--listen", "127.0.0.1:0", "--database", "memory:"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

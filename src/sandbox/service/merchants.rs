@@ -183,16 +183,20 @@ impl Merchants {
 mod tests {
     use super::*;
     use crate::sandbox::WallClock;
-    use crate::sandbox::store::Location;
 
     #[tokio::test]
     async fn a_clock_moved_during_a_reset_shows_the_stored_time() {
-        let store = Store::open(&Location::Memory).await.unwrap();
-        let clock = Arc::new(ServiceClock::load(&store, WallClock::default()).await.unwrap());
-        let merchants = Merchants::load(&store, &clock, &Secret::new("sk_test_1"), "Shop").await.unwrap();
+        for store in [Store::in_memory(), Store::on_sqlite().await] {
+            a_clock_moved_during_a_reset(&store).await;
+        }
+    }
+
+    async fn a_clock_moved_during_a_reset(store: &Store) {
+        let clock = Arc::new(ServiceClock::load(store, WallClock::default()).await.unwrap());
+        let merchants = Merchants::load(store, &clock, &Secret::new("sk_test_1"), "Shop").await.unwrap();
         let merchant = merchants.first();
         for reset_first in [true, false] {
-            let (reset, advance) = (merchants.reset(&store, &merchant), merchants.advance(&store, &merchant, 1_000));
+            let (reset, advance) = (merchants.reset(store, &merchant), merchants.advance(store, &merchant, 1_000));
             if reset_first {
                 let (reset, advanced) = tokio::join!(reset, advance);
                 assert!(reset.is_ok() && advanced.is_ok());

@@ -1,48 +1,73 @@
-//! The database: all SQL of the sandbox.
+//! The store: what the service remembers, and the only thing of it that the service sees.
 //!
-//! **An acknowledged write is durable.** All writes go to one writer, which commits them in groups (`synchronous=FULL`) and only then
-//! returns. Readers have their own connections.
+//! # The contract
+//!
+//! A backend commits groups of writes and answers reads. Every backend keeps this to the letter, and `contract` tests each.
+//!
+//! - **Commit.** A group is stored whole or not at all. If it is stored, durably where the backend is durable, each write's effect is
+//!   returned, in the group's order: whether it changed what it was to change. A conflict is not an error but a write without effect.
+//!   [`Unavailable`] means that nothing of the group was stored.
+//! - **A group's order.** Its writes come from callers who do not know each other's results, so none may depend on another's. New
+//!   intents join their list in the group's order, and after them the charges that began, in order of their time. A reset comes last: it
+//!   deletes what the same group has created.
+//! - **Versions.** An intent or a subscription is saved only if its stored version is the one that was read. The stored version is then
+//!   one greater. Only the state is saved: everything else never changes.
+//! - **What is unique.** A merchant's reference, a plan's code, and a secret key: the later write has no effect. A customer's contact:
+//!   the first customer stays, without a word. An inactive plan keeps its code.
+//! - **Idempotency keys.** A key belongs to a merchant and an operation. It is reserved with the object that is created under it, and
+//!   until it expires, at `expires_at` exactly, another creation under it has no effect. An expired key is free at once, whether or not it
+//!   has been deleted. Of what has expired by each merchant's own clock at most so many are deleted as told.
+//! - **The order of lists.** Newest first, by a sequence number that the store assigns at creation and never changes: entries of one second
+//!   have the order in which they were stored. A page begins after a [`Place`], so that new entries are neither skipped nor repeated. The
+//!   intents of an eSIM order: oldest first. Subscriptions that are due: by that time, then by id. Events: newest first by their time,
+//!   then by sequence number. Merchants: by place, then by id.
+//! - **A subscription's customer** is the one with the same contact when it is read.
+//! - **A reset** deletes everything of one merchant but its name and its key, and sets the offset of its clock to 0.
+//! - **Closed** stores answer nothing but [`Unavailable`].
 
-mod clock;
-mod customers;
-mod esim;
-mod file;
-mod insert;
-mod intents;
-mod keys;
-mod lists;
-mod merchants;
-mod open;
-mod plans;
-mod sessions;
-mod subscriptions;
+#[cfg(test)]
+mod contract;
+mod location;
+mod memory;
+mod records;
+mod sqlite;
+mod write;
 mod writer;
 
-pub(super) use customers::Customer;
-pub(super) use keys::Made;
-pub(super) use lists::{After, List};
-pub(super) use merchants::MerchantRow;
-pub(super) use open::Location;
-pub(super) use subscriptions::{Billed, SubscriptionEvent};
+pub(super) use location::Location;
+pub(super) use records::{After, Billed, Customer, List, Made, MerchantRow, Place, SubscriptionEvent};
 pub(super) use writer::PendingWrite;
 
+use super::StartError;
 use super::rules::billing::{Plan, Subscription};
 use super::rules::{EsimOrder, Fulfilment, IdempotentRequest, Intent, Session};
 use crate::values::{EsimOrderId, IntentId, Moment, PlanId, PlanKey, SubscriptionId};
-use sqlx::SqlitePool;
-use std::path::{Path, PathBuf};
-use writer::{Write, Writer};
+use memory::Memory;
+use sqlite::Sqlite;
+use std::path::Path;
+use tokio::sync::oneshot;
+use write::Write;
+use writer::Writer;
 
-/// The database.
+/// The store.
 #[derive(Debug)]
 pub(super) struct Store {
-    readers: SqlitePool,
-    writer: Writer,
-    path: Option<PathBuf>,
+    backend: Backend,
+}
+
+#[derive(Debug)]
+enum Backend {
+    /// Its commits wait for no disk, so there is nothing to share: each write is committed at once by its caller, under the lock. So it
+    /// needs no task, and works without a runtime, as in wasm32.
+    Memory(Memory),
+    Sqlite {
+        reads: Sqlite,
+        writer: Writer,
+    },
 }
 
 /// The database failed, for example because the disk is full. Nothing was stored.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Unavailable(String);
 
 impl Unavailable {
@@ -60,6 +85,11 @@ impl Unavailable {
     pub(super) fn stopped() -> Self {
         Self("the sandbox was stopped".into())
     }
+
+    /// The store was closed.
+    fn closed() -> Self {
+        Self("it is closed".into())
+    }
 }
 
 impl std::fmt::Display for Unavailable {
@@ -70,46 +100,84 @@ impl std::fmt::Display for Unavailable {
 
 impl std::error::Error for Unavailable {}
 
-impl From<sqlx::Error> for Unavailable {
-    fn from(error: sqlx::Error) -> Self {
-        Self(error.to_string())
-    }
+/// A read of the backend in use. In memory it has no error of its own.
+macro_rules! read {
+    ($store:expr, $read:ident($($argument:expr),*)) => {
+        match &$store.backend {
+            Backend::Memory(memory) => memory.read(|tables| tables.$read($($argument),*)),
+            Backend::Sqlite { reads, .. } => reads.$read($($argument),*).await,
+        }
+    };
 }
 
 impl Store {
+    /// Opens the store at this location.
+    pub(super) async fn open(location: &Location) -> Result<Self, StartError> {
+        match location {
+            Location::Memory => Ok(Self::in_memory()),
+            Location::Sqlite(path) => Self::open_sqlite(path).await,
+        }
+    }
+
+    /// A new store in memory.
+    pub(super) fn in_memory() -> Self {
+        Self { backend: Backend::Memory(Memory::default()) }
+    }
+
+    /// Writes, waits until the write is durable, and returns whether it had an effect.
+    async fn write(&self, write: Write) -> Result<bool, Unavailable> {
+        match &self.backend {
+            Backend::Memory(memory) => memory.commit_one(write),
+            Backend::Sqlite { writer, .. } => writer.begin(write).await?.await.map_err(|_| Unavailable::closed())?,
+        }
+    }
+
+    /// Begins a write. It is executed even if nobody waits for its result.
+    async fn begin(&self, write: Write) -> Result<PendingWrite, Unavailable> {
+        match &self.backend {
+            Backend::Memory(memory) => {
+                let effect = memory.commit_one(write)?;
+                let (done, pending) = oneshot::channel();
+                done.send(Ok(effect)).expect("its receiver is the line above's");
+                Ok(pending)
+            }
+            Backend::Sqlite { writer, .. } => writer.begin(write).await,
+        }
+    }
+
     /// Stores a new intent and its customer. `false` if the merchant's reference is taken.
     pub(super) async fn add_intent(&self, intent: Intent, customer: Customer) -> Result<bool, Unavailable> {
-        self.writer.write(Write::AddIntent(Box::new((intent, customer)))).await
+        self.write(Write::AddIntent(Box::new((intent, customer)))).await
     }
 
     /// Stores an intent's next state. `false` if it was changed since it was read.
     pub(super) async fn save_intent(&self, intent: Intent) -> Result<bool, Unavailable> {
-        self.writer.write(Write::SaveIntent(Box::new(intent))).await
+        self.write(Write::SaveIntent(Box::new(intent))).await
     }
 
     /// Stores the next states of intents. `false` if one of them was changed since it was read; that one is not stored.
     pub(super) async fn save_intents(&self, intents: Vec<Intent>) -> Result<bool, Unavailable> {
-        self.writer.write(Write::SaveIntents(intents)).await
+        self.write(Write::SaveIntents(intents)).await
     }
 
     /// The latest second of the service's clock that is stored.
     pub(super) async fn latest_second(&self) -> Result<i64, Unavailable> {
-        clock::latest(&self.readers).await
+        read!(self, latest_second())
     }
 
     /// Begins to store a second of the service's clock. An earlier one than the stored has no effect.
     pub(super) async fn begin_saving_second(&self, second: i64) -> Result<PendingWrite, Unavailable> {
-        self.writer.begin(Write::SaveSecond(second)).await
+        self.begin(Write::SaveSecond(second)).await
     }
 
     /// Stores a new plan. `false` if the merchant's code is taken.
     pub(super) async fn add_plan(&self, plan: Plan) -> Result<bool, Unavailable> {
-        self.writer.write(Write::AddPlan(Box::new(plan))).await
+        self.write(Write::AddPlan(Box::new(plan))).await
     }
 
     /// Deactivates a plan.
     pub(super) async fn deactivate_plan(&self, id: PlanId) -> Result<(), Unavailable> {
-        self.writer.write(Write::DeactivatePlan { id }).await.map(drop)
+        self.write(Write::DeactivatePlan { id }).await.map(drop)
     }
 
     /// Stores a new subscription with its first charge. `false` if another was created under its idempotency key.
@@ -119,13 +187,13 @@ impl Store {
         request: Option<IdempotentRequest>,
     ) -> Result<bool, Unavailable> {
         let made = billed.subscription.id.to_string();
-        self.writer.write(Write::SaveBilled(vec![billed]).if_key_is_new(request, made)).await
+        self.write(Write::SaveBilled(vec![billed]).if_key_is_new(request, made)).await
     }
 
     /// Stores the next states of subscriptions with the charges that began. `false` if one of them was changed since it was read; that
     /// one is not stored.
     pub(super) async fn save_billed(&self, billed: Vec<Billed>) -> Result<bool, Unavailable> {
-        self.writer.write(Write::SaveBilled(billed)).await
+        self.write(Write::SaveBilled(billed)).await
     }
 
     /// Stores a new eSIM order. `false` if another was created under its idempotency key.
@@ -135,76 +203,76 @@ impl Store {
         request: Option<IdempotentRequest>,
     ) -> Result<bool, Unavailable> {
         let made = order.id.to_string();
-        self.writer.write(Write::AddEsimOrder(Box::new(order)).if_key_is_new(request, made)).await
+        self.write(Write::AddEsimOrder(Box::new(order)).if_key_is_new(request, made)).await
     }
 
     /// The object that was created under a request's idempotency key.
     pub(super) async fn made(&self, request: &IdempotentRequest) -> Result<Option<Made>, Unavailable> {
-        keys::made(&self.readers, request).await
+        read!(self, made(request))
     }
 
     /// Whether there are expired idempotency keys at this time of the service's clock.
     pub(super) async fn any_expired_keys(&self, now: Moment) -> Result<bool, Unavailable> {
-        keys::any_expired(&self.readers, now).await
+        read!(self, any_expired_keys(now))
     }
 
     /// Deletes the expired idempotency keys. In small batches, so that other writes do not wait long.
     pub(super) async fn delete_expired_keys(&self, now: Moment) -> Result<(), Unavailable> {
         const BATCH: i64 = 500;
         while self.any_expired_keys(now).await?
-            && self.writer.write(Write::DeleteExpiredKeys { wall: now, limit: BATCH }).await?
+            && self.write(Write::DeleteExpiredKeys { wall: now, limit: BATCH }).await?
         {}
         Ok(())
     }
 
     /// Stores the fulfilments of eSIM orders. An order that is already fulfilled does not change.
     pub(super) async fn fulfil(&self, fulfilled: Vec<(EsimOrderId, Fulfilment)>) -> Result<(), Unavailable> {
-        self.writer.write(Write::Fulfil(fulfilled)).await.map(drop)
+        self.write(Write::Fulfil(fulfilled)).await.map(drop)
     }
 
     /// Stores a session.
     pub(super) async fn add_session(&self, session: Session) -> Result<(), Unavailable> {
-        self.writer.write(Write::AddSession(session)).await.map(drop)
+        self.write(Write::AddSession(session)).await.map(drop)
     }
 
     /// Revokes a session.
     pub(super) async fn revoke_session(&self, fingerprint: String, at: Moment) -> Result<(), Unavailable> {
-        self.writer.write(Write::RevokeSession { fingerprint, at }).await.map(drop)
+        self.write(Write::RevokeSession { fingerprint, at }).await.map(drop)
     }
 
     /// Stores a merchant.
     pub(super) async fn add_merchant(&self, merchant: MerchantRow) -> Result<(), Unavailable> {
-        self.writer.write(Write::AddMerchant(merchant)).await.map(drop)
+        self.write(Write::AddMerchant(merchant)).await.map(drop)
     }
 
     /// Changes a merchant's secret key.
     pub(super) async fn change_key(&self, merchant: String, key_fingerprint: String) -> Result<(), Unavailable> {
-        self.writer.write(Write::ChangeKey { merchant, key_fingerprint }).await.map(drop)
+        self.write(Write::ChangeKey { merchant, key_fingerprint }).await.map(drop)
     }
 
     /// Moves a merchant's clock forward.
     pub(super) async fn advance_clock(&self, merchant: String, seconds: i64) -> Result<(), Unavailable> {
-        self.writer.write(Write::AdvanceClock { merchant, seconds }).await.map(drop)
+        self.write(Write::AdvanceClock { merchant, seconds }).await.map(drop)
     }
 
     /// Deletes everything of a merchant but its name and its key.
     pub(super) async fn reset(&self, merchant: String) -> Result<(), Unavailable> {
-        self.writer.write(Write::Reset { merchant }).await.map(drop)
+        self.write(Write::Reset { merchant }).await.map(drop)
     }
 
     /// The position of an entry in one of a merchant's lists.
     pub(super) async fn place(&self, list: List, merchant: &str, id: &str) -> Result<After, Unavailable> {
-        lists::place(&self.readers, list, merchant, id).await
+        read!(self, place(list, merchant, id))
     }
 
     /// An intent by its id.
     pub(super) async fn intent(&self, id: &IntentId) -> Result<Option<Intent>, Unavailable> {
-        intents::by_id(&self.readers, id).await
+        read!(self, intent(id))
     }
 
     /// A merchant's intents after this position, newest first.
     pub(super) async fn intents(&self, merchant: &str, after: After, limit: i64) -> Result<Vec<Intent>, Unavailable> {
-        intents::of_merchant(&self.readers, merchant, after, limit).await
+        read!(self, intents(merchant, after, limit))
     }
 
     /// An intent by its merchant's reference.
@@ -213,17 +281,17 @@ impl Store {
         merchant: &str,
         reference: &str,
     ) -> Result<Option<Intent>, Unavailable> {
-        intents::by_reference(&self.readers, merchant, reference).await
+        read!(self, intent_by_reference(merchant, reference))
     }
 
     /// A merchant's plan by its id.
     pub(super) async fn plan(&self, merchant: &str, id: &PlanId) -> Result<Option<Plan>, Unavailable> {
-        plans::by_id(&self.readers, merchant, id).await
+        read!(self, plan(merchant, id))
     }
 
     /// A merchant's plan by its id or its code.
     pub(super) async fn plan_by_key(&self, merchant: &str, key: &PlanKey) -> Result<Option<Plan>, Unavailable> {
-        plans::by_key(&self.readers, merchant, key).await
+        read!(self, plan_by_key(merchant, key))
     }
 
     /// A merchant's plans after this position, newest first.
@@ -234,7 +302,7 @@ impl Store {
         after: After,
         limit: i64,
     ) -> Result<Vec<Plan>, Unavailable> {
-        plans::of_merchant(&self.readers, merchant, include_inactive, after, limit).await
+        read!(self, plans(merchant, include_inactive, after, limit))
     }
 
     /// A merchant's subscription by its id.
@@ -243,7 +311,7 @@ impl Store {
         merchant: &str,
         id: &SubscriptionId,
     ) -> Result<Option<Subscription>, Unavailable> {
-        subscriptions::by_id(&self.readers, merchant, id).await
+        read!(self, subscription(merchant, id))
     }
 
     /// A merchant's intents that pay this eSIM order, oldest first.
@@ -252,7 +320,7 @@ impl Store {
         merchant: &str,
         order: &EsimOrderId,
     ) -> Result<Vec<Intent>, Unavailable> {
-        intents::of_esim_order(&self.readers, merchant, order).await
+        read!(self, intents_of_esim_order(merchant, order))
     }
 
     /// A merchant's intents that pay one of its newest unfulfilled eSIM orders, oldest first.
@@ -261,17 +329,17 @@ impl Store {
         merchant: &str,
         limit: i64,
     ) -> Result<Vec<Intent>, Unavailable> {
-        intents::of_open_esim_orders(&self.readers, merchant, limit).await
+        read!(self, intents_of_open_esim_orders(merchant, limit))
     }
 
     /// A merchant's eSIM order by its id.
     pub(super) async fn esim_order(&self, merchant: &str, id: &EsimOrderId) -> Result<Option<EsimOrder>, Unavailable> {
-        esim::by_id(&self.readers, merchant, id).await
+        read!(self, esim_order(merchant, id))
     }
 
     /// A merchant's newest eSIM orders, newest first.
     pub(super) async fn esim_orders(&self, merchant: &str, limit: i64) -> Result<Vec<EsimOrder>, Unavailable> {
-        esim::of_merchant(&self.readers, merchant, limit).await
+        read!(self, esim_orders(merchant, limit))
     }
 
     /// A merchant's customers after this position, newest first.
@@ -281,7 +349,7 @@ impl Store {
         after: After,
         limit: i64,
     ) -> Result<Vec<Customer>, Unavailable> {
-        customers::of_merchant(&self.readers, merchant, after, limit).await
+        read!(self, customers(merchant, after, limit))
     }
 
     /// A merchant's subscriptions after this position, newest first.
@@ -291,7 +359,7 @@ impl Store {
         after: After,
         limit: i64,
     ) -> Result<Vec<Subscription>, Unavailable> {
-        subscriptions::of_merchant(&self.readers, merchant, after, limit).await
+        read!(self, subscriptions(merchant, after, limit))
     }
 
     /// A merchant's subscriptions that are due until this time, in order.
@@ -301,12 +369,12 @@ impl Store {
         until: Moment,
         limit: i64,
     ) -> Result<Vec<Subscription>, Unavailable> {
-        subscriptions::due(&self.readers, merchant, until, limit).await
+        read!(self, due(merchant, until, limit))
     }
 
     /// The merchants with subscriptions that are due at this time of the service's clock.
     pub(super) async fn merchants_due(&self, wall: Moment) -> Result<Vec<String>, Unavailable> {
-        subscriptions::merchants_due(&self.readers, wall).await
+        read!(self, merchants_due(wall))
     }
 
     /// The events of a merchant's subscriptions, newest first.
@@ -315,39 +383,32 @@ impl Store {
         merchant: &str,
         limit: i64,
     ) -> Result<Vec<SubscriptionEvent>, Unavailable> {
-        subscriptions::events(&self.readers, merchant, limit).await
+        read!(self, subscription_events(merchant, limit))
     }
 
     /// A session by its token's fingerprint.
     pub(super) async fn session(&self, fingerprint: &str) -> Result<Option<Session>, Unavailable> {
-        sessions::by_fingerprint(&self.readers, fingerprint).await
+        read!(self, session(fingerprint))
     }
 
     /// All merchants, the first one first.
     pub(super) async fn merchants(&self) -> Result<Vec<MerchantRow>, Unavailable> {
-        merchants::all(&self.readers).await
-    }
-
-    /// Replaces the effect of every statement of this kind on a table, by a trigger.
-    #[cfg(test)]
-    pub(super) async fn intercept(&self, table: &str, event: &str, action: &str) {
-        let text = format!("CREATE TRIGGER intercepted BEFORE {event} ON {table} BEGIN SELECT {action}; END");
-        sqlx::raw_sql(sqlx::AssertSqlSafe(text)).execute(&self.readers).await.expect("the trigger is made");
-    }
-
-    /// Removes the trigger of [`Store::intercept`].
-    #[cfg(test)]
-    pub(super) async fn stop_intercepting(&self) {
-        sqlx::raw_sql("DROP TRIGGER intercepted").execute(&self.readers).await.expect("the trigger is there");
+        read!(self, merchants())
     }
 
     /// The canonical path of the database, if it is a file.
     pub(super) fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
+        match &self.backend {
+            Backend::Memory(_) => None,
+            Backend::Sqlite { reads, .. } => reads.path(),
+        }
     }
 
-    /// Finishes queued writes, closes all connections, and unlocks the file.
+    /// Finishes queued writes and closes the database.
     pub(super) async fn close(&self) {
-        self.writer.close().await;
+        match &self.backend {
+            Backend::Memory(memory) => memory.close(),
+            Backend::Sqlite { writer, .. } => writer.close().await,
+        }
     }
 }

@@ -367,7 +367,7 @@ pub struct Ended {
 
 impl House {
     pub fn open() -> Self {
-        let arguments = ["sandbox", "--listen", "127.0.0.1:0", "--database", "sqlite::memory:", "--json"];
+        let arguments = ["sandbox", "--listen", "127.0.0.1:0", "--database", "memory:", "--json"];
         let mut sandbox = Running::start(&arguments);
         let ready = sandbox.line();
         let text = |name: &str| ready[name].as_str().expect("a text").to_owned();

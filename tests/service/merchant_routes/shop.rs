@@ -33,7 +33,7 @@ async fn the_merchants_route_called_twice_and_after_a_restart_gives_the_same_int
 #[tokio::test]
 async fn the_same_basket_is_one_order_until_it_is_paid() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let shop = open(&sandbox, "memory:", None).await;
     let awa = sign_in(&shop, "awa").await;
     let id = place(&shop, &awa).await;
     assert_eq!(place(&shop, &awa).await, id);
@@ -56,7 +56,7 @@ async fn the_same_basket_is_one_order_until_it_is_paid() {
 #[tokio::test]
 async fn after_a_final_decline_the_next_reference_is_made() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let shop = open(&sandbox, "memory:", None).await;
     let awa = sign_in(&shop, "awa").await;
     let id = place(&shop, &awa).await;
     let first = ticket(&shop, &awa, &id).await;
@@ -185,7 +185,7 @@ async fn a_shop_whose_customers_could_not_come_back_does_not_open() {
 #[tokio::test]
 async fn an_order_is_its_owners_alone() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let shop = open(&sandbox, "memory:", None).await;
     let (awa, paul) = (sign_in(&shop, "awa").await, sign_in(&shop, "paul").await);
     let id = place(&shop, &awa).await;
     let payment_ref = ticket(&shop, &awa, &id).await["intent"]["payment_ref"].as_str().expect("a reference").to_owned();
@@ -204,7 +204,7 @@ async fn an_order_is_its_owners_alone() {
 #[tokio::test]
 async fn prices_are_the_shops_own_and_a_foreign_page_is_refused() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let shop = open(&sandbox, "memory:", None).await;
     let awa = sign_in(&shop, "awa").await;
     let orders = format!("{}/api/orders", shop.url());
     let cheap = r#"{"lines":[{"sku":"trainers","quantity":2,"price":"1"}],"total":"1"}"#;
@@ -226,7 +226,7 @@ async fn prices_are_the_shops_own_and_a_foreign_page_is_refused() {
 #[tokio::test]
 async fn signing_out_ends_the_cookie() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let shop = open(&sandbox, "memory:", None).await;
     let awa = sign_in(&shop, "awa").await;
     let session = format!("{}/guichet/session", shop.url());
     assert_eq!(post(&session, &[&awa], "").await.status, 200);
@@ -266,7 +266,7 @@ async fn the_shops_pages_may_speak_to_the_shop_and_the_service_alone() {
 #[tokio::test]
 async fn the_shop_answers_under_its_own_host_names_alone() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let shop = open(&sandbox, "memory:", None).await;
     let client = client();
     for path in ["/", "/api/shop", "/package/guichet.js"] {
         let url = format!("{}{path}", shop.url());
@@ -285,7 +285,7 @@ async fn the_shop_answers_under_its_own_host_names_alone() {
 #[tokio::test]
 async fn a_customer_pauses_resumes_and_ends_their_own_subscription_and_nobody_elses() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let shop = open(&sandbox, "memory:", None).await;
     let (awa, paul) = (token(&shop, "awa").await, token(&shop, "paul").await);
     let at = |path: &str| format!("{}/api/subscriptions{path}", shop.url());
     let wish = r#"{"plan":"care-monthly"}"#;
@@ -332,7 +332,7 @@ async fn a_customer_pauses_resumes_and_ends_their_own_subscription_and_nobody_el
 #[tokio::test]
 async fn a_login_of_the_shop_has_one_session_token_which_ends_with_it() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let shop = open(&sandbox, "sqlite::memory:", None).await;
+    let shop = open(&sandbox, "memory:", None).await;
     let cookie = sign_in(&shop, "awa").await;
     let session = format!("{}/guichet/session", shop.url());
     let first = post(&session, &[&cookie], "").await.json();

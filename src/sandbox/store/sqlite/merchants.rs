@@ -1,19 +1,8 @@
 //! Merchants: a name, the fingerprint of a secret key, and a clock.
 
-use super::Unavailable;
-use sqlx::{Row, SqliteConnection, SqlitePool};
-
-/// A stored merchant.
-#[derive(Clone, Debug)]
-pub(in crate::sandbox) struct MerchantRow {
-    pub(in crate::sandbox) id: String,
-    pub(in crate::sandbox) name: String,
-    pub(in crate::sandbox) key_fingerprint: String,
-    /// The offset of its clock from the service's, in seconds.
-    pub(in crate::sandbox) clock_offset: i64,
-    /// 0 for the first one.
-    pub(in crate::sandbox) place: i64,
-}
+use super::Sqlite;
+use crate::sandbox::store::{MerchantRow, Unavailable};
+use sqlx::{Row, SqliteConnection};
 
 pub(super) async fn add(connection: &mut SqliteConnection, merchant: &MerchantRow) -> Result<bool, sqlx::Error> {
     let text = "INSERT INTO merchants (id, name, key_fingerprint, clock_offset, place) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
@@ -33,7 +22,7 @@ pub(super) async fn change_key(
     merchant: &str,
     key_fingerprint: &str,
 ) -> Result<bool, sqlx::Error> {
-    let changed = sqlx::query("UPDATE merchants SET key_fingerprint = $1 WHERE id = $2")
+    let changed = sqlx::query("UPDATE OR IGNORE merchants SET key_fingerprint = $1 WHERE id = $2")
         .bind(key_fingerprint)
         .bind(merchant)
         .execute(connection)
@@ -73,19 +62,22 @@ pub(super) async fn reset(connection: &mut SqliteConnection, merchant: &str) -> 
     Ok(())
 }
 
-pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<MerchantRow>, Unavailable> {
-    let rows = sqlx::query("SELECT id, name, key_fingerprint, clock_offset, place FROM merchants ORDER BY place, id")
-        .fetch_all(readers)
-        .await?;
-    rows.iter()
-        .map(|row| {
-            Ok(MerchantRow {
-                id: row.try_get("id")?,
-                name: row.try_get("name")?,
-                key_fingerprint: row.try_get("key_fingerprint")?,
-                clock_offset: row.try_get("clock_offset")?,
-                place: row.try_get("place")?,
+impl Sqlite {
+    pub(in crate::sandbox::store) async fn merchants(&self) -> Result<Vec<MerchantRow>, Unavailable> {
+        let rows =
+            sqlx::query("SELECT id, name, key_fingerprint, clock_offset, place FROM merchants ORDER BY place, id")
+                .fetch_all(&self.readers)
+                .await?;
+        rows.iter()
+            .map(|row| {
+                Ok(MerchantRow {
+                    id: row.try_get("id")?,
+                    name: row.try_get("name")?,
+                    key_fingerprint: row.try_get("key_fingerprint")?,
+                    clock_offset: row.try_get("clock_offset")?,
+                    place: row.try_get("place")?,
+                })
             })
-        })
-        .collect()
+            .collect()
+    }
 }

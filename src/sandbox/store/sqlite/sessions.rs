@@ -1,10 +1,11 @@
 //! Sessions, under the fingerprints of their tokens.
 
-use super::Unavailable;
+use super::Sqlite;
 use super::insert::Insert;
 use crate::sandbox::rules::Session;
+use crate::sandbox::store::Unavailable;
 use crate::values::Moment;
-use sqlx::{Row, SqliteConnection, SqlitePool};
+use sqlx::{Row, SqliteConnection};
 
 /// The insert of new sessions.
 pub(super) struct SessionWrites(Insert);
@@ -41,19 +42,22 @@ pub(super) async fn revoke(
     Ok(revoked.rows_affected() == 1)
 }
 
-pub(super) async fn by_fingerprint(readers: &SqlitePool, fingerprint: &str) -> Result<Option<Session>, Unavailable> {
-    let row =
-        sqlx::query("SELECT merchant, email, created_at, expires_at, revoked_at FROM sessions WHERE fingerprint = $1")
-            .bind(fingerprint)
-            .fetch_optional(readers)
-            .await?;
-    let Some(row) = row else { return Ok(None) };
-    Ok(Some(Session {
-        fingerprint: fingerprint.to_owned(),
-        merchant: row.try_get("merchant")?,
-        email: row.try_get("email")?,
-        created_at: Moment::from_unix(row.try_get("created_at")?),
-        expires_at: Moment::from_unix(row.try_get("expires_at")?),
-        revoked_at: row.try_get::<Option<i64>, _>("revoked_at")?.map(Moment::from_unix),
-    }))
+impl Sqlite {
+    pub(in crate::sandbox::store) async fn session(&self, fingerprint: &str) -> Result<Option<Session>, Unavailable> {
+        let row = sqlx::query(
+            "SELECT merchant, email, created_at, expires_at, revoked_at FROM sessions WHERE fingerprint = $1",
+        )
+        .bind(fingerprint)
+        .fetch_optional(&self.readers)
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(Session {
+            fingerprint: fingerprint.to_owned(),
+            merchant: row.try_get("merchant")?,
+            email: row.try_get("email")?,
+            created_at: Moment::from_unix(row.try_get("created_at")?),
+            expires_at: Moment::from_unix(row.try_get("expires_at")?),
+            revoked_at: row.try_get::<Option<i64>, _>("revoked_at")?.map(Moment::from_unix),
+        }))
+    }
 }

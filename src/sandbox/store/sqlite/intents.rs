@@ -1,12 +1,13 @@
 //! Payment intents.
 
-use super::Unavailable;
+use super::Sqlite;
 use super::insert::{Insert, Statement};
-use super::lists::{After, newest_first, rows_after};
+use super::lists::{newest_first, rows_after};
 use crate::sandbox::rules::{Intent, Terms};
+use crate::sandbox::store::{After, Unavailable};
 use crate::values::{EsimOrderId, IntentId, Moment};
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Row, SqliteConnection, SqlitePool};
+use sqlx::{Row, SqliteConnection};
 
 /// The insert of new intents.
 pub(super) struct IntentWrites(Insert);
@@ -87,56 +88,59 @@ macro_rules! columns {
     };
 }
 
-pub(super) async fn by_id(readers: &SqlitePool, id: &IntentId) -> Result<Option<Intent>, Unavailable> {
-    let row =
-        sqlx::query(concat!("SELECT ", columns!(), " WHERE id = $1")).bind(id.as_str()).fetch_optional(readers).await?;
-    row.as_ref().map(read).transpose()
-}
+impl Sqlite {
+    pub(in crate::sandbox::store) async fn intent(&self, id: &IntentId) -> Result<Option<Intent>, Unavailable> {
+        let row = sqlx::query(concat!("SELECT ", columns!(), " WHERE id = $1"))
+            .bind(id.as_str())
+            .fetch_optional(&self.readers)
+            .await?;
+        row.as_ref().map(read).transpose()
+    }
 
-pub(super) async fn by_reference(
-    readers: &SqlitePool,
-    merchant: &str,
-    reference: &str,
-) -> Result<Option<Intent>, Unavailable> {
-    let row = sqlx::query(concat!("SELECT ", columns!(), " WHERE merchant = $1 AND merchant_reference = $2"))
-        .bind(merchant)
-        .bind(reference)
-        .fetch_optional(readers)
-        .await?;
-    row.as_ref().map(read).transpose()
-}
+    pub(in crate::sandbox::store) async fn intent_by_reference(
+        &self,
+        merchant: &str,
+        reference: &str,
+    ) -> Result<Option<Intent>, Unavailable> {
+        let row = sqlx::query(concat!("SELECT ", columns!(), " WHERE merchant = $1 AND merchant_reference = $2"))
+            .bind(merchant)
+            .bind(reference)
+            .fetch_optional(&self.readers)
+            .await?;
+        row.as_ref().map(read).transpose()
+    }
 
-pub(super) async fn of_merchant(
-    readers: &SqlitePool,
-    merchant: &str,
-    after: After,
-    limit: i64,
-) -> Result<Vec<Intent>, Unavailable> {
-    let text = newest_first!(columns!(), " WHERE merchant = $1");
-    rows_after(readers, text, merchant, after, limit).await?.iter().map(read).collect()
-}
+    pub(in crate::sandbox::store) async fn intents(
+        &self,
+        merchant: &str,
+        after: After,
+        limit: i64,
+    ) -> Result<Vec<Intent>, Unavailable> {
+        let text = newest_first!(columns!(), " WHERE merchant = $1");
+        rows_after(&self.readers, text, merchant, after, limit).await?.iter().map(read).collect()
+    }
 
-/// A merchant's intents that pay this eSIM order, oldest first.
-pub(super) async fn of_esim_order(
-    readers: &SqlitePool,
-    merchant: &str,
-    order: &EsimOrderId,
-) -> Result<Vec<Intent>, Unavailable> {
-    let rows = sqlx::query(concat!("SELECT ", columns!(), " WHERE merchant = $1 AND esim_order = $2 ORDER BY seq"))
-        .bind(merchant)
-        .bind(order.as_str())
-        .fetch_all(readers)
-        .await?;
-    rows.iter().map(read).collect()
-}
+    /// A merchant's intents that pay this eSIM order, oldest first.
+    pub(in crate::sandbox::store) async fn intents_of_esim_order(
+        &self,
+        merchant: &str,
+        order: &EsimOrderId,
+    ) -> Result<Vec<Intent>, Unavailable> {
+        let rows = sqlx::query(concat!("SELECT ", columns!(), " WHERE merchant = $1 AND esim_order = $2 ORDER BY seq"))
+            .bind(merchant)
+            .bind(order.as_str())
+            .fetch_all(&self.readers)
+            .await?;
+        rows.iter().map(read).collect()
+    }
 
-/// A merchant's intents that pay one of its newest unfulfilled eSIM orders, oldest first.
-pub(super) async fn of_open_esim_orders(
-    readers: &SqlitePool,
-    merchant: &str,
-    limit: i64,
-) -> Result<Vec<Intent>, Unavailable> {
-    let rows = sqlx::query(
+    /// A merchant's intents that pay one of its newest unfulfilled eSIM orders, oldest first.
+    pub(in crate::sandbox::store) async fn intents_of_open_esim_orders(
+        &self,
+        merchant: &str,
+        limit: i64,
+    ) -> Result<Vec<Intent>, Unavailable> {
+        let rows = sqlx::query(
         concat!(
             "SELECT ",
             columns!(),
@@ -146,9 +150,10 @@ pub(super) async fn of_open_esim_orders(
     )
     .bind(merchant)
     .bind(limit)
-    .fetch_all(readers)
+    .fetch_all(&self.readers)
     .await?;
-    rows.iter().map(read).collect()
+        rows.iter().map(read).collect()
+    }
 }
 
 fn read(row: &SqliteRow) -> Result<Intent, Unavailable> {

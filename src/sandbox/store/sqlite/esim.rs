@@ -1,11 +1,12 @@
 //! eSIM orders.
 
-use super::Unavailable;
+use super::Sqlite;
 use super::lists::{newest_first, rows_after};
 use crate::sandbox::rules::{EsimOrder, Fulfilment};
+use crate::sandbox::store::Unavailable;
 use crate::values::{Currency, EsimOrderId, EsimPackageId, IntentId, Moment};
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Row, SqliteConnection, SqlitePool};
+use sqlx::{Row, SqliteConnection};
 
 pub(super) async fn add(connection: &mut SqliteConnection, order: &EsimOrder) -> Result<bool, sqlx::Error> {
     let text = "INSERT INTO esim_orders (id, merchant, package, quantity, amount, currency, created_at) \
@@ -34,32 +35,34 @@ pub(super) async fn fulfil(
     query.execute(connection).await.map(drop)
 }
 
-pub(super) async fn by_id(
-    readers: &SqlitePool,
-    merchant: &str,
-    id: &EsimOrderId,
-) -> Result<Option<EsimOrder>, Unavailable> {
-    let row = sqlx::query(
+impl Sqlite {
+    pub(in crate::sandbox::store) async fn esim_order(
+        &self,
+        merchant: &str,
+        id: &EsimOrderId,
+    ) -> Result<Option<EsimOrder>, Unavailable> {
+        let row = sqlx::query(
         "SELECT id, merchant, package, quantity, amount, currency, created_at, paid_by, fulfilled_at FROM esim_orders \
          WHERE merchant = $1 AND id = $2",
     )
     .bind(merchant)
     .bind(id.as_str())
-    .fetch_optional(readers)
+    .fetch_optional(&self.readers)
     .await?;
-    row.as_ref().map(read).transpose()
-}
+        row.as_ref().map(read).transpose()
+    }
 
-pub(super) async fn of_merchant(
-    readers: &SqlitePool,
-    merchant: &str,
-    limit: i64,
-) -> Result<Vec<EsimOrder>, Unavailable> {
-    let text = newest_first!(
-        "id, merchant, package, quantity, amount, currency, created_at, paid_by, fulfilled_at FROM esim_orders \
+    pub(in crate::sandbox::store) async fn esim_orders(
+        &self,
+        merchant: &str,
+        limit: i64,
+    ) -> Result<Vec<EsimOrder>, Unavailable> {
+        let text = newest_first!(
+            "id, merchant, package, quantity, amount, currency, created_at, paid_by, fulfilled_at FROM esim_orders \
          WHERE merchant = $1"
-    );
-    rows_after(readers, text, merchant, None, limit).await?.iter().map(read).collect()
+        );
+        rows_after(&self.readers, text, merchant, None, limit).await?.iter().map(read).collect()
+    }
 }
 
 fn read(row: &SqliteRow) -> Result<EsimOrder, Unavailable> {

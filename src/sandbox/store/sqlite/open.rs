@@ -1,107 +1,66 @@
-//! Opening the database: SQLite in a file or in memory.
+//! Opening a database file.
 
+use super::Sqlite;
+use super::commit::Committer;
 use super::file::DatabaseFile;
-use super::writer::Writer;
-use super::{Store, Unavailable};
 use crate::sandbox::StartError;
+use crate::sandbox::store::writer::Writer;
+use crate::sandbox::store::{Backend, Store};
 use sqlx::SqlitePool;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
-
-/// The location of the database.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(in crate::sandbox) enum Location {
-    File(PathBuf),
-    Memory,
-}
 
 /// The migrations. The n-th makes version n of the schema; a database stores its version, so the order must never change.
 const MIGRATIONS: [&str; 9] = [
-    include_str!("0001_first.sql"),
-    include_str!("0002_plans_subscriptions.sql"),
-    include_str!("0003_customers_esim.sql"),
-    include_str!("0004_idempotency_keys.sql"),
-    include_str!("0005_creation_order.sql"),
-    include_str!("0006_database_file.sql"),
-    include_str!("0007_service_clock.sql"),
-    include_str!("0008_sequence_numbers.sql"),
-    include_str!("0009_state.sql"),
+    include_str!("migrations/0001_first.sql"),
+    include_str!("migrations/0002_plans_subscriptions.sql"),
+    include_str!("migrations/0003_customers_esim.sql"),
+    include_str!("migrations/0004_idempotency_keys.sql"),
+    include_str!("migrations/0005_creation_order.sql"),
+    include_str!("migrations/0006_database_file.sql"),
+    include_str!("migrations/0007_service_clock.sql"),
+    include_str!("migrations/0008_sequence_numbers.sql"),
+    include_str!("migrations/0009_state.sql"),
 ];
 const READERS: u32 = 3;
 /// How long a write waits for another program's lock. Short, because all queued writes wait too.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(500);
 
-impl Location {
-    /// Parses `sqlite::memory:`, or `sqlite:` and a path.
-    pub(in crate::sandbox) fn read(url: &str) -> Result<Self, StartError> {
-        match url.strip_prefix("sqlite:").map(|rest| rest.strip_prefix("//").unwrap_or(rest)) {
-            Some(":memory:") => Ok(Self::Memory),
-            Some(path) if !path.is_empty() => Ok(Self::File(PathBuf::from(path))),
-            _ => Err(StartError::Database(format!(
-                "{url} is not a database address. Give sqlite: and a file (sqlite:.guichet/sandbox.sqlite), or sqlite::memory: for a throwaway."
-            ))),
-        }
-    }
-
-    /// The file, where there is one.
-    pub(in crate::sandbox) fn file(&self) -> Option<&Path> {
-        match self {
-            Self::File(path) => Some(path),
-            Self::Memory => None,
-        }
-    }
-
-    /// Locks the file, where there is one; it is created where it does not exist.
-    pub(in crate::sandbox) fn lock(&self) -> Result<Option<DatabaseFile>, StartError> {
-        self.file().map(DatabaseFile::lock).transpose()
-    }
-}
-
 impl Store {
-    /// Opens the database and migrates it to the current version. A file stays locked until the store is closed.
-    pub(in crate::sandbox) async fn open(location: &Location) -> Result<Self, StartError> {
-        let file = location.lock()?;
-        let options = SqliteConnectOptions::new().busy_timeout(BUSY_TIMEOUT).foreign_keys(false);
+    /// Opens a database file and migrates it to the current version. It stays locked until the store is closed.
+    pub(in crate::sandbox::store) async fn open_sqlite(path: &Path) -> Result<Self, StartError> {
+        let file = DatabaseFile::lock(path)?;
         let pool = |connections| {
-            // In memory, closing the connection would delete the database.
             SqlitePoolOptions::new()
                 .max_connections(connections)
                 .idle_timeout(None)
                 .max_lifetime(None)
                 .test_before_acquire(false)
         };
-        let database_error = |error: sqlx::Error| StartError::Database(message_for(location, &error));
-        let (writing, readers) = match &file {
-            None => {
-                let only = pool(1).connect_with(options.in_memory(true)).await.map_err(database_error)?;
-                (only.clone(), only)
-            }
-            Some(file) => {
-                let options = options.filename(file.path());
-                let for_writing = options.clone().synchronous(SqliteSynchronous::Full);
-                let writing = pool(1).connect_with(for_writing).await.map_err(database_error)?;
-                (writing, pool(READERS).connect_lazy_with(options.read_only(true)))
-            }
-        };
-        if let Err(error) = migrate(&writing, location, file.as_ref()).await {
+        let database_error = |error: sqlx::Error| StartError::Database(message_for(path, &error));
+        let options = SqliteConnectOptions::new().busy_timeout(BUSY_TIMEOUT).foreign_keys(false).filename(file.path());
+        let for_writing = options.clone().synchronous(SqliteSynchronous::Full);
+        let writing = pool(1).connect_with(for_writing).await.map_err(database_error)?;
+        let readers = pool(READERS).connect_lazy_with(options.read_only(true));
+        if let Err(error) = migrate(&writing, path, Some(&file)).await {
             writing.close().await;
             return Err(error);
         }
-        let path = file.as_ref().map(|file| file.path().to_owned());
-        let writer = Writer::start(writing, readers.clone(), file);
-        Ok(Self { readers, writer, path })
+        let reads = Sqlite { readers: readers.clone(), path: Some(file.path().to_owned()) };
+        let writer = Writer::start(Committer::new(writing, readers, Some(file)));
+        Ok(Self { backend: Backend::Sqlite { reads, writer } })
     }
 }
 
-/// Creates the schema, or migrates an older one.
-async fn migrate(pool: &SqlitePool, location: &Location, file: Option<&DatabaseFile>) -> Result<(), StartError> {
-    let database_error = |error: sqlx::Error| StartError::Database(message_for(location, &error));
+/// Creates the schema, or migrates an older one. Without a file in tests alone.
+pub(super) async fn migrate(pool: &SqlitePool, path: &Path, file: Option<&DatabaseFile>) -> Result<(), StartError> {
+    let database_error = |error: sqlx::Error| StartError::Database(message_for(path, &error));
     let tables: Vec<String> = sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'")
         .fetch_all(pool)
         .await
         .map_err(database_error)?;
-    let name = location.file().map_or_else(String::new, |path| path.display().to_string());
+    let name = path.display();
     let version = if tables.is_empty() {
         0
     } else if tables.iter().any(|table| table == "guichet_schema") {
@@ -173,8 +132,8 @@ async fn remember_name(pool: &SqlitePool, file: &DatabaseFile, last_used_as: Opt
 }
 
 /// A message for an SQLite error.
-fn message_for(location: &Location, error: &sqlx::Error) -> String {
-    let name = location.file().map_or_else(|| "in memory".to_owned(), |path| path.display().to_string());
+fn message_for(path: &Path, error: &sqlx::Error) -> String {
+    let name = path.display();
     let code = error.as_database_error().and_then(|error| error.code()).unwrap_or_default();
     // The low byte is SQLite's primary result code.
     match code.parse::<u32>().map(|code| code & 0xff) {
@@ -184,16 +143,14 @@ fn message_for(location: &Location, error: &sqlx::Error) -> String {
             format!("{name} is not a database of the guichet sandbox. It was not changed. Give another file.")
         }
         Ok(13) => format!("The disk of the database {name} is full."),
-        _ => format!("The database {name} cannot be opened: {}.", Unavailable::from_text(error)),
+        _ => format!("The database {name} cannot be opened: {}.", text_of(error)),
     }
 }
 
-impl Unavailable {
-    fn from_text(error: &sqlx::Error) -> String {
-        match error.as_database_error() {
-            Some(error) => error.message().to_owned(),
-            None => error.to_string(),
-        }
+fn text_of(error: &sqlx::Error) -> String {
+    match error.as_database_error() {
+        Some(error) => error.message().to_owned(),
+        None => error.to_string(),
     }
 }
 
@@ -201,15 +158,6 @@ impl Unavailable {
 mod tests {
     use super::*;
     use sqlx::AssertSqlSafe;
-
-    #[test]
-    fn a_database_is_sqlite_in_memory_or_in_a_file() {
-        assert_eq!(Location::read("sqlite::memory:").unwrap(), Location::Memory);
-        assert_eq!(Location::read("sqlite:.guichet/s.sqlite").unwrap(), Location::File(".guichet/s.sqlite".into()));
-        assert_eq!(Location::read("sqlite:///srv/s.sqlite").unwrap(), Location::File("/srv/s.sqlite".into()));
-        assert!(Location::read("postgres://host/db").is_err());
-        assert!(Location::read("sqlite:").is_err());
-    }
 
     #[tokio::test]
     async fn an_older_database_is_migrated_with_its_data() {
@@ -222,8 +170,7 @@ mod tests {
              INSERT INTO intents VALUES ('pi_1', 'mch_1', 'ORDER-17', 'gch_1', 'd', '{body}', '{state}', 1, 2, 1)"
         );
         sqlx::raw_sql(AssertSqlSafe(rows)).execute(&pool).await.unwrap();
-        migrate(&pool, &Location::Memory, None).await.unwrap();
-        let store = Store { readers: pool.clone(), writer: Writer::start(pool.clone(), pool, None), path: None };
+        let store = Store::migrated(pool).await;
         let intent = store.intent_by_reference("mch_1", "ORDER-17").await.unwrap().unwrap();
         let intent_state = intent.state;
         assert_eq!((intent_state.attempts, intent_state.max_attempts, intent_state.status_history.len()), (1, 3, 2));
@@ -243,8 +190,7 @@ mod tests {
                         VALUES ($1, $2, 'mch_1', $2, '', '', '', '', $3)";
             sqlx::query(text).bind(row).bind(id).bind(created_at).execute(&pool).await.unwrap();
         }
-        migrate(&pool, &Location::Memory, None).await.unwrap();
-        let store = Store { readers: pool.clone(), writer: Writer::start(pool.clone(), pool, None), path: None };
+        let store = Store::migrated(pool).await;
         let ids = async |after| {
             let customers = store.customers("mch_1", after, 9).await.unwrap();
             customers.into_iter().map(|customer| customer.id).collect::<Vec<_>>()

@@ -1,32 +1,12 @@
 //! Customers. Creating an intent or a subscription creates its customer.
 
-use super::Unavailable;
+use super::Sqlite;
 use super::insert::{Insert, Statement};
-use super::lists::{After, newest_first, rows_after};
+use super::lists::{newest_first, rows_after};
+use crate::sandbox::store::{After, Customer, Unavailable};
 use crate::values::Moment;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Row, SqliteConnection, SqlitePool};
-
-/// A customer, created with the first intent or subscription that has their e-mail or phone.
-#[derive(Clone, Debug)]
-pub(in crate::sandbox) struct Customer {
-    pub(in crate::sandbox) id: String,
-    pub(in crate::sandbox) merchant: String,
-    /// Their e-mail, or their phone if there is none. Unique per merchant.
-    pub(in crate::sandbox) contact: String,
-    pub(in crate::sandbox) firstname: String,
-    pub(in crate::sandbox) lastname: String,
-    pub(in crate::sandbox) email: String,
-    pub(in crate::sandbox) phone: String,
-    pub(in crate::sandbox) created_at: Moment,
-}
-
-impl Customer {
-    /// The contact that identifies a customer.
-    pub(in crate::sandbox) fn contact(email: Option<&str>, phone: Option<&str>) -> String {
-        email.map_or_else(|| phone.unwrap_or_default().to_owned(), str::to_ascii_lowercase)
-    }
-}
+use sqlx::{Row, SqliteConnection};
 
 /// The insert of new customers.
 pub(super) struct CustomerWrites(Insert);
@@ -58,16 +38,18 @@ impl CustomerWrites {
     }
 }
 
-pub(super) async fn of_merchant(
-    readers: &SqlitePool,
-    merchant: &str,
-    after: After,
-    limit: i64,
-) -> Result<Vec<Customer>, Unavailable> {
-    let text = newest_first!(
-        "id, merchant, contact, firstname, lastname, email, phone, created_at FROM customers WHERE merchant = $1"
-    );
-    rows_after(readers, text, merchant, after, limit).await?.iter().map(read).collect()
+impl Sqlite {
+    pub(in crate::sandbox::store) async fn customers(
+        &self,
+        merchant: &str,
+        after: After,
+        limit: i64,
+    ) -> Result<Vec<Customer>, Unavailable> {
+        let text = newest_first!(
+            "id, merchant, contact, firstname, lastname, email, phone, created_at FROM customers WHERE merchant = $1"
+        );
+        rows_after(&self.readers, text, merchant, after, limit).await?.iter().map(read).collect()
+    }
 }
 
 fn read(row: &SqliteRow) -> Result<Customer, Unavailable> {

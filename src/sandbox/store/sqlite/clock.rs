@@ -1,10 +1,13 @@
 //! The latest second of the service's clock that is stored.
 
-use super::Unavailable;
-use sqlx::{SqliteConnection, SqlitePool};
+use super::Sqlite;
+use crate::sandbox::store::Unavailable;
+use sqlx::SqliteConnection;
 
-pub(super) async fn latest(readers: &SqlitePool) -> Result<i64, Unavailable> {
-    Ok(sqlx::query_scalar("SELECT latest FROM service_clock").fetch_one(readers).await?)
+impl Sqlite {
+    pub(in crate::sandbox::store) async fn latest_second(&self) -> Result<i64, Unavailable> {
+        Ok(sqlx::query_scalar("SELECT latest FROM service_clock").fetch_one(&self.readers).await?)
+    }
 }
 
 /// Stores a second; a later one that is stored already stays.

@@ -1,40 +1,27 @@
 //! Lists: newest first, in pages.
 
-use super::Unavailable;
+use super::Sqlite;
+use crate::sandbox::store::{After, List, Place, Unavailable};
 use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteRow;
 
-/// A list with pages.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::sandbox) enum List {
-    Customers,
-    Intents,
-    Plans,
-    Subscriptions,
-}
-
-/// The position after which a page begins. `None`: the beginning of the list.
-pub(in crate::sandbox) type After = Option<Place>;
-
-/// The position of an entry in its list: its sequence number, which the database assigns at creation and never changes.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::sandbox) struct Place(i64);
-
-/// The position of an entry. `None` if the merchant has no such entry.
-pub(super) async fn place(
-    readers: &SqlitePool,
-    list: List,
-    merchant: &str,
-    id: &str,
-) -> Result<Option<Place>, Unavailable> {
-    let text = match list {
-        List::Customers => "SELECT seq FROM customers WHERE merchant = $1 AND id = $2",
-        List::Intents => "SELECT seq FROM intents WHERE merchant = $1 AND id = $2",
-        List::Plans => "SELECT seq FROM plans WHERE merchant = $1 AND id = $2",
-        List::Subscriptions => "SELECT seq FROM subscriptions WHERE merchant = $1 AND id = $2",
-    };
-    let seq = sqlx::query_scalar(text).bind(merchant).bind(id).fetch_optional(readers).await?;
-    Ok(seq.map(Place))
+impl Sqlite {
+    /// The position of an entry. `None` if the merchant has no such entry.
+    pub(in crate::sandbox::store) async fn place(
+        &self,
+        list: List,
+        merchant: &str,
+        id: &str,
+    ) -> Result<Option<Place>, Unavailable> {
+        let text = match list {
+            List::Customers => "SELECT seq FROM customers WHERE merchant = $1 AND id = $2",
+            List::Intents => "SELECT seq FROM intents WHERE merchant = $1 AND id = $2",
+            List::Plans => "SELECT seq FROM plans WHERE merchant = $1 AND id = $2",
+            List::Subscriptions => "SELECT seq FROM subscriptions WHERE merchant = $1 AND id = $2",
+        };
+        let seq = sqlx::query_scalar(text).bind(merchant).bind(id).fetch_optional(&self.readers).await?;
+        Ok(seq.map(Place))
+    }
 }
 
 /// The SQL of a list: its columns, table and condition; `$1` is the merchant. Keyset pagination, so that new entries are neither skipped
@@ -61,12 +48,12 @@ pub(super) async fn rows_after(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::store::{Location, Store};
+    use crate::sandbox::store::Store;
     use sqlx::{AssertSqlSafe, Row};
 
     #[tokio::test]
     async fn a_cursor_survives_deletions_a_vacuum_and_a_rewritten_table() {
-        let store = Store::open(&Location::Memory).await.unwrap();
+        let store = Store::on_sqlite().await;
         let inserts = [
             (
                 List::Customers,
@@ -88,32 +75,32 @@ mod tests {
         for (list, table, values) in inserts {
             for number in 1..=6 {
                 let insert = AssertSqlSafe(format!("INSERT INTO {table} {values}"));
-                sqlx::query(insert).bind(number.to_string()).execute(&store.readers).await.unwrap();
+                sqlx::query(insert).bind(number.to_string()).execute(store.pool()).await.unwrap();
             }
-            let before = place(&store.readers, list, "m", "5").await.unwrap();
+            let before = store.place(list, "m", "5").await.unwrap();
             let delete = AssertSqlSafe(format!("DELETE FROM {table} WHERE id IN ('1', '3')"));
-            sqlx::query(delete).execute(&store.readers).await.unwrap();
-            sqlx::raw_sql("VACUUM").execute(&store.readers).await.unwrap();
+            sqlx::query(delete).execute(store.pool()).await.unwrap();
+            sqlx::raw_sql("VACUUM").execute(store.pool()).await.unwrap();
             // Like a dump and restore: columns are kept, but SQLite's own row ids are not.
             let rewrite = format!(
                 "CREATE TABLE copy AS SELECT * FROM {table}; DELETE FROM {table}; INSERT INTO {table} SELECT * FROM copy; DROP TABLE copy"
             );
-            sqlx::raw_sql(AssertSqlSafe(rewrite)).execute(&store.readers).await.unwrap();
+            sqlx::raw_sql(AssertSqlSafe(rewrite)).execute(store.pool()).await.unwrap();
             assert!(before.is_some());
-            assert_eq!(place(&store.readers, list, "m", "5").await.unwrap(), before, "{table}");
+            assert_eq!(store.place(list, "m", "5").await.unwrap(), before, "{table}");
             let text = AssertSqlSafe(newest_first!("id FROM table WHERE merchant = $1").replace("table", table));
             let page = sqlx::query_scalar::<_, String>(text).bind("m").bind(before.unwrap().0).bind(9);
-            assert_eq!(page.fetch_all(&store.readers).await.unwrap(), ["4", "2"], "{table}");
+            assert_eq!(page.fetch_all(store.pool()).await.unwrap(), ["4", "2"], "{table}");
         }
     }
 
     #[tokio::test]
     async fn a_page_is_read_from_its_index_in_the_lists_order() {
-        let store = Store::open(&Location::Memory).await.unwrap();
+        let store = Store::on_sqlite().await;
         for table in ["customers", "intents", "plans", "subscriptions", "esim_orders"] {
             let text = newest_first!("* FROM table WHERE merchant = $1").replace("table", table);
             let text = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {text}"));
-            let rows = sqlx::query(text).bind("m").bind(1).bind(1).fetch_all(&store.readers).await.unwrap();
+            let rows = sqlx::query(text).bind("m").bind(1).bind(1).fetch_all(store.pool()).await.unwrap();
             let plan: Vec<String> = rows.iter().map(|row| row.get("detail")).collect();
             let searched = format!("SEARCH {table} USING INDEX {table}_of_merchant (merchant=? AND seq<?)");
             assert_eq!(plan, [searched], "no sorting");

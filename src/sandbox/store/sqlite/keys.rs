@@ -1,16 +1,10 @@
 //! Idempotency keys, and the object that was created under each.
 
-use super::Unavailable;
+use super::Sqlite;
 use crate::sandbox::rules::IdempotentRequest;
+use crate::sandbox::store::{Made, Unavailable};
 use crate::values::Moment;
-use sqlx::{Row, SqliteConnection, SqlitePool};
-
-/// The object that was created under a key, and the digest of the request's canonical body.
-#[derive(Clone, Debug)]
-pub(in crate::sandbox) struct Made {
-    pub(in crate::sandbox) id: String,
-    pub(in crate::sandbox) digest: String,
-}
+use sqlx::{Row, SqliteConnection};
 
 /// The expired keys; `$1` is the service's clock, and each merchant has its own offset. Joined from `merchants`, which are few, so that the
 /// index finds the expired keys.
@@ -60,43 +54,48 @@ pub(super) async fn delete_expired(
     Ok(forgotten.rows_affected() > 0)
 }
 
-/// Whether there are expired keys.
-pub(super) async fn any_expired(readers: &SqlitePool, wall: Moment) -> Result<bool, Unavailable> {
-    let text = concat!("SELECT 1 FROM ", expired!(), " LIMIT 1");
-    Ok(sqlx::query(text).bind(wall.unix()).fetch_optional(readers).await?.is_some())
-}
+impl Sqlite {
+    /// Whether there are expired keys.
+    pub(in crate::sandbox::store) async fn any_expired_keys(&self, wall: Moment) -> Result<bool, Unavailable> {
+        let text = concat!("SELECT 1 FROM ", expired!(), " LIMIT 1");
+        Ok(sqlx::query(text).bind(wall.unix()).fetch_optional(&self.readers).await?.is_some())
+    }
 
-pub(super) async fn made(readers: &SqlitePool, request: &IdempotentRequest) -> Result<Option<Made>, Unavailable> {
-    let row = sqlx::query(
-        "SELECT made, digest FROM idempotency_keys \
+    pub(in crate::sandbox::store) async fn made(
+        &self,
+        request: &IdempotentRequest,
+    ) -> Result<Option<Made>, Unavailable> {
+        let row = sqlx::query(
+            "SELECT made, digest FROM idempotency_keys \
          WHERE merchant = $1 AND operation = $2 AND fingerprint = $3 AND expires_at > $4",
-    )
-    .bind(&request.merchant)
-    .bind(request.operation)
-    .bind(&request.fingerprint)
-    .bind(request.now.unix())
-    .fetch_optional(readers)
-    .await?;
-    let Some(row) = row else { return Ok(None) };
-    Ok(Some(Made { id: row.try_get("made")?, digest: row.try_get("digest")? }))
+        )
+        .bind(&request.merchant)
+        .bind(request.operation)
+        .bind(&request.fingerprint)
+        .bind(request.now.unix())
+        .fetch_optional(&self.readers)
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(Made { id: row.try_get("made")?, digest: row.try_get("digest")? }))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::store::{Location, MerchantRow, Store};
+    use crate::sandbox::store::{MerchantRow, Store};
 
     const DAY: i64 = 24 * 60 * 60;
 
     #[tokio::test]
     async fn a_key_that_expired_by_its_merchants_clock_is_deleted_and_no_other() {
-        let store = Store::open(&Location::Memory).await.unwrap();
+        let store = Store::on_sqlite().await;
         let now = Moment::from_unix(1_000_000);
-        let mut connection = store.readers.acquire().await.unwrap();
+        let mut connection = store.pool().acquire().await.unwrap();
         for (id, clock_offset) in [("mch_1", 0), ("mch_2", 10)] {
             let merchant =
                 MerchantRow { id: id.into(), name: String::new(), key_fingerprint: id.into(), clock_offset, place: 0 };
-            crate::sandbox::store::merchants::add(&mut connection, &merchant).await.unwrap();
+            crate::sandbox::store::sqlite::merchants::add(&mut connection, &merchant).await.unwrap();
             for number in 0..700 {
                 let made_at = now.plus(if number == 0 { 5 } else { 0 });
                 assert!(take(&mut connection, &request(id, number, made_at), "eso_1").await.unwrap());
@@ -106,7 +105,7 @@ mod tests {
         let left = async |wall: Moment| {
             store.delete_expired_keys(wall).await.unwrap();
             let text = "SELECT merchant, COUNT(*) FROM idempotency_keys GROUP BY merchant ORDER BY merchant";
-            sqlx::query_as::<_, (String, i64)>(text).fetch_all(&store.readers).await.unwrap()
+            sqlx::query_as::<_, (String, i64)>(text).fetch_all(store.pool()).await.unwrap()
         };
         let both = [("mch_1".to_owned(), 700), ("mch_2".to_owned(), 700)];
         assert_eq!(left(now.plus(DAY - 11)).await, both);
@@ -118,9 +117,9 @@ mod tests {
 
     #[tokio::test]
     async fn expired_keys_are_found_by_an_index() {
-        let store = Store::open(&Location::Memory).await.unwrap();
+        let store = Store::on_sqlite().await;
         let plan = concat!("EXPLAIN QUERY PLAN SELECT 1 FROM ", expired!(), " LIMIT 1");
-        let rows = sqlx::query(plan).bind(1).fetch_all(&store.readers).await.unwrap();
+        let rows = sqlx::query(plan).bind(1).fetch_all(store.pool()).await.unwrap();
         let plan: Vec<String> = rows.iter().map(|row| row.get("detail")).collect();
         let searched =
             "SEARCH idempotency_keys USING COVERING INDEX idempotency_keys_until (merchant=? AND expires_at<?)";
