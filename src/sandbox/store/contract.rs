@@ -129,7 +129,7 @@ async fn a_closed_store_is_unavailable() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_history_has_the_same_effects_and_is_read_the_same(history in prop::collection::vec(group(), 1..12)) {
@@ -137,13 +137,18 @@ proptest! {
         runtime.block_on(async {
             let [memory, sqlite] = stores().await;
             let mut known = Known::default();
-            for group in history {
+            let groups = history.len();
+            for (done, group) in history.into_iter().enumerate() {
                 let before = known.clone();
                 let mut writes = Vec::new();
                 for step in &group {
                     writes.push(known.write(step, &before, &memory).await);
                 }
                 assert_eq!(commit(&memory, writes.clone()).await, commit(&sqlite, writes.clone()).await, "{writes:#?}");
+                // Reading everything takes time: it is done after some groups, and at the end.
+                if done % 4 != 0 && done + 1 < groups {
+                    continue;
+                }
                 let (one, other) = (known.read_all(&memory).await, known.read_all(&sqlite).await);
                 for (one, other) in one.iter().zip(&other) {
                     assert_eq!(one, other);
