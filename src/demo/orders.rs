@@ -339,7 +339,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_order_is_refused_when_no_number_is_free() {
-        let pool = open("sqlite::memory:").await.unwrap();
+        let pool = open("memory:").await.unwrap();
         // As if every number were taken: inserts have no effect.
         let full = "CREATE TRIGGER full BEFORE INSERT ON orders BEGIN SELECT RAISE(IGNORE); END";
         sqlx::query(full).execute(&pool).await.unwrap();
