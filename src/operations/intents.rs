@@ -42,7 +42,8 @@ pub struct CreatePaymentIntent {
     pub currency: Currency,
     /// What for, briefly: it shows on a statement or receipt.
     pub description: String,
-    /// The merchant's unique name of this payment.
+    /// The merchant's unique name of this payment. Those that name a charge of a subscription are taken (a decision).
+    #[field(schema("not" = { "pattern": "^sub_[^:]*:[0-9]+:[0-9]+$" }))]
     pub merchant_reference: MerchantReference,
     /// Who bears the fee.
     #[field(default)]
