@@ -2,7 +2,7 @@
 
 use super::call_options::CallOptions;
 use super::error::{CallError, check_no_secret_key};
-use super::events::{Pending, spawn};
+use super::events::{Notification, Pending, spawn, unless};
 use super::merchant::SESSION;
 use super::page::{now, wall_clock_ms};
 use super::shop::Shop;
@@ -149,8 +149,9 @@ impl Shop {
         }
     }
 
-    /// A token that is good for now; with `renews`, renewed if it has ended or is about to.
-    async fn token(self: &Rc<Self>, renews: bool) -> Result<SessionToken, CallError> {
+    /// A token that is good for now; with `renews`, renewed if it has ended or is about to. A renewal that takes longer
+    /// than the call may goes on without it.
+    async fn token(self: &Rc<Self>, renews: bool, options: CallOptions) -> Result<SessionToken, CallError> {
         let session = &self.session;
         if session.is_over.get() {
             return Err(signed_out());
@@ -159,7 +160,8 @@ impl Shop {
             Some(held) if !renews || !(held.is_spent || held.lifetime.is_ending(now())) => return Ok(held.token),
             _ => {}
         }
-        match (self.renewal().await, session.held()) {
+        let renewal = unless(Notification::after(options.remaining()), self.renewal()).await;
+        match (renewal.unwrap_or_else(|| Err(CallError::timed_out(&SESSION, options))), session.held()) {
             (Ok(()), Some(held)) => Ok(held.token),
             (Ok(()), None) => Err(signed_out()),
             // It could not be renewed in its last seconds, and is good for those.
@@ -181,7 +183,7 @@ impl Shop {
     ) -> Result<Reply, CallError> {
         let mut is_renewed = false;
         loop {
-            let token = self.token(true).await?;
+            let token = self.token(true, options).await?;
             match self.transport.send(&request, &token, options).await {
                 Err(error) if error.is(Kind::Session) => {
                     self.session.learn(&token, None);
@@ -197,7 +199,7 @@ impl Shop {
     /// Whether the token at hand is good. Requests the first one, and renews none.
     pub(crate) async fn validate(self: Rc<Self>, options: CallOptions) -> Result<JsValue, CallError> {
         let request = AuthorizedRequest::new(&ValidateSession::new())?;
-        let token = match self.token(false).await {
+        let token = match self.token(false, options).await {
             Ok(token) => token,
             Err(error) if error.is(Kind::SignedOut) => return Ok(not_valid("signed_out")),
             Err(error) => return Err(error),
