@@ -37,6 +37,9 @@ in_chromium!(
     options_that_throw_reject_the_call_and_nothing_else,
     a_popup_without_channels_ends_when_it_is_closed_and_one_that_cannot_leave_rejects,
     requests_that_never_settle_keep_no_memory,
+    each_attempt_gives_a_callers_fetch_an_init_of_its_own,
+    a_page_that_may_not_leave_rejects_the_checkout_and_stays_usable,
+    timeouts_and_budgets_are_counted_from_the_call,
 );
 
 async fn equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own(engine: Engine) {
@@ -196,6 +199,29 @@ async fn requests_that_never_settle_keep_no_memory(engine: Engine) {
     let [before, after] = ["before", "after"].map(|name| found[name].as_u64().unwrap_or_default());
     // One page of wasm, 64 KiB, may be needed where memory is fragmented.
     assert!(before > 0 && after <= before + 65_536, "{found}");
+}
+
+async fn each_attempt_gives_a_callers_fetch_an_init_of_its_own(engine: Engine) {
+    let found = found(engine, "spoils").await;
+    let session = json!(["/guichet/session", "POST",
+        { "accept": "application/json", "content-type": "application/json", "x-csrf": "17" }, "{}", false]);
+    let methods = json!(["/v1/payment-methods", "GET", { "authorization": "Bearer cst_test_1" }, null, false]);
+    assert_eq!(found["came"], json!(1), "{found}");
+    assert_eq!(found["attempts"], json!([session, session, methods, methods]));
+    assert_eq!(found["own"], true, "each init, its headers and its signal are new objects");
+}
+
+async fn a_page_that_may_not_leave_rejects_the_checkout_and_stays_usable(engine: Engine) {
+    let found = found(engine, "cannot_leave").await;
+    assert_eq!(found["came"], json!(["stays", 1, "it leaves"]), "{found}");
+    assert_eq!(found["asked"], json!(["/guichet/intents", "/v1/payment-methods", "/guichet/intents"]));
+}
+
+async fn timeouts_and_budgets_are_counted_from_the_call(engine: Engine) {
+    let found = found(engine, "from_the_call").await;
+    assert_eq!((&found["call"], &found["asked"]), (&json!("timeout"), &json!([])), "{found}");
+    assert_eq!((&found["state"], &found["looks"]), (&json!("pending"), &json!(1)), "{found}");
+    assert_eq!((&found["paid"], &found["sent"]), (&json!("processing"), &json!(["POST"])), "{found}");
 }
 
 /// The policy that the README asks for.

@@ -4,14 +4,13 @@ use super::call_options::CallOptions;
 use super::error::{CallError, check_no_secret_key, check_no_secret_key_in};
 use super::events::{Notification, Pending, settled, unless};
 use super::shop::Shop;
-use super::transport::{AbortOnDrop, Outgoing, data_of};
-use super::value::{get, get_text, is_nullish, object, text, write};
+use super::transport::{AbortOnDrop, FetchPolicy, Outgoing, data_of};
+use super::value::{get, get_text, is_nullish, object, text};
 use crate::protocol::{Kind, Spec, percent_encode};
 use js_sys::{Array, Function};
-use serde::Serialize;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use web_sys::{Headers, RequestInit};
+use web_sys::Headers;
 
 /// The three routes, as errors and `onCall` name them. They are no operations of the interface, and have no path here.
 pub(crate) static SESSION: Spec = Spec::post("merchant_session", "").repeatable();
@@ -44,27 +43,26 @@ impl MerchantRoutes {
         self.place.is_string() || get(&self.place, function).is_function()
     }
 
-    /// How a request to the routes is sent: with their cookies, and with the page's headers under ours.
-    fn request(&self, spec: &Spec, body: Option<&str>) -> Result<RequestInit, CallError> {
-        let headers = match &self.headers {
-            Some(headers) => {
-                let headers = headers.call0(&JsValue::UNDEFINED)?;
-                // Made into headers, a promise would be none, and nobody would know.
-                if get(&headers, "then").is_function() {
-                    let message = "`merchantHeaders` returned a promise. Return the headers themselves.";
-                    return Err(CallError::input(message, Vec::new()));
-                }
-                Headers::new_with_str_sequence_sequence(&headers)?
+    /// The headers of a request to the routes: the page's own, and ours over them.
+    fn headers(&self, has_body: bool) -> Result<Vec<(String, String)>, CallError> {
+        let mut given = JsValue::UNDEFINED;
+        if let Some(headers) = &self.headers {
+            given = headers.call0(&JsValue::UNDEFINED)?;
+            // Made into headers, a promise would be none, and nobody would know.
+            if get(&given, "then").is_function() {
+                let message = "`merchantHeaders` returned a promise. Return the headers themselves.";
+                return Err(CallError::input(message, Vec::new()));
             }
-            None => Headers::new()?,
-        };
+        }
+        let headers = Headers::new_with_str_sequence_sequence(&given)?;
         headers.set("accept", "application/json")?;
-        if body.is_some() {
+        if has_body {
             headers.set("content-type", "application/json")?;
         }
         if let Some(locale) = &self.locale {
             headers.set("accept-language", locale)?;
         }
+        let mut checked = Vec::new();
         for header in Array::from(&headers).iter() {
             let [name, value] = ["0", "1"].map(|place| get_text(&header, place).unwrap_or_default());
             check_no_secret_key_in(&name)?;
@@ -73,20 +71,9 @@ impl MerchantRoutes {
             if name != "accept-language" {
                 check_no_secret_key(&value)?;
             }
+            checked.push((name, value));
         }
-        #[derive(Serialize)]
-        struct Init<'a> {
-            method: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            body: Option<&'a str>,
-            #[serde(with = "serde_wasm_bindgen::preserve")]
-            headers: Headers,
-            credentials: &'a str,
-            cache: &'a str,
-        }
-        let method = spec.method.as_str();
-        let init = Init { method, body, headers, credentials: "same-origin", cache: "no-store" };
-        Ok(write(&init).unchecked_into())
+        Ok(checked)
     }
 }
 
@@ -123,8 +110,9 @@ impl Shop {
     async fn ask_route(&self, address: &str, question: Question, options: CallOptions) -> Result<JsValue, CallError> {
         let Question { spec, path, body, .. } = question;
         let url = [address.trim_end_matches('/'), &path].concat();
-        let init = self.merchant.request(spec, body.as_deref())?;
-        match self.transport.request(Rc::new(Outgoing { spec, url, init, credential: None }), options).await {
+        let (headers, policy) = (self.merchant.headers(body.is_some())?, &FetchPolicy::MERCHANT);
+        let outgoing = Outgoing { spec, url, headers, body, policy, credential: None };
+        match self.transport.request(Rc::new(outgoing), options).await {
             // The routes know their customer by a cookie.
             Err(error) if matches!(error.status(), 401 | 419) => Err(error.signed_out()),
             Err(error) => Err(error),
@@ -147,8 +135,11 @@ impl Shop {
         let mut aborter = AbortOnDrop::new().ok_or_else(|| CallError::offline(spec))?;
         let left = options.remaining();
         let how = object([("signal", aborter.signal()), ("timeoutMs", left.into())]);
-        let arguments = if argument.is_undefined() { Array::of1(&how) } else { Array::of2(&argument, &how) };
-        let result = function.apply(place, &arguments)?;
+        let result = if argument.is_undefined() {
+            function.call1(place, &how)?
+        } else {
+            function.call2(place, &argument, &how)?
+        };
         let result = unless(Notification::after(left), settled(&result)).await;
         if result.is_some() {
             aborter.disarm();

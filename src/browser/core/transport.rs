@@ -5,25 +5,25 @@ use super::error::{CallError, check_no_secret_key};
 use super::events::{Notification, Pending, cancel_reason, settled, unless};
 use super::page::{now, random_u32};
 use super::single_flight::SingleFlight;
-use super::value::{get, is_nullish, optional, set, write};
+use super::value::{get, is_nullish, merged, object, optional, set, write};
 use crate::flow::{Base, Ms};
 use crate::protocol::{
-    Action, Anyone, AttemptResult, Call, Credential, CredentialKind, Fulfils, Kind, NoCredential, Operation, Repeat,
-    Request, Role, Spec, Timeouts, Unwritable, assemble,
+    Action, Anyone, AttemptResult, Call, Credential, CredentialKind, Fulfils, Kind, Method, NoCredential, Operation,
+    Repeat, Request, Role, Spec, Timeouts, Unwritable, assemble,
 };
 use crate::values::whole_number;
-use js_sys::{Array, Function, JSON};
+use js_sys::{Array, Function, JSON, Object};
 use serde::Serialize;
 use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
-use web_sys::{AbortController, Headers, RequestInit};
+use web_sys::{AbortController, Headers};
 
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(catch, js_name = fetch)]
-    fn global_fetch(url: &str, init: &RequestInit) -> Result<JsValue, JsValue>;
+    fn global_fetch(url: &str, init: &JsValue) -> Result<JsValue, JsValue>;
 }
 
 /// The way to the service.
@@ -154,9 +154,55 @@ pub(crate) fn data_of(value: JsValue) -> JsValue {
 pub(crate) struct Outgoing {
     pub(crate) spec: &'static Spec,
     pub(crate) url: String,
-    pub(crate) init: RequestInit,
+    /// Names and values.
+    pub(crate) headers: Vec<(String, String)>,
+    /// JSON.
+    pub(crate) body: Option<String>,
+    pub(crate) policy: &'static FetchPolicy,
     /// What no error may show.
     pub(crate) credential: Option<String>,
+}
+
+impl Outgoing {
+    /// What `fetch` is given: an object of its own for each attempt, since a caller's `fetch` may change it.
+    fn init(&self, signal: JsValue) -> JsValue {
+        let headers = Object::new().into();
+        for (name, value) in &self.headers {
+            set(&headers, name, &value.into());
+        }
+        let (method, body) = (self.spec.method.as_str().into(), optional(self.body.as_deref()));
+        let content = object([("method", method), ("headers", headers), ("body", body), ("signal", signal)]);
+        merged(&write(self.policy), &content)
+    }
+}
+
+/// What a request's `RequestInit` says beside its content.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FetchPolicy {
+    credentials: &'static str,
+    referrer_policy: &'static str,
+    redirect: &'static str,
+    cache: &'static str,
+    keepalive: bool,
+}
+
+impl FetchPolicy {
+    /// To the service: no cookie, no referrer, no redirect followed.
+    const SERVICE: Self = Self {
+        credentials: "omit",
+        referrer_policy: "no-referrer",
+        redirect: "error",
+        cache: "no-store",
+        keepalive: false,
+    };
+    /// Reads without a credential may come from the cache: `no-store` costs a CORS preflight for each of them in Chromium.
+    const PUBLIC: Self = Self { cache: "default", ..Self::SERVICE };
+    /// One that says only that something is over (a session) arrives though the page goes away.
+    const LAST_WORD: Self = Self { keepalive: true, ..Self::SERVICE };
+    /// To the merchant: with the cookies of the page's own origin.
+    pub(crate) const MERCHANT: Self =
+        Self { credentials: "same-origin", referrer_policy: "", redirect: "follow", ..Self::SERVICE };
 }
 
 impl Transport {
@@ -214,8 +260,20 @@ impl Transport {
         credential: Option<String>,
     ) -> Result<Outgoing, CallError> {
         check_no_secret_key(credential.as_deref().unwrap_or_default())?;
-        let init = service_request(spec, request, credential.as_deref(), *is_public);
-        Ok(Outgoing { spec, url: self.base.with(path.unwrap_or(&request.target)), init, credential })
+        let (url, body) = (self.base.with(path.unwrap_or(&request.target)), request.body.clone());
+        let mut headers = Vec::new();
+        if let Some(bearer) = &credential {
+            headers.push((String::from("authorization"), ["Bearer ", bearer].concat()));
+        }
+        if body.is_some() {
+            headers.push((String::from("content-type"), String::from("application/json")));
+        }
+        let policy = match (is_public, spec.method, &body) {
+            (true, ..) => &FetchPolicy::PUBLIC,
+            (_, Method::Post, None) => &FetchPolicy::LAST_WORD,
+            _ => &FetchPolicy::SERVICE,
+        };
+        Ok(Outgoing { spec, url, headers, body, policy, credential })
     }
 
     /// Sends it until it is answered or there is no use in another attempt.
@@ -286,15 +344,15 @@ impl Transport {
     }
 
     /// One request and its whole reply; `None` where none came.
-    async fn exchange(&self, Outgoing { spec, url, init, .. }: &Outgoing) -> Option<Reply> {
+    async fn exchange(&self, outgoing: &Outgoing) -> Option<Reply> {
         let mut aborter = AbortOnDrop::new()?;
-        set(init, "signal", &aborter.signal());
+        let (url, init) = (&outgoing.url, outgoing.init(aborter.signal()));
         let sent = match &self.fetch {
-            Some(fetch) => fetch.call2(&JsValue::UNDEFINED, &url.into(), init),
-            None => global_fetch(url, init),
+            Some(fetch) => fetch.call2(&JsValue::UNDEFINED, &url.into(), &init),
+            None => global_fetch(url, &init),
         };
         let response = settled(&sent.ok()?).await.ok()?;
-        let reply = read(spec, response).await;
+        let reply = read(outgoing.spec, response).await;
         aborter.disarm();
         reply
     }
@@ -351,47 +409,6 @@ impl Drop for AbortOnDrop {
             controller.abort_with_reason(&cancel_reason());
         }
     }
-}
-
-/// How a request to the service is sent: no cookie, no referrer, no redirect followed, no header but these two. One that
-/// says only that something is over (a session) arrives though the page goes away. Reads without a credential may come
-/// from the cache: `no-store` costs a CORS preflight for each of them in Chromium.
-fn service_request(spec: &Spec, request: &Request, bearer: Option<&str>, is_public: bool) -> RequestInit {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Init<'a> {
-        method: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        body: Option<&'a str>,
-        headers: Headers<'a>,
-        credentials: &'a str,
-        referrer_policy: &'a str,
-        redirect: &'a str,
-        cache: &'a str,
-        keepalive: bool,
-    }
-    #[derive(Serialize)]
-    #[serde(rename_all = "kebab-case")]
-    struct Headers<'a> {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        authorization: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        content_type: Option<&'a str>,
-    }
-    let (method, body) = (spec.method.as_str(), request.body.as_deref());
-    let authorization = bearer.map(|bearer| ["Bearer ", bearer].concat());
-    let headers = Headers { authorization: authorization.as_deref(), content_type: body.map(|_| "application/json") };
-    write(&Init {
-        method,
-        body,
-        headers,
-        credentials: "omit",
-        referrer_policy: "no-referrer",
-        redirect: "error",
-        cache: if is_public { "default" } else { "no-store" },
-        keepalive: method == "POST" && body.is_none(),
-    })
-    .unchecked_into()
 }
 
 /// As the protocol counts time.

@@ -286,6 +286,84 @@ const found = {
     return { came, after: (await guichet.paymentMethods()).length };
   },
 
+  /** A `fetch` of the page's own may change what it is given, and use it up. */
+  async spoils() {
+    const attempts = [];
+    const inits = [];
+    const spoils = (url, init) => {
+      const { method, headers, body, signal } = init;
+      attempts.push([new URL(url, location).pathname, method, { ...headers }, body ?? null, signal.aborted]);
+      inits.push(init, headers, signal);
+      new Request(url, init).text();
+      Object.assign(headers, { authorization: "Bearer spoiled", "content-type": "text/plain" });
+      Object.assign(init, { method: "DELETE", body: "spoiled", signal: AbortSignal.abort() });
+      if (attempts.length % 2) return new Response("{}", { status: 503 });
+      return json({ data: url.endsWith("/session") ? { session_token: "cst_test_1" } : methods });
+    };
+    const merchantHeaders = () => ({ "x-csrf": "17" });
+    const { guichet } = client(spoils, { merchant: "/guichet", merchantHeaders });
+    const came = await guichet.paymentMethods().then((all) => all.length, said);
+    return { came, attempts, own: new Set(inits).size === inits.length };
+  },
+
+  /** A browser that does not let the page leave. */
+  async cannot_leave() {
+    let stays = true;
+    const stuck = {
+      assign() {
+        throw "stays";
+      },
+    };
+    const real = WebAssembly.instantiate;
+    WebAssembly.instantiate = async (module, imports) => {
+      for (const members of Object.values(imports ?? {})) {
+        for (const name of Object.keys(members).filter((name) => name.includes("_assign_"))) {
+          const assign = members[name];
+          members[name] = (target, ...rest) => assign(target === location && stays ? stuck : target, ...rest);
+        }
+      }
+      return real.call(WebAssembly, module, imports);
+    };
+    const intent = { id: "pi_1", status: "requires_action", checkout_url: `${location.origin}/nowhere/to/go` };
+    const answers = (url) => json(url.endsWith("/guichet/intents") ? { intent } : { data: methods });
+    const { guichet, asked } = client(answers, {
+      merchant: "/guichet", publicReads: "anonymous", checkoutOrigins: [location.origin],
+    });
+    const first = await guichet.checkout({ order: 1 }).catch(String);
+    const after = (await guichet.paymentMethods()).length;
+    stays = false;
+    const off = new AbortController();
+    const second = guichet.checkout({ order: 1 }, { signal: off.signal }).catch(String);
+    await soon(500);
+    off.abort("it leaves");
+    return { came: [first, after, await second], asked };
+  },
+
+  /** Both times are over before the first answer comes. */
+  async from_the_call() {
+    const late = (value) => new Promise((come) => setTimeout(come, 800, value));
+    const of = { payment_ref: "gch_1" };
+    let looks = 0;
+    const status = () => (looks++, late({ status: "processing" }));
+    const { guichet, asked } = client(() => json({ data: methods }), { merchant: { session: () => late("cst_test_1"), status } });
+    await guichet.ready();
+    const call = await guichet.paymentMethods({}, { timeoutMs: 400 }).catch(said);
+    const { state } = await guichet.waitForOutcome(of, { budgetMs: 400 });
+
+    const { openHostedCheckout } = await import("/package/hosted.js");
+    const sent = [];
+    const fetch = async (_, { method }) => {
+      sent.push(method);
+      const reply = json({ data: { id: "pi_1", status: method === "GET" ? "requires_action" : "processing" } });
+      return method === "GET" ? reply : late(reply);
+    };
+    const intent = { id: "pi_1", client_secret: "s_1" };
+    const page = await openHostedCheckout({ baseUrl: "https://api.example", intent, fetch });
+    sent.length = 0;
+    const paid = await page.pay({ type: "mobile_money", phone: "237670000000" }, { budgetMs: 400 });
+    return { call, asked, state, looks, paid: paid.status, sent };
+  },
+
   async no_channels() {
     delete window.BroadcastChannel;
     const opened = [];
