@@ -25,7 +25,7 @@ function panic() {
   pending.clear();
 }
 
-const defect = () => new GuichetError("panic", "guichet met a defect of its own. Reload the page.");
+const defect = () => new GuichetError("panic", "guichet has stopped because of a bug. Reload the page.");
 
 /** Runs what enters the WebAssembly now. After a panic nothing does. */
 export function guarded(work) {

@@ -97,7 +97,7 @@ impl Shop {
             return error(
                 Kind::Settled,
                 &[
-                    "This purchase has come to its end already: ",
+                    "This purchase is already finished: ",
                     status.as_str(),
                     ". Ask your server how it stands; a new attempt needs a new merchant_reference.",
                 ]

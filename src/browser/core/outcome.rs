@@ -98,7 +98,7 @@ impl Shop {
         if get(&found, "status").is_string() {
             Ok(found)
         } else {
-            Err(CallError::new(Kind::Unreadable, "The reply says no status."))
+            Err(CallError::new(Kind::Unreadable, "The reply has no `status`."))
         }
     }
 
@@ -139,6 +139,6 @@ fn outcome(found: JsValue, reference: JsValue, turned_back: bool) -> Outcome {
 fn nobody_to_ask() -> CallError {
     CallError::new(
         Kind::Unsupported,
-        "Nobody can say how this purchase stands: let your server answer GET {merchant}/intents/{payment_ref} with {status}, or pass merchant.status.",
+        "There is no way to look up this purchase. Let your server answer GET {merchant}/intents/{payment_ref} with {status}, or pass `merchant.status`.",
     )
 }

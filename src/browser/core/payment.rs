@@ -182,7 +182,7 @@ impl HostedCheckout {
         match after_lost(before, &now) {
             _ if was_refused && now.status.is_final() => {
                 let message = [
-                    "This payment has come to its end already: ",
+                    "This payment is already finished: ",
                     now.status.as_str(),
                     ". Show the intent as it is, and leave.",
                 ]
