@@ -88,8 +88,13 @@ impl Assembly {
     }
 
     #[inline(never)]
-    fn put(&mut self, place: Place, name: &str, text: Option<String>) -> Result<(), Unwritable> {
-        match (place, text) {
+    fn put(
+        &mut self,
+        name: &str,
+        write: &dyn Fn(Place) -> Result<Option<String>, Unwritable>,
+    ) -> Result<(), Unwritable> {
+        let place = self.spec.place(name);
+        match (place, write(place)?) {
             (Place::Path, text) => {
                 // A parser takes `..` for a step up and drops an empty segment: the request would reach another operation.
                 let text = text.filter(|text| !["", ".", ".."].contains(&text.as_str())).ok_or(Unwritable)?;
@@ -131,11 +136,11 @@ impl SerializeStruct for Assembly {
     type Error = Unwritable;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Unwritable> {
-        // Written once for each type of a field, so that all else is in `put`.
-        let place = self.spec.place(name);
-        let text =
-            if place == Place::Body { Some(to_json(value).ok_or(Unwritable)?) } else { value.serialize(Plain)? };
-        self.put(place, name, text)
+        // Compiled for each type of a field: all else is in `put`.
+        self.put(name, &|place| match place {
+            Place::Body => to_json(value).map(Some).ok_or(Unwritable),
+            _ => value.serialize(Plain),
+        })
     }
 
     #[inline(never)]

@@ -200,13 +200,14 @@ impl CallError {
         };
         let message =
             ["Nobody is signed in: the merchant's server answered ", &status.to_string(), ".", remedy].concat();
-        let (operation, request_id) = match &self {
-            Self::Failed(failure) => (failure.operation, failure.request_id.clone()),
-            Self::Thrown(_) => (None, None),
-        };
-        let (status, code, reply) = (Some(status), self.code(), self.reply());
-        let failure = Failure { operation, status, code, request_id, reply, ..Failure::new(Kind::SignedOut, &message) };
-        Failure { cause: Some(self), ..failure }.into()
+        let mut failure = Failure::new(Kind::SignedOut, &message);
+        if let Self::Failed(cause) = &self {
+            failure.operation = cause.operation;
+            failure.request_id = cause.request_id.clone();
+        }
+        (failure.status, failure.code, failure.reply) = (Some(status), self.code(), self.reply());
+        failure.cause = Some(self);
+        failure.into()
     }
 }
 

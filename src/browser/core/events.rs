@@ -3,9 +3,10 @@
 
 use super::error::CallError;
 use crate::flow::Ms;
-use futures_util::future::{Either, LocalBoxFuture, select};
+use futures_util::future::LocalBoxFuture;
 use js_sys::{Array, Function, Promise};
 use std::cell::RefCell;
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use wasm_bindgen::prelude::*;
@@ -33,7 +34,8 @@ struct Deferred {
 impl Deferred {
     fn new() -> Self {
         let mut resolve = JsValue::UNDEFINED;
-        let promise = Promise::new(&mut |resolver, _| resolve = resolver.into());
+        // As wasm-bindgen-futures makes its promises: the untyped `new` would be one more import.
+        let promise = Promise::new_typed::<JsValue>(&mut |resolver, _| resolve = resolver.into());
         Self { promise, resolve: resolve.unchecked_into() }
     }
 }
@@ -50,54 +52,56 @@ pub(crate) async fn settled(promise: &JsValue) -> Result<JsValue, JsValue> {
     Promise::race(&Array::of2(promise, &dropped.promise)).await
 }
 
-/// One thing that the browser reports: that a time is over, or an event. gloo-timers and gloo-events, with a channel between
-/// them and the future, weigh 0.7 KB brotli more.
+/// What the browser reports first: that a time is over (`undefined`), or one of some events. gloo-timers and gloo-events,
+/// with a channel between them and the future, weigh 0.7 KB brotli more.
 pub(crate) struct Notification {
     reported: JsFuture,
     deferred: Deferred,
-    source: Source,
+    sources: Vec<Source>,
 }
 
 enum Source {
     Timer(JsValue),
     Event(EventTarget, &'static str),
-    Nothing,
 }
 
 impl Notification {
-    fn new(subscribe: impl FnOnce(&Function) -> Source) -> Self {
+    fn never() -> Self {
         let deferred = Deferred::new();
-        let reported = deferred.promise.clone().into();
-        Self { reported, source: subscribe(&deferred.resolve), deferred }
+        Self { reported: deferred.promise.clone().into(), deferred, sources: Vec::new() }
     }
 
     /// Ready after this time.
+    #[inline(never)]
     pub(crate) fn after(time: Ms) -> Self {
-        Self::new(|resolve| Source::Timer(set_timeout(resolve, time)))
-    }
-
-    /// Never ready.
-    pub(crate) fn never() -> Self {
-        Self::new(|_| Source::Nothing)
+        let mut notification = Self::never();
+        notification.sources.push(Source::Timer(set_timeout(&notification.deferred.resolve, time)));
+        notification
     }
 
     /// Ready with the next event of this name.
     pub(crate) fn event(target: &EventTarget, name: &'static str) -> Self {
-        Self::new(|resolve| {
-            let _ = target.add_event_listener_with_callback(name, resolve);
-            Source::Event(target.clone(), name)
-        })
+        Self::never().or(target, name)
+    }
+
+    /// Ready with this event, too.
+    #[inline(never)]
+    pub(crate) fn or(mut self, target: &EventTarget, name: &'static str) -> Self {
+        let _ = target.add_event_listener_with_callback(name, &self.deferred.resolve);
+        self.sources.push(Source::Event(target.clone(), name));
+        self
     }
 }
 
 impl Drop for Notification {
     fn drop(&mut self) {
-        match &self.source {
-            Source::Timer(timer) => clear_timeout(timer),
-            Source::Event(target, name) => {
-                let _ = target.remove_event_listener_with_callback(name, &self.deferred.resolve);
+        for source in &self.sources {
+            match source {
+                Source::Timer(timer) => clear_timeout(timer),
+                Source::Event(target, name) => {
+                    let _ = target.remove_event_listener_with_callback(name, &self.deferred.resolve);
+                }
             }
-            Source::Nothing => {}
         }
     }
 }
@@ -110,18 +114,21 @@ impl Future for Notification {
     }
 }
 
-/// What `work` comes to, or `None` where the notification comes first: then `work` is dropped.
-pub(crate) async fn unless<T>(notification: Notification, work: impl Future<Output = T>) -> Option<T> {
-    match select(pin!(work), notification).await {
-        Either::Left((result, _)) => Some(result),
-        Either::Right(_) => None,
-    }
+/// What `work` comes to, or `None` where the notification comes first: then `work` is dropped. `futures_util`'s `select` in
+/// its place weighs 0.3 KB brotli more.
+pub(crate) async fn unless<T>(mut notification: Notification, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    poll_fn(|context| match work.as_mut().poll(context) {
+        Poll::Ready(result) => Poll::Ready(Some(result)),
+        Poll::Pending => Pin::new(&mut notification).poll(context).map(|_| None),
+    })
+    .await
 }
 
 /// The results of several calls at the same time, in their order. `join_all` weighs 1.5 KB brotli more.
 pub(crate) async fn all<T>(mut calls: Vec<LocalBoxFuture<'static, T>>) -> Vec<T> {
     let mut results: Vec<Option<T>> = calls.iter().map(|_| None).collect();
-    std::future::poll_fn(|context| {
+    poll_fn(|context| {
         for (call, result) in calls.iter_mut().zip(&mut results) {
             if result.is_none()
                 && let Poll::Ready(value) = call.as_mut().poll(context)

@@ -5,8 +5,7 @@ use super::events::Notification;
 use super::value::{get, get_text};
 use crate::flow::Ms;
 use crate::protocol::Kind;
-use futures_util::future::select_all;
-use js_sys::{Date, Function, JSON, JsString, Math};
+use js_sys::{Date, Function, JSON, Math, RegExp};
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -43,9 +42,8 @@ fn page() -> Option<(Window, Document)> {
 /// Refuses what only a browser's page can do, where there is none: Node.js has no page, and jsdom's cannot leave.
 pub(crate) fn check_page(call: &str) -> Result<(), CallError> {
     let is_real = page().is_some_and(|(window, _)| {
-        let agent =
-            JsString::from(get_text(&get(&window, "navigator"), "userAgent").unwrap_or_default()).to_lower_case();
-        !(agent.includes("jsdom", 0) || agent.includes("happydom", 0))
+        let agent = get_text(&get(&window, "navigator"), "userAgent").unwrap_or_default();
+        !RegExp::new("jsdom|happydom", "i").test(&agent)
     });
     if is_real {
         return Ok(());
@@ -121,22 +119,24 @@ fn session_storage(popup: Option<&Window>) -> Option<Storage> {
 
 /// Waits this long, or until there may be news: the page is online again, or visible again.
 pub(crate) async fn pause(time: Ms) {
-    let timer = Notification::after(time);
     let Some((window, document)) = page() else {
-        timer.await;
+        Notification::after(time).await;
         return;
     };
-    let visibility = || Notification::event(&document, "visibilitychange");
-    let mut events =
-        vec![timer, Notification::event(&window, "online"), Notification::event(&window, "pageshow"), visibility()];
+    let until = now() + time;
     loop {
-        let (_, index, rest) = select_all(events).await;
-        if index != 3 || !document.hidden() {
+        let news = Notification::after(until - now())
+            .or(&window, "online")
+            .or(&window, "pageshow")
+            .or(&document, "visibilitychange");
+        if !(is_event(&news.await, "visibilitychange") && document.hidden()) {
             return;
         }
-        events = rest;
-        events.push(visibility());
     }
+}
+
+fn is_event(event: &JsValue, name: &str) -> bool {
+    get_text(event, "type").as_deref() == Some(name)
 }
 
 /// A channel between pages of one origin. Dropping it closes it.
@@ -149,10 +149,6 @@ impl Channel {
 
     fn post(&self, message: &str) {
         let _ = self.0.post_message(&message.into());
-    }
-
-    fn next(&self) -> Notification {
-        Notification::event(&self.0, "message")
     }
 }
 
@@ -185,32 +181,29 @@ pub(crate) async fn leave(address: &str) -> Result<(), JsValue> {
 pub(crate) async fn leave_in_popup(address: &str, popup: &Window, key: &str) -> Result<bool, JsValue> {
     const LOOK_EVERY: Ms = 300.0;
     let Some((window, document)) = page() else { return Ok(false) };
-    let touched = || Notification::event(&window, "pointerdown");
     // Without channels no return is announced: the customer closes the popup.
     let channel = Channel::open(key);
-    let mut returned = channel.as_ref().map_or_else(Notification::never, Channel::next);
-    let mut used = touched();
+    let next = || {
+        let news = Notification::after(LOOK_EVERY).or(&window, "pointerdown");
+        channel.iter().fold(news, |news, channel| news.or(&channel.0, "message"))
+    };
+    let mut news = next();
     if let Err(thrown) = popup.location().replace(address)
         && !popup.closed().unwrap_or(true)
     {
         return Err(thrown);
     }
     loop {
-        let (_, index, rest) = select_all(vec![returned, used, Notification::after(LOOK_EVERY)]).await;
-        let is_gone = popup.closed().unwrap_or(true);
-        match (index, <[Notification; 2]>::try_from(rest)) {
-            (1 | 2, Ok([first, _])) if !(is_gone && (index == 1 || document.has_focus().unwrap_or_default())) => {
-                returned = first;
-                used = touched();
-            }
-            (0, _) => {
-                if let Some(channel) = channel {
-                    channel.post("");
-                }
-                return Ok(true);
-            }
-            _ => return Ok(false),
+        let event = news.await;
+        if let Some(channel) = channel.as_ref().filter(|_| is_event(&event, "message")) {
+            channel.post("");
+            return Ok(true);
         }
+        let is_used = is_event(&event, "pointerdown") || document.has_focus().unwrap_or_default();
+        if is_used && popup.closed().unwrap_or(true) {
+            return Ok(false);
+        }
+        news = next();
     }
 }
 
@@ -218,10 +211,10 @@ pub(crate) async fn leave_in_popup(address: &str, popup: &Window, key: &str) -> 
 pub(crate) async fn announce_return(key: &str) {
     const ANSWER_WITHIN: Ms = 1000.0;
     let Some(channel) = Channel::open(key) else { return };
-    let answered = channel.next();
+    let answer = Notification::after(ANSWER_WITHIN).or(&channel.0, "message");
     channel.post("");
-    let is_silent = super::events::unless(Notification::after(ANSWER_WITHIN), answered).await.is_none();
-    if let (false, Some((window, _))) = (is_silent, page()) {
+    let is_answered = is_event(&answer.await, "message");
+    if let (true, Some((window, _))) = (is_answered, page()) {
         let _ = window.close();
     }
 }

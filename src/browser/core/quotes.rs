@@ -28,15 +28,6 @@ pub(crate) struct QuoteSelection {
     pub(crate) codes: JsValue,
 }
 
-/// The fee of one method.
-pub(crate) struct FeeRequest {
-    pub(crate) amount: Amount,
-    pub(crate) currency: Currency,
-    pub(crate) country: Option<Country>,
-    pub(crate) method: MethodCode,
-    pub(crate) card_type: CardType,
-}
-
 /// One way of paying, priced.
 pub(crate) struct Quote {
     /// The service's own object.
@@ -63,23 +54,28 @@ pub(crate) async fn payment_methods(
     client.read_public(AuthorizedRequest::new(&operation)?, options).await?.array()
 }
 
+/// What requests the fee of one method.
+pub(crate) fn fee_of(request: &QuoteRequest, method: MethodCode, card_type: CardType) -> CalculateFee {
+    let mut operation = CalculateFee::new(method, request.currency.clone(), request.amount).card_type(card_type);
+    operation.country_code = request.country_code.clone();
+    operation
+}
+
 /// The fee of one method.
 pub(crate) async fn fee(
     client: Rc<dyn PublicReads>,
-    request: FeeRequest,
+    operation: CalculateFee,
     options: CallOptions,
 ) -> Result<JsValue, CallError> {
-    fee_reply(client, request, options)?.await?.object()
+    fee_reply(client, &operation, options)?.await?.object()
 }
 
 fn fee_reply(
     client: Rc<dyn PublicReads>,
-    FeeRequest { amount, currency, country, method, card_type }: FeeRequest,
+    operation: &CalculateFee,
     options: CallOptions,
 ) -> Result<Pending<Reply>, CallError> {
-    let mut operation = CalculateFee::new(method, currency, amount).card_type(card_type);
-    operation.country_code = country;
-    Ok(client.read_public(AuthorizedRequest::new(&operation)?, options))
+    Ok(client.read_public(AuthorizedRequest::new(operation)?, options))
 }
 
 /// Every way of paying, the cheapest for the customer first. A method whose fee cannot be had is listed with its error.
@@ -143,9 +139,8 @@ fn price_method(
     card_type: Option<CardType>,
     options: CallOptions,
 ) -> Result<futures_util::future::LocalBoxFuture<'static, Quote>, CallError> {
-    let QuoteRequest { amount, currency, country_code: country, .. } = selection.request.clone();
-    let fee = FeeRequest { amount, currency, country, method: code.clone(), card_type: card_type.unwrap_or_default() };
-    let reply = fee_reply(Rc::clone(client), fee, options)?;
+    let operation = fee_of(&selection.request, code.clone(), card_type.unwrap_or_default());
+    let reply = fee_reply(Rc::clone(client), &operation, options)?;
     let selection = Rc::clone(selection);
     Ok(Box::pin(async move { selection.quote(method, code, card_type, reply.await) }))
 }

@@ -60,7 +60,7 @@ impl HostedPage {
 
     /// Reads the intent.
     pub fn refresh(&self, how: &JsValue) -> Promise {
-        promise(how, || {
+        promise(how, &|| {
             check_call(&JsValue::UNDEFINED, None, how, CALL)?;
             let (page, options) = (self.page(), call_options(how)?);
             Ok(Box::pin(async move { page.look(options).await.map(|()| page.intent()) }))
@@ -68,7 +68,7 @@ impl HostedPage {
     }
 
     pub fn quotes(&self, how: &JsValue) -> Promise {
-        promise(how, || {
+        promise(how, &|| {
             check_call(&JsValue::UNDEFINED, None, how, QUOTES)?;
             let (page, options) = (self.page(), call_options(how)?);
             let request = quote_request(&merged(how, &page.intent()))?;
@@ -90,7 +90,7 @@ impl HostedPage {
 
     /// Follows the intent until it is settled or needs its customer.
     pub fn wait(&self, how: &JsValue) -> Promise {
-        promise(how, || {
+        promise(how, &|| {
             check_call(&JsValue::UNDEFINED, None, how, MOVE)?;
             Ok(Box::pin(self.page().look_and_follow(follow_options(how)?)))
         })
@@ -112,13 +112,8 @@ impl HostedPage {
         Rc::clone(&self.0)
     }
 
-    fn start(
-        &self,
-        first: &JsValue,
-        how: &JsValue,
-        action: impl FnOnce(&JsValue) -> Result<Move, CallError>,
-    ) -> Promise {
-        promise(how, || {
+    fn start(&self, first: &JsValue, how: &JsValue, action: impl Fn(&JsValue) -> Result<Move, CallError>) -> Promise {
+        promise(how, &|| {
             check_call(first, None, how, MOVE)?;
             Ok(self.page().move_and_follow(action(first)?, follow_options(how)?))
         })

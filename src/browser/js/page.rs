@@ -2,7 +2,7 @@
 
 use super::options::{self, call_options, check_call, check_no_secret_key_within, duration, function, only, origins};
 use super::promise::promise;
-use super::quotes::{country, fee_request, quote_request, written};
+use super::quotes::{calculate_fee, country, quote_request, written};
 use crate::browser::core::{
     CallError, CallOptions, Checkout, MerchantRoutes, Outcome, OutcomeOptions, Pending, Return, SessionStatus, Shop,
     ShopConfig, check_no_secret_key, check_page, display, fee, get, get_text, is_nullish, notify, payment_methods,
@@ -42,23 +42,23 @@ impl Client {
     }
 
     pub fn validate(&self, how: &JsValue) -> Promise {
-        promise(how, || Ok(Box::pin(self.shop().validate(options_alone(how)?))))
+        promise(how, &|| Ok(Box::pin(self.shop().validate(options_alone(how)?))))
     }
 
     pub fn renew(&self, how: &JsValue) -> Promise {
-        promise(how, || {
+        promise(how, &|| {
             options_alone(how)?;
-            Ok(nothing(self.shop().renew()))
+            Ok(nothing(Box::pin(self.shop().renew())))
         })
     }
 
     pub fn revoke(&self, how: &JsValue) -> Promise {
-        promise(how, || Ok(nothing(self.shop().revoke(options_alone(how)?))))
+        promise(how, &|| Ok(nothing(Box::pin(self.shop().revoke(options_alone(how)?)))))
     }
 
     #[wasm_bindgen(js_name = paymentMethods)]
     pub fn payment_methods(&self, of: &JsValue, how: &JsValue) -> Promise {
-        promise(how, || {
+        promise(how, &|| {
             check_call(of, Some(&["country_code"]), how, CALL)?;
             let (shop, options, country) = (self.shop(), call_options(how)?, country(of)?);
             Ok(Box::pin(async move { Ok(payment_methods(shop, country, options).await?.into()) }))
@@ -66,15 +66,15 @@ impl Client {
     }
 
     pub fn fee(&self, of: &JsValue, how: &JsValue) -> Promise {
-        promise(how, || {
+        promise(how, &|| {
             check_call(of, Some(FEE), how, CALL)?;
             let options = call_options(how)?;
-            Ok(Box::pin(fee(self.shop(), fee_request(of)?, options)))
+            Ok(Box::pin(fee(self.shop(), calculate_fee(of)?, options)))
         })
     }
 
     pub fn quotes(&self, of: &JsValue, how: &JsValue) -> Promise {
-        promise(how, || {
+        promise(how, &|| {
             check_call(of, Some(QUOTES), how, CALL)?;
             let (shop, options, request) = (self.shop(), call_options(how)?, quote_request(of)?);
             Ok(Box::pin(async move { Ok(written(quotes(shop, request, options).await?)) }))
@@ -83,22 +83,22 @@ impl Client {
 
     /// `popup` is the window that was opened in the click, if any.
     pub fn checkout(&self, what: &JsValue, how: &JsValue, popup: &JsValue) -> Promise {
-        promise(how, || {
+        promise(how, &|| {
             let call = self.shop().checkout(checkout(what, how, popup)?);
             Ok(Box::pin(async move { Ok(written_outcome(&call.await?)) }))
         })
     }
 
     pub fn returned(&self) -> Promise {
-        promise(&JsValue::UNDEFINED, || {
+        promise(&JsValue::UNDEFINED, &|| {
             Ok(Box::pin(async { Ok(returned().await.map_or(JsValue::NULL, written_return)) }))
         })
     }
 
     #[wasm_bindgen(js_name = waitForOutcome)]
-    pub fn wait_for_outcome(&self, back: JsValue, how: &JsValue) -> Promise {
-        promise(how, || {
-            check_call(&back, None, how, WAIT)?;
+    pub fn wait_for_outcome(&self, back: &JsValue, how: &JsValue) -> Promise {
+        promise(how, &|| {
+            check_call(back, None, how, WAIT)?;
             let outcome = outcome_options(how, false)?;
             let call = self.shop().follow(reference_of(back)?, outcome);
             Ok(Box::pin(async move { Ok(written_outcome(&call.await?)) }))
@@ -129,13 +129,13 @@ fn checkout(what: &JsValue, how: &JsValue, popup: &JsValue) -> Result<Checkout, 
 }
 
 /// The reference of a return, or the reference itself.
-fn reference_of(back: JsValue) -> Result<JsValue, CallError> {
-    let inner = get(&back, "reference");
+fn reference_of(back: &JsValue) -> Result<JsValue, CallError> {
+    let inner = get(back, "reference");
     let reference = if inner.is_object() {
-        only(&back, "field", &["match", "reference"])?;
+        only(back, "field", &["match", "reference"])?;
         inner
     } else {
-        back
+        back.clone()
     };
     only(&reference, "field", REFERENCE)?;
     Ok(reference)
@@ -185,7 +185,7 @@ fn outcome_options(how: &JsValue, turned_back: bool) -> Result<OutcomeOptions, C
 }
 
 /// A call that resolves to `undefined`.
-fn nothing(call: impl Future<Output = Result<(), CallError>> + 'static) -> Pending<JsValue> {
+fn nothing(call: Pending<()>) -> Pending<JsValue> {
     Box::pin(async { call.await.map(|()| JsValue::UNDEFINED) })
 }
 

@@ -2,8 +2,7 @@
 
 use super::error::to_js;
 use super::options::signal;
-use crate::browser::core::{CallError, Notification, Pending, cancel, get};
-use futures_util::future::{Either, select};
+use crate::browser::core::{CallError, Notification, Pending, cancel, get, unless};
 use js_sys::Promise;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -21,34 +20,26 @@ extern "C" {
 
 /// Starts a call, unless its arguments are wrong. If the signal aborts, the call is dropped and the promise rejects with the
 /// signal's reason.
-pub(super) fn promise(how: &JsValue, call: impl FnOnce() -> Result<Pending<JsValue>, CallError>) -> Promise {
-    match signal(how) {
-        Ok(Some(signal)) if is_aborted(&signal) => Promise::reject(&reason(&signal)),
-        Ok(signal) => start(signal, call()),
-        Err(thrown) => Promise::reject(&thrown),
-    }
-}
-
-#[inline(never)]
-fn start(signal: Option<AbortSignal>, call: Result<Pending<JsValue>, CallError>) -> Promise {
-    match call {
-        Ok(call) => future_to_promise(Watched::new(Box::pin(unless_aborted(signal, call)))),
+pub(super) fn promise(how: &JsValue, call: &dyn Fn() -> Result<Pending<JsValue>, CallError>) -> Promise {
+    let signal = match signal(how) {
+        Ok(Some(signal)) if is_aborted(&signal) => return Promise::reject(&reason(&signal)),
+        Ok(signal) => signal,
+        Err(thrown) => return Promise::reject(&thrown),
+    };
+    match call() {
+        Ok(call) => future_to_promise(Watched::new(unless_aborted(signal, call))),
         Err(error) => Promise::reject(&to_js(error)),
     }
 }
 
-async fn unless_aborted(signal: Option<AbortSignal>, call: Pending<JsValue>) -> Result<JsValue, JsValue> {
-    let result: Result<JsValue, CallError> = match signal {
-        Some(signal) if is_aborted(&signal) => return Err(reason(&signal)),
-        Some(signal) => match select(call, Notification::event(&signal, "abort")).await {
-            Either::Left((result, _)) => result,
-            Either::Right((_, call)) => {
-                let reason = reason(&signal);
-                cancel(call, &reason);
-                return Err(reason);
-            }
-        },
-        None => call.await,
+async fn unless_aborted(signal: Option<AbortSignal>, mut call: Pending<JsValue>) -> Result<JsValue, JsValue> {
+    let Some(signal) = signal else { return call.await.map_err(to_js) };
+    let result =
+        if is_aborted(&signal) { None } else { unless(Notification::event(&signal, "abort"), &mut call).await };
+    let Some(result) = result else {
+        let reason = reason(&signal);
+        cancel(call, &reason);
+        return Err(reason);
     };
     result.map_err(to_js)
 }
