@@ -20,7 +20,7 @@ pub async fn rows() -> Vec<Row> {
         let what = format!("browser: import to first fee, wasm {which}, over hand-written TypeScript");
         let pairs = measured(ours, preloaded).await;
         rows.push(
-            pairs.map_or_else(|why| Row::skipped(&what, &why), |pairs| Row::at_most(&what, 1.35, &pairs, milliseconds)),
+            pairs.map_or_else(|why| Row::skipped(&what, &why), |pairs| Row::at_most(&what, 1.50, &pairs, milliseconds)),
         );
     }
     rows

@@ -36,7 +36,7 @@ pub enum Kind {
     NotFound,
     /// No reply at all.
     Offline,
-    /// The module has met a defect of its own. Its client is of no use any more: make a new one, or reload the page.
+    /// The module has stopped because of a bug. Every call is rejected with this kind until the page is reloaded.
     Panic,
     /// The service read the request and refused it.
     Refused,
