@@ -1,4 +1,4 @@
-//! A whole shop on axum: its pages' three routes, its own API behind the guard, and the task that settles payments whose
+//! A whole shop on axum: the three routes for its pages, its own API behind the guard, and the task that settles payments whose
 //! customer closed the tab. `cargo test --features native,axum,sandbox --example axum` runs it against a sandbox.
 //!
 //! ```text
@@ -24,7 +24,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// How often to ask about a payment that is final: an operator may still approve it late.
+/// The pause between two reads of a payment with a final status, because an operator may still approve it late.
 const PAUSE_WHEN_FINAL: Duration = Duration::from_secs(5 * 60);
 
 #[tokio::main]
@@ -50,10 +50,10 @@ fn app(client: Client, shop: ShoeShop) -> Router {
     Router::new().nest("/guichet", routes.layer(from_fn(sign_in))).nest("/api", api)
 }
 
-/// Stands for the shop's own login, such as tower-sessions: it puts into the request's extensions who is signed in.
+/// Stands for the shop's own login, such as tower-sessions: it puts the signed-in customer into the request's extensions.
 ///
-/// Do not copy it: it believes any cookie. A real one looks up a random session id, and `login` is a hash of that id, new
-/// at each sign-in: a login that was signed out gets no session any more.
+/// Do not copy it: it trusts any cookie. A real one looks up a random session id, and `login` is a hash of that id, new at
+/// each sign-in. A login that was signed out gets no further session.
 async fn sign_in(mut request: Request, next: Next) -> Response {
     let cookie = request.headers().get(header::COOKIE).and_then(|cookie| cookie.to_str().ok());
     let login = cookie.and_then(|cookie| cookie.strip_prefix("login=")).map(str::to_owned);
@@ -83,7 +83,7 @@ struct Orders {
     refunds_due: HashMap<(String, u32), String>,
 }
 
-/// A payment to ask the service about.
+/// A payment to read from the service again.
 #[derive(Clone, Copy)]
 struct Unsettled {
     ask_at: Instant,
@@ -106,8 +106,8 @@ impl Shop for ShoeShop {
         Ok(request.extensions.get::<SignedIn>().map(|signed_in| signed_in.login.clone()))
     }
 
-    /// The page names the order; the price, the customer and the reference are the server's. A shop looks up the order by
-    /// its id and its customer, and answers with the same 404 for another customer's order. After a final decline it
+    /// The page names the order. The server sets the price, the customer and the reference. A real shop looks up the order by
+    /// its id and its customer, and returns the same 404 for another customer's order. After a final decline it
     /// uses the next reference: `ORDER-17.1`.
     async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
         let id = order["id"].as_str().filter(|id| *id == "17");
@@ -159,7 +159,7 @@ impl Shop for ShoeShop {
     }
 }
 
-/// Asks about every payment that is not settled: a customer who pays and closes the tab has paid.
+/// Reads every unsettled payment again and again, because a customer who pays and closes the tab has paid.
 async fn settle_regularly(client: Client, shop: ShoeShop, pause: Duration) {
     loop {
         settle_all(&client, &shop).await;
@@ -190,7 +190,7 @@ fn due(orders: &Orders) -> Vec<(Sold, Unsettled)> {
     due.filter_map(|(payment_ref, unsettled)| Some((orders.sold.get(payment_ref)?.clone(), *unsettled))).collect()
 }
 
-/// When to ask about a payment again: at the next round until it is final, then every few minutes for a day.
+/// When to read a payment again: in the next round until it is final, then every few minutes for a day.
 fn next(ask_again: AskAgain, unsettled: Unsettled, began: Instant) -> Option<Unsettled> {
     match ask_again {
         AskAgain::Never => None,
@@ -273,10 +273,13 @@ mod tests {
         client.attach_payment_method(&intent, phone).await?;
         settle_all(&client, &shop).await;
         assert_eq!(shop.orders().paid, [MerchantReference::new("ORDER-17")?]);
-        assert!(shop.orders().unsettled.is_empty(), "there is nothing more to ask about");
+        assert!(shop.orders().unsettled.is_empty(), "no payment is left to read");
         let payment_ref = begun["intent"]["payment_ref"].as_str().expect("a reference");
         let back = page.get(format!("{base_url}/guichet/intents/{payment_ref}")).header("cookie", "login=awa");
-        assert!(back.send().await?.text().await?.contains("succeeded"), "a customer who comes back later is told");
+        assert!(
+            back.send().await?.text().await?.contains("succeeded"),
+            "a customer who comes back later sees the order paid"
+        );
         Ok(())
     }
 }

@@ -15,9 +15,9 @@ const ROUND: Until = Until::Passed(Duration::from_secs(3));
 pub async fn rows() -> Vec<Row> {
     let folder = folder("creates");
     let template = Template::learn(&folder.join("learned.sqlite")).await;
-    let sandbox = Side::of(Running::sandbox(&folder.join("sandbox.sqlite")));
-    let floor = Side::of(floor::start(&folder, &template));
-    let prism = peers::prism().await.map(Side::of);
+    let sandbox = Server::of(Running::sandbox(&folder.join("sandbox.sqlite")));
+    let floor = Server::of(floor::start(&folder, &template));
+    let prism = peers::prism().await.map(Server::of);
 
     let mut rows = Vec::new();
     let mut beside_prism = Pairs::default();
@@ -43,7 +43,7 @@ pub async fn rows() -> Vec<Row> {
         let what = format!("sandbox: durable creations at {connections} connections, over the floor");
         rows.push(Row::at_least(&what, 0.5, &over_the_floor, per_second));
     }
-    let what = "sandbox: durable creations at 16 connections, over Prism's static answers";
+    let what = "sandbox: durable creations at 16 connections, over Prism's static responses";
     rows.push(match prism {
         Ok(_) => Row::at_least(what, 1.0, &beside_prism, per_second),
         Err(why) => Row::skipped(what, &why),
@@ -51,7 +51,7 @@ pub async fn rows() -> Vec<Row> {
     let what = "sandbox: 500 durable creations at 16 connections, over localstripe's first 500";
     rows.push(match peers::localstripe().await {
         Ok(localstripe) => {
-            let localstripe = Side { make: peers::localstripe_create(), ..Side::of(localstripe) };
+            let localstripe = Server { make: peers::localstripe_create(), ..Server::of(localstripe) };
             let mut pairs = Pairs::default();
             pairs.other.push(localstripe.first_500().await);
             pairs.ours.push(sandbox.first_500().await);
@@ -63,13 +63,13 @@ pub async fn rows() -> Vec<Row> {
 }
 
 /// A server, and the request that creates a payment there.
-struct Side {
+struct Server {
     server: Running,
     numbers: Arc<AtomicU64>,
     make: Make,
 }
 
-impl Side {
+impl Server {
     fn of(server: Running) -> Self {
         let (base_url, key) = (server.base_url.clone(), server.secret_key.clone());
         Self {

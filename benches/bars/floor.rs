@@ -1,4 +1,4 @@
-//! The floor for durable creations: a handler that only stores the same rows as the sandbox, durably and in the same commit groups.
+//! The reference for durable creations: a handler that only stores the same rows as the sandbox, in the same commit groups.
 //! It reads no fields, validates nothing and generates nothing.
 
 use crate::rows::{self, Template};
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{mpsc, oneshot};
 
 /// The argument that makes this program the floor server.
-pub const VERB: &str = "floor";
+pub const ARGUMENT: &str = "floor";
 /// The most payments per commit, as in the sandbox.
 const GROUP: usize = 256;
 
@@ -25,7 +25,7 @@ const GROUP: usize = 256;
 pub fn start(folder: &Path, template: &Template) -> Running {
     fs::write(folder.join("template.json"), serde_json::to_vec(template).unwrap()).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.arg(VERB).arg(folder);
+    command.arg(ARGUMENT).arg(folder);
     Running::of(command)
 }
 

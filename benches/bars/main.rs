@@ -42,7 +42,7 @@ fn main() {
     // One thread: this process is the load, and the other cores are for the servers.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     if let [verb, database] = &*args
-        && verb == floor::VERB
+        && verb == floor::ARGUMENT
     {
         return floor::serve(database);
     }

@@ -14,8 +14,8 @@ const PAIRS: usize = 2_000;
 
 pub async fn rows() -> Vec<Row> {
     let folder = folder("million");
-    let mut many = House::of(&folder.join("many.sqlite"), 1_000_000).await;
-    let mut few = House::of(&folder.join("few.sqlite"), 1_000).await;
+    let mut many = FilledSandbox::of(&folder.join("many.sqlite"), 1_000_000).await;
+    let mut few = FilledSandbox::of(&folder.join("few.sqlite"), 1_000).await;
     // Both closures need mutable access, so they take turns.
     let retrieve =
         Pairs::timed(PAIRS, async |turn| many.retrieve(turn).await, async |turn| few.retrieve(turn).await).await;
@@ -30,14 +30,14 @@ pub async fn rows() -> Vec<Row> {
 }
 
 /// A sandbox with this many payments, and a connection to it.
-struct House {
+struct FilledSandbox {
     sandbox: Running,
     connection: Connection,
     template: Template,
     count: u64,
 }
 
-impl House {
+impl FilledSandbox {
     /// Fills the database directly, with rows like the sandbox's own that differ only in their identifiers.
     async fn of(database: &Path, count: u64) -> Self {
         let template = Template::learn(database).await;

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The environment variable with the folder of the bundles.
-const MADE: &str = "GUICHET_BENCH_PAGES";
+const BUNDLES: &str = "GUICHET_BENCH_PAGES";
 
 /// A shop's origin with the pages and the merchant's session route.
 pub struct Shop {
@@ -25,17 +25,18 @@ pub struct Shop {
 impl Shop {
     /// Starts it with a sandbox.
     pub async fn open(name: &str) -> Result<Self, String> {
-        let made = std::env::var_os(MADE).ok_or_else(|| format!("not bundled ({MADE} is the folder of the pages)"))?;
+        let made =
+            std::env::var_os(BUNDLES).ok_or_else(|| format!("not bundled ({BUNDLES} is the folder of the pages)"))?;
         let sandbox = Running::sandbox(&servers::folder(name).join("sandbox.sqlite"));
         let client = Client::builder(&sandbox.base_url, SecretKey::new(&sandbox.secret_key).unwrap()).build().unwrap();
         let session = client.create_session(&Email::new("awa@example.com").unwrap()).await.unwrap();
-        let shop = Arc::new(Counter { made: made.into(), session: answer(&session) });
+        let shop = Arc::new(Merchant { made: made.into(), session: answer(&session) });
         let url = servers::in_a_thread(move || {
             Router::new()
                 .route("/", get(async || page()))
                 .route(
                     "/merchant/session",
-                    post(async |State(shop): State<Arc<Counter>>| shop.session.clone().into_response()),
+                    post(async |State(shop): State<Arc<Merchant>>| shop.session.clone().into_response()),
                 )
                 .route("/{*file}", get(file))
                 .with_state(shop)
@@ -44,7 +45,7 @@ impl Shop {
     }
 }
 
-struct Counter {
+struct Merchant {
     made: PathBuf,
     session: ([(header::HeaderName, &'static str); 1], String),
 }
@@ -64,7 +65,7 @@ fn page() -> Response {
 }
 
 /// A bundle, compressed once, as a server sends it.
-async fn file(State(shop): State<Arc<Counter>>, Path(path): Path<String>) -> Response {
+async fn file(State(shop): State<Arc<Merchant>>, Path(path): Path<String>) -> Response {
     let kind = if path.ends_with(".wasm") { "application/wasm" } else { "text/javascript" };
     match std::fs::read(shop.made.join(format!("{path}.br"))) {
         Ok(bytes) => ([(header::CONTENT_TYPE, kind), (header::CONTENT_ENCODING, "br")], bytes).into_response(),

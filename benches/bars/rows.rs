@@ -56,7 +56,7 @@ pub fn unique(number: u64) -> String {
 }
 
 /// The number of the template's payment. Others count from 2.
-const LEARNED: u64 = 0;
+const TEMPLATE_NUMBER: u64 = 0;
 
 impl Template {
     /// Creates two payments in a new sandbox with this database, and compares their rows.
@@ -65,9 +65,9 @@ impl Template {
         let mut connection = Connection::open(&sandbox.base_url).await;
         let pool = open(database, false).await;
         let empty = dump(&pool).await;
-        let (_, reply) = connection.send(create(&sandbox.base_url, &sandbox.secret_key, LEARNED)).await;
+        let (_, reply) = connection.send(create(&sandbox.base_url, &sandbox.secret_key, TEMPLATE_NUMBER)).await;
         let one = dump(&pool).await;
-        connection.send(create(&sandbox.base_url, &sandbox.secret_key, LEARNED + 1)).await;
+        connection.send(create(&sandbox.base_url, &sandbox.secret_key, TEMPLATE_NUMBER + 1)).await;
         let two = dump(&pool).await;
         let schema = sqlx::query_scalar("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetch_all(&pool).await;
         pool.close().await;
@@ -146,10 +146,10 @@ impl Table {
 
 /// The corresponding text of another payment, of the same length.
 fn varied(text: &str, number: u64) -> String {
-    if number == LEARNED {
+    if number == TEMPLATE_NUMBER {
         return text.to_owned();
     }
-    let (mark, other) = (unique(LEARNED), unique(number));
+    let (mark, other) = (unique(TEMPLATE_NUMBER), unique(number));
     if text.contains(&mark) {
         return text.replace(&mark, &other);
     }

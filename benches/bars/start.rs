@@ -20,8 +20,8 @@ pub async fn rows() -> Vec<Row> {
         old.push(start(&folder.join("0.sqlite")).await);
     }
     vec![
-        Row::within("sandbox: start to first answer, a new database", LIMIT, &new),
-        Row::within("sandbox: start to first answer, one that is there", LIMIT, &old),
+        Row::within("sandbox: start to first response, a new database", LIMIT, &new),
+        Row::within("sandbox: start to first response, an existing database", LIMIT, &old),
     ]
 }
 

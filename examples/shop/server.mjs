@@ -1,4 +1,4 @@
-// A shop's server without a library: it serves the page, answers the merchant's three routes, and settles by a timer.
+// A shop's server without a library: it serves the page and the merchant's three routes, and settles payments by a timer.
 //
 //   cp -r ../../target/npm/package .                      (npm: npm install guichet, and node_modules/guichet)
 //   GUICHET_SECRET_KEY=sk_test_… node server.mjs          (the key that `guichet sandbox` prints)
@@ -18,20 +18,20 @@ const key = process.env.GUICHET_SECRET_KEY;
 if (!key) stop("GUICHET_SECRET_KEY is not set. Set it to the secret key that `guichet sandbox` prints (sk_test_…).");
 if (!existsSync("package/guichet.js")) stop("There is no folder package here. Copy it: cp -r ../../target/npm/package .");
 
-// These three stand for the tables of your database. What they hold is lost when this process ends; a database keeps it.
+// These three stand for the tables of your database. Their content is lost when this process ends.
 const orders = new Map([
   ["17", { email: "awa@example.com", reference: "ORDER-17", amount: "45000", description: "A pair of shoes", tries: 0, paid: false }],
 ]);
-const payments = new Map(); // by payment_ref: what was sold, to whom
-const refundsDue = new Map(); // by intent and attempt: money that was taken twice
+const payments = new Map(); // by payment_ref: the order and its customer
+const refundsDue = new Map(); // by intent and attempt: payments to refund
 
-// Who is signed in? Read your session cookie here, and return null for nobody.
+// The signed-in customer. Read your session cookie here, and return null for a guest.
 const customer = (request) => ({ email: "awa@example.com", firstname: "Awa", lastname: "Ngono" });
 
 const routes = {
   "POST /guichet/session": ({ email }) => callService("POST", "/sessions/create", { customer_email: email }),
 
-  // The server alone sets price, customer and reference. The same reference again is the same payment.
+  // Only the server sets price, customer and reference. The same reference again returns the same payment.
   "POST /guichet/intents": async (buyer, wanted) => {
     const order = orders.get(wanted?.id);
     if (order?.email !== buyer.email) throw new Refused(404, "order_missing", "There is no such order.");
@@ -41,10 +41,10 @@ const routes = {
     const return_nonce = createHmac("sha256", key).update(merchant_reference).digest("hex").slice(0, 22);
     const { data } = await callService("POST", "/payment-intents", {
       ...buyer, merchant_reference, amount, description, fee_bearer: "customer",
-      redirect_url: `${shop}/?guichet_return=${return_nonce}`, // without it the return page cannot tell whose return it is
+      redirect_url: `${shop}/?guichet_return=${return_nonce}`, // without it the return page cannot match the return
     });
     const { id, checkout_url, payment_ref, status } = data;
-    // Stored before the customer leaves to pay.
+    // Store it before the customer leaves to pay.
     if (!payments.has(payment_ref)) payments.set(payment_ref, { id, merchant_reference, amount, order, tries, email: buyer.email });
     return { intent: { id, checkout_url, payment_ref, merchant_reference, status }, return_nonce };
   },
@@ -67,7 +67,7 @@ async function settle(payment) {
   const isTheOneSold = data.merchant_reference === merchant_reference && data.amount === amount && data.currency === "XAF"
     && data.customer?.email?.toLowerCase() === email.toLowerCase();
   if (!isTheOneSold) {
-    // The service may have sent an odd reply: keep reading, and log it once.
+    // The service may have sent an unexpected reply: keep reading, and log it once.
     payment.readAt = begun + readFinalEvery;
     if (!payment.mismatchLogged) log(`${merchant_reference}: the payment ${id} is not the one that was sold. Look at it by hand.`);
     payment.mismatchLogged = true;
@@ -77,9 +77,9 @@ async function settle(payment) {
     order.paid = true;
     console.log(`${merchant_reference} is paid.`); // ship it
   }
-  // A failed or canceled payment stays so. The order is paid by another one, under the next reference.
+  // A failed or canceled payment is final. Create another one for the order, under a new reference.
   if ((status === "failed" || status === "canceled") && tries === order.tries) order.tries += 1;
-  // An operator approved an attempt late, when the customer had paid by another one or the payment was over. The interface
+  // An operator approved an attempt late, after the customer had paid by another one or the payment had ended. The interface
   // has no refund: make it with the payment company.
   for (const duplicate of duplicate_payments ?? []) {
     const name = `${id}, attempt ${duplicate.attempt}`;
@@ -90,15 +90,15 @@ async function settle(payment) {
   if (["succeeded", "failed", "canceled"].includes(status)) {
     payment.finalSince ??= begun;
     payment.readAt = begun + readFinalEvery;
-    // Only an attempt that was declined first can be approved late, and only for a day: read once more after that.
+    // Only a declined attempt can be approved late, and only for a day: read once more after that.
     const nothingWasDeclined = attempts <= (status === "succeeded" ? 1 : 0);
     payment.isOver = nothingWasDeclined || begun - payment.finalSince > day;
   }
   return data;
 }
 
-// The service calls no webhook, and a customer who pays and closes the tab never asks again. So the shop asks: every few
-// seconds until a payment's status is final, then for 24 hours more, in which an operator may approve an attempt late.
+// The service calls no webhook, and a customer who pays and closes the tab sends no further request. So the shop reads every
+// few seconds until a payment's status is final, and then for 24 hours, in which an operator may approve an attempt late.
 async function settleAll() {
   for (const [payment_ref, payment] of payments) {
     const now = Date.now();
@@ -108,7 +108,7 @@ async function settleAll() {
   setTimeout(settleAll, readOpenEvery);
 }
 
-// Calls the service with the key. A failure is logged here with its cause; the page gets what it can act on.
+// Calls the service with the key. A failure is logged here with its cause. The page gets an error that it can act on.
 async function callService(method, path, body) {
   const failed = (why, ...refused) => {
     log(`${method} ${service}/v1${path}: ${why}`);
@@ -129,13 +129,13 @@ async function callService(method, path, body) {
   if (status < 300) return reply;
   const { code, request_id } = reply?.error ?? {};
   const why = `${status} ${code}, ${request_id}: ${reply?.message}`;
-  // The customer can correct these, or try again. A refused key is the shop's own problem: a 401 would tell the page that
+  // The customer can correct these errors or try again. A refused key is the shop's own problem: a 401 would tell the page that
   // nobody is signed in.
   if ([409, 422, 429, 503].includes(status)) throw failed(why, status, code, reply?.message, reply?.error);
-  throw failed(why, 502, "service_failed", "The payment service did not take the shop's request.");
+  throw failed(why, 502, "service_failed", "The payment service refused the shop's request.");
 }
 
-// A refusal in the shape that the service uses too, which the page's half of guichet reads.
+// An error response in the service's format, which guichet in the page reads.
 class Refused extends Error {
   constructor(status, code, message, error = { errors: [], request_id: null, retryable: status === 503 }) {
     super(message);
@@ -154,14 +154,14 @@ async function answer(request, url) {
   return { type: "application/json", body: JSON.stringify(await route(buyer, await readJson(request), last)) };
 }
 
-// The routes are called with the customer's cookies: only this shop's own pages may do it. Browsers set both headers, and no
-// page can change them; a request without either comes from no page.
+// The routes are called with the customer's cookies, so only this shop's pages may call them. Browsers set both headers, and no
+// page can change them. A request without either does not come from a page.
 function refuseOtherSites({ origin, "sec-fetch-site": site }) {
   const isOurs = [undefined, shop].includes(origin) && [undefined, "same-origin", "none"].includes(site);
-  if (!isOurs) throw new Refused(403, "cross_site", "This address answers the shop's own pages alone.");
+  if (!isOurs) throw new Refused(403, "cross_site", "Only the shop's own pages may call this address.");
 }
 
-// JSON alone: another site's form cannot send it.
+// Only JSON, which a form of another site cannot send.
 async function readJson(request) {
   let text = "";
   for await (const chunk of request.setEncoding("utf8").iterator({ destroyOnReturn: false })) {
@@ -178,21 +178,21 @@ async function readJson(request) {
   }
 }
 
-// The page and the package, and nothing else of this folder.
+// Serves the page and the package, and nothing else of this folder.
 async function file(path) {
   const script = /^\/package\/(?:\w+\/)*[\w.-]+\.js$/.test(path);
   const bytes = script || path === "/" ? await readFile(script ? `.${path}` : "index.html").catch(() => null) : null;
-  if (!bytes) throw new Refused(404, "route_not_found", "There is nothing here.");
+  if (!bytes) throw new Refused(404, "route_not_found", "This page does not exist.");
   return { type: script ? "text/javascript" : "text/html", body: bytes };
 }
 
-// Texts from elsewhere are logged with their control characters escaped: they neither forge a line nor steer a terminal.
+// Control characters are escaped in logs, so that texts of others cannot forge a line or control a terminal.
 function log(text) {
   console.error(text.replace(/[\p{C}\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`));
 }
 
 function logUnexpected(error) {
-  if (!(error instanceof Refused)) log(String(error?.stack)); // a refusal was logged where its cause was known
+  if (!(error instanceof Refused)) log(String(error?.stack)); // a Refused was already logged with its cause
 }
 
 function stop(why) {
@@ -211,7 +211,7 @@ const server = createServer(async (request, response) => {
     send(status, { type: "application/json", body: JSON.stringify(body) });
   }
 });
-// Slow clients hold neither memory nor connections for long.
+// Timeouts, so that slow clients do not hold connections.
 server.maxConnections = 1_000;
 server.requestTimeout = 30_000;
 server.setTimeout(30_000);

@@ -1,6 +1,6 @@
-//! One declaration of an operation, or of a resource, and what it expands to.
+//! The attributes that declare an operation or a resource, and what they expand to.
 //!
-//! The macros are for the crate `guichet` alone: what they expand to names its modules.
+//! They work only in the crate `guichet`, because the expanded code names its modules.
 
 mod field;
 mod operation;
@@ -9,7 +9,7 @@ mod resource;
 use proc_macro::TokenStream;
 use syn::parse_macro_input;
 
-/// Declares an operation: `METHOD "path" -> Output`, then what else it says of itself.
+/// Declares an operation: `METHOD "path" -> Output`, then further arguments.
 ///
 /// ```text
 /// /// `POST /v1/subscriptions/plans`: define what customers subscribe to.
@@ -66,34 +66,34 @@ use syn::parse_macro_input;
 /// const _: () = { … is_listed::<CreatePlan>() };  // it is named in `every_operation!`
 /// ```
 ///
-/// The name is the type's, in snake case. A field travels in the path if the path names it, in the query of a `GET`, in
-/// the body of everything else.
+/// The operation's name is the type's name in snake case. A field is in the path if the path names it, otherwise in the query
+/// of a `GET` and in the body of other methods.
 ///
 /// | of the operation | |
 /// |---|---|
 /// | `role = Merchant` | who may send it: a type of `protocol::role` |
 /// | `command = "plans create"` | its group and verb at the terminal |
-/// | `columns = ["id", "name"]` | what the terminal shows of each entry of a list |
+/// | `columns = ["id", "name"]` | the columns of a list at the terminal |
 /// | `envelope = Session` | the envelope of its reply, if not `Standard` |
-/// | `assumed` | the document does not show it |
-/// | `repeatable` | a `POST` or `PUT` that does no harm when it is sent again |
+/// | `assumed` | the interface document does not show it |
+/// | `repeatable` | a `POST` or `PUT` that is safe to repeat |
 /// | `new(code, Name { first, last })` | `new`'s arguments, if not the fields in their order; some may be named fields of a struct |
-/// | `at_least_one(email, phone, "An e-mail or a phone is required.")` | one of these fields has to be given |
+/// | `at_least_one(email, phone, "An e-mail or a phone is required.")` | one of these fields is required, or else this error |
 ///
 /// A field of type `Option<_>` may be absent; one with `default` is sent with its default; all others are required. `new`
 /// takes no two texts in a row, since a caller would swap them: put them into a struct that borrows them.
 ///
 /// | of a field, in `#[field(…)]` | |
 /// |---|---|
-/// | `default`, `default = 3` | what it is where nothing is said; of an `Option`, what the service takes it for |
+/// | `default`, `default = 3` | the value if the field is absent; of an `Option`, the value that the service assumes |
 /// | `min = 1`, `max = 10` | the limits of a whole number |
-/// | `with = Price` | the type that reads, writes and describes it, where its own does not |
-/// | `check = supported` | a rule of the service's: `fn(&mut Fields, param: &str, &T)` |
-/// | `into` | `new` takes whatever becomes it |
-/// | `idempotency_key` | it is the header of this name, and makes the operation repeatable |
-/// | `secret` | `Debug` does not show it, and no command line takes it |
-/// | `undocumented` | the document shows the operation without it |
-/// | `schema("pattern" = "^a")` | what else its JSON schema says |
+/// | `with = Price` | another type, which reads, writes and describes the field |
+/// | `check = supported` | a check of the service: `fn(&mut Fields, param: &str, &T)` |
+/// | `into` | `new` takes `impl Into` of its type |
+/// | `idempotency_key` | the field is the header `Idempotency-Key`; with it the operation is repeatable |
+/// | `secret` | `Debug` does not show it, and the terminal reads it from standard input |
+/// | `undocumented` | the interface document does not show the field |
+/// | `schema("pattern" = "^a")` | more keywords of its JSON schema |
 #[proc_macro_attribute]
 pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let arguments = parse_macro_input!(arguments as operation::Arguments);
@@ -101,7 +101,7 @@ pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
     operation::expand(arguments, item).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Declares a resource: what a service answers with. `#[resource(undocumented)]`: the document shows none of its fields.
+/// Declares a resource: an object in a reply. `#[resource(undocumented)]`: the interface document shows none of its fields.
 ///
 /// ```text
 /// /// A session that was made.
@@ -140,21 +140,20 @@ pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// A reply in which any other field that is not `required` is absent or odd is read all the same: the field has its
-/// default then.
+/// If a field that is not `required` is absent or cannot be read, it has its default, and the reply is still read.
 ///
 /// | of a field, in `#[field(…)]` | |
 /// |---|---|
-/// | `required` | a reply that lacks it cannot be read |
-/// | `absent = true` | what it is where a reply lacks it; an odd value makes the reply unreadable |
+/// | `required` | without it, the reply cannot be read |
+/// | `absent = true` | the value if it is absent; a value of another type makes the reply unreadable |
 /// | `always` | an `Option` that the sandbox always writes: its schema is that of the type inside |
-/// | `like = Currency` | its schema is that of another type |
-/// | `omitted` | an `Option` that is not written where there is none |
+/// | `like = Currency` | its JSON schema is that of another type |
+/// | `omitted` | an `Option` that is not written if it is `None` |
 /// | `read = path` | the function that reads it |
-/// | `name = "type"` | its name on the wire |
-/// | `undocumented` | the document shows the resource without it |
+/// | `name = "type"` | its name in JSON |
+/// | `undocumented` | the interface document does not show the field |
 /// | `min = 1`, `max = 10` | the limits of a whole number |
-/// | `schema("pattern" = "^a")` | what else its JSON schema says |
+/// | `schema("pattern" = "^a")` | more keywords of its JSON schema |
 #[proc_macro_attribute]
 pub fn resource(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let arguments = parse_macro_input!(arguments as resource::Arguments);

@@ -21,7 +21,7 @@ pub use base::Base;
 #[cfg(feature = "native-no-provider")]
 pub(crate) use base::service_root;
 pub use names::nearest;
-pub use paying::{AfterLost, Standing, after_lost, tidy_phone};
+pub use paying::{IntentSnapshot, LostCharge, classify_lost_charge, normalize_phone};
 pub use quotes::{Price, QuoteRequest, Unpriced, by_what_the_customer_pays, card_types, price};
 pub use returns::{Arrival, Match, Purchase, arrival, classify, is_return_nonce};
 pub use session::{Lifetime, State};

@@ -1,63 +1,64 @@
-//! Paying on the hosted page: what to do when the answer to a charge was lost, so that nobody is charged twice.
+//! Paying on the hosted page: what to do if the response to a charge was lost, so that nobody is charged twice; and phone
+//! numbers as customers type them.
 
 use crate::values::IntentStatus;
 
-/// What is known of an intent at one moment.
+/// The fields of an intent that a charge changes, at one moment.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Standing {
-    /// Where it stands.
+pub struct IntentSnapshot {
+    /// The status.
     pub status: IntentStatus,
-    /// How many attempts were made, where the service says it.
+    /// The number of attempts, if the service sends it.
     pub attempts: Option<String>,
-    /// What the customer has to do, as the service says it: `otp`, `redirect`.
+    /// The type of `next_action`, for example `otp` or `redirect`.
     pub next_action: Option<String>,
 }
 
-/// What to do after a charge whose answer was lost.
+/// What to do after a charge whose response was lost.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum AfterLost {
-    /// It arrived: what the intent says now is the answer.
+pub enum LostCharge {
+    /// The charge arrived: its result is the intent's current state.
     Follow,
-    /// It never arrived: sending it again charges once.
+    /// The charge never arrived, so sending it again charges once.
     SendAgain,
-    /// Nobody can tell: it is not sent again, and the caller is told.
+    /// The service does not count attempts, so it is unknown whether the charge arrived. It must not be sent again.
     Unclear,
 }
 
-/// Compares what the intent was before a charge with what it is after its answer was lost.
+/// Compares the intent before a charge with the intent after the response was lost.
 #[must_use]
-pub fn after_lost(before: &Standing, now: &Standing) -> AfterLost {
+pub fn classify_lost_charge(before: &IntentSnapshot, now: &IntentSnapshot) -> LostCharge {
     if now.status != IntentStatus::RequiresAction || now.next_action != before.next_action {
-        return AfterLost::Follow;
+        return LostCharge::Follow;
     }
     match (&before.attempts, &now.attempts) {
-        (Some(before), Some(now)) if before == now => AfterLost::SendAgain,
-        (Some(_), Some(_)) => AfterLost::Follow,
-        _ => AfterLost::Unclear,
+        (Some(before), Some(now)) if before == now => LostCharge::SendAgain,
+        (Some(_), Some(_)) => LostCharge::Follow,
+        _ => LostCharge::Unclear,
     }
 }
 
-/// A phone as people write it, as the service takes it: `+237 670 00 00 00` is `237670000000`, and so is `670 00 00 00` in
-/// Cameroon. Nothing is guessed: only a number that has the shape of the country's mobile numbers, as it is dialled there,
-/// is given its prefix, and a character that has no place in a phone number stays, so that the number is refused.
+/// Turns a typed phone number into the service's format: `+237 670 00 00 00` becomes `237670000000`, and so does
+/// `670 00 00 00` with the country `CM`. The prefix is added only to a number in the national format of the country's mobile
+/// numbers. Characters that are not part of a phone number stay, so that the service refuses the number.
 #[must_use]
-pub fn tidy_phone(text: &str, country: Option<&str>) -> String {
-    let tidy: String = text.chars().filter(|c| !c.is_whitespace() && !"()-./".contains(*c)).collect();
-    if let Some(digits) = tidy.strip_prefix('+').or_else(|| tidy.strip_prefix("00")) {
+pub fn normalize_phone(text: &str, country: Option<&str>) -> String {
+    let compact: String = text.chars().filter(|c| !c.is_whitespace() && !"()-./".contains(*c)).collect();
+    if let Some(digits) = compact.strip_prefix('+').or_else(|| compact.strip_prefix("00")) {
         return digits.to_owned();
     }
     let Some((_, prefix, length, begins)) = MOBILES.iter().find(|(known, ..)| Some(*known) == country) else {
-        return tidy;
+        return compact;
     };
-    let is_dialled = |number: &&str| number.len() == *length && number.starts_with(|first| begins.contains(first));
-    let number = Some(&*tidy).filter(is_dialled).or(tidy.strip_prefix('0').filter(is_dialled));
-    number.map_or(tidy.clone(), |number| String::from(*prefix) + number)
+    let is_national = |number: &&str| number.len() == *length && number.starts_with(|first| begins.contains(first));
+    let number = Some(&*compact).filter(is_national).or(compact.strip_prefix('0').filter(is_national));
+    number.map_or(compact.clone(), |number| String::from(*prefix) + number)
 }
 
-/// The mobile numbers of a country, as they are dialled there: the prefix that is left out, how many digits they have
-/// without a 0 that stands for it, and what they begin with. As libphonenumber's metadata has them (November 2026), but for
-/// the 24 of Cameroon, which are no phones of mobile money, and for Gabon's numbers of before 2019.
+/// The national format of mobile numbers by country: the country's prefix, the number of digits without a trunk 0, and the
+/// possible first digits. From libphonenumber's metadata (November 2026), without Cameroon's numbers that begin with 24, which
+/// have no mobile money, and without Gabon's numbers from before 2019.
 const MOBILES: [(&str, &str, usize, &str); 13] = [
     ("BF", "226", 8, "04567"),
     ("BJ", "229", 10, "0"),
@@ -79,37 +80,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lost_charge_is_sent_again_only_when_it_never_arrived() {
-        let standing = |status: &str, attempts: Option<&str>| Standing {
+    fn a_lost_charge_is_sent_again_only_if_it_never_arrived() {
+        let standing = |status: &str, attempts: Option<&str>| IntentSnapshot {
             status: IntentStatus::from(status.to_owned()),
             attempts: attempts.map(String::from),
             next_action: None,
         };
         let before = standing("requires_action", Some("1"));
         let table = [
-            (standing("requires_action", Some("1")), AfterLost::SendAgain),
-            (standing("requires_action", Some("2")), AfterLost::Follow),
-            (standing("requires_action", None), AfterLost::Unclear),
-            (standing("processing", Some("1")), AfterLost::Follow),
-            (standing("processing", Some("2")), AfterLost::Follow),
-            (standing("succeeded", None), AfterLost::Follow),
-            (standing("failed", Some("1")), AfterLost::Follow),
-            (standing("on_hold", Some("1")), AfterLost::Follow),
+            (standing("requires_action", Some("1")), LostCharge::SendAgain),
+            (standing("requires_action", Some("2")), LostCharge::Follow),
+            (standing("requires_action", None), LostCharge::Unclear),
+            (standing("processing", Some("1")), LostCharge::Follow),
+            (standing("processing", Some("2")), LostCharge::Follow),
+            (standing("succeeded", None), LostCharge::Follow),
+            (standing("failed", Some("1")), LostCharge::Follow),
+            (standing("on_hold", Some("1")), LostCharge::Follow),
         ];
         for (now, expected) in table {
-            assert_eq!(after_lost(&before, &now), expected, "{now:?}");
+            assert_eq!(classify_lost_charge(&before, &now), expected, "{now:?}");
         }
-        // It asks for a code now, or no longer: what was sent has arrived.
-        let asking = Standing { next_action: Some("otp".into()), ..before.clone() };
-        assert_eq!(after_lost(&before, &asking), AfterLost::Follow);
-        assert_eq!(after_lost(&asking, &before), AfterLost::Follow);
-        assert_eq!(after_lost(&asking, &asking), AfterLost::SendAgain);
+        // `next_action` has changed, so the charge has arrived.
+        let asking = IntentSnapshot { next_action: Some("otp".into()), ..before.clone() };
+        assert_eq!(classify_lost_charge(&before, &asking), LostCharge::Follow);
+        assert_eq!(classify_lost_charge(&asking, &before), LostCharge::Follow);
+        assert_eq!(classify_lost_charge(&asking, &asking), LostCharge::SendAgain);
         let silent = standing("requires_action", None);
-        assert_eq!(after_lost(&silent, &silent), AfterLost::Unclear);
+        assert_eq!(classify_lost_charge(&silent, &silent), LostCharge::Unclear);
     }
 
     #[test]
-    fn a_phone_is_taken_as_people_write_it() {
+    fn common_notations_of_a_phone_number_are_normalized() {
         for written in [
             "237670000000",
             "+237 670 00 00 00",
@@ -118,14 +119,14 @@ mod tests {
             "(+237) 670.000.000",
             "+237\u{a0}670\u{a0}000\u{a0}000",
         ] {
-            assert_eq!(tidy_phone(written, None), "237670000000", "{written}");
-            assert_eq!(tidy_phone(written, Some("CM")), "237670000000", "{written}");
+            assert_eq!(normalize_phone(written, None), "237670000000", "{written}");
+            assert_eq!(normalize_phone(written, Some("CM")), "237670000000", "{written}");
         }
-        assert_eq!(tidy_phone("23767000000O", None), "23767000000O");
+        assert_eq!(normalize_phone("23767000000O", None), "23767000000O");
     }
 
     #[test]
-    fn a_number_as_it_is_dialled_at_home_gets_its_countrys_prefix_and_no_other_does() {
+    fn only_a_national_mobile_number_gets_its_countrys_prefix() {
         for (country, dialled, whole) in [
             ("BF", "70 12 34 56", "22670123456"),
             ("BF", "44 12 34 56", "22644123456"),
@@ -146,7 +147,7 @@ mod tests {
             ("TG", "90 11 23 45", "22890112345"),
             ("UG", "0712 345678", "256712345678"),
         ] {
-            assert_eq!(tidy_phone(dialled, Some(country)), whole);
+            assert_eq!(normalize_phone(dialled, Some(country)), whole);
         }
         for (country, other) in [
             (None, "670000000"),
@@ -159,8 +160,8 @@ mod tests {
             (Some("CM"), "67000000O0"),
             (Some("CM"), "233240000000"),
         ] {
-            assert_eq!(tidy_phone(other, country), other, "{country:?}");
+            assert_eq!(normalize_phone(other, country), other, "{country:?}");
         }
-        assert_eq!(tidy_phone("+233 24 000 0000", Some("CM")), "233240000000");
+        assert_eq!(normalize_phone("+233 24 000 0000", Some("CM")), "233240000000");
     }
 }

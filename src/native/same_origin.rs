@@ -15,7 +15,7 @@ pub(crate) async fn guard(State(allowed): State<Arc<[String]>>, request: Request
     if is_of_another_site(request.headers(), authority.as_deref(), &allowed) {
         return Refused::new(
             403,
-            Reason { code: "cross_site", message: "This address answers the shop's own pages alone." },
+            Reason { code: "cross_site", message: "Only the shop's own pages may call this address." },
         )
         .into_response();
     }

@@ -1,4 +1,5 @@
-//! From an operation to a request: each field goes where the [`Spec`] says, and an absent one is absent.
+//! Makes the request of an operation: a serde serializer that puts each field into the path, the query, the body or the
+//! header, as the [`Spec`] says, and omits absent fields.
 
 use super::operation::Place;
 use super::{Method, Operation, Spec};
@@ -18,7 +19,7 @@ pub struct Request {
     pub target: String,
     /// The JSON body.
     pub body: Option<String>,
-    /// What it is known by, of an operation that takes a key.
+    /// The value of the header `Idempotency-Key`, if the operation has one.
     pub idempotency_key: Option<String>,
 }
 
@@ -48,19 +49,19 @@ impl Request {
 /// Makes the request of an operation.
 ///
 /// # Errors
-/// A message for the operation's author: a field whose shape cannot travel where the spec puts it.
+/// [`Unwritable`], for example if a path value is empty or a query value is an object.
 pub fn assemble<O: Operation>(operation: &O) -> Result<Request, Unwritable> {
     operation.serialize(Assembly::new(const { &O::SPEC }))
 }
 
-/// Why an operation could not be written. A mistake of its description, found by its test.
+/// The operation's `Spec` puts a field where its value cannot be written. The test of the operation finds this mistake.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Unwritable;
 
 impl Display for Unwritable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a field of the operation cannot travel where its description puts it")
+        f.write_str("a field of the operation cannot be written where its Spec puts it")
     }
 }
 
@@ -72,7 +73,7 @@ impl serde::ser::Error for Unwritable {
     }
 }
 
-/// The request while its fields arrive. The only shape it takes is a struct.
+/// The serializer of an operation, which must be a struct. It collects the parts of the request.
 struct Assembly {
     spec: &'static Spec,
     path: String,
@@ -96,7 +97,8 @@ impl Assembly {
         let place = self.spec.place(name);
         match (place, write(place)?) {
             (Place::Path, text) => {
-                // A parser takes `..` for a step up and drops an empty segment: the request would reach another operation.
+                // A URL parser resolves `..` and `.`, and an empty segment changes the path: the request would reach another
+                // operation.
                 let text = text.filter(|text| !["", ".", ".."].contains(&text.as_str())).ok_or(Unwritable)?;
                 let mut path = String::new();
                 // By segments: `str::replace` weighs 6 KB in wasm.
@@ -136,10 +138,10 @@ impl SerializeStruct for Assembly {
     type Error = Unwritable;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Unwritable> {
-        // Compiled for each type of a field: all else is in `put`.
+        // The compiler generates this method for each field type, so everything that does not depend on the type is in `put`.
         self.put(name, &|place| match place {
             Place::Body => to_json(value).map(Some).ok_or(Unwritable),
-            _ => value.serialize(Plain),
+            _ => value.serialize(PlainText),
         })
     }
 
@@ -151,7 +153,7 @@ impl SerializeStruct for Assembly {
     }
 }
 
-/// Everything but RFC 3986 unreserved characters is encoded, so that a `/` in a value stays one value.
+/// Appends a text with everything but RFC 3986 unreserved characters encoded, so that a `/` does not split a value of the path.
 pub(crate) fn percent_encode(out: &mut String, text: &str) {
     // By hand: `percent-encoding` has a table of every byte, and weighs 0.2 KB brotli more in wasm.
     for byte in text.bytes() {
@@ -166,10 +168,11 @@ pub(crate) fn percent_encode(out: &mut String, text: &str) {
     }
 }
 
-/// Writes one plain value as text, for a path or a query: `None` where it is absent.
-struct Plain;
+/// The serializer of one value of the path, the query or the header: text, or `None` if the value is absent.
+struct PlainText;
 
-/// The shapes that every serializer here refuses, since nothing that is sent has them, and those that one refuses beside.
+/// Implements methods of a serializer that fail: those that no request needs, for every serializer of this crate, and the given
+/// ones in addition.
 macro_rules! refuse {
     ($($method:ident($($kind:ty),*) -> $ok:ty;)*) => {
         $crate::protocol::refuse! { each
@@ -209,7 +212,7 @@ macro_rules! refuse {
 }
 pub(crate) use refuse;
 
-impl Serializer for Plain {
+impl Serializer for PlainText {
     type Ok = Option<String>;
     type Error = Unwritable;
     type SerializeSeq = Impossible<Self::Ok, Unwritable>;

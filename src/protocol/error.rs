@@ -129,6 +129,18 @@ pub struct FieldError {
     pub message: String,
 }
 
+/// The field and the message. The field's name is not repeated if the message begins with it.
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rest = self.message.strip_prefix(&self.param).filter(|_| !self.param.is_empty());
+        if rest.is_some_and(|rest| rest.starts_with(' ')) {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.param, self.message)
+        }
+    }
+}
+
 impl FieldError {
     /// Of this field.
     pub(crate) fn of(param: &str, code: &ErrorCode, message: impl Into<String>) -> Self {
@@ -308,14 +320,16 @@ impl fmt::Display for Error {
         if let Some(operation) = self.0.operation {
             write!(f, "{operation}: ")?;
         }
-        // Of a refusal by its fields the sentence is often that of the first: it is said there, with its name.
-        let mut said = self.fields().iter().any(|field| field.message == self.0.message);
-        if !said {
+        // The message of a refusal is often that of its first field, which is printed below with the field's name.
+        let is_of_a_field = self.fields().iter().any(|field| field.message == self.0.message);
+        let mut separator = "";
+        if !is_of_a_field {
             write!(f, "{}", printable(&self.0.message))?;
+            separator = " ";
         }
         for field in self.fields() {
-            let space = if std::mem::take(&mut said) { "" } else { " " };
-            write!(f, "{space}{}: {}", printable(&field.param), printable(&field.message))?;
+            write!(f, "{separator}{}", printable(field))?;
+            separator = " ";
         }
         if let Some(request_id) = self.request_id() {
             write!(f, " (request {})", printable(request_id))?;
@@ -341,5 +355,27 @@ impl fmt::Debug for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0.source.as_deref().map(|source| source as &(dyn std::error::Error + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_field_is_printed_once() {
+        let refused = |message: &str| FieldError::of("amount", &ErrorCode::ParameterInvalid, message).to_string();
+        assert_eq!(refused("amount is required."), "amount is required.");
+        assert_eq!(refused("It must be a string."), "amount: It must be a string.");
+        assert_eq!(refused("amounts are strings."), "amount: amounts are strings.");
+        let fields = ["amount", "email"].map(|param| FieldError {
+            param: param.to_owned(),
+            message: format!("{param} is required."),
+            ..FieldError::default()
+        });
+        let refusal =
+            Refusal { message: Some(fields[0].message.clone()), fields: fields.to_vec(), ..Refusal::default() };
+        let error = Error::refused(&Spec::post("create", "/v1/x"), 422, refusal);
+        assert_eq!(error.to_string(), "create: amount is required. email is required.");
     }
 }

@@ -35,6 +35,8 @@ pub use clock::WallClock;
 pub use config::{Config, StartError};
 pub use events::Event;
 pub use faults::{Fault, FaultKind};
+#[cfg(feature = "cli")]
+pub(crate) use http::inexact_json_errors;
 pub use openapi::openapi;
 pub use requests::Request;
 pub use serve::Sandbox;

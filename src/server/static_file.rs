@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 /// The `Cache-Control` policy of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Caching {
-    /// Cached for ever: its address changes with its content.
+    /// Cached forever: its address changes with its content.
     Immutable,
     /// Cached, but revalidated before each use.
     Revalidate,
@@ -49,23 +49,23 @@ enum Coding {
 /// Files below this size in bytes are not compressed: the saving is smaller than the response's head.
 const SMALLEST_COMPRESSED: usize = 128;
 
-/// All files of this process by name and content. Several servers in one process, or a package that was rebuilt without changes,
-/// compress nothing twice.
-static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
-type Known = HashMap<(&'static str, String), Arc<StaticFile>>;
+/// All files of this process by media type and digest, so that several servers in one process, or a package that was rebuilt
+/// without changes, do not compress the same content twice.
+static FILES: LazyLock<Mutex<FileCache>> = LazyLock::new(Mutex::default);
+type FileCache = HashMap<(&'static str, String), Arc<StaticFile>>;
 /// The size at which the cache is cleared: more than the files of all pages.
-const MOST_KNOWN: usize = 256;
+const MAX_CACHED: usize = 256;
 
 impl StaticFile {
     /// Creates a file. Its media type follows from the extension of the name.
     pub(crate) fn new(name: &str, bytes: Bytes) -> Arc<Self> {
         let media_type = media_type(name);
         let digest = hex(&Sha256::digest(&bytes));
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST_KNOWN {
-            known.clear();
+        let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+        if files.len() >= MAX_CACHED {
+            files.clear();
         }
-        let file = known.entry((media_type, digest)).or_insert_with_key(|(_, digest)| {
+        let file = files.entry((media_type, digest)).or_insert_with_key(|(_, digest)| {
             let digest = digest.clone();
             Arc::new(Self { media_type, bytes, digest, brotli: OnceLock::new(), gzip: OnceLock::new() })
         });
@@ -93,11 +93,11 @@ impl StaticFile {
             headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
         }
         let etag = self.etag(coding);
-        let is_kept = has_match(request, &etag);
+        let is_cached_by_client = has_match(request, &etag);
         if let Ok(etag) = HeaderValue::try_from(etag) {
             headers.insert(header::ETAG, etag);
         }
-        if is_kept {
+        if is_cached_by_client {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             return response;
         }
@@ -154,7 +154,7 @@ impl Coding {
 /// The content codings that the client accepts, best first: by the weights in `Accept-Encoding`, then by size.
 fn accepted(request: &HeaderMap) -> Vec<Coding> {
     let values = request.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    let items: Vec<(&str, f32)> = values.flat_map(|value| value.split(',')).map(weighed).collect();
+    let items: Vec<(&str, f32)> = values.flat_map(|value| value.split(',')).map(parse_weight).collect();
     let weight = |name: &str| {
         let named = items.iter().find(|(item, _)| item.eq_ignore_ascii_case(name));
         named.or_else(|| items.iter().find(|(item, _)| *item == "*")).map_or(0.0, |(_, weight)| *weight)
@@ -166,7 +166,7 @@ fn accepted(request: &HeaderMap) -> Vec<Coding> {
 }
 
 /// Parses `br;q=0.5` into a name and its weight.
-fn weighed(item: &str) -> (&str, f32) {
+fn parse_weight(item: &str) -> (&str, f32) {
     let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
     let weight = parameters.trim().strip_prefix("q=").map_or(1.0, |weight| weight.trim().parse().unwrap_or(0.0));
     (name.trim(), weight)

@@ -1,7 +1,7 @@
 //! The `guichet` command: the whole interface at a terminal.
 //!
-//! Each operation is a command. Its name is in `operations::words`. Its arguments, their help and their checks come from the
-//! operation's own description, and they are read by the same code as in the service. `tests/service/command.rs` runs each of them.
+//! Each operation is a command. Its name, its arguments and their help come from the operation's declaration, and its
+//! arguments are read by the same code as in the service. `tests/service/command.rs` runs each of them.
 //!
 //! | exit code | meaning |
 //! |---|---|

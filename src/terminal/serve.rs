@@ -21,7 +21,7 @@ The control token is new at each start. `guichet clock` and `guichet faults` rea
 #[command(after_long_help = KEYS)]
 pub(super) struct SandboxArgs {
     /// The address to listen on; port 0 takes a free port.
-    #[arg(long, default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)))]
+    #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)), value_parser = listen_address)]
     listen: SocketAddr,
     /// The database; `memory:` keeps everything in memory.
     #[arg(long, value_name = "URL", default_value = "sqlite:.guichet/sandbox.sqlite")]
@@ -55,10 +55,10 @@ pub(super) struct SandboxArgs {
 #[derive(Args)]
 pub(super) struct DemoArgs {
     /// The address of the shop; port 0 takes a free port.
-    #[arg(long, default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4242)))]
+    #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4242)), value_parser = listen_address)]
     listen: SocketAddr,
     /// The address of the sandbox, if the demo starts one.
-    #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)))]
+    #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)), value_parser = listen_address)]
     sandbox_listen: SocketAddr,
     /// Use this service instead of starting a sandbox. The key comes from GUICHET_SECRET_KEY.
     #[arg(long, value_name = "URL")]
@@ -175,6 +175,15 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
         sandbox.stop().await;
     }
     Ok(())
+}
+
+/// Parses the value of an option that takes an address to listen on. clap's message names the option.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix(':').unwrap_or(text).parse::<u16>();
+    text.parse().map_err(|_| {
+        let example = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or(4343)));
+        format!("the option takes an address with a port, for example {example}")
+    })
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {

@@ -1,7 +1,7 @@
-//! Every state of the hosted page, of the issuer's page and of the shop, looked over by axe-core in a real Chromium: in both
-//! languages, light and dark, and on the narrowest phone, where nothing may scroll sideways.
+//! Accessibility of every state of the hosted page, the issuer's page and the shop, checked by axe-core in Chromium: in both
+//! languages, in light and dark mode, and at 320 pixels, where nothing may scroll sideways.
 //!
-//! `cargo xtask test` installs axe-core, at its newest, and then asks for these tests.
+//! `cargo xtask test` installs axe-core and then runs these tests.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
@@ -10,8 +10,8 @@ use guichet::operations::{CreatePaymentIntent, CustomerName, Item};
 use guichet::values::{Amount, Currency, FeeBearer, MerchantReference, Phone, RedirectUrl};
 use serde_json::json;
 
-/// Every state in which the hosted page can be, by what is done to come there: what the service says of the intent, and what
-/// the customer does.
+/// Every state of the hosted page: its name, the options of the stub in [`STUB`] that lead there, and the customer's actions
+/// as a script.
 const HOSTED: [(&str, &str, &str); 27] = [
     ("loading", "look: 'hangs'", ""),
     ("ready", "", ""),
@@ -46,41 +46,41 @@ const HOSTED: [(&str, &str, &str); 27] = [
     ("trouble", "look: 'fails'", ""),
 ];
 
-/// Stands between the page and the service, and says of the intent what `sessionStorage.stub` has it say.
-const BETWEEN: &str = "{
+/// Replaces `fetch`, so that the service's responses are as `sessionStorage.stub` says.
+const STUB: &str = "{
     const stub = JSON.parse(sessionStorage.getItem('stub') ?? '{}');
     const { fetch, setTimeout } = window;
-    // What the page says after a while it says at once, and nobody is sent away meanwhile.
+    // Delayed messages appear at once, and the page does not leave by itself.
     window.setTimeout = (done, ms, ...what) => ms === 6000 ? 0 : setTimeout(done, what.length && !stub.patient ? 0 : ms, ...what);
     const never = new Promise(() => {});
-    let looks = -Infinity; // since a charge was lost
-    window.fetch = async (url, how) => {
+    let looks = -Infinity; // reads since a charge was lost
+    window.fetch = async (url, init) => {
         const path = new URL(url, location).pathname;
         if (path.endsWith('/payment-methods') && stub.methods) return Response.json({ status_code: 200, data: [] });
         if (path.includes('/fee/') && stub.fees) return Response.json({}, { status: 422 });
-        if (!path.includes('/payment-intents/')) return fetch(url, how);
-        const what = how.method === 'POST' ? stub.charge : looks++ > 0 ? 'hangs' : stub.look;
+        if (!path.includes('/payment-intents/')) return fetch(url, init);
+        const what = init.method === 'POST' ? stub.charge : looks++ > 0 ? 'hangs' : stub.look;
         if (what === 'hangs') return never;
         if (what === 'fails') {
             looks = 0;
             throw new TypeError('the network is gone');
         }
-        const answer = await fetch(url, how);
+        const answer = await fetch(url, init);
         if (!answer.ok) return answer;
         const reply = await answer.json();
         Object.assign(reply.data, stub.intent);
-        if (looks > 0) delete reply.data.attempts; // nobody can tell whether it arrived
+        if (looks > 0) delete reply.data.attempts; // the page cannot know whether it arrived
         return Response.json(reply);
     };
 }";
 
 #[tokio::test]
-#[ignore = "cargo xtask test installs what it looks with"]
+#[ignore = "needs axe-core: cargo xtask test"]
 async fn every_state_of_the_hosted_page_is_accessible() {
     let demo = DemoShop::open().await;
     let browser = Browser::start("hosted-accessible").await;
-    browser.add_init_script(BETWEEN).await;
-    let look = Look::with(&browser);
+    browser.add_init_script(STUB).await;
+    let look = Accessibility::new(&browser);
     let plain =
         demo.create_intent(order(&demo, "5000").items(vec![Item::new("Shoes", 5000, Currency::xaf(), 1)])).await;
     let address = plain.checkout_url.as_ref().unwrap().expose();
@@ -99,14 +99,14 @@ async fn every_state_of_the_hosted_page_is_accessible() {
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test installs what it looks with"]
+#[ignore = "needs axe-core: cargo xtask test"]
 async fn the_longest_names_and_amounts_fit_on_the_narrowest_phone() {
     let demo =
         DemoShop::named("Société Anonyme des Établissements Internationaux de Chaussures et Maroquineries du Littoral")
             .await;
     let browser = Browser::start("hosted-long").await;
-    browser.add_init_script(BETWEEN).await;
-    let look = Look::with(&browser);
+    browser.add_init_script(STUB).await;
+    let look = Accessibility::new(&browser);
     let amount = "999999999999999";
     let items = vec![
         Item::new(
@@ -129,17 +129,17 @@ async fn the_longest_names_and_amounts_fit_on_the_narrowest_phone() {
         browser.wait_for(&format!("[data-status='{state}']")).await;
         browser.run("document.querySelector('#items').open = true").await;
         look.over(&format!("hosted-long-{state}")).await;
-        assert_eq!(browser.run(BROKEN).await, json!([]), "an amount is broken in two lines");
+        assert_eq!(browser.run(BROKEN).await, json!([]), "an amount is broken into two lines");
     }
     browser.close().await;
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test installs what it looks with"]
+#[ignore = "needs axe-core: cargo xtask test"]
 async fn the_issuers_page_is_accessible() {
     let demo = DemoShop::open().await;
     let browser = Browser::start("issuer-accessible").await;
-    let look = Look::with(&browser);
+    let look = Accessibility::new(&browser);
     let intent = demo.create_intent(order(&demo, "5000")).await;
     for language in ["en", "fr"] {
         let address = intent.checkout_url.as_ref().unwrap().expose();
@@ -164,12 +164,12 @@ async fn the_issuers_page_is_accessible() {
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test installs what it looks with"]
+#[ignore = "needs axe-core: cargo xtask test"]
 async fn every_page_of_the_shop_is_accessible() {
     for language in ["en", "fr"] {
         let demo = DemoShop::open().await;
         let browser = Browser::start_in_language("shop-accessible", language).await;
-        let look = Look::with(&browser);
+        let look = Accessibility::new(&browser);
         let shop = demo.shop.url().to_owned();
         let over = async |page: &str, shows: &str| {
             browser.wait_for(shows).await;
@@ -222,10 +222,10 @@ async fn every_page_of_the_shop_is_accessible() {
     }
 }
 
-/// Opens the hosted page, of whose intent this is said.
-async fn open(browser: &Browser, address: &str, says: &str) {
+/// Opens the hosted page with these options of the stub.
+async fn open(browser: &Browser, address: &str, options: &str) {
     let stub = format!(
-        "const stub = {{ {says} }};
+        "const stub = {{ {options} }};
          sessionStorage.clear();
          sessionStorage.setItem('stub', JSON.stringify(stub));
          if (stub.from_bank) sessionStorage.setItem('at_bank', location.pathname.split('/').pop());"
@@ -235,24 +235,24 @@ async fn open(browser: &Browser, address: &str, says: &str) {
     browser.open(address).await;
 }
 
-async fn act(browser: &Browser, does: &str) {
-    browser.run(&format!("const click = (css) => document.querySelector(css).click(); {does}")).await;
+async fn act(browser: &Browser, script: &str) {
+    browser.run(&format!("const click = (css) => document.querySelector(css).click(); {script}")).await;
 }
 
-/// Looks a page over.
-struct Look<'a> {
+/// Checks pages with axe-core.
+struct Accessibility<'a> {
     browser: &'a Browser,
     axe: String,
 }
 
-impl<'a> Look<'a> {
-    fn with(browser: &'a Browser) -> Self {
+impl<'a> Accessibility<'a> {
+    fn new(browser: &'a Browser) -> Self {
         let axe = npm_tools().join("node_modules/axe-core/axe.min.js");
-        let axe = std::fs::read_to_string(axe).expect("axe-core is not there: `cargo xtask test` installs it");
+        let axe = std::fs::read_to_string(axe).expect("axe-core is missing. `cargo xtask test` installs it.");
         Self { browser, axe }
     }
 
-    /// The page as it stands, in each language that it has a button for.
+    /// Checks the page in both languages.
     async fn over(&self, page: &str) {
         self.once(page).await;
         self.browser.click("[data-language='fr']").await;
@@ -260,7 +260,7 @@ impl<'a> Look<'a> {
         self.browser.click("[data-language='en']").await;
     }
 
-    /// The page as it stands, wide and on the narrowest phone, light and dark.
+    /// Checks the page in its current language, wide and narrow, light and dark.
     async fn once(&self, page: &str) {
         self.browser.run(&self.axe).await;
         for (width, scheme) in [(1280, "light"), (320, "light"), (320, "dark")] {
@@ -272,12 +272,12 @@ impl<'a> Look<'a> {
         self.browser.set_appearance(width, scheme).await;
         let page = format!("{page}-{width}-{scheme}");
         self.browser.screenshot(&page).await;
-        assert_eq!(self.browser.run_async(ASK).await, json!([]), "{page}");
+        assert_eq!(self.browser.run_async(CHECK).await, json!([]), "{page}");
     }
 }
 
-/// What axe-core finds wrong, and what does not fit.
-const ASK: &str = "
+/// Returns what axe-core finds, and whether the page scrolls sideways.
+const CHECK: &str = "
     const { violations } = await axe.run(document, {
         resultTypes: ['violations'],
         runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
@@ -287,7 +287,7 @@ const ASK: &str = "
     if (scrollWidth > innerWidth) found.push(['sideways', scrollWidth]);
     return found;";
 
-/// The amounts of which a part stands in another line.
+/// Returns the amounts that are broken into two lines.
 const BROKEN: &str = "
     const lines = (of) => {
         const range = document.createRange();

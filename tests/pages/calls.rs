@@ -1,5 +1,4 @@
-//! Calls that end, sessions that end in every tab, and a module that loads or says why not: what a shop's page relies on,
-//! in real browsers.
+//! Calls that end, sessions that end in every tab, and loading the module: what a shop's page relies on, in real browsers.
 
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use axum::Router;
@@ -19,19 +18,19 @@ use std::sync::{Arc, Mutex};
 use tower_http::services::ServeDir;
 
 in_every_browser!(
-    a_request_that_nobody_waits_for_any_more_ends,
-    a_question_is_asked_again_without_asking_whether_it_may_be_and_a_payment_comes_from_no_cache,
+    a_request_that_every_caller_has_aborted_ends,
+    a_repeated_public_read_needs_no_preflight_and_a_payment_is_never_cached,
     signing_out_ends_the_sessions_of_every_tab_with_the_service_too,
-    a_page_that_forbids_webassembly_is_told_what_to_allow,
-    a_module_that_did_not_come_is_asked_for_again_and_comes_in_every_way,
+    a_page_that_forbids_webassembly_gets_an_error_that_says_what_to_allow,
+    a_module_that_failed_to_load_is_loaded_again_in_every_way,
 );
 
-// The same in every engine: rules of the service, and code that asks nothing of the engine.
+// The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
-    equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own,
-    a_call_that_is_called_off_leaves_nothing_behind,
-    a_long_wait_keeps_nothing_of_the_looks_that_are_over,
-    a_session_that_time_changes_is_told_so,
+    equal_concurrent_reads_are_one_request_and_each_caller_can_abort_its_own,
+    an_aborted_call_leaves_no_timer_listener_or_request,
+    a_long_wait_keeps_no_listeners_of_finished_reads,
+    a_session_that_expires_notifies_its_subscribers,
     a_defect_in_a_call_ends_every_client_of_the_page,
     an_abort_reason_reaches_the_signals_of_the_requests_that_it_ends,
     options_that_throw_reject_the_call_and_nothing_else,
@@ -42,19 +41,19 @@ in_chromium!(
     timeouts_and_budgets_are_counted_from_the_call,
 );
 
-async fn equal_questions_at_once_are_one_request_and_each_caller_calls_off_their_own(engine: Engine) {
+async fn equal_concurrent_reads_are_one_request_and_each_caller_can_abort_its_own(engine: Engine) {
     let found = found(engine, "one_request").await;
-    assert_eq!(found["came"], json!(["mine", 1, 1, 1]), "{found}");
+    assert_eq!(found["results"], json!(["mine", 1, 1, 1]), "{found}");
     let requests = ["/v1/payment-methods?country_code=CM", "/v1/payment-methods?country_code=CI"];
-    assert_eq!(found["asked"], json!(requests), "{found}");
+    assert_eq!(found["requests"], json!(requests), "{found}");
 }
 
-async fn a_request_that_nobody_waits_for_any_more_ends(engine: Engine) {
+async fn a_request_that_every_caller_has_aborted_ends(engine: Engine) {
     let found = found(engine, "nobody_waits").await;
-    assert_eq!(found, json!({ "came": ["mine", "yours"], "asked": 1, "before": 0, "ended": 1 }));
+    assert_eq!(found, json!({ "results": ["mine", "yours"], "requests": 1, "before": 0, "ended": 1 }));
 }
 
-async fn a_call_that_is_called_off_leaves_nothing_behind(engine: Engine) {
+async fn an_aborted_call_leaves_no_timer_listener_or_request(engine: Engine) {
     let found = found(engine, "called_off").await;
     let calls = found.as_object().unwrap_or_else(|| panic!("{found}"));
     assert_eq!(calls.len(), 14, "{found}");
@@ -63,22 +62,22 @@ async fn a_call_that_is_called_off_leaves_nothing_behind(engine: Engine) {
         assert_eq!(counts["after"], counts["before"], "{call}: {counts}");
         for (what, least) in counts["holds"].as_object().unwrap() {
             let [before, during] = ["before", "during"].map(|when| counts[when][what].as_i64().unwrap());
-            assert!(during - before >= least.as_i64().unwrap(), "{call} has no {what} while it is under way: {counts}");
+            assert!(during - before >= least.as_i64().unwrap(), "{call} has no {what} while it runs: {counts}");
         }
     }
 }
 
-async fn a_long_wait_keeps_nothing_of_the_looks_that_are_over(engine: Engine) {
+async fn a_long_wait_keeps_no_listeners_of_finished_reads(engine: Engine) {
     let found = found(engine, "long_wait").await;
     let looks = found["looks"].as_array().unwrap();
     assert!(looks.len() >= 8, "{found}");
-    assert!(looks.iter().all(|listeners| *listeners == looks[0]), "listeners of the page, at each look: {found}");
+    assert!(looks.iter().all(|listeners| *listeners == looks[0]), "listeners of the page, at each read: {found}");
     assert_eq!((&found["state"], &found["checkout"]), (&json!("succeeded"), &json!("refused")), "{found}");
     assert_eq!(found["left"], json!(0), "listeners of the caller's signal: {found}");
 }
 
-/// Where an answer is to pass by the cache Chromium asks before each request whether it may be sent (CORS).
-async fn a_question_is_asked_again_without_asking_whether_it_may_be_and_a_payment_comes_from_no_cache(engine: Engine) {
+/// With `cache: no-store`, Chromium sends a CORS preflight before each request.
+async fn a_repeated_public_read_needs_no_preflight_and_a_payment_is_never_cached(engine: Engine) {
     let requests = Arc::new(Mutex::new(Vec::new()));
     let recorded = Arc::clone(&requests);
     let service = served(Router::new().fallback(async move |method: Method, uri: Uri| {
@@ -105,15 +104,19 @@ async fn a_question_is_asked_again_without_asking_whether_it_may_be_and_a_paymen
         requests.iter().filter(|requests| requests.starts_with(method) && requests.contains(path)).count()
     };
     assert_eq!((of("GET", "/fee/"), of("GET", "/plain")), (2, 2), "{requests:?}");
-    assert_eq!(of("OPTIONS", "/fee/"), of("OPTIONS", "/plain"), "no more than a plain fetch asks for: {requests:?}");
+    assert_eq!(
+        of("OPTIONS", "/fee/"),
+        of("OPTIONS", "/plain"),
+        "no more preflights than of a plain fetch: {requests:?}"
+    );
     assert_eq!(of("GET", "/payment-intents/"), 2, "{requests:?}");
 }
 
-async fn a_session_that_time_changes_is_told_so(engine: Engine) {
+async fn a_session_that_expires_notifies_its_subscribers(engine: Engine) {
     let found = found(engine, "by_time").await;
     assert_eq!(found["states"], json!(["active", "expiring"]), "{found}");
     assert_eq!((&found["state"], &found["email"]), (&json!("expiring"), &json!("awa@example.com")), "{found}");
-    assert_eq!(found["steady"], true, "what is read of a session is the same until it changes");
+    assert_eq!(found["steady"], true, "`expiresAt` is the same object until it changes");
 }
 
 async fn signing_out_ends_the_sessions_of_every_tab_with_the_service_too(engine: Engine) {
@@ -147,7 +150,7 @@ async fn signing_out_ends_the_sessions_of_every_tab_with_the_service_too(engine:
     browser.close().await;
 }
 
-/// Waits until the service says that a token has ended: that of another tab is ended while nobody waits for it.
+/// Waits until the token is revoked at the service: the token of another tab is revoked in the background.
 async fn ends(browser: &crate::support::browser::Browser, service: &str, token: &str) {
     let call = format!(
         "for (let looks = 0; looks < 100; looks++) {{
@@ -155,37 +158,37 @@ async fn ends(browser: &crate::support::browser::Browser, service: &str, token: 
              if (answer.status === 401) return (await answer.json()).data.reason;
              await new Promise((over) => setTimeout(over, 50));
          }}
-         return 'it is still good';",
+         return 'it is still valid';",
         ValidateSession::SPEC.path,
         ValidateSession::SPEC.method.as_str(),
     );
     assert_eq!(browser.run_async(&call).await, "revoked");
 }
 
-async fn a_page_that_forbids_webassembly_is_told_what_to_allow(engine: Engine) {
+async fn a_page_that_forbids_webassembly_gets_an_error_that_says_what_to_allow(engine: Engine) {
     let found = shown(engine, "blocked", "default-src 'self'; script-src 'self'").await;
     assert_eq!(found, json!({ "ready": "wasm_blocked", "kind": "wasm_blocked", "names": true }));
 }
 
-async fn a_module_that_did_not_come_is_asked_for_again_and_comes_in_every_way(engine: Engine) {
+async fn a_module_that_failed_to_load_is_loaded_again_in_every_way(engine: Engine) {
     let found = found(engine, "loads_again").await;
     assert_eq!((&found["first"], &found["second"]), (&json!("offline"), &json!(1)), "{found}");
-    assert_eq!(found["came"], json!([1, 1, 1, 1, 1]), "an address, a URL, a response, bytes, a module: {found}");
+    assert_eq!(found["results"], json!([1, 1, 1, 1, 1]), "an address, a URL, a response, bytes, a module: {found}");
 }
 
 async fn a_defect_in_a_call_ends_every_client_of_the_page(engine: Engine) {
     let found = found(engine, "a_defect").await;
-    assert_eq!(found, json!({ "before": 1, "met": "panic", "after": "panic", "next": "panic" }));
+    assert_eq!(found, json!({ "before": 1, "during": "panic", "after": "panic", "next": "panic" }));
 }
 
 async fn an_abort_reason_reaches_the_signals_of_the_requests_that_it_ends(engine: Engine) {
     let found = found(engine, "reasons").await;
-    assert_eq!(found, json!({ "came": ["mine", "mine"], "reasons": ["mine", "mine"] }));
+    assert_eq!(found, json!({ "results": ["mine", "mine"], "reasons": ["mine", "mine"] }));
 }
 
 async fn options_that_throw_reject_the_call_and_nothing_else(engine: Engine) {
     let found = found(engine, "throws").await;
-    assert_eq!(found, json!({ "came": ["keys", "get", "timeoutMs", "signal", 1], "after": 1 }));
+    assert_eq!(found, json!({ "results": ["keys", "get", "timeoutMs", "signal", 1], "after": 1 }));
 }
 
 async fn a_popup_without_channels_ends_when_it_is_closed_and_one_that_cannot_leave_rejects(engine: Engine) {
@@ -197,7 +200,7 @@ async fn a_popup_without_channels_ends_when_it_is_closed_and_one_that_cannot_lea
 async fn requests_that_never_settle_keep_no_memory(engine: Engine) {
     let found = found(engine, "never_settles").await;
     let [before, after] = ["before", "after"].map(|name| found[name].as_u64().unwrap_or_default());
-    // One page of wasm, 64 KiB, may be needed where memory is fragmented.
+    // Fragmentation may need one more page of wasm memory, 64 KiB.
     assert!(before > 0 && after <= before + 65_536, "{found}");
 }
 
@@ -206,28 +209,28 @@ async fn each_attempt_gives_a_callers_fetch_an_init_of_its_own(engine: Engine) {
     let session = json!(["/guichet/session", "POST",
         { "accept": "application/json", "content-type": "application/json", "x-csrf": "17" }, "{}", false]);
     let methods = json!(["/v1/payment-methods", "GET", { "authorization": "Bearer cst_test_1" }, null, false]);
-    assert_eq!(found["came"], json!(1), "{found}");
+    assert_eq!(found["results"], json!(1), "{found}");
     assert_eq!(found["attempts"], json!([session, session, methods, methods]));
     assert_eq!(found["own"], true, "each init, its headers and its signal are new objects");
 }
 
 async fn a_page_that_may_not_leave_rejects_the_checkout_and_stays_usable(engine: Engine) {
     let found = found(engine, "cannot_leave").await;
-    assert_eq!(found["came"], json!(["stays", 1, "it leaves"]), "{found}");
-    assert_eq!(found["asked"], json!(["/guichet/intents", "/v1/payment-methods", "/guichet/intents"]));
+    assert_eq!(found["results"], json!(["stays", 1, "it leaves"]), "{found}");
+    assert_eq!(found["requests"], json!(["/guichet/intents", "/v1/payment-methods", "/guichet/intents"]));
 }
 
 async fn timeouts_and_budgets_are_counted_from_the_call(engine: Engine) {
     let found = found(engine, "from_the_call").await;
-    assert_eq!((&found["call"], &found["asked"]), (&json!("timeout"), &json!([])), "{found}");
+    assert_eq!((&found["call"], &found["requests"]), (&json!("timeout"), &json!([])), "{found}");
     assert_eq!((&found["state"], &found["looks"]), (&json!("pending"), &json!(1)), "{found}");
     assert_eq!((&found["paid"], &found["sent"]), (&json!("processing"), &json!(["POST"])), "{found}");
 }
 
-/// The policy that the README asks for.
+/// The content security policy of the README.
 const ALLOWED: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src *";
 
-/// What a page finds.
+/// Opens a page that runs one scenario. Returns the result that it shows.
 async fn found(engine: Engine, what: &str) -> Value {
     shown(engine, what, ALLOWED).await
 }
@@ -241,10 +244,10 @@ async fn shown(engine: Engine, what: &str, policy: &'static str) -> Value {
     serde_json::from_str(&shown).unwrap_or_else(|_| panic!("{what} shows: {shown}"))
 }
 
-/// Pages that use the package under this policy.
+/// Serves the scenario pages under this content security policy.
 async fn pages(policy: &'static str) -> String {
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm/package");
-    assert!(package.is_dir(), "{} is not there: `cargo xtask pack --quick` builds it", package.display());
+    assert!(package.is_dir(), "{} is missing. Run `cargo xtask pack --quick`.", package.display());
     let page = move |Named(_): Named<String>| async move {
         let html = "<!doctype html><meta charset=utf-8><title>Calls</title><pre id=shown></pre><button id=out>Sign out</button>\
                     <script type=module src=/tests/page.js></script>";
@@ -252,12 +255,12 @@ async fn pages(policy: &'static str) -> String {
     };
     let script = || async { ([("content-type", "text/javascript")], include_str!("calls/page.js")) };
     let pages = Router::new().route("/{name}", get(page)).route("/tests/page.js", get(script));
-    // A browser that is answered so stays where it is.
+    // A browser stays on its page after this status.
     let pages = pages.route("/nowhere/to/go", get(async || StatusCode::NO_CONTENT));
     served(pages.nest_service("/package", ServeDir::new(package))).await
 }
 
-/// Serves it, and says where.
+/// Serves the routes. Returns their address.
 async fn served(router: Router) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

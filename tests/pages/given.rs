@@ -1,5 +1,5 @@
-//! What a page gives the package, and what a reply may hold: a secret key is refused wherever it stands, a name that does
-//! not exist is refused with the one that was meant, and no reply makes anything but a `GuichetError`.
+//! Invalid input of a page, and unexpected replies: a secret key is refused in every argument, an unknown name is refused
+//! with a suggestion, and every reply ends in a result or a `GuichetError`.
 
 use crate::support::engine::{Engine, in_every_browser};
 use crate::support::site::Site;
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 in_every_browser!(
     a_secret_key_is_refused_wherever_it_stands_and_nothing_is_sent,
-    an_honest_text_is_not_taken_for_a_secret_key,
-    an_unknown_name_is_refused_with_the_one_that_was_meant,
+    an_ordinary_text_is_not_taken_for_a_secret_key,
+    an_unknown_name_is_refused_with_a_suggestion,
     a_hostile_reply_becomes_an_error_of_the_package,
     headers_that_are_a_promise_are_refused,
     a_fetch_that_breaks_its_contract_fails_one_call_and_not_the_next,
 );
 
-/// Clients of a service that is not there: `answers` answers, and `sent` keeps each request.
+/// Clients of a fake service: `answers` returns each response, and `sent` records each request.
 const CLIENTS: &str = "
     const { createGuichet, GuichetError } = await import('/package/guichet.js');
     const { openHostedCheckout } = await import('/package/hosted.js');
@@ -95,7 +95,7 @@ async fn a_secret_key_is_refused_wherever_it_stands_and_nothing_is_sent(engine: 
     assert_eq!(found["leaks"], false, "no error repeats the key");
 }
 
-async fn an_honest_text_is_not_taken_for_a_secret_key(engine: Engine) {
+async fn an_ordinary_text_is_not_taken_for_a_secret_key(engine: Engine) {
     let found = on_a_page(
         engine,
         "honest",
@@ -113,7 +113,7 @@ async fn an_honest_text_is_not_taken_for_a_secret_key(engine: Engine) {
     assert_eq!(found, expected);
 }
 
-async fn an_unknown_name_is_refused_with_the_one_that_was_meant(engine: Engine) {
+async fn an_unknown_name_is_refused_with_a_suggestion(engine: Engine) {
     let found = on_a_page(
         engine,
         "names",
@@ -219,16 +219,16 @@ async fn a_hostile_reply_becomes_an_error_of_the_package(engine: Engine) {
          for (const [open, close] of [['[', ']'], ['{"error":', '}'], ['{"data":', '}']]) bodies.push(open.repeat(100_000) + '1' + close.repeat(100_000));
          const { describe } = await import('/package/words.js');
          const merchant = { session: async () => 'cst_test_1' };
-         const how = { timeoutMs: 1000 };
+         const options = { timeoutMs: 1000 };
          const quick = { timeoutMs: 1000, budgetMs: 1 };
          const [guest, member, shop] = [client({ publicReads: 'anonymous' }), client({ merchant }), client()];
          const works = [
-             () => guest.paymentMethods({}, how),
-             () => guest.quotes({ amount: '5000', fee_bearer: 'customer' }, how),
-             () => guest.fee({ payment_method: 'card', currency: 'XAF', amount: '5000' }, how),
-             () => member.session.validate(how),
-             () => shop.session.renew(how),
-             () => shop.checkout({ order: 1 }, how),
+             () => guest.paymentMethods({}, options),
+             () => guest.quotes({ amount: '5000', fee_bearer: 'customer' }, options),
+             () => guest.fee({ payment_method: 'card', currency: 'XAF', amount: '5000' }, options),
+             () => member.session.validate(options),
+             () => shop.session.renew(options),
+             () => shop.checkout({ order: 1 }, options),
              () => shop.waitForOutcome({ payment_ref: 'gch_1' }, quick),
              async () => (await hosted()).pay({ type: 'mobile_money', phone: '237670000000' }, quick),
          ];
@@ -271,7 +271,8 @@ async fn headers_that_are_a_promise_are_refused(engine: Engine) {
     assert_eq!(found, json!(["input", later, "input", object, 0]));
 }
 
-/// The browser's own `fetch` and one that the page passes, in the shapes that mocks have. Each amount is another of them.
+/// The browser's `fetch` and one that the page passes, each with broken responses as mocks return them. The amount selects
+/// the response.
 async fn a_fetch_that_breaks_its_contract_fails_one_call_and_not_the_next(engine: Engine) {
     let found = on_a_page(
         engine,
@@ -309,15 +310,15 @@ async fn a_fetch_that_breaks_its_contract_fails_one_call_and_not_the_next(engine
              return fake ? fake(url, init) : Promise.resolve(new Response(body));
          };
          const found = {};
-         for (const [how, options] of [['global', { fetch: undefined }], ['passed', { fetch: mock }]]) {
-             window.fetch = how === 'global' ? mock : () => Promise.reject(new Error('it is not asked'));
+         for (const [source, options] of [['global', { fetch: undefined }], ['passed', { fetch: mock }]]) {
+             window.fetch = source === 'global' ? mock : () => Promise.reject(new Error('it must not be called'));
              const shop = client({ publicReads: 'anonymous', ...options });
              const fee = (amount) => shop.fee({ payment_method: 'card', currency: 'XAF', amount: String(amount) });
              const ends = await Promise.all(names.map(async (name, index) => {
                  const e = await fee(index + 1).then(({ fee }) => fee, (e) => e);
                  return [name, GuichetError.is(e) ? e.kind : String(e)];
              }));
-             found[how] = { ...Object.fromEntries(ends), next: (await fee(1000)).fee };
+             found[source] = { ...Object.fromEntries(ends), next: (await fee(1000)).fee };
          }
          return found;"#,
     )

@@ -1,5 +1,5 @@
-//! `guichet/hosted`, for a payment company's own page: an intent named in any shape, a service with paths of its own, and
-//! one charge however many tabs, clicks and reloads there are.
+//! `guichet/hosted`, for a payment company's own page: an intent in any documented shape, custom paths of the service, and
+//! one charge for any number of tabs, clicks and reloads.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
@@ -15,21 +15,21 @@ const AFTER_30_SECONDS: &str = "237670000001";
 const PAYS: &str = "4242424242424242";
 
 in_every_browser!(
-    leaving_follows_only_what_the_intents_own_reply_holds,
+    leaving_follows_only_addresses_of_the_intents_reply,
     two_tabs_that_pay_at_once_charge_once,
     a_reload_while_the_charge_is_sent_charges_once,
 );
 
-// The same in every engine: rules of the service, and code that asks nothing of the engine.
+// The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
     an_intent_is_named_by_an_address_of_any_shape,
-    what_names_no_intent_or_is_a_secret_key_is_refused_before_anything_is_sent,
-    a_service_that_has_its_operations_elsewhere_is_asked_there,
-    what_is_no_path_is_refused_before_anything_is_sent,
-    what_has_no_such_name_is_refused_and_told_what_there_is,
-    waiting_without_a_single_answer_is_an_error_and_no_old_intent,
-    a_number_as_it_is_dialled_at_home_is_charged_with_its_prefix,
-    a_settled_intent_says_so_and_what_to_do,
+    an_invalid_intent_or_a_secret_key_is_refused_before_anything_is_sent,
+    custom_paths_of_the_service_are_used,
+    an_invalid_path_is_refused_before_anything_is_sent,
+    an_unknown_name_is_refused_with_the_known_ones,
+    waiting_without_any_response_is_an_error_and_returns_no_old_intent,
+    a_local_phone_number_is_charged_with_its_country_prefix,
+    paying_a_settled_intent_is_an_error_with_the_remedy,
 );
 
 async fn an_intent_is_named_by_an_address_of_any_shape(engine: Engine) {
@@ -44,18 +44,18 @@ async fn an_intent_is_named_by_an_address_of_any_shape(engine: Engine) {
                  (address) => ({ id: 'pi_' + new URL(address).protocol.length, client_secret: 's_1' }),
                  () => 'https://pay.example/x/pi_1#client_secret=s_1',
              ];
-             const asked = [];
+             const requests = [];
              const fetch = async (url, { headers }) => {
-                 asked.push([new URL(url).pathname, headers.authorization]);
+                 requests.push([new URL(url).pathname, headers.authorization]);
                  return Response.json({ data: { id: 'pi_1', status: 'requires_action' } });
              };
              for (const intent of shapes) await open({ intent, fetch });
-             // The page's own address is cleaned, and a reload finds what was in it.
+             // The secret is removed from the page's address, and a reload still finds it.
              history.replaceState({ router: 7 }, '', '/checkout/pi_9?lang=fr#client_secret=s_9');
              await open({ intent: location.href, fetch });
              const clean = location.pathname + location.search + location.hash;
              await open({ intent: location.href, fetch });
-             return [asked, clean, history.state.router];",
+             return [requests, clean, history.state.router];",
         )
         .await;
     let request = |id: &str, secret: &str| json!([format!("/v1/payment-intents/{id}"), format!("Bearer {secret}")]);
@@ -66,7 +66,7 @@ async fn an_intent_is_named_by_an_address_of_any_shape(engine: Engine) {
     page.browser.close().await;
 }
 
-async fn what_names_no_intent_or_is_a_secret_key_is_refused_before_anything_is_sent(engine: Engine) {
+async fn an_invalid_intent_or_a_secret_key_is_refused_before_anything_is_sent(engine: Engine) {
     let page = Page::open(engine, "refused").await;
     let result = page
         .run(
@@ -83,14 +83,14 @@ async fn what_names_no_intent_or_is_a_secret_key_is_refused_before_anything_is_s
     page.browser.close().await;
 }
 
-async fn a_service_that_has_its_operations_elsewhere_is_asked_there(engine: Engine) {
+async fn custom_paths_of_the_service_are_used(engine: Engine) {
     let page = Page::open(engine, "paths").await;
     let result = page
         .run(
-            "const asked = [];
+            "const requests = [];
              let intent = { id: 'pi 1', status: 'requires_action', attempts: 0 };
              const fetch = async (url, { method }) => {
-                 asked.push(method + ' ' + new URL(url).pathname);
+                 requests.push(method + ' ' + new URL(url).pathname);
                  return Response.json({ data: intent });
              };
              const paths = {
@@ -103,7 +103,7 @@ async fn a_service_that_has_its_operations_elsewhere_is_asked_there(engine: Engi
              await page.answer('123456');
              await page.cancel();
              const usual = await open({ intent: { id: 'pi_1', client_secret: 's_1' }, paths: {}, fetch });
-             return asked;",
+             return requests;",
         )
         .await;
     let expected = [
@@ -117,34 +117,34 @@ async fn a_service_that_has_its_operations_elsewhere_is_asked_there(engine: Engi
     page.browser.close().await;
 }
 
-async fn what_is_no_path_is_refused_before_anything_is_sent(engine: Engine) {
+async fn an_invalid_path_is_refused_before_anything_is_sent(engine: Engine) {
     let page = Page::open(engine, "no-paths").await;
     let result = page
         .run(
-            "const told = [];
+            "const results = [];
              const fetch = () => { throw new Error('something was sent'); };
              for (const path of ['https://evil.example/{id}', '//evil.example/{id}', '/v2/payments', '/v2/../{id}', '/{id}?a=b', 7]) {
                  const paths = { read_payment_intent: path };
-                 told.push(await open({ intent: { id: 'pi_1', client_secret: 's_1' }, paths, fetch }).catch((e) => [e.kind, e.fields[0].param]));
+                 results.push(await open({ intent: { id: 'pi_1', client_secret: 's_1' }, paths, fetch }).catch((e) => [e.kind, e.fields[0].param]));
              }
-             return told;",
+             return results;",
         )
         .await;
     assert_eq!(result, json!(vec![["input", "paths"]; 6]));
     page.browser.close().await;
 }
 
-async fn what_has_no_such_name_is_refused_and_told_what_there_is(engine: Engine) {
+async fn an_unknown_name_is_refused_with_the_known_ones(engine: Engine) {
     let page = Page::open(engine, "names").await;
     let result = page
         .run(
-            "const told = [];
+            "const results = [];
              const fetch = () => { throw new Error('something was sent'); };
              const intent = { id: 'pi_1', client_secret: 's_1' };
              for (const mistake of [{ redirectOrigin: ['https://shop.example'] }, { paths: { charge: '/v2/{id}' } }]) {
-                 told.push(await open({ intent, fetch, ...mistake }).catch((e) => [e.kind, e.fields[0].param, e.message]));
+                 results.push(await open({ intent, fetch, ...mistake }).catch((e) => [e.kind, e.fields[0].param, e.message]));
              }
-             return told;",
+             return results;",
         )
         .await;
     for (result, name, known) in
@@ -157,20 +157,20 @@ async fn what_has_no_such_name_is_refused_and_told_what_there_is(engine: Engine)
     page.browser.close().await;
 }
 
-async fn leaving_follows_only_what_the_intents_own_reply_holds(engine: Engine) {
+async fn leaving_follows_only_addresses_of_the_intents_reply(engine: Engine) {
     let page = Page::open(engine, "leaves").await;
     let result = page
         .run(
             "history.replaceState(null, '', '/checkout/pi_1?redirect_url=https://evil.example/&next=https://evil.example/');
-             const told = [];
+             const results = [];
              for (const redirect_url of [undefined, null, 'javascript:alert(1)', '//evil.example', 'https://evil.example/', 7]) {
                  const fetch = async () => Response.json({ data: { id: 'pi_1', status: 'succeeded', redirect_url, next_action: { type: 'redirect', url: redirect_url } } });
                  const redirectOrigins = [location.origin];
                  const page = await open({ intent: { id: 'pi_1', client_secret: 's_1' }, fetch, redirectOrigins });
-                 try { page.leave(); told.push('left'); } catch (e) { told.push(e.kind); }
-                 if (redirect_url !== 'https://evil.example/') try { page.proceed(); told.push('left'); } catch (e) { told.push(e.kind); }
+                 try { page.leave(); results.push('left'); } catch (e) { results.push(e.kind); }
+                 if (redirect_url !== 'https://evil.example/') try { page.proceed(); results.push('left'); } catch (e) { results.push(e.kind); }
              }
-             return told;",
+             return results;",
         )
         .await;
     assert_eq!(result, json!(vec!["address"; 11]));
@@ -182,38 +182,38 @@ async fn leaving_follows_only_what_the_intents_own_reply_holds(engine: Engine) {
          setTimeout(() => {{ window.went = true; page.leave(); }}, 50);"
     ))
     .await;
-    // The shop's return page takes the parameters out of its address bar; the rest is as the shop wrote it.
+    // The shop's return page removes the parameters from its address. The rest is unchanged.
     page.browser.wait_for_url("at the shop", |url| url.query() == Some("a=1") && url.fragment() == Some("end")).await;
     page.browser.close().await;
 }
 
-async fn waiting_without_a_single_answer_is_an_error_and_no_old_intent(engine: Engine) {
+async fn waiting_without_any_response_is_an_error_and_returns_no_old_intent(engine: Engine) {
     let page = Page::open(engine, "no-answer").await;
     let result = page
         .run(
             "let answer = async () => Response.json({ data: { id: 'pi_1', status: 'processing' } });
-             const page = await open({ intent: { id: 'pi_1', client_secret: 's_1' }, fetch: (...how) => answer(...how) });
-             const told = [];
+             const page = await open({ intent: { id: 'pi_1', client_secret: 's_1' }, fetch: (...request) => answer(...request) });
+             const results = [];
              for (const now of [() => Promise.reject(new TypeError('no network')), () => new Promise(() => {}),
                  async () => new Response('<!doctype html>'), async () => new Response('{}', { status: 503 })]) {
                  answer = now;
-                 told.push(await page.wait({ budgetMs: 400, timeoutMs: 200 }).then(({ status }) => status, (e) => e.kind));
+                 results.push(await page.wait({ budgetMs: 400, timeoutMs: 200 }).then(({ status }) => status, (e) => e.kind));
              }
-             // One answer is enough to say how it stood then.
+             // One response is enough to resolve with the last status.
              let looks = 0;
              answer = async () => {
                  if (looks++) throw new TypeError('no network');
                  return Response.json({ data: { id: 'pi_1', status: 'processing', attempts: 1 } });
              };
              const { status, attempts } = await page.wait({ budgetMs: 1600, timeoutMs: 200 });
-             return [told, status, attempts];",
+             return [results, status, attempts];",
         )
         .await;
     assert_eq!(result, json!([["offline", "timeout", "unreadable", "refused"], "processing", 1]));
     page.browser.close().await;
 }
 
-async fn a_number_as_it_is_dialled_at_home_is_charged_with_its_prefix(engine: Engine) {
+async fn a_local_phone_number_is_charged_with_its_country_prefix(engine: Engine) {
     let page = Page::open(engine, "dialled").await;
     let intent = page.demo.create_intent(order(&page.demo, "DIALLED-1")).await;
     let result = page
@@ -226,7 +226,7 @@ async fn a_number_as_it_is_dialled_at_home_is_charged_with_its_prefix(engine: En
         ))
         .await;
     assert_eq!(result, json!(["country_code", "succeeded", "237"]));
-    // And on the sandbox's own page.
+    // The same on the sandbox's own page.
     let intent = page.demo.create_intent(order(&page.demo, "DIALLED-2")).await;
     open(&page.browser, &intent).await;
     page.demo.pay_by_phone(&page.browser, "6 70 00 00 00").await;
@@ -234,7 +234,7 @@ async fn a_number_as_it_is_dialled_at_home_is_charged_with_its_prefix(engine: En
     page.browser.close().await;
 }
 
-async fn a_settled_intent_says_so_and_what_to_do(engine: Engine) {
+async fn paying_a_settled_intent_is_an_error_with_the_remedy(engine: Engine) {
     let page = Page::open(engine, "settled").await;
     let intent = page.demo.create_intent(order(&page.demo, "SETTLED-1")).await;
     page.run(&format!("window.page = await open({}); return page.intent.status", options(&page.demo, &intent))).await;
@@ -252,7 +252,7 @@ async fn a_settled_intent_says_so_and_what_to_do(engine: Engine) {
     let text = result[0][1].as_str().unwrap_or_default();
     assert!(text.contains("succeeded") && text.contains("leave"), "{result}");
     assert_eq!((&result[0][0], &result[0][2]), (&json!("settled"), &json!(false)));
-    assert_eq!((&result[1], &result[2]), (&json!("succeeded"), &json!("succeeded")), "then it is known");
+    assert_eq!((&result[1], &result[2]), (&json!("succeeded"), &json!("succeeded")), "the error names the status");
     assert_eq!(page.demo.only_intent().await.attempts, Some(1));
     page.browser.close().await;
 }
@@ -307,7 +307,7 @@ async fn a_reload_while_the_charge_is_sent_charges_once(engine: Engine) {
     page.browser.close().await;
 }
 
-/// A page that pays with the package's hosted entry.
+/// A page that uses `guichet/hosted`.
 struct Page {
     demo: DemoShop,
     browser: Browser,
@@ -332,14 +332,14 @@ impl Page {
     }
 }
 
-/// What opens this intent with the real service.
+/// The options that open this intent with the sandbox.
 fn options(demo: &DemoShop, intent: &PaymentIntent) -> Value {
-    let secret = intent.client_secret.as_ref().expect("the sandbox sends it").expose();
+    let secret = intent.client_secret.as_ref().expect("the sandbox sends this field").expose();
     json!({ "baseUrl": demo.merchant.base_url(), "intent": { "id": intent.id.as_str(), "client_secret": secret } })
 }
 
 async fn open(browser: &Browser, intent: &PaymentIntent) {
-    browser.open(intent.checkout_url.as_ref().expect("the sandbox sends it").expose()).await;
+    browser.open(intent.checkout_url.as_ref().expect("the sandbox sends this field").expose()).await;
 }
 
 fn order(demo: &DemoShop, reference: &str) -> CreatePaymentIntent {

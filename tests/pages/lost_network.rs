@@ -1,4 +1,4 @@
-//! The network is lost in the middle of each step of a purchase: it ends paid once or not at all, and the customer is told
+//! The network is lost in the middle of each step of a purchase, which ends paid once or not at all, and the page shows
 //! which. (`troubles.rs` has the case of 20 seconds.)
 
 use crate::support::browser::{Browser, TIMEOUT};
@@ -17,7 +17,7 @@ const ASKS_FOR_CODE: &str = "237670000010";
 const ASKS_THE_BANK: &str = "4000000000003220";
 /// Longer than the last retry: four attempts with pauses of 0.25, 0.5 and 1 s at most.
 const GONE: Duration = Duration::from_secs(4);
-/// How long what is sent takes, so that the network goes while it is under way.
+/// The delay of responses, so that the network is lost while a request is running.
 const SLOWLY: Duration = Duration::from_millis(1500);
 const BEGUN: Duration = Duration::from_millis(400);
 
@@ -25,17 +25,17 @@ in_one_browser!(chromium Chromium
     while_prices_are_asked
     while_the_payment_is_made
     on_the_way_to_the_hosted_page
-    while_the_hosted_page_asks_what_it_costs
+    while_the_hosted_page_reads_the_fees
     while_the_charge_is_sent
-    while_nothing_is_answered_to_the_charge
+    while_the_response_to_the_charge_is_awaited
     while_the_code_is_sent
     while_the_bank_is_told
     while_it_is_called_off
     on_the_way_back
-    while_the_return_page_looks
+    while_the_return_page_waits_for_the_outcome
 );
-in_one_browser!(firefox Firefox while_the_charge_is_sent while_the_return_page_looks);
-in_one_browser!(webkit WebKit while_the_charge_is_sent while_the_return_page_looks);
+in_one_browser!(firefox Firefox while_the_charge_is_sent while_the_return_page_waits_for_the_outcome);
+in_one_browser!(webkit WebKit while_the_charge_is_sent while_the_return_page_waits_for_the_outcome);
 
 async fn while_prices_are_asked(engine: Engine) {
     let way = Way::open(engine, "prices").await;
@@ -44,7 +44,7 @@ async fn while_prices_are_asked(engine: Engine) {
     way.demo.merchant.fault(Fault::delay::<ListPaymentMethods>(SLOWLY));
     way.browser.click("[data-test^='sign-in-']").await;
     way.is_lost_for_a_while().await;
-    // What it costs is not told, and that is said; the shop can be used as before.
+    // The page shows that the prices are unknown, and the shop can be used as before.
     way.browser.reload().await;
     way.browser.wait_for("[data-test='quote-mobile_money']").await;
     way.demo.leave_for_the_hosted_page(&way.browser).await;
@@ -57,7 +57,7 @@ async fn while_the_payment_is_made(engine: Engine) {
     way.browser.click("[data-test='pay']").await;
     way.is_lost_for_a_while().await;
     if way.browser.url().await.path() == "/" {
-        assert!(!way.browser.wait_for("[data-test='problem']").await.is_empty(), "why it did not work is said");
+        assert!(!way.browser.wait_for("[data-test='problem']").await.is_empty(), "the page shows why it failed");
         way.browser.click("[data-test='pay']").await;
     }
     way.arrives_at_the_hosted_page().await;
@@ -78,13 +78,13 @@ async fn on_the_way_to_the_hosted_page(engine: Engine) {
     way.pays_once().await;
 }
 
-async fn while_the_hosted_page_asks_what_it_costs(engine: Engine) {
+async fn while_the_hosted_page_reads_the_fees(engine: Engine) {
     let way = Way::to_the_basket(engine, "costs").await;
     way.demo.merchant.fault(Fault::delay::<ListPaymentMethods>(SLOWLY));
     way.browser.click("[data-test='pay']").await;
-    way.browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    way.browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
     way.is_lost_for_a_while().await;
-    // It said what is wrong, and asks again when it is told to.
+    // The page shows the error, and reads again on a click.
     if way.status().await == "trouble" {
         way.browser.click("[data-test='again']").await;
     }
@@ -100,7 +100,7 @@ async fn while_the_charge_is_sent(engine: Engine) {
     way.ends_paid_once().await;
 }
 
-async fn while_nothing_is_answered_to_the_charge(engine: Engine) {
+async fn while_the_response_to_the_charge_is_awaited(engine: Engine) {
     let way = Way::to_the_hosted_page(engine, "silent").await;
     way.proxy.stall();
     way.demo.pay_by_phone(&way.browser, SUCCEEDS).await;
@@ -132,7 +132,7 @@ async fn while_the_bank_is_told(engine: Engine) {
     way.proxy.disconnect();
     way.browser.click("[data-test='approve']").await;
     way.browser.wait_for("[data-test='challenge'][data-status='trouble']").await;
-    tokio::time::sleep(GONE).await; // the customer has no network: that is what is tested
+    tokio::time::sleep(GONE).await; // the customer has no network meanwhile
     way.proxy.reconnect();
     way.browser.click("[data-test='approve']").await;
     way.ends_paid_once().await;
@@ -163,35 +163,35 @@ async fn on_the_way_back(engine: Engine) {
     way.browser.wait_for("[data-status='succeeded']").await;
     way.proxy.disconnect();
     way.browser.run("document.querySelector(\"[data-test='leave']\").click()").await;
-    tokio::time::sleep(GONE).await; // the customer has no network: that is what is tested
+    tokio::time::sleep(GONE).await; // the customer has no network meanwhile
     way.proxy.reconnect();
     way.again_until("[data-test='outcome'][data-state='paid']").await;
     way.is_paid_once().await;
 }
 
-async fn while_the_return_page_looks(engine: Engine) {
+async fn while_the_return_page_waits_for_the_outcome(engine: Engine) {
     let way = Way::to_the_hosted_page(engine, "looks").await;
-    // Paid on the phone after the customer is back.
+    // The payer approves after the customer is back.
     way.demo.pay_by_phone(&way.browser, "237670000001").await;
     way.browser.wait_for("[data-status='waiting']").await;
     let shop = way.demo.shop.url();
     let intent = way.demo.only_intent().await;
-    let back = intent.redirect_url.expect("the shop sets it");
+    let back = intent.redirect_url.expect("the shop sets a redirect address");
     way.browser.open(&format!("{back}&payment_intent={}", intent.id.as_str())).await;
     way.asks("/guichet/intents/").await;
     way.browser.wait_for("[data-test='outcome'][data-state='looking']").await;
     assert!(way.browser.url().await.as_str().starts_with(shop));
     way.proxy.disconnect();
     way.demo.merchant.clock().advance(30).await.unwrap();
-    tokio::time::sleep(GONE).await; // the customer has no network: that is what is tested
+    tokio::time::sleep(GONE).await; // the customer has no network meanwhile
     let text = way.browser.run("return document.querySelector('#outcome').dataset.state").await;
-    assert_eq!(text, "looking", "no answer is no outcome");
+    assert_eq!(text, "looking", "without a response there is no outcome");
     way.proxy.reconnect();
     way.browser.wait_for("[data-test='outcome'][data-state='paid']").await;
     way.is_paid_once().await;
 }
 
-/// A customer on the way from the shop to the hosted page and back, whose network the test holds.
+/// A customer between the shop and the hosted page, behind a proxy that the test controls.
 struct Way {
     demo: DemoShop,
     browser: Browser,
@@ -220,7 +220,7 @@ impl Way {
         way
     }
 
-    /// What was just begun is under way when the network goes.
+    /// Loses the network while the request that was just sent is running.
     async fn is_lost_for_a_while(&self) {
         tokio::time::sleep(BEGUN).await;
         self.proxy.disconnect();
@@ -228,11 +228,11 @@ impl Way {
         self.proxy.reconnect();
     }
 
-    /// Waits until the page has asked for what begins like this.
+    /// Waits until the page has sent a request whose path begins like this.
     async fn asks(&self, path: &str) {
         let begun = Instant::now();
         while !self.proxy.requests().iter().any(|request| request.path.starts_with(path)) {
-            assert!(begun.elapsed() < TIMEOUT, "{path} is not asked for");
+            assert!(begun.elapsed() < TIMEOUT, "no request for {path}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -241,7 +241,7 @@ impl Way {
         self.browser.wait_for("[data-test='method-mobile_money']").await;
     }
 
-    /// Loads the page again, as a customer does whose browser shows no page.
+    /// Reloads, as a customer does whose browser shows an error page.
     async fn again_until(&self, css: &str) {
         let there = format!("return Boolean(document.querySelector({css:?}))");
         for _ in 0..5 {
@@ -267,11 +267,11 @@ impl Way {
         self.ends_paid_once().await;
     }
 
-    /// The page says that it is paid; or that nothing was charged, and then the customer pays again.
+    /// Waits until the page shows that it is paid. If it shows that nothing was charged, pays again.
     async fn ends_paid_once(&self) {
         self.browser.wait_for("[data-status='succeeded'],[data-status='trouble']").await;
         if self.status().await == "trouble" {
-            assert_eq!(self.demo.only_intent().await.attempts, Some(0), "it says that nothing was charged");
+            assert_eq!(self.demo.only_intent().await.attempts, Some(0), "the page shows that nothing was charged");
             self.demo.pay_by_phone(&self.browser, SUCCEEDS).await;
             self.browser.wait_for("[data-status='succeeded']").await;
         }
@@ -286,7 +286,7 @@ impl Way {
     }
 }
 
-/// While the network is gone no page offers to pay what may be paid already.
+/// Checks that the page offers no payment while the network is lost, because it may already be paid.
 async fn nobody_may_pay(browser: &Browser) {
     const OFFERS: &str = "const form = document.querySelector('#form'), status = document.querySelector('#status');
         return Boolean(form && status && !form.hidden && status.dataset.status !== 'trouble')";

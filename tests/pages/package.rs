@@ -1,7 +1,6 @@
-//! The package in the hands of those who use it: pages that each bundler made of it as it is, from the tarball that npm
-//! would take, call a real sandbox in a real Chromium.
+//! The package as its users get it: pages that each bundler builds from the npm tarball call a real sandbox in Chromium.
 //!
-//! `cargo xtask test` makes the pages, with the newest of each tool (`newest.json`), and then asks for these tests.
+//! `cargo xtask test` builds the pages with the newest of each tool (`newest.json`) and then runs these tests.
 
 use crate::support::browser::Browser;
 use crate::support::npm_tools;
@@ -26,20 +25,20 @@ use tower_http::services::ServeDir;
 use url::form_urlencoded::Serializer;
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
+#[ignore = "needs files that `cargo xtask test` builds"]
 async fn a_plain_page_uses_the_package_as_files() {
     Consumer::of("plain").await.calls_by_both_entries().await;
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
+#[ignore = "needs files that `cargo xtask test` builds"]
 async fn vite_makes_a_page_that_calls() {
     Consumer::of("vite").await.calls_by_both_entries().await;
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
-async fn the_preloads_that_the_readme_shows_bring_the_wasm_that_the_page_uses() {
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn the_preload_links_of_the_readme_load_the_wasm_that_the_page_uses() {
     let consumer = Consumer::of("vite").await;
     let browser = Browser::start("preload").await;
     for page in ["link", "url"] {
@@ -57,25 +56,25 @@ async fn the_preloads_that_the_readme_shows_bring_the_wasm_that_the_page_uses() 
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
+#[ignore = "needs files that `cargo xtask test` builds"]
 async fn webpack_makes_a_page_that_calls() {
     Consumer::of("webpack").await.calls_by_both_entries().await;
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
+#[ignore = "needs files that `cargo xtask test` builds"]
 async fn esbuild_makes_a_page_that_calls() {
     Consumer::of("esbuild").await.calls_by_both_entries().await;
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
+#[ignore = "needs files that `cargo xtask test` builds"]
 async fn rollup_makes_a_page_that_calls() {
     Consumer::of("rollup").await.calls_by_both_entries().await;
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
+#[ignore = "needs files that `cargo xtask test` builds"]
 async fn the_server_that_vite_develops_with_serves_a_page_that_calls() {
     let service = Service::open().await;
     let browser = Browser::start("vite-dev").await;
@@ -87,10 +86,10 @@ async fn the_server_that_vite_develops_with_serves_a_page_that_calls() {
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
-async fn reacts_strict_mode_mounts_twice_and_the_customer_is_told_once() {
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn reacts_strict_mode_mounts_twice_and_the_outcome_is_reported_once() {
     let shop = Storefront::open().await;
-    let script = std::fs::read_to_string(consumers().join("out/react/react.js")).expect("the page is made");
+    let script = std::fs::read_to_string(consumers().join("out/react/react.js")).expect("the page was built");
     let page =
         "<!doctype html><link rel=icon href=data:,><div id=shown></div><script type=module src=/page.js></script>";
     for path in ["/shop", RETURN] {
@@ -100,18 +99,18 @@ async fn reacts_strict_mode_mounts_twice_and_the_customer_is_told_once() {
     let browser = Browser::start("react").await;
     let service = format!("#service={}", shop.service());
 
-    // The session, as React's own way of reading from outside has it.
+    // The session, read by React's `useSyncExternalStore`.
     browser.open(&format!("{}/shop{service}", shop.url())).await;
-    browser.wait_for_text("#outcome", "nobody has come back").await;
+    browser.wait_for_text("#outcome", "no return").await;
     assert_eq!((browser.wait_for("#session").await.as_str(), browser.run("return mounted").await), ("none", json!(2)));
     for (button, state) in [("#sign-in", "active"), ("#sign-out", "revoked"), ("#sign-in", "active")] {
         browser.click(button).await;
         browser.wait_for_text("#session", state).await;
     }
 
-    // Away by redirect, and back.
+    // To the checkout by redirect, and back.
     browser.click("#pay").await;
-    browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
     let intent =
         shop.client().list_payment_intents(&ListPaymentIntents::new()).await.expect("a list").entries.remove(0);
     let phone = Phone::new("237670000000").expect("a phone");
@@ -120,20 +119,20 @@ async fn reacts_strict_mode_mounts_twice_and_the_customer_is_told_once() {
     let back = intent.redirect_url.expect("a return address").to_string();
     browser.open(&format!("{back}&payment_intent={}&status=succeeded{service}", intent.id)).await;
     browser.wait_for_text("#outcome", "matched succeeded").await;
-    assert_eq!(browser.run("return [mounted, told]").await, json!([2, ["succeeded"]]));
+    assert_eq!(browser.run("return [mounted, statuses]").await, json!([2, ["succeeded"]]));
     assert_eq!(browser.url().await.query(), None, "the return's parameters stay in the address bar");
     browser.close().await;
 }
 
-/// The folders of the pages, and whether the wasm is a file that they load.
+/// The folders of the pages, and whether they load the wasm as a file.
 const ENTRIES: [(&str, bool); 2] = [("inside", false), ("beside", true)];
 
-/// Pages by one bundler, served under the policy that the README asks for, and the service that they call.
+/// The pages of one bundler, served under the README's content security policy, and the sandbox that they call.
 struct Consumer {
     bundler: &'static str,
     service: Service,
     url: String,
-    /// The paths that were asked for.
+    /// The paths of all requests.
     requests: Arc<Mutex<Vec<String>>>,
 }
 
@@ -175,11 +174,11 @@ async fn guarded(State(policy): State<HeaderValue>, mut response: Response<Body>
     response
 }
 
-/// A service with a customer who is signed in, and a payment that waits for its payer.
+/// A sandbox with a session and an unpaid payment.
 struct Service {
     sandbox: Sandbox,
-    /// What a page is told in its address.
-    told: String,
+    /// The parameters in the page's address.
+    parameters: String,
 }
 
 impl Service {
@@ -195,17 +194,17 @@ impl Service {
             CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
                 .email(email);
         let intent = client.create_payment_intent(&order).await.expect("a payment");
-        let told = Serializer::new(String::new())
+        let parameters = Serializer::new(String::new())
             .append_pair("service", sandbox.base_url())
             .append_pair("token", session.session_token.expose())
-            .append_pair("checkout", intent.checkout_url.expect("an address to pay at").expose())
+            .append_pair("checkout", intent.checkout_url.expect("a checkout address").expose())
             .finish();
-        Self { sandbox, told }
+        Self { sandbox, parameters }
     }
 
-    /// Opens the page and looks at what it shows of this service, and at what it has loaded.
+    /// Opens the page and checks what it shows and what it has loaded.
     async fn is_called_by(&self, browser: &Browser, page: &str, has_wasm_file: bool) {
-        browser.open(&format!("{page}#{}", self.told)).await;
+        browser.open(&format!("{page}#{}", self.parameters)).await;
         let shown = browser.wait_for("#shown[data-state]").await;
         let found: Value = serde_json::from_str(&shown).unwrap_or_else(|_| panic!("{page} shows:\n{shown}"));
         assert_eq!(
@@ -219,7 +218,7 @@ impl Service {
     }
 }
 
-/// `vite`, as one develops with it.
+/// The development server of Vite.
 struct ViteServer {
     process: Child,
     url: String,
@@ -238,7 +237,7 @@ impl ViteServer {
             .spawn()
             .expect("Node.js starts Vite");
         let started = Self { process, url: format!("http://127.0.0.1:{port}") };
-        // It listens once it is ready.
+        // It accepts connections once it is ready.
         for _ in 0..400 {
             if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
                 return started;

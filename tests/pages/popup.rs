@@ -1,5 +1,5 @@
-//! Checkout in a popup: the window opens in the click itself, the customer pays in it, and the page that opened it is told
-//! what became of it, whatever they do on the way.
+//! Checkout in a popup: the window opens in the click itself, the customer pays in it, and the opening page gets the outcome,
+//! whatever the customer does meanwhile.
 
 use crate::support::browser::{Browser, Tab};
 use crate::support::demo_shop::DemoShop;
@@ -12,24 +12,24 @@ const SUCCEEDS: &str = "237670000000";
 const AFTER_30_SECONDS: &str = "237670000001";
 
 in_every_browser!(
-    a_customer_pays_in_a_popup_and_the_page_that_opened_it_is_told,
-    the_popup_opens_in_the_click_before_anything_is_known_and_its_pages_do_not_reach_the_opener,
+    a_customer_pays_in_a_popup_and_the_opening_page_gets_the_outcome,
+    the_popup_opens_in_the_click_and_its_pages_cannot_reach_the_opener,
     a_popup_that_is_closed_without_paying_is_dismissed_and_can_be_opened_again,
-    a_popup_that_is_closed_after_paying_says_what_is_true,
+    a_popup_that_is_closed_after_paying_resolves_as_succeeded,
     a_payment_under_way_in_a_popup_that_is_closed_is_pending,
     leaving_the_hosted_page_unpaid_closes_the_popup_and_is_dismissed,
     a_blocked_popup_becomes_a_redirect,
-    a_second_click_finds_the_first_ones_popup,
-    a_popup_whose_intent_cannot_be_made_is_closed_and_says_why,
-    calling_it_off_closes_the_popup,
-    a_window_that_only_looks_closed_is_waited_for_until_the_customer_is_back,
+    a_second_click_reuses_the_popup_of_the_first,
+    a_popup_whose_intent_cannot_be_created_is_closed_and_the_call_rejects,
+    aborting_the_call_closes_the_popup,
+    a_window_that_only_appears_closed_is_awaited_until_the_customer_returns,
     a_return_page_whose_opener_is_gone_shows_the_outcome_itself,
-    a_word_that_is_forged_on_the_returns_channel_makes_no_payment_succeed,
+    a_forged_message_on_the_returns_channel_makes_no_payment_succeed,
 );
 
-in_chromium!(a_server_that_sends_no_return_nonce_is_named_once_on_the_console_with_what_to_add,);
+in_chromium!(a_server_without_return_nonce_is_reported_once_on_the_console_with_the_remedy,);
 
-async fn a_customer_pays_in_a_popup_and_the_page_that_opened_it_is_told(engine: Engine) {
+async fn a_customer_pays_in_a_popup_and_the_opening_page_gets_the_outcome(engine: Engine) {
     let shop = Shop::open(engine, "popup").await;
     let popup = shop.click().await;
     shop.browser.switch_to(&popup).await;
@@ -44,16 +44,16 @@ async fn a_customer_pays_in_a_popup_and_the_page_that_opened_it_is_told(engine: 
     let intent = shop.demo.only_intent().await;
     assert_eq!(outcome["reference"]["id"], intent.id.as_str());
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
-    assert_eq!(shop.browser.run("return told").await, json!(["succeeded"]));
+    assert_eq!(shop.browser.run("return statuses").await, json!(["succeeded"]));
     shop.browser.close().await;
 }
 
-async fn the_popup_opens_in_the_click_before_anything_is_known_and_its_pages_do_not_reach_the_opener(engine: Engine) {
+async fn the_popup_opens_in_the_click_and_its_pages_cannot_reach_the_opener(engine: Engine) {
     let shop = Shop::open(engine, "first").await;
-    // The order's route answers only later.
+    // The intent route responds only later.
     shop.browser.run("window.hold = true").await;
     let popup = shop.click().await;
-    assert_eq!(shop.browser.run("return opened").await, true, "it opens in the click");
+    assert_eq!(shop.browser.run("return opened").await, true, "the popup opens in the click");
     shop.browser.switch_to(&popup).await;
     shop.browser.wait_for_text("body", "One moment").await;
     assert_eq!(shop.browser.run("return opener").await, Value::Null);
@@ -85,7 +85,7 @@ async fn a_popup_that_is_closed_without_paying_is_dismissed_and_can_be_opened_ag
     shop.browser.close().await;
 }
 
-async fn a_popup_that_is_closed_after_paying_says_what_is_true(engine: Engine) {
+async fn a_popup_that_is_closed_after_paying_resolves_as_succeeded(engine: Engine) {
     let shop = Shop::open(engine, "paid-closed").await;
     let popup = shop.click().await;
     shop.browser.switch_to(&popup).await;
@@ -109,7 +109,7 @@ async fn a_payment_under_way_in_a_popup_that_is_closed_is_pending(engine: Engine
 
     shop.demo.merchant.clock().advance(30).await.unwrap();
     let outcome = shop.browser.run_async("return guichet.waitForOutcome((await result).reference)").await;
-    assert_eq!(outcome["state"], "succeeded", "and can be waited for: {outcome}");
+    assert_eq!(outcome["state"], "succeeded", "its outcome can be awaited: {outcome}");
     shop.browser.close().await;
 }
 
@@ -129,7 +129,7 @@ async fn a_blocked_popup_becomes_a_redirect(engine: Engine) {
         let shop = Shop::open(engine, "blocked").await;
         shop.browser.run(&format!("window.open = {blocked}")).await;
         shop.browser.click("#buy").await;
-        shop.browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+        shop.browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
         shop.browser.wait_for("[data-test='method-mobile_money']").await;
         shop.pay(SUCCEEDS).await;
         shop.browser.click("[data-test='leave']").await;
@@ -138,7 +138,7 @@ async fn a_blocked_popup_becomes_a_redirect(engine: Engine) {
     }
 }
 
-async fn a_second_click_finds_the_first_ones_popup(engine: Engine) {
+async fn a_second_click_reuses_the_popup_of_the_first(engine: Engine) {
     let shop = Shop::open(engine, "twice").await;
     shop.browser.run("window.hold = true").await;
     let popup = shop.click().await;
@@ -157,18 +157,18 @@ async fn a_second_click_finds_the_first_ones_popup(engine: Engine) {
     shop.only_the_shop_is_open().await;
     let outcome = shop.outcome().await;
     assert_eq!(outcome["state"], "succeeded", "{outcome}");
-    assert_eq!(shop.browser.run_async("return first").await, outcome, "all are told");
-    assert_eq!(shop.browser.run("return asked").await, 1, "one order, one question");
+    assert_eq!(shop.browser.run_async("return first").await, outcome, "both calls get the outcome");
+    assert_eq!(shop.browser.run("return request_count").await, 1, "one order, one request");
     shop.browser.close().await;
 }
 
-async fn a_popup_whose_intent_cannot_be_made_is_closed_and_says_why(engine: Engine) {
+async fn a_popup_whose_intent_cannot_be_created_is_closed_and_the_call_rejects(engine: Engine) {
     let shop = Shop::open(engine, "unmade").await;
     shop.browser.run("window.answer = 500").await;
     shop.browser.click("#buy").await;
     assert_eq!(shop.outcome().await["rejected"], "refused");
     shop.only_the_shop_is_open().await;
-    // An address that may not be followed is not followed in a popup, either.
+    // An address that is not allowed is not followed in a popup either.
     shop.browser.run("window.answer = { intent: { id: 'pi_1', checkout_url: 'https://evil.example/#x' } }").await;
     shop.browser.click("#buy").await;
     assert_eq!(shop.outcome().await["rejected"], "address");
@@ -176,10 +176,10 @@ async fn a_popup_whose_intent_cannot_be_made_is_closed_and_says_why(engine: Engi
     shop.browser.close().await;
 }
 
-async fn calling_it_off_closes_the_popup(engine: Engine) {
+async fn aborting_the_call_closes_the_popup(engine: Engine) {
     let shop = Shop::open(engine, "called-off").await;
     shop.browser
-        .run("window.hold = true; window.off = new AbortController(); window.how = { signal: off.signal }")
+        .run("window.hold = true; window.off = new AbortController(); window.call_options = { signal: off.signal }")
         .await;
     shop.click().await;
     shop.browser.run("off.abort('enough')").await;
@@ -188,13 +188,13 @@ async fn calling_it_off_closes_the_popup(engine: Engine) {
     shop.browser.close().await;
 }
 
-async fn a_window_that_only_looks_closed_is_waited_for_until_the_customer_is_back(engine: Engine) {
+async fn a_window_that_only_appears_closed_is_awaited_until_the_customer_returns(engine: Engine) {
     let shop = Shop::open(engine, "severed").await;
-    // As a page under Cross-Origin-Opener-Policy and its opener see each other: not at all.
+    // As under Cross-Origin-Opener-Policy, which hides a page and its opener from each other.
     shop.browser
         .run(
             "const open = window.open.bind(window);
-             window.open = (...how) => { window.real = open(...how); return new Proxy(real, {
+             window.open = (...args) => { window.real = open(...args); return new Proxy(real, {
                  get: (real, name) => name === 'closed' ? severed() : name === 'close' ? () => {} : real[name],
                  set: (real, name, value) => { real[name] = value; return true; } }) };
              window.gone = false; window.severed = () => gone;
@@ -230,14 +230,14 @@ async fn a_return_page_whose_opener_is_gone_shows_the_outcome_itself(engine: Eng
     shop.browser.close().await;
 }
 
-async fn a_word_that_is_forged_on_the_returns_channel_makes_no_payment_succeed(engine: Engine) {
+async fn a_forged_message_on_the_returns_channel_makes_no_payment_succeed(engine: Engine) {
     let shop = Shop::open(engine, "forged-word").await;
     shop.browser
         .run(
             "const real = window.fetch;
-             window.fetch = async (...asked) => {
-                 const reply = await real(...asked);
-                 if (String(asked[0]).endsWith('/guichet/intents')) window.nonce = (await reply.clone().json()).return_nonce;
+             window.fetch = async (...request) => {
+                 const reply = await real(...request);
+                 if (String(request[0]).endsWith('/guichet/intents')) window.nonce = (await reply.clone().json()).return_nonce;
                  return reply;
              };",
         )
@@ -255,13 +255,13 @@ async fn a_word_that_is_forged_on_the_returns_channel_makes_no_payment_succeed(e
              return answered",
         )
         .await;
-    assert_eq!(result, true, "the page that waits hears it");
+    assert_eq!(result, true, "the waiting page receives the message");
     let outcome = shop.outcome().await;
     assert_eq!((&outcome["state"], &outcome["status"]), (&json!("dismissed"), &json!("requires_action")), "{outcome}");
     shop.browser.close().await;
 }
 
-async fn a_server_that_sends_no_return_nonce_is_named_once_on_the_console_with_what_to_add(engine: Engine) {
+async fn a_server_without_return_nonce_is_reported_once_on_the_console_with_the_remedy(engine: Engine) {
     let shop = Shop::open(engine, "no-nonce").await;
     shop.browser
         .run(
@@ -292,7 +292,7 @@ async fn a_server_that_sends_no_return_nonce_is_named_once_on_the_console_with_w
     shop.browser.close().await;
 }
 
-/// A customer with an order, on a page of the shop's whose button `#buy` opens a popup.
+/// A customer with an order, on a page of the shop whose button `#buy` opens a popup.
 struct Shop {
     demo: DemoShop,
     browser: Browser,
@@ -313,15 +313,15 @@ impl Shop {
                  await post('/api/sign-in', { customer: shop.customers[0].id }).catch(() => {});
                  const { id } = await post('/api/orders', { lines: [{ sku: shop.products[0].sku, quantity: 1 }] });
                  const { createGuichet } = await import('/package/guichet.js');
-                 Object.assign(window, { told: [], asked: 0, how: {}, hold: false, answer: undefined });
+                 Object.assign(window, { statuses: [], request_count: 0, call_options: {}, hold: false, answer: undefined });
                  window.guichet = createGuichet({
                      baseUrl: shop.base_url, merchant: '/guichet', checkoutOrigins: shop.checkout_origins,
-                     fetch: async (address, how) => {
-                         if (!String(address).endsWith('/guichet/intents')) return fetch(address, how);
-                         window.asked++;
+                     fetch: async (address, init) => {
+                         if (!String(address).endsWith('/guichet/intents')) return fetch(address, init);
+                         window.request_count++;
                          while (window.hold) await new Promise((go) => setTimeout(go, 20));
                          if (typeof answer === 'number') return new Response('{}', { status: answer });
-                         return answer ? Response.json(answer) : fetch(address, how);
+                         return answer ? Response.json(answer) : fetch(address, init);
                      },
                  });
                  await guichet.paymentMethods();
@@ -332,8 +332,8 @@ impl Shop {
                      window.settled = false;
                      const open = window.open;
                      window.opened = false;
-                     window.open = (...how) => { window.opened = true; return open.apply(window, how); };
-                     const going = guichet.checkout({ order: { id } }, { mode: 'popup', onStatus: (status) => told.push(status), ...how });
+                     window.open = (...args) => { window.opened = true; return open.apply(window, args); };
+                     const going = guichet.checkout({ order: { id } }, { mode: 'popup', onStatus: (status) => statuses.push(status), ...call_options });
                      window.open = open;
                      window.result = going.catch((e) => ({ rejected: e.kind ?? String(e) })).finally(() => { window.settled = true; });
                  };
@@ -346,7 +346,7 @@ impl Shop {
         Self { demo, browser, tab }
     }
 
-    /// Clicks, and finds the popup.
+    /// Clicks on `#buy`. Returns the popup.
     async fn click(&self) -> Tab {
         self.browser.click("#buy").await;
         self.popup().await
@@ -361,14 +361,14 @@ impl Shop {
         self.browser.wait_for("[data-status='succeeded']").await;
     }
 
-    /// Closes the popup, as its customer does, who then goes on in the shop.
+    /// Closes the popup, and clicks in the shop.
     async fn close_the_popup(&self) {
         self.browser.close_tab_and_switch_to(&self.tab).await;
-        // A screen without a window manager gives no page the focus back.
+        // Without a window manager, closing a window gives no page the focus.
         self.browser.click("#shoes-title").await;
     }
 
-    /// Waits until every popup is closed, and turns to the shop.
+    /// Waits until every popup is closed, and switches to the shop.
     async fn only_the_shop_is_open(&self) {
         let begun = Instant::now();
         while self.browser.tabs().await != [self.tab.clone()] {

@@ -1,5 +1,5 @@
-//! The whole purchase, as a customer makes it: shop, hosted checkout page and back, in real browsers, against the real
-//! shop and the real sandbox over sockets. `cargo xtask demo --check` runs this in Chromium and leaves pictures of each
+//! The whole purchase: shop, hosted checkout page and back, in real browsers, against the demo's shop and a sandbox over
+//! sockets. `cargo xtask demo --check` runs this in Chromium and writes screenshots of each page.
 //! page.
 
 use crate::support::browser::Browser;
@@ -18,17 +18,17 @@ in_every_browser!(
     a_customer_pays_in_a_window_of_its_own_and_the_shop_shows_it_paid,
     a_window_that_is_closed_unpaid_keeps_the_order_and_says_so,
     a_double_click_on_pay_charges_once,
-    no_secret_is_kept_where_a_page_could_leak_it,
+    no_secret_is_stored_where_a_page_could_leak_it,
 );
 
-// The same in every engine: rules of the service, and code that asks nothing of the engine.
+// The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
-    a_window_that_is_closed_while_the_phone_is_asked_is_not_called_unpaid,
+    a_window_closed_while_the_payer_approves_is_not_reported_as_unpaid,
     a_customer_pays_with_a_test_card,
     a_card_is_never_charged_more_than_the_button_says,
     a_customer_subscribes_pauses_resumes_and_cancels_in_the_shop,
-    a_decline_that_can_be_mended_lets_the_customer_try_again_on_the_same_page,
-    a_final_decline_is_told_and_paying_again_makes_the_next_reference,
+    after_a_recoverable_decline_the_customer_can_pay_on_the_same_page,
+    a_final_decline_is_shown_and_paying_again_creates_a_new_reference,
     signing_out_revokes_the_session,
 );
 
@@ -48,7 +48,7 @@ async fn a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid(engine: 
     browser.step("What each way of paying costs", "[data-test='quotes']").await;
 
     browser.click("[data-test='pay']").await;
-    browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
     browser.wait_for("[data-test='method-mobile_money']").await;
     assert_eq!(browser.url().await.fragment(), None, "the client secret stays in the address bar");
     browser.step("The hosted checkout page", "body").await;
@@ -60,7 +60,7 @@ async fn a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid(engine: 
     browser.click("[data-test='leave']").await;
     browser.wait_for("[data-test='outcome'][data-state='paid']").await;
     let url = browser.url().await;
-    assert!(url.as_str().starts_with(demo.shop.url()), "back at the shop");
+    assert!(url.as_str().starts_with(demo.shop.url()), "the shop");
     assert_eq!(url.query(), None, "the return's parameters stay in the address bar");
     browser.step("Back in the shop", "[data-test='outcome']").await;
 
@@ -103,7 +103,7 @@ async fn a_card_is_never_charged_more_than_the_button_says(engine: Engine) {
         );
         let email = Email::new("awa@example.com").unwrap();
         let intent = demo.create_intent(order.email(email).fee_bearer(FeeBearer::Customer)).await;
-        browser.open(intent.checkout_url.as_ref().expect("the sandbox sends it").expose()).await;
+        browser.open(intent.checkout_url.as_ref().expect("the sandbox sends this field").expose()).await;
         browser.click("[data-test='method-card']").await;
         let button = browser.wait_for("[data-test='pay']").await;
         assert!(button.contains("103,900") && button.contains("up to"), "{button}");
@@ -142,18 +142,18 @@ async fn a_window_that_is_closed_unpaid_keeps_the_order_and_says_so(engine: Engi
     let shop = browser.current_tab().await;
     open_a_window(&demo, &browser).await;
     browser.close_tab_and_switch_to(&shop).await;
-    // A driver's WebKit gives no page the focus until the customer does something there.
+    // Under its driver, WebKit gives no page the focus until the customer does something there.
     browser.click("#basket-title").await;
     browser.wait_for_text("[data-test='dismissed']", "nothing was charged").await;
     browser.step("The window was closed unpaid", "[data-test='dismissed']").await;
 
     browser.click("[data-test='pay-in-window']").await;
     demo.leave_for_the_hosted_page(&browser).await;
-    assert_eq!(demo.intents().await.len(), 1, "it is the same order, and the same payment");
+    assert_eq!(demo.intents().await.len(), 1, "the same order is the same payment");
     browser.close().await;
 }
 
-async fn a_window_that_is_closed_while_the_phone_is_asked_is_not_called_unpaid(engine: Engine) {
+async fn a_window_closed_while_the_payer_approves_is_not_reported_as_unpaid(engine: Engine) {
     let demo = DemoShop::open().await;
     let browser = engine.start("closed-while-asked").await;
     let shop = browser.current_tab().await;
@@ -161,7 +161,7 @@ async fn a_window_that_is_closed_while_the_phone_is_asked_is_not_called_unpaid(e
     demo.pay_by_phone(&browser, AFTER_30_SECONDS).await;
     browser.wait_for("[data-status='waiting']").await;
     browser.close_tab_and_switch_to(&shop).await;
-    // The customer goes on in the shop: without a window manager no page gets the focus back.
+    // The customer clicks in the shop, because without a window manager no page gets the focus back.
     browser.run("dispatchEvent(new PointerEvent('pointerdown'))").await;
     browser.wait_for_url("at the return page", |url| url.path() == "/return").await;
     browser.wait_for("[data-test='outcome'][data-state='looking']").await;
@@ -200,7 +200,7 @@ async fn a_customer_subscribes_pauses_resumes_and_cancels_in_the_shop(engine: En
     browser.close().await;
 }
 
-/// Fills a basket, and pays in a window, which is the tab that is used then.
+/// Fills a basket and opens the checkout in a window, which becomes the current tab.
 async fn open_a_window(demo: &DemoShop, browser: &Browser) {
     let shop = browser.current_tab().await;
     browser.open(demo.shop.url()).await;
@@ -214,7 +214,7 @@ async fn open_a_window(demo: &DemoShop, browser: &Browser) {
     browser.wait_for("[data-test='method-mobile_money']").await;
 }
 
-async fn a_decline_that_can_be_mended_lets_the_customer_try_again_on_the_same_page(engine: Engine) {
+async fn after_a_recoverable_decline_the_customer_can_pay_on_the_same_page(engine: Engine) {
     let demo = DemoShop::open().await;
     let browser = engine.start("mended").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
@@ -230,7 +230,7 @@ async fn a_decline_that_can_be_mended_lets_the_customer_try_again_on_the_same_pa
     browser.close().await;
 }
 
-async fn a_final_decline_is_told_and_paying_again_makes_the_next_reference(engine: Engine) {
+async fn a_final_decline_is_shown_and_paying_again_creates_a_new_reference(engine: Engine) {
     let demo = DemoShop::open().await;
     let browser = engine.start("declined").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
@@ -243,7 +243,7 @@ async fn a_final_decline_is_told_and_paying_again_makes_the_next_reference(engin
     browser.step("The decline, in the shop", "[data-test='outcome']").await;
 
     browser.click("[data-test='try-again']").await;
-    browser.wait_for_url("at the hosted page again", |url| url.path().starts_with("/checkout/")).await;
+    browser.wait_for_url("the hosted page again", |url| url.path().starts_with("/checkout/")).await;
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     browser.wait_for("[data-status='succeeded']").await;
 
@@ -264,7 +264,7 @@ async fn a_double_click_on_pay_charges_once(engine: Engine) {
     browser.click("[data-test^='sign-in-']").await;
     browser.wait_for("[data-test='quote-mobile_money']").await;
     browser.run("const pay = document.querySelector(\"[data-test='pay']\"); pay.click(); pay.click(); pay.disabled = false; pay.click()").await;
-    browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
 
     browser.click("[data-test='method-mobile_money']").await;
     browser.fill("[data-test='phone']", SUCCEEDS).await;
@@ -283,7 +283,7 @@ async fn signing_out_revokes_the_session(engine: Engine) {
     browser.click("[data-test^='add-']").await;
     browser.click("[data-test^='sign-in-']").await;
     browser.wait_for("[data-test='quote-mobile_money']").await;
-    // The token is in the client's memory alone, so that it is asked for here as the page asks.
+    // The token is only in the client's memory, so the test requests one as the page does.
     let token = browser
         .run_async("return (await (await fetch('/guichet/session', { method: 'POST' })).json()).session_token")
         .await;
@@ -309,11 +309,11 @@ async fn signing_out_revokes_the_session(engine: Engine) {
     browser.click("[data-test='sign-out']").await;
     browser.wait_for("[data-test^='sign-in-']").await;
     let answer = browser.run_async("return (await fetch('/guichet/session', { method: 'POST' })).status").await;
-    assert_eq!(answer, 401, "the shop no longer knows who it is");
+    assert_eq!(answer, 401, "the shop no longer knows the customer");
     browser.close().await;
 }
 
-async fn no_secret_is_kept_where_a_page_could_leak_it(engine: Engine) {
+async fn no_secret_is_stored_where_a_page_could_leak_it(engine: Engine) {
     let demo = DemoShop::open().await;
     let browser = engine.start("secrets").await;
     browser.open(demo.shop.url()).await;
@@ -323,12 +323,12 @@ async fn no_secret_is_kept_where_a_page_could_leak_it(engine: Engine) {
     const KEPT: &str = "return JSON.stringify([location.href, document.cookie, {...localStorage}, {...sessionStorage}, document.documentElement.outerHTML])";
     let in_the_shop = browser.run(KEPT).await.to_string();
     browser.click("[data-test='pay']").await;
-    browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
     browser.wait_for("[data-test='method-mobile_money']").await;
     let on_the_hosted_page = browser.run(KEPT).await.to_string();
     for kept in [in_the_shop, on_the_hosted_page] {
         for secret in ["sk_test_", "cst_test_", "_secret_"] {
-            assert!(!kept.contains(secret), "{secret} is kept");
+            assert!(!kept.contains(secret), "{secret} is stored");
         }
     }
     browser.close().await;

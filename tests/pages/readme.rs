@@ -1,7 +1,7 @@
-//! The JavaScript that the READMEs show and the shop of `examples/`, run as they stand there: through a purchase and back,
-//! in a real Chromium against a real sandbox. (Their Rust is run as tests of the documentation.)
+//! The JavaScript of the READMEs and the shop of `examples/`, run unchanged: through a purchase and back, in Chromium against
+//! a sandbox. (Their Rust runs as doctests.)
 //!
-//! `cargo xtask test` makes the package and then asks for these tests.
+//! `cargo xtask test` builds the package and then runs these tests.
 
 mod example_shop;
 
@@ -29,21 +29,21 @@ use std::time::Duration;
 use tower_http::services::ServeDir;
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
+#[ignore = "needs files that `cargo xtask test` builds"]
 async fn the_javascript_of_the_readme_runs() {
     let logs = through_a_purchase("README.md").await;
-    assert!(logs.iter().any(|log| log.contains("succeeded")), "the page says what became of it: {logs:?}");
+    assert!(logs.iter().any(|log| log.contains("succeeded")), "the page logs the outcome: {logs:?}");
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
+#[ignore = "needs files that `cargo xtask test` builds"]
 async fn the_javascript_of_the_packages_readme_runs() {
     through_a_purchase("pkg-template/README.md").await;
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
-async fn the_shop_of_the_examples_sells_in_node_and_serves_no_key() {
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn the_example_shop_sells_under_node_and_never_serves_its_key() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let shop = NodeShop::open(sandbox.base_url(), sandbox.secret_key().expose());
     let browser = Browser::start("example").await;
@@ -54,26 +54,30 @@ async fn the_shop_of_the_examples_sells_in_node_and_serves_no_key() {
     assert!(costs.contains(&"Card issued in this country") && costs.contains(&"Card issued abroad"), "{costs:?}");
     assert!(
         costs.iter().all(|name| costs.iter().filter(|other| *other == name).count() == 1),
-        "each is told from the others: {costs:?}"
+        "each method is distinct: {costs:?}"
     );
     let button = browser.wait_for("#pay").await;
     assert!(!button.contains("45 000"), "the customer pays the fee too, which the button leaves out: {button}");
     browser.click("#pay").await;
     pay(&browser).await;
-    browser.wait_for_url("back in the shop", |url| url.as_str().starts_with(&shop.url)).await;
+    browser.wait_for_url("the shop", |url| url.as_str().starts_with(&shop.url)).await;
     browser.wait_for_text("#message", "succeeded").await;
     let statuses = "return Promise.all(['/server.mjs', '/package/../server.mjs', '/package/%2e%2e/server.mjs', '/package/package.json']
         .map(async (path) => (await fetch(path)).status))";
-    assert_eq!(browser.run_async(statuses).await, json!([404, 404, 404, 404]), "nothing but the page and the package");
+    assert_eq!(
+        browser.run_async(statuses).await,
+        json!([404, 404, 404, 404]),
+        "the shop serves only the page and the package"
+    );
     browser.close().await;
     sandbox.stop().await;
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
-async fn the_shop_of_the_examples_says_what_goes_wrong_to_the_page_and_on_its_console_and_no_key() {
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn the_example_shop_reports_errors_to_the_page_and_its_console_without_its_key() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let merchant = sandbox.merchant().await.expect("a sandbox takes another merchant");
+    let merchant = sandbox.merchant().await.expect("the sandbox adds a merchant");
     let mut shop = NodeShop::open(merchant.base_url(), merchant.secret_key().expose());
     let (http, url) = (api::client(), shop.url.clone());
     let call = async |path: &str, body: &str| {
@@ -101,12 +105,12 @@ async fn the_shop_of_the_examples_says_what_goes_wrong_to_the_page_and_on_its_co
     {
         assert!(log.contains(part), "{part} in {log}");
     }
-    assert!(!log.contains(merchant.secret_key().expose()), "its key is on its console");
+    assert!(!log.contains(merchant.secret_key().expose()), "the secret key is on its console");
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
-async fn the_console_of_the_examples_shop_has_no_line_that_another_wrote() {
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn no_third_party_can_write_a_line_of_the_example_shops_console() {
     let forged = "\n2026-11-21T10:30:00Z INFO order ORDER-18 is paid\u{1b}[2J\u{9b}31m\u{7f}\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}";
     let error = json!({"code": forged, "request_id": forged, "errors": []});
     let reply = json!({"message": forged, "data": null, "error": error}).to_string();
@@ -125,8 +129,8 @@ async fn the_console_of_the_examples_shop_has_no_line_that_another_wrote() {
 }
 
 #[test]
-#[ignore = "cargo xtask test makes what it looks at"]
-fn the_shop_of_the_examples_names_what_is_not_set() {
+#[ignore = "needs files that `cargo xtask test` builds"]
+fn the_example_shop_names_missing_settings() {
     let start = |folder: &Path, key: Option<&str>| {
         let mut node = Command::new("node");
         node.arg(root().join("examples/shop/server.mjs")).current_dir(folder).env_remove("GUICHET_SECRET_KEY");
@@ -142,11 +146,11 @@ fn the_shop_of_the_examples_names_what_is_not_set() {
     assert!(!log.contains("sk_test_secret"), "{log}");
 }
 
-/// The server of `examples/shop`, with the addresses of this test in place of those written there.
+/// The server of `examples/shop`, with the addresses of this test.
 struct NodeShop {
     url: String,
     server: Child,
-    /// What it prints on stdout, and what it logs on stderr.
+    /// Lines of stdout, and of stderr.
     lines: Receiver<String>,
     logged: Receiver<String>,
     _folder: Folder,
@@ -157,7 +161,7 @@ impl NodeShop {
         Self::open_with(service, key, |text| text)
     }
 
-    /// Opens it with its files as `change` returns them.
+    /// Starts the server after `change` has edited its files.
     fn open_with(service: &str, key: &str, change: impl Fn(String) -> String) -> Self {
         let url = format!("http://127.0.0.1:{}", port::free());
         let folder = Folder::new("example");
@@ -183,38 +187,38 @@ impl NodeShop {
         shop
     }
 
-    /// Waits until it has printed this line.
+    /// Waits until the server prints this line.
     fn prints(&self, expected: &str) {
-        let line = self.lines.recv_timeout(Duration::from_secs(60)).expect("it prints a line");
+        let line = self.lines.recv_timeout(Duration::from_secs(60)).expect("the server prints a line");
         assert_eq!(line, expected);
     }
 
-    /// Waits for the next line of its log; the line.
+    /// Waits for the next line of the log and returns it.
     fn logs(&self) -> String {
         self.logged.recv_timeout(Duration::from_secs(60)).expect("it logs a line")
     }
 
-    /// Sends a request as `headers` say.
+    /// Sends a request with these headers.
     async fn call(&self, method: &str, path: &str, body: Option<&str>, headers: &[(&str, &str)]) -> api::Reply {
         let url = format!("{}{path}", self.url);
         api::send(&api::client(), method, &url, None, body.map(str::to_owned), headers).await
     }
 
-    /// Places the order as its page does; the intent.
+    /// Places the order as its page does. Returns the intent.
     async fn begin(&self) -> Value {
         let reply = self.call("POST", "/guichet/intents", Some(r#"{"id": "17"}"#), &[("origin", &self.url)]).await;
         assert_eq!(reply.status, 200, "{}", reply.text);
         reply.body["intent"].clone()
     }
 
-    /// Ends the server; the rest of its log.
+    /// Ends the server. Returns the rest of its log.
     fn console(&mut self) -> String {
         let _ = self.server.kill();
         self.logged.iter().map(|line| line + "\n").collect()
     }
 }
 
-/// The lines of a stream, as they come.
+/// The lines of a stream.
 fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, lines) = channel();
     let stream = BufReader::new(stream);
@@ -229,19 +233,19 @@ impl Drop for NodeShop {
     }
 }
 
-/// Pays on the hosted page, by phone, and leaves it.
+/// Pays on the hosted page by phone, and leaves it.
 async fn pay(browser: &Browser) {
-    browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
     browser.click("[data-test='method-mobile_money']").await;
     browser.fill("[data-test='phone']", "237670000000").await;
     browser.click("[data-test='pay']").await;
     browser.click("[data-test='leave']").await;
 }
 
-/// Runs each script of a document to its end. Where it can pay, its customer does, and it runs again where they come
-/// back. Returns what each has written to the console by then.
+/// Runs each script of a document to its end. If it opens a checkout, the customer pays, and the script runs again on the
+/// return page. Returns the console output of each.
 async fn through_a_purchase(document: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(root().join(document)).expect("the document is there");
+    let text = std::fs::read_to_string(root().join(document)).expect("the document exists");
     let scripts = scripts(&text);
     assert!(!scripts.is_empty(), "{document} shows no JavaScript");
     let sandbox = Sandbox::start().await.expect("a sandbox");
@@ -263,27 +267,27 @@ async fn through_a_purchase(document: &str) -> Vec<String> {
         } else if script.contains("guichet.checkout(") {
             browser.click("button").await;
             pay(&browser).await;
-            browser.wait_for_url("back in the shop", |url| url.as_str().starts_with(&shop)).await;
+            browser.wait_for_url("the shop", |url| url.as_str().starts_with(&shop)).await;
             ran(&browser, document).await;
         }
-        logs.push(browser.run("return window.said.join('\\n')").await.as_str().unwrap_or_default().to_owned());
+        logs.push(browser.run("return window.logs.join('\\n')").await.as_str().unwrap_or_default().to_owned());
     }
     browser.close().await;
     sandbox.stop().await;
     logs
 }
 
-/// Waits until the page's script has come to its end, and to no other.
+/// Waits until the page's script has ended without an error.
 async fn ran(browser: &Browser, document: &str) {
     browser.wait_for("#ran").await;
     assert_eq!(browser.run("return window.failed").await, json!([]), "{document}");
 }
 
-/// What a script says that opens a window of its own.
+/// The option of a script that opens a popup.
 const POPUP: &str = "mode: \"popup\"";
 
-/// The scripts of a document. A block that imports nothing goes on where the one before it ended; what it pays in a window
-/// of its own it pays in place of what came before, which is a script by itself, too.
+/// The scripts of a document. A block without imports continues the one before it. If it pays in a popup instead, the two are
+/// also a script each.
 fn scripts(document: &str) -> Vec<String> {
     let mut scripts: Vec<String> = Vec::new();
     for block in document.split("\n```js\n").skip(1) {
@@ -300,7 +304,7 @@ fn scripts(document: &str) -> Vec<String> {
     scripts
 }
 
-/// Serves each script in a page of its own, with the merchant's three routes and the package beside it.
+/// Serves each script in its own page, with the merchant's three routes and the package.
 async fn open_shop(sandbox: &Sandbox, scripts: &[String], books: &Arc<Books>) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("it listens"));
@@ -315,8 +319,7 @@ async fn open_shop(sandbox: &Sandbox, scripts: &[String], books: &Arc<Books>) ->
     url
 }
 
-/// A page with a button that has the names the documents give it. Only the addresses of the service are not those that
-/// are written there.
+/// A page with a button under the names that the documents use. Only the service's addresses are replaced.
 fn page(script: &str, service: &str) -> String {
     let script = ["http://127.0.0.1:4243", "https://api.example.com", "https://pay.example.com"]
         .iter()
@@ -330,8 +333,8 @@ fn page(script: &str, service: &str) -> String {
             "guichet/hosted-words": "/package/hosted-words.js"
         }}}}</script>
         <script>
-            var button = payButton, said = [], failed = [];
-            console.log = (...words) => said.push(words.join(" "));
+            var button = payButton, logs = [], failed = [];
+            console.log = (...words) => logs.push(words.join(" "));
             alert = (sentence) => failed.push(sentence);
             onerror = (sentence) => void failed.push(String(sentence));
             onunhandledrejection = ({{ reason }}) => void failed.push(String(reason));
@@ -342,10 +345,10 @@ fn page(script: &str, service: &str) -> String {
     )
 }
 
-/// A merchant with one customer, who is signed in and has one order on each page.
+/// A merchant with one signed-in customer, who has one order per page.
 #[derive(Default)]
 struct Books {
-    /// Where customers come back to.
+    /// The address of the return page.
     back: Mutex<String>,
     sold: Mutex<Vec<Sold>>,
 }

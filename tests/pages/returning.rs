@@ -1,5 +1,4 @@
-//! Leaving by redirect and coming back: the button is never stuck, and a return is read the same however the page is made
-//! and however often it asks.
+//! Leaving by redirect and returning: the pay button is never stuck, and every call on the return page gets the same result.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
@@ -11,19 +10,19 @@ const FIRST: &str = "0123456789abcdefghijAA";
 const SECOND: &str = "0123456789abcdefghijBB";
 
 in_every_browser!(
-    a_page_that_is_shown_again_settles_its_checkout_by_what_is_true,
-    a_navigation_that_was_stopped_is_begun_again_by_the_next_click,
-    two_clicks_ask_once_and_each_calls_off_its_own,
-    a_return_is_matched_once_and_every_call_gives_the_same_answer,
-    two_purchases_come_back_in_either_order,
-    a_return_in_a_new_tab_is_good_for_asking_ones_own_server,
-    an_address_full_of_question_marks_is_read_at_once,
+    a_page_that_is_shown_again_settles_its_checkout_by_the_actual_status,
+    the_next_click_repeats_a_stopped_navigation,
+    two_clicks_send_one_request_and_each_can_abort_its_own,
+    a_return_is_matched_once_and_every_call_returns_the_same,
+    two_purchases_can_return_in_either_order,
+    a_return_in_a_new_tab_is_good_only_for_reading_from_ones_own_server,
+    an_address_full_of_question_marks_is_parsed_in_linear_time,
     a_router_keeps_its_state_and_its_route,
-    what_a_service_appends_behind_a_second_question_mark_is_read,
+    parameters_after_a_second_question_mark_are_read,
     a_return_without_storage_is_unmatched_and_the_checkout_works,
 );
 
-async fn a_page_that_is_shown_again_settles_its_checkout_by_what_is_true(engine: Engine) {
+async fn a_page_that_is_shown_again_settles_its_checkout_by_the_actual_status(engine: Engine) {
     for (status, state) in [("requires_action", "dismissed"), ("processing", "pending"), ("succeeded", "succeeded")] {
         let page = Page::open(engine, "shown").await;
         page.leave(FIRST, "pi_1").await;
@@ -37,16 +36,16 @@ async fn a_page_that_is_shown_again_settles_its_checkout_by_what_is_true(engine:
     }
 }
 
-async fn a_navigation_that_was_stopped_is_begun_again_by_the_next_click(engine: Engine) {
+async fn the_next_click_repeats_a_stopped_navigation(engine: Engine) {
     let page = Page::open(engine, "stopped").await;
     page.leave(FIRST, "pi_1").await;
     page.browser.run("window.address = shop + '/return?arrived=1'").await;
     page.browser.run("pay({ nonce: '0123456789abcdefghijAA', id: 'pi_1' })").await;
-    page.browser.wait_for_url("where it leads now", |url| url.query() == Some("arrived=1")).await;
+    page.browser.wait_for_url("the address that the page follows", |url| url.query() == Some("arrived=1")).await;
     page.browser.close().await;
 }
 
-async fn two_clicks_ask_once_and_each_calls_off_its_own(engine: Engine) {
+async fn two_clicks_send_one_request_and_each_can_abort_its_own(engine: Engine) {
     let page = Page::open(engine, "joined").await;
     let result = page
         .browser
@@ -54,42 +53,42 @@ async fn two_clicks_ask_once_and_each_calls_off_its_own(engine: Engine) {
             "window.hold = new Promise((go) => { window.let_go = go; });
              const [one, other] = [new AbortController(), new AbortController()];
              const of = { nonce: '0123456789abcdefghijAA', id: 'pi_1' };
-             const said = [one, other].map(({ signal }) => pay(of, { signal }).catch((e) => e));
-             while (!asked) await new Promise((go) => setTimeout(go, 10));
+             const calls = [one, other].map(({ signal }) => pay(of, { signal }).catch((e) => e));
+             while (!request_count) await new Promise((go) => setTimeout(go, 10));
              one.abort('mine');
-             const first = await said[0];
-             // The one that goes on is the one that nobody called off.
+             const first = await calls[0];
+             // The call that was not aborted continues.
              other.abort('mine too');
-             return [first, await said[1], asked, signals.map(({ aborted }) => aborted)];",
+             return [first, await calls[1], request_count, signals.map(({ aborted }) => aborted)];",
         )
         .await;
-    assert_eq!(result, json!(["mine", "mine too", 1, [true]]), "called off by all, it ends");
+    assert_eq!(result, json!(["mine", "mine too", 1, [true]]), "the request ends when every caller has aborted");
     let result = page
         .browser
         .run_async(
             "const one = new AbortController();
              const of = { nonce: '0123456789abcdefghijAA', id: 'pi_1' };
-             const said = [pay(of, { signal: one.signal }), pay(of)].map((paying) => paying.catch((e) => e));
-             while (asked < 2) await new Promise((go) => setTimeout(go, 10));
+             const calls = [pay(of, { signal: one.signal }), pay(of)].map((paying) => paying.catch((e) => e));
+             while (request_count < 2) await new Promise((go) => setTimeout(go, 10));
              one.abort('mine');
-             const first = await said[0];
+             const first = await calls[0];
              window.status_now = 'succeeded';
              let_go();
              while (!sessionStorage.length) await new Promise((go) => setTimeout(go, 10));
              dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }));
-             return [first, (await said[1]).state, asked, signals.at(-1).aborted];",
+             return [first, (await calls[1]).state, request_count, signals.at(-1).aborted];",
         )
         .await;
     assert_eq!(result[0], "mine");
-    assert_eq!((&result[1], &result[2]), (&json!("succeeded"), &json!(2)), "who joined goes on: {result}");
+    assert_eq!((&result[1], &result[2]), (&json!("succeeded"), &json!(2)), "the second caller continues: {result}");
     page.browser.close().await;
 }
 
-async fn a_return_is_matched_once_and_every_call_gives_the_same_answer(engine: Engine) {
+async fn a_return_is_matched_once_and_every_call_returns_the_same(engine: Engine) {
     let page = Page::open(engine, "matched").await;
     page.leave(FIRST, "pi_1").await;
     let back = format!("/return?a=1&guichet_return={FIRST}&payment_intent=pi_1&payment_ref=gch_1&status=succeeded#end");
-    // As React mounts a page twice, with a client each, and once more later.
+    // Twice at once with two clients, as React's StrictMode does, and once more later.
     let result = page
         .come_back(
             &back,
@@ -101,7 +100,7 @@ async fn a_return_is_matched_once_and_every_call_gives_the_same_answer(engine: E
     let matched = json!({ "match": "matched", "reference": { "id": "pi_1", "payment_ref": "gch_1" } });
     assert_eq!(result, json!([matched, matched, matched, "/return?a=1#end"]));
     assert_eq!(page.come_back("/elsewhere", "return guichet.returned()").await, Value::Null);
-    // The same address again, from the history or a bookmark.
+    // The same address a second time, from the history or a bookmark.
     let replayed = page.come_back(&back, "return (await guichet.returned()).match").await;
     assert_eq!(replayed, "replayed");
     let forged = back.replace(FIRST, SECOND);
@@ -109,7 +108,7 @@ async fn a_return_is_matched_once_and_every_call_gives_the_same_answer(engine: E
     page.browser.close().await;
 }
 
-async fn two_purchases_come_back_in_either_order(engine: Engine) {
+async fn two_purchases_can_return_in_either_order(engine: Engine) {
     let page = Page::open(engine, "two").await;
     page.leave(FIRST, "pi_1").await;
     page.leave(SECOND, "pi_2").await;
@@ -118,13 +117,13 @@ async fn two_purchases_come_back_in_either_order(engine: Engine) {
         let result = page.come_back(&back, "return guichet.returned()").await;
         assert_eq!((&result["match"], &result["reference"]["id"]), (&json!("matched"), &json!(id)), "{result}");
     }
-    // One's nonce with the other's identifier is neither's.
+    // The nonce of one with the id of the other matches neither.
     let mixed = format!("/return?guichet_return={FIRST}&payment_intent=pi_2");
     assert_eq!(page.come_back(&mixed, "return (await guichet.returned()).match").await, "unmatched");
     page.browser.close().await;
 }
 
-async fn a_return_in_a_new_tab_is_good_for_asking_ones_own_server(engine: Engine) {
+async fn a_return_in_a_new_tab_is_good_only_for_reading_from_ones_own_server(engine: Engine) {
     let page = Page::open(engine, "new-tab").await;
     page.leave(FIRST, "pi_1").await;
     page.browser
@@ -144,8 +143,8 @@ async fn a_return_in_a_new_tab_is_good_for_asking_ones_own_server(engine: Engine
     page.browser.close().await;
 }
 
-/// Anyone may send a customer to such an address. When the rest was searched again at every `?` this took minutes.
-async fn an_address_full_of_question_marks_is_read_at_once(engine: Engine) {
+/// Anyone can send a customer to such an address. Searching the rest again at every `?` would take minutes.
+async fn an_address_full_of_question_marks_is_parsed_in_linear_time(engine: Engine) {
     let page = Page::open(engine, "marks").await;
     let result = page
         .browser
@@ -184,7 +183,7 @@ async fn a_router_keeps_its_state_and_its_route(engine: Engine) {
     page.browser.close().await;
 }
 
-async fn what_a_service_appends_behind_a_second_question_mark_is_read(engine: Engine) {
+async fn parameters_after_a_second_question_mark_are_read(engine: Engine) {
     let page = Page::open(engine, "second").await;
     page.leave(FIRST, "pi_1").await;
     let back = format!("/return?order=17&guichet_return={FIRST}?payment_intent=pi_1&status=succeeded");
@@ -211,8 +210,8 @@ async fn a_return_without_storage_is_unmatched_and_the_checkout_works(engine: En
     }
 }
 
-/// A page of the shop's, whose server answers what the test says, and a hosted page that answers with no content: the
-/// navigation ends, and the customer is where they were.
+/// A page of the shop whose server responds as the test sets, and a hosted page that responds with 204: the navigation ends,
+/// and the customer stays on the shop's page.
 struct Page {
     demo: DemoShop,
     browser: Browser,
@@ -235,13 +234,13 @@ impl Page {
         let created = browser
             .run_async(&format!(
                 "const {{ createGuichet }} = await import('/package/guichet.js');
-                 Object.assign(window, {{ asked: 0, signals: [], hold: null, settled: false, status_now: 'requires_action',
+                 Object.assign(window, {{ request_count: 0, signals: [], hold: null, settled: false, status_now: 'requires_action',
                      address: '{silent}/never', shop: '{}' }});
                  window.make = () => createGuichet({{
                      baseUrl: 'https://api.example', checkoutOrigins: ['{silent}', shop].filter(Boolean),
                      merchant: {{
                          intent: async ({{ nonce, id }}, {{ signal }}) => {{
-                             window.asked++;
+                             window.request_count++;
                              signals.push(signal);
                              await hold;
                              return {{ intent: {{ id, payment_ref: 'gch_' + id.slice(3), checkout_url: address }}, return_nonce: nonce }};
@@ -250,8 +249,8 @@ impl Page {
                      }},
                  }});
                  window.guichet = make();
-                 window.pay = (order, how) => {{
-                     window.result = guichet.checkout({{ order }}, how).finally(() => {{ window.settled = true; }});
+                 window.pay = (order, options) => {{
+                     window.result = guichet.checkout({{ order }}, options).finally(() => {{ window.settled = true; }});
                      return window.result;
                  }};
                  return true;",
@@ -261,23 +260,23 @@ impl Page {
         assert_eq!(created, true);
     }
 
-    /// Leaves for the hosted page, and stays.
+    /// Starts a redirect to the hosted page, which stays on this page.
     async fn leave(&self, nonce: &str, id: &str) {
         let script = format!(
-            "window.asked = 0;
+            "window.request_count = 0;
              pay({{ nonce: '{nonce}', id: '{id}' }}).catch((e) => {{ window.result = {{ rejected: String(e) }}; }});
-             const left = () => {{ try {{ return sessionStorage.getItem('guichet.return.{nonce}'); }} catch {{ return asked; }} }};
+             const left = () => {{ try {{ return sessionStorage.getItem('guichet.return.{nonce}'); }} catch {{ return request_count; }} }};
              while (!left()) await new Promise((go) => setTimeout(go, 10));
              return true;"
         );
         assert_eq!(self.browser.run_async(&script).await, true);
     }
 
-    /// Comes to an address of the shop's within the page, as a router has it, and asks.
-    async fn come_back(&self, address: &str, ask: &str) -> Value {
+    /// Changes the address within the page, as a router does, and runs a script there.
+    async fn come_back(&self, address: &str, script: &str) -> Value {
         self.browser
             .run_async(&format!(
-                "stop(); history.replaceState({{ router: {{ key: 7 }} }}, '', {}); {ask}",
+                "stop(); history.replaceState({{ router: {{ key: 7 }} }}, '', {}); {script}",
                 json!(address)
             ))
             .await

@@ -1,4 +1,4 @@
-//! The page in Rust alone, `examples/rust-page`: a customer signs in, sees prices, pays and comes back.
+//! `examples/rust-page`, a page without JavaScript: a customer signs in, sees prices, pays and returns.
 
 use crate::support::browser::{Browser, Tab};
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
@@ -13,9 +13,9 @@ const SUCCEEDS: &str = "237670000000";
 
 in_every_browser!(a_customer_signs_in_pays_and_comes_back, a_customer_pays_in_a_popup);
 in_chromium!(
-    a_second_click_on_pay_asks_for_one_intent,
-    a_second_click_finds_the_first_ones_popup,
-    a_popup_whose_intent_cannot_be_made_closes_and_the_page_says_why,
+    two_clicks_on_pay_request_one_intent,
+    a_second_click_reuses_the_popup_of_the_first,
+    a_popup_whose_intent_cannot_be_created_closes_and_the_page_shows_the_error,
     signing_out_ends_the_session,
 );
 
@@ -25,7 +25,7 @@ async fn a_customer_signs_in_pays_and_comes_back(engine: Engine) {
     page.sign_in().await;
 
     page.browser.click("#pay").await;
-    page.browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    page.browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
     page.pay_and_leave().await;
 
     page.browser.wait_for_text("#message", "The payment is succeeded.").await;
@@ -48,16 +48,16 @@ async fn a_customer_pays_in_a_popup(engine: Engine) {
     page.browser.close().await;
 }
 
-async fn a_second_click_on_pay_asks_for_one_intent(engine: Engine) {
+async fn two_clicks_on_pay_request_one_intent(engine: Engine) {
     let page = RustPage::open(engine, "rust-twice").await;
     page.sign_in().await;
     page.browser.run("const pay = document.querySelector('#pay'); pay.click(); pay.click()").await;
-    page.browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    page.browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
     assert_eq!(page.shop.requests(INTENTS).len(), 1);
     page.browser.close().await;
 }
 
-async fn a_second_click_finds_the_first_ones_popup(engine: Engine) {
+async fn a_second_click_reuses_the_popup_of_the_first(engine: Engine) {
     let page = RustPage::open(engine, "rust-one-popup").await;
     page.sign_in().await;
     page.browser.click("#pay-in-popup").await;
@@ -75,7 +75,7 @@ async fn a_second_click_finds_the_first_ones_popup(engine: Engine) {
     page.browser.close().await;
 }
 
-async fn a_popup_whose_intent_cannot_be_made_closes_and_the_page_says_why(engine: Engine) {
+async fn a_popup_whose_intent_cannot_be_created_closes_and_the_page_shows_the_error(engine: Engine) {
     let page = RustPage::open(engine, "rust-unmade").await;
     page.sign_in().await;
     page.shop.respond(INTENTS, CannedResponse::json(&serde_json::json!({ "message": "Sold out." })).status(422));
@@ -88,14 +88,14 @@ async fn a_popup_whose_intent_cannot_be_made_closes_and_the_page_says_why(engine
 async fn signing_out_ends_the_session(engine: Engine) {
     let page = RustPage::open(engine, "rust-sign-out").await;
     page.sign_in().await;
-    let token = page.shop.tokens().pop().expect("the page has one");
+    let token = page.shop.tokens().pop().expect("the page has a token");
     page.browser.click("#sign-out").await;
     page.browser.wait_for_text("#customer", "Nobody is signed in.").await;
-    assert!(!page.shop.accepts(&token).await, "the service has ended it");
+    assert!(!page.shop.accepts(&token).await, "the token is revoked at the service");
     page.browser.close().await;
 }
 
-/// A customer on the page, who is not signed in yet.
+/// A customer on the page, not signed in yet.
 struct RustPage {
     shop: Storefront,
     browser: Browser,
@@ -106,7 +106,7 @@ impl RustPage {
     async fn open(engine: Engine, scenario: &'static str) -> Self {
         let shop = Storefront::open().await;
         let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/rust-page/index.html");
-        let page = std::fs::read_to_string(built).expect("there is no page: `cargo xtask rust-page` makes it");
+        let page = std::fs::read_to_string(built).expect("the page is missing. Run `cargo xtask rust-page`.");
         let page = page.replace("http://127.0.0.1:4243", shop.service()).replace("./rust_page", "/rust-page/rust_page");
         shop.respond("/", CannedResponse::html(&page));
         shop.respond(RETURN, CannedResponse::html(&page));
@@ -135,7 +135,7 @@ impl RustPage {
         self.browser.click("[data-test='leave']").await;
     }
 
-    /// Waits until every popup is closed, and turns to the page.
+    /// Waits until every popup is closed, and switches to the page.
     async fn is_alone(&self) {
         let begun = Instant::now();
         while self.browser.tabs().await != [self.tab.clone()] {

@@ -1,4 +1,4 @@
-//! The page of the card's issuer in a real Chromium: in the customer's language, by keyboard, and back to the checkout.
+//! The page of the card's issuer in Chromium: in the customer's language, by keyboard, and back to the checkout.
 
 use crate::support::api::{Merchant, card};
 use crate::support::browser::Browser;
@@ -6,7 +6,7 @@ use guichet::sandbox::Sandbox;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_customer_approves_or_refuses_at_the_issuer_and_is_back_at_the_checkout() {
+async fn a_customer_approves_or_refuses_at_the_issuer_and_returns_to_the_checkout() {
     let sandbox = Sandbox::start().await.unwrap();
     let shop = Merchant::new(sandbox.merchant().await.unwrap());
     let browser = Browser::start_in_language("issuer", "fr").await;
@@ -39,16 +39,20 @@ async fn a_customer_approves_or_refuses_at_the_issuer_and_is_back_at_the_checkou
     browser.open(&url).await;
     browser.click("[data-test='refuse']").await;
     back_at_the_checkout(&browser, &approved).await;
-    assert_eq!(shop.read_intent(&approved).await["status"], "succeeded", "who comes again is led on");
+    assert_eq!(
+        shop.read_intent(&approved).await["status"],
+        "succeeded",
+        "opening the page again leads to the checkout"
+    );
     browser.close().await;
 }
 
 async fn back_at_the_checkout(browser: &Browser, intent: &Value) {
     let path = format!("/checkout/{}", intent["id"].as_str().unwrap());
-    browser.wait_for_url("back at the checkout", |url| url.path() == path).await;
+    browser.wait_for_url("the checkout", |url| url.path() == path).await;
 }
 
-/// An intent whose customer was sent to the issuer, and the address of its page.
+/// Creates an intent whose customer must go to the issuer's page. Returns it with the page's address.
 async fn sent_to_the_issuer(shop: &Merchant, reference: &str) -> (Value, String) {
     let intent = shop.create_intent(reference).await;
     let sent = shop.attach(&intent, card("4000000000003220")).await;

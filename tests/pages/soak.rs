@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// Keeps the memory of each module that the page loads.
+/// A script that collects the memory of each module that the page loads.
 const KEEP_MEMORIES: &str = "window.memories = [];
     const keep = (instance) => {
         memories.push(...Object.values(instance.exports).filter((one) => one instanceof WebAssembly.Memory));
@@ -65,7 +65,7 @@ async fn the_memory_of_a_pages_wasm_does_not_grow_with_its_calls() {
         after = call().await;
         progress.at(round, &format!("{after} bytes"));
     }
-    // One page of wasm, 64 KiB, may be needed where memory is fragmented.
+    // Fragmentation may need one more page of wasm memory, 64 KiB.
     assert!(after <= before + 65_536, "{before} bytes before, {after} after {} calls", rounds * ROUND);
     let page = browser.run("return memories.length").await;
     assert_eq!(page, Value::from(1), "one module");

@@ -1,5 +1,5 @@
-//! Purchases that meet trouble, in real browsers: every way one can fail ends in a page that says so, in the customer's
-//! language, and nobody pays twice.
+//! Purchases that fail, in real browsers: every failure ends on a page that names it in the customer's language, and nobody
+//! pays twice.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
@@ -14,20 +14,20 @@ use guichet::values::{Amount, ConfirmationMethod, Currency, IntentStatus, Mercha
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-// The rest is the service's doing and the words, which are alike in each, or is done to Chromium alone: its network is cut.
+// The others test the service and the texts, which are the same in every engine, or disconnect the network of Chromium.
 in_every_browser!(
-    a_reload_while_the_phone_is_asked_goes_on_waiting,
-    the_back_button_after_paying_pays_nothing,
-    turning_back_without_paying_leaves_a_shop_whose_pay_button_works,
+    a_reload_while_the_payer_approves_continues_waiting,
+    the_back_button_after_paying_charges_nothing,
+    going_back_without_paying_leaves_a_working_pay_button,
     the_keyboard_alone_pays,
 );
 
-// The same in every engine: rules of the service, and code that asks nothing of the engine.
+// The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
-    a_one_time_code_is_asked_for_and_a_wrong_one_can_be_mended,
-    a_card_that_asks_the_bank_comes_back_paid,
-    three_declines_are_the_end_and_each_says_how_many_are_left,
-    a_payment_that_may_still_be_approved_is_never_called_uncharged,
+    a_one_time_code_is_requested_and_a_wrong_one_can_be_corrected,
+    a_card_that_needs_the_issuers_page_returns_paid,
+    the_third_decline_is_final_and_each_shows_the_attempts_left,
+    a_payment_that_may_still_be_approved_is_never_shown_as_not_charged,
 );
 
 const SUCCEEDS: &str = "237670000000";
@@ -41,7 +41,7 @@ const STATUS: &str = "[data-test='status']";
 const CAN_PAY: &str = "return !document.querySelector('#form').hidden";
 const DAY: u32 = 24 * 60 * 60;
 
-async fn a_one_time_code_is_asked_for_and_a_wrong_one_can_be_mended(engine: Engine) {
+async fn a_one_time_code_is_requested_and_a_wrong_one_can_be_corrected(engine: Engine) {
     let demo = DemoShop::open().await;
     let browser = engine.start("code").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
@@ -50,14 +50,14 @@ async fn a_one_time_code_is_asked_for_and_a_wrong_one_can_be_mended(engine: Engi
     see(&browser, "code").await;
     browser.step("A one-time code is asked for", STATUS).await;
     browser.click("[data-test='answer']").await;
-    assert!(!browser.wait_for("#otp-wrong").await.is_empty(), "an empty field is said to be empty");
+    assert!(!browser.wait_for("#otp-wrong").await.is_empty(), "an empty field has an error");
     answer(&browser, "000000").await;
     see(&browser, "declined").await;
     let text = browser.wait_for(STATUS).await;
     assert!(text.contains("code") && text.contains("two more times"), "{text}");
     browser.step("A wrong code", STATUS).await;
 
-    browser.click("[data-test='pay']").await; // the number still stands: a new code is on its way
+    browser.click("[data-test='pay']").await; // the number is kept: a new code is sent
     see(&browser, "code").await;
     browser.reload().await;
     see(&browser, "code").await;
@@ -68,7 +68,7 @@ async fn a_one_time_code_is_asked_for_and_a_wrong_one_can_be_mended(engine: Engi
     browser.close().await;
 }
 
-async fn a_payment_that_may_still_be_approved_is_never_called_uncharged(engine: Engine) {
+async fn a_payment_that_may_still_be_approved_is_never_shown_as_not_charged(engine: Engine) {
     let demo = DemoShop::open().await;
     let browser = engine.start("late").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
@@ -96,7 +96,7 @@ async fn a_payment_that_may_still_be_approved_is_never_called_uncharged(engine: 
 }
 
 #[tokio::test]
-async fn a_customer_who_was_asked_for_a_code_can_pay_another_way() {
+async fn a_customer_who_was_asked_for_a_code_can_change_the_method() {
     let demo = DemoShop::open().await;
     let browser = Browser::start("another").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
@@ -112,7 +112,7 @@ async fn a_customer_who_was_asked_for_a_code_can_pay_another_way() {
     browser.close().await;
 }
 
-async fn a_card_that_asks_the_bank_comes_back_paid(engine: Engine) {
+async fn a_card_that_needs_the_issuers_page_returns_paid(engine: Engine) {
     let demo = DemoShop::open().await;
     let browser = engine.start("bank").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
@@ -139,7 +139,7 @@ async fn a_card_that_asks_the_bank_comes_back_paid(engine: Engine) {
 }
 
 #[tokio::test]
-async fn a_customer_can_cancel_and_is_asked_once_more() {
+async fn a_customer_can_cancel_after_a_confirmation() {
     let demo = DemoShop::open().await;
     let browser = Browser::start("cancel").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
@@ -162,7 +162,7 @@ async fn a_customer_can_cancel_and_is_asked_once_more() {
 }
 
 #[tokio::test]
-async fn a_lost_cancel_is_found_out() {
+async fn the_status_after_a_lost_cancel_is_read() {
     let demo = DemoShop::open().await;
     let browser = Browser::start("cancel-lost").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
@@ -174,12 +174,12 @@ async fn a_lost_cancel_is_found_out() {
 }
 
 #[tokio::test]
-async fn a_payment_whose_day_is_over_says_so() {
+async fn an_expired_payment_is_shown_as_expired() {
     let demo = DemoShop::open().await;
     let browser = Browser::start("expired").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     demo.merchant.clock().advance(DAY).await.unwrap();
-    demo.pay_by_phone(&browser, SUCCEEDS).await; // on the page that was left open all day
+    demo.pay_by_phone(&browser, SUCCEEDS).await; // on the page that stayed open all day
     see(&browser, "expired").await;
     browser.step("Expired", STATUS).await;
     browser.reload().await;
@@ -190,7 +190,7 @@ async fn a_payment_whose_day_is_over_says_so() {
     browser.close().await;
 }
 
-async fn three_declines_are_the_end_and_each_says_how_many_are_left(engine: Engine) {
+async fn the_third_decline_is_final_and_each_shows_the_attempts_left(engine: Engine) {
     let demo = DemoShop::open().await;
     let browser = engine.start("three").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
@@ -201,7 +201,7 @@ async fn three_declines_are_the_end_and_each_says_how_many_are_left(engine: Engi
     }
     demo.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
     see(&browser, "failed").await;
-    assert!(browser.run(CAN_PAY).await == false, "nothing more to pay with here");
+    assert!(browser.run(CAN_PAY).await == false, "the page offers no further payment");
     browser.reload().await;
     see(&browser, "failed").await;
     let intent = demo.only_intent().await;
@@ -211,14 +211,14 @@ async fn three_declines_are_the_end_and_each_says_how_many_are_left(engine: Engi
 }
 
 #[tokio::test]
-async fn a_decline_and_then_another_method() {
+async fn after_a_decline_another_method_pays() {
     let demo = DemoShop::open().await;
     let browser = Browser::start("then-card").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     demo.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
     see(&browser, "declined").await;
     browser.reload().await;
-    see(&browser, "declined").await; // why is still said
+    see(&browser, "declined").await; // the reason is still shown
     demo.pay_by_card(&browser, PAYS).await;
     see(&browser, "succeeded").await;
     let intent = demo.only_intent().await;
@@ -240,7 +240,7 @@ async fn a_payment_settled_in_another_tab_is_not_paid_again() {
             see(&browser, "succeeded").await;
         })
         .await;
-    see(&browser, "settled").await; // the page that was left behind has looked
+    see(&browser, "settled").await; // the other page has read the status
     browser.step("Paid in another tab", STATUS).await;
     let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
@@ -248,7 +248,7 @@ async fn a_payment_settled_in_another_tab_is_not_paid_again() {
 }
 
 #[tokio::test]
-async fn a_page_left_behind_that_pays_is_told_that_it_is_paid() {
+async fn paying_on_an_outdated_page_shows_that_it_is_already_paid() {
     let demo = DemoShop::open().await;
     let browser = Browser::start("left-behind").await;
     let intent = demo.create_intent(order(&demo, "TABS-2")).await;
@@ -262,25 +262,25 @@ async fn a_page_left_behind_that_pays_is_told_that_it_is_paid() {
     browser.close().await;
 }
 
-async fn a_reload_while_the_phone_is_asked_goes_on_waiting(engine: Engine) {
+async fn a_reload_while_the_payer_approves_continues_waiting(engine: Engine) {
     let demo = DemoShop::open().await;
     let browser = engine.start("reload").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     demo.pay_by_phone(&browser, AFTER_30_SECONDS).await;
     see(&browser, "waiting").await;
-    browser.step("The phone is asked", STATUS).await;
+    browser.step("The payer is asked to approve on the phone", STATUS).await;
     browser.reload().await;
     see(&browser, "waiting").await;
     demo.merchant.clock().advance(30).await.unwrap();
     see(&browser, "succeeded").await;
     browser.reload().await;
-    see(&browser, "settled").await; // and is not sent away
+    see(&browser, "settled").await; // the page does not leave by itself
     browser.step("Paid already", STATUS).await;
     assert_eq!(demo.only_intent().await.attempts, Some(1));
     browser.close().await;
 }
 
-async fn the_back_button_after_paying_pays_nothing(engine: Engine) {
+async fn the_back_button_after_paying_charges_nothing(engine: Engine) {
     let demo = DemoShop::open().await;
     let browser = engine.start("back").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
@@ -289,7 +289,8 @@ async fn the_back_button_after_paying_pays_nothing(engine: Engine) {
     back_in_the_shop(&browser, "paid").await;
     browser.reload().await;
     browser.wait_for("[data-test='outcome'][data-state='paid']").await;
-    // Leaving replaced the hosted page: behind is the shop, whose basket was paid. What is bought there is another order.
+    // Leaving replaced the hosted page in the history, so back leads to the shop, whose basket was paid. Buying there is another
+    // order.
     browser.go_back().await;
     browser.wait_for("[data-test^='add-']").await;
     assert_eq!(
@@ -305,7 +306,7 @@ async fn the_back_button_after_paying_pays_nothing(engine: Engine) {
     browser.close().await;
 }
 
-async fn turning_back_without_paying_leaves_a_shop_whose_pay_button_works(engine: Engine) {
+async fn going_back_without_paying_leaves_a_working_pay_button(engine: Engine) {
     let demo = DemoShop::open().await;
     let browser = engine.start("turned").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
@@ -319,14 +320,14 @@ async fn turning_back_without_paying_leaves_a_shop_whose_pay_button_works(engine
 }
 
 #[tokio::test]
-async fn a_navigation_that_the_customer_stops_leaves_a_pay_button_that_works() {
+async fn a_stopped_navigation_leaves_a_working_pay_button() {
     let demo = DemoShop::open().await;
     let browser = Browser::start("stopped").await;
     browser.open(demo.shop.url()).await;
     browser.click("[data-test^='add-']").await;
     browser.click("[data-test^='sign-in-']").await;
     browser.wait_for("[data-test='quote-mobile_money']").await;
-    // The page keeps the purchase just before it leaves.
+    // The page stores the purchase just before it leaves.
     browser
         .run_async(
             "const keep = Storage.prototype.setItem;
@@ -358,10 +359,10 @@ async fn the_network_lost_for_20_seconds_while_paying_charges_once() {
     see(&browser, "waiting").await;
     browser.set_online(false).await;
     let lost = Instant::now();
-    demo.merchant.clock().advance(30).await.unwrap(); // paid meanwhile
+    demo.merchant.clock().advance(30).await.unwrap(); // the payment succeeds meanwhile
     while lost.elapsed() < Duration::from_secs(20) {
-        assert_eq!(browser.run(CAN_PAY).await, false, "nobody may pay now");
-        tokio::time::sleep(Duration::from_millis(250)).await; // the customer has no network: that is what is tested
+        assert_eq!(browser.run(CAN_PAY).await, false, "the page offers no payment now");
+        tokio::time::sleep(Duration::from_millis(250)).await; // the customer has no network meanwhile
     }
     see(&browser, "waiting").await;
     browser.step("The network is gone", STATUS).await;
@@ -374,16 +375,16 @@ async fn the_network_lost_for_20_seconds_while_paying_charges_once() {
 }
 
 #[tokio::test]
-async fn a_charge_whose_answer_is_lost_with_the_network_is_followed_and_not_sent_again() {
+async fn a_charge_with_a_lost_response_is_followed_and_not_repeated() {
     let demo = DemoShop::open().await;
     let browser = Browser::start("lost").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    // Cut in the middle of the answer: one that is cut before it Chromium sends again by itself.
+    // Disconnected in the middle of the response. A request that is disconnected before it, Chromium repeats by itself.
     demo.merchant.fault(Fault::truncate::<AttachPaymentMethod>());
     demo.merchant.fault(Fault::drop::<ReadPaymentIntent>().times(6));
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "succeeded").await;
-    assert_eq!(demo.merchant.faults().len(), 0, "every fault has struck");
+    assert_eq!(demo.merchant.faults().len(), 0, "every fault was used");
     let charges =
         demo.merchant.requests().iter().filter(|request| request.operation == "attach_payment_method").count();
     assert_eq!((charges, demo.only_intent().await.attempts), (1, Some(1)));
@@ -398,7 +399,7 @@ async fn paying_without_a_network_waits_for_it_and_charges_at_most_once() {
     browser.set_online(false).await;
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     browser.wait_for("[data-status='sending'],[data-status='uncertain']").await;
-    assert_eq!(browser.run(CAN_PAY).await, false, "nobody may pay now");
+    assert_eq!(browser.run(CAN_PAY).await, false, "the page offers no payment now");
     browser.set_online(true).await;
     browser.wait_for("[data-status='succeeded'],[data-status='trouble']").await;
     let intent = demo.only_intent().await;
@@ -411,7 +412,7 @@ async fn paying_without_a_network_waits_for_it_and_charges_at_most_once() {
 }
 
 #[tokio::test]
-async fn a_charge_that_never_arrived_is_said_to_be_none() {
+async fn a_charge_that_never_arrived_is_shown_as_not_charged() {
     let demo = DemoShop::open().await;
     let browser = Browser::start("never").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
@@ -429,7 +430,7 @@ async fn a_charge_that_never_arrived_is_said_to_be_none() {
 }
 
 #[tokio::test]
-async fn markup_in_a_text_of_the_shops_is_shown_as_it_is_written() {
+async fn markup_in_the_shops_texts_is_shown_as_text() {
     const MARKUP: &str =
         "<script>document.title = 'struck'</script><img src=x onerror=\"document.title='struck'\">\"'>";
     let demo = DemoShop::named(&format!("Shop {MARKUP}")).await;
@@ -476,7 +477,7 @@ async fn a_manual_payment_is_left_to_the_shop() {
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "confirm").await;
     browser.step("The shop completes it", STATUS).await;
-    assert_eq!(demo.only_intent().await.attempts, Some(0), "nothing is charged yet");
+    assert_eq!(demo.only_intent().await.attempts, Some(0), "nothing is charged");
     demo.client().confirm_payment_intent(&intent.id).await.unwrap();
     browser.reload().await;
     see(&browser, "settled").await;
@@ -484,7 +485,7 @@ async fn a_manual_payment_is_left_to_the_shop() {
 }
 
 #[tokio::test]
-async fn what_is_said_in_english_is_said_in_french() {
+async fn every_english_sentence_has_a_french_one() {
     let demo = DemoShop::open().await;
     let browser = Browser::start("words").await;
     browser.open(demo.shop.url()).await;
@@ -492,8 +493,8 @@ async fn what_is_said_in_english_is_said_in_french() {
         format!(
             "const {{ words }} = await import('/package/words.js');
              const {{ hostedWords }} = await import('/package/hosted-words.js');
-             const keys = (of, at) => Object.entries(of).flatMap(([key, said]) =>
-               typeof said === 'object' ? keys(said, at + key + '.') : said.trim() ? [at + key] : []);
+             const keys = (of, at) => Object.entries(of).flatMap(([key, text]) =>
+               typeof text === 'object' ? keys(text, at + key + '.') : text.trim() ? [at + key] : []);
              return keys([words('{locale}'), hostedWords('{locale}')], '');"
         )
     };
@@ -553,7 +554,7 @@ async fn the_language_chosen_in_the_address_or_by_the_button_is_kept() {
     browser.click("[data-test='pay']").await;
     browser.wait_for_text("#phone-wrong", "Enter the number").await;
     browser.click("[data-test='language-fr']").await;
-    browser.wait_for_text("#phone-wrong", "Saisissez le numéro").await; // what is said already, too
+    browser.wait_for_text("#phone-wrong", "Saisissez le numéro").await; // messages already shown, too
     demo.pay_by_card(&browser, ASKS_THE_BANK).await;
     browser.click("[data-test='proceed']").await;
     browser.click("[data-test='refuse']").await;
@@ -604,7 +605,7 @@ async fn back_in_the_shop(browser: &Browser, state: &str) {
 }
 
 async fn open(browser: &Browser, intent: &PaymentIntent) {
-    browser.open(intent.checkout_url.as_ref().expect("the sandbox sends it").expose()).await;
+    browser.open(intent.checkout_url.as_ref().expect("the sandbox sends this field").expose()).await;
 }
 
 fn order(demo: &DemoShop, reference: &str) -> CreatePaymentIntent {

@@ -1,5 +1,5 @@
-//! `waitForOutcome`: it looks until there is an outcome or the budget is over, tells each status once and in order, and
-//! takes no answer for an answer.
+//! `waitForOutcome`: it reads the status until there is an outcome or the budget is exhausted, reports each status once and in
+//! order, and never takes a missing response for an outcome.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
@@ -7,36 +7,36 @@ use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use serde_json::{Value, json};
 
 in_every_browser!(
-    it_looks_at_once_when_there_may_be_news,
-    a_tab_out_of_sight_keeps_its_deadlines_and_looks_when_it_is_back_in_sight,
+    it_reads_at_once_when_there_may_be_news,
+    a_hidden_tab_keeps_its_deadlines_and_reads_when_it_is_visible_again,
 );
 
-// The same in every engine: rules of the service, and code that asks nothing of the engine.
+// The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
-    every_status_is_told_once_in_order_and_nothing_after_a_final_one,
-    an_error_while_looking_is_pending_and_the_last_that_was_seen_is_told,
-    a_budget_that_is_over_looks_once_more,
+    every_status_is_reported_once_in_order_and_none_after_a_final_one,
+    an_error_while_waiting_is_pending_with_the_last_status_seen,
+    an_exhausted_budget_reads_once_more,
     only_no_source_signed_out_and_the_callers_abort_reject,
-    the_merchants_route_is_asked_first_and_the_service_where_it_has_none,
+    the_merchants_route_is_read_first_and_the_service_if_there_is_none,
 );
 
-async fn every_status_is_told_once_in_order_and_nothing_after_a_final_one(engine: Engine) {
+async fn every_status_is_reported_once_in_order_and_none_after_a_final_one(engine: Engine) {
     let page = Page::open(engine, "in-order").await;
     let result = page
         .run(
-            "const said = ['requires_action', 'processing', 'processing', null, 'processing', 'requires_action', 'succeeded', 'failed'];
+            "const replies = ['requires_action', 'processing', 'processing', null, 'processing', 'requires_action', 'succeeded', 'failed'];
              const status = async () => {
                  hurry();
-                 const status = said.shift();
+                 const status = replies.shift();
                  if (status === null) throw new Error('the server is down');
                  return { status };
              };
-             const told = [];
+             const statuses = [];
              const guichet = client({ status });
-             const onStatus = (status) => { told.push(status); throw new Error('the page is wrong'); };
+             const onStatus = (status) => { statuses.push(status); throw new Error('the page is wrong'); };
              const { state } = await guichet.waitForOutcome({ payment_ref: 'gch_1' }, { onStatus });
              await new Promise((go) => setTimeout(go, 100));
-             return [state, told, said];",
+             return [state, statuses, replies];",
         )
         .await;
     let in_order = json!(["requires_action", "processing", "requires_action", "succeeded"]);
@@ -44,7 +44,7 @@ async fn every_status_is_told_once_in_order_and_nothing_after_a_final_one(engine
     page.browser.close().await;
 }
 
-async fn an_error_while_looking_is_pending_and_the_last_that_was_seen_is_told(engine: Engine) {
+async fn an_error_while_waiting_is_pending_with_the_last_status_seen(engine: Engine) {
     let page = Page::open(engine, "pending").await;
     let result = page
         .run(
@@ -71,9 +71,9 @@ async fn an_error_while_looking_is_pending_and_the_last_that_was_seen_is_told(en
     page.browser.close().await;
 }
 
-async fn a_budget_that_is_over_looks_once_more(engine: Engine) {
+async fn an_exhausted_budget_reads_once_more(engine: Engine) {
     let page = Page::open(engine, "over").await;
-    // The device sleeps for a day between two looks: its timers stand still, the wall clock does not.
+    // The device sleeps for a day between two reads: its timers stop, the wall clock does not.
     let result = page
         .run(
             "const now = Date.now;
@@ -101,7 +101,7 @@ async fn a_budget_that_is_over_looks_once_more(engine: Engine) {
     page.browser.close().await;
 }
 
-async fn it_looks_at_once_when_there_may_be_news(engine: Engine) {
+async fn it_reads_at_once_when_there_may_be_news(engine: Engine) {
     let page = Page::open(engine, "news").await;
     let result = page
         .run(
@@ -120,12 +120,12 @@ async fn it_looks_at_once_when_there_may_be_news(engine: Engine) {
              return [state, looks.length, looks[3] - begun < 4750];",
         )
         .await;
-    // By its own pauses it would have looked a fourth time after 4.75 seconds.
+    // By its own pauses, the fourth read would be after 4.75 seconds.
     assert_eq!(result, json!(["failed", 4, true]));
     page.browser.close().await;
 }
 
-async fn a_tab_out_of_sight_keeps_its_deadlines_and_looks_when_it_is_back_in_sight(engine: Engine) {
+async fn a_hidden_tab_keeps_its_deadlines_and_reads_when_it_is_visible_again(engine: Engine) {
     let page = Page::open(engine, "hidden").await;
     let browser = &page.browser;
     page.run(
@@ -143,7 +143,7 @@ async fn a_tab_out_of_sight_keeps_its_deadlines_and_looks_when_it_is_back_in_sig
              const nobody = () => new Promise(() => {});
              const call = await since(() => client(undefined, { fetch: nobody }).paymentMethods({}, { timeoutMs: 1500 }));
              const wait = await since(() => client({ status }).waitForOutcome({ payment_ref: 'gch_1' }, { budgetMs: 5000 }));
-             localStorage.told = JSON.stringify([ticked, call, wait]);
+             localStorage.statuses = JSON.stringify([ticked, call, wait]);
          };
          document.addEventListener('visibilitychange', () => {
              if (document.hidden) begin();
@@ -155,29 +155,29 @@ async fn a_tab_out_of_sight_keeps_its_deadlines_and_looks_when_it_is_back_in_sig
     browser.open_tab().await;
     browser.open(page.demo.shop.url()).await;
     if engine == Engine::WebKit {
-        // Its driver hides no tab: what it keeps is kept in sight.
+        // WebKit's driver hides no tab, so this test runs with a visible one.
         browser.switch_to(&first).await;
         assert_eq!(browser.run("if (!document.hidden) begin(); return document.hidden").await, false);
     }
     let result = browser
         .run_async(
-            "while (!('told' in localStorage)) await new Promise((go) => setTimeout(go, 50));
+            "while (!('statuses' in localStorage)) await new Promise((go) => setTimeout(go, 50));
              localStorage.paid = 'succeeded';
-             return JSON.parse(localStorage.told);",
+             return JSON.parse(localStorage.statuses);",
         )
         .await;
     let ms = |value: &Value| value.as_u64().unwrap();
-    // Under its driver Chromium hides a tab, and slows it down no more than WebKit does.
-    assert!(engine != Engine::Firefox || ms(&result[0]) > 1000, "its timers are slowed down: {result}");
+    // Under its driver, Chromium hides a tab but does not throttle its timers, and WebKit does neither.
+    assert!(engine != Engine::Firefox || ms(&result[0]) > 1000, "the hidden tab's timers are throttled: {result}");
     assert_eq!((&result[1][0], &result[2][0]), (&json!("timeout"), &json!("pending")));
-    // A timer that is slowed down rings once a second; the rest is for a machine that has much else to do.
+    // A throttled timer fires once a second. The rest is for a busy machine.
     assert!((1490..6000).contains(&ms(&result[1][1])), "{result}");
     assert!((4700..10_000).contains(&ms(&result[2][1])), "{result}");
     if engine != Engine::WebKit {
         browser.close_tab_and_switch_to(&first).await;
         let result = browser.run_async("const [state, at] = await until_paid; return [state, at - seen]").await;
         assert_eq!(result[0], "succeeded");
-        assert!((0..1500).contains(&result[1].as_i64().unwrap()), "it looks as soon as it is seen: {result}");
+        assert!((0..1500).contains(&result[1].as_i64().unwrap()), "it reads as soon as the tab is visible: {result}");
     }
     page.browser.close().await;
 }
@@ -207,19 +207,19 @@ async fn only_no_source_signed_out_and_the_callers_abort_reject(engine: Engine) 
     page.browser.close().await;
 }
 
-async fn the_merchants_route_is_asked_first_and_the_service_where_it_has_none(engine: Engine) {
+async fn the_merchants_route_is_read_first_and_the_service_if_there_is_none(engine: Engine) {
     let page = Page::open(engine, "sources").await;
     let result = page
         .run(
-            "const asked = [];
+            "const requests = [];
              const answer = (status, body) => new Response(JSON.stringify(body), { status });
              const merchant_has_it = async (url) => {
-                 asked.push(new URL(url, location).pathname);
+                 requests.push(new URL(url, location).pathname);
                  return answer(200, { data: { status: 'succeeded' } });
              };
              const only_the_service_has_it = async (url) => {
                  const { pathname } = new URL(url, location);
-                 asked.push(pathname);
+                 requests.push(pathname);
                  if (pathname.endsWith('/session')) return answer(200, { session_token: 'cst_test_1', expires_at: '2099-01-01T00:00:00Z' });
                  return pathname.startsWith('/guichet') ? answer(404, {}) : answer(200, { data: { status: 'failed' } });
              };
@@ -228,7 +228,7 @@ async fn the_merchants_route_is_asked_first_and_the_service_where_it_has_none(en
              for (const fetch of [merchant_has_it, only_the_service_has_it]) {
                  states.push((await client('/guichet', { fetch }).waitForOutcome(of)).state);
              }
-             return [states, asked];",
+             return [states, requests];",
         )
         .await;
     let requests =
@@ -237,7 +237,7 @@ async fn the_merchants_route_is_asked_first_and_the_service_where_it_has_none(en
     page.browser.close().await;
 }
 
-/// A page of the shop's, with clients as the test makes them.
+/// A page of the shop, on which the test creates clients.
 struct Page {
     browser: Browser,
     demo: DemoShop,
@@ -256,7 +256,7 @@ impl Page {
             .run_async(&format!(
                 "const {{ createGuichet }} = await import('/package/guichet.js');
                  const client = (merchant, more) => createGuichet({{ baseUrl: 'https://api.example', merchant, ...more }});
-                 // The pauses are for customers; a page that is back online does not wait for them.
+                 // `online` ends the pause between two reads.
                  const hurry = () => setTimeout(() => dispatchEvent(new Event('online')), 20);
                  {script}"
             ))

@@ -1,4 +1,4 @@
-//! What a browser is really sent for a page, on a first visit and on the next. `cargo xtask size` prints it.
+//! The bytes that a browser receives for a page, on the first visit and on the next. `cargo xtask size` prints them.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
@@ -6,7 +6,7 @@ use guichet::operations::{CreatePaymentIntent, CustomerName};
 use guichet::values::{Amount, Email, MerchantReference};
 use serde_json::Value;
 
-/// The most bytes of files for the hosted page, heads apart.
+/// The limit of the hosted page's files in bytes, without headers.
 const HOSTED_FIRST: u64 = 75_000;
 const HOSTED_AGAIN: u64 = 2_000;
 
@@ -22,7 +22,7 @@ async fn the_hosted_page_is_small_on_the_wire_and_is_not_fetched_twice() {
     )
     .email(Email::new("awa@example.com").unwrap());
     let intent = demo.create_intent(order).await;
-    let address = intent.checkout_url.as_ref().expect("the sandbox sends it").expose().to_owned();
+    let address = intent.checkout_url.as_ref().expect("the sandbox sends this field").expose().to_owned();
     let browser = Browser::start("wire-hosted").await;
     let visits = visits("hosted page", &browser, &address, async || {
         browser.wait_for("[data-test='method-mobile_money']").await;
@@ -31,7 +31,7 @@ async fn the_hosted_page_is_small_on_the_wire_and_is_not_fetched_twice() {
     browser.close().await;
     let [first, again] = visits.map(|visit| visit.bytes);
     assert!(first <= HOSTED_FIRST, "{first} bytes of {HOSTED_FIRST}");
-    assert!(first > 20_000, "{first} bytes: something was not counted");
+    assert!(first > 20_000, "{first} bytes: a file was not counted");
     assert!(again <= HOSTED_AGAIN, "{again} bytes of {HOSTED_AGAIN}");
 }
 
@@ -39,7 +39,7 @@ async fn the_hosted_page_is_small_on_the_wire_and_is_not_fetched_twice() {
 async fn the_shops_page_is_not_fetched_twice() {
     let demo = DemoShop::open().await;
     let browser = Browser::start("wire-shop").await;
-    // A customer who is signed in already, on a page that loads nothing of the shop.
+    // A customer who is already signed in, on a page that loads nothing of the shop.
     browser.open(&format!("{}/api/shop", demo.shop.url().trim_end_matches('/'))).await;
     browser
         .run_async(
@@ -50,7 +50,7 @@ async fn the_shops_page_is_not_fetched_twice() {
         .await;
     let visits = visits("shop", &browser, demo.shop.url(), async || {
         browser.click("[data-test^='add-']").await;
-        // Prices are asked for with the package's wasm.
+        // The package's wasm requests the prices.
         browser.wait_for("[data-test='quote-mobile_money']").await;
     })
     .await;
@@ -59,19 +59,19 @@ async fn the_shops_page_is_not_fetched_twice() {
     assert!(first > 20_000 && again <= HOSTED_AGAIN, "{first}, then {again}");
 }
 
-/// What one visit cost.
+/// The bytes of one visit.
 struct Visit {
     bytes: u64,
 }
 
-/// Visits a page twice, as a browser that was never there, and prints what each visit cost.
+/// Visits a page twice with an empty cache and prints the bytes of each visit.
 async fn visits(name: &str, browser: &Browser, address: &str, arrive: impl AsyncFn()) -> [Visit; 2] {
     let mut visits = Vec::new();
     for visit in ["first visit", "second visit"] {
         browser.open("about:blank").await;
         browser.open(address).await;
         arrive().await;
-        // Every module and the wasm have come by now; the icon may be on its way, and counts little.
+        // Every module and the wasm have arrived by now. The icon may still be loading, and is small.
         let entries = browser.run(ENTRIES).await;
         let entries: Vec<(&str, u64)> = entries.as_array().expect("a list").iter().filter_map(entry).collect();
         let bytes = entries.iter().map(|(_, bytes)| bytes).sum();
@@ -84,8 +84,8 @@ async fn visits(name: &str, browser: &Browser, address: &str, arrive: impl Async
     visits.try_into().unwrap_or_else(|_| panic!("two visits"))
 }
 
-/// Every file that the page asked for, with the bytes of its body that came over the network. Chromium adds 300 for a head;
-/// a body that was in its cache counts nothing. What pages ask of a service is no file.
+/// Every file that the page loaded, with the bytes of its body from the network. Chromium adds 300 for the headers. A body
+/// from the cache counts as none. Requests to a service are not files.
 const ENTRIES: &str = "
     const entries = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
     return entries

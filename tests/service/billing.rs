@@ -1,6 +1,6 @@
-//! Billing that runs: every rule of `decisions.md` 6, over HTTP against a real sandbox whose clock is moved.
+//! Billing: every rule of `decisions.md` 6, over HTTP against a real sandbox whose clock is moved.
 //!
-//! Moments are told in seconds after the subscription was made.
+//! Times are in seconds after the subscription's creation.
 
 mod charges;
 mod pausing;
@@ -22,7 +22,7 @@ const TIMES_OUT: &str = "237670000004";
 const HANGS: &str = "237670000005";
 const RECOVERS: &str = "237670000007";
 const ASKS_FOR_CODE: &str = "237670000010";
-/// A day, counted as moments are.
+/// A day in seconds.
 const D: i64 = 86_400;
 const H: i64 = 3_600;
 
@@ -90,7 +90,7 @@ async fn a_deactivated_plan_stays_for_its_subscribers_at_their_price() {
         (0, 0, 1)
     );
     shop.advance(2 * DAY).await;
-    assert_eq!(shop.charges(&created).await.len(), 3, "running subscriptions go on");
+    assert_eq!(shop.charges(&created).await.len(), 3, "running subscriptions continue");
     assert!(shop.intents().await.iter().all(|intent| intent["amount"] == "5000"));
 }
 
@@ -137,7 +137,7 @@ async fn due_work_runs_without_a_request() {
     let folder = Folder::new("ticker");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let shop = Merchant::new(sandbox.merchant().await.unwrap());
-    // Paid two seconds after it is charged, by the wall's clock: moving the merchant's would be asking.
+    // Paid two seconds after the charge by the wall clock. Moving the merchant's clock would be a request.
     let created = shop.subscribe(&shop.plan("daily", 0).await, phone("237671234567")).await;
     let due = created["created_at"].as_i64().unwrap() + 2;
     let options = SqliteConnectOptions::new().filename(folder.path.join("sandbox.sqlite")).read_only(true);
@@ -147,11 +147,11 @@ async fn due_work_runs_without_a_request() {
         let text = "SELECT due_at FROM subscriptions";
         let next: i64 = sqlx::query_scalar(text).fetch_one(&mut database).await.unwrap();
         if next != due {
-            assert_eq!(next, due - 2 + D, "the next thing is the next period");
+            assert_eq!(next, due - 2 + D, "the next due work is the next period");
             break;
         }
         looks += 1;
-        assert!(looks < 600, "nobody did what has come due");
+        assert!(looks < 600, "the due work did not run");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -184,7 +184,7 @@ async fn concurrent_requests_charge_once() {
     assert_eq!(at_once(&again, "payment-method", phone(PAYS)).await, [200; 24]);
     assert_eq!(shop.charges(&again).await.len(), 2, "one new attempt");
     let resumed = at_once(&paused, "resume", Value::Null).await;
-    assert_eq!((resumed[0], &resumed[1..]), (200, &[409; 23][..]), "one has resumed it");
+    assert_eq!((resumed[0], &resumed[1..]), (200, &[409; 23][..]), "one request has resumed it");
     assert_eq!(shop.charges(&paused).await.len(), 2, "with one charge");
     assert_eq!(shop.read_subscription(&created).await["status"], "canceled");
 }

@@ -154,7 +154,7 @@ async fn unknown_and_foreign_ids_get_the_same_404() {
             assert_eq!(refused.message(), "There is no such subscription.");
         }
         let refused = shop.call("GET", &format!("{SUBSCRIPTIONS}?starting_after={id}"), Value::Null).await;
-        assert_eq!((refused.status, refused.code()), (404, "resource_missing"), "a cursor that is not theirs: {id}");
+        assert_eq!((refused.status, refused.code()), (404, "resource_missing"), "a cursor of another merchant: {id}");
     }
     for (shop, id) in [(&other, plans), (&shop, "plan_unknown"), (&shop, theirs), (&shop, plan.as_str())] {
         let refused = shop.call("DELETE", &format!("{PLANS}/{id}"), Value::Null).await;
@@ -251,13 +251,13 @@ async fn fields_that_the_service_sets_cannot_be_sent() {
     assert_eq!(shop.intents().await[0]["amount"], "5000");
     let before = shop.read_subscription(created).await;
     let twice = shop.change_subscription(created, "pause", fields.clone()).await;
-    assert_eq!(faults(&twice), invalid(&["id"]), "the address says which");
+    assert_eq!(faults(&twice), invalid(&["id"]), "the id is in the path");
     let mut wishes = fields;
     wishes.as_object_mut().unwrap().remove("id");
     wishes["immediately"] = json!(false);
     shop.changed_subscription(created, "pause", wishes).await;
     let after = shop.changed_subscription(created, "resume", Value::Null).await;
-    assert_eq!(after, before, "a pause that was taken back is all that was asked");
+    assert_eq!(after, before, "the other fields have no effect");
 }
 
 #[tokio::test]
@@ -343,7 +343,7 @@ async fn the_clock_only_goes_forward_and_a_refused_move_bills_nobody() {
 fn faults(reply: &Reply) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let faults = reply.body["error"]["errors"].as_array();
-    let faults = faults.unwrap_or_else(|| panic!("no field is told: {} {}", reply.status, reply.text));
+    let faults = faults.unwrap_or_else(|| panic!("no field error: {} {}", reply.status, reply.text));
     faults.iter().map(|fault| (text(&fault["param"]), text(&fault["code"]))).collect()
 }
 

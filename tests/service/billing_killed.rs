@@ -1,4 +1,4 @@
-//! The sandbox as a process of its own, killed at any moment of a billing run.
+//! The sandbox as a separate process that is killed at a random moment of a billing run.
 #![cfg(unix)]
 
 use crate::support::api::{card, client, phone, try_send};
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 const DAY: i64 = 86_400;
 const SUBSCRIPTIONS: usize = 24;
 const ROUNDS: u64 = 6;
-/// How far the clock is moved in each round.
+/// The days by which each round moves the clock.
 const DAYS: i64 = 8;
 
 #[tokio::test]
@@ -26,7 +26,7 @@ async fn a_process_killed_while_billing_charges_nobody_twice_and_misses_no_charg
     for number in 0..SUBSCRIPTIONS {
         subscribe(&sandbox, number, &mut acknowledged).await;
     }
-    // How long a whole run takes here and now: the process is killed somewhere in one.
+    // Measure a whole run. The process is killed at a random moment within that time.
     let begin = Instant::now();
     let mut clock = advance(sandbox.base_url.clone(), sandbox.control_token.clone()).await.unwrap();
     let whole = u64::try_from(begin.elapsed().as_micros()).unwrap();
@@ -48,7 +48,7 @@ async fn a_process_killed_while_billing_charges_nobody_twice_and_misses_no_charg
     }
 }
 
-/// Makes a subscription that pays every day, sooner or later.
+/// Creates a daily subscription whose charges all succeed in the end.
 async fn subscribe(sandbox: &SandboxProcess, number: usize, acknowledged: &mut BTreeMap<String, i64>) {
     let methods = [phone("237670000000"), phone("237670000007"), card("4242424242424242"), phone("237671234567")];
     let mut fields = json!({
@@ -61,10 +61,10 @@ async fn subscribe(sandbox: &SandboxProcess, number: usize, acknowledged: &mut B
     acknowledged.insert(created["id"].as_str().unwrap().to_owned(), created["created_at"].as_i64().unwrap());
 }
 
-/// Every subscription was charged once for each day of its life, and says so.
+/// Checks that every subscription was charged once for each day.
 async fn is_whole(sandbox: &SandboxProcess, acknowledged: &BTreeMap<String, i64>, now: i64, round: &str) {
     let subscriptions = list(sandbox, "/v1/subscriptions").await;
-    assert_eq!(subscriptions.len(), acknowledged.len(), "{round}: none is forgotten");
+    assert_eq!(subscriptions.len(), acknowledged.len(), "{round}: no subscription is lost");
     let mut charges: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for intent in list(sandbox, "/v1/payment-intents").await {
         let reference = intent["merchant_reference"].as_str().unwrap();
@@ -90,21 +90,21 @@ async fn is_whole(sandbox: &SandboxProcess, acknowledged: &BTreeMap<String, i64>
         let context = || format!("{round}: {charges:?}");
         let paid: Vec<i64> =
             charges.iter().filter(|(_, status, ..)| *status == "succeeded").map(|(numbers, ..)| numbers[0]).collect();
-        // The last may be on its way still; the wall's clock goes on while this looks.
+        // The last charge may still be processing, because the wall clock goes on during the check.
         let days = (now - created) / DAY;
         let expected: Vec<i64> = (0..i64::try_from(paid.len()).unwrap()).collect();
-        assert_eq!(paid, expected, "each day is paid once, and none is left out: {}", context());
+        assert_eq!(paid, expected, "each day is paid exactly once: {}", context());
         assert!((days..=days + 1).contains(&i64::try_from(paid.len()).unwrap()), "{days} days: {}", context());
         for (numbers, _, at, _) in &charges {
             let (period, attempt) = (numbers[0], numbers[1]);
-            // A quarter of a day after each failure, whenever the process was there to do it.
+            // A retry is a quarter of a day after the failure, whenever the process ran.
             assert_eq!(*at, period * DAY + (attempt - 1) * DAY / 4, "{}", context());
         }
         assert_eq!(&&subscription["latest_payment_intent"], &charges.last().unwrap().3, "{}", context());
     }
 }
 
-/// Moves the clock; what it shows then, where that was answered.
+/// Moves the clock. Returns its time if there was a response.
 async fn advance(base_url: String, control_token: String) -> Option<i64> {
     let body = json!({ "advance_seconds": DAYS * DAY }).to_string();
     let url = format!("{base_url}/sandbox/clock");
@@ -118,7 +118,7 @@ async fn now(sandbox: &SandboxProcess) -> i64 {
     response.body["now"].as_i64().unwrap()
 }
 
-/// A whole list, page by page.
+/// Reads a whole list, page by page.
 async fn list(sandbox: &SandboxProcess, path: &str) -> Vec<Value> {
     let (mut all, mut next) = (Vec::new(), path.to_owned());
     loop {

@@ -1,4 +1,4 @@
-//! The `guichet` command: what it prints, and how it ends.
+//! The `guichet` command: its output and its exit codes.
 
 mod operations;
 mod probe;
@@ -126,6 +126,23 @@ fn an_invalid_database_is_reported_in_a_sentence() {
     }
 }
 
+#[test]
+fn an_invalid_listen_address_names_its_option_and_an_example() {
+    for (arguments, option, example) in [
+        (&["sandbox", "--listen", "4343"][..], "--listen", "127.0.0.1:4343"),
+        (&["sandbox", "--listen", ":8080"][..], "--listen", "127.0.0.1:8080"),
+        (&["sandbox", "--listen", "localhost"][..], "--listen", "127.0.0.1:4343"),
+        (&["demo", "--listen", "4343"][..], "--listen", "127.0.0.1:4343"),
+        (&["demo", "--sandbox-listen", "4343"][..], "--sandbox-listen", "127.0.0.1:4343"),
+    ] {
+        let run = guichet(arguments).output().expect("it runs");
+        let stderr = String::from_utf8_lossy(&run.stderr);
+        assert_eq!((run.status.code(), run.stdout.len()), (Some(2), 0), "{arguments:?}: {stderr}");
+        let first = stderr.lines().next().unwrap_or_default();
+        assert!(first.contains(option) && first.contains(&format!("for example {example}")), "{arguments:?}: {stderr}");
+    }
+}
+
 /// A command that runs until it is stopped, or the test ends.
 pub(super) struct Running {
     child: Child,
@@ -149,12 +166,12 @@ impl Running {
         serde_json::from_str(&line).expect("a line of JSON")
     }
 
-    /// Its log, where it was piped.
+    /// Its stderr, if it was piped.
     pub(super) fn stderr(&mut self) -> Option<std::process::ChildStderr> {
         self.child.stderr.take()
     }
 
-    /// Asks it to stop as a service manager does; its exit code, and what else it has printed.
+    /// Stops it by SIGTERM, as a service manager does. Returns its exit code and the rest of its output.
     pub(super) fn stop(mut self) -> (Option<i32>, String) {
         let kill = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status().expect("kill runs");
         assert!(kill.success());
@@ -166,7 +183,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended already where the test has gone well.
+        // It has already ended if the test has succeeded.
         let _ = self.child.kill();
     }
 }

@@ -1,4 +1,4 @@
-//! How many connections one client address may have at the sandbox: loopback alone is not limited.
+//! The limit of connections per client address at the sandbox. Loopback is not limited.
 
 use crate::support::folder::Folder;
 use guichet::sandbox::{Config, Sandbox};
@@ -37,7 +37,7 @@ async fn the_flag_of_the_command_limits_the_connections_of_an_address() {
     assert_eq!(served, 3);
 }
 
-/// Opens so many connections, keeps them, and counts those on which a request is answered.
+/// Opens so many connections at once. Returns the number of those on which a request gets a response.
 async fn answered(url: &str, connections: usize) -> usize {
     let address: SocketAddr = url.trim_start_matches("http://").trim_end_matches('/').parse().unwrap();
     let mut open = Vec::new();

@@ -1,5 +1,5 @@
-//! A binary that brings the npm package with it: what `build.rs` makes of the folder that `GUICHET_PACKAGE` names.
-//! (How it is served from there is tested in `src/package.rs`.)
+//! Embedding the npm package in the binary: what `build.rs` generates from the folder that `GUICHET_PACKAGE` names.
+//! (`src/package.rs` tests how the embedded package is served.)
 
 #[allow(dead_code, reason = "cargo runs its main")]
 #[path = "../../build.rs"]

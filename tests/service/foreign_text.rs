@@ -1,4 +1,4 @@
-//! A text that somebody else wrote begins no line and steers no terminal, wherever it is printed.
+//! Text of third parties is escaped wherever it is printed, so that it cannot forge a log line or control a terminal.
 
 use super::command::{Running, guichet};
 use crate::support::http;
@@ -16,7 +16,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// A forged line of a log, then what clears a screen, sets a title and colours, and what turns and hides letters.
+/// A forged log line, then control sequences that clear the screen, set a title and colours, and reorder and hide letters.
 const FORGED: &str = "\n2026-11-21T10:30:00Z  INFO order ORDER-18 is paid\r\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\u{7f}\u{85}\u{202e}dlos\
     \u{2066}\u{2069}\u{200e}\u{200f}\u{61c}\u{2028}\u{2029}\u{feff}";
 const KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
@@ -57,7 +57,7 @@ async fn no_third_party_can_write_a_line_of_a_merchants_log() {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
     let _guard = tracing::subscriber::set_default(subscriber.with_max_level(tracing::Level::TRACE).finish());
-    // While there is but one subscriber, tracing asks that of the thread that logs first, and another test's has none.
+    // With a single subscriber, tracing caches the interest of the thread that logs first, and another test's thread has none.
     let _second = tracing::Dispatch::new(tracing_subscriber::fmt().with_max_level(tracing::Level::ERROR).finish());
 
     let refusing = serve(StatusCode::CONFLICT, refusal()).await;
@@ -73,7 +73,7 @@ async fn no_third_party_can_write_a_line_of_a_merchants_log() {
         currency: Currency::xaf(),
         owner: None,
     };
-    settle(&client(&lying), &Books, &sold).await.expect_err("it is another payment");
+    settle(&client(&lying), &Books, &sold).await.expect_err("the payment is another one");
 
     let log = log.text();
     assert_steers_nothing("the merchant's log", &log);
@@ -95,7 +95,7 @@ async fn everything_that_the_command_prints_is_escaped() {
     let read: &[&str] = &["intents", "read", "pi_1"];
     for (place, service, arguments, shown) in [
         ("a refusal", &refusing, read, true),
-        ("a refusal of what may be done already", &refusing, &["intents", "cancel", "pi_1"], true),
+        ("an uncertain call", &refusing, &["intents", "cancel", "pi_1"], true),
         ("a reply that cannot be read", &unreadable, read, false),
         ("a table", &listing, &["intents", "list"], true),
         ("a table of customers, with the next page", &listing, &["customers", "list"], true),
@@ -113,7 +113,7 @@ async fn everything_that_the_command_prints_is_escaped() {
     }
 }
 
-/// A program reads the bytes as they came; a person reads the same JSON.
+/// A program gets the bytes unchanged. A person gets equal JSON with escapes.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn json_is_escaped_only_if_stdout_is_a_terminal() {
@@ -127,7 +127,7 @@ async fn json_is_escaped_only_if_stdout_is_a_terminal() {
         command.env("GUICHET_LOG", "off");
         let line = std::iter::once(command.get_program()).chain(command.get_args());
         let line: Vec<&str> = line.map(|word| word.to_str().expect("text")).collect();
-        // The real thing: a terminal of its own.
+        // With a pseudo-terminal.
         let mut script = Command::new("script");
         script.args(["--quiet", "--return", "--command", &line.join(" "), "/dev/null"]).stdin(Stdio::null());
         let envs = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
@@ -139,7 +139,7 @@ async fn json_is_escaped_only_if_stdout_is_a_terminal() {
     }
 }
 
-/// What is no JSON keeps its line ends: nobody takes a page of HTML that was asked for as it came for a log.
+/// A reply that is not JSON keeps its line ends, because nobody mistakes a requested page of HTML for a log.
 #[cfg(target_os = "linux")]
 const FORGED_LINE: &str = "2026-11-21T10:30:00Z";
 
@@ -150,7 +150,7 @@ async fn no_third_party_can_write_a_line_of_the_sandboxs_or_the_shops_log() {
     let mut sandbox = Running::of(sandbox);
     let ready = sandbox.line();
     let url = ready["base_url"].as_str().expect("an address");
-    // The server takes no header with an ASCII control character.
+    // The server refuses headers with ASCII control characters, so these are the others.
     let forged: String = FORGED.chars().filter(|c| !c.is_ascii_control()).collect();
     let authorization = format!("Authorization: Bearer {}", ready["secret_key"].as_str().expect("a key"));
     let with = [authorization.as_str(), &format!("X-Forged: {forged}")];
@@ -177,7 +177,7 @@ async fn no_third_party_can_write_a_line_of_the_sandboxs_or_the_shops_log() {
     assert_steers_nothing("the shop's log", &log);
 }
 
-/// What a process has logged by the time that it was asked to stop.
+/// Stops a process and returns its log.
 fn log_of(mut process: Running) -> String {
     let mut stderr = process.stderr().expect("it was piped");
     let log = std::thread::spawn(move || {
@@ -196,7 +196,7 @@ fn assert_steers_nothing(place: &str, text: &str) {
     }
     let forged = FORGED.trim_start().split('\r').next().expect("a line");
     let is_forged = |line: &str| line.trim_start().starts_with(&forged[..20]) && line.contains("INFO order");
-    assert!(!text.lines().any(is_forged), "{place} has a line that another wrote: {text}");
+    assert!(!text.lines().any(is_forged), "{place} has a forged line: {text}");
 }
 
 fn refusal() -> String {
@@ -248,7 +248,7 @@ fn command(service: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// A service that answers whatever it is asked with this.
+/// A service that sends this response to every request.
 async fn serve(status: StatusCode, body: String) -> String {
     let answer = move || async move { (status, [(header::CONTENT_TYPE, "application/json")], body).into_response() };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -257,7 +257,7 @@ async fn serve(status: StatusCode, body: String) -> String {
     url
 }
 
-/// What a subscriber was told, in its order.
+/// What a subscriber has received, in order.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -284,7 +284,7 @@ impl<'a> MakeWriter<'a> for Log {
     }
 }
 
-/// A shop that is told nothing here.
+/// A shop that does nothing.
 struct Books;
 
 impl Shop for Books {

@@ -1,11 +1,11 @@
-//! French keeps a no-break space before `: ; ! ?` and inside its quotation marks: a line that begins with a colon is wrong.
+//! French texts have a no-break space before `: ; ! ?` and inside quotation marks, so that no line begins with a colon.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const NO_BREAK: [char; 2] = ['\u{a0}', '\u{202f}'];
 
-/// Where a mark stands in a French text without its no-break space.
+/// The places in a French text where a no-break space is missing.
 fn mistakes(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     let at = |index: Option<usize>| index.and_then(|index| chars.get(index)).copied();
@@ -28,7 +28,7 @@ fn french_texts_have_a_no_break_space_before_punctuation() {
         let text = read(file);
         let (_, french) = text.split_once(begin).unwrap_or_else(|| panic!("{file} has no {begin:?}"));
         let (french, _) = french.split_once(end).unwrap();
-        // Every second part between quotation marks is a string: no string here holds one.
+        // Every second part between quotation marks is a string, because no string here contains one.
         let sentences: Vec<&str> = french.split('"').skip(1).step_by(2).collect();
         assert!(sentences.len() >= 8, "{file}: {} sentences", sentences.len());
         let wrong: Vec<String> = sentences.into_iter().flat_map(mistakes).collect();
@@ -58,7 +58,7 @@ fn no_page_adds_a_colon_between_words() {
         let text = fs::read_to_string(&script).unwrap();
         assert!(
             !text.contains("}: ${"),
-            "{}: a colon belongs into the words, which differ by language",
+            "{}: put the colon into the texts, which differ by language",
             script.display()
         );
     }
@@ -68,7 +68,7 @@ fn read(file: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
 }
 
-/// The files of the pages with this ending.
+/// The files of the pages with this extension.
 fn files(ending: &str) -> Vec<PathBuf> {
     let www = Path::new(env!("CARGO_MANIFEST_DIR")).join("www");
     let folders = ["checkout", "shop"].map(|folder| www.join(folder));

@@ -1,13 +1,13 @@
-//! The interface as bytes: every operation is written as the document shows it, and read back as it was written.
+//! The interface as bytes: every operation is written as documented, and read back unchanged.
 //!
-//! One row an operation. A name of `every_operation!` without a row fails here.
+//! One row per operation. The test fails for an operation of `every_operation!` without a row.
 
 use guichet::operations::*;
 use guichet::protocol::{Envelope, Fields, IDEMPOTENCY_KEY, Operation, Request, Served, Source, assemble};
 use guichet::values::*;
 use serde_json::{Map, Value, json};
 
-/// The operations that the document shows, and the fields that it shows of each.
+/// The documented operations and their documented fields.
 pub const DOCUMENTED: [(&str, &str); 17] = [
     ("create_session", "customer_email"),
     ("validate_session", ""),
@@ -32,7 +32,7 @@ pub const DOCUMENTED: [(&str, &str); 17] = [
     ("create_esim_order", "package_id quantity"),
 ];
 
-/// Every operation, once with only what is required and once with everything, beside the bytes it must become.
+/// Every operation, once with the required fields only and once with all, and the expected bytes of each.
 #[test]
 fn every_operation_is_written_as_documented() {
     let rows = rows();
@@ -59,7 +59,7 @@ fn every_operation_is_read_back_as_it_was_written() {
 }
 
 #[test]
-fn session_operations_alone_come_in_the_session_envelope() {
+fn only_session_operations_use_the_session_envelope() {
     macro_rules! check {
         ($($operation:ident)*) => {$(
             let spec = <$operation as Operation>::SPEC;
@@ -421,7 +421,7 @@ fn mobile_money() -> Instrument {
     Instrument::MobileMoney { phone: Phone::new("237670000000").unwrap() }
 }
 
-/// The fields of a request, as a server that knows nothing but the spec finds them.
+/// The fields of a request, as a server finds them by the `Spec` alone.
 fn fields_of<O: Operation>(request: &Request) -> Map<String, Value> {
     let mut fields =
         request.body.as_deref().map(|body| object(serde_json::from_str(body).unwrap())).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Payments that an operator approves late: whatever customers and processes do, each approval is the payment's success or
-//! one duplicate payment, and the shop that settles by itself has stored every one.
+//! Late approvals: whatever customers and processes do, each approval is the payment's success or one duplicate payment, and
+//! a shop that settles without a page stores every one.
 
 use crate::support::api::{control, phone, send};
 use crate::support::folder::Folder;
@@ -49,7 +49,7 @@ enum Step {
     Settle,
 }
 
-/// What the operator approves 600 seconds after the attempt began.
+/// A payment method whose attempts the operator approves 600 seconds after they began.
 const APPROVED_LATE: [&str; 2] = ["237670000011", "237670000012"];
 
 fn step() -> impl Strategy<Value = Step> {
@@ -76,7 +76,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A service that is restarted, a shop that settles by itself, and what the operator will approve.
+/// A service that is restarted, a shop that settles without a page, and the approvals to expect.
 struct World {
     folder: Folder,
     sandbox: Option<Sandbox>,
@@ -142,7 +142,7 @@ impl World {
         assert_eq!(moved.status, 200, "{}", moved.text);
     }
 
-    /// What the service says of the intent, or null where it refuses.
+    /// The intent in the response, or null if the service refuses.
     async fn call(&self, method: &str, verb: &str, fields: Value) -> Value {
         let sandbox = self.sandbox();
         let url = format!("{}/v1/payment-intents/{}{verb}", sandbox.base_url(), self.sold.intent);
@@ -157,7 +157,7 @@ impl World {
         settle(&client(self.sandbox()), &self.shop, &self.sold).await
     }
 
-    /// As a shop does by itself: until nothing more can come, or a day after the first final reading.
+    /// Settles as a shop does without a page: until nothing more can happen, or a day after the first final reading.
     async fn settles_to_the_end(&self) {
         let mut final_since = None;
         for hour in 0..100 {
@@ -167,7 +167,7 @@ impl World {
                 _ => self.advance(3_600).await,
             }
         }
-        panic!("the shop asks for ever");
+        panic!("the shop reads forever");
     }
 
     async fn every_approval_is_accounted_for(&self) {
@@ -175,11 +175,13 @@ impl World {
         let intent = self.call("GET", "", Value::Null).await;
         let mut counted: Vec<u32> = attempts(&intent);
         let stored: Vec<u32> = self.shop.stored.lock().unwrap().iter().map(|(_, attempt)| *attempt).collect();
-        assert_eq!(sorted(stored), sorted(counted.clone()), "the shop has stored each: {intent}");
+        assert_eq!(sorted(stored), sorted(counted.clone()), "the shop has stored each duplicate: {intent}");
         let phone = intent["payment_method"]["phone"].as_str().unwrap_or_default();
         if intent["status"] == "succeeded" && (phone.ends_with("0011") || phone.ends_with("0012")) {
             let by = self.approvals.iter().find(|attempt| !counted.contains(attempt));
-            counted.push(*by.unwrap_or_else(|| panic!("the approval that paid is told as a duplicate, too: {intent}")));
+            counted.push(
+                *by.unwrap_or_else(|| panic!("the approval that paid is also reported as a duplicate: {intent}")),
+            );
         }
         assert_eq!(sorted(counted), self.approvals.iter().copied().collect::<Vec<_>>(), "{intent}");
         let is_final = IntentStatus::from(intent["status"].as_str().unwrap().to_owned()).is_final();
@@ -202,7 +204,7 @@ fn client(sandbox: &Sandbox) -> Client {
     Client::builder(sandbox.base_url(), key).build().unwrap()
 }
 
-/// A shop that fails to store the first duplicate payments that it is told of.
+/// A shop that fails to store the first duplicate payments that are reported to it.
 #[derive(Default)]
 struct Books {
     failures: Mutex<u32>,

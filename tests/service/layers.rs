@@ -29,7 +29,7 @@ fn a_module_imports_only_from_layers_below_its_own() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Shows that the test above reads the files and the imports.
+/// Checks that the test above finds the files and their imports.
 #[test]
 fn every_module_has_a_layer_and_imports_are_read() {
     let mut modules: Vec<String> = sources().iter().map(|file| module_of(file)).collect();
@@ -49,7 +49,7 @@ fn layer_of(module: &str) -> Option<usize> {
     LAYERS.iter().position(|layer| layer.contains(&module))
 }
 
-/// The modules that a file imports from the crate's root. Comments may name any.
+/// The modules that a file imports from the crate's root. Comments do not count.
 fn imports(text: &str) -> Vec<String> {
     let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     code.join("\n")
@@ -58,7 +58,7 @@ fn imports(text: &str) -> Vec<String> {
         .map(|rest| {
             let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
             match &rest[..end] {
-                // A macro stands at the root, whichever module it is written in.
+                // A macro is exported at the root, whichever module defines it.
                 "every_operation" => "operations".to_owned(),
                 module => module.to_owned(),
             }

@@ -1,4 +1,4 @@
-//! The locks on the secret key, looked at from outside: what the package that pages load holds, and what it does not.
+//! One of the locks on the secret key: the package that pages load does not contain the paths of merchant-only operations.
 //!
 //! The other two locks are compile-time: no credential of the browser fulfils `Merchant` (a `compile_fail` doctest of
 //! `protocol::Fulfils`), and the features `native` and `sandbox` refuse wasm32.
@@ -17,7 +17,7 @@ fn no_merchant_only_path_is_in_the_wasm_that_pages_load() {
     }
 }
 
-/// What shows that the scan can find a path at all: these the browser does send.
+/// Positive control: the scan finds the paths that the browser sends.
 #[test]
 fn the_scan_finds_the_paths_that_the_browser_sends() {
     let wasm = std::fs::read(package().join("core/guichet_core_bg.wasm")).unwrap();
@@ -28,14 +28,14 @@ fn the_scan_finds_the_paths_that_the_browser_sends() {
     for path in [AttachPaymentMethod::SPEC.path, AnswerPaymentIntent::SPEC.path, ListPaymentMethods::SPEC.path] {
         assert!(holds(&hosted, path), "the hosted page's wasm does not hold {path}");
     }
-    assert!(!holds(&wasm, AttachPaymentMethod::SPEC.path), "a shop's page loads what pays");
+    assert!(!holds(&wasm, AttachPaymentMethod::SPEC.path), "a shop's page loads the operation that charges");
 }
 
 #[test]
 fn no_module_of_the_package_names_a_merchant_only_path() {
     let mut modules = Vec::new();
     collect(&package(), &mut modules);
-    assert!(modules.len() >= 8, "the package is not whole: {modules:?}");
+    assert!(modules.len() >= 8, "the package is incomplete: {modules:?}");
     for module in modules {
         let text = std::fs::read(&module).unwrap();
         for path in merchant_only_paths() {
@@ -44,7 +44,7 @@ fn no_module_of_the_package_names_a_merchant_only_path() {
     }
 }
 
-/// The paths of the operations that ask for the secret key, but for those that begin a path which a page may ask for.
+/// The paths of merchant-only operations, except for those that begin the path of an operation that a page may call.
 fn merchant_only_paths() -> Vec<&'static str> {
     let mut merchants = Vec::new();
     let mut pages = Vec::new();
@@ -56,7 +56,7 @@ fn merchant_only_paths() -> Vec<&'static str> {
     }
     guichet::every_operation!(sort);
     merchants.retain(|path| !pages.iter().any(|page| page.starts_with(path)));
-    // A page asks for nothing under these, even where a customer may.
+    // No page calls a path below these, even if a customer may.
     merchants.extend(["/v1/customers", "/v1/esim/orders", "/v1/subscriptions"]);
     assert!(merchants.contains(&CreateSession::SPEC.path));
     merchants
@@ -68,7 +68,7 @@ fn holds(bytes: &[u8], text: &str) -> bool {
 
 fn package() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm/package");
-    assert!(folder.is_dir(), "{} is not there: `cargo xtask pack --quick` builds it", folder.display());
+    assert!(folder.is_dir(), "{} is missing. Run `cargo xtask pack --quick`.", folder.display());
     folder
 }
 

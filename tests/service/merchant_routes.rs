@@ -1,4 +1,4 @@
-//! The merchant's three routes: who may ask, what a page is told, and when an order is paid.
+//! The merchant's three routes: authorization, responses, and when an order is paid.
 
 mod shop;
 
@@ -16,11 +16,11 @@ const AWA: &str = "Cookie: customer=awa@example.com";
 const PAUL: &str = "Cookie: customer=paul@example.com";
 
 #[tokio::test]
-async fn who_is_signed_in_gets_a_session_and_nobody_gets_none() {
+async fn a_signed_in_customer_gets_a_session_and_a_guest_gets_none() {
     let session = r#"{"success":true,"message":"","data":{"session_token":"cst_test_1","customer_email":"awa@example.com","expires_at":"2026-11-21T10:30:00Z"}}"#;
     let merchant = Merchant::open(vec![reply("201 Created", session)]).await;
     assert_eq!(post(&merchant.at("/session"), &[], "").await.status, 401);
-    assert!(merchant.service.requests().is_empty(), "nothing was asked for nobody");
+    assert!(merchant.service.requests().is_empty(), "nothing is sent for a guest");
     let answer = post(&merchant.at("/session"), &[AWA], "").await;
     assert_eq!((answer.status, answer.header("cache-control")), (200, Some("no-store")));
     assert_eq!(answer.json()["session_token"], "cst_test_1");
@@ -28,7 +28,7 @@ async fn who_is_signed_in_gets_a_session_and_nobody_gets_none() {
 }
 
 #[tokio::test]
-async fn an_order_becomes_a_ticket_and_asking_twice_sends_the_same_bytes() {
+async fn an_order_becomes_a_ticket_and_a_repeat_sends_the_same_bytes() {
     let merchant = Merchant::open(vec![intent("requires_action", "45000"), intent("requires_action", "45000")]).await;
     let first = post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
     let second = post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
@@ -47,7 +47,7 @@ async fn an_order_becomes_a_ticket_and_asking_twice_sends_the_same_bytes() {
 }
 
 #[tokio::test]
-async fn a_plain_form_is_sent_on_to_where_it_is_paid() {
+async fn a_plain_form_is_redirected_to_the_checkout() {
     let merchant = Merchant::open(vec![intent("requires_action", "45000")]).await;
     let form = "Content-Type: application/x-www-form-urlencoded";
     let answer =
@@ -57,7 +57,7 @@ async fn a_plain_form_is_sent_on_to_where_it_is_paid() {
 }
 
 #[tokio::test]
-async fn a_plain_form_is_sent_on_to_an_allowed_origin_alone() {
+async fn a_plain_form_is_redirected_only_to_an_allowed_origin() {
     let form = [AWA, "Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin"];
     for (checkout_url, followed) in [
         ("https://pay.example/checkout/pi_1", true),
@@ -80,7 +80,7 @@ async fn a_plain_form_is_sent_on_to_an_allowed_origin_alone() {
 }
 
 #[tokio::test]
-async fn without_a_named_one_a_plain_form_is_sent_on_to_the_services_own_origin() {
+async fn by_default_a_plain_form_is_redirected_only_to_the_services_origin() {
     let form = [AWA, "Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin"];
     let sandbox = guichet::sandbox::Sandbox::start().await.expect("a sandbox");
     let key = SecretKey::new(sandbox.secret_key().expose()).expect("a key");
@@ -109,12 +109,12 @@ async fn a_cross_site_origin_is_refused() {
         assert_eq!(get(&merchant.at("/intents/gch_1"), &[AWA, foreign]).await.status, 403, "{foreign}");
     }
     let untyped = post(&merchant.at("/intents"), &[AWA, "Content-Type: text/plain"], r#"{"id":"17"}"#).await;
-    assert_eq!(untyped.status, 415, "what any page may send without asking is not taken for JSON");
+    assert_eq!(untyped.status, 415, "a content type that needs no preflight is refused");
     assert!(merchant.service.requests().is_empty());
 }
 
 #[tokio::test]
-async fn an_order_is_paid_only_once_the_intent_was_read_with_the_key() {
+async fn an_order_is_paid_only_after_the_intent_was_read_with_the_key() {
     let answers = ["requires_action", "processing", "succeeded"].map(|status| intent(status, "45000"));
     let merchant = Merchant::open(answers.into()).await;
     post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
@@ -136,7 +136,7 @@ async fn a_customer_who_pays_and_closes_the_page_has_paid() {
     let answers = ["requires_action", "processing", "succeeded"].map(|status| intent(status, "45000"));
     let merchant = Merchant::open(answers.into()).await;
     post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
-    // No page asks from here on: the shop does, about what it remembers.
+    // From here on no page sends a request: the shop settles the payments that it has stored.
     let sold = merchant.books.sold.lock().expect("not poisoned")[0].clone();
     let read = settle(&merchant.client, &merchant.books, &sold).await.expect("the payment");
     assert_eq!((&read.intent.status, read.ask_again), (&IntentStatus::Processing, AskAgain::Soon));
@@ -146,7 +146,7 @@ async fn a_customer_who_pays_and_closes_the_page_has_paid() {
 }
 
 #[tokio::test]
-async fn a_shop_is_told_of_every_duplicate_payment_at_every_reading_until_it_has_stored_it() {
+async fn every_reading_reports_a_duplicate_payment_until_the_shop_has_stored_it() {
     let twice = json!([
         {"attempt": 1, "amount": "45000", "currency": "XAF", "approved_at": "2026-11-21T10:30:00Z"},
         {"attempt": 2, "amount": "45000", "currency": "XAF", "later": "unknown"},
@@ -156,25 +156,27 @@ async fn a_shop_is_told_of_every_duplicate_payment_at_every_reading_until_it_has
     let merchant = Merchant::open(vec![intent("requires_action", "45000"), paid(), paid(), paid()]).await;
     post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
     let sold = merchant.books.sold.lock().expect("not poisoned")[0].clone();
-    let failed = settle(&merchant.client, &merchant.books, &sold).await.expect_err("the first was not stored");
+    let failed = settle(&merchant.client, &merchant.books, &sold)
+        .await
+        .expect_err("the first was not stored, so it is reported again");
     assert_eq!(failed.code(), "internal_error");
-    assert_eq!(merchant.settled(), ["ORDER-17 succeeded"], "the order is paid all the same");
+    assert_eq!(merchant.settled(), ["ORDER-17 succeeded"], "the order is paid nevertheless");
     let both = ["ORDER-17 attempt 1: 45000 XAF", "ORDER-17 attempt 2: 45000 XAF"];
-    assert_eq!(merchant.overpaid(), both, "what cannot be stored keeps nothing else from being told");
+    assert_eq!(merchant.overpaid(), both, "a failure to store one does not block the others");
     let settled = settle(&merchant.client, &merchant.books, &sold).await.expect("the payment");
     assert_eq!((settled.ask_again, merchant.overpaid().len()), (AskAgain::ForADay, 4));
-    // A page that asks has the shop told as well, and knows of the refund.
+    // A request of a page reports the duplicate to the shop as well, and the response names the refund.
     let status = get(&merchant.at("/intents/gch_1"), &[AWA]).await.json();
     assert_eq!((&status["status"], &status["duplicate_payments"][1]["attempt"]), (&json!("succeeded"), &json!(2)));
     assert_eq!(merchant.overpaid()[4..], both);
 }
 
 #[test]
-fn a_shop_asks_for_a_day_longer_where_an_attempt_may_be_approved_late() {
+fn settling_continues_for_a_day_if_an_attempt_may_be_approved_late() {
     for (status, attempts, expected) in [
         ("requires_action", Some(0), AskAgain::Soon),
         ("processing", Some(3), AskAgain::Soon),
-        ("a status of tomorrow", None, AskAgain::Soon),
+        ("an unknown status", None, AskAgain::Soon),
         ("succeeded", Some(1), AskAgain::Never),
         ("succeeded", Some(2), AskAgain::ForADay),
         ("failed", Some(1), AskAgain::ForADay),
@@ -189,18 +191,18 @@ fn a_shop_asks_for_a_day_longer_where_an_attempt_may_be_approved_late() {
 }
 
 #[test]
-fn an_odd_duplicate_payment_is_still_one() {
+fn an_unreadable_duplicate_payment_is_still_reported() {
     let duplicates = json!([{"attempt": "two", "amount": 5}, "odd", {"attempt": 2, "amount": "5", "currency": "XAF"}]);
     let intent = json!({"id": "pi_1", "amount": "1", "currency": "XAF", "status": "succeeded", "duplicate_payments": duplicates});
     let intent: PaymentIntent = serde_json::from_value(intent).expect("an intent");
     let duplicates: Vec<(u32, &str)> =
         intent.duplicate_payments.iter().map(|duplicate| (duplicate.attempt, duplicate.amount.as_str())).collect();
-    // Each has a number of its own, by which a shop stores it, and keeps its amount.
+    // Each has its own number, under which a shop stores it, and keeps its amount.
     assert_eq!(duplicates, [(u32::MAX, "5"), (u32::MAX - 1, ""), (2, "5")]);
 }
 
 #[tokio::test]
-async fn settling_by_itself_a_shop_checks_what_its_routes_check() {
+async fn settling_without_a_page_makes_the_same_checks_as_the_routes() {
     let merchant = Merchant::open(vec![intent("requires_action", "45000"), intent("succeeded", "1")]).await;
     post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
     let sold = merchant.books.sold.lock().expect("not poisoned")[0].clone();
@@ -210,7 +212,7 @@ async fn settling_by_itself_a_shop_checks_what_its_routes_check() {
 }
 
 #[tokio::test]
-async fn a_page_reads_the_end_of_its_session_in_utc_or_as_it_was_written() {
+async fn the_session_route_sends_the_expiry_in_utc_or_unchanged() {
     for (written, handed_on) in
         [("2026-11-21T10:30:00", "2026-11-21T10:30:00Z"), ("in half an hour", "in half an hour")]
     {
@@ -224,19 +226,19 @@ async fn a_page_reads_the_end_of_its_session_in_utc_or_as_it_was_written() {
 }
 
 #[tokio::test]
-async fn an_origin_that_is_allowed_is_answered_with_a_slash_at_its_end_too() {
+async fn an_allowed_origin_may_be_given_with_a_trailing_slash() {
     let client =
         Client::builder("http://127.0.0.1:1", SecretKey::new("sk_test_1").expect("a key")).build().expect("a client");
     let routes =
         Routes::new(client, Arc::new(Books::default())).allow_origin("https://www.shop.example/").expect("an origin");
     let url = serve(routes.router()).await;
     let www = "Origin: https://www.shop.example";
-    assert_eq!(get(&format!("{url}/intents/gch_1"), &[AWA, www]).await.status, 404, "it is answered");
+    assert_eq!(get(&format!("{url}/intents/gch_1"), &[AWA, www]).await.status, 404, "it is not refused");
     assert_eq!(get(&format!("{url}/intents/gch_1"), &[AWA, "Origin: https://shop.example"]).await.status, 403);
 }
 
 #[tokio::test]
-async fn a_payment_of_another_amount_pays_nothing() {
+async fn a_payment_of_another_amount_does_not_pay_the_order() {
     let merchant = Merchant::open(vec![intent("requires_action", "45000"), intent("succeeded", "1")]).await;
     post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
     let answer = get(&merchant.at("/intents/gch_1"), &[AWA]).await;
@@ -245,17 +247,17 @@ async fn a_payment_of_another_amount_pays_nothing() {
 }
 
 #[tokio::test]
-async fn a_payment_is_shown_to_its_owner_alone() {
+async fn a_payment_is_shown_only_to_its_owner() {
     let merchant = Merchant::open(vec![intent("requires_action", "45000")]).await;
     post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
     assert_eq!(get(&merchant.at("/intents/gch_1"), &[]).await.status, 401);
     assert_eq!(get(&merchant.at("/intents/gch_1"), &[PAUL]).await.status, 404);
     assert_eq!(get(&merchant.at("/intents/gch_2"), &[AWA]).await.status, 404);
-    assert_eq!(merchant.service.requests().len(), 1, "the service was not asked");
+    assert_eq!(merchant.service.requests().len(), 1, "no request was sent to the service");
 }
 
 #[tokio::test]
-async fn a_replay_that_is_settled_already_is_told_and_counted() {
+async fn creating_an_order_that_is_already_paid_settles_it() {
     let merchant = Merchant::open(vec![intent("succeeded", "45000")]).await;
     let ticket = post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
     assert_eq!(ticket.json()["intent"]["status"], "succeeded");
@@ -284,7 +286,7 @@ async fn a_refusal_of_the_service_reaches_the_page_as_one_of_the_shop_without_it
 }
 
 #[tokio::test]
-async fn the_shops_own_refusal_is_told_in_its_own_words() {
+async fn a_refusal_of_the_shop_keeps_its_code_and_message() {
     let merchant = Merchant::open(vec![]).await;
     let answer = post(&merchant.at("/intents"), &[AWA], r#"{"id":"18"}"#).await;
     assert_eq!(answer.status, 404);
@@ -293,7 +295,7 @@ async fn the_shops_own_refusal_is_told_in_its_own_words() {
     assert_eq!(post(&merchant.at("/intents"), &[AWA], "{").await.json()["error"]["code"], "invalid_json");
 }
 
-/// A shop of one order, whose customer is named by a plain cookie, over a service that answers as written down.
+/// A shop with one order, whose customer is named by a plain cookie, and a fake service with scripted responses.
 struct Merchant {
     url: String,
     client: Client,
@@ -305,7 +307,7 @@ struct Merchant {
 struct Books {
     sold: Mutex<Vec<Sold>>,
     settled: Mutex<Vec<String>>,
-    /// What it was told of duplicate payments. The first time it cannot store one.
+    /// The duplicate payments that were reported. The first attempt to store one fails.
     overpaid: Mutex<Vec<String>>,
 }
 
@@ -333,7 +335,7 @@ impl Merchant {
     }
 }
 
-/// Serves the routes of a shop; where they are.
+/// Serves the routes of a shop. Returns their address.
 async fn serve(routes: axum::Router) -> String {
     let router = axum::Router::new().nest("/guichet", routes);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");

@@ -1,4 +1,4 @@
-//! The merchant's client keeps its promises over a real socket.
+//! The native client over a real socket.
 
 mod builder;
 mod errors;
@@ -46,7 +46,7 @@ fn email() -> Email {
 }
 
 #[tokio::test]
-async fn an_order_becomes_an_intent_and_unknown_fields_do_no_harm() {
+async fn creating_an_intent_ignores_unknown_fields_of_the_reply() {
     let service = FakeService::start(vec![reply("201 Created", INTENT)]).await;
     let intent = client(&service.base_url).create_payment_intent(&order()).await.expect("an intent");
     assert_eq!(intent.id.as_str(), "pi_1");
@@ -77,7 +77,7 @@ async fn a_redirect_is_not_followed_with_a_key() {
     let headers: &'static [&'static str] = vec![location].leak();
     let service =
         FakeService::start(vec![ScriptedResponse::Reply("307 Temporary Redirect", headers, String::new())]).await;
-    let error = read(&service).await.expect_err("a redirect is no answer");
+    let error = read(&service).await.expect_err("a redirect is an error");
     assert_eq!((error.kind(), error.status()), (Kind::Address, Some(307)));
     assert!(elsewhere.requests().is_empty());
 }
@@ -94,7 +94,10 @@ async fn a_reply_that_cannot_be_read_is_kept() {
     assert_eq!(error.kind(), Kind::Unreadable);
     assert_eq!(error.reply(), Some(b"<html>Maintenance</html>".as_slice()));
     assert_eq!((error.status(), error.request_id()), (Some(200), Some("req_1")));
-    assert!(!format!("{error} {error:?}").contains("Maintenance"), "a reply may hold secrets");
+    assert!(
+        !format!("{error} {error:?}").contains("Maintenance"),
+        "the error prints the reply, which may contain secrets"
+    );
 }
 
 #[tokio::test]
@@ -118,7 +121,7 @@ async fn a_refusal_carries_code_status_request_id_and_fields() {
 }
 
 #[tokio::test]
-async fn an_order_whose_answer_was_lost_is_sent_again_and_is_one_payment() {
+async fn a_create_with_a_lost_response_is_retried_and_makes_one_payment() {
     let service = FakeService::start(vec![ScriptedResponse::CloseConnection, reply("200 OK", INTENT)]).await;
     let intent = client(&service.base_url).create_payment_intent(&order()).await.expect("the intent");
     assert_eq!(intent.id.as_str(), "pi_1");
@@ -132,13 +135,13 @@ async fn an_order_whose_answer_was_lost_is_sent_again_and_is_one_payment() {
 }
 
 #[tokio::test]
-async fn an_esim_order_whose_answer_was_lost_is_sent_again_under_the_callers_key_alone() {
+async fn an_esim_order_with_a_lost_response_is_retried_only_under_the_callers_key() {
     let service = FakeService::start(vec![ScriptedResponse::CloseConnection, reply("201 Created", ESIM_ORDER)]).await;
     let order = client(&service.base_url).send(&esim_order().idempotency_key(order_key())).await.expect("the order");
     assert_eq!(order.order_id.as_str(), "eso_1");
     assert_eq!(keys(&service), ["order-17", "order-17"]);
 
-    // A service may know no keys: without one of the caller's, the client does not order twice.
+    // A service may ignore idempotency keys, so the client retries only under a key of the caller.
     let service = FakeService::start(vec![ScriptedResponse::CloseConnection, reply("201 Created", ESIM_ORDER)]).await;
     let error = client(&service.base_url).send(&esim_order()).await.expect_err("lost");
     assert_eq!((error.kind(), error.is_retryable()), (Kind::Uncertain, false));
@@ -146,7 +149,7 @@ async fn an_esim_order_whose_answer_was_lost_is_sent_again_under_the_callers_key
 }
 
 #[tokio::test]
-async fn an_esim_order_that_stays_in_doubt_can_be_sent_again_under_its_key() {
+async fn an_uncertain_esim_order_can_be_retried_under_its_key() {
     let lost = vec![
         ScriptedResponse::CloseConnection,
         ScriptedResponse::CloseConnection,
@@ -155,11 +158,11 @@ async fn an_esim_order_that_stays_in_doubt_can_be_sent_again_under_its_key() {
     ];
     let service = FakeService::start(lost).await;
     let error = client(&service.base_url).send(&esim_order().idempotency_key(order_key())).await.expect_err("lost");
-    assert_eq!(error.kind(), Kind::Offline, "whoever has the key can send it again");
+    assert_eq!(error.kind(), Kind::Offline, "a caller with the key can retry");
 }
 
 #[tokio::test]
-async fn a_success_that_cannot_be_read_of_what_may_not_be_repeated_is_uncertain_and_kept() {
+async fn an_unreadable_success_of_an_unrepeatable_call_is_uncertain_and_keeps_the_reply() {
     let service = FakeService::start(vec![reply("201 Created", "<html>Made</html>")]).await;
     let error = client(&service.base_url).send(&esim_order()).await.expect_err("no JSON");
     assert_eq!((error.kind(), error.is_retryable(), error.status()), (Kind::Uncertain, false, Some(201)));
@@ -180,7 +183,7 @@ fn esim_order() -> CreateEsimOrder {
     CreateEsimOrder::new(EsimPackageId::new("esp_1").expect("an id"))
 }
 
-/// The key of every request so far.
+/// The idempotency key of every request so far.
 fn keys(service: &FakeService) -> Vec<String> {
     let sent = |request: &String| {
         let line = request.lines().find(|line| line.to_ascii_lowercase().starts_with("idempotency-key: "));
@@ -190,7 +193,7 @@ fn keys(service: &FakeService) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_conflict_after_a_lost_answer_is_uncertain_and_says_what_is_there() {
+async fn a_conflict_after_a_lost_response_is_uncertain_and_names_the_existing_id() {
     let service = FakeService::start(vec![ScriptedResponse::CloseConnection, reply("409 Conflict", CONFLICT)]).await;
     let error = client(&service.base_url).create_payment_intent(&order()).await.expect_err("a conflict");
     assert_eq!((error.kind(), error.existing_id()), (Kind::Uncertain, Some("pi_1")));
@@ -201,7 +204,7 @@ async fn a_conflict_after_a_lost_answer_is_uncertain_and_says_what_is_there() {
 }
 
 #[tokio::test]
-async fn any_conflict_after_an_attempt_in_doubt_is_uncertain() {
+async fn any_conflict_after_an_uncertain_attempt_is_uncertain() {
     let plain_conflict = r#"{"message":"Taken."}"#;
     let in_doubt = [
         || ScriptedResponse::CloseConnection,
@@ -218,11 +221,11 @@ async fn any_conflict_after_an_attempt_in_doubt_is_uncertain() {
     let answers = vec![reply("503 Service Unavailable", not_done), reply("409 Conflict", plain_conflict)];
     let service = FakeService::start(answers).await;
     let error = client(&service.base_url).create_payment_intent(&order()).await.expect_err("a conflict");
-    assert_eq!(error.kind(), Kind::Refused, "the service said that the first attempt was not executed");
+    assert_eq!(error.kind(), Kind::Refused, "the service reported that the first attempt was not executed");
 }
 
 #[tokio::test]
-async fn what_may_not_be_repeated_is_sent_once_and_never_said_to_be_retryable() {
+async fn an_unrepeatable_call_is_sent_once_and_is_not_retryable() {
     let service = FakeService::start(vec![
         ScriptedResponse::CloseConnection,
         reply("500 Internal Server Error", r#"{"message":"Oh."}"#),
@@ -242,10 +245,10 @@ async fn what_may_not_be_repeated_is_sent_once_and_never_said_to_be_retryable() 
 }
 
 #[tokio::test]
-async fn what_was_not_done_can_be_tried_again() {
+async fn a_call_that_was_not_executed_is_retryable() {
     let error =
         client("http://127.0.0.1:1").attach_payment_method(&intent_id("pi_1"), phone()).await.expect_err("nobody");
-    assert_eq!((error.kind(), error.is_retryable()), (Kind::Offline, true), "no connection was made");
+    assert_eq!((error.kind(), error.is_retryable()), (Kind::Offline, true), "there was no connection");
 
     let busy = r#"{"message":"Busy.","error":{"code":"unavailable","retryable":true}}"#;
     let service = FakeService::start(vec![reply("503 Service Unavailable", busy), reply("200 OK", INTENT)]).await;
@@ -254,7 +257,7 @@ async fn what_was_not_done_can_be_tried_again() {
 
     let service = FakeService::start((0..4).map(|_| ScriptedResponse::CloseConnection).collect()).await;
     let error = read(&service).await.expect_err("lost");
-    assert_eq!((error.kind(), error.is_retryable()), (Kind::Offline, true), "a read does no harm");
+    assert_eq!((error.kind(), error.is_retryable()), (Kind::Offline, true), "a read is retryable");
 }
 
 #[tokio::test]
@@ -277,7 +280,7 @@ async fn a_credential_that_the_service_echoes_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn one_odd_field_does_not_spoil_a_good_reply() {
+async fn one_unreadable_field_does_not_make_a_reply_unreadable() {
     let odd = r#"{"data":{"id":"pi_1","amount":"45000","currency":"XAF","status":"requires_action","metadata":[],"customer":{"firstname":null,
         "email":"awa@example.com"},"attempts":"two","expires_at":17,"last_payment_error":[],"next_action":"","payment_ref":null,"checkout_url":
         "https://pay.example/checkout/pi_1"}}"#;
@@ -291,7 +294,7 @@ async fn one_odd_field_does_not_spoil_a_good_reply() {
 }
 
 #[tokio::test]
-async fn a_refusal_with_an_odd_field_still_says_its_code() {
+async fn a_refusal_with_an_unreadable_field_keeps_its_code() {
     let odd = r#"{"message":["No."],"error":{"code":"invalid_key","errors":{},"retryable":"no","request_id":null}}"#;
     let service = FakeService::start(vec![reply("401 Unauthorized", odd)]).await;
     assert_eq!(read(&service).await.expect_err("refused").code(), Some("invalid_key"));
@@ -332,18 +335,18 @@ async fn the_address_of_a_next_action_is_not_printed() {
 }
 
 #[tokio::test]
-async fn a_service_that_does_not_answer_ends_at_the_deadline() {
+async fn a_call_to_a_silent_service_ends_at_the_deadline() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let base_url = format!("http://{}", listener.local_addr().expect("an address"));
     let client = Client::builder(&base_url, key()).deadline(Duration::from_millis(50)).build().expect("a client");
     let error = client.read_payment_intent(&intent_id("pi_1")).await.expect_err("silence");
-    assert_eq!((error.kind(), error.is_retryable()), (Kind::Timeout, true), "a read does no harm");
+    assert_eq!((error.kind(), error.is_retryable()), (Kind::Timeout, true), "a read is retryable");
     let error = client.attach_payment_method(&intent_id("pi_1"), phone()).await.expect_err("silence");
-    assert_eq!((error.kind(), error.is_retryable()), (Kind::Uncertain, false), "it may have been charged");
+    assert_eq!((error.kind(), error.is_retryable()), (Kind::Uncertain, false), "the charge may have been executed");
 }
 
 #[tokio::test]
-async fn a_session_that_has_ended_is_an_answer_and_a_401_that_does_not_say_so_is_an_error() {
+async fn an_ended_session_is_a_result_and_any_other_401_is_an_error() {
     let ended = r#"{"success":false,"status_code":401,"message":"Ended.","data":{"valid":false,"reason":"revoked"},"error":{"code":"session_revoked"}}"#;
     let service = FakeService::start(vec![
         reply("401 Unauthorized", ended),
@@ -356,7 +359,7 @@ async fn a_session_that_has_ended_is_an_answer_and_a_401_that_does_not_say_so_is
     assert_eq!(customer.validate().await.expect_err("no answer").kind(), Kind::Session);
     assert!(
         service.requests()[0].contains("authorization: Bearer cst_test_1\r\n"),
-        "the token is sent, and not the key"
+        "the session token is sent, not the key"
     );
 }
 
@@ -371,7 +374,7 @@ async fn a_secret_key_is_never_printed() {
 }
 
 #[tokio::test]
-async fn an_identifier_cannot_step_to_another_path() {
+async fn an_identifier_cannot_change_the_path() {
     let service = FakeService::start(vec![reply("200 OK", INTENT)]).await;
     let client = client(&service.base_url);
     let error = client.read_payment_intent(&intent_id("..")).await.expect_err("a step up");

@@ -1,4 +1,4 @@
-//! The description of the service says what the service does, and where each of its words is from.
+//! The OpenAPI description matches the service, and labels every field as documented or decided.
 
 use crate::interface::DOCUMENTED;
 use crate::support::api;
@@ -19,7 +19,7 @@ async fn the_openapi_description_is_public() {
     let reply = api::send(&api::client(), "GET", &url, None, None, &[]).await;
     assert_eq!((reply.status, reply.body), (200, openapi()));
     let reply = api::send(&api::client(), "GET", &url, None, None, &[("host", "evil.example")]).await;
-    assert_eq!(reply.status, 403, "a page of another name may have been pointed at this address");
+    assert_eq!(reply.status, 403, "another host name may resolve to this address (DNS rebinding)");
     let reply = api::send(&api::client(), "GET", &url.replace("openapi.json", "clock"), None, None, &[]).await;
     assert_eq!(reply.status, 401, "the rest of the control API requires the token");
 }
@@ -67,7 +67,7 @@ fn every_field_and_response_is_labelled_documented_or_decided() {
     }
 }
 
-/// The tables of the document, field by field.
+/// The documented fields, from the tables of the interface document.
 #[test]
 fn fields_labelled_documented_are_those_of_the_document() {
     let described = openapi();
@@ -134,7 +134,7 @@ fn every_operation_has_an_example_of_its_request_and_its_reply() {
 
 const JSON_EXAMPLE: &str = "/content/application~1json/example";
 
-/// What is not described is not answered: the check that every answer of the tests passes can fail.
+/// Negative control: the check of responses against the description can fail.
 #[test]
 fn every_response_is_checked_against_its_description() {
     let held = |status: u16, body: Value| {
@@ -174,7 +174,7 @@ fn every_response_is_checked_against_its_description() {
 }
 
 proptest! {
-    /// The pattern of the description and the check of the value are two, and must be one rule.
+    /// The pattern in the description and the validation of the value must accept the same texts.
     #[test]
     fn value_types_accept_what_is_described(
         text in prop_oneof![
@@ -281,14 +281,14 @@ fn payment_methods_accept_what_is_described() {
     }
 }
 
-/// An operation, as it is described and as it is read.
+/// An operation as described, and as the service reads it.
 struct Row {
     name: &'static str,
     /// The fields, and whether they are required.
     described: BTreeMap<String, bool>,
-    /// What the reader misses where there is nothing.
+    /// The fields that the reader reports as missing from an empty body.
     missed: BTreeSet<String>,
-    /// What the reader does not look for, of what is described.
+    /// The described fields that the reader does not read.
     unread: BTreeSet<String>,
 }
 
@@ -330,7 +330,7 @@ fn row<O: Served>(described: &Value) -> Row {
     }
 }
 
-/// What a reader names where one of several fields is required.
+/// The field that a reader names if one of several fields is required.
 fn either_of(operation: &str) -> Option<&'static str> {
     (operation == "create_payment_intent").then_some("email")
 }

@@ -1,4 +1,4 @@
-//! What nobody should send, and what it is told: a clear word for each, all of them together, and nothing kept.
+//! Invalid requests: every field error is reported, all together, and nothing is stored.
 
 use crate::support::api::{Merchant, Reply, client, order, phone, try_send};
 use guichet::operations::{CreatePaymentIntent, CustomerName};
@@ -16,7 +16,7 @@ async fn different_bodies_are_never_treated_as_equal() {
         async |body: String| shop.send("POST", "/v1/payment-intents", Some(&shop.key()), Some(body), &[]).await;
     let first = create(with(r#""metadata":{"n":9007199254740992,"x":0.1}"#)).await;
     assert_eq!(first.status, 201, "{}", first.text);
-    // Each was taken for the first or for another of them, or silently changed.
+    // Regression: each was treated as equal to the first or to another of them, or was silently changed.
     for (members, param) in [
         (r#""metadata":{"n":9007199254740993,"x":0.1}"#, "metadata.n"),
         (r#""metadata":{"n":9007199254740992,"x":0.1000000000000000055511151231257827}"#, "metadata.x"),
@@ -35,10 +35,10 @@ async fn different_bodies_are_never_treated_as_equal() {
     assert_eq!(
         (repeated.status, &repeated.body["data"]["id"]),
         (200, &first.body["data"]["id"]),
-        "an equal body is equal"
+        "an equal body returns the same intent"
     );
 
-    // Under a key, and where nothing is compared, too.
+    // The same under an idempotency key, and for operations that compare no bodies.
     let keyed = r#"{"package_id":"esp_cm_1gb","quantity":1,"quantity":2}"#.to_owned();
     let refused =
         shop.send("POST", "/v1/esim/orders", Some(&shop.key()), Some(keyed), &[("idempotency-key", "k")]).await;
@@ -103,7 +103,7 @@ async fn an_amount_is_a_string_of_up_to_fifteen_digits_and_nothing_else() {
         let is_a_number = ["-1", "0", "1234567890123456"].iter().any(|text| amount == *text);
         let code = if is_a_number { "amount_out_of_range" } else { "parameter_invalid" };
         assert_eq!(refused.code(), code, "{amount}");
-        assert!(refused.message().contains("\"5000\""), "it says what an amount is: {}", refused.message());
+        assert!(refused.message().contains("\"5000\""), "the message shows an example amount: {}", refused.message());
         if let Some(text) = amount.as_str().filter(|text| !text.trim().is_empty()) {
             let path = format!("/v1/payment-methods/fee/card/XAF/{}", text.replace(' ', "%20"));
             assert_eq!(params(&shop.call("GET", &path, Value::Null).await), ["amount"], "{path}");
@@ -240,7 +240,11 @@ async fn all_field_errors_are_reported_together() {
     both["currency"] = json!("ZZZ");
     both["payment_method_types"] = json!(["cheque"]);
     let listed = params(&shop.call("POST", CREATE, both).await);
-    assert_eq!(listed, ["amount", "currency", "payment_method_types"], "a rule's beside a shape's");
+    assert_eq!(
+        listed,
+        ["amount", "currency", "payment_method_types"],
+        "errors of rules are reported beside errors of format"
+    );
 
     let intent = shop.create_intent("ORDER-18").await;
     let card = json!({ "number": "42", "exp_month": 13, "exp_year": "2034" });
@@ -347,7 +351,10 @@ async fn a_hostile_redirect_url_is_refused_and_never_repeated() {
             (422, "parameter_invalid", vec!["redirect_url".to_owned()]),
             "{url:?}"
         );
-        assert!(url.trim().len() < 9 || !refused.text.contains(url), "an address may carry a secret: {url:?}");
+        assert!(
+            url.trim().len() < 9 || !refused.text.contains(url),
+            "the message repeats an address, which may carry a secret: {url:?}"
+        );
     }
     for odd in [json!(7), json!(["https://shop.example/"]), json!({})] {
         let mut fields = order("ORDER-17");
@@ -406,7 +413,7 @@ async fn a_body_over_64_kib_is_refused_and_one_of_64_kib_is_not() {
     }
     let endless = reqwest::Body::from(vec![b'['; 4 << 20]);
     let url = format!("{}{CREATE}", shop.base_url);
-    // The connection may be cut while the rest is still being sent; what is answered is the refusal.
+    // The service may close the connection while the rest is still being sent. If there is a response, it is the refusal.
     if let Ok(refused) = try_send(&client(), "POST", &url, Some(&shop.key()), Some(endless), &[]).await {
         assert_eq!((refused.status, refused.code()), (413, "body_too_large"));
     }
@@ -447,7 +454,7 @@ async fn a_body_that_is_not_a_json_object_is_refused_with_the_reason() {
     let twice = "{\"id\":\"pi_other\",\"payment_method\":{\"type\":\"mobile_money\",\"phone\":\"237670000000\"}}";
     let intent = shop.create_intent("ORDER-17").await;
     let path = format!("{CREATE}/{}/payment-method", intent["id"].as_str().unwrap());
-    assert_eq!(params(&bytes(&shop, &path, twice.into(), JSON).await), ["id"], "a body names no other intent");
+    assert_eq!(params(&bytes(&shop, &path, twice.into(), JSON).await), ["id"], "a body cannot name another intent");
 }
 
 #[tokio::test]
@@ -545,7 +552,7 @@ async fn shop() -> (Sandbox, Merchant) {
     (sandbox, shop)
 }
 
-/// Sends these very bytes with the secret key.
+/// Sends exactly these bytes with the secret key.
 async fn bytes(shop: &Merchant, path: &str, body: Vec<u8>, kind: &str) -> Reply {
     let url = format!("{}{path}", shop.base_url);
     try_send(&client(), "POST", &url, Some(&shop.key()), Some(body.into()), &[("content-type", kind)]).await.unwrap()

@@ -1,4 +1,4 @@
-//! The service's clock never goes back: what was told as final or expired stays so, over a crash and a clock set back.
+//! The service's clock never goes back: a final or expired status stays so after a crash and when the wall clock is set back.
 #![cfg(unix)]
 
 use crate::support::api::{Merchant, Reply, client, control, order, phone, send};
@@ -52,7 +52,7 @@ async fn final_and_expired_statuses_survive_a_kill_and_a_clock_set_back() {
     assert_eq!(send(&client(), "POST", &url, Some(&token), None, &[]).await.code(), "session_expired");
     let next = call(&restarted, "POST", CREATE, order("ORDER-5")).await.body["data"]["created_at"].clone();
     assert!(next.as_str() >= made_last.as_str(), "{next} is before {made_last}");
-    // It runs on: an attempt that is under way comes to its end.
+    // The clock runs on: the current attempt ends.
     wall_clock.shift(-2 * HOUR);
     control(&restarted, "POST", "/clock", json!({ "advance_seconds": 30 })).await;
     assert_eq!(call(&restarted, "GET", &under_way, Value::Null).await.body["data"]["status"], "succeeded");
@@ -124,7 +124,7 @@ async fn a_second_is_stored_before_a_response_depends_on_it() {
     for _ in 0..4 {
         let now = clock(&sandbox).await;
         let (latest, _) = stored(&folder).await;
-        assert!(latest >= now, "{now} was told, and {latest} is stored");
+        assert!(latest >= now, "{now} was sent, but {latest} is stored");
         tokio::time::sleep(Duration::from_millis(700)).await;
     }
 }
@@ -140,13 +140,13 @@ async fn reads_of_one_second_share_one_commit() {
     for _ in 0..300 {
         assert_eq!(sandbox.call("GET", &path, Value::Null).await.status, 200);
     }
-    // A commit of one second is a page of 4,096 bytes and its head.
+    // A commit of one second is a page of 4,096 bytes and its header.
     let most = (start.elapsed().as_secs() + 2) * 2 * 4_120;
     let grown = std::fs::metadata(&log).unwrap().len() - before;
     assert!(grown <= most, "300 reads have written {grown} bytes");
 }
 
-/// Each is told in another way, and all are final without any clock.
+/// Each status is read in another way, and all stay final without a clock.
 #[tokio::test]
 async fn a_final_status_caused_by_time_is_stored_before_it_is_shown() {
     let folder = Folder::new("stored-status");
@@ -162,7 +162,7 @@ async fn a_final_status_caused_by_time_is_stored_before_it_is_shown() {
     let created = call(&sandbox, "POST", CREATE, order("ORDER-4")).await;
     paths.push(format!("{CREATE}/{}", created.body["data"]["id"].as_str().unwrap()));
     let attached = call(&sandbox, "POST", &format!("{}/payment-method", paths[4]), phone("237670000000")).await;
-    assert_eq!(attached.body["data"]["status"], "succeeded", "at once, by the move itself");
+    assert_eq!(attached.body["data"]["status"], "succeeded", "at once, by the move of the clock");
     sandbox.stop().await;
     assert_eq!(stored(&folder).await.1, [("succeeded".to_owned(), 1)], "no other has ended");
 
@@ -178,7 +178,7 @@ async fn a_final_status_caused_by_time_is_stored_before_it_is_shown() {
         sandbox.stop().await;
         let succeeded: i64 = stored(&folder).await.1.iter().map(|(_, count)| *count).sum();
         let expected = if number < 2 { 2 + i64::try_from(number).unwrap() } else { 5 };
-        assert_eq!(succeeded, expected, "told by: {how}");
+        assert_eq!(succeeded, expected, "read by: {how}");
     }
 }
 
@@ -211,7 +211,7 @@ async fn clock(sandbox: &SandboxProcess) -> i64 {
     reply.body["now"].as_i64().unwrap()
 }
 
-/// What lies in the database: the clock's latest second, and how many intents have which final status.
+/// What the database contains: the clock's latest second, and the number of intents per final status.
 async fn stored(folder: &Folder) -> (i64, Vec<(String, i64)>) {
     let options = SqliteConnectOptions::new().filename(folder.path.join("sandbox.sqlite"));
     let pool = SqlitePool::connect_with(options).await.unwrap();

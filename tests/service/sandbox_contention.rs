@@ -1,5 +1,5 @@
-//! Who is overtaken at every round is refused after some, and can send the request again. The database itself lets the
-//! others win: a trigger skips what would be written.
+//! A request that loses to a concurrent update in every round is refused after some rounds and can be retried. A trigger of
+//! the database plays the concurrent updates: it skips the write.
 
 use crate::support::api::{Reply, client, control, order, phone, send};
 use crate::support::folder::Folder;
@@ -68,7 +68,7 @@ async fn billing_and_fulfilment_that_always_lose_to_concurrent_updates_end_and_c
     let plan = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "daily" });
     assert_eq!(call(&sandbox, "POST", "/v1/subscriptions/plans", plan).await.status, 201);
     let subscribed = create(&sandbox, "/v1/subscriptions", subscription()).await;
-    // Its first charge has settled: what comes next is a day away.
+    // Its first charge has settled, and the next is due in a day.
     control(&sandbox, "POST", "/clock", json!({ "advance_seconds": 60 })).await;
     let package = call(&sandbox, "GET", "/v1/esim/packages", Value::Null).await.body["data"][0]["id"].clone();
     let ordered = create(&sandbox, "/v1/esim/orders", json!({ "package_id": package, "quantity": 1 })).await;
@@ -95,7 +95,7 @@ async fn billing_and_fulfilment_that_always_lose_to_concurrent_updates_end_and_c
     sandbox.stop().await;
 }
 
-/// It is refused with what says that it may be sent again.
+/// The refusal says that the request may be retried.
 fn refused(reply: &Reply, what: &str) {
     assert_eq!(
         (reply.status, reply.code(), reply.header("retry-after")),
@@ -106,7 +106,7 @@ fn refused(reply: &Reply, what: &str) {
     assert_eq!(reply.body["error"]["retryable"], true);
 }
 
-/// The same sandbox, on whose database such a statement on a table changes nothing.
+/// Restarts the sandbox with a trigger that skips this statement on a table.
 async fn overtaken(sandbox: Sandbox, folder: &Folder, statement: &str, table: &str) -> Sandbox {
     let text = format!("CREATE TRIGGER overtaken BEFORE {statement} ON {table} BEGIN SELECT RAISE(IGNORE); END");
     restarted(sandbox, folder, text).await
@@ -132,7 +132,7 @@ fn subscription() -> Value {
     fields
 }
 
-/// Makes something, and says where it is read.
+/// Creates an object. Returns the path to read it.
 async fn create(sandbox: &Sandbox, path: &str, fields: Value) -> String {
     let created = call(sandbox, "POST", path, fields).await;
     assert_eq!(created.status, 201, "{}", created.text);
@@ -148,11 +148,11 @@ async fn keyed(sandbox: &Sandbox, path: &str, fields: Value) -> Reply {
     sent(sandbox, "POST", path, fields, &[("idempotency-key", "key-1")]).await
 }
 
-/// Fails where it is not answered in two minutes: it goes round for ever.
+/// Sends a request. Fails after two minutes without a response, because then the service retries forever.
 async fn sent(sandbox: &Sandbox, method: &str, path: &str, fields: Value, headers: &[(&str, &str)]) -> Reply {
     let (key, url) = (sandbox.secret_key().expose(), format!("{}{path}", sandbox.base_url()));
     let body = (!fields.is_null()).then(|| fields.to_string());
     let client = client();
     let reply = send(&client, method, &url, Some(key), body, headers);
-    tokio::time::timeout(Duration::from_secs(120), reply).await.expect("it is answered")
+    tokio::time::timeout(Duration::from_secs(120), reply).await.expect("it is not refused")
 }

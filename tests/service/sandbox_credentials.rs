@@ -1,4 +1,4 @@
-//! Who may do what in the sandbox, and from where: `decisions.md` 4 and 13, over a real socket.
+//! Authentication, roles and origins in the sandbox: `decisions.md` 4 and 13, over a real socket.
 
 use crate::support::api::{Merchant, Reply, order};
 use guichet::sandbox::{Config, Sandbox};
@@ -43,7 +43,7 @@ async fn a_revoked_token_is_refused_and_a_logout_can_be_repeated() {
     let refused = validate(&shop, &token).await;
     assert_eq!((refused.status, refused.code()), (401, "session_revoked"));
     assert_eq!(refused.body["data"], json!({ "valid": false, "reason": "revoked" }));
-    assert_eq!(validate(&shop, &other).await.status, 200, "another session of the same customer lives on");
+    assert_eq!(validate(&shop, &other).await.status, 200, "another session of the same customer stays valid");
     let unknown = shop.call_as("POST", "/v1/sessions/revoke", Some("cst_test_unknown"), Value::Null).await;
     assert_eq!((unknown.status, unknown.code()), (401, "session_unknown"));
 }
@@ -63,7 +63,7 @@ async fn every_credential_fulfils_the_roles_of_the_table() {
     let create = "/v1/payment-intents";
     type Answers = [(u16, &'static str); 4];
     let table: [(&str, &str, Answers); 8] = [
-        // path, then: secret key, session, client secret, none
+        // The path, then the status with: secret key, session, client secret, none.
         (
             "POST",
             "/v1/sessions/create",
@@ -175,7 +175,7 @@ async fn methods_and_fees_are_public_only_with_the_option() {
     assert_eq!(
         shop.call_as("GET", "/v1/payment-methods", Some("cst_test_x"), Value::Null).await.status,
         401,
-        "a wrong credential is none"
+        "a wrong credential is treated as none"
     );
 }
 
@@ -193,7 +193,7 @@ async fn a_refused_page_gets_a_message_with_the_remedy() {
         assert!(of_a_server.message().contains("secret key"), "{}", of_a_server.message());
     }
     let merchants = shop.send("GET", "/v1/customers", None, None, &origin).await;
-    assert!(!merchants.message().contains("--public-methods"), "no flag opens this: {}", merchants.message());
+    assert!(!merchants.message().contains("--public-methods"), "no flag allows this: {}", merchants.message());
 }
 
 #[tokio::test]

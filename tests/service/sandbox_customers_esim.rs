@@ -26,7 +26,7 @@ async fn creating_intents_creates_each_customer_once() {
     pays(someone("3", json!({ "email": "AWA@example.com", "phone": "237670000000", "firstname": "A." }))).await;
     pays(someone("4", json!({ "email": "ngo@example.com", "phone": "237690000003" }))).await;
     pays(someone("5", json!({ "phone": "237670000000" }))).await;
-    assert_eq!(shop.call("POST", "/v1/payment-intents", order("1")).await.status, 200, "a repeat makes nobody");
+    assert_eq!(shop.call("POST", "/v1/payment-intents", order("1")).await.status, 200, "a repeat creates no customer");
 
     let listed = customers(&shop, "").await;
     let told: Vec<_> = listed.body["data"].as_array().unwrap().iter().map(contact).collect();
@@ -44,7 +44,7 @@ async fn creating_intents_creates_each_customer_once() {
     assert!(first["created_at"].is_i64());
     assert_eq!((&first["balance"], &first["active"]), (&json!(0), &json!(true)));
     let other = Merchant::new(sandbox.merchant().await.unwrap());
-    assert_eq!(customers(&other, "").await.body["data"], json!([]), "a customer is one merchant's");
+    assert_eq!(customers(&other, "").await.body["data"], json!([]), "customers belong to one merchant");
 }
 
 #[tokio::test]
@@ -110,7 +110,7 @@ async fn a_quantity_is_from_one_to_five() {
         assert_eq!((ordered.status, ordered.body["data"]["amount"].as_u64()), (201, Some(one * quantity)));
     }
     let two = order_esim(&shop, json!({ "package_id": "esp_cm_1gb", "quantity": 2.0 })).await;
-    assert_eq!(two.body["data"]["quantity"], 2, "JSON knows one kind of number: 2.0 is 2");
+    assert_eq!(two.body["data"]["quantity"], 2, "JSON has one number type: 2.0 equals 2");
     for (quantity, code) in [
         (json!(0), "quantity_out_of_range"),
         (json!(6), "quantity_out_of_range"),
@@ -132,9 +132,9 @@ async fn an_order_is_fulfilled_by_a_payment_that_names_it() {
     let (_sandbox, shop) = shop().await;
     let ordered = order_esim(&shop, json!({ "package_id": "esp_cm_1gb", "quantity": 2 })).await.body["data"].clone();
     let intent = shop.call("POST", "/v1/payment-intents", paying(&ordered, "ORDER-17")).await.body["data"].clone();
-    assert_eq!(read(&shop, &ordered).await, ordered, "an intent is no payment");
+    assert_eq!(read(&shop, &ordered).await, ordered, "an unpaid intent does not fulfil the order");
     shop.attach(&intent, phone("237670000001")).await;
-    assert_eq!(read(&shop, &ordered).await, ordered, "nor is one under way");
+    assert_eq!(read(&shop, &ordered).await, ordered, "a processing intent does not fulfil the order");
     shop.tenant.clock().advance(40).await.unwrap();
 
     let fulfilled = read(&shop, &ordered).await;
@@ -150,7 +150,7 @@ async fn an_order_is_fulfilled_by_a_payment_that_names_it() {
         );
         assert_eq!(text(&esim["iccid"]).len(), 19);
     }
-    assert_eq!(read(&shop, &ordered).await, fulfilled, "and it is the same at each look");
+    assert_eq!(read(&shop, &ordered).await, fulfilled, "every reading returns the same");
     let events = shop.tenant.events().await.unwrap();
     let told: Vec<_> = events.iter().filter(|event| event.subject == text(&ordered["order_id"])).collect();
     assert_eq!(
@@ -158,7 +158,7 @@ async fn an_order_is_fulfilled_by_a_payment_that_names_it() {
         ["esim_order.created", "esim_order.fulfilled"]
     );
     assert_eq!(told[1].at.unix(), fulfilled["fulfilled_at"].as_i64().unwrap());
-    assert_eq!(events.last().unwrap().kind, "esim_order.fulfilled", "after it was paid");
+    assert_eq!(events.last().unwrap().kind, "esim_order.fulfilled", "fulfilled after it was paid");
 }
 
 #[tokio::test]
@@ -187,7 +187,7 @@ async fn events_name_the_fulfilled_orders_and_their_payments() {
     let mut fulfilled = told("esim_order.fulfilled");
     fulfilled.sort_by_key(|id| orders.iter().position(|order| order["order_id"] == *id));
     assert_eq!(fulfilled, ids(&[0, 2, 3, 4]));
-    assert_eq!(shop.tenant.events().await.unwrap(), events, "and the same at each look");
+    assert_eq!(shop.tenant.events().await.unwrap(), events, "every reading returns the same");
 }
 
 #[tokio::test]
@@ -219,12 +219,12 @@ async fn a_payment_without_the_orders_id_fulfils_no_order() {
         assert_eq!(read(&shop, &ordered).await, ordered, "{field}: {value}");
     }
     pays(&other, paying(&ordered, "ORDER-17")).await;
-    assert_eq!(read(&shop, &ordered).await, ordered, "another merchant's money pays nothing here");
+    assert_eq!(read(&shop, &ordered).await, ordered, "another merchant's payment does not fulfil the order");
     let unseen = other.call("GET", &format!("{ORDERS}/{}", text(&ordered["order_id"])), Value::Null).await;
     assert_eq!((unseen.status, unseen.code()), (404, "resource_missing"));
     let declined = shop.call("POST", "/v1/payment-intents", paying(&ordered, "ORDER-18")).await.body["data"].clone();
     shop.attach(&declined, phone("237670000009")).await;
-    assert_eq!(read(&shop, &ordered).await, ordered, "a declined payment is none");
+    assert_eq!(read(&shop, &ordered).await, ordered, "a declined payment does not fulfil the order");
     pays(&shop, paying(&ordered, "ORDER-19")).await;
     assert_eq!(read(&shop, &ordered).await["status"], "fulfilled");
 }
@@ -238,7 +238,7 @@ async fn an_order_paid_twice_is_fulfilled_once_by_the_first_payment() {
         let created = shop.call("POST", "/v1/payment-intents", paying(&ordered, &format!("ORDER-{number}"))).await;
         intents.push(created.body["data"].clone());
     }
-    // The last one made is paid first; all others in the same second, and while someone looks.
+    // The last intent is paid first, the others in the same second, while the order is read.
     shop.attach(&intents[7], phone("237670000000")).await;
     let first = read(&shop, &ordered).await;
     assert_eq!(first["payment_intent"], intents[7]["id"]);
@@ -270,12 +270,12 @@ async fn order_esim(shop: &Merchant, fields: Value) -> Reply {
     shop.call("POST", ORDERS, fields).await
 }
 
-/// An order as it stands now.
+/// Reads an order.
 async fn read(shop: &Merchant, order: &Value) -> Value {
     shop.call("GET", &format!("{ORDERS}/{}", text(&order["order_id"])), Value::Null).await.body["data"].clone()
 }
 
-/// What pays an order.
+/// An intent that pays an order.
 fn paying(esim_order: &Value, reference: &str) -> Value {
     let mut fields = order(reference);
     fields["amount"] = json!(esim_order["amount"].to_string());

@@ -1,4 +1,4 @@
-//! The sandbox as a process of its own, which is killed, and whose disk fills up.
+//! The sandbox as a separate process that is killed, or whose disk fills up.
 #![cfg(unix)]
 
 use crate::support::api::{self, client, order, phone, send, try_send};
@@ -30,7 +30,7 @@ async fn acknowledged_writes_survive_a_killed_process() {
         );
         let there = replayed.body["data"]["attempts"].as_u64().unwrap();
         assert!(there >= *attempts, "{reference}: an attempt was acknowledged");
-        assert!(there <= 1, "{reference}: no charge was made twice");
+        assert!(there <= 1, "{reference}: nothing is charged twice");
     }
 }
 
@@ -67,7 +67,7 @@ async fn with_a_full_disk_nothing_is_acknowledged_that_was_not_stored() {
         refused.len()
     );
     let path = format!("{CREATE}/{}", acknowledged[0].1.as_str().unwrap());
-    assert_eq!(sandbox.call("GET", &path, Value::Null).await.status, 200, "what is there can still be read");
+    assert_eq!(sandbox.call("GET", &path, Value::Null).await.status, 200, "stored intents can still be read");
     drop(sandbox);
 
     let sandbox = SandboxProcess::start(&folder, None);
@@ -108,7 +108,7 @@ async fn no_card_number_is_ever_stored_or_logged() {
     let created = sandbox.call("POST", CREATE, order("ORDER-17")).await;
     let path = format!("{CREATE}/{}/payment-method", created.body["data"]["id"].as_str().unwrap());
     let odd = [
-        // Not a test card, too long, with spaces, as a number, in the wrong place, in a body that is not JSON.
+        // Card numbers that are no test card, too long, with spaces, as a JSON number, in the wrong field, in a body that is not JSON.
         r#"{"payment_method":{"type":"card","card":{"number":"4111111111111111","exp_month":12,"exp_year":2034,"cvc":"739"}}}"#,
         r#"{"payment_method":{"type":"card","card":{"number":"41111111111111111111111","exp_month":12,"exp_year":2034,"cvc":"739"}}}"#,
         r#"{"payment_method":{"type":"card","card":{"number":"4111 1111 1111 1111","exp_month":12,"exp_year":2034,"cvc":"739"}}}"#,
@@ -163,8 +163,8 @@ async fn no_card_number_is_ever_stored_or_logged() {
     }
 }
 
-/// Makes and pays intents, eight at a time, until so many were acknowledged and the process is killed. What was
-/// acknowledged comes back: reference, id, attempts.
+/// Creates and pays intents, eight at a time. Kills the process once so many were acknowledged. Returns the acknowledged
+/// ones: reference, id, attempts.
 async fn write_until_killed(sandbox: &mut SandboxProcess, round: u32, enough: usize) -> Vec<(String, String, u64)> {
     let count = Arc::new(AtomicUsize::new(0));
     let writers = (0..8).map(|writer| {

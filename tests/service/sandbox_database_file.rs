@@ -1,4 +1,4 @@
-//! The files of a sandbox: a database that one sandbox uses at a time, by whatever name, and keys that nobody else reads.
+//! The files of a sandbox: one sandbox at a time uses a database, under any name of it, and only the owner can read the keys.
 #![cfg(unix)]
 
 use crate::support::api::{order, send};
@@ -25,8 +25,8 @@ async fn a_hard_link_to_a_database_is_refused_within_one_process() {
         let refused = start(&folder.path.join(name)).await.unwrap_err();
         assert!(refused.contains("Another sandbox already uses the database"), "{name}: {refused}");
     }
-    assert_eq!(create(&sandbox, "ORDER-1").await, 201, "the first one is not disturbed");
-    // SQLite's own lock has outlived the refusals: another program may not write, since a sandbox does.
+    assert_eq!(create(&sandbox, "ORDER-1").await, 201, "the first sandbox goes on");
+    // The refusals did not release SQLite's own lock, so no other program can write.
     let held = Command::new("sh").arg("-c").arg(format!("cat /proc/locks | grep -c ':{} '", inode(&first))).output();
     let held = String::from_utf8(held.unwrap().stdout).unwrap();
     assert!(!cfg!(target_os = "linux") || held.trim() != "0", "SQLite's locks were released");
@@ -36,7 +36,7 @@ async fn a_hard_link_to_a_database_is_refused_within_one_process() {
     assert!(refused.contains("has 2 names (hard links)") && refused.contains("-wal"), "{refused}");
     fs::remove_file(second).unwrap();
     let sandbox = start(&first).await.unwrap();
-    assert_eq!(create(&sandbox, "ORDER-1").await, 200, "the payment is there");
+    assert_eq!(create(&sandbox, "ORDER-1").await, 200, "the payment is stored");
     sandbox.stop().await;
 }
 
@@ -53,11 +53,11 @@ async fn a_hard_link_to_a_database_is_refused_by_a_second_process() {
         let stderr = refusal(&folder, name);
         assert!(stderr.contains("has 2 names (hard links)"), "{name}: {stderr}");
     }
-    // The first name is removed while the first sandbox runs: its log lies beside that name still.
+    // The first name is removed while the first sandbox runs. Its write-ahead log still has that name.
     fs::remove_file(&path).unwrap();
     let stderr = refusal(&folder, "second.sqlite");
     assert!(stderr.contains("was last used under the name"), "{stderr}");
-    assert_eq!(first.call("POST", CREATE, order("ORDER-1")).await.status, 201, "the first one is not disturbed");
+    assert_eq!(first.call("POST", CREATE, order("ORDER-1")).await.status, 201, "the first sandbox goes on");
 }
 
 #[tokio::test]
@@ -71,7 +71,10 @@ async fn no_payment_is_lost_when_a_killed_sandboxs_database_is_renamed() {
     fs::hard_link(&path, &second).unwrap();
     sandbox.child.kill().unwrap();
     sandbox.child.wait().unwrap();
-    assert!(fs::metadata(folder.path.join("sandbox.sqlite-wal")).unwrap().len() > 0, "the payments lie in the log");
+    assert!(
+        fs::metadata(folder.path.join("sandbox.sqlite-wal")).unwrap().len() > 0,
+        "the payments are in the write-ahead log"
+    );
 
     for name in [&path, &second] {
         let refused = start(name).await.unwrap_err();
@@ -82,7 +85,7 @@ async fn no_payment_is_lost_when_a_killed_sandboxs_database_is_renamed() {
     assert!(refused.contains("was last used under the name"), "{refused}");
     assert!(refused.contains("sandbox.sqlite-wal") && refused.contains("Rename the database back"), "{refused}");
 
-    // SQLite would delete a log that lies beside no database, or beside an empty one.
+    // SQLite would delete a write-ahead log without a database, or of an empty one.
     let refused = start(&path).await.unwrap_err();
     assert!(refused.contains("Put the database back") && !path.exists(), "{refused}");
     fs::write(&path, "").unwrap();
@@ -95,7 +98,7 @@ async fn no_payment_is_lost_when_a_killed_sandboxs_database_is_renamed() {
         assert_eq!(create(&sandbox, &format!("ORDER-{number}")).await, 200, "ORDER-{number} was acknowledged");
     }
     sandbox.stop().await;
-    // After a regular stop there is no log, and any name will do; the keys go along.
+    // After a regular stop there is no write-ahead log, so the database can be renamed together with its keys.
     fs::rename(&path, &second).unwrap();
     fs::rename(folder.path.join("sandbox.sqlite.keys"), folder.path.join("second.sqlite.keys")).unwrap();
     let sandbox = start(&second).await.unwrap();
@@ -115,7 +118,7 @@ async fn a_folder_can_be_moved_with_its_log_and_a_copy_is_independent() {
     for name in folder.file_names() {
         fs::copy(home.join(&name), away.join(&name)).unwrap();
     }
-    // The copy runs while the first one's log lies beside the first one.
+    // The copy starts while the original still has its write-ahead log.
     let copy = start(&away.join("sandbox.sqlite")).await.unwrap();
     assert_eq!(create(&copy, "ORDER-1").await, 200);
     copy.stop().await;
@@ -152,17 +155,17 @@ async fn keys_are_never_written_through_a_planted_link() {
     let keys = fs::symlink_metadata(folder.path.join("sandbox.sqlite.keys")).unwrap();
     assert!(keys.is_file() && keys.permissions().mode() & 0o777 == 0o600);
 
-    // A file that someone has put there to read along, instead of a link.
+    // The same with a file in place of the link, which its owner could read.
     let folder = Folder::new("planted-file");
     let open_to_all = folder.path.join("sandbox.sqlite.keys.new");
     fs::write(&open_to_all, "").unwrap();
     fs::set_permissions(&open_to_all, fs::Permissions::from_mode(0o666)).unwrap();
     let reading_along = fs::File::open(&open_to_all).unwrap();
     Sandbox::start_with(folder.config()).await.unwrap().stop().await;
-    assert_eq!(reading_along.metadata().unwrap().len(), 0, "someone reads along");
+    assert_eq!(reading_along.metadata().unwrap().len(), 0, "the other owner can read the keys");
     assert_eq!(mode(&folder.path.join("sandbox.sqlite.keys")), 0o600);
 
-    // A link in the place of the keys themselves, to nothing or to somebody else's keys.
+    // A link in place of the keys, to a missing file or to other keys.
     let folder = Folder::new("planted-keys");
     symlink(folder.path.join("elsewhere"), folder.path.join("sandbox.sqlite.keys")).unwrap();
     let refused = Sandbox::start_with(folder.config()).await.unwrap_err().to_string();
@@ -199,7 +202,7 @@ async fn a_start_through_a_link_finds_the_same_keys() {
     sandbox.stop().await;
     assert_eq!(folder.file_names(), ["link.sqlite", "sandbox.sqlite", "sandbox.sqlite.keys", "sandbox.sqlite.lock"]);
 
-    // Where an earlier version has put them beside the link, they are not replaced without a word.
+    // An earlier version stored the keys beside the link. They are not silently replaced.
     fs::rename(folder.path.join("sandbox.sqlite.keys"), folder.path.join("link.sqlite.keys")).unwrap();
     let refused = start(&link).await.unwrap_err();
     assert!(refused.contains("Move them beside the database itself: mv "), "{refused}");
@@ -237,7 +240,7 @@ async fn the_shops_database_is_readable_by_its_owner_alone() {
             assert_eq!(mode(&path.with_file_name(name)), 0o600, "{name}");
         }
         shop.stop().await;
-        // An earlier version has left it open to everyone.
+        // An earlier version left it readable by everyone.
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     }
 }
@@ -248,12 +251,12 @@ async fn start(path: &Path) -> Result<Sandbox, String> {
     Sandbox::start_with(Config { database, ..Config::default() }).await.map_err(|error| error.to_string())
 }
 
-/// What the command says where it does not start on the database of this name.
+/// The error with which the command refuses to start on the database of this name.
 fn refusal(folder: &Folder, name: &str) -> String {
     let mut start = command_on(&format!("sqlite:{}", folder.path.join(name).display()));
     let mut child = start.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut ready = String::new();
-    // Empty where it ends without having started.
+    // Empty if the command ends before it is ready.
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
     if !ready.is_empty() {
         child.kill().unwrap();

@@ -1,4 +1,4 @@
-//! Every operation of the interface, and what it is asked by those who may not, for what is not there, and in the wrong way:
+//! Every operation of the interface with wrong credentials, unknown ids and invalid bodies:
 //! `decisions.md` 1 and 4, over a real socket.
 
 use crate::support::api::{self, Merchant, Reply, order};
@@ -7,8 +7,9 @@ use guichet::protocol::{Method, Operation, Role, Spec};
 use guichet::sandbox::Sandbox;
 use serde_json::{Value, json};
 
-/// Who may: with the secret key, a session, the client secret of another intent, and nothing.
-fn answers(role: &str) -> [(u16, &'static str); 4] {
+/// The expected status and code of an operation that requires this role, with: the secret key, a session, the client secret of
+/// another intent, none.
+fn expected_responses(role: &str) -> [(u16, &'static str); 4] {
     const FORBIDDEN: (u16, &str) = (403, "role_required");
     const NOBODY: (u16, &str) = (401, "authentication_required");
     const NO_SESSION: (u16, &str) = (401, "session_token_required");
@@ -29,10 +30,10 @@ async fn every_credential_is_authorized_for_every_operation_as_the_table_says() 
     let intent = shop.create_intent("ORDER-17").await;
     let session = shop.call("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
     let (key, token) = (shop.key(), session.body["data"]["session_token"].as_str().unwrap().to_owned());
-    // The sessions that are revoked on the way are of their own.
+    // A session that an operation revokes is used for that operation only.
     let credentials = [Some(key.as_str()), Some(token.as_str()), intent["client_secret"].as_str(), None];
     for (spec, role) in operations().into_iter().filter(|(spec, _)| spec.name != "revoke_session") {
-        for (credential, (status, code)) in credentials.into_iter().zip(answers(role)) {
+        for (credential, (status, code)) in credentials.into_iter().zip(expected_responses(role)) {
             let reply = shop.call_as(spec.method.as_str(), &path(&spec, "unknown"), credential, Value::Null).await;
             if status == 0 {
                 assert!(!matches!(reply.status, 401 | 403), "{} with {credential:?}: {}", spec.name, reply.text);
@@ -49,7 +50,7 @@ async fn unknown_ids_and_ids_of_other_merchants_get_equal_responses() {
     let other = Merchant::new(sandbox.merchant().await.unwrap());
     for (spec, _) in operations() {
         let (by_path, by_cursor) = (spec.path.contains("{id}"), spec.query.contains(&"starting_after"));
-        // Packages are everybody's.
+        // Packages are public.
         if !by_path && (!by_cursor || spec.name == "list_esim_packages") {
             continue;
         }
@@ -68,7 +69,7 @@ async fn unknown_ids_and_ids_of_other_merchants_get_equal_responses() {
             told.push(reply.message().to_owned());
         }
         told.dedup();
-        assert_eq!(told.len(), 1, "{} gives a hint: {told:?}", spec.name);
+        assert_eq!(told.len(), 1, "{} tells unknown and foreign ids apart: {told:?}", spec.name);
     }
 }
 
@@ -124,7 +125,7 @@ async fn every_body_is_checked_by_the_same_rules() {
     }
 }
 
-/// Every operation, with the role that it asks for.
+/// Every operation with the role that it requires.
 fn operations() -> Vec<(Spec, &'static str)> {
     macro_rules! all {
         ($($operation:ident)*) => {
@@ -134,13 +135,13 @@ fn operations() -> Vec<(Spec, &'static str)> {
     guichet::every_operation!(all)
 }
 
-/// The path of an operation, of something with this id.
+/// The path of an operation with this id.
 fn path(spec: &Spec, id: &str) -> String {
     let path = spec.path.replace("{id}", id);
     path.replace("{payment_method}", "card").replace("{currency}", "XAF").replace("{amount}", "5000")
 }
 
-/// A body that says nothing wrong.
+/// A valid body.
 fn body(spec: &Spec) -> Value {
     match spec.name {
         "answer_payment_intent" => json!({ "otp": "123456" }),
@@ -149,7 +150,7 @@ fn body(spec: &Spec) -> Value {
     }
 }
 
-/// The id of something of a merchant, of the kind that a path is about.
+/// The id of one of the merchant's objects, of the kind that the path names.
 async fn theirs(shop: &Merchant, path: &str) -> String {
     let plan = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "monthly" });
     let subscription = json!({

@@ -1,4 +1,4 @@
-//! What a tester can have go wrong, and what the tester is told.
+//! Faults that the control API injects, and its lists of requests and events.
 
 use crate::support::api::{Merchant, card, control, order, phone};
 use guichet::operations::{AttachPaymentMethod, CreatePaymentIntent, ListPaymentMethods, ReadPaymentIntent};
@@ -15,17 +15,17 @@ async fn a_dropped_call_is_not_executed_and_gets_no_response() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::drop::<CreatePaymentIntent>());
     assert_eq!(raw(&shop, CREATE, &order("ORDER-17")).await, "", "not a byte");
-    assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 201, "it was not done");
+    assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 201, "it was not executed");
 }
 
 #[tokio::test]
 async fn an_unauthenticated_call_uses_up_no_fault() {
     let (sandbox, shop) = shop().await;
-    // What nobody known has sent is told to the first merchant.
+    // Requests without a known credential are in the first merchant's list.
     let fault = json!({ "operation": "create_payment_intent", "kind": "status", "status": 503, "count": 1 });
     assert_eq!(control(&sandbox, "POST", "/faults", fault).await.status, 200);
-    for stranger in [None, Some("sk_test_ofnobodywhoisknownhere000000")] {
-        assert_eq!(shop.call_as("POST", CREATE, stranger, order("ORDER-17")).await.status, 401);
+    for unknown in [None, Some("sk_test_unknown000000000000000000000")] {
+        assert_eq!(shop.call_as("POST", CREATE, unknown, order("ORDER-17")).await.status, 401);
     }
     let left = control(&sandbox, "GET", "/faults", Value::Null).await;
     assert_eq!(left.body["faults"][0]["count"], 1);
@@ -56,7 +56,10 @@ async fn a_call_with_a_truncated_response_is_executed() {
     let promised: usize = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
     assert!(body.starts_with("{\"status_code\":201") && body.len() == promised / 2, "{} of {promised}", body.len());
     shop.tenant.fault(Fault::truncate::<CreatePaymentIntent>());
-    assert!(shop.try_call("POST", CREATE, order("ORDER-17")).await.is_err(), "a client sees that it is not whole");
+    assert!(
+        shop.try_call("POST", CREATE, order("ORDER-17")).await.is_err(),
+        "the client sees that the body is incomplete"
+    );
     assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 200);
 }
 
@@ -101,7 +104,7 @@ async fn a_call_with_an_injected_status_is_not_executed() {
 async fn a_delayed_call_is_executed_after_its_delay() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_millis(150)));
-    #[expect(clippy::disallowed_methods, reason = "the time that passes is what is tested")]
+    #[expect(clippy::disallowed_methods, reason = "this test measures real time")]
     let before = Instant::now();
     assert_eq!(shop.call("GET", "/v1/payment-methods", Value::Null).await.status, 200);
     assert!(before.elapsed() >= Duration::from_millis(150));
@@ -230,7 +233,7 @@ async fn a_merchant_has_at_most_a_thousand_waiting_faults() {
     assert_eq!(control(&sandbox, "POST", "/faults", other).await.status, 200, "another merchant has faults of its own");
     let tenant = std::sync::Arc::clone(&shop.tenant);
     let one_more = tokio::spawn(async move { tenant.fault(Fault::drop::<ListPaymentMethods>()) });
-    assert!(one_more.await.unwrap_err().is_panic(), "a test that asks for more is told at that line");
+    assert!(one_more.await.unwrap_err().is_panic(), "adding one more fault panics at the line that adds it");
     shop.tenant.clear_faults();
     shop.tenant.fault(Fault::drop::<ListPaymentMethods>());
 }
@@ -267,7 +270,10 @@ async fn the_request_list_shows_requests_without_secrets() {
     }
     shop.call_as("GET", "/v1/payment-methods", Some("cst_test_nobody"), Value::Null).await;
     let firsts = control(&sandbox, "GET", "/requests", Value::Null).await;
-    assert_eq!(firsts.body["requests"][0]["status"], 401, "what nobody known has sent is told to the first merchant");
+    assert_eq!(
+        firsts.body["requests"][0]["status"], 401,
+        "requests without a known credential are in the first merchant's list"
+    );
 }
 
 #[tokio::test]
@@ -299,8 +305,12 @@ async fn the_event_list_shows_events_in_order() {
             ("ORDER-1", "payment_intent.succeeded"),
         ]
     );
-    assert_eq!(events[6].at.unix() - events[5].at.unix(), 30, "paid when it was, not when someone looked");
-    assert_eq!(shop.tenant.events().await.unwrap(), events, "and the same at each look");
+    assert_eq!(
+        events[6].at.unix() - events[5].at.unix(),
+        30,
+        "the event has the time of the payment, not of the reading"
+    );
+    assert_eq!(shop.tenant.events().await.unwrap(), events, "every reading returns the same");
     let written = control(&sandbox, "GET", &format!("/events?merchant={}", shop.tenant.id()), Value::Null).await;
     assert_eq!(written.body["events"][6]["type"], "payment_intent.succeeded");
     assert_eq!(written.body["events"][6]["data"]["id"], paid["id"]);
@@ -329,7 +339,7 @@ async fn a_reset_deletes_everything_of_a_merchant_but_its_key() {
     assert_eq!(
         shop.call("POST", CREATE, order("ORDER-17")).await.status,
         201,
-        "its key works, its references are free"
+        "the key works and the reference is free"
     );
     assert_eq!(other.read_intent(&theirs).await["id"], theirs["id"], "another merchant keeps everything");
     sandbox.reset().await.unwrap();
@@ -343,7 +353,7 @@ async fn shop() -> (Sandbox, Merchant) {
     (sandbox, shop)
 }
 
-/// Everything that comes back on a connection of its own, until it ends.
+/// Sends a request on its own connection. Returns everything received until the connection ends.
 async fn raw(shop: &Merchant, path: &str, fields: &Value) -> String {
     let host = shop.base_url.trim_start_matches("http://");
     let body = fields.to_string();

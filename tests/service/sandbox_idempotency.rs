@@ -1,4 +1,4 @@
-//! `Idempotency-Key` in the sandbox, `decisions.md` 2: what is made under a key is made once.
+//! `Idempotency-Key` in the sandbox, `decisions.md` 2: a request under a key creates one object.
 
 use crate::support::api::{self, Merchant, Reply, client, order, phone};
 use crate::support::folder::Folder;
@@ -22,7 +22,7 @@ async fn two_requests_with_one_key_create_one_object() {
         assert_eq!(other.status, 201);
         assert_ne!(what.id(&other), what.id(&first));
         let none = [what.send(&shop, None).await, what.send(&shop, None).await];
-        assert_ne!(what.id(&none[0]), what.id(&none[1]), "without a key each is another");
+        assert_ne!(what.id(&none[0]), what.id(&none[1]), "without a key each request creates another object");
     }
 }
 
@@ -56,7 +56,7 @@ async fn another_body_under_a_key_is_refused_and_an_equal_one_accepted() {
             assert_eq!((refused.status, refused.code()), (422, "idempotency_key_reused"), "{name}");
             assert_eq!(&refused.body["error"]["existing_id"], what.id(&first));
         }
-        // The same fields in another order, with a default written out and one that nobody knows.
+        // The same fields in another order, with an explicit default and an unknown field.
         let mut pairs: Vec<_> = what.fields.as_object().unwrap().clone().into_iter().collect();
         pairs.extend(what.defaults.clone().map(|(name, value)| (name.to_owned(), value)));
         pairs.push(("unheard_of".into(), json!(1)));
@@ -81,7 +81,7 @@ async fn sixty_four_concurrent_requests_with_one_key_create_one_object() {
         assert!(replies.iter().all(|reply| what.id(reply) == what.id(&replies[0])));
     }
     let charged = shop.call("GET", "/v1/payment-intents", Value::Null).await;
-    assert_eq!(charged.body["data"].as_array().unwrap().len(), 1, "and the subscription is charged once");
+    assert_eq!(charged.body["data"].as_array().unwrap().len(), 1, "the subscription is charged once");
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn a_key_is_remembered_for_a_day_and_free_after_it() {
     assert_eq!(next.status, 201);
     assert_ne!(esims.id(&next), esims.id(&first));
     shop.tenant.clock().advance(DAY - 60).await.unwrap();
-    assert_eq!(esims.id(&esims.send(&shop, Some("key")).await), esims.id(&next), "a day from the second one on");
+    assert_eq!(esims.id(&esims.send(&shop, Some("key")).await), esims.id(&next), "a day after the second request");
 }
 
 #[tokio::test]
@@ -196,23 +196,23 @@ async fn a_retry_after_a_lost_response_creates_no_second_object() {
     shop.tenant.fault(Fault::lost_response::<CreateSubscription>());
     for what in [esims, subscription] {
         let sent = what.try_send(&shop, "key").await;
-        assert!(sent.is_err(), "the answer was to be lost");
+        assert!(sent.is_err(), "the response is lost");
         let repeated = what.send(&shop, Some("key")).await;
         assert_eq!((repeated.status, repeated.header("idempotent-replayed")), (200, Some("true")), "{}", repeated.text);
     }
     assert_eq!(shop.call("GET", "/v1/subscriptions", Value::Null).await.body["data"].as_array().unwrap().len(), 1);
 }
 
-/// Something that is made under a key.
+/// A request that creates an object and accepts an idempotency key.
 #[derive(Clone)]
 struct What {
     path: &'static str,
-    /// The field of the reply that names it.
+    /// The field of the response with the object's id.
     id: &'static str,
     fields: Value,
-    /// What makes it another body.
+    /// A field that makes the body another one.
     changes: Vec<(&'static str, Value)>,
-    /// A default, written out.
+    /// A field with its default value.
     defaults: Option<(&'static str, Value)>,
 }
 
@@ -237,7 +237,7 @@ impl What {
     }
 }
 
-/// All that is made under a key.
+/// Every request that accepts an idempotency key.
 async fn what(shop: &Merchant) -> [What; 2] {
     let plan = json!({ "name": "Gold", "code": "gold-plan", "amount": 5000, "billing_cycle": "monthly" });
     assert_eq!(shop.call("POST", "/v1/subscriptions/plans", plan).await.status, 201);

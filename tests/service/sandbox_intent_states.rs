@@ -1,4 +1,4 @@
-//! What moves a payment intent beside its first attachment: codes, the issuer's page, confirmation, cancellation.
+//! Changes of a payment intent after a method is attached: one-time codes, the issuer's page, confirmation, cancellation.
 
 use crate::support::api::{Merchant, Reply, card, order, phone};
 use guichet::operations::ListPaymentMethods;
@@ -12,7 +12,7 @@ async fn a_payment_with_a_one_time_code_succeeds_with_the_right_one() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.create_intent("ORDER-17").await;
     let early = shop.intent_action(&intent, "answer", json!({ "otp": "123456" })).await;
-    assert_eq!((early.status, early.code()), (409, "intent_not_confirmable"), "nobody has asked for a code");
+    assert_eq!((early.status, early.code()), (409, "intent_not_confirmable"), "no code is awaited");
     let asked = shop.attach(&intent, phone("237670000010")).await;
     assert_eq!((asked.status, &asked.body["data"]["next_action"]), (200, &json!({ "type": "otp" })));
     assert_eq!(
@@ -55,7 +55,7 @@ async fn the_issuers_page_approves_or_refuses_and_returns_to_the_checkout() {
         let (intent, url) = sent_to_the_issuer(&shop, reference).await;
         let back = decide(&shop, &url, decision).await;
         assert_eq!((back.status, &back.body["data"]["checkout_url"]), (200, &intent["checkout_url"]), "{}", back.text);
-        assert_eq!(back.header("cache-control"), Some("no-store"), "it carries a client secret");
+        assert_eq!(back.header("cache-control"), Some("no-store"), "the response carries a client secret");
         let read = shop.read_intent(&intent).await;
         assert_eq!((&read["status"], &read["attempts"]), (&json!(status), &json!(1)));
         assert_eq!((&read["last_payment_error"]["code"], &read["next_action"]), (&declined, &Value::Null));
@@ -63,12 +63,12 @@ async fn the_issuers_page_approves_or_refuses_and_returns_to_the_checkout() {
         let other = if decision == "approve" { "refuse" } else { "approve" };
         let again = decide(&shop, &url, other).await;
         assert_eq!((again.status, &again.body["data"]["checkout_url"]), (200, &intent["checkout_url"]));
-        assert_eq!(shop.read_intent(&intent).await, read, "a page that is opened again decides nothing");
+        assert_eq!(shop.read_intent(&intent).await, read, "opening the page again decides nothing");
     }
 }
 
 #[tokio::test]
-async fn an_issuers_page_works_for_its_own_attempt_alone() {
+async fn an_issuers_page_works_only_for_its_own_attempt() {
     let (_sandbox, shop) = shop().await;
     let (intent, first) = sent_to_the_issuer(&shop, "ORDER-17").await;
     decide(&shop, &first, "refuse").await;
@@ -76,7 +76,7 @@ async fn an_issuers_page_works_for_its_own_attempt_alone() {
     let second = sent.body["data"]["next_action"]["url"].as_str().unwrap().to_owned();
     assert_ne!(first, second);
     decide(&shop, &first, "approve").await;
-    assert_eq!(shop.read_intent(&intent).await["status"], "requires_action", "the first page is over");
+    assert_eq!(shop.read_intent(&intent).await["status"], "requires_action", "the first page has ended");
     decide(&shop, &second, "approve").await;
     assert_eq!(shop.read_intent(&intent).await["status"], "succeeded");
 }
@@ -97,12 +97,12 @@ async fn the_issuers_page_requires_its_token() {
     let odd = decide(&shop, &url, "perhaps").await;
     assert_eq!((odd.status, odd.code()), (422, "parameter_invalid"));
     let form = shop.send("POST", path(&url), None, Some(format!("token={token}&decision=approve")), &[FORM]).await;
-    assert_eq!((form.status, form.code()), (415, "unsupported_media_type"), "no other site's form reaches it");
+    assert_eq!((form.status, form.code()), (415, "unsupported_media_type"), "a form of another site is refused");
     for credential in [Some(token), None] {
         let read = shop
             .call_as("GET", &format!("/v1/payment-intents/{}", intent["id"].as_str().unwrap()), credential, Value::Null)
             .await;
-        assert_eq!(read.status, 401, "the token is good for its page alone");
+        assert_eq!(read.status, 401, "the token works only for its page");
     }
     assert_eq!(shop.read_intent(&intent).await["attempts"], 0);
 }
@@ -141,7 +141,7 @@ async fn only_the_merchants_server_confirms_a_manual_intent() {
     let confirmed = shop.call("POST", &confirm, Value::Null).await;
     assert_eq!((confirmed.status, &confirmed.body["data"]["status"]), (200, &json!("processing")));
     let again = shop.call("POST", &confirm, Value::Null).await;
-    assert_eq!((again.status, again.code()), (409, "intent_not_confirmable"), "one attempt is under way");
+    assert_eq!((again.status, again.code()), (409, "intent_not_confirmable"), "one attempt is processing");
     assert!(again.message().contains("processing"));
     shop.tenant.clock().advance(2).await.unwrap();
     assert_eq!(shop.read_intent(&intent).await["attempts"], 1);
@@ -176,7 +176,7 @@ async fn a_payment_without_an_attempt_under_way_is_canceled_and_can_be_canceled_
     assert_eq!(canceled.body["data"]["cancellation_reason"], "requested_by_customer");
     let ours = format!("/v1/payment-intents/{}/cancel", theirs["id"].as_str().unwrap());
     let again = shop.call("POST", &ours, Value::Null).await;
-    assert_eq!((again.status, &again.body["data"]), (200, &canceled.body["data"]), "it is left as it was");
+    assert_eq!((again.status, &again.body["data"]), (200, &canceled.body["data"]), "it is unchanged");
     let paying = shop.attach(&theirs, phone("237670000000")).await;
     assert_eq!((paying.status, paying.code()), (409, "intent_not_confirmable"));
     assert!(paying.message().contains("canceled"));
@@ -280,10 +280,10 @@ async fn a_late_approval_after_another_payment_or_a_cancel_is_a_duplicate_paymen
         assert_eq!(shop.read_intent(&intent).await["duplicate_payments"], json!([]), "{reference}: not approved yet");
         shop.tenant.clock().advance(300).await.unwrap();
         let read = shop.read_intent(&intent).await;
-        assert_eq!(read["status"], status, "{reference}: what was told stays");
+        assert_eq!(read["status"], status, "{reference}: a final status stays");
         let [duplicate] = &read["duplicate_payments"].as_array().unwrap()[..] else { panic!("{reference}: {read}") };
         assert_eq!((&duplicate["attempt"], &duplicate["currency"]), (&json!(1), &json!("XAF")));
-        assert_eq!(duplicate["amount"], "5100", "{reference}: what the customer paid, with the fee");
+        assert_eq!(duplicate["amount"], "5100", "{reference}: the amount that the customer paid, with the fee");
         let masked = format!("237*****{}", &number[8..]);
         assert_eq!(duplicate["payment_method"], json!({ "type": "mobile_money", "phone": masked }));
         assert!(duplicate["approved_at"].as_str().unwrap().ends_with('Z'));
@@ -333,10 +333,10 @@ async fn a_client_secret_ends_a_day_after_the_final_status() {
     }
     assert_eq!(decide(&shop, &issuer, "approve").await.status, 200);
     let duplicates = shop.read_intent(&failed).await["duplicate_payments"].as_array().map(Vec::len);
-    assert_eq!(duplicates, Some(1), "a late approval came, and does not put off the end");
+    assert_eq!(duplicates, Some(1), "a late approval does not extend the secret's lifetime");
 
     shop.tenant.clock().advance(120).await.unwrap();
-    // An intent that is forgotten: its secret is whole, and its id unknown.
+    // A well-formed secret of an unknown intent.
     let other = Merchant::new(sandbox.merchant().await.unwrap());
     let unknown = other.create_intent("GONE").await;
     other.tenant.reset().await.unwrap();
@@ -351,10 +351,10 @@ async fn a_client_secret_ends_a_day_after_the_final_status() {
         for intent in [&canceled, &paid, &failed] {
             let refused = ask_with_secret(&shop, intent, method, verb, fields.clone()).await;
             assert_eq!((refused.status, refused.code()), (404, "resource_missing"), "{verb}: {}", refused.text);
-            assert_eq!(without_request_id(&refused), expected, "{verb}: as an unknown id answers");
+            assert_eq!(without_request_id(&refused), expected, "{verb}: the same response as for an unknown id");
         }
     }
-    // Elsewhere it is no credential, and the merchant neither hears of it nor loses a fault to it.
+    // Other operations do not accept it: the request is not in the merchant's list and uses up no fault.
     shop.tenant.fault(Fault::status::<ListPaymentMethods>(500));
     for intent in [&canceled, &paid, &failed, &unknown] {
         let refused = shop.call_as("GET", "/v1/payment-methods", intent["client_secret"].as_str(), Value::Null).await;
@@ -363,12 +363,16 @@ async fn a_client_secret_ends_a_day_after_the_final_status() {
     let answered = shop.call_as("GET", "/v1/payment-methods", hanging["client_secret"].as_str(), Value::Null).await;
     assert_eq!(answered.status, 500, "the fault is still there for a secret that has not ended");
     let refused = decide(&shop, &issuer, "approve").await;
-    assert_eq!((refused.status, refused.code()), (404, "resource_missing"), "the issuer's page leads on no more");
+    assert_eq!(
+        (refused.status, refused.code()),
+        (404, "resource_missing"),
+        "the issuer's page no longer leads to the checkout"
+    );
     for (intent, status) in [(&canceled, "canceled"), (&paid, "succeeded"), (&failed, "failed")] {
         assert_eq!(shop.read_intent(intent).await["status"], status, "the secret key still reads it");
     }
     let read = ask_with_secret(&shop, &hanging, "GET", "", Value::Null).await;
-    assert_eq!((read.status, &read.body["data"]["status"]), (200, &json!("processing")), "it has no final status");
+    assert_eq!((read.status, &read.body["data"]["status"]), (200, &json!("processing")), "it is not final");
 }
 
 async fn ask_with_secret(shop: &Merchant, intent: &Value, method: &str, verb: &str, fields: Value) -> Reply {
@@ -421,7 +425,7 @@ async fn manual(shop: &Merchant, reference: &str, confirm: bool) -> Value {
     shop.call("POST", "/v1/payment-intents", fields).await.body["data"].clone()
 }
 
-/// An intent whose customer was sent to the issuer, and the address of its page.
+/// Creates an intent whose customer must go to the issuer's page. Returns it with the page's address.
 async fn sent_to_the_issuer(shop: &Merchant, reference: &str) -> (Value, String) {
     let intent = shop.create_intent(reference).await;
     let sent = shop.attach(&intent, card("4000000000003220")).await;

@@ -1,4 +1,4 @@
-//! Starting, stopping and storing: the sandbox around its service, its control API and its hosted page.
+//! Starting, stopping and storing: the sandbox with its service, its control API and its hosted page.
 
 use crate::support::api::{Merchant, Reply, client, control, order, send};
 use crate::support::folder::Folder;
@@ -154,7 +154,7 @@ async fn one_sandbox_at_a_time_uses_a_database() {
     assert_eq!(
         first(&sandbox, "POST", "/v1/payment-intents", order("ORDER-17")).await.status,
         201,
-        "the first one is not disturbed"
+        "the first sandbox goes on"
     );
     #[cfg(unix)]
     {
@@ -162,7 +162,7 @@ async fn one_sandbox_at_a_time_uses_a_database() {
         let linked = format!("sqlite:{}", folder.path.join("other/sandbox.sqlite").display());
         let second =
             Sandbox::start_with(Config { database: linked, ..Config::default() }).await.unwrap_err().to_string();
-        assert!(second.contains("Another sandbox"), "by another name it is the same: {second}");
+        assert!(second.contains("Another sandbox"), "under another name it is the same database: {second}");
     }
     sandbox.stop().await;
     Sandbox::start_with(folder.config()).await.unwrap().stop().await;
@@ -251,7 +251,7 @@ async fn the_control_api_creates_merchants_and_moves_their_clocks() {
     let after = control(&sandbox, "POST", "/clock", json!({ "merchant": merchant, "advance_seconds": 3600 })).await;
     assert!(after.body["now"].as_i64().unwrap() >= before + 3600);
     let firsts = control(&sandbox, "GET", "/clock", Value::Null).await.body["now"].as_i64().unwrap();
-    assert!(firsts < before + 3600, "a clock is its merchant's own");
+    assert!(firsts < before + 3600, "each merchant has its own clock");
 
     for wrong in [
         json!({ "advance_seconds": -1 }),
@@ -279,7 +279,11 @@ async fn the_control_api_requires_its_token_and_a_known_host() {
     assert_eq!(send(&client(), "GET", &url, None, None, &[]).await.code(), "authentication_required");
     assert_eq!(call(Some("ctl_wrong"), &[]).await.code(), "invalid_key");
     let key = sandbox.secret_key().expose().to_owned();
-    assert_eq!(send(&client(), "GET", &url, Some(&key), None, &[]).await.status, 401, "a merchant is no tester");
+    assert_eq!(
+        send(&client(), "GET", &url, Some(&key), None, &[]).await.status,
+        401,
+        "a secret key does not open the control API"
+    );
     for host in ["localhost:80", "127.0.0.1", "127.9.9.9:1", "[::1]:4243", "[::1]", "sandbox.test:4243", "SANDBOX.TEST"]
     {
         assert_eq!(send(&client(), "GET", &url, Some(token), None, &[("host", host)]).await.status, 200, "{host}");
@@ -291,7 +295,11 @@ async fn the_control_api_requires_its_token_and_a_known_host() {
         assert_eq!((refused.status, refused.code()), (403, "host_not_allowed"), "{host}");
     }
     let asked = call(None, &[("origin", "http://localhost:1")]).await;
-    assert_eq!((asked.status, asked.header("access-control-allow-origin")), (200, None), "no page reads it");
+    assert_eq!(
+        (asked.status, asked.header("access-control-allow-origin")),
+        (200, None),
+        "no page can read the response"
+    );
 }
 
 #[tokio::test]
@@ -316,7 +324,7 @@ fn a_sandbox_does_not_use_its_callers_runtime() {
     alone().block_on(sandbox.stop());
 }
 
-/// Asks as the first merchant.
+/// Sends a request with the first merchant's key.
 async fn first(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
     let key = sandbox.secret_key().expose();
     send(&client(), method, &format!("{}{path}", sandbox.base_url()), Some(key), Some(fields.to_string()), &[]).await

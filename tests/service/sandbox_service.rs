@@ -1,4 +1,4 @@
-//! The sandbox's service, asked over a real socket.
+//! The sandbox's service over a real socket.
 
 use crate::support::api::{Merchant, Reply, body, card, order, phone};
 use guichet::sandbox::{Config, Sandbox};
@@ -65,7 +65,7 @@ async fn a_reply_has_the_documented_fields_first_in_their_order() {
     for field in expected {
         let at = created.text[after..]
             .find(&format!("\"{field}\":"))
-            .unwrap_or_else(|| panic!("{field} is not where it should be"));
+            .unwrap_or_else(|| panic!("{field} is missing or out of order"));
         after += at + 1;
     }
     let intent = &created.body["data"];
@@ -110,7 +110,7 @@ async fn a_reference_with_another_body_is_a_conflict_with_the_existing_id() {
     assert_eq!(
         shop.call("POST", "/v1/payment-intents", same).await.status,
         200,
-        "defaults written out are the same body"
+        "explicit defaults make an equal body"
     );
 
     let mut one = order("ORDER-18");
@@ -120,7 +120,7 @@ async fn a_reference_with_another_body_is_a_conflict_with_the_existing_id() {
     assert_eq!(
         shop.send("POST", "/v1/payment-intents", Some(&shop.key()), Some(body), &[]).await.status,
         200,
-        "the order of keys says nothing"
+        "the order of keys does not matter"
     );
 }
 
@@ -298,7 +298,7 @@ async fn two_merchants_do_not_see_each_other() {
     assert_eq!(
         other.call("POST", "/v1/payment-intents", order("ORDER-17")).await.status,
         201,
-        "references are each merchant's own"
+        "references are unique per merchant"
     );
     one.tenant.clock().advance(1_000).await.unwrap();
     assert!(one.tenant.now().unix() >= other.tenant.now().unix() + 1_000);
@@ -310,7 +310,7 @@ async fn pages_of_a_list_continue_without_gaps() {
     let mut created = Vec::new();
     for number in 0..7 {
         created.push(text(&shop.create_intent(&format!("ORDER-{number}")).await["id"]));
-        // Some of one second, some of another.
+        // Some in the same second, some in the next.
         shop.tenant.clock().advance(number % 2).await.unwrap();
     }
     let mut listed = Vec::new();
@@ -359,7 +359,7 @@ async fn a_page_of_large_intents_ends_early_without_gaps() {
         if pagination["has_more"] == false {
             break;
         }
-        assert!(entries.len() < 100 && page.text.len() > MOST / 2, "no shorter than it must be");
+        assert!(entries.len() < 100 && page.text.len() > MOST / 2, "no shorter than necessary");
         assert_eq!(pagination["next_cursor"], entries.last().unwrap()["id"]);
         path = page.header("link").unwrap().split(['<', '>']).nth(1).unwrap().to_owned();
     }
@@ -389,7 +389,7 @@ async fn responses_have_the_date_of_the_merchants_clock() {
     let ends = guichet::values::Moment::new(created.body["data"]["expires_at"].as_str().unwrap()).unwrap().unix();
     let lifetime = ends - date(&created);
     assert!((1790..=1800).contains(&lifetime), "30 minutes by the answer itself, not {lifetime} s");
-    // Who is nobody's customer is told the service's own time.
+    // Without a known credential, the date is the service's own time.
     for path in ["/v1/payment-methods", "/v1/nothing", "/v1/customers"] {
         let reply = shop.call_as("GET", path, None, Value::Null).await;
         assert!(date(&reply) < before - 30 * 86_400, "{path}");
@@ -429,7 +429,7 @@ async fn objects_of_one_second_are_listed_in_the_order_of_creation() {
             }
         }
         created.reverse();
-        assert_eq!(listed, created, "{path}: the newest first");
+        assert_eq!(listed, created, "{path}: newest first");
     }
     let events = shop.tenant.events().await.unwrap();
     for (kind, created) in [("payment_intent.created", &created[0]), ("subscription.created", &created[2])] {

@@ -1,5 +1,5 @@
-//! Customer sessions against a model of them: whatever is asked in whatever order, a token is good until its thirtieth
-//! minute or its end, whichever comes first, and no longer.
+//! Model-based test of customer sessions: in any order of calls, a token is valid until its thirtieth minute or until it is
+//! revoked, whichever comes first.
 
 use crate::support::api::Merchant;
 use crate::support::model::{WALL_CLOCK, cases, run};
@@ -31,7 +31,7 @@ proptest! {
                     Command::Revoke { of } => {
                         let Some(session) = pick(&mut sessions, *of) else { continue };
                         let reply = shop.call_as("POST", "/v1/sessions/revoke", Some(&session.token), Value::Null).await;
-                        // One that has ended by itself is not ended again; one that was ended is.
+                        // An expired session cannot be revoked. A revoked one can be revoked again.
                         let expected = if session.revoked { (200, "") } else { session.expected(now) };
                         assert_eq!((reply.status, reply.code()), expected, "{command:?}: {}", reply.text);
                         session.revoked |= reply.status == 200;
@@ -66,7 +66,7 @@ enum Command {
     Revoke {
         of: usize,
     },
-    /// The wall clock is set so far back.
+    /// Sets the wall clock back.
     SetBack {
         hours: i64,
     },
@@ -80,7 +80,7 @@ enum Command {
 
 fn command() -> impl Strategy<Value = Command> {
     prop_oneof![
-        // Hundreds of seconds, so that the seconds which the test itself takes say nothing.
+        // Hundreds of seconds, so that the test's own seconds do not matter.
         3 => prop::sample::select(vec![1_u32, 5, 7, 25]).prop_map(|hundreds| Command::Advance { hundreds }),
         3 => (0..3_u32).prop_map(|customer| Command::Create { customer }),
         2 => (0..6_usize).prop_map(|of| Command::Revoke { of }),
@@ -90,7 +90,7 @@ fn command() -> impl Strategy<Value = Command> {
     ]
 }
 
-/// What the model knows of a session.
+/// The model of one session.
 struct Session {
     token: String,
     email: String,
@@ -99,7 +99,7 @@ struct Session {
 }
 
 impl Session {
-    /// The status and the code with which its token is met.
+    /// The status and code of a response to its token.
     fn expected(&self, now: u32) -> (u16, &'static str) {
         match (self.revoked, now - self.created) {
             (true, _) => (401, "session_revoked"),

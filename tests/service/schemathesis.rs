@@ -1,7 +1,7 @@
-//! The sandbox against requests that nobody would think of: schemathesis makes them from the description, good ones and
-//! bad ones, and holds every answer against it.
+//! Property-based test of the sandbox: schemathesis generates valid and invalid requests from the OpenAPI description and
+//! checks every response against it.
 //!
-//! `cargo xtask test` installs it into `target/schemathesis/` and runs this; alone:
+//! `cargo xtask test` installs it into `target/schemathesis/` and runs this test. To run it alone:
 //! `cargo test --all-features --test service schemathesis:: -- --ignored`.
 
 use crate::support::api::{client, order, phone, send};
@@ -11,14 +11,14 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// How many examples of each operation: good ones and bad ones together.
+/// The number of requests per operation, valid and invalid together.
 const EXAMPLES: &str = "200";
 
 #[tokio::test]
 #[ignore = "needs schemathesis: cargo xtask test"]
 async fn generated_requests_get_only_described_responses() {
     let program = root().join("target/schemathesis/bin/schemathesis");
-    assert!(program.is_file(), "schemathesis is not there; `cargo xtask test` installs it");
+    assert!(program.is_file(), "schemathesis is missing. `cargo xtask test` installs it.");
     let sandbox = SandboxProcess::start();
     let folder = root().join("target/schemathesis/run");
     let _ = std::fs::remove_dir_all(&folder);
@@ -39,19 +39,19 @@ async fn generated_requests_get_only_described_responses() {
         .unwrap();
     assert!(
         output.status.success(),
-        "GUICHET_SEED={} repeats what schemathesis has found:\n{}{}",
+        "GUICHET_SEED={} repeats this run of schemathesis:\n{}{}",
         seed(),
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
 }
 
-/// The same requests each time, so that a run that fails can be run again; `GUICHET_SEED` asks for others.
+/// The seed, which is the same each time so that a failed run can be repeated. `GUICHET_SEED` sets another.
 fn seed() -> String {
     std::env::var("GUICHET_SEED").unwrap_or_else(|_| "17".to_owned())
 }
 
-/// A sandbox as people run it, with a throwaway database.
+/// `guichet sandbox` with a temporary database.
 struct SandboxProcess {
     child: Child,
     base_url: String,
@@ -93,7 +93,7 @@ impl SandboxProcess {
         created["session_token"].as_str().unwrap().to_owned()
     }
 
-    /// The credentials, and for every family something that is there, so that most requests find what they name.
+    /// The configuration: credentials, and ids of existing objects for every family, so that most requests find their object.
     async fn config(&self) -> String {
         let mut config = format!(
             "hooks = {:?}\n\n[auth.openapi]\nsecret_key = {{ bearer = {:?} }}\nsession_token = {{ bearer = {:?} }}\n\n",
@@ -101,7 +101,7 @@ impl SandboxProcess {
             self.secret_key,
             self.session().await
         );
-        // It ends the session it is sent with: one of its own.
+        // This operation revokes the session of its request, so it gets its own.
         let ended = format!("headers = {{ Authorization = \"Bearer {}\" }}", self.session().await);
         section(&mut config, "revoke_session", &ended);
 
@@ -134,7 +134,7 @@ impl SandboxProcess {
         let eso = self.call("POST", "/v1/esim/orders", json!({ "package_id": packages[0] })).await["order_id"].clone();
         let customers = self.call("GET", "/v1/customers", Value::Null).await[0]["id"].clone();
 
-        // Those that are sold and subscribed to are not the ones that are taken away.
+        // Other objects than those that the DELETE operations remove.
         let (sold, withdrawn) = plans.split_at(PLANS / 2);
         let dictionaries: [(&str, &[Value]); 7] = [
             ("intents", &intents),
@@ -163,11 +163,11 @@ impl SandboxProcess {
 const INTENTS: usize = 60;
 const PLANS: usize = 12;
 
-/// What is well formed and refused with 422 all the same, for what is there and no schema can say: a plan that is no
-/// longer active, a method that this payment does not take, an `Idempotency-Key` that came with another body.
+/// Well-formed requests that are refused with 422 because of the state, which no schema can express: a plan that is no
+/// longer active, a method that this payment does not accept, an `Idempotency-Key` that was used with another body.
 const REFUSED_FOR_WHAT_IS_THERE: [&str; 3] = ["create_subscription", "attach_payment_method", "create_esim_order"];
 
-/// Where an operation names something that is there.
+/// The parameters of operations that name an existing object.
 const NAMED: [(&str, &str, &str); 19] = [
     ("read_payment_intent", "path.id", "intents"),
     ("attach_payment_method", "path.id", "intents"),

@@ -1,4 +1,4 @@
-//! What the hosted page and the shop's pages are sent as: small, kept by browsers, and the same for every payment.
+//! The responses of the hosted page and the shop's pages: small, cacheable, and the same for every payment.
 
 use crate::support::api::{Merchant, Reply, client, send};
 use crate::support::folder::Folder;
@@ -76,7 +76,7 @@ async fn the_hosted_page_is_the_same_for_known_and_unknown_ids() {
 }
 
 #[tokio::test]
-async fn the_merchants_name_is_told_with_the_client_secret_alone() {
+async fn the_merchants_name_is_sent_only_for_the_client_secret() {
     let sandbox = Sandbox::start().await.unwrap();
     let shop = Merchant::new(sandbox.merchant_named("Chez <Awa>").await.unwrap());
     let (intent, other) = (shop.create_intent("ORDER-17").await, shop.create_intent("ORDER-18").await);
@@ -109,7 +109,7 @@ async fn files_are_compressed_and_cached_by_browsers() {
     for (origin, page) in [(sandbox.base_url(), "/checkout/pi_1"), (shop.url(), "/"), (shop.url(), "/return")] {
         let origin = origin.trim_end_matches('/');
         let html = plainly(&format!("{origin}{page}")).await;
-        assert_eq!(html.header("cache-control"), Some("no-cache"), "{page} is asked for again each time");
+        assert_eq!(html.header("cache-control"), Some("no-cache"), "{page} is revalidated each time");
         let links = links(&html.text);
         assert!(links.len() > 4, "{links:?}");
         let files = links.iter().map(|link| (link.as_str(), "public, max-age=31536000, immutable"));
@@ -133,7 +133,10 @@ async fn files_are_compressed_and_cached_by_browsers() {
                 tags.push(tag);
             }
             tags.dedup();
-            assert!(plain.text.len() <= 1000 || tags.len() == 3, "{path}: each coding has a tag of its own: {tags:?}");
+            assert!(
+                plain.text.len() <= 1000 || tags.len() == 3,
+                "{path}: each content coding has its own ETag: {tags:?}"
+            );
         }
     }
     shop.stop().await;
@@ -153,16 +156,16 @@ async fn a_rebuilt_package_is_served_under_a_new_name_at_once() {
     assert_eq!(hosted().await, before);
     fs::write(package.path.join("hosted.js"), "export const hosted = 'a new one';").unwrap();
     let after = hosted().await;
-    assert_ne!(after, before, "whoever kept the old one must not be given it");
+    assert_ne!(after, before, "a cached old file must not be used");
     assert!(get(&shop, &after).await.text.contains("a new one"));
-    // A page that was loaded before still gets a file, and does not keep it under the old name.
+    // A page that was loaded before still gets a file, but may not cache it under the old name.
     let late = get(&shop, &before).await;
     assert_eq!((late.status, late.header("cache-control")), (200, Some("no-cache")));
     fs::remove_file(package.path.join("hosted.js")).unwrap();
     assert_eq!(get(&shop, "/checkout/pi_1").await.status, 503);
 }
 
-/// A package of which the pages find their entries.
+/// A package with the entries that the pages load.
 fn package(test: &str) -> Folder {
     let package = Folder::new(&format!("site-{test}"));
     let long = "// A line of a module that is long enough to be worth compressing.\n".repeat(40);
@@ -188,7 +191,7 @@ async fn plainly(url: &str) -> Reply {
     send(&client(), "GET", url, None, None, &[]).await
 }
 
-/// The head and the bytes of a response as they are on the wire; its status stands in `x-status`.
+/// The headers and the raw bytes of a response. `x-status` holds the status.
 async fn in_coding(url: &str, coding: &str, kept: Option<&str>) -> (HeaderMap, Vec<u8>) {
     let mut request = client().get(url).header(ACCEPT_ENCODING, coding);
     if let Some(kept) = kept {

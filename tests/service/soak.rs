@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 const INTENTS: &str = "/v1/payment-intents";
 const CLIENTS: usize = 8;
-/// What a process may keep of caches and of its allocator's reserve, in KiB.
+/// The growth in KiB that is allowed for caches and the allocator's reserve.
 const RESERVE: usize = 24 * 1024;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -37,7 +37,7 @@ async fn no_acknowledged_intent_is_lost_in_rounds_of_kill_9() {
         }
         tokio::time::timeout(Duration::from_secs(60), first.notified()).await.expect("one intent is acknowledged");
         let moment = Duration::from_millis(random.number(round as u64) % 450);
-        tokio::time::sleep(moment).await; // the process is killed at any moment: that is what is tested
+        tokio::time::sleep(moment).await; // The process is killed during a request.
         sandbox.child.kill().unwrap();
         sandbox.child.wait().unwrap();
         acknowledged.extend(writers.join_all().await.into_iter().flatten());
@@ -51,7 +51,7 @@ async fn no_acknowledged_intent_is_lost_in_rounds_of_kill_9() {
     }
 }
 
-/// Creates intents until the process is gone; those that were acknowledged.
+/// Creates intents until the process is killed. Returns the acknowledged ones.
 async fn write(http: Http, url: String, key: String, prefix: String, first: Arc<Notify>) -> Vec<(String, String)> {
     let mut acknowledged = Vec::new();
     for number in 0.. {
@@ -139,7 +139,7 @@ async fn the_memory_of_the_sandbox_does_not_grow_with_its_calls() {
             progress.at(done, &format!("{} KiB", resident_kib(sandbox.child.id())));
         }
     };
-    // Whatever is kept of requests is full by then.
+    // By then the bounded lists of requests are full.
     read(calls, &mut Progress::new("calls to fill what is bounded", calls)).await;
     let before = resident_kib(sandbox.child.id());
     read(calls, &mut Progress::new("calls of the sandbox", calls)).await;
@@ -148,7 +148,7 @@ async fn the_memory_of_the_sandbox_does_not_grow_with_its_calls() {
     assert!(after < before + RESERVE, "{calls} calls: {before} KiB before, {after} KiB after");
 }
 
-/// Runs in a process of its own, for the other tests of this process use memory as well.
+/// Runs in a separate process, because the other tests of this process use memory as well.
 #[tokio::test]
 async fn the_memory_of_the_client_does_not_grow_with_its_calls() {
     const CHILD: &str = "GUICHET_SOAK_SERVICE";

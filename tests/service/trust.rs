@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// If the file is stale, this test writes it and fails: review and commit the new file.
+/// If the file is stale, this test writes it and fails. Review and commit the new file.
 #[test]
 fn the_table_of_trust_is_up_to_date() {
     let table = table(&rules(), &openapi());
@@ -40,8 +40,8 @@ fn the_openapi_file_is_up_to_date() {
     panic!("docs/openapi.json was stale and was written again: review and commit it");
 }
 
-/// Stale, the rows are written anew: look at them, and commit them. What stands in a row beside what an operation's
-/// declaration says (a note to the role, the client's method, the page's) is kept.
+/// If the rows are stale, this test writes them and fails. Review and commit them. Columns that the declaration does not
+/// define (a note on the role, the client's method, the page's method) are kept.
 #[test]
 fn the_readmes_table_of_operations_is_up_to_date() {
     let file = root().join("README.md");
@@ -57,7 +57,7 @@ fn the_readmes_table_of_operations_is_up_to_date() {
     let current = format!("{before}{current}\n\n{after}");
     if current != readme {
         std::fs::write(&file, current).unwrap();
-        panic!("the README's table of operations was stale and has been written anew");
+        panic!("the README's table of operations was stale and was written again: review and commit it");
     }
 }
 
@@ -99,7 +99,7 @@ fn every_rule_is_from_the_document_or_from_a_decision() {
     }
 }
 
-/// What proves the fields, all of them: that they are written so, taken so, and answered so.
+/// The tests that prove every field: of requests as written, of requests as read, and of responses.
 const OF_THE_FIELDS: [&str; 5] = [
     "every_operation_is_written_as_documented",
     "required_fields_of_the_description_are_those_of_the_reader",
@@ -116,7 +116,7 @@ struct Rules {
 #[derive(Deserialize)]
 struct Part {
     name: String,
-    /// Where from, the rule, the tests.
+    /// A rule: its source, its text, its tests.
     rules: Vec<(String, String, Vec<String>)>,
 }
 
@@ -192,7 +192,7 @@ fn table(rules: &Rules, described: &Value) -> String {
     text
 }
 
-/// The statuses of an operation, and the codes of its refusals.
+/// The statuses of an operation, and its error codes.
 fn answers(operation: &Value, described: &Value) -> String {
     let answers = operation["responses"].as_object().unwrap().iter().map(|(status, answer)| {
         let answer = resolve(answer, described);
@@ -259,7 +259,7 @@ fn shape(schema: &Value) -> String {
     for (key, word) in named {
         match &schema[key] {
             Value::Null => {}
-            // A pattern that is read by nobody: the description has it.
+            // A pattern is too long for the table. The description has it.
             Value::String(text) if text.starts_with("[^") => words.push("that is not blank".to_owned()),
             Value::String(text) if text.len() > 80 => words.push("of a shape of its own".to_owned()),
             Value::String(text) => words.push(format!("{word} `{text}`")),
@@ -269,7 +269,7 @@ fn shape(schema: &Value) -> String {
     cell(&words.join(" "))
 }
 
-/// A text that stays in its cell.
+/// Escapes a text for a cell of a Markdown table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }

@@ -1,4 +1,4 @@
-//! Values are checked at their door: what may pass, what may not, and that what passes is written as it came.
+//! Value types: which texts they accept and refuse, and that they are written as they were read.
 
 use guichet::values::*;
 use proptest::prelude::*;
@@ -57,7 +57,7 @@ fn secrets_print_as_stars() {
 }
 
 #[test]
-fn what_is_shaped_like_a_secret_key_is_known() {
+fn a_value_shaped_like_a_secret_key_is_recognized() {
     for key in [
         "sk_test_1",
         "sk_live_1",

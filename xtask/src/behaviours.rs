@@ -1,4 +1,4 @@
-//! What each behaviour of a page costs: the functions of its wasm, by the rooms they come from.
+//! The size of each behaviour of a page: the functions of its wasm, grouped by the module they come from.
 
 use std::fmt;
 use std::fs;
@@ -8,15 +8,15 @@ use anyhow::{Context as _, Result};
 use crate::bytes::Weight;
 use crate::cargo::root;
 
-/// The behaviours, each with the parts of a function's name that tell it. The first that fits takes a function, and the
-/// last takes the rest.
+/// The behaviours, each with the parts of function names that belong to it. A function counts for the first behaviour that
+/// matches, or else for the last.
 const BEHAVIOURS: [(&str, &[&str]); 14] = [
     ("serde, serde-wasm-bindgen", &["serde_wasm_bindgen", "serde_core", "serde::", "hashbrown"]),
     ("wasm-bindgen-futures", &["js_sys::futures", "wasm_bindgen_futures"]),
     ("futures-util", &["futures_util"]),
     ("gloo-net", &["gloo_net"]),
     ("wasm-bindgen, js-sys, web-sys", &["externref", "wbindgen", "wasm_bindgen", "js_sys", "web_sys"]),
-    // An exported call holds the core's code of it, which the compiler copies into its one caller.
+    // An exported function contains the core's code, which the compiler inlines into its only caller.
     (
         "session",
         &["core::session", "flow::session", "page::nothing", "=client_validate", "=client_renew", "=client_revoke"],
@@ -79,11 +79,11 @@ const BEHAVIOURS: [(&str, &[&str]); 14] = [
     ("the library, memory", &[""]),
 ];
 
-/// The functions of a wasm that keeps their names, weighed by behaviour.
+/// The sizes of the functions of a wasm by behaviour.
 pub struct Behaviours(Vec<(&'static str, Weight)>, Weight);
 
 impl Behaviours {
-    /// A behaviour weighs what the code of all functions weighs more with its own.
+    /// The size of a behaviour is the difference in size, compressed, between all functions and all without its own.
     pub fn weigh(named: &[u8]) -> Result<Self> {
         let functions = functions(named).context("the wasm's functions cannot be read")?;
         let of = |name: &str| BEHAVIOURS.iter().position(|(_, parts)| parts.iter().any(|part| fits(name, part)));
@@ -97,7 +97,7 @@ impl Behaviours {
             files.push(file);
         }
         let mut weights = Weight::of(&files)?;
-        let all = weights.pop().context("nothing was weighed")?;
+        let all = weights.pop().context("no size was measured")?;
         let less = |without: Weight| Weight {
             raw: all.raw - without.raw,
             gzip: all.gzip.saturating_sub(without.gzip),
@@ -108,7 +108,7 @@ impl Behaviours {
     }
 }
 
-/// Whether a name holds this part; or, with `=` before it, begins so: what is exported has a name of its own.
+/// Whether a function's name contains this part or, if the part begins with `=`, starts with the rest, as exported names do.
 fn fits(name: &str, part: &str) -> bool {
     part.strip_prefix('=').map_or_else(|| name.contains(part), |start| name.starts_with(start))
 }
@@ -128,7 +128,7 @@ impl fmt::Display for Behaviours {
     }
 }
 
-/// Each function of a wasm: its name, and its code.
+/// Each function of a wasm with its name and its code.
 fn functions(wasm: &[u8]) -> Option<Vec<(String, &[u8])>> {
     let mut codes = Vec::new();
     let mut names = std::collections::HashMap::new();
@@ -166,7 +166,7 @@ fn functions(wasm: &[u8]) -> Option<Vec<(String, &[u8])>> {
     Some(codes.into_iter().enumerate().map(|(index, code)| (name(index), code)).collect())
 }
 
-/// Reads WebAssembly's binary format, as far as it is needed here.
+/// Reads the parts of WebAssembly's binary format that are needed here.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// Bytes with their length before them.
+    /// Length-prefixed bytes.
     fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = self.number()?;
         let (bytes, rest) = self.0.split_at_checked(length)?;
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
         Some(bytes)
     }
 
-    /// What is imported; whether it is a function.
+    /// Reads an import. Returns whether it is a function.
     fn import(&mut self) -> Option<bool> {
         let kind = self.byte()?;
         match kind {
@@ -250,12 +250,12 @@ mod tests {
     }
 
     #[test]
-    fn a_function_counts_where_its_name_says() {
+    fn a_function_counts_for_the_behaviour_of_its_name() {
         let of = |name: &str| {
             let (behaviour, _) = BEHAVIOURS
                 .iter()
                 .find(|(_, parts)| parts.iter().any(|part| fits(name, part)))
-                .expect("the last takes all");
+                .expect("the last behaviour matches every name");
             *behaviour
         };
         for (name, behaviour) in [
@@ -275,8 +275,8 @@ mod tests {
     }
 
     #[test]
-    fn each_function_is_of_some_behaviour() {
+    fn every_function_counts_for_a_behaviour() {
         let (_, last) = BEHAVIOURS[BEHAVIOURS.len() - 1];
-        assert_eq!(last, [""], "what no other takes is the last one's");
+        assert_eq!(last, [""], "each other name counts for the last behaviour");
     }
 }

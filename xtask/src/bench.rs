@@ -11,18 +11,18 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
 use crate::cargo::{at_root, cargo, root, run, run_reading};
-use crate::npm::{Tools, quietly};
+use crate::npm::{Tools, run_quietly};
 use crate::pack::Packed;
 use crate::steps::Steps;
 use crate::{pack, setup};
 
 const BENCH: [&str; 5] = ["bench", "--package=guichet", "--features=cli", "--bench=bars", "--quiet"];
 
-pub fn verb(names: &[String]) -> Result<()> {
+pub fn command(names: &[String]) -> Result<()> {
     if let Some(option) = names.iter().find(|name| name.starts_with('-')) {
         bail!("usage: cargo xtask bench [NAME…]: unknown option {option}");
     }
-    let mut steps = Steps::begin();
+    let mut steps = Steps::start();
     steps.step("set-up: the wasm32 target", setup::wasm_target)?;
     steps.step("set-up: the browser", setup::chromium)?;
     steps.step("set-up: Node.js", setup::node)?;
@@ -34,15 +34,15 @@ pub fn verb(names: &[String]) -> Result<()> {
         peers.script("@stoplight/prism-cli", "prism")
     });
     let localstripe = optional(&mut steps, "set-up: localstripe", localstripe);
-    let packed = pack::whole(&mut steps, &tools)?;
+    let packed = pack::optimized(&mut steps, &tools)?;
     let pages = steps.step("bundle the compared pages", |_| pages(&packed, &tools))?;
     steps.step("build in release mode", |_| run(cargo(BENCH).arg("--no-run")))?;
     let rows = steps.step("measure", |_| {
         let mut command = cargo(BENCH);
         command.arg("--").args(names).env("GUICHET_BENCH_PAGES", pages);
-        for (variable, place) in [("GUICHET_BENCH_PRISM", prism), ("GUICHET_BENCH_LOCALSTRIPE", localstripe)] {
-            if let Some(place) = place {
-                command.env(variable, place);
+        for (variable, path) in [("GUICHET_BENCH_PRISM", prism), ("GUICHET_BENCH_LOCALSTRIPE", localstripe)] {
+            if let Some(path) = path {
+                command.env(variable, path);
             }
         }
         measured(&mut command)
@@ -57,7 +57,7 @@ pub fn verb(names: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// A step whose failure is printed and does not end the run.
+/// Runs a step whose failure is printed and does not end the run.
 fn optional<T>(steps: &mut Steps, name: &str, work: impl FnOnce(&mut String) -> Result<T>) -> Option<T> {
     let done = steps.step(name, |remark| {
         let result = work(remark);
@@ -69,29 +69,34 @@ fn optional<T>(steps: &mut Steps, name: &str, work: impl FnOnce(&mut String) -> 
     done.ok().flatten()
 }
 
-/// localstripe, in a virtual environment of its own.
+/// Installs localstripe in a separate virtual environment.
 fn localstripe(remark: &mut String) -> Result<PathBuf> {
-    let place = root().join("target/pypi-peers");
-    let bin = place.join(if cfg!(windows) { "Scripts" } else { "bin" });
+    let path = root().join("target/pypi-peers");
+    let bin = path.join(if cfg!(windows) { "Scripts" } else { "bin" });
     let program = bin.join("localstripe");
     if !program.exists() {
-        quietly(at_root("python3").args(["-m", "venv"]).arg(&place)).context("Python 3 with its venv is missing")?;
-        quietly(at_root(bin.join("pip")).args(["install", "--quiet", "--disable-pip-version-check", "localstripe"]))?;
+        run_quietly(at_root("python3").args(["-m", "venv"]).arg(&path)).context("Python 3 with its venv is missing")?;
+        run_quietly(at_root(bin.join("pip")).args([
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "localstripe",
+        ]))?;
     }
-    let shown = quietly(at_root(bin.join("pip")).args(["--disable-pip-version-check", "freeze"]))?;
+    let shown = run_quietly(at_root(bin.join("pip")).args(["--disable-pip-version-check", "freeze"]))?;
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     *remark = shown.lines().find(|line| line.starts_with("localstripe")).unwrap_or_default().to_owned();
     Ok(program)
 }
 
-/// The pages with the package and the one without, bundled and compressed as a shop would serve them.
+/// Bundles and compresses the pages with the package and the one without, as a shop would serve them.
 fn pages(packed: &Packed, tools: &Tools) -> Result<PathBuf> {
     const COMPRESS: &str = "const { brotliCompressSync } = require('node:zlib'), fs = require('node:fs');
         for (const file of process.argv.slice(1)) fs.writeFileSync(`${file}.br`, brotliCompressSync(fs.readFileSync(file)))";
     let sources = root().join("benches/bars/pages");
     let made = root().join("target/bench-pages");
-    let alias = |name: &str, entry: &str| format!("--alias:{name}={}", packed.place.join(entry).display());
-    quietly(
+    let alias = |name: &str, entry: &str| format!("--alias:{name}={}", packed.folder.join(entry).display());
+    run_quietly(
         tools
             .node("esbuild", "esbuild")?
             .args(["hand.ts", "ours.ts", "beside.ts"].map(|page| sources.join(page)))
@@ -103,11 +108,11 @@ fn pages(packed: &Packed, tools: &Tools) -> Result<PathBuf> {
     let wasm = made.join("core/guichet_core_bg.wasm");
     fs::copy(packed.wasm(), &wasm)?;
     let bundles = ["hand.js", "ours.js", "beside.js"].map(|page| made.join(page));
-    quietly(at_root("node").args(["--eval", COMPRESS]).args(bundles).arg(wasm))?;
+    run_quietly(at_root("node").args(["--eval", COMPRESS]).args(bundles).arg(wasm))?;
     Ok(made)
 }
 
-/// Runs the bench; each line of its standard output is one row.
+/// Runs the benchmarks. Each line of their standard output is one row.
 fn measured(command: &mut Command) -> Result<Vec<Value>> {
     let mut rows = Vec::new();
     run_reading(command, |line| {

@@ -1,7 +1,7 @@
 //! The test binaries of the crate, built by cargo and run one by one.
 //!
 //! libtest measures each test only behind an unstable option. `RUSTC_BOOTSTRAP` allows it on a stable toolchain, but
-//! build scripts watch that variable, and cargo would build anew. So cargo builds, and xtask runs what cargo built.
+//! build scripts watch that variable, and cargo would rebuild. So cargo builds, and xtask runs the binaries.
 
 use std::path::PathBuf;
 use std::process::Command;

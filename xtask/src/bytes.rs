@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::cargo::at_root;
-use crate::npm::quietly;
+use crate::npm::run_quietly;
 
 /// Sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +27,7 @@ impl Weight {
                 const bytes = require('node:fs').readFileSync(file);
                 return [bytes.length, gzipSync(bytes, { level: 9 }).length, brotliCompressSync(bytes).length];
             })))";
-        let output = quietly(at_root("node").args(["--eval", WEIGH]).args(files))?;
+        let output = run_quietly(at_root("node").args(["--eval", WEIGH]).args(files))?;
         let weights: Vec<[usize; 3]> = serde_json::from_slice(&output.stdout).context("Node.js printed no sizes")?;
         ensure!(weights.len() == files.len(), "Node.js did not print every size");
         Ok(weights.into_iter().map(|[raw, gzip, brotli]| Self { raw, gzip, brotli }).collect())

@@ -13,7 +13,7 @@ pub fn root() -> PathBuf {
     // The variable at run time is preferred, so that a moved checkout still works.
     let xtask =
         env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-    xtask.parent().expect("xtask lies in a folder of the checkout").to_owned()
+    xtask.parent().expect("xtask is in a folder of the checkout").to_owned()
 }
 
 /// A command that runs `program` at the root of the checkout, as if it had been typed there.
@@ -46,7 +46,7 @@ pub fn cargo<'a>(args: impl IntoIterator<Item = &'a str>) -> Command {
 
 /// Runs `command` and waits for it. Its output is printed as it comes.
 pub fn run(command: &mut Command) -> Result<()> {
-    let name = spelled(command);
+    let name = command_line(command);
     let status = command.status().with_context(|| format!("`{name}` could not be started"))?;
     if !status.success() {
         bail!("`{name}` failed ({status})");
@@ -56,11 +56,11 @@ pub fn run(command: &mut Command) -> Result<()> {
 
 /// Runs `command` and passes each line of its standard output to `line`.
 pub fn run_reading(command: &mut Command, mut line: impl FnMut(&str)) -> Result<()> {
-    let name = spelled(command);
+    let name = command_line(command);
     let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| format!("`{name}` could not be started"))?;
     let stdout = child.stdout.take().expect("standard output was piped");
-    for said in BufReader::new(stdout).split(b'\n') {
-        line(&String::from_utf8_lossy(&said?));
+    for bytes in BufReader::new(stdout).split(b'\n') {
+        line(&String::from_utf8_lossy(&bytes?));
     }
     let status = child.wait()?;
     if !status.success() {
@@ -70,7 +70,7 @@ pub fn run_reading(command: &mut Command, mut line: impl FnMut(&str)) -> Result<
 }
 
 /// The command line, for messages.
-fn spelled(command: &Command) -> String {
+fn command_line(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let mut name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
     for arg in command.get_args() {
@@ -98,7 +98,7 @@ pub fn build(command: &mut Command) -> Result<Vec<Artifact>> {
 /// Runs a build command. Returns the wasm of another package of the workspace.
 pub fn build_wasm(package: &str, command: &mut Command) -> Result<PathBuf> {
     let files = build_package(package, command)?.into_iter().flat_map(|artifact| artifact.files);
-    let mut wasm = files.filter(|file| file.extension().is_some_and(|ending| ending == "wasm"));
+    let mut wasm = files.filter(|file| file.extension().is_some_and(|extension| extension == "wasm"));
     wasm.next().with_context(|| format!("cargo built no .wasm of the package `{package}`"))
 }
 

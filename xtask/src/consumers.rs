@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use crate::cargo::{at_root, root};
-use crate::npm::{INSTALL, Tools, npm, quietly};
+use crate::npm::{INSTALL, Tools, npm, run_quietly};
 use crate::pack::LICENSES;
 use crate::{steps, types};
 
@@ -19,20 +19,20 @@ use crate::{steps, types};
 const ENTRIES: [(&str, &str); 2] = [("inside", "guichet"), ("beside", "guichet/beside")];
 
 /// The result of one check.
-pub struct Found {
+pub struct CheckResult {
     pub what: &'static str,
-    pub took: Duration,
+    pub duration: Duration,
     pub remark: String,
     pub result: Result<()>,
 }
 
 /// Runs all checks on a tarball. Fails if it cannot even be installed.
-pub fn check_all(tarball: &Path, locked: &Tools, newest: &Tools) -> Result<Vec<Found>> {
+pub fn check_all(tarball: &Path, locked: &Tools, newest: &Tools) -> Result<Vec<CheckResult>> {
     let project = Project::install(tarball)?;
     let check = |what, run: &dyn Fn(&mut String) -> Result<()>| {
         let (begun, mut remark) = (steps::now(), String::new());
         let result = run(&mut remark);
-        Found { what, took: begun.elapsed(), remark, result }
+        CheckResult { what, duration: begun.elapsed(), remark, result }
     };
     Ok(vec![
         check("pages by every bundler", &|remark| project.bundle(newest, remark)),
@@ -50,7 +50,7 @@ pub fn check_all(tarball: &Path, locked: &Tools, newest: &Tools) -> Result<Vec<F
 /// publint must report nothing, not even a suggestion.
 fn publint(tarball: &Path, newest: &Tools) -> Result<()> {
     let output =
-        quietly(newest.node("publint", "publint")?.env("NO_COLOR", "1").arg("run").arg(tarball).arg("--strict"))?;
+        run_quietly(newest.node("publint", "publint")?.env("NO_COLOR", "1").arg("run").arg(tarball).arg("--strict"))?;
     let report = String::from_utf8_lossy(&output.stdout);
     ensure!(report.contains("All good!"), "publint reports:\n{report}");
     Ok(())
@@ -67,12 +67,12 @@ fn attw(tarball: &Path, newest: &Tools) -> Result<()> {
         "./core/guichet_core_bg.wasm",
         "./core/guichet_hosted_bg.wasm",
     ];
-    quietly(newest.node("@arethetypeswrong/cli", "attw")?.arg(tarball).args(how)).map(drop)
+    run_quietly(newest.node("@arethetypeswrong/cli", "attw")?.arg(tarball).args(how)).map(drop)
 }
 
 /// A project into which npm has installed the package from its tarball.
 pub struct Project {
-    place: PathBuf,
+    folder: PathBuf,
 }
 
 impl Project {
@@ -82,38 +82,38 @@ impl Project {
         if consumers.exists() {
             fs::remove_dir_all(&consumers)?;
         }
-        let place = consumers.join("project");
-        fs::create_dir_all(&place)?;
-        let file = tarball.file_name().context("a tarball has a name")?.to_string_lossy();
+        let folder = consumers.join("project");
+        fs::create_dir_all(&folder)?;
+        let file = tarball.file_name().context("the tarball has a file name")?.to_string_lossy();
         let manifest = serde_json::json!({
             "private": true, "type": "module", "dependencies": { "guichet": format!("file:../../npm/{file}") },
         });
-        fs::write(place.join("package.json"), manifest.to_string())?;
-        quietly(npm(&place).args(["install", "--offline", "--no-package-lock"]).args(INSTALL))?;
+        fs::write(folder.join("package.json"), manifest.to_string())?;
+        run_quietly(npm(&folder).args(["install", "--offline", "--no-package-lock"]).args(INSTALL))?;
 
         let page = |file: &str| fs::read_to_string(root().join("tests/pages/package/pages").join(file));
         for (name, entry) in ENTRIES {
-            let folder = place.join("pages").join(name);
+            let folder = folder.join("pages").join(name);
             fs::create_dir_all(&folder)?;
             fs::write(folder.join("index.html"), page("index.html")?)?;
             fs::write(folder.join("main.js"), page("call.js")?.replace("\"guichet\"", &format!("\"{entry}\"")))?;
         }
-        Ok(Self { place })
+        Ok(Self { folder })
     }
 
     /// The folder of the package, as npm has installed it.
     pub fn package(&self) -> PathBuf {
-        self.place.join("node_modules/guichet")
+        self.folder.join("node_modules/guichet")
     }
 
     /// Copies these sources into a folder beside the package.
     pub fn with_sources(&self, sources: &Path) -> Result<PathBuf> {
-        let place = self.place.join(sources.file_name().context("sources lie in a folder")?);
-        copy(sources, &place)?;
-        Ok(place)
+        let folder = self.folder.join(sources.file_name().context("the sources have a parent folder")?);
+        copy(sources, &folder)?;
+        Ok(folder)
     }
 
-    /// Looks for what a registry shows of a package, and for the licences, in what npm has unpacked of the tarball.
+    /// Checks that the installed package has the licences and the fields of package.json that a registry shows.
     fn is_described(&self) -> Result<()> {
         let manifest: Value = serde_json::from_str(&fs::read_to_string(self.package().join("package.json"))?)?;
         let repository = manifest["repository"]["url"].as_str().unwrap_or_default();
@@ -128,7 +128,7 @@ impl Project {
             ensure!(value.starts_with(address), "package.json: `{name}` is {value:?}, which is not of {address}");
         }
         let node = manifest["engines"]["node"].as_str();
-        ensure!(node.is_some_and(|node| node.starts_with(">=")), "package.json: `engines` names no Node.js");
+        ensure!(node.is_some_and(|node| node.starts_with(">=")), "package.json: `engines` has no `node`");
         for license in LICENSES {
             let published = fs::read(self.package().join(license));
             ensure!(
@@ -141,8 +141,8 @@ impl Project {
 
     /// Imports every entry in Node.js.
     pub fn import_in_node(&self) -> Result<()> {
-        fs::copy(root().join("tests/pages/package/import.js"), self.place.join("import.js"))?;
-        quietly(at_root("node").current_dir(&self.place).arg("import.js"))
+        fs::copy(root().join("tests/pages/package/import.js"), self.folder.join("import.js"))?;
+        run_quietly(at_root("node").current_dir(&self.folder).arg("import.js"))
             .context("importing the package fails or has side effects")?;
         Ok(())
     }
@@ -150,9 +150,9 @@ impl Project {
     /// Makes every call in Node.js and in jsdom.
     fn call_without_a_page(&self, tools: &Tools, remark: &mut String) -> Result<()> {
         let script = "without_a_page.js";
-        fs::copy(root().join("tests/pages/package").join(script), self.place.join(script))?;
-        quietly(at_root("node").current_dir(&self.place).env("JSDOM", tools.modules()).arg(script))
-            .context("a call without a page does not do what it promises")?;
+        fs::copy(root().join("tests/pages/package").join(script), self.folder.join(script))?;
+        run_quietly(at_root("node").current_dir(&self.folder).env("JSDOM", tools.modules()).arg(script))
+            .context("a call without a page fails its check")?;
         *remark = format!("jsdom {}", tools.version("jsdom")?);
         Ok(())
     }
@@ -163,9 +163,9 @@ impl Project {
             for (bundler, make) in BUNDLERS {
                 let page = Page {
                     tools,
-                    project: &self.place,
+                    project: &self.folder,
                     main: format!("pages/{entry}/main.js"),
-                    out: self.place.with_file_name("out").join(format!("{bundler}-{entry}")),
+                    out: self.folder.with_file_name("out").join(format!("{bundler}-{entry}")),
                 };
                 make(&page).with_context(|| format!("{bundler} cannot build the page {name}"))?;
             }
@@ -174,23 +174,23 @@ impl Project {
         Ok(())
     }
 
-    /// Has Vite build the two preloads that the package's README shows: in the head of a page, and by `?url`.
+    /// Builds the two preloads of the package's README with Vite: in the head of a page, and by `?url`.
     fn preload_by_vite(&self, tools: &Tools, remark: &mut String) -> Result<()> {
         let readme = fs::read_to_string(root().join("pkg-template/README.md"))?;
         let (link, head) = (block(&readme, "html", "node_modules/")?, block(&readme, "javascript", "?url")?);
-        let page = fs::read_to_string(self.place.join("pages/beside/index.html"))?;
-        fs::copy(self.place.join("pages/beside/main.js"), self.place.join("call.js"))?;
-        fs::write(self.place.join("head.js"), head)?;
+        let page = fs::read_to_string(self.folder.join("pages/beside/index.html"))?;
+        fs::copy(self.folder.join("pages/beside/main.js"), self.folder.join("call.js"))?;
+        fs::write(self.folder.join("head.js"), head)?;
         let by_script = "import { head } from \"./head.js\";\n\
             document.head.insertAdjacentHTML(\"beforeend\", head);\nawait import(\"./call.js\");\n";
         for (name, link, main) in [("link", link, "import \"./call.js\";\n"), ("url", "", by_script)] {
-            // As in a project of Vite's: the page lies beside `node_modules`.
-            fs::write(self.place.join("index.html"), page.replace("<pre", &format!("{link}\n<pre")))?;
-            fs::write(self.place.join("main.js"), main)?;
-            let out = self.place.with_file_name("out").join(format!("vite-preload-{name}"));
+            // As in a Vite project: the page is in the folder of `node_modules`.
+            fs::write(self.folder.join("index.html"), page.replace("<pre", &format!("{link}\n<pre")))?;
+            fs::write(self.folder.join("main.js"), main)?;
+            let out = self.folder.with_file_name("out").join(format!("vite-preload-{name}"));
             let mut vite = tools.node("vite", "vite")?;
             vite.args(["build", "--base", "./", "--outDir"]).arg(out);
-            quietly(vite.current_dir(&self.place).env("NO_COLOR", "1").env_remove("NODE_ENV"))?;
+            run_quietly(vite.current_dir(&self.folder).env("NO_COLOR", "1").env_remove("NODE_ENV"))?;
         }
         *remark = format!("vite {}", tools.version("vite")?);
         Ok(())
@@ -198,18 +198,18 @@ impl Project {
 
     /// Builds a page with React in development mode, in which StrictMode mounts every component twice.
     fn develop_in_react(&self, tools: &Tools, remark: &mut String) -> Result<()> {
-        let main = self.place.join("pages/react.js");
+        let main = self.folder.join("pages/react.js");
         fs::copy(root().join("tests/pages/package/pages/react.js"), &main)?;
         let mut esbuild = tools.node("esbuild", "esbuild")?;
         esbuild.arg(&main).args(["--bundle", "--format=esm", "--define:process.env.NODE_ENV=\"development\""]);
-        esbuild.arg(format!("--outdir={}", self.place.with_file_name("out").join("react").display()));
-        quietly(esbuild.current_dir(&self.place).env("NODE_PATH", tools.modules()))?;
+        esbuild.arg(format!("--outdir={}", self.folder.with_file_name("out").join("react").display()));
+        run_quietly(esbuild.current_dir(&self.folder).env("NODE_PATH", tools.modules()))?;
         *remark = format!("react {}", tools.version("react")?);
         Ok(())
     }
 }
 
-/// The first block of a document in this language that holds this text.
+/// The first code block of a document in this language that contains this text.
 fn block<'a>(document: &'a str, language: &str, part: &str) -> Result<&'a str> {
     let fence = format!("\n```{language}\n");
     let mut blocks = document.split(&fence).skip(1).filter_map(|block| block.split("\n```").next());
@@ -224,9 +224,9 @@ struct Page<'a> {
     out: PathBuf,
 }
 
-type Make = fn(&Page<'_>) -> Result<()>;
+type Build = fn(&Page<'_>) -> Result<()>;
 
-const BUNDLERS: [(&str, Make); 5] =
+const BUNDLERS: [(&str, Build); 5] =
     [("plain", plain), ("vite", vite), ("webpack", webpack), ("esbuild", esbuild), ("rollup", rollup)];
 
 /// No bundler: the package's files beside the page, imported by their addresses.
@@ -245,7 +245,7 @@ fn plain(page: &Page<'_>) -> Result<()> {
 }
 
 fn vite(page: &Page<'_>) -> Result<()> {
-    let root = Path::new(&page.main).parent().expect("a page lies in a folder");
+    let root = Path::new(&page.main).parent().expect("the page has a parent folder");
     page.run(page.tools.node("vite", "vite")?.arg("build").arg(root).args(["--base", "./", "--outDir"]).arg(&page.out))
 }
 
@@ -291,7 +291,7 @@ impl Page<'_> {
 
     fn run(&self, command: &mut Command) -> Result<()> {
         // No prompts, no telemetry, no colours.
-        quietly(command.current_dir(self.project).env("NO_COLOR", "1").env_remove("NODE_ENV")).map(drop)
+        run_quietly(command.current_dir(self.project).env("NO_COLOR", "1").env_remove("NODE_ENV")).map(drop)
     }
 }
 

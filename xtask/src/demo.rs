@@ -11,21 +11,21 @@ use crate::cargo::{self, at_root, cargo, root, run};
 use crate::steps::Steps;
 use crate::{pack, setup};
 
-pub fn verb(args: &[String]) -> Result<()> {
+pub fn command(args: &[String]) -> Result<()> {
     match args {
         [check] if check == "--check" => check_purchase(),
-        for_the_shop => open_shop(for_the_shop),
+        shop_args => open_shop(shop_args),
     }
 }
 
 /// Builds everything that a purchase needs, then runs `guichet demo`.
 fn open_shop(args: &[String]) -> Result<()> {
-    let mut steps = Steps::begin();
+    let mut steps = Steps::start();
     steps.step("the wasm32 target", setup::wasm_target)?;
     let packed = pack::quick(&mut steps)?;
     let guichet = steps.step("the shop and the sandbox", |_| build_guichet())?;
     println!("\nReady after {}. Starting the shop; Ctrl-C stops it.\n", steps.elapsed());
-    replace_process(at_root(guichet).arg("demo").arg("--package").arg(packed.place).args(args))
+    replace_process(at_root(guichet).arg("demo").arg("--package").arg(packed.folder).args(args))
 }
 
 /// Builds the `guichet` command. Returns its path.
@@ -60,7 +60,7 @@ fn replace_process(command: &mut Command) -> Result<()> {
 fn check_purchase() -> Result<()> {
     const PURCHASE: [&str; 4] = ["test", "--package=guichet", "--features=cli", "--test=pages"];
 
-    let mut steps = Steps::begin();
+    let mut steps = Steps::start();
     steps.step("the wasm32 target", setup::wasm_target)?;
     steps.step("the browser", setup::chromium)?;
     pack::quick(&mut steps)?;
@@ -73,12 +73,12 @@ fn check_purchase() -> Result<()> {
             .env("GUICHET_PICTURES", &pictures))
     });
     println!("\n{}", steps.table());
-    let left = fs::read_dir(&pictures).map_or(0, Iterator::count);
-    println!("\n{left} pictures in target/demo/");
+    let count = fs::read_dir(&pictures).map_or(0, Iterator::count);
+    println!("\n{count} screenshots in target/demo/");
     bought
 }
 
-/// Creates the folder and empties it, so that old pictures are not taken for new ones.
+/// Creates an empty folder, so that old screenshots are not mistaken for new ones.
 fn clear(folder: &PathBuf) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;

@@ -1,4 +1,4 @@
-//! The Rust that the README shows for pages in Leptos, Yew and Dioxus, compiled for wasm32 with the newest of each.
+//! Compiles the README's Rust examples for Leptos, Yew and Dioxus for wasm32, with the newest version of each.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::cargo::{cargo, root, run};
 /// Each framework, and its feature for pages that render in the browser.
 const FRAMEWORKS: [(&str, &str); 3] = [("leptos", "csr"), ("yew", "csr"), ("dioxus", "web")];
 
-/// Makes a crate of each example, in a workspace without a lock file of ours, and checks them.
+/// Creates a crate of each example, in a workspace without this project's lock file, and checks them.
 pub fn check(remark: &mut String) -> Result<()> {
     let readme = fs::read_to_string(root().join("README.md"))?;
     let place = root().join("target/rust-readme");

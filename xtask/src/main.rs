@@ -33,12 +33,12 @@ usage: cargo xtask <command>
   demo            build everything, start a shop and the service it uses, and
                   print the address to open (Ctrl-C stops it)
   demo --check    the same purchase in a headless browser, step by step;
-                  pictures of each page are left in target/demo/
+                  screenshots of each page are written to target/demo/
   test            all tests and checks, browsers included, with locked versions of
                   every tool; must pass before a change is merged
   test --all-engines
-                  the same, and in Firefox and WebKit what otherwise runs in
-                  Chromium alone
+                  the same, and the tests that otherwise run in Chromium alone
+                  also in Firefox and WebKit
   test --newest   the newest tools from npm, the other versions of Rust that are
                   installed, and semver checks against the last tag
   soak            rounds of kill -9, a long load, and memory over tens of thousands
@@ -47,8 +47,8 @@ usage: cargo xtask <command>
                   target/npm/; fails if a page would load too many bytes
   pack --quick    build the npm package with Rust alone, in target/npm/package/
   rust-page       build the Rust page examples/rust-page, in target/rust-page/
-  size            print the sizes of the package, of what a page loads of it, and of
-                  what a browser is sent
+  size            print the sizes of the package, of what a page loads of it, and
+                  the bytes that a browser receives
   bench [NAME…]   run the benchmarks: a release build (minutes, the first time),
                   then one table";
 
@@ -56,13 +56,13 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let result = match args.split_first() {
         Some((command, rest)) => match command.as_str() {
-            "bench" => bench::verb(rest),
-            "demo" => demo::verb(rest),
-            "test" => test::verb(rest),
-            "pack" => pack::verb(rest),
-            "rust-page" => rust_page::verb(rest),
-            "size" => size::verb(rest),
-            "soak" => soak::verb(rest),
+            "bench" => bench::command(rest),
+            "demo" => demo::command(rest),
+            "test" => test::command(rest),
+            "pack" => pack::command(rest),
+            "rust-page" => rust_page::command(rest),
+            "size" => size::command(rest),
+            "soak" => soak::command(rest),
             "help" | "--help" | "-h" => {
                 println!("{USAGE}");
                 Ok(())

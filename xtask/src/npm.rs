@@ -46,7 +46,7 @@ impl Tools {
         }
         // Not `npm ci`: it rejects lock files without the optional packages of other platforms, which npm itself writes.
         remove(&folder.join("node_modules"))?;
-        quietly(npm(&folder).arg("install").args(INSTALL))?;
+        run_quietly(npm(&folder).arg("install").args(INSTALL))?;
         fs::write(stamp, lock)?;
         Ok(Self { folder })
     }
@@ -62,9 +62,9 @@ impl Tools {
         Self::newest_of("benches/bars/peers.json", "npm-peers")
     }
 
-    fn newest_of(wanted: &str, place: &str) -> Result<Self> {
+    fn newest_of(wanted: &str, folder: &str) -> Result<Self> {
         let wanted = fs::read_to_string(root().join(wanted))?;
-        let folder = root().join("target").join(place);
+        let folder = root().join("target").join(folder);
         let stamp = folder.join("installed");
         let (today, node) = (days_since_epoch(), node_version()?);
         let key = format!("{today} {node}\n{wanted}");
@@ -128,13 +128,13 @@ impl Tools {
     pub fn versions(&self) -> Result<String> {
         let manifest = manifest(&self.folder)?;
         let tools = manifest["devDependencies"].as_object().context("no tools are named")?;
-        let passed_over: Value =
+        let outdated: Value =
             serde_json::from_str(&fs::read_to_string(self.folder.join("outdated.json")).unwrap_or_default())
                 .unwrap_or_default();
         let mut versions = Vec::new();
         for tool in tools.keys() {
             let version = self.version(tool)?;
-            versions.push(match passed_over[tool]["latest"].as_str() {
+            versions.push(match outdated[tool]["latest"].as_str() {
                 Some(latest) if latest != version => format!("{tool} {version} (not {latest}: see its Node.js)"),
                 _ => format!("{tool} {version}"),
             });
@@ -154,17 +154,17 @@ pub fn npm(folder: &Path) -> Command {
 }
 
 /// Runs a command and waits for it. Its output is printed only if it fails.
-pub fn quietly(command: &mut Command) -> Result<Output> {
-    let name = spelled(command);
+pub fn run_quietly(command: &mut Command) -> Result<Output> {
+    let name = command_line(command);
     let output = command.output().with_context(|| format!("`{name}` could not be started"))?;
     if !output.status.success() {
-        let (said, complained) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        bail!("`{name}` failed ({})\n{}{}", output.status, said, complained);
+        let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        bail!("`{name}` failed ({})\n{}{}", output.status, stdout, stderr);
     }
     Ok(output)
 }
 
-fn spelled(command: &Command) -> String {
+fn command_line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let short = |word: &std::ffi::OsStr| {
         let word = word.to_string_lossy();
@@ -177,7 +177,7 @@ fn install_newest(folder: &Path, wanted: &str) -> Result<()> {
     remove(folder)?;
     fs::create_dir_all(folder)?;
     fs::write(folder.join("package.json"), wanted)?;
-    quietly(npm(folder).args(["install", "--no-package-lock"]).args(INSTALL))?;
+    run_quietly(npm(folder).args(["install", "--no-package-lock"]).args(INSTALL))?;
     // A nonzero exit code also means that something is outdated, which is not an error here.
     let outdated = npm(folder).args(["outdated", "--json", "--loglevel=error"]).output()?;
     Ok(fs::write(folder.join("outdated.json"), outdated.stdout)?)
@@ -190,7 +190,7 @@ fn manifest(folder: &Path) -> Result<Value> {
 }
 
 fn node_version() -> Result<String> {
-    let output = quietly(at_root("node").arg("--version"))?;
+    let output = run_quietly(at_root("node").arg("--version"))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 

@@ -1,9 +1,9 @@
-//! `cargo xtask pack --quick`: the npm package, by Rust alone. `cargo xtask pack`:
-//! the same, its wasm made smaller, as the tarball that npm takes, and weighed.
+//! `cargo xtask pack --quick`: builds the npm package with Rust alone.
+//! `cargo xtask pack`: the same with optimized wasm and a tarball, and checks the byte budget.
 //!
-//! What a page loads is written to `target/npm/package/`: the hand-written
+//! The package is written to `target/npm/package/`: the hand-written
 //! modules of `pkg-template/`, and under `core/` the crate as wasm, its glue, and
-//! the same wasm as text, for the entry that carries it inside.
+//! the same wasm as text, for the entry that embeds it.
 
 use std::env;
 use std::fs;
@@ -14,20 +14,20 @@ use anyhow::{Context as _, Result, bail, ensure};
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::cargo::{self, cargo, root};
-use crate::npm::{self, Tools, quietly};
+use crate::npm::{self, Tools, run_quietly};
 use crate::steps::Steps;
 use crate::{inline, setup, shrink, size};
 
-/// The stem of the wasm and its glue: `core/guichet_core.js`, `core/guichet_core_bg.wasm`; and of those of the hosted
-/// page, so that a shop's page does not load what pays.
+/// The file name of the module for shop pages: `core/guichet_core.js` and `core/guichet_core_bg.wasm`.
 const CORE: &str = "guichet_core";
+/// The file name of the module for the hosted page. It is separate, so that a shop's page does not load the code that charges.
 const HOSTED: &str = "guichet_hosted";
 
-/// The texts of the licences, which npm publishes only where they lie in the package.
+/// The texts of the licences. npm publishes them only if they are in the package's folder.
 pub const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
-pub fn verb(args: &[String]) -> Result<()> {
-    let mut steps = Steps::begin();
+pub fn command(args: &[String]) -> Result<()> {
+    let mut steps = Steps::start();
     match args {
         [quick] if quick == "--quick" => {
             steps.step("the wasm32 target", setup::wasm_target)?;
@@ -37,90 +37,90 @@ pub fn verb(args: &[String]) -> Result<()> {
             steps.step("the wasm32 target", setup::wasm_target)?;
             steps.step("Node.js", setup::node)?;
             let tools = steps.step("the tools of xtask/npm", |_| Tools::locked())?;
-            let packed = whole(&mut steps, &tools)?;
+            let packed = optimized(&mut steps, &tools)?;
             steps.step("the tarball", |remark| {
-                *remark = shown(&packed.tarball()?);
+                *remark = relative(&packed.tarball()?);
                 Ok(())
             })?;
             let sizes = size::measure(&packed, &tools)?;
             println!("\n{sizes}");
-            sizes.hold()
+            sizes.check_budget()
         }
         _ => bail!("usage: cargo xtask pack [--quick]"),
     }
 }
 
-/// Builds the wasm and puts the package into its place.
+/// Builds the package without wasm-opt, or keeps the one that is up to date.
 pub fn quick(steps: &mut Steps) -> Result<Packed> {
-    in_its_place(steps, None)
+    build_package(steps, None)
 }
 
-/// The same, with its wasm as small as wasm-opt makes it.
-pub fn whole(steps: &mut Steps, tools: &Tools) -> Result<Packed> {
-    in_its_place(steps, Some(tools))
+/// The same with the wasm optimized by wasm-opt.
+pub fn optimized(steps: &mut Steps, tools: &Tools) -> Result<Packed> {
+    build_package(steps, Some(tools))
 }
 
-fn in_its_place(steps: &mut Steps, optimizer: Option<&Tools>) -> Result<Packed> {
+fn build_package(steps: &mut Steps, optimizer: Option<&Tools>) -> Result<Packed> {
     let core = steps.step("the crate as wasm", |remark| {
         let core = build_wasm()?;
         *remark = format!("guichet {}", core.version);
         Ok(core)
     })?;
     steps.step("the package", |remark| {
-        let (packed, fresh) = core.package(optimizer)?;
-        *remark = if fresh {
-            format!("written to {}", shown(&packed.place))
+        let (packed, new) = core.package(optimizer)?;
+        *remark = if new {
+            format!("written to {}", relative(&packed.folder))
         } else {
-            format!("{} is up to date", shown(&packed.place))
+            format!("{} is up to date", relative(&packed.folder))
         };
         Ok(packed)
     })
 }
 
-/// A package in its place, and what it weighs.
+/// A built package.
 pub struct Packed {
-    pub place: PathBuf,
+    pub folder: PathBuf,
 }
 
 impl Packed {
     pub fn wasm(&self) -> PathBuf {
-        self.place.join("core").join(format!("{CORE}_bg.wasm"))
+        self.folder.join("core").join(format!("{CORE}_bg.wasm"))
     }
 
     pub fn glue(&self) -> PathBuf {
-        self.place.join("core").join(format!("{CORE}.js"))
+        self.folder.join("core").join(format!("{CORE}.js"))
     }
 
-    /// Writes the tarball, the only one there.
+    /// Writes the tarball, and deletes older ones.
     pub fn tarball(&self) -> Result<PathBuf> {
-        let folder = self.place.parent().expect("the package lies in a folder");
+        let folder = self.folder.parent().expect("the package's folder has a parent");
         for old in tarballs(folder)? {
             fs::remove_file(old)?;
         }
         let pack = ["pack", "./package", "--pack-destination=.", "--ignore-scripts", "--loglevel=error"];
-        quietly(npm::npm(folder).args(pack))?;
+        run_quietly(npm::npm(folder).args(pack))?;
         tarballs(folder)?.pop().context("`npm pack` wrote no tarball")
     }
 }
 
-/// The crate as cargo builds it for wasm32, before the glue is made.
-struct Core {
+/// The two modules of the package as cargo builds them for wasm32, before the glue is generated.
+struct BuiltModules {
     version: String,
     wasm: Vec<u8>,
     hosted: Vec<u8>,
 }
 
-fn build_wasm() -> Result<Core> {
+fn build_wasm() -> Result<BuiltModules> {
     let hosted = build_module("wasm-hosted", "js-hosted")?.0;
     let (wasm, version) = build_module("wasm", "js-page")?;
     ensure!(
         !shrink::has_function(&wasm, shrink::DESERIALIZER)?,
-        "a shop's page loads serde-wasm-bindgen's deserializer: it is for Rust pages alone, in `browser` and not in `browser::js`"
+        "a shop's page loads serde-wasm-bindgen's deserializer. Use it only in `browser`, for Rust pages, and not in `browser::js`."
     );
-    Ok(Core { version, wasm, hosted })
+    Ok(BuiltModules { version, wasm, hosted })
 }
 
-/// One module of the package, and the crate's version.
+/// Builds one module of the package. Returns it with the crate's version.
 fn build_module(profile: &str, feature: &str) -> Result<(Vec<u8>, String)> {
     let built = cargo::build(
         cargo([
@@ -134,10 +134,10 @@ fn build_module(profile: &str, feature: &str) -> Result<(Vec<u8>, String)> {
             "--message-format=json-render-diagnostics",
         ])
         .arg(format!("--features={feature}"))
-        .env("CARGO_ENCODED_RUSTFLAGS", without_folders()),
+        .env("CARGO_ENCODED_RUSTFLAGS", remap_flags()),
     )?;
     for artifact in built {
-        let is_wasm = |file: &&PathBuf| file.extension().is_some_and(|ending| ending == "wasm");
+        let is_wasm = |file: &&PathBuf| file.extension().is_some_and(|extension| extension == "wasm");
         if let Some(file) = artifact.files.iter().find(is_wasm) {
             return Ok((read(file)?, artifact.version));
         }
@@ -145,8 +145,8 @@ fn build_module(profile: &str, feature: &str) -> Result<(Vec<u8>, String)> {
     bail!("cargo built no .wasm of the package `guichet`");
 }
 
-/// Flags that keep this machine's folders out of what is published: the same source gives the same bytes anywhere.
-fn without_folders() -> String {
+/// Compiler flags that remove this machine's folders from the wasm, so that the same source gives the same bytes anywhere.
+fn remap_flags() -> String {
     let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
     let folders = [(cargo_home, "cargo"), (Some(root()), "guichet")];
     let remapped = folders
@@ -155,32 +155,32 @@ fn without_folders() -> String {
     remapped.collect::<Vec<_>>().join("\x1f")
 }
 
-impl Core {
-    /// Brings the package up to date, and says whether it had to be written.
+impl BuiltModules {
+    /// Brings the package up to date. Returns whether it was written.
     fn package(&self, optimizer: Option<&Tools>) -> Result<(Packed, bool)> {
         let npm = root().join("target/npm");
         let template = root().join("pkg-template");
-        let place = npm.join("package");
+        let folder = npm.join("package");
         let stamp_file = npm.join("package.stamp");
         let stamp = self.stamp(&template)?;
-        if let Some(packed) = up_to_date(&place, &stamp_file, stamp, optimizer.is_some()) {
+        if let Some(packed) = up_to_date(&folder, &stamp_file, stamp, optimizer.is_some()) {
             return Ok((packed, false));
         }
 
-        // Built beside its place and moved there when it is whole: a server that
-        // reads the folder meanwhile never sees half of one.
-        let fresh = npm.join(format!("package.new-{}", std::process::id()));
-        remove(&fresh)?;
-        copy(&template, &fresh)?;
+        // Built in another folder and renamed when it is complete, so that a server
+        // that reads the folder meanwhile never sees a partial package.
+        let new = npm.join(format!("package.new-{}", std::process::id()));
+        remove(&new)?;
+        copy(&template, &new)?;
         for license in LICENSES {
-            fs::copy(root().join(license), fresh.join(license)).with_context(|| format!("{license} is missing"))?;
+            fs::copy(root().join(license), new.join(license)).with_context(|| format!("{license} is missing"))?;
         }
-        let manifest = fresh.join("package.json");
+        let manifest = new.join("package.json");
         if manifest.exists() {
             let text = fs::read_to_string(&manifest)?;
             fs::write(&manifest, with_version(&text, &self.version)?)?;
         }
-        let core = fresh.join("core");
+        let core = new.join("core");
         for (name, wasm, inlined) in [(CORE, &self.wasm, "inline.js"), (HOSTED, &self.hosted, "inline_hosted.js")] {
             generate(name, wasm, &core, false)?;
             let file = core.join(format!("{name}_bg.wasm"));
@@ -191,13 +191,13 @@ impl Core {
         }
         let wasm = read(&core.join(format!("{CORE}_bg.wasm")))?;
 
-        swap(&fresh, &place)?;
-        let made = if optimizer.is_some() { WHOLE } else { QUICK };
-        fs::write(&stamp_file, format!("{stamp:016x} {made} {}\n", wasm.len()))?;
-        Ok((Packed { place }, true))
+        swap(&new, &folder)?;
+        let variant = if optimizer.is_some() { OPTIMIZED } else { UNOPTIMIZED };
+        fs::write(&stamp_file, format!("{stamp:016x} {variant} {}\n", wasm.len()))?;
+        Ok((Packed { folder }, true))
     }
 
-    /// Changes whenever the package would: the wasm, the template, xtask itself.
+    /// A hash of everything that determines the package: the wasm, the template, the licences and xtask itself.
     fn stamp(&self, template: &Path) -> Result<u64> {
         let mut hasher = DefaultHasher::new();
         self.version.hash(&mut hasher);
@@ -217,13 +217,13 @@ impl Core {
     }
 }
 
-/// The wasm of a shop's page as it is shipped, but with the names of its functions.
-pub fn named(tools: &Tools) -> Result<Vec<u8>> {
+/// The optimized wasm of a shop's page with the names of its functions.
+pub fn with_function_names(tools: &Tools) -> Result<Vec<u8>> {
     let (wasm, _) = build_module("wasm", "js-page")?;
     let folder = root().join("target/npm-size/named");
     generate(CORE, &wasm, &folder, true)?;
     let file = folder.join(format!("{CORE}_bg.wasm"));
-    quietly(tools.node("binaryen", "wasm-opt")?.args(SMALLEST).arg("--debuginfo").arg(&file).arg("-o").arg(&file))?;
+    run_quietly(tools.node("binaryen", "wasm-opt")?.args(WASM_OPT).arg("--debuginfo").arg(&file).arg("-o").arg(&file))?;
     read(&file)
 }
 
@@ -231,10 +231,10 @@ fn generate(name: &str, wasm: &[u8], folder: &Path, names: bool) -> Result<()> {
     Bindgen::new()
         .input_module(name, shrink::remove_panic_messages(wasm)?)
         .web(true)?
-        // The entries say where the wasm is. An address in the glue would make
-        // bundlers emit the file a second time, for the entry that carries it inside.
+        // The entries pass the wasm's address. An address in the glue would make
+        // bundlers emit the file as well for the entry that embeds it.
         .omit_default_module_path(true)
-        // The types are hand-written: generated ones are looser than what is promised.
+        // The types are hand-written, because generated ones are too loose.
         .typescript(false)
         .remove_name_section(!names)
         .remove_producers_section(true)
@@ -242,18 +242,18 @@ fn generate(name: &str, wasm: &[u8], folder: &Path, names: bool) -> Result<()> {
         .context("the glue could not be generated")
 }
 
-/// Makes a wasm as small as wasm-opt can. What it may use of WebAssembly it reads in the file itself.
+/// Optimizes a wasm file in place. wasm-opt reads the allowed WebAssembly features from the file.
 fn optimize(tools: &Tools, wasm: &Path) -> Result<()> {
-    quietly(tools.node("binaryen", "wasm-opt")?.args(SMALLEST).arg(wasm).arg("-o").arg(wasm))?;
+    run_quietly(tools.node("binaryen", "wasm-opt")?.args(WASM_OPT).arg(wasm).arg("-o").arg(wasm))?;
     Ok(())
 }
 
-/// As small as brotli sends it, which is not always the fewest bytes: what is called once is copied in only where it is
-/// short.
-const SMALLEST: [&str; 7] = [
+/// The options of wasm-opt that give the smallest file after brotli, which is not always the smallest before: functions with one
+/// caller are inlined only if they are short.
+const WASM_OPT: [&str; 7] = [
     "-Oz",
     "--converge",
-    // The stack of Rust's wasm lies below its data: only an overflow of it reaches the first kilobyte.
+    // Rust puts the stack below the data, so nothing but a stack overflow uses the first kilobyte.
     "--low-memory-unused",
     "--one-caller-inline-max-function-size",
     "50",
@@ -261,54 +261,54 @@ const SMALLEST: [&str; 7] = [
     "--strip-producers",
 ];
 
-/// How a package was made, in its stamp.
-const QUICK: &str = "quick";
-const WHOLE: &str = "whole";
+/// How a package was built, in its stamp file.
+const UNOPTIMIZED: &str = "quick";
+const OPTIMIZED: &str = "optimized";
 
-/// The package that stands in `place`, when it was written for this stamp and is all there. A whole one is as good
-/// where a quick one is asked for.
-fn up_to_date(place: &Path, stamp_file: &Path, stamp: u64, whole: bool) -> Option<Packed> {
+/// The package in `folder`, if it was written for this stamp and is complete. If `optimized` is false, an optimized package
+/// is up to date, too.
+fn up_to_date(folder: &Path, stamp_file: &Path, stamp: u64, optimized: bool) -> Option<Packed> {
     let text = fs::read_to_string(stamp_file).ok()?;
-    let mut words = text.split_whitespace();
-    if words.next()? != format!("{stamp:016x}") {
+    let mut fields = text.split_whitespace();
+    if fields.next()? != format!("{stamp:016x}") {
         return None;
     }
-    let made = words.next()?;
-    if whole && made != WHOLE {
+    let variant = fields.next()?;
+    if optimized && variant != OPTIMIZED {
         return None;
     }
-    let core = place.join("core");
+    let core = folder.join("core");
     let wasm = fs::metadata(core.join(format!("{CORE}_bg.wasm"))).ok()?;
-    let whole = wasm.len() == words.next()?.parse::<u64>().ok()?
+    let is_complete = wasm.len() == fields.next()?.parse::<u64>().ok()?
         && core.join(format!("{CORE}.js")).exists()
         && core.join("inline.js").exists();
-    whole.then(|| Packed { place: place.to_owned() })
+    is_complete.then(|| Packed { folder: folder.to_owned() })
 }
 
-/// The text of a package.json with its version set, and nothing else touched.
+/// The text of a package.json with its version replaced and everything else unchanged.
 fn with_version(manifest: &str, version: &str) -> Result<String> {
     let key = "\"version\": \"";
     let start = manifest.find(key).context("pkg-template/package.json has no \"version\": \"…\"")? + key.len();
     let end = start + manifest[start..].find('"').context("pkg-template/package.json: the version does not end")?;
     let filled = format!("{}{version}{}", &manifest[..start], &manifest[end..]);
     let read: serde_json::Value = serde_json::from_str(&filled).context("pkg-template/package.json is not JSON")?;
-    ensure!(read["version"] == version, "pkg-template/package.json: its first \"version\" is not the package's own");
+    ensure!(read["version"] == version, "pkg-template/package.json: the first \"version\" is not that of the package");
     Ok(filled)
 }
 
 fn tarballs(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = files(folder)?;
-    found.retain(|file| file.extension().is_some_and(|ending| ending == "tgz"));
+    found.retain(|file| file.extension().is_some_and(|extension| extension == "tgz"));
     Ok(found)
 }
 
-/// Puts the folder `fresh` where `place` is.
-fn swap(fresh: &Path, place: &Path) -> Result<()> {
-    let old = place.with_extension(format!("old-{}", std::process::id()));
-    if place.exists() {
-        fs::rename(place, &old).with_context(|| format!("{} could not be moved away", place.display()))?;
+/// Replaces `folder` by the folder `new`.
+fn swap(new: &Path, folder: &Path) -> Result<()> {
+    let old = folder.with_extension(format!("old-{}", std::process::id()));
+    if folder.exists() {
+        fs::rename(folder, &old).with_context(|| format!("{} could not be moved away", folder.display()))?;
     }
-    fs::rename(fresh, place).with_context(|| format!("{} could not be put in its place", place.display()))?;
+    fs::rename(new, folder).with_context(|| format!("{} could not be put in its place", folder.display()))?;
     remove(&old)
 }
 
@@ -324,7 +324,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Every file under a folder, always in the same order.
+/// Every file under a folder, sorted by path.
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -354,8 +354,8 @@ fn read(file: &Path) -> Result<Vec<u8>> {
     fs::read(file).with_context(|| format!("{} could not be read", file.display()))
 }
 
-/// A path as one reads it at the root of the checkout.
-fn shown(path: &Path) -> String {
+/// A path relative to the root of the checkout, for messages.
+fn relative(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
@@ -379,16 +379,16 @@ mod tests {
     #[test]
     fn a_package_is_replaced_whole() {
         let here = std::env::temp_dir().join(format!("guichet-swap-{}", std::process::id()));
-        let (fresh, place) = (here.join("new"), here.join("package"));
-        for (folder, file) in [(&place, "old.js"), (&fresh, "core/new.js")] {
+        let (new, folder) = (here.join("new"), here.join("package"));
+        for (folder, file) in [(&folder, "old.js"), (&new, "core/new.js")] {
             let file = folder.join(file);
             fs::create_dir_all(file.parent().expect("it has a folder")).expect("a folder");
             fs::write(file, "").expect("a file");
         }
 
-        swap(&fresh, &place).expect("swapped");
+        swap(&new, &folder).expect("swapped");
 
-        assert_eq!(files(&here).expect("readable"), [place.join("core/new.js")]);
+        assert_eq!(files(&here).expect("readable"), [folder.join("core/new.js")]);
         remove(&here).expect("removed");
     }
 }

@@ -1,4 +1,4 @@
-//! Rust crates that depend on guichet for wasm32, `tests/consumers/`: what is in their modules is what they asked for.
+//! Checks the wasm of Rust crates that depend on guichet, `tests/consumers/`: it contains only what their features enable.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,8 +11,8 @@ use crate::cargo::root;
 use crate::pack::Packed;
 use crate::{rust_page, shrink};
 
-/// Looks at the modules of both crates. Each search is tried where it must find something: in the package's own module,
-/// and in that of the other crate.
+/// Checks the modules of both crates. Each search has a positive control: the package's own module, or the module of the
+/// other crate.
 pub fn look(packed: &Packed) -> Result<()> {
     with_browser(&Glue::read(&packed.glue())?)?;
     without_browser()
@@ -20,7 +20,7 @@ pub fn look(packed: &Packed) -> Result<()> {
 
 /// With the feature `browser`: no exports, no imports of the package's JavaScript, no allocator.
 fn with_browser(package: &Glue) -> Result<()> {
-    // It has an allocator of its own: were there another in guichet, it would not build.
+    // It defines an allocator. If guichet had one as well, it would not compile.
     let wasm = rust_page::build_wasm("consumer-own-allocator", "dev")?;
     let folder = root().join("target/rust-consumers");
     rust_page::generate("own_allocator", &wasm, &folder)?;
@@ -33,17 +33,17 @@ fn with_browser(package: &Glue) -> Result<()> {
     ensure!(glue.imports.is_empty(), "guichet makes a crate that depends on it import {:?}", glue.imports);
     ensure!(
         package.exports.contains("Client") && !package.imports.is_empty(),
-        "exports and imports are not found where they are, in the package's own module"
+        "the search finds no exports or imports in the package's own module"
     );
     ensure!(
         shrink::has_function(&read(&wasm)?, shrink::DESERIALIZER)?,
-        "serde-wasm-bindgen's deserializer is not found where it is: `pack` would not find it in a shop's page"
+        "the search does not find serde-wasm-bindgen's deserializer, so `pack` would not find it in a shop's page"
     );
-    ensure!(uses_wasm_bindgen(&wasm)?, "wasm-bindgen is not found where it is");
+    ensure!(uses_wasm_bindgen(&wasm)?, "the search does not find wasm-bindgen");
     Ok(())
 }
 
-/// Without it: no wasm-bindgen, and so nothing that only a page can give.
+/// Without it: no wasm-bindgen, and so no imports that only a page provides.
 fn without_browser() -> Result<()> {
     let wasm = rust_page::build_wasm("consumer-without-browser", "dev")?;
     ensure!(!uses_wasm_bindgen(&wasm)?, "guichet brings wasm-bindgen to a crate that does not ask for `browser`");
@@ -56,7 +56,7 @@ fn without_browser() -> Result<()> {
     Ok(())
 }
 
-/// What generated glue exports of a module, and the JavaScript that it imports.
+/// The exports of a module's generated glue, and the JavaScript that it imports.
 struct Glue {
     exports: BTreeSet<String>,
     imports: Vec<String>,

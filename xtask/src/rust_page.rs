@@ -1,4 +1,4 @@
-//! `cargo xtask rust-page`: the page of `examples/rust-page`, as a browser loads it, in `target/rust-page/`.
+//! `cargo xtask rust-page`: builds `examples/rust-page` for browsers, in `target/rust-page/`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use crate::cargo::{self, cargo, root};
 use crate::setup;
 use crate::steps::Steps;
 
-pub fn verb(args: &[String]) -> Result<()> {
-    let mut steps = Steps::begin();
+pub fn command(args: &[String]) -> Result<()> {
+    let mut steps = Steps::start();
     match args {
         [] => {
             steps.step("the wasm32 target", setup::wasm_target)?;
@@ -25,9 +25,9 @@ pub fn verb(args: &[String]) -> Result<()> {
     }
 }
 
-/// The page, built.
+/// The built page.
 pub struct RustPage {
-    /// How many bytes its wasm has.
+    /// The size of its wasm in bytes.
     pub wasm: u64,
 }
 
@@ -40,19 +40,19 @@ pub fn build() -> Result<RustPage> {
     Ok(RustPage { wasm: fs::metadata(folder.join("rust_page_bg.wasm"))?.len() })
 }
 
-/// The module of a package of the workspace.
+/// Builds the wasm of a package of the workspace.
 pub fn build_wasm(package: &str, profile: &str) -> Result<PathBuf> {
     const BUILD: [&str; 3] = ["build", "--target=wasm32-unknown-unknown", "--message-format=json-render-diagnostics"];
     cargo::build_wasm(package, cargo(BUILD).args(["--package", package, "--profile", profile]))
 }
 
-/// What `wasm-bindgen --target web` makes of a module.
+/// Generates the glue of a module, as `wasm-bindgen --target web` does.
 pub fn generate(name: &str, wasm: &Path, folder: &Path) -> Result<()> {
     Bindgen::new()
         .input_path(wasm)
         .out_name(name)
         .web(true)?
-        // The glue finds its wasm beside itself.
+        // The glue loads the wasm from its own folder.
         .omit_default_module_path(false)
         .typescript(false)
         .generate(folder)

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context as _, Result, bail};
 
 use crate::cargo::{at_root, cargo, root, run};
-use crate::npm::{Tools, quietly};
+use crate::npm::{Tools, run_quietly};
 
 const WASM: &str = "wasm32-unknown-unknown";
 
@@ -55,12 +55,12 @@ pub fn chromium(remark: &mut String) -> Result<()> {
 pub fn browsers(remark: &mut String) -> Result<()> {
     let [chromium, chromedriver] = CHROMIUM;
     let [firefox, webkit, screen] = MORE_BROWSERS;
-    let mut geckodriver_is = String::new();
+    let mut geckodriver_remark = String::new();
     // Both are tried, so that everything that is missing is reported at once.
     let packages = require(&[chromium, chromedriver, firefox, webkit, screen], ELSEWHERE, remark);
-    let program = geckodriver(&mut geckodriver_is);
-    if *remark != geckodriver_is {
-        *remark = format!("packages {remark}, geckodriver {geckodriver_is}");
+    let program = geckodriver(&mut geckodriver_remark);
+    if *remark != geckodriver_remark {
+        *remark = format!("packages {remark}, geckodriver {geckodriver_remark}");
     }
     packages.and(program)
 }
@@ -93,7 +93,7 @@ const MORE_BROWSERS: [Tool; 3] = [
         named_by: Some("WEBKITWEBDRIVER"),
         packages: &["webkit2gtk-driver"],
     },
-    Tool { what: "a virtual screen for it", names: &["Xvfb"], named_by: None, packages: &["xvfb"] },
+    Tool { what: "a virtual display for it", names: &["Xvfb"], named_by: None, packages: &["xvfb"] },
 ];
 
 const ELSEWHERE: &str = "macOS: brew install --cask chromium chromedriver firefox. Elsewhere: Chrome and the chromedriver\n\
@@ -113,7 +113,7 @@ fn geckodriver(remark: &mut String) -> Result<()> {
     }
     println!("   missing: building geckodriver {VERSION} by `cargo install`, into target/tools/");
     let built = place.join("build");
-    quietly(
+    run_quietly(
         cargo(["install", "geckodriver", "--version", VERSION, "--locked", "--debug", "--quiet", "--root"])
             .arg(&place)
             .arg("--target-dir")
@@ -131,7 +131,7 @@ fn geckodriver(remark: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Where a WebDriver is: what the variable says, the project's own, or the one on PATH.
+/// The path of a WebDriver: the variable's value, the one in `target/tools`, or the one on PATH.
 pub fn driver(variable: &str, name: &str) -> Result<PathBuf> {
     let own = root().join("target/tools/bin").join(format!("{name}{}", env::consts::EXE_SUFFIX));
     let named = env::var_os(variable).map(PathBuf::from);
@@ -143,15 +143,15 @@ pub fn driver(variable: &str, name: &str) -> Result<PathBuf> {
 
 /// cargo-semver-checks, which compares the crate's interface with another version of it.
 pub fn semver_checks(remark: &mut String) -> Result<()> {
-    let place = root().join("target/tools");
-    if find("cargo-semver-checks").is_some() || place.join("bin/cargo-semver-checks").is_file() {
+    let folder = root().join("target/tools");
+    if find("cargo-semver-checks").is_some() || folder.join("bin/cargo-semver-checks").is_file() {
         *remark = "already installed".to_owned();
         return Ok(());
     }
     println!("   missing: building cargo-semver-checks by `cargo install`, into target/tools/");
-    quietly(
+    run_quietly(
         cargo(["install", "cargo-semver-checks", "--locked", "--quiet", "--root"])
-            .arg(&place)
+            .arg(&folder)
             .env("CARGO_PROFILE_RELEASE_LTO", "off")
             .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
     )
@@ -188,16 +188,16 @@ pub fn client_generators(remark: &mut String) -> Result<()> {
 /// A Python program with the versions of `xtask/python/<name>.txt`; in a virtual environment, `target/<name>/`.
 fn python_program(name: &str, remark: &mut String) -> Result<()> {
     let wanted = root().join("xtask/python").join(name).with_extension("txt");
-    let place = root().join("target").join(name);
+    let folder = root().join("target").join(name);
     // The requirements of the installed version are beside it.
-    let installed = place.join("requirements.txt");
+    let installed = folder.join("requirements.txt");
     if std::fs::read(&installed).is_ok_and(|installed| std::fs::read(&wanted).is_ok_and(|wanted| wanted == installed)) {
         *remark = "already installed".to_owned();
         return Ok(());
     }
     let python = Tool { what: "Python", names: &["python3"], named_by: None, packages: &["python3", "python3-venv"] };
     require(&[python], "Python 3.11 or newer, from https://www.python.org.", remark)?;
-    let venv = || quietly(at_root("python3").args(["-m", "venv", "--clear"]).arg(&place)).map(drop);
+    let venv = || run_quietly(at_root("python3").args(["-m", "venv", "--clear"]).arg(&folder)).map(drop);
     if let Err(error) = venv() {
         // On Debian, venv is a separate package.
         if !(is_debian() && is_root()) {
@@ -210,8 +210,8 @@ fn python_program(name: &str, remark: &mut String) -> Result<()> {
         apt_get(&["python3-venv"])?;
         venv()?;
     }
-    let pip = place.join(if cfg!(windows) { "Scripts/pip" } else { "bin/pip" });
-    quietly(at_root(pip).args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]).arg(&wanted))
+    let pip = folder.join(if cfg!(windows) { "Scripts/pip" } else { "bin/pip" });
+    run_quietly(at_root(pip).args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]).arg(&wanted))
         .with_context(|| format!("{name} could not be installed by pip"))?;
     std::fs::copy(&wanted, &installed)?;
     *remark = "installed".to_owned();
@@ -268,7 +268,7 @@ fn apt_get(packages: &[&str]) -> Result<()> {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let apt_get = |args: &[&str]| {
-        quietly(at_root("apt-get").env("DEBIAN_FRONTEND", "noninteractive").arg("-q").args(args)).map(drop)
+        run_quietly(at_root("apt-get").env("DEBIAN_FRONTEND", "noninteractive").arg("-q").args(args)).map(drop)
     };
     apt_get(&["update"])?;
     apt_get(&[&["install", "-y", "--no-install-recommends"], packages].concat())

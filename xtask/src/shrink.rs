@@ -49,7 +49,7 @@ pub fn remove_panic_messages(wasm: &[u8]) -> Result<Module> {
     Ok(module)
 }
 
-/// A part of the names of what serde-wasm-bindgen reads values with.
+/// A part of the names of serde-wasm-bindgen's deserializer.
 pub const DESERIALIZER: &str = "18serde_wasm_bindgen2de";
 
 /// Whether a wasm that keeps the names of its functions has one whose name contains this.

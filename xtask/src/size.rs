@@ -1,5 +1,5 @@
-//! `cargo xtask size`: what the package weighs, what a page loads of it, what each behaviour costs, and what a browser is
-//! really sent for the hosted page and the shop.
+//! `cargo xtask size`: the sizes of the package's files, of what a page loads, of each behaviour, and the bytes that a browser
+//! receives for the hosted page and the shop.
 
 use std::fmt;
 use std::fs;
@@ -10,31 +10,31 @@ use anyhow::{Context as _, Result, bail};
 use crate::behaviours::Behaviours;
 use crate::bytes::Weight;
 use crate::cargo::{cargo, root, run};
-use crate::npm::{Tools, quietly};
+use crate::npm::{Tools, run_quietly};
 use crate::pack::{self, Packed};
 use crate::setup;
 use crate::steps::Steps;
 
-/// What a page may load for one session, methods, fee, redirect and return (`tests/pages/package/pages/shop.js`), and what
-/// the hosted page may, in bytes as brotli sends them.
+/// The limits in bytes after brotli: of a shop's page with a session, methods, fee, redirect and return
+/// (`tests/pages/package/pages/shop.js`), by entry, and of the hosted page.
 const BARS: [(&str, usize); 3] = [("inside", 45_500), ("beside", 44_000), ("hosted", 47_000)];
-/// What they loaded when a change was committed last.
+/// The sizes at the last commit that changed them.
 const COMMITTED: &str = include_str!("../sizes.toml");
 
-pub fn verb(args: &[String]) -> Result<()> {
+pub fn command(args: &[String]) -> Result<()> {
     if !args.is_empty() {
         bail!("usage: cargo xtask size");
     }
-    let mut steps = Steps::begin();
+    let mut steps = Steps::start();
     steps.step("the wasm32 target", setup::wasm_target)?;
     steps.step("Node.js", setup::node)?;
     let tools = steps.step("the tools of xtask/npm", |_| Tools::locked())?;
-    let packed = pack::whole(&mut steps, &tools)?;
+    let packed = pack::optimized(&mut steps, &tools)?;
     println!("\n{}", measure(&packed, &tools)?);
-    println!("\n{}", Behaviours::weigh(&pack::named(&tools)?)?);
+    println!("\n{}", Behaviours::weigh(&pack::with_function_names(&tools)?)?);
     steps.step("the browser", setup::chromium)?;
-    println!("\nWhat Chromium is sent, headers left out:");
-    // The test fails where it is more than the bar.
+    println!("\nBytes that Chromium receives, without headers:");
+    // The test fails above its limit.
     run(cargo(["test", "--quiet", "--package=guichet", "--features=cli", "--test=pages"]).args([
         "--",
         "wire::",
@@ -43,7 +43,7 @@ pub fn verb(args: &[String]) -> Result<()> {
     ]))
 }
 
-/// Weighs a package, minified as a bundler does it.
+/// Measures a package, minified by esbuild.
 pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
     let folder = root().join("target/npm-size");
     fs::create_dir_all(&folder)?;
@@ -60,16 +60,16 @@ pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
         ("guichet-hosted-words", all_of, "hosted-words.js"),
     ] {
         let page = folder.join(format!("{name}.js"));
-        fs::write(&page, source.replace("\"guichet\"", &format!("\"{}\"", path(&packed.place.join(entry)))))?;
+        fs::write(&page, source.replace("\"guichet\"", &format!("\"{}\"", path(&packed.folder.join(entry)))))?;
         made.push(page);
     }
     let out = folder.join("minified");
     let how = ["--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=error"];
-    quietly(tools.node("esbuild", "esbuild")?.args(&made).args(how).arg(format!("--outdir={}", path(&out))))?;
+    run_quietly(tools.node("esbuild", "esbuild")?.args(&made).args(how).arg(format!("--outdir={}", path(&out))))?;
 
     let minified = made.iter().filter_map(|page| page.file_name()).map(|name| out.join(name));
     let weights = Weight::of(&minified.chain([packed.wasm(), packed.glue()]).collect::<Vec<_>>())?;
-    let [inside, beside, parts @ .., wasm, glue] = &*weights else { bail!("not everything was weighed") };
+    let [inside, beside, parts @ .., wasm, glue] = &*weights else { bail!("a file was not measured") };
     let names = ["guichet", "guichet/beside", "guichet/hosted", "guichet/words", "guichet/hosted-words"];
     let parts: Vec<(&str, Weight)> = names.into_iter().zip(parts.iter().copied()).collect();
     let hosted = parts[2].1;
@@ -79,21 +79,21 @@ pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
     })
 }
 
-/// A path as an import names it.
+/// A path for an import statement.
 fn path(file: &Path) -> String {
     file.display().to_string().replace('\\', "/")
 }
 
-/// What a package weighs.
+/// The sizes of a package.
 pub struct Sizes {
     parts: Vec<(&'static str, Weight)>,
-    /// As [`BARS`] has them.
+    /// In the order of [`BARS`].
     pages: [Weight; 3],
 }
 
 impl Sizes {
-    /// Fails if a page loads 1 % more than when a change was committed last.
-    pub fn hold(&self) -> Result<()> {
+    /// Fails if a page loads over 1 % more than `sizes.toml` says.
+    pub fn check_budget(&self) -> Result<()> {
         let mut grown = Vec::new();
         for (name, weight, _) in self.pages() {
             let committed = committed(name)?;
@@ -104,7 +104,10 @@ impl Sizes {
         if grown.is_empty() {
             Ok(())
         } else {
-            bail!("A page loads more than 1 % more than `xtask/sizes.toml` says. {}", grown.join("; "))
+            bail!(
+                "A page loads over 1 % more than `xtask/sizes.toml` says. If that is intended, change the file. {}",
+                grown.join("; ")
+            )
         }
     }
 
@@ -117,7 +120,7 @@ impl Sizes {
 fn committed(name: &str) -> Result<usize> {
     let figure = COMMITTED.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_prefix('='));
     let figure = figure.with_context(|| format!("xtask/sizes.toml has no line `{name} = …`"))?;
-    figure.trim().replace('_', "").parse().with_context(|| format!("xtask/sizes.toml: `{name}` is no number"))
+    figure.trim().replace('_', "").parse().with_context(|| format!("xtask/sizes.toml: `{name}` is not a number"))
 }
 
 impl fmt::Display for Sizes {
@@ -128,7 +131,7 @@ impl fmt::Display for Sizes {
         }
         write!(f, "\nA page with one session, methods, fee, redirect and return loads:")?;
         for (name, weight, bar) in self.pages() {
-            let missed = if weight.brotli > bar { ": the bar is missed" } else { "" };
+            let missed = if weight.brotli > bar { ": over the limit" } else { "" };
             write!(f, "\n{name:<20}{weight}  of {bar} ({} %){missed}", weight.brotli * 100 / bar)?;
         }
         Ok(())
@@ -148,21 +151,21 @@ mod tests {
                 Weight { raw: 0, gzip: 0, brotli }
             }),
         };
-        assert!(sizes(1000).hold().is_ok());
-        assert!(sizes(1010).hold().is_ok());
-        let error = sizes(1020).hold().expect_err("it has grown").to_string();
+        assert!(sizes(1000).check_budget().is_ok());
+        assert!(sizes(1010).check_budget().is_ok());
+        let error = sizes(1020).check_budget().expect_err("it has grown").to_string();
         assert!(error.contains("beside: "), "{error}");
     }
 
     #[test]
-    fn the_packages_readme_says_what_a_page_loads() {
+    fn the_packages_readme_has_the_current_sizes() {
         let readme = fs::read_to_string(root().join("pkg-template/README.md")).expect("it is there");
         for (row, name) in [("| `guichet` | ", "inside"), ("| `guichet/beside` | ", "beside")] {
             let figures = readme.lines().filter_map(|line| line.strip_prefix(row)?.split(" |").next()?.parse().ok());
             let figures: Vec<usize> = figures.collect();
             let kilobytes = committed(name).expect("it is there") / 1000;
             let is_near = |figure: &usize| figure.abs_diff(kilobytes) <= 2;
-            assert!(figures.len() == 1 && figures.iter().all(is_near), "{row}{kilobytes} is true, not {figures:?}");
+            assert!(figures.len() == 1 && figures.iter().all(is_near), "{row}must say {kilobytes}, not {figures:?}");
         }
     }
 }

@@ -6,13 +6,13 @@ use anyhow::{Result, bail};
 use crate::test::Run;
 use crate::{binaries, pack, setup};
 
-pub fn verb(args: &[String]) -> Result<()> {
+pub fn command(args: &[String]) -> Result<()> {
     if !args.is_empty() {
         bail!("usage: cargo xtask soak");
     }
-    let mut run = Run::begin();
+    let mut run = Run::start();
     let result = soak(&mut run);
-    run.close(result)
+    run.finish(result)
 }
 
 fn soak(run: &mut Run) -> Result<()> {

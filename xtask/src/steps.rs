@@ -10,8 +10,8 @@ use anyhow::Result;
 
 /// The steps of one run, in order.
 pub struct Steps {
-    begun: Instant,
-    taken: Vec<Taken>,
+    start: Instant,
+    finished: Vec<FinishedStep>,
 }
 
 /// A step that runs in the background.
@@ -26,49 +26,55 @@ pub fn in_background<T: Send + 'static>(
     work: impl FnOnce(&mut String) -> Result<T> + Send + 'static,
 ) -> Background<T> {
     let work = thread::spawn(move || {
-        let begun = now();
+        let start = now();
         let mut remark = String::new();
         let result = work(&mut remark);
-        (begun.elapsed(), remark, result)
+        (start.elapsed(), remark, result)
     });
     Background { name, work }
 }
 
-struct Taken {
+struct FinishedStep {
     name: String,
-    took: Duration,
+    duration: Duration,
     remark: String,
     failed: bool,
 }
 
 impl Steps {
-    pub fn begin() -> Self {
-        Self { begun: now(), taken: Vec::new() }
+    pub fn start() -> Self {
+        Self { start: now(), finished: Vec::new() }
     }
 
     /// Runs `work` as the step `name`. Its `remark` is printed after the duration.
     pub fn step<T>(&mut self, name: &str, work: impl FnOnce(&mut String) -> Result<T>) -> Result<T> {
         println!("{}", bold(&format!("── {name}")));
-        let begun = now();
+        let start = now();
         let mut remark = String::new();
         let result = work(&mut remark);
-        self.took(name, begun.elapsed(), remark, result.is_err());
+        self.record(name, start.elapsed(), remark, result.is_err());
         result
     }
 
     /// Prints a step that has run in the background.
-    pub fn done(&mut self, name: &str, took: Duration, remark: String, result: Result<()>) -> Result<()> {
+    pub fn record_background(
+        &mut self,
+        name: &str,
+        duration: Duration,
+        remark: String,
+        result: Result<()>,
+    ) -> Result<()> {
         println!("{}", bold(&format!("── {name}")));
         if let Err(error) = &result {
             eprintln!("{error:#}");
         }
-        self.took(name, took, remark, result.is_err());
+        self.record(name, duration, remark, result.is_err());
         result
     }
 
     /// Waits for a background step and prints it.
     pub fn join<T>(&mut self, background: Background<T>) -> Result<T> {
-        let (took, remark, result) = background.work.join().unwrap_or_else(|_| {
+        let (duration, remark, result) = background.work.join().unwrap_or_else(|_| {
             (
                 Duration::ZERO,
                 String::new(),
@@ -76,38 +82,38 @@ impl Steps {
             )
         });
         println!("{}", bold(&format!("── {}", background.name)));
-        self.took(background.name, took, remark, result.is_err());
+        self.record(background.name, duration, remark, result.is_err());
         result
     }
 
-    fn took(&mut self, name: &str, took: Duration, remark: String, failed: bool) {
-        let taken = Taken { name: name.to_owned(), took, remark, failed };
-        println!("   {}", taken.line());
-        self.taken.push(taken);
+    fn record(&mut self, name: &str, duration: Duration, remark: String, failed: bool) {
+        let step = FinishedStep { name: name.to_owned(), duration, remark, failed };
+        println!("   {}", step.line());
+        self.finished.push(step);
     }
 
     /// The duration of the run until now.
     pub fn elapsed(&self) -> String {
-        seconds(self.begun.elapsed())
+        seconds(self.start.elapsed())
     }
 
     /// A table of all steps with their durations, and the total.
     pub fn table(&self) -> String {
-        let width = self.taken.iter().map(|taken| taken.name.chars().count()).max().unwrap_or(0);
+        let width = self.finished.iter().map(|step| step.name.chars().count()).max().unwrap_or(0);
         let mut table = String::new();
-        for taken in &self.taken {
-            let _ = writeln!(table, "{:<width$}  {}", taken.name, taken.line());
+        for step in &self.finished {
+            let _ = writeln!(table, "{:<width$}  {}", step.name, step.line());
         }
         let _ = write!(table, "{:<width$}  {:>8}", "total", self.elapsed());
         table
     }
 }
 
-impl Taken {
+impl FinishedStep {
     fn line(&self) -> String {
         let mark = if self.failed { "  FAILED" } else { "" };
         let gap = if self.remark.is_empty() { "" } else { "  " };
-        format!("{:>8}{mark}{gap}{}", seconds(self.took), self.remark)
+        format!("{:>8}{mark}{gap}{}", seconds(self.duration), self.remark)
     }
 }
 
@@ -135,13 +141,13 @@ mod tests {
 
     #[test]
     fn a_failed_step_is_marked_in_the_table() {
-        let mut steps = Steps::begin();
+        let mut steps = Steps::start();
         steps
             .step("the first", |remark| {
                 *remark = "went well".to_owned();
                 Ok(())
             })
-            .expect("it cannot fail");
+            .expect("the step succeeds");
         let failed: Result<()> = steps.step("second", |_| anyhow::bail!("on purpose"));
         assert!(failed.is_err());
 

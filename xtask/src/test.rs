@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 
 use crate::binaries::Binary;
 use crate::cargo::{cargo, run, run_reading};
-use crate::consumers::{self, Found};
+use crate::consumers::{self, CheckResult};
 use crate::durations::Durations;
 use crate::npm::Tools;
 use crate::steps::{Steps, bold, in_background};
@@ -14,15 +14,15 @@ use crate::{binaries, frameworks, pack, rust_consumers, rust_page, semver, setup
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
 
-pub fn verb(args: &[String]) -> Result<()> {
-    let mut run = Run::begin();
+pub fn command(args: &[String]) -> Result<()> {
+    let mut run = Run::start();
     let result = match args {
         [] => run.gate(false),
         [all] if all == "--all-engines" => run.gate(true),
         [newest] if newest == "--newest" => run.newest(),
         _ => bail!("{USAGE}"),
     };
-    run.close(result)
+    run.finish(result)
 }
 
 /// One run and its results.
@@ -37,12 +37,12 @@ pub struct Run {
 const GUICHET: [&str; 3] = ["test", "--package=guichet", "--all-features"];
 
 impl Run {
-    pub fn begin() -> Self {
-        Self { steps: Steps::begin(), tally: Tally::default(), not_run: Vec::new() }
+    pub fn start() -> Self {
+        Self { steps: Steps::start(), tally: Tally::default(), not_run: Vec::new() }
     }
 
     /// Prints every step, the slowest tests, and the numbers of passed and failed tests.
-    pub fn close(self, result: Result<()>) -> Result<()> {
+    pub fn finish(self, result: Result<()>) -> Result<()> {
         println!("\n{}\n", self.steps.table());
         println!("{}\n", self.tally.durations);
         for what in &self.not_run {
@@ -100,12 +100,12 @@ impl Run {
         }
 
         let tools = self.steps.join(tools)?;
-        let packed = pack::whole(&mut self.steps, &tools)?;
+        let packed = pack::optimized(&mut self.steps, &tools)?;
         let tarball = self.steps.step("the tarball", |_| packed.tarball())?;
         self.check("what a page loads", |remark| {
             let sizes = size::measure(&packed, &tools)?;
             println!("{sizes}");
-            sizes.hold()?;
+            sizes.check_budget()?;
             *remark = "within the budget".to_owned();
             Ok(())
         });
@@ -181,7 +181,7 @@ impl Run {
             Ok(newest)
         })?;
         self.steps.step("set-up: the browsers", setup::browsers)?;
-        let packed = pack::whole(&mut self.steps, &tools)?;
+        let packed = pack::optimized(&mut self.steps, &tools)?;
         let tarball = self.steps.step("the tarball", |_| packed.tarball())?;
         let consumers = thread::spawn({
             let newest = newest.clone();
@@ -192,7 +192,7 @@ impl Run {
         for binary in binaries.iter().filter(|binary| binary.is_test("pages")) {
             let mut command = binary.command();
             command.args(["package::", "accessible::"]).env(NPM_TOOLS, newest.folder());
-            self.tests("pages made and examined by the newest tools", &mut command);
+            self.tests("pages built and checked by the newest tools", &mut command);
             self.other_engines(binary, &newest);
         }
         self.check("the README's pages in Leptos, Yew and Dioxus", frameworks::check);
@@ -226,10 +226,10 @@ impl Run {
         }
     }
 
-    /// Counts what those who use the package have found.
-    fn consumers(&mut self, consumers: JoinHandle<Result<Vec<Found>>>) -> Result<()> {
-        for Found { what, took, remark, result } in join(consumers)? {
-            let result = self.steps.done(what, took, remark, result);
+    /// Counts the results of the checks of the package.
+    fn consumers(&mut self, consumers: JoinHandle<Result<Vec<CheckResult>>>) -> Result<()> {
+        for CheckResult { what, duration, remark, result } in join(consumers)? {
+            let result = self.steps.record_background(what, duration, remark, result);
             self.tally.check(&result);
         }
         Ok(())
@@ -292,37 +292,37 @@ const CLIPPY: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// What runs in Chromium alone, or not in WebKit, and why: what Chromium's driver does is to cut a page off from the network, to
-/// run a script before a page's own, to choose its colour scheme, and to count the bytes of a visit without their heads.
+/// Tests that run only in Chromium, or not in WebKit, with the reason. Only Chromium's driver can disconnect a page from the
+/// network, run a script before the page's own, set the colour scheme, and count the bytes of a visit without headers.
 const NOT_IN: [(&str, &[&str], &str); 8] = [
     ("accessible::", &["firefox", "webkit"], DEVTOOLS),
     ("wire::", &["firefox", "webkit"], DEVTOOLS),
     ("the_network_lost_for_20_seconds_while_paying_charges_once", &["firefox", "webkit"], DEVTOOLS),
     ("paying_without_a_network_waits_for_it_and_charges_at_most_once", &["firefox", "webkit"], DEVTOOLS),
-    ("a_customer_approves_or_refuses_at_the_issuer_and_is_back_at_the_checkout", &["webkit"], LOCALE),
+    ("a_customer_approves_or_refuses_at_the_issuer_and_returns_to_the_checkout", &["webkit"], LOCALE),
     ("a_french_customer_reads_french_from_the_basket_to_the_end", &["webkit"], LOCALE),
     (
-        "a_navigation_that_the_customer_stops_leaves_a_pay_button_that_works",
+        "a_stopped_navigation_leaves_a_working_pay_button",
         &["webkit"],
-        "a timer does not stop its navigation; `returning::` stops one in every engine",
+        "a timer cannot stop a navigation; `returning::` stops one in every engine",
     ),
     (
         "a_payment_settled_in_another_tab_is_not_paid_again",
         &["webkit"],
-        "its driver opens windows, not tabs: the page left behind stays visible, and does not look again",
+        "the driver opens windows, not tabs, so the first page stays visible and does not read again",
     ),
 ];
-const DEVTOOLS: &str = "it asks for Chromium's DevTools protocol";
-const LOCALE: &str = "its language is that of the machine's locale";
+const DEVTOOLS: &str = "it uses Chromium's DevTools protocol";
+const LOCALE: &str = "WebKit takes its language from the machine's locale";
 
-/// The features that mean something alone. A warning in one of them fails the check.
+/// The features that can be used alone. A warning with one of them fails the check.
 const FEATURES: [&str; 5] = ["native", "native-no-provider", "axum", "sandbox", "cli"];
 
-/// Applications that use the crate beside a TLS of their own: `tests/applications`. Each is built alone, since their features
-/// would be unified otherwise.
+/// Applications that use the crate beside their own TLS: `tests/applications`. Each is built alone, because cargo would unify
+/// their features.
 const APPLICATIONS: [&str; 2] = ["application-default-tls", "application-own-provider"];
 
-/// Names the folder of the npm tools that the tests of pages use.
+/// The environment variable with the folder of the npm tools, for the tests of pages.
 const NPM_TOOLS: &str = "GUICHET_NPM_TOOLS";
 
 fn locked_tools(remark: &mut String) -> Result<Tools> {
@@ -374,7 +374,7 @@ impl Tally {
         });
         *remark = format!("{} passed, {} failed", here.passed, here.failed);
         self.passed += here.passed;
-        // It may have failed before its tests.
+        // The command may have failed before it ran any test.
         self.failed += if result.is_err() { here.failed.max(1) } else { here.failed };
         result
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 
 use crate::cargo::{at_root, root, run};
-use crate::npm::quietly;
+use crate::npm::run_quietly;
 
 /// A toolchain, by its rustup name.
 pub struct Toolchain(String);
@@ -35,7 +35,7 @@ impl Toolchain {
         const WASM: &str = "wasm32-unknown-unknown";
         *remark = version(&mut self.run("rustc")).unwrap_or_default();
         run(self.cargo_check().args(["--all-features", "--all-targets"]))?;
-        let libraries = quietly(self.run("rustc").args(["--print", "target-libdir", "--target", WASM]))?;
+        let libraries = run_quietly(self.run("rustc").args(["--print", "target-libdir", "--target", WASM]))?;
         let libraries = String::from_utf8_lossy(&libraries.stdout).trim().to_owned();
         if std::path::Path::new(&libraries).exists() {
             return run(self.cargo_check().args(["--lib", "--target", WASM]));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_toolchain_that_is_not_there_is_not_installed() {
+    fn a_missing_toolchain_is_not_installed() {
         assert!(!Toolchain("1.0.0-never".to_owned()).is_installed());
     }
 }

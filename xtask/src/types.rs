@@ -1,8 +1,8 @@
-//! The package's types, checked as the people who use it check theirs.
+//! Checks the package's types as its users do.
 //!
-//! `tests/types/` is a small consumer of every entry. It is compiled against the
-//! package as npm installs it, by the oldest and the newest TypeScript that the
-//! package is meant for; and so is the JavaScript that the READMEs show.
+//! `tests/types/` uses every entry. It is compiled against the
+//! installed package, by the oldest and the newest TypeScript that the
+//! package supports, and so is the JavaScript of the READMEs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::cargo::{at_root, root};
 use crate::consumers::Project;
-use crate::npm::{Tools, quietly};
+use crate::npm::{Tools, run_quietly};
 
-/// Compiles the consumer: by the oldest compiler, which finds modules as Node.js does, and by the newest, as a bundler does.
+/// Compiles it: the oldest compiler resolves modules as Node.js does, the newest as a bundler does.
 pub fn check(project: &Project, oldest: &Tools, newest: &Tools, remark: &mut String) -> Result<()> {
     declarations(&project.package())?;
     let consumer = project.with_sources(&root().join("tests/types"))?;
-    quietly(at_root("node").current_dir(&consumer).arg("words.mjs"))
-        .context("the words are not those of their types")?;
+    run_quietly(at_root("node").current_dir(&consumer).arg("words.mjs"))
+        .context("the sentences do not match their types")?;
     for (name, document) in READMES {
         let text = fs::read_to_string(root().join(document))?;
         let scripts = scripts(&text);
@@ -35,7 +35,7 @@ pub fn check(project: &Project, oldest: &Tools, newest: &Tools, remark: &mut Str
         for (what, configuration) in
             [("the types", "tsconfig.json"), ("the JavaScript of the READMEs", "readme/tsconfig.json")]
         {
-            quietly(
+            run_quietly(
                 tools
                     .node(compiler, "tsc")?
                     .current_dir(&consumer)
@@ -66,8 +66,8 @@ fn scripts(document: &str) -> Vec<String> {
     scripts
 }
 
-/// Reads what the package declares: `any` is refused, for it would switch the reader's checks off (what is `any` for want
-/// of a type is an error of the compilers), and each exported name must be used by the consumer.
+/// Checks the package's declarations: `any` is refused, because it would turn off the user's checks (the compilers report an
+/// implicit `any`), and `tests/types/` must use each exported name.
 fn declarations(package: &Path) -> Result<()> {
     let mut used = String::new();
     for file in ending(".ts", &root().join("tests/types"))? {
@@ -96,7 +96,7 @@ fn ending(ending: &str, folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The names that a file declares and exports; what it only hands on is declared in another.
+/// The names that a file declares and exports. Re-exported names are declared in another file.
 fn exported(source: &str) -> impl Iterator<Item = &str> {
     source.lines().filter_map(|line| {
         let declared = line.strip_prefix("export ")?;
@@ -107,7 +107,7 @@ fn exported(source: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The line of the first word `any` that is neither in a comment nor in a text.
+/// The line of the first word `any` outside comments and strings.
 fn first_any(source: &str) -> Option<usize> {
     let mut rest = source;
     while let Some(first) = rest.chars().next() {
@@ -153,14 +153,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_exports_is_known_by_name() {
+    fn the_names_that_a_file_exports_are_found() {
         let source = "export declare function open(o: Options): Open;\nexport interface Options {\nexport type A =\n\
             interface Hidden {}\nexport { Other } from \"./other.js\";\nexport * from \"./more.js\";";
         assert_eq!(exported(source).collect::<Vec<_>>(), ["open", "Options", "A"]);
     }
 
     #[test]
-    fn any_is_free_in_comments_texts_and_longer_names() {
+    fn any_is_ignored_in_comments_strings_and_longer_names() {
         let source = "// any\n/** any\n any */\ntype Many = \"any\" | 'any'; const any_of: Company;";
         assert_eq!(first_any(source), None);
     }

@@ -20,14 +20,14 @@ pub const ENGINES: [Engine; 2] = [
     Engine { name: "Firefox", variable: "GECKODRIVER", driver: "geckodriver" },
 ];
 
-/// Compiles the example of `guichet::browser`. Nothing of it can run: there is no page.
+/// Compiles the example of `guichet::browser`. It cannot run without a page.
 pub fn compile_example() -> Result<()> {
     let mut command = cargo(["test", "--doc", "--package=guichet", "--features=browser"]);
     command.args(["--target=wasm32-unknown-unknown", "--", "src/browser"]);
     run(command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "true"))
 }
 
-/// Builds the runner, and says where it is.
+/// Builds the runner. Returns its path.
 pub fn runner() -> Result<std::path::PathBuf> {
     let mut build = cargo(["build", "--package=wasm-test-runner", "--message-format=json-render-diagnostics"]);
     cargo::build_executable("wasm-test-runner", &mut build)
@@ -38,12 +38,12 @@ impl Engine {
     pub fn command(&self, runner: &Path) -> Result<Command> {
         let mut command = cargo(["test", "--package=guichet", "--lib", "--features=browser"]);
         command.arg("--target=wasm32-unknown-unknown").env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner);
-        // The runner takes the first driver that it finds.
+        // The runner uses the first driver that is set.
         for other in ENGINES {
             command.env_remove(other.variable);
         }
         command.env(self.variable, setup::driver(self.variable, self.driver)?);
-        // A busy machine is slow.
+        // A busy machine needs more time.
         command.env("WASM_BINDGEN_TEST_TIMEOUT", "120").env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "30");
         Ok(command)
     }

@@ -1,4 +1,4 @@
-// The page without the package: the session from the merchant's server, then the fee.
+// The hand-written page: the session from the merchant's server, then the fee.
 
 interface Session { session_token: string; expires_at?: string }
 interface Fee { amount: number; currency: string; fee: number; total_payable: number }

@@ -1,4 +1,4 @@
-//! A shop's page in Rust alone: it signs in, shows what each way of paying costs, pays, and comes back.
+//! A shop's page without JavaScript: it signs in, shows the price of each payment method, pays, and shows the outcome.
 //!
 //! The page names the order. The shop's server sets the price and holds the secret key.
 
@@ -39,7 +39,7 @@ fn open(guichet: Client) {
         spawn_local(async { show_outcome(checkout.await) });
     });
     spawn_local(async move {
-        // The customer comes back from the hosted page to this page.
+        // The customer returned from the hosted page to this page.
         if let Some(back) = guichet.returned().await {
             show_outcome(guichet.wait_for_outcome(&back.purchase).await);
         }
@@ -47,7 +47,7 @@ fn open(guichet: Client) {
     });
 }
 
-/// Signs in at the shop, in the shop's own way. Then the shop's server gives a session token.
+/// Signs in at the shop, in the shop's own way. After that, the shop's server issues session tokens.
 async fn sign_in(guichet: Client) {
     if let Err(error) = Request::post("/sign-in").send().await {
         return show("message", &error.to_string());
@@ -66,7 +66,7 @@ async fn sign_out(guichet: Client) {
     }
 }
 
-/// Shows what each way of paying costs the customer, the cheapest first.
+/// Shows what the customer pays with each method, cheapest first.
 async fn show_quotes(guichet: &Client) {
     match quotes(guichet).await {
         Ok(lines) => show("quotes", &lines.join("\n")),
@@ -94,7 +94,7 @@ async fn quotes(guichet: &Client) -> Result<Vec<String>, Error> {
     Ok(quotes.into_iter().map(line).collect())
 }
 
-/// Shows what became of the purchase. Goods are shipped on the server's word, never on this.
+/// Shows the outcome. Ship goods when the server says that the order is paid, never because of this outcome.
 fn show_outcome(outcome: Result<Outcome, Error>) {
     match outcome {
         Ok(outcome) => show("message", &format!("The payment is {}.", outcome.state.as_str())),
@@ -102,7 +102,7 @@ fn show_outcome(outcome: Result<Outcome, Error>) {
     }
 }
 
-/// Where the payment service is: the page's `<meta name="guichet-service">`.
+/// The payment service's address, from the page's `<meta name="guichet-service">`.
 fn service() -> String {
     let meta = document().query_selector("meta[name=guichet-service]").ok().flatten();
     meta.and_then(|meta| meta.get_attribute("content")).unwrap_or_default()
@@ -113,7 +113,7 @@ fn on_click(id: &str, guichet: &Client, action: impl Fn(Client) + 'static) {
     let listener = Closure::<dyn Fn()>::new(move || action(guichet.clone()));
     element(id)
         .add_event_listener_with_callback("click", listener.as_ref().unchecked_ref())
-        .expect("it can be clicked");
+        .expect("the element can be clicked");
     listener.forget(); // it lives as long as the page
 }
 
@@ -122,9 +122,9 @@ fn show(id: &str, text: &str) {
 }
 
 fn element(id: &str) -> Element {
-    document().get_element_by_id(id).expect("index.html has it")
+    document().get_element_by_id(id).expect("index.html has the element")
 }
 
 fn document() -> Document {
-    web_sys::window().and_then(|window| window.document()).expect("this runs in a page")
+    web_sys::window().and_then(|window| window.document()).expect("this code runs in a page")
 }

@@ -9,7 +9,7 @@ use super::quotes::PublicReads;
 use super::single_flight::SingleFlight;
 use super::transport::{AuthorizedRequest, Reply, Transport};
 use super::value::{get, get_text, merged, object, optional};
-use crate::flow::{Standing, open, path_of, redirect_address};
+use crate::flow::{IntentSnapshot, open, path_of, redirect_address};
 use crate::operations::{AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ReadPaymentIntent};
 use crate::protocol::{NoCredential, Operation};
 use crate::values::{Address, ClientSecret, IntentId, IntentStatus};
@@ -104,9 +104,9 @@ impl HostedCheckout {
         Ok(())
     }
 
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn snapshot(&self) -> IntentSnapshot {
         let intent = self.intent.borrow();
-        Standing {
+        IntentSnapshot {
             status: IntentStatus::from(get_text(&intent, "status").unwrap_or_default()),
             attempts: get_text(&intent, "attempts"),
             next_action: get_text(&get(&intent, "next_action"), "type"),

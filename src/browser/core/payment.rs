@@ -6,7 +6,7 @@ use super::events::Pending;
 use super::hosted::HostedCheckout;
 use super::page::{notify, now, pause as sleep};
 use super::transport::AuthorizedRequest;
-use crate::flow::{AfterLost, Ms, Standing, after_lost, pause, pause_within};
+use crate::flow::{IntentSnapshot, LostCharge, Ms, classify_lost_charge, pause, pause_within};
 use crate::operations::Instrument;
 use crate::protocol::{Kind, Repeat};
 use crate::values::{ClientSecret, IntentStatus};
@@ -68,7 +68,7 @@ impl HostedCheckout {
                         // If it is paid already or on its way, there is nothing to pay: its customer sees how it stands.
                         let is_open = key != "pay"
                             || page.is_stale.get()
-                            || page.standing().status == IntentStatus::RequiresAction;
+                            || page.snapshot().status == IntentStatus::RequiresAction;
                         if is_open {
                             page.send_once(request, follow.options).await?;
                         }
@@ -101,7 +101,7 @@ impl HostedCheckout {
             }
         }
         loop {
-            let standing = self.standing();
+            let standing = self.snapshot();
             let is_settled = standing.status.is_final() || standing.status == IntentStatus::RequiresAction;
             if reported.as_ref() != Some(&standing) {
                 if let Some(on_status) = &on_status {
@@ -127,11 +127,11 @@ impl HostedCheckout {
     /// Sends a move. If its reply is lost, looks at the intent, and sends it again only if it is known never to have
     /// arrived.
     async fn send_once(&self, request: AuthorizedRequest<ClientSecret>, options: CallOptions) -> Result<(), CallError> {
-        let mut before = self.standing();
+        let mut before = self.snapshot();
         if self.is_stale.get() {
             // It is not known what came of the move before.
             self.look(options.restarted()).await?;
-            before = self.standing();
+            before = self.snapshot();
             let is_repeatable = request.spec().repeat == Repeat::Always;
             if !is_repeatable && before.status != IntentStatus::RequiresAction {
                 // It has arrived after all: it is followed.
@@ -176,10 +176,10 @@ impl HostedCheckout {
     }
 
     /// What to do about a move whose reply was lost or refused, now that the intent was read.
-    fn classify(&self, before: &Standing, error: CallError, operation: &'static str) -> Result<Next, CallError> {
-        let now = self.standing();
+    fn classify(&self, before: &IntentSnapshot, error: CallError, operation: &'static str) -> Result<Next, CallError> {
+        let now = self.snapshot();
         let was_refused = !error.may_have_executed();
-        match after_lost(before, &now) {
+        match classify_lost_charge(before, &now) {
             _ if was_refused && now.status.is_final() => {
                 let message = [
                     "This payment is already finished: ",
@@ -189,9 +189,9 @@ impl HostedCheckout {
                 .concat();
                 Err(CallError::of(Kind::Settled, &message, operation, &error.reply()))
             }
-            AfterLost::Follow if !was_refused => Ok(Next::Follow),
+            LostCharge::Follow if !was_refused => Ok(Next::Follow),
             // A request that was answered, or only late, may still be under way: it is not sent again.
-            AfterLost::SendAgain if error.is(Kind::Offline) => Ok(Next::Retry(error)),
+            LostCharge::SendAgain if error.is(Kind::Offline) => Ok(Next::Retry(error)),
             _ => Err(error),
         }
     }

@@ -1,4 +1,4 @@
-//! One call over the browser's `fetch`: the attempts that [`Call`] asks for, and the reply as the browser reads it.
+//! One call over the browser's `fetch`: it executes the actions of [`Call`] (send, wait, done) and parses the reply.
 
 use super::call_options::CallOptions;
 use super::error::{CallError, check_no_secret_key};
@@ -26,7 +26,7 @@ extern "C" {
     fn global_fetch(url: &str, init: &JsValue) -> Result<JsValue, JsValue>;
 }
 
-/// The way to the service.
+/// Sends requests to one service.
 pub(crate) struct Transport {
     pub(crate) base: Base,
     /// The page's own `fetch`, in place of the browser's.
@@ -55,7 +55,7 @@ pub(crate) struct AuthorizedRequest<C> {
 struct PreparedRequest {
     spec: &'static Spec,
     request: Request,
-    /// Whether the operation asks for no credential.
+    /// Whether the operation needs no credential. Then the HTTP cache may be used.
     is_public: bool,
 }
 
@@ -87,7 +87,7 @@ fn prepare(
 }
 
 impl AuthorizedRequest<NoCredential> {
-    /// What needs no credential may be sent with any.
+    /// A request that needs no credential may be sent with any.
     pub(crate) fn with_credential<C: Fulfils<Anyone>>(self) -> AuthorizedRequest<C> {
         AuthorizedRequest { prepared: self.prepared, credential: PhantomData }
     }
@@ -100,35 +100,35 @@ pub(crate) struct ReplyBody {
     operation: &'static str,
     pub(crate) status: u16,
     pub(crate) text: JsValue,
-    /// The text as JSON; `undefined` where it is none.
+    /// The parsed JSON; `undefined` if the text is not JSON.
     pub(crate) body: JsValue,
     pub(crate) request_id: JsValue,
     retry_after: JsValue,
 }
 
 impl ReplyBody {
-    /// `data` where it is present, the whole body otherwise.
+    /// The member `data` of the envelope, or the whole body without one.
     pub(crate) fn data(&self) -> JsValue {
         data_of(self.body.clone())
     }
 
-    /// The same where it is an array.
+    /// [`ReplyBody::data`], which must be an array.
     pub(crate) fn array(&self) -> Result<Array, CallError> {
         self.data().dyn_into().map_err(|_| self.unreadable())
     }
 
-    /// The same where it is an object.
+    /// [`ReplyBody::data`], which must be an object.
     pub(crate) fn object(&self) -> Result<JsValue, CallError> {
         let data = self.data();
         if data.is_object() { Ok(data) } else { Err(self.unreadable()) }
     }
 
-    /// What an error keeps of it: the body, or the text that is no JSON.
+    /// What an error keeps: the body, or the text if it is not JSON.
     pub(crate) fn content(&self) -> JsValue {
         if is_nullish(&self.body) { self.text.clone() } else { self.body.clone() }
     }
 
-    /// The error that it cannot be read.
+    /// The error for a reply that cannot be read.
     pub(crate) fn unreadable(&self) -> CallError {
         let message = if is_nullish(&self.body) {
             "The reply is not JSON: it may be a page of HTML, such as a login form."
@@ -144,7 +144,7 @@ impl ReplyBody {
     }
 }
 
-/// `data` where it is present, the value itself otherwise.
+/// The member `data` of a value, or the value itself without one.
 pub(crate) fn data_of(value: JsValue) -> JsValue {
     let data = get(&value, "data");
     if is_nullish(&data) { value } else { data }
@@ -159,7 +159,7 @@ pub(crate) struct Outgoing {
     /// JSON.
     pub(crate) body: Option<String>,
     pub(crate) policy: &'static FetchPolicy,
-    /// What no error may show.
+    /// The credential, which no error may show.
     pub(crate) credential: Option<String>,
 }
 
@@ -216,7 +216,7 @@ impl Transport {
         let prepared = Rc::clone(&request.prepared);
         let (transport, bearer) = (Rc::clone(self), credential.bearer().map(String::from));
         Box::pin(async move {
-            // Equal reads at the same time are one request. A timeout of one's own makes it another one.
+            // Equal concurrent reads share one request. A read with another timeout is not equal.
             let is_shared = prepared.spec.repeat == Repeat::Always && prepared.request.body.is_none();
             let outgoing = Rc::new(transport.outgoing(&prepared, None, bearer)?);
             if is_shared {
@@ -231,7 +231,7 @@ impl Transport {
                     None => (transport.reads.start(key, transport.request(Rc::clone(&outgoing), options)), true),
                 };
                 match read.await {
-                    // It began earlier, and its time is over; this one's is not.
+                    // The shared request began before this call, so its deadline is earlier. Send another request.
                     Err(error) if !is_own && error.is(Kind::Timeout) => {}
                     result => return result,
                 }
@@ -240,7 +240,7 @@ impl Transport {
         })
     }
 
-    /// Sends a request of its own, joined by no other, to another path where the service has the operation there.
+    /// Sends a request that is never shared. `path` replaces the operation's own path.
     pub(crate) fn send_alone<C: Credential>(
         self: &Rc<Self>,
         request: &AuthorizedRequest<C>,
@@ -276,7 +276,7 @@ impl Transport {
         Ok(Outgoing { spec, url, headers, body, policy, credential })
     }
 
-    /// Sends it until it is answered or there is no use in another attempt.
+    /// Sends a request, and retries it as [`Call`] decides.
     pub(crate) fn request(self: &Rc<Self>, outgoing: Rc<Outgoing>, options: CallOptions) -> Pending<Reply> {
         let transport = Rc::clone(self);
         Box::pin(async move {
@@ -297,7 +297,8 @@ impl Transport {
         })
     }
 
-    /// Records how one attempt ended, and reports it to the page's monitoring.
+    /// Records the result of one attempt, and reports it to `on_call`. `reply` is `None` if the deadline came first, and
+    /// `Some(None)` if there was no reply.
     #[inline(never)]
     fn record(
         &self,
@@ -343,7 +344,7 @@ impl Transport {
         result
     }
 
-    /// One request and its whole reply; `None` where none came.
+    /// Sends one request and reads the whole reply. `None` if there is none. If it is dropped, `fetch` is aborted.
     async fn exchange(&self, outgoing: &Outgoing) -> Option<Reply> {
         let mut aborter = AbortOnDrop::new()?;
         let (url, init) = (&outgoing.url, outgoing.init(aborter.signal()));
@@ -358,7 +359,7 @@ impl Transport {
     }
 }
 
-/// Reads a response, or what a caller's `fetch` gives in its place.
+/// Reads a response of the browser, or an object that a custom `fetch` returns in its place.
 async fn read(spec: &'static Spec, response: JsValue) -> Option<Reply> {
     if !response.is_object() {
         return None;
@@ -397,7 +398,7 @@ impl AbortOnDrop {
         self.0.as_ref().map_or(JsValue::UNDEFINED, |controller| controller.signal().into())
     }
 
-    /// It is over: there is nothing to abort.
+    /// Prevents the abort, because the request has ended.
     pub(crate) fn disarm(&mut self) {
         self.0 = None;
     }
@@ -411,12 +412,12 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// As the protocol counts time.
+/// Milliseconds as the protocol's `Duration`.
 fn to_duration(time: Ms) -> Duration {
     Duration::from_millis(time as u32 as u64)
 }
 
-/// As a page does.
+/// A `Duration` as milliseconds.
 fn to_ms(time: Duration) -> Ms {
     Ms::from(time.as_secs() as u32) * 1000.0 + Ms::from(time.subsec_millis())
 }

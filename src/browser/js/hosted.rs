@@ -10,7 +10,7 @@ use crate::browser::core::{
     CallError, FollowOptions, HostedCheckout, HostedConfig, MOVABLE, Move, check_intent, current_address, display, get,
     get_text, intent_of_address, merged, quotes, text,
 };
-use crate::flow::tidy_phone;
+use crate::flow::normalize_phone;
 use crate::operations::{Card, Instrument};
 use crate::values::{Country, Invalid, Phone};
 use js_sys::{Function, Promise};
@@ -133,7 +133,7 @@ fn instrument(given: &JsValue) -> Result<Instrument, CallError> {
             let mut inputs = Inputs::of(given);
             let country = inputs.optional("country_code", |text| Country::new(text));
             let country = country.as_ref().map(Country::as_str);
-            let phone = inputs.required("phone", |text| Phone::new(tidy_phone(text, country)));
+            let phone = inputs.required("phone", |text| Phone::new(normalize_phone(text, country)));
             inputs.finish(phone.map(|phone| Instrument::MobileMoney { phone }))
         }
         Some("card") => {

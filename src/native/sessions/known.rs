@@ -1,4 +1,4 @@
-//! What a guard remembers of session tokens, each by its SHA-256 and until a moment.
+//! The guard's cache of session tokens: by SHA-256, each with an expiry.
 
 use super::guard::CustomerSession;
 use super::store::LIFETIME;
@@ -8,31 +8,31 @@ use std::time::{Duration, Instant};
 
 pub(super) type Hash = [u8; 32];
 
-/// How long the service's word on a token is kept, good or bad.
+/// How long the guard caches the result of a token's validation.
 pub(super) const KEPT_FOR: Duration = Duration::from_secs(30);
-/// How long an ended token is refused: as long as a session lives. The service may be slow to end it, or fail to, and its
-/// reply to an earlier request may come late.
+/// How long a token that this server has ended is refused: the lifetime of a session. Meanwhile the service may not have
+/// revoked it yet, and a reply to an earlier validation may still arrive.
 const ENDED_FOR: Duration = Duration::from_secs(LIFETIME.unsigned_abs());
-/// The most valid tokens that are kept; the service is asked about the others each time.
+/// The most valid tokens in the cache. Further ones are validated at each request.
 const MAX_VALID: usize = 10_000;
-/// The most rejected tokens that are kept; beyond it, the oldest is forgotten.
+/// The most rejected tokens in the cache. Further ones replace the oldest.
 const MAX_REJECTED: usize = 10_000;
 
-/// The tokens that a guard knows. The three kinds share no room, so that made-up tokens push out no customer's, and none
-/// that was ended.
+/// The tokens that a guard knows. The three kinds have separate limits, so that invented tokens cannot replace those of
+/// customers or those that were ended.
 #[derive(Default)]
 pub(super) struct KnownTokens {
     valid: HashMap<Hash, (Instant, CustomerSession)>,
-    /// Ended by this server: the service's word on them is not taken.
+    /// Ended by this server. They are refused even if the service still accepts them.
     ended: HashMap<Hash, Instant>,
     rejected: RejectedTokens,
 }
 
-/// What is known of one token.
+/// The cached result for one token.
 pub(super) enum Lookup {
-    /// The service's word, which is still kept.
+    /// The result has not expired.
     Known(Result<CustomerSession, Rejection>),
-    /// It was valid when the service was last asked.
+    /// The cached result has expired, but the token was valid. The guard checks it without the limit for unknown tokens.
     WasValid,
     Unknown,
 }
@@ -48,7 +48,7 @@ pub(super) enum Rejection {
 }
 
 impl Rejection {
-    /// By the service's word for the reason.
+    /// The rejection for the `reason` in the service's reply.
     pub(super) fn from_reason(reason: Option<&str>) -> Self {
         match reason {
             Some("expired") => Self::Expired,
@@ -85,7 +85,7 @@ impl KnownTokens {
         }
     }
 
-    /// Keeps a valid token until then, unless it was ended while the service was asked.
+    /// Caches a valid token until this time, unless it was ended during the validation.
     pub(super) fn accept(
         &mut self,
         hash: Hash,
@@ -105,7 +105,7 @@ impl KnownTokens {
         Ok(session)
     }
 
-    /// Keeps a rejected token until then.
+    /// Caches a rejected token until this time.
     pub(super) fn reject(&mut self, hash: Hash, until: Instant, rejection: Rejection, now: Instant) {
         // A failed check says nothing about the token: one that was valid keeps its precedence over unknown ones.
         if !matches!(rejection, Rejection::CheckFailed(_)) {
@@ -122,7 +122,7 @@ impl KnownTokens {
     }
 }
 
-/// Rejected tokens, of which the oldest makes room for the newest.
+/// The rejected tokens. If the cache is full, a new one replaces the oldest.
 #[derive(Default)]
 struct RejectedTokens {
     until: HashMap<Hash, (Instant, Rejection)>,
@@ -139,7 +139,7 @@ impl RejectedTokens {
             && (over_at <= now || self.oldest_first.len() >= MAX_REJECTED)
         {
             self.oldest_first.pop_front();
-            // The token may have been rejected again since: then a later entry stands for it.
+            // If the token was rejected again, its later entry stays.
             if self.until.get(&oldest).is_some_and(|(until, _)| *until == over_at) {
                 self.until.remove(&oldest);
             }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_a_token_is_known_until_its_time_is_over() {
+    fn a_cached_result_is_used_until_it_expires() {
         let (mut known, now) = (KnownTokens::default(), clock::monotonic_now());
         known.accept([1; 32], now + 30 * SECOND, awa(), now).expect("a valid token");
         assert!(matches!(known.look_up(&[1; 32], now + 29 * SECOND), Lookup::Known(Ok(_))));
@@ -182,7 +182,7 @@ mod tests {
     fn an_ended_token_is_refused_as_long_as_a_session_lives_whatever_the_service_says_of_it() {
         let (mut known, now) = (KnownTokens::default(), clock::monotonic_now());
         known.end([1; 32], now);
-        // The service was slow to end it, or its reply to an earlier request was long on its way.
+        // The service has not revoked it yet, or its reply to an earlier validation arrives late.
         for seconds in [0, 31, 1799] {
             let now = now + seconds * SECOND;
             let refused = known.accept([1; 32], now + 30 * SECOND, awa(), now).expect_err("it was ended");
@@ -190,11 +190,11 @@ mod tests {
             assert!(matches!(known.look_up(&[1; 32], now), Lookup::Known(Err(Rejection::Revoked))), "{seconds}");
         }
         known.end([2; 32], now + 1800 * SECOND);
-        assert_eq!(known.ended.len(), 1, "what is over is not kept for ever");
+        assert_eq!(known.ended.len(), 1, "expired entries are removed");
     }
 
     #[test]
-    fn made_up_tokens_are_forgotten_oldest_first_and_push_out_no_other() {
+    fn invented_tokens_replace_only_each_other_oldest_first() {
         let (mut known, now) = (KnownTokens::default(), clock::monotonic_now());
         let until = now + 30 * SECOND;
         known.accept([1; 32], until, awa(), now).expect("a valid token");
@@ -212,7 +212,7 @@ mod tests {
         assert!(matches!(known.look_up(&[2; 32], now), Lookup::Known(Err(Rejection::Revoked))));
 
         known.reject(hash(0), until + 30 * SECOND, Rejection::Unknown, until);
-        assert_eq!(known.rejected.until.len(), 1, "what is over is not kept for ever");
+        assert_eq!(known.rejected.until.len(), 1, "expired entries are removed");
     }
 
     #[test]
@@ -233,6 +233,6 @@ mod tests {
         }
         assert_eq!(known.valid.len(), MAX_VALID);
         known.accept(hash(0), now + 9 * SECOND, awa(), now + SECOND).expect("a valid token");
-        assert_eq!(known.valid.len(), 1, "what is over makes room");
+        assert_eq!(known.valid.len(), 1, "expired entries are removed");
     }
 }

@@ -1,4 +1,4 @@
-//! Refuses JSON that a reader would change: a key that appears twice in an object, a number that is not exact.
+//! Refuses JSON that a parser would change: a key that appears twice in an object, or a number that is not exact.
 //!
 //! Otherwise two different bodies could be treated as equal (`decisions.md` 2).
 
@@ -13,9 +13,9 @@ const MAX_ERRORS: usize = 16;
 /// The most characters of a field's path in a response.
 const LONGEST_PATH: usize = 128;
 
-/// The errors of all places in a JSON text that a reader would change, up to [`MAX_ERRORS`]. Empty for a text that is not JSON: the
-/// JSON reader reports that.
-pub(super) fn lost_in_reading(text: &str) -> Vec<FieldError> {
+/// The errors of a JSON text that a parser would change, at most [`MAX_ERRORS`]. Empty for a text that is not JSON, which the
+/// parser refuses.
+pub(crate) fn inexact_json_errors(text: &str) -> Vec<FieldError> {
     let mut faults = Vec::new();
     if let Ok(value) = serde_json::from_str(text) {
         check_value(value, "", &mut faults);
@@ -39,12 +39,12 @@ fn check_value(value: &RawValue, path: &str, faults: &mut Vec<FieldError>) {
         }
         Some(b'[') => {
             let values: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
-            for (place, value) in values.into_iter().enumerate() {
-                check_value(value, &format!("{path}[{place}]"), faults);
+            for (index, value) in values.into_iter().enumerate() {
+                check_value(value, &format!("{path}[{index}]"), faults);
             }
         }
-        Some(b'-' | b'0'..=b'9') if !survives(text) => {
-            add_fault(path, "is a number that many readers of JSON change. Send it as a string.", faults);
+        Some(b'-' | b'0'..=b'9') if !is_exact(text) => {
+            add_fault(path, "is a number that JSON parsers round. Send it as a string.", faults);
         }
         _ => {}
     }
@@ -58,8 +58,8 @@ fn add_fault(path: &str, what: &str, faults: &mut Vec<FieldError>) {
     }
 }
 
-/// Whether a JSON number has the same value after a reader has made a double of it, as JavaScript does.
-fn survives(text: &str) -> bool {
+/// Whether a JSON number keeps its value as a double, which JavaScript and many parsers use.
+fn is_exact(text: &str) -> bool {
     if text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit()) {
         return text.trim_start_matches('-').parse::<u64>().is_ok_and(|number| number <= GREATEST_INTEGER);
     }
@@ -67,8 +67,7 @@ fn survives(text: &str) -> bool {
     number.is_finite() && decimal(text).is_some_and(|written| decimal(&format!("{number:e}")) == Some(written))
 }
 
-/// The value of a JSON number without its sign: its digits from the first to the last that is not 0, and the power of ten
-/// that they are multiplied by.
+/// The absolute value of a JSON number in a unique form: its significant digits and the power of ten to multiply them by.
 fn decimal(text: &str) -> Option<(String, i64)> {
     let (mantissa, exponent) =
         text.trim_start_matches('-').split_once(['e', 'E']).unwrap_or((text.trim_start_matches('-'), "0"));
@@ -84,7 +83,7 @@ fn decimal(text: &str) -> Option<(String, i64)> {
     Some((significant.to_owned(), exponent.checked_add(zeros)?))
 }
 
-/// The members of an object in the order they were written, with those whose key is given twice.
+/// The members of an object in their order, repeated keys included.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
@@ -119,7 +118,7 @@ mod tests {
         let kept =
             ["0", "-0", "1", "-17", "9007199254740992", "0.1", "1.50", "-2.5e-7", "1e2", "100.0", "1e22", "0e999"];
         for number in kept {
-            assert!(survives(number), "{number}");
+            assert!(is_exact(number), "{number}");
         }
         let changed = [
             "9007199254740993",
@@ -132,22 +131,22 @@ mod tests {
             "1e99999999999999999999",
         ];
         for number in changed {
-            assert!(!survives(number), "{number}");
+            assert!(!is_exact(number), "{number}");
         }
     }
 
     #[test]
     fn each_error_names_its_path() {
         let named =
-            |text: &str| -> Vec<String> { lost_in_reading(text).into_iter().map(|fault| fault.param).collect() };
+            |text: &str| -> Vec<String> { inexact_json_errors(text).into_iter().map(|fault| fault.param).collect() };
         assert_eq!(named(r#"{"a":1,"b":{"a":2}}"#), [""; 0]);
-        assert_eq!(named(r#"{"a":1,"\u0061":1}"#), ["a"], "a key is what it says, however it is written");
+        assert_eq!(named(r#"{"a":1,"\u0061":1}"#), ["a"], "an escaped key is the same key");
         assert_eq!(named(r#"{"m":{"x":[{"y":1},{"y":1,"y":1}]}}"#), ["m.x[1].y"]);
         assert_eq!(named(r#"{"m":[1,9007199254740993],"n":1e999}"#), ["m[1]", "n"]);
-        assert_eq!(named(r#"{"a":"9007199254740993"}"#), [""; 0], "a string is kept as it is");
-        assert_eq!(named(r#"{"a":1,"a":"#), [""; 0], "what is not JSON is refused as such");
+        assert_eq!(named(r#"{"a":"9007199254740993"}"#), [""; 0], "a string is exact");
+        assert_eq!(named(r#"{"a":1,"a":"#), [""; 0], "a text that is not JSON is refused elsewhere");
         let many = format!("{{{}}}", vec![format!(r#""{}":1"#, "k".repeat(1_000)); 60].join(","));
-        let faults = lost_in_reading(&many);
+        let faults = inexact_json_errors(&many);
         assert_eq!((faults.len(), faults[0].param.len()), (MAX_ERRORS, LONGEST_PATH));
     }
 
@@ -155,7 +154,7 @@ mod tests {
         #[test]
         fn every_double_is_accepted_as_it_is_written(number in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL) {
             let written = format!("{number:e}");
-            prop_assert!(survives(&written), "{}", written);
+            prop_assert!(is_exact(&written), "{}", written);
         }
 
         #[test]

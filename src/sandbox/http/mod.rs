@@ -6,6 +6,8 @@ mod fault_injection;
 mod read;
 mod respond;
 
+#[cfg(feature = "cli")]
+pub(crate) use exact::inexact_json_errors;
 pub(super) use read::{read_body, read_object};
 pub(super) use respond::{envelope, plain, refuse};
 

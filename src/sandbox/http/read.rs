@@ -1,7 +1,7 @@
 //! Reads the fields of an operation from a request.
 
 use super::RawRequest;
-use super::exact::lost_in_reading;
+use super::exact::inexact_json_errors;
 use crate::protocol::{ErrorCode, IDEMPOTENCY_KEY, Method, Place, Spec};
 use crate::sandbox::problem::Problem;
 use axum::body::{Body, Bytes};
@@ -76,9 +76,9 @@ pub(in crate::sandbox) fn read_object(headers: &HeaderMap, body: &[u8]) -> Resul
     if depth(text) > DEPTH_LIMIT {
         return Err(malformed(ErrorCode::InvalidJson, "The body is nested too deeply."));
     }
-    let lost = lost_in_reading(text);
-    if !lost.is_empty() {
-        return Err(Problem::fields(lost));
+    let inexact = inexact_json_errors(text);
+    if !inexact.is_empty() {
+        return Err(Problem::fields(inexact));
     }
     match serde_json::from_str(text) {
         Ok(Value::Object(fields)) => Ok(fields),

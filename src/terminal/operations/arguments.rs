@@ -1,7 +1,8 @@
-//! The arguments of an operation, from its own description: what travels in the path stands by itself, all else has the
-//! name of its field.
+//! The arguments of an operation's command, made from its JSON schema: fields of the path are positional arguments, all
+//! others are options named after the field.
 
 use crate::protocol::{Place, Spec};
+use crate::sandbox::inexact_json_errors;
 use crate::terminal::connection::first_line;
 use crate::terminal::failure::Failure;
 use clap::builder::PossibleValuesParser;
@@ -11,11 +12,11 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 use std::io::Read;
 
-/// An operation, as its type describes it.
+/// What the command of an operation needs of its JSON schema.
 pub(super) struct Description {
-    /// One sentence: what it does.
+    /// The summary in the list of commands.
     pub about: String,
-    /// All that its documentation says.
+    /// The whole documentation.
     pub long_about: String,
     pub fields: Vec<Field>,
 }
@@ -26,30 +27,30 @@ pub(super) struct Field {
     help: String,
     kind: Kind,
     required: bool,
-    /// Other users of the machine can read a command line: it is asked for.
+    /// A secret is read from standard input, because other users of the machine can read a command line.
     secret: bool,
     place: Place,
 }
 
-/// How a field is written on a command line.
+/// The form of a field on the command line.
 enum Kind {
-    /// JSON: an object, or an array of objects.
+    /// An object, or an array of objects, as JSON.
     Json,
     Text,
-    /// Several texts: the argument is repeated.
-    Texts,
-    Truth,
-    Whole,
+    /// Several strings: the option is repeated.
+    StringList,
+    Bool,
+    Integer,
 }
 
 impl Description {
-    pub(super) fn of<O: JsonSchema>(spec: &Spec) -> Self {
+    pub(super) fn new<O: JsonSchema>(spec: &Spec) -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let schema = settings.into_generator().into_root_schema_for::<O>().to_value();
-        let documentation = plain(schema["description"].as_str().unwrap_or_default());
-        // "`GET /v1/…`: what it does. More of it."
+        let documentation = without_markup(schema["description"].as_str().unwrap_or_default());
+        // The documentation is "`GET /v1/…`: summary. Details.".
         let (_, what) = documentation.split_once(": ").unwrap_or(("", &documentation));
-        let about = as_a_line(what.split("\n\n").next().unwrap_or_default());
+        let about = command_summary(what.split("\n\n").next().unwrap_or_default());
         let required: Vec<&str> =
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let properties = schema["properties"].as_object().into_iter().flatten();
@@ -58,7 +59,7 @@ impl Description {
                 let place = spec.place(name);
                 Field {
                     help: help(schema),
-                    kind: if place == Place::Body { Kind::of(schema) } else { Kind::Text },
+                    kind: if place == Place::Body { Kind::new(schema) } else { Kind::Text },
                     required: place == Place::Path
                         || (required.contains(&name.as_str()) && schema.get("default").is_none()),
                     secret: schema["x-guichet-secret"] == true,
@@ -67,7 +68,7 @@ impl Description {
                 }
             })
             .collect();
-        // The path's fields in its order, then what is required.
+        // The fields of the path in its order, then the required ones.
         fields.sort_by_key(|field| {
             (field.place != Place::Path, spec.path.find(&format!("{{{}}}", field.name)), !field.required)
         });
@@ -75,21 +76,21 @@ impl Description {
     }
 }
 
-/// A sentence as a list of commands says it: with a capital, and without its end where it is the only one.
-fn as_a_line(sentence: &str) -> String {
+/// A summary in the style of clap: with a capital, and without the full stop if it is a single sentence.
+fn command_summary(sentence: &str) -> String {
     let sentence = sentence.replace('\n', " ");
-    let alone = sentence.strip_suffix('.').filter(|rest| !rest.contains(". ")).unwrap_or(&sentence);
-    let mut letters = alone.chars();
+    let text = sentence.strip_suffix('.').filter(|rest| !rest.contains(". ")).unwrap_or(&sentence);
+    let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// What is said of a field, the words it may be, and what it is where nothing is given. A service may know other words:
-/// what the operation's own type takes is sent.
+/// The help of a field: its description, its known values and its default. Other values are sent as well if the operation's type
+/// accepts them, because a service may know more.
 fn help(schema: &Value) -> String {
-    let mut help = plain(schema["description"].as_str().unwrap_or_default()).replace('\n', " ");
-    let words = words(schema);
-    if !words.is_empty() {
-        help.push_str(&format!(" [{}]", words.join(", ")));
+    let mut help = without_markup(schema["description"].as_str().unwrap_or_default()).replace('\n', " ");
+    let choices = choices(schema);
+    if !choices.is_empty() {
+        help.push_str(&format!(" [{}]", choices.join(", ")));
     }
     match &schema["default"] {
         Value::Null => {}
@@ -99,18 +100,18 @@ fn help(schema: &Value) -> String {
     help
 }
 
-/// Documentation without the marks of its source: links to other items, code.
-fn plain(documentation: &str) -> String {
+/// Documentation without Markdown's marks for links and code.
+fn without_markup(documentation: &str) -> String {
     documentation.replace("[`", "").replace("`]", "").replace('`', "").replace("# Undocumented\n", "Undocumented: ")
 }
 
 impl Kind {
-    fn of(schema: &Value) -> Self {
+    fn new(schema: &Value) -> Self {
         match kind_of(schema) {
-            "boolean" => Self::Truth,
-            "integer" | "number" => Self::Whole,
+            "boolean" => Self::Bool,
+            "integer" | "number" => Self::Integer,
             "string" => Self::Text,
-            "array" if kind_of(&schema["items"]) == "string" => Self::Texts,
+            "array" if kind_of(&schema["items"]) == "string" => Self::StringList,
             _ => Self::Json,
         }
     }
@@ -127,12 +128,12 @@ fn kind_of(schema: &Value) -> &str {
     named.or_else(|| alternatives.map(kind_of).find(|name| !["", "null"].contains(name))).unwrap_or_default()
 }
 
-/// The words of a closed choice.
-fn words(schema: &Value) -> Vec<String> {
+/// The values of an enumeration.
+fn choices(schema: &Value) -> Vec<String> {
     let alternatives = ["anyOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten();
     let own = schema["enum"].as_array().into_iter().flatten().chain(schema.get("const"));
     let own = own.filter_map(Value::as_str).map(str::to_owned);
-    own.chain(alternatives.flat_map(words)).collect()
+    own.chain(alternatives.flat_map(choices)).collect()
 }
 
 impl Field {
@@ -143,18 +144,18 @@ impl Field {
         let (argument, hint) = match &self.kind {
             Kind::Text if self.secret => (
                 argument,
-                "Without it, the first line of the standard input: other users of this machine can read a command line.",
+                "Default: the first line of the standard input, because other users of this machine can read a command line.",
             ),
-            Kind::Text | Kind::Whole => (argument, ""),
-            Kind::Texts => (argument.action(ArgAction::Append), "May be repeated."),
-            Kind::Truth => {
-                let truth = PossibleValuesParser::new(["true", "false"]);
-                let argument = argument.value_parser(truth).num_args(0..=1).require_equals(true);
+            Kind::Text | Kind::Integer => (argument, ""),
+            Kind::StringList => (argument.action(ArgAction::Append), "May be repeated."),
+            Kind::Bool => {
+                let parser = PossibleValuesParser::new(["true", "false"]);
+                let argument = argument.value_parser(parser).num_args(0..=1).require_equals(true);
                 (argument.default_missing_value("true"), "")
             }
-            Kind::Json if self.is_a_payment_method() => (
+            Kind::Json if self.is_payment_method() => (
                 argument,
-                "A phone, 237670000000; or JSON, which @FILE or - reads from a file or the standard input: a card belongs there.",
+                "A phone number, for example 237670000000; or JSON. @FILE or - reads JSON from a file or the standard input, as a card requires.",
             ),
             Kind::Json => (argument, "JSON; @FILE or - reads it from a file or the standard input."),
         };
@@ -163,16 +164,16 @@ impl Field {
         if self.place == Place::Path { argument } else { argument.long(self.name.replace('_', "-").to_lowercase()) }
     }
 
-    /// What was given for the field, as the service reads it; `None` where nothing was.
+    /// The field's value as JSON, as the service reads it. `None` if the argument is missing.
     pub(super) fn value(&self, matches: &ArgMatches) -> Result<Option<Value>, Failure> {
-        let Some(given) = matches.get_many::<String>(&self.name) else { return self.asked() };
+        let Some(given) = matches.get_many::<String>(&self.name) else { return self.read_secret() };
         let given: Vec<&String> = given.collect();
         let first = given.first().map(|text| text.as_str()).unwrap_or_default();
         Ok(Some(match &self.kind {
-            Kind::Texts => given.into_iter().map(|text| Value::String(text.clone())).collect(),
-            Kind::Truth => Value::Bool(first == "true"),
-            // What is no number is refused by the door of the operation, in its words.
-            Kind::Whole => first.parse::<u64>().map_or_else(|_| first.into(), Value::from),
+            Kind::StringList => given.into_iter().map(|text| Value::String(text.clone())).collect(),
+            Kind::Bool => Value::Bool(first == "true"),
+            // The operation's own reader refuses a text that is not a number.
+            Kind::Integer => first.parse::<u64>().map_or_else(|_| first.into(), Value::from),
             Kind::Text => first.into(),
             Kind::Json => self.json(first)?,
         }))
@@ -181,8 +182,8 @@ impl Field {
     fn json(&self, given: &str) -> Result<Value, Failure> {
         let refuse = |why: &str| Failure::usage(format!("{}: {why}", self.name));
         let inline = !given.starts_with('@') && given != "-";
-        if self.is_a_payment_method() && inline {
-            if is_a_card_number(given) || given.contains("\"card\"") {
+        if self.is_payment_method() && inline {
+            if is_card_number(given) || given.contains("\"card\"") {
                 return Err(refuse(
                     "A card does not belong on a command line, where other users of the machine can read it. Write \
                      {\"type\":\"card\",\"card\":{\"number\",\"exp_month\",\"exp_year\",\"cvc\"}} with its values into a file (@FILE) or to the \
@@ -204,12 +205,19 @@ impl Field {
             }
             None => given.to_owned(),
         };
-        serde_json::from_str(&text)
-            .map_err(|_| refuse("It is JSON: write it between single quotes, or read it from @FILE."))
+        let value = serde_json::from_str(&text).map_err(|_| {
+            refuse("This is not JSON. Write JSON between single quotes, or read it from a file with @FILE.")
+        })?;
+        // `Value` silently drops a repeated key and rounds a number that is not exact.
+        let errors = inexact_json_errors(&format!("{{\"{}\":{text}}}", self.name));
+        if errors.is_empty() {
+            return Ok(value);
+        }
+        Err(Failure::usage(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
     }
 
-    /// What is asked for where it was not given: it does not belong on a command line.
-    fn asked(&self) -> Result<Option<Value>, Failure> {
+    /// Reads a secret from standard input. `None` for a field that is not secret.
+    fn read_secret(&self) -> Result<Option<Value>, Failure> {
         if !self.secret {
             return Ok(None);
         }
@@ -217,26 +225,26 @@ impl Field {
         first_line("The one-time code:").map(|line| Some(line.into())).ok_or_else(missing)
     }
 
-    fn is_a_payment_method(&self) -> bool {
+    fn is_payment_method(&self) -> bool {
         self.name == "payment_method"
     }
 }
 
-/// Whether this is a card's number, in groups or not: longer than a phone number, or as long as one and of a beginning (3)
-/// under which no country has phone numbers of 14 digits.
-fn is_a_card_number(given: &str) -> bool {
+/// Whether this is a card number, with or without spaces: longer than a phone number, or of 14 or 15 digits that begin with 3,
+/// as no phone number of that length does.
+fn is_card_number(given: &str) -> bool {
     let digits: Vec<u8> = given.bytes().filter(|byte| !b" -".contains(byte)).collect();
-    let digits_alone = digits.iter().all(u8::is_ascii_digit);
-    digits_alone && (matches!(digits.len(), 16..=19) || (matches!(digits.len(), 14 | 15) && digits.starts_with(b"3")))
+    let only_digits = digits.iter().all(u8::is_ascii_digit);
+    only_digits && (matches!(digits.len(), 16..=19) || (matches!(digits.len(), 14 | 15) && digits.starts_with(b"3")))
 }
 
-/// The fields that were given, for the operation to read.
-pub(super) fn given(fields: &[Field], matches: &ArgMatches) -> Result<Map<String, Value>, Failure> {
-    let mut given = Map::new();
+/// The values of all fields whose arguments were given.
+pub(super) fn read_arguments(fields: &[Field], matches: &ArgMatches) -> Result<Map<String, Value>, Failure> {
+    let mut values = Map::new();
     for field in fields {
         if let Some(value) = field.value(matches)? {
-            given.insert(field.name.clone(), value);
+            values.insert(field.name.clone(), value);
         }
     }
-    Ok(given)
+    Ok(values)
 }

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The groups, and what each is about.
+/// The groups of commands, with their help.
 const GROUPS: [(&str, &str); 7] = [
     ("sessions", "Customer sessions: a customer acts without the secret key"),
     ("methods", "Payment methods and what they cost"),
@@ -26,56 +26,58 @@ const GROUPS: [(&str, &str); 7] = [
     ("esim", "eSIM data packages, and orders of them"),
 ];
 
-/// Of what is sent with a session token, and with no key.
+/// The last paragraph of the help of an operation that takes a session token.
 const SESSION_TOKEN: &str =
     "The session token comes from GUICHET_SESSION_TOKEN, or is the first line of the standard input. No key is sent.";
 
-/// The commands, by their groups.
+/// The commands of all operations, in their groups.
 pub(super) fn commands() -> Vec<Command> {
     let all = all();
     let group = |(name, about): &(&'static str, &'static str)| {
-        let of_it = all.iter().filter(|operation| operation.group == *name).map(Verb::command);
-        Command::new(*name).about(*about).subcommand_required(true).arg_required_else_help(true).subcommands(of_it)
+        let commands = all.iter().filter(|operation| operation.group == *name).map(OperationCommand::command);
+        Command::new(*name).about(*about).subcommand_required(true).arg_required_else_help(true).subcommands(commands)
     };
     GROUPS.iter().map(group).collect()
 }
 
-/// The operation of these words.
-pub(super) fn find(group: &str, verb: &str) -> Option<Verb> {
+/// The operation of this group and verb.
+pub(super) fn find(group: &str, verb: &str) -> Option<OperationCommand> {
     all().into_iter().find(|operation| operation.group == group && operation.verb == verb)
 }
 
-/// An operation, as the terminal knows it.
-pub(super) struct Verb {
+/// An operation as a command.
+pub(super) struct OperationCommand {
     group: &'static str,
     verb: &'static str,
     columns: &'static [&'static str],
     spec: &'static Spec,
+    /// Whether its role accepts this kind of credential.
     admits: fn(CredentialKind) -> bool,
     describe: fn() -> Description,
     read: fn(Fields) -> Result<Request, Failure>,
 }
 
-fn all() -> Vec<Verb> {
-    macro_rules! verbs {
+fn all() -> Vec<OperationCommand> {
+    macro_rules! commands {
         ($($operation:ident)*) => {
-            vec![$(Verb::of::<$operation>()),*]
+            vec![$(OperationCommand::new::<$operation>()),*]
         };
     }
-    crate::every_operation!(verbs)
+    crate::every_operation!(commands)
 }
 
-impl Verb {
-    fn of<O: Served + JsonSchema>() -> Self {
-        let (group, verb) =
-            O::COMMAND.split_once(' ').expect("a command is a group and a verb: a test names every one");
+impl OperationCommand {
+    fn new<O: Served + JsonSchema>() -> Self {
+        let (group, verb) = O::COMMAND
+            .split_once(' ')
+            .expect("a command is a group and a verb, which a test checks for each operation");
         Self {
             group,
             verb,
             columns: O::COLUMNS,
             spec: const { &<O as Operation>::SPEC },
             admits: <O::Role as Role>::admits,
-            describe: || Description::of::<O>(&O::SPEC),
+            describe: || Description::new::<O>(&O::SPEC),
             read: read::<O>,
         }
     }
@@ -93,13 +95,13 @@ impl Verb {
         if (self.admits)(CredentialKind::SecretKey) { command } else { command.after_help(SESSION_TOKEN) }
     }
 
-    /// Sends it, and prints what came back.
+    /// Sends the operation and prints the reply.
     pub(super) async fn run(&self, matches: &ArgMatches) -> Result<(), Failure> {
         let connection = Connection::from_arg_matches(matches)?;
         let description = (self.describe)();
-        let request = (self.read)(Fields::new(arguments::given(&description.fields, matches)?))?;
+        let request = (self.read)(Fields::new(arguments::read_arguments(&description.fields, matches)?))?;
         let json = matches.get_flag("json");
-        let answer = if (self.admits)(CredentialKind::SecretKey) {
+        let result = if (self.admits)(CredentialKind::SecretKey) {
             let client = connection.with_key()?;
             client.reply(self.spec, request, client.key()).await
         } else {
@@ -107,11 +109,11 @@ impl Verb {
             let client = connection.without_key(&token)?;
             client.reply(self.spec, request, &token).await
         };
-        match answer {
+        match result {
             Ok(reply) if json => show::reply(&reply),
             Ok(reply) => self.print(&reply, matches.get_flag("show-secrets")),
             Err(error) => {
-                // A program reads the refusal as it came, too.
+                // With --json, a program gets the error response unchanged, too.
                 if let Some(reply) = error.reply().filter(|_| json) {
                     show::reply(reply)?;
                 }
@@ -131,10 +133,10 @@ impl Verb {
             data: Option<&'a RawValue>,
             pagination: Option<Pagination>,
         }
-        let whole: Option<&RawValue> = serde_json::from_slice(reply).ok();
+        let whole_reply: Option<&RawValue> = serde_json::from_slice(reply).ok();
         let envelope: Option<Envelope<'_>> = serde_json::from_slice(reply).ok();
         let (data, pagination) = envelope.map(|envelope| (envelope.data, envelope.pagination)).unwrap_or_default();
-        let data = data.or(whole).unwrap_or(RawValue::NULL);
+        let data = data.or(whole_reply).unwrap_or(RawValue::NULL);
         if self.columns.is_empty() {
             return show::raw(show::object(data, secrets)?.as_bytes());
         }
@@ -146,14 +148,14 @@ impl Verb {
     }
 }
 
-/// The request of an operation whose fields were given, read by the door that the service reads them by: all that is
-/// wrong is told at once.
+/// Reads the request of an operation from its arguments, with the same code as the service. All field errors are reported
+/// together.
 fn read<O: Served>(mut fields: Fields) -> Result<Request, Failure> {
     match O::read(&mut fields) {
         Some(operation) => Ok(Client::request(&operation)?),
         None => {
             let errors = fields.into_errors();
-            let lines: Vec<String> = errors.iter().map(|error| format!("{}: {}", error.param, error.message)).collect();
+            let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
             Err(Failure::usage(lines.join("\n")))
         }
     }

@@ -1,4 +1,4 @@
-//! Calls that end: at their deadline, when they are called off, and when the page goes; and that say which trouble it was.
+//! How calls end: at their deadline, when they are aborted, when the page goes away; and which error each failure is.
 
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::proxy::Proxy;
@@ -9,36 +9,36 @@ use serde_json::json;
 use std::time::Duration;
 
 in_every_browser!(
-    a_call_ends_at_its_deadline_and_says_so,
+    a_call_ends_at_its_deadline_with_a_timeout,
     a_callers_abort_rejects_with_the_signals_own_reason,
-    a_lost_network_is_told_from_a_slow_one_and_from_a_refusal,
-    a_read_that_was_dropped_truncated_or_lost_is_sent_again,
+    a_lost_network_a_slow_one_and_a_refusal_are_distinct_errors,
+    a_read_that_was_dropped_truncated_or_lost_is_retried,
     a_page_that_goes_away_leaves_nothing_running,
 );
 
-// The same in every engine: rules of the service, and code that asks nothing of the engine.
+// The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
     a_deadline_holds_for_all_the_attempts_of_a_call_together,
-    a_call_that_was_called_off_before_it_began_asks_nothing,
+    a_call_that_is_aborted_before_it_begins_sends_nothing,
     equal_reads_at_once_are_one_request,
-    a_caller_who_leaves_a_shared_read_leaves_the_others_theirs,
-    a_429_waits_as_long_as_it_is_told,
-    a_429_that_asks_for_more_time_than_there_is_ends_at_once,
-    html_in_the_place_of_json_is_told_with_the_reply,
-    every_field_of_a_refusal_is_told,
-    an_option_that_there_is_not_is_refused_by_its_name,
-    monitoring_hears_of_every_request_and_of_no_secret,
+    aborting_one_caller_of_a_shared_read_does_not_abort_the_others,
+    a_429_waits_for_its_retry_after,
+    a_retry_after_beyond_the_deadline_ends_the_call_at_once,
+    html_in_place_of_json_is_an_error_that_keeps_the_reply,
+    every_field_of_a_refusal_is_in_the_error,
+    an_unknown_option_is_refused_by_name,
+    monitoring_gets_every_request_and_no_secret,
 );
 
 const FEE: &str = "guichet.fee({ payment_method: 'mobile_money', currency: 'XAF', amount: '5000' }";
-/// What a promise was rejected with, and how long it took.
+/// Returns the fields of a promise's error, and the milliseconds until it was rejected.
 const OUTCOME: &str = "const outcome = async (work) => {
     const began = performance.now();
-    const told = await work().then(() => ({ kind: 'resolved' }), ({ kind, retryable, status, code, name }) => ({ kind, retryable, status, code, name }));
-    return { ...told, ms: performance.now() - began };
+    const outcome = await work().then(() => ({ kind: 'resolved' }), ({ kind, retryable, status, code, name }) => ({ kind, retryable, status, code, name }));
+    return { ...outcome, ms: performance.now() - began };
 };";
 
-async fn a_call_ends_at_its_deadline_and_says_so(engine: Engine) {
+async fn a_call_ends_at_its_deadline_with_a_timeout(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("deadline").await;
     shop.visit(&browser, "{}").await;
@@ -80,9 +80,9 @@ async fn a_callers_abort_rejects_with_the_signals_own_reason(engine: Engine) {
 
     let result = browser
         .run_async(&format!(
-            "const reason = {{ said: 'the customer has left' }};
+            "const reason = {{ message: 'the customer has left' }};
              const controller = new AbortController();
-             const call = {FEE}, {{ signal: controller.signal }}).then(() => 'resolved', (told) => told === reason);
+             const call = {FEE}, {{ signal: controller.signal }}).then(() => 'resolved', (error) => error === reason);
              setTimeout(() => controller.abort(reason), 100);
              const plain = new AbortController();
              const other = guichet.paymentMethods({{}}, {{ signal: plain.signal }}).catch(({{ name }}) => name);
@@ -93,18 +93,22 @@ async fn a_callers_abort_rejects_with_the_signals_own_reason(engine: Engine) {
 
     assert_eq!(result, json!([true, "AbortError"]));
     proxy.reconnect();
-    assert_eq!(browser.run_async(&format!("return (await {FEE})).currency")).await, "XAF", "the client goes on");
+    assert_eq!(
+        browser.run_async(&format!("return (await {FEE})).currency")).await,
+        "XAF",
+        "the client can be used further"
+    );
     browser.close().await;
 }
 
-async fn a_call_that_was_called_off_before_it_began_asks_nothing(engine: Engine) {
+async fn a_call_that_is_aborted_before_it_begins_sends_nothing(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("too-early").await;
     shop.visit(&browser, "{}").await;
     let result = browser
         .run_async(&format!(
             "const reason = new Error('never mind');
-             return await {FEE}, {{ signal: AbortSignal.abort(reason) }}).then(() => 'resolved', (told) => told === reason)"
+             return await {FEE}, {{ signal: AbortSignal.abort(reason) }}).then(() => 'resolved', (error) => error === reason)"
         ))
         .await;
     assert_eq!(result, true);
@@ -112,7 +116,7 @@ async fn a_call_that_was_called_off_before_it_began_asks_nothing(engine: Engine)
     browser.close().await;
 }
 
-async fn a_caller_who_leaves_a_shared_read_leaves_the_others_theirs(engine: Engine) {
+async fn aborting_one_caller_of_a_shared_read_does_not_abort_the_others(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("shared").await;
     shop.visit(&browser, "{}").await;
@@ -131,7 +135,7 @@ async fn a_caller_who_leaves_a_shared_read_leaves_the_others_theirs(engine: Engi
     browser.close().await;
 }
 
-async fn a_lost_network_is_told_from_a_slow_one_and_from_a_refusal(engine: Engine) {
+async fn a_lost_network_a_slow_one_and_a_refusal_are_distinct_errors(engine: Engine) {
     let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
     let browser = engine.start_with_proxy(&proxy, "offline").await;
@@ -155,11 +159,11 @@ async fn a_lost_network_is_told_from_a_slow_one_and_from_a_refusal(engine: Engin
         (&json!("refused"), &json!(403), &json!(false)),
         "{result}"
     );
-    assert_eq!(browser.run_async(&asks).await["kind"], "resolved", "and then all is well");
+    assert_eq!(browser.run_async(&asks).await["kind"], "resolved", "the next call succeeds");
     browser.close().await;
 }
 
-async fn a_read_that_was_dropped_truncated_or_lost_is_sent_again(engine: Engine) {
+async fn a_read_that_was_dropped_truncated_or_lost_is_retried(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("again").await;
     shop.visit(&browser, "{}").await;
@@ -172,12 +176,12 @@ async fn a_read_that_was_dropped_truncated_or_lost_is_sent_again(engine: Engine)
     ] {
         shop.tenant.fault(fault.clone());
         assert_eq!(browser.run_async("return (await guichet.paymentMethods()).length > 0").await, true, "{fault:?}");
-        assert_eq!(shop.tenant.faults().len(), 0, "{fault:?} has struck");
+        assert_eq!(shop.tenant.faults().len(), 0, "{fault:?} was used");
     }
     browser.close().await;
 }
 
-async fn a_429_waits_as_long_as_it_is_told(engine: Engine) {
+async fn a_429_waits_for_its_retry_after(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("patient").await;
     shop.visit(&browser, "{}").await;
@@ -190,7 +194,7 @@ async fn a_429_waits_as_long_as_it_is_told(engine: Engine) {
     browser.close().await;
 }
 
-async fn a_429_that_asks_for_more_time_than_there_is_ends_at_once(engine: Engine) {
+async fn a_retry_after_beyond_the_deadline_ends_the_call_at_once(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("impatient").await;
     shop.visit(&browser, "{}").await;
@@ -207,7 +211,7 @@ async fn a_429_that_asks_for_more_time_than_there_is_ends_at_once(engine: Engine
     browser.close().await;
 }
 
-async fn html_in_the_place_of_json_is_told_with_the_reply(engine: Engine) {
+async fn html_in_place_of_json_is_an_error_that_keeps_the_reply(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("html").await;
     shop.visit(&browser, "{}").await;
@@ -222,7 +226,7 @@ async fn html_in_the_place_of_json_is_told_with_the_reply(engine: Engine) {
     browser.close().await;
 }
 
-async fn every_field_of_a_refusal_is_told(engine: Engine) {
+async fn every_field_of_a_refusal_is_in_the_error(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("refusal").await;
     shop.visit(&browser, "{}").await;
@@ -244,7 +248,7 @@ async fn every_field_of_a_refusal_is_told(engine: Engine) {
     browser.close().await;
 }
 
-async fn an_option_that_there_is_not_is_refused_by_its_name(engine: Engine) {
+async fn an_unknown_option_is_refused_by_name(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("option").await;
     shop.visit(&browser, "{ checkoutOrigin: ['https://pay.example'] }").await;
@@ -255,7 +259,7 @@ async fn an_option_that_there_is_not_is_refused_by_its_name(engine: Engine) {
     let text = result[2].as_str().unwrap();
     assert_eq!(text, "Unknown option `checkoutOrigin`. Did you mean `checkoutOrigins`?");
     assert_eq!((shop.requests(SESSION).len(), shop.tenant.requests().len()), (0, 0));
-    // One that is there and is undefined is no mistake, and neither is any that there is.
+    // Known options are accepted, and so is `undefined`.
     let result = browser
         .run_async(
             "delete options.checkoutOrigin;
@@ -268,7 +272,7 @@ async fn an_option_that_there_is_not_is_refused_by_its_name(engine: Engine) {
     browser.close().await;
 }
 
-async fn monitoring_hears_of_every_request_and_of_no_secret(engine: Engine) {
+async fn monitoring_gets_every_request_and_no_secret(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("monitoring").await;
     shop.visit(&browser, "{ onCall: (call) => (window.heard ??= []).push(call) }").await;
@@ -318,15 +322,15 @@ async fn a_page_that_goes_away_leaves_nothing_running(engine: Engine) {
     browser.run(&format!("void {FEE}).catch(() => {{}})")).await;
     let begun = std::time::Instant::now();
     while shop.count("calculate_fee") == 0 {
-        assert!(begun.elapsed() < Duration::from_secs(10), "the call has begun");
+        assert!(begun.elapsed() < Duration::from_secs(10), "the call has started");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 
     browser.open(&format!("{}/elsewhere", shop.url())).await;
 
-    tokio::time::sleep(Duration::from_millis(2500)).await; // in which it would have been sent twice more
+    tokio::time::sleep(Duration::from_millis(2500)).await; // enough for two retries
     let requests_before = shop.count("calculate_fee");
-    assert!(requests_before <= 2, "{requests_before} requests, of which one may have been on its way");
+    assert!(requests_before <= 2, "{requests_before} requests, of which one may have been running");
     browser.close().await;
 }
 
@@ -347,6 +351,6 @@ async fn equal_reads_at_once_are_one_request(engine: Engine) {
     assert_eq!((shop.count("calculate_fee"), shop.count("list_payment_methods")), (3, 1));
 
     browser.run_async(&format!("await {FEE})")).await;
-    assert_eq!(shop.count("calculate_fee"), 4, "what is asked later is asked again");
+    assert_eq!(shop.count("calculate_fee"), 4, "a later read is another request");
     browser.close().await;
 }

@@ -1,4 +1,4 @@
-//! Pages that are left: those that the back button brings back as they were, and those that are gone.
+//! Pages that the customer leaves: those that the back button restores from the back/forward cache, and those that are gone.
 
 use crate::support::browser::Browser;
 use crate::support::engine::{Engine, in_every_browser};
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 in_every_browser!(
-    a_checkout_settles_on_the_very_page_that_back_brings_up_again,
-    a_page_that_was_away_knows_of_a_sign_out_elsewhere,
+    a_checkout_settles_on_a_page_restored_by_the_back_button,
+    a_restored_page_knows_of_a_sign_out_elsewhere,
     a_sign_out_that_is_sent_as_the_page_goes_away_arrives,
 );
 
@@ -21,7 +21,7 @@ const BEGIN: &str = "Object.assign(window, { shown: [], settled: [] });
     document.querySelector('button').onclick = () => guichet.checkout({ order: { id: '17' } })
         .then(({ state, status }) => settled.push([state, status]), ({ kind }) => settled.push(kind));";
 
-async fn a_checkout_settles_on_the_very_page_that_back_brings_up_again(engine: Engine) {
+async fn a_checkout_settles_on_a_page_restored_by_the_back_button(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("restored").await;
     shop.visit(&browser, "{}").await;
@@ -32,7 +32,7 @@ async fn a_checkout_settles_on_the_very_page_that_back_brings_up_again(engine: E
     browser.wait_until("return window.settled?.length === 1").await;
     assert_eq!(browser.run("return [shown, settled]").await, json!([[true], [["dismissed", "requires_action"]]]));
 
-    // The button works, for the same payment; and what was paid meanwhile is told.
+    // The button works for the same payment, and a payment made meanwhile is reported.
     leave_by_the_button(&browser).await;
     let intents = shop.client().list_payment_intents(&ListPaymentIntents::new()).await.unwrap().entries;
     assert_eq!((intents.len(), shop.requests(INTENTS).len()), (1, 2));
@@ -46,12 +46,12 @@ async fn a_checkout_settles_on_the_very_page_that_back_brings_up_again(engine: E
 }
 
 async fn leave_by_the_button(browser: &Browser) {
-    // A page that Firefox's driver has clicked on is not kept.
+    // Firefox does not cache a page that its driver has clicked on.
     browser.run("document.querySelector('button').click()").await;
-    browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+    browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
 }
 
-async fn a_page_that_was_away_knows_of_a_sign_out_elsewhere(engine: Engine) {
+async fn a_restored_page_knows_of_a_sign_out_elsewhere(engine: Engine) {
     const VALID: &str = "return (await guichet.session.validate()).valid";
     let shop = Storefront::open().await;
     let browser = engine.start("away").await;
@@ -61,7 +61,7 @@ async fn a_page_that_was_away_knows_of_a_sign_out_elsewhere(engine: Engine) {
     let first = browser.current_tab().await;
     browser.open(&format!("{}/elsewhere", shop.url())).await;
     back_to_the_shop(&browser).await;
-    // That it listens to other tabs keeps no page from being kept, nor is it signed out for having been away.
+    // Listening to other tabs does not prevent caching, and a restored page is not signed out.
     assert_eq!(browser.run("return [shown, guichet.session.state]").await, json!([[true], "active"]));
     browser.open(&format!("{}/elsewhere", shop.url())).await;
 
@@ -73,7 +73,7 @@ async fn a_page_that_was_away_knows_of_a_sign_out_elsewhere(engine: Engine) {
     browser.switch_to(&first).await;
     back_to_the_shop(&browser).await;
     if browser.run("return window.shown ?? null").await == Value::Null {
-        // Chromium and Firefox let a page go that was told something while it was away: this one is another.
+        // Chromium and Firefox drop a cached page that receives a message, so this may be a new page.
         assert_ne!(engine, Engine::WebKit);
     } else {
         assert_eq!(browser.run("return [shown, guichet.session.state]").await, json!([[true, true], "revoked"]));
@@ -85,7 +85,7 @@ async fn a_page_that_was_away_knows_of_a_sign_out_elsewhere(engine: Engine) {
             "{result}"
         );
         until(async || !shop.accepts(&shop.tokens()[0]).await).await;
-        // Who signs in again stays so, wherever they come from.
+        // A customer who signs in again stays signed in on every page.
         browser.run_async("await guichet.session.renew()").await;
         browser.open(&format!("{}/elsewhere", shop.url())).await;
         back_to_the_shop(&browser).await;
@@ -107,7 +107,7 @@ async fn a_sign_out_that_is_sent_as_the_page_goes_away_arrives(engine: Engine) {
     let allowed = |response: CannedResponse| {
         response.header("access-control-allow-origin", "*").header("access-control-allow-headers", "authorization")
     };
-    // The page is gone before it is known whether it may send this at all, and no engine keeps it.
+    // The page is gone before the preflight's response, so no engine sends the request.
     service.respond_once(REVOKE, allowed(CannedResponse::default().status(204)).after(Duration::from_secs(1)));
     service.respond(REVOKE, allowed(CannedResponse::json(&json!({ "success": true }))));
     let browser = engine.start("going").await;
@@ -121,11 +121,11 @@ async fn a_sign_out_that_is_sent_as_the_page_goes_away_arrives(engine: Engine) {
     browser.close().await;
 }
 
-/// Waits for what comes of itself.
+/// Waits until a condition becomes true.
 async fn until(is_so: impl AsyncFn() -> bool) {
     let begun = Instant::now();
     while !is_so().await {
-        assert!(begun.elapsed() < Duration::from_secs(10), "it does not come true");
+        assert!(begun.elapsed() < Duration::from_secs(10), "the condition does not become true");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -1,5 +1,5 @@
-//! The wasm, however it comes: a failed load is tried again, two copies get along, and where it may not run the page is
-//! told what to allow.
+//! Loading the wasm: a failed load is retried, two copies work side by side, and where wasm is forbidden the error says what
+//! to allow.
 
 use crate::support::engine::{Engine, in_every_browser};
 use crate::support::proxy::Proxy;
@@ -9,22 +9,22 @@ use serde_json::json;
 
 in_every_browser!(
     a_load_that_failed_is_tried_again,
-    a_page_that_loses_its_network_while_it_loads_goes_on_when_it_is_back,
+    a_page_that_loses_its_network_while_loading_continues_when_it_is_back,
     calls_at_once_load_the_wasm_once,
-    a_client_that_is_readied_early_loads_once_and_sends_nothing,
-    the_wasm_is_taken_as_an_address_a_response_bytes_or_a_module,
-    what_is_no_wasm_is_told_and_does_not_hold_up_the_next_client,
-    two_copies_on_a_page_do_not_fight,
-    a_policy_that_forbids_webassembly_is_told_with_what_to_allow,
-    a_device_without_webassembly_is_told,
+    a_client_that_is_made_ready_early_loads_once_and_sends_nothing,
+    the_wasm_may_be_an_address_a_response_bytes_or_a_module,
+    invalid_wasm_is_an_error_and_does_not_block_the_next_client,
+    two_copies_on_a_page_work_side_by_side,
+    a_policy_that_forbids_webassembly_is_an_error_that_says_what_to_allow,
+    a_device_without_webassembly_is_reported,
     after_a_panic_every_call_is_rejected_until_the_page_is_reloaded,
 );
 
 const WASM: &str = "/package/core/guichet_core_bg.wasm";
-/// Whether the service is reached and answers.
+/// Returns whether a call succeeds.
 const WORKS: &str = "return await guichet.paymentMethods().then((methods) => methods.length > 0, ({ kind, message }) => [kind, message])";
 
-/// Makes a client by the entry whose wasm is a file beside it.
+/// Creates a client by the entry `guichet/beside`, whose wasm is a file.
 const BESIDE: &str = "const { createGuichet, GuichetError } = await import('/package/beside.js');
     Object.assign(window, { createGuichet, GuichetError, guichet: createGuichet(options) });";
 
@@ -44,12 +44,12 @@ async fn a_load_that_failed_is_tried_again(engine: Engine) {
             .await;
         assert_eq!(result, json!(["offline", true]), "{what}");
         shop.remove_responses(path);
-        assert_eq!(browser.run_async(WORKS).await, true, "{what}, and then it is there");
+        assert_eq!(browser.run_async(WORKS).await, true, "{what}, and then it loads");
     }
     browser.close().await;
 }
 
-async fn a_page_that_loses_its_network_while_it_loads_goes_on_when_it_is_back(engine: Engine) {
+async fn a_page_that_loses_its_network_while_loading_continues_when_it_is_back(engine: Engine) {
     let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
     let browser = engine.start_with_proxy(&proxy, "lost-load").await;
@@ -78,7 +78,7 @@ async fn calls_at_once_load_the_wasm_once(engine: Engine) {
     browser.close().await;
 }
 
-async fn a_client_that_is_readied_early_loads_once_and_sends_nothing(engine: Engine) {
+async fn a_client_that_is_made_ready_early_loads_once_and_sends_nothing(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("ready").await;
     shop.visit(&browser, "{}").await;
@@ -97,7 +97,7 @@ async fn a_client_that_is_readied_early_loads_once_and_sends_nothing(engine: Eng
     browser.close().await;
 }
 
-async fn the_wasm_is_taken_as_an_address_a_response_bytes_or_a_module(engine: Engine) {
+async fn the_wasm_may_be_an_address_a_response_bytes_or_a_module(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("ways").await;
     for way in [
@@ -111,7 +111,7 @@ async fn the_wasm_is_taken_as_an_address_a_response_bytes_or_a_module(engine: En
         "new Uint8Array(await bytes())",
         "await WebAssembly.compile(await bytes())",
     ] {
-        shop.visit(&browser, "{}").await; // a new page: a core is loaded once
+        shop.visit(&browser, "{}").await; // a new page, because the wasm is loaded once per page
         let result = browser
             .run_async(&format!(
                 "const bytes = async () => (await fetch('/package/core/guichet_core_bg.wasm')).arrayBuffer();
@@ -124,7 +124,7 @@ async fn the_wasm_is_taken_as_an_address_a_response_bytes_or_a_module(engine: En
     browser.close().await;
 }
 
-async fn what_is_no_wasm_is_told_and_does_not_hold_up_the_next_client(engine: Engine) {
+async fn invalid_wasm_is_an_error_and_does_not_block_the_next_client(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("no-wasm").await;
     shop.visit(&browser, "{}").await;
@@ -135,13 +135,13 @@ async fn what_is_no_wasm_is_told_and_does_not_hold_up_the_next_client(engine: En
             ))
             .await;
         assert_eq!(result[0], true, "{what}: {result}");
-        assert_ne!(result[1], "wasm_blocked", "{what} is not forbidden, it is broken: {result}");
+        assert_ne!(result[1], "wasm_blocked", "{what} is invalid, not forbidden: {result}");
     }
     assert_eq!(browser.run_async(WORKS).await, true);
     browser.close().await;
 }
 
-async fn two_copies_on_a_page_do_not_fight(engine: Engine) {
+async fn two_copies_on_a_page_work_side_by_side(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("copies").await;
     shop.visit(&browser, "{}").await;
@@ -159,7 +159,7 @@ async fn two_copies_on_a_page_do_not_fight(engine: Engine) {
     browser.close().await;
 }
 
-async fn a_policy_that_forbids_webassembly_is_told_with_what_to_allow(engine: Engine) {
+async fn a_policy_that_forbids_webassembly_is_an_error_that_says_what_to_allow(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("policy").await;
     const PAGE: &str = "<!doctype html><title>A guarded page</title><link rel=icon href='data:,'>
@@ -171,7 +171,7 @@ async fn a_policy_that_forbids_webassembly_is_told_with_what_to_allow(engine: En
              const shown = document.querySelector('#shown');
              createGuichet({{ baseUrl: '{}', merchant: '/guichet' }}).paymentMethods().then(
                  (methods) => `${{methods.length}} methods`, ({{ kind, message }}) => `${{kind}}: ${{message}}`,
-             ).then((said) => {{ shown.textContent = said; shown.dataset.done = ''; }});",
+             ).then((text) => {{ shown.textContent = text; shown.dataset.done = ''; }});",
             shop.service()
         )),
     );
@@ -194,7 +194,7 @@ async fn a_policy_that_forbids_webassembly_is_told_with_what_to_allow(engine: En
     browser.close().await;
 }
 
-async fn a_device_without_webassembly_is_told(engine: Engine) {
+async fn a_device_without_webassembly_is_reported(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("lockdown").await;
     shop.visit(&browser, "{}").await;
@@ -205,7 +205,7 @@ async fn a_device_without_webassembly_is_told(engine: Engine) {
     browser.close().await;
 }
 
-/// A panic is made here by a trap in the middle of a call, when the reply is there: nobody is on the stack to catch it.
+/// A trap after the reply has arrived, when no JavaScript is on the stack to catch it, stands for a panic.
 async fn after_a_panic_every_call_is_rejected_until_the_page_is_reloaded(engine: Engine) {
     const KIND: &str = "const kind = (call) => call.then(() => 'resolved', (e) => e.kind ?? String(e));";
     let shop = Storefront::open().await;

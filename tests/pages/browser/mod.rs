@@ -1,5 +1,5 @@
-//! What the browser's half promises its customers and its developers, looked at from outside: in Chromium, in Firefox and in
-//! WebKit, against a real sandbox with its faults, over a network that can be cut. One file a theme.
+//! The package in Chromium, Firefox and WebKit, against a sandbox with faults, over a network that can be disconnected. One
+//! file per topic.
 
 mod calls;
 mod kept;

@@ -1,4 +1,4 @@
-//! A customer whose network is lost in the middle of each step of a purchase: paid once or not at all, and told so.
+//! A customer loses the network in the middle of each step of a purchase, which ends paid once or not at all, as shown.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
@@ -10,7 +10,7 @@ use std::time::Duration;
 in_every_browser!(
     the_network_lost_while_the_shop_is_left_for_the_hosted_page,
     the_network_lost_while_paying,
-    the_network_lost_while_the_phone_is_asked,
+    the_network_lost_while_the_payer_approves_on_the_phone,
     the_network_lost_on_the_way_back,
 );
 
@@ -29,8 +29,8 @@ async fn the_network_lost_while_the_shop_is_left_for_the_hosted_page(engine: Eng
 
     proxy.disconnect();
     browser.click("[data-test='pay']").await;
-    tokio::time::sleep(GONE).await; // what is tested
-    assert!(!browser.wait_for("[data-test='problem']").await.is_empty(), "the customer is told");
+    tokio::time::sleep(GONE).await; // without a network
+    assert!(!browser.wait_for("[data-test='problem']").await.is_empty(), "the page shows the error");
     proxy.reconnect();
 
     demo.leave_for_the_hosted_page(&browser).await;
@@ -44,9 +44,9 @@ async fn the_network_lost_while_paying(engine: Engine) {
 
     proxy.disconnect();
     demo.pay_by_phone(&browser, SUCCEEDS).await;
-    tokio::time::sleep(GONE).await; // what is tested
+    tokio::time::sleep(GONE).await; // without a network
     let charges = demo.only_intent().await.attempts;
-    assert_eq!(charges, Some(0), "nothing went through");
+    assert_eq!(charges, Some(0), "no request reached the service");
     proxy.reconnect();
 
     browser.wait_for("[data-status='succeeded'],[data-status='trouble']").await;
@@ -57,7 +57,7 @@ async fn the_network_lost_while_paying(engine: Engine) {
     }
 }
 
-async fn the_network_lost_while_the_phone_is_asked(engine: Engine) {
+async fn the_network_lost_while_the_payer_approves_on_the_phone(engine: Engine) {
     let (proxy, demo) = (Proxy::open().await, DemoShop::open().await);
     let browser = engine.start_with_proxy(&proxy, "lost-waiting").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
@@ -65,10 +65,14 @@ async fn the_network_lost_while_the_phone_is_asked(engine: Engine) {
     browser.wait_for("[data-status='waiting']").await;
 
     proxy.disconnect();
-    demo.merchant.clock().advance(30).await.unwrap(); // paid meanwhile
-    tokio::time::sleep(GONE).await; // what is tested
+    demo.merchant.clock().advance(30).await.unwrap(); // the payment succeeds meanwhile
+    tokio::time::sleep(GONE).await; // without a network
     browser.wait_for("[data-status='waiting']").await;
-    assert_eq!(browser.run("return !document.querySelector('#form').hidden").await, false, "nobody may pay now");
+    assert_eq!(
+        browser.run("return !document.querySelector('#form').hidden").await,
+        false,
+        "the page offers no payment now"
+    );
     proxy.reconnect();
 
     browser.wait_for("[data-status='succeeded']").await;
@@ -82,9 +86,9 @@ async fn the_network_lost_on_the_way_back(engine: Engine) {
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     browser.wait_for("[data-status='succeeded']").await;
 
-    proxy.stall(); // the page of the return comes only when the network is back
+    proxy.stall(); // the return page loads only when the network is back
     browser.run("setTimeout(() => document.querySelector(\"[data-test='leave']\").click(), 100)").await;
-    tokio::time::sleep(GONE).await; // what is tested
+    tokio::time::sleep(GONE).await; // without a network
     proxy.reconnect();
 
     browser.wait_for("[data-test='outcome'][data-state='paid']").await;

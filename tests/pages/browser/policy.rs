@@ -1,4 +1,4 @@
-//! A page whose policy is `script-src 'self' 'wasm-unsafe-eval'` and nothing more: a whole purchase breaks no rule of it.
+//! A whole purchase under the content security policy `script-src 'self' 'wasm-unsafe-eval'` violates no rule of it.
 
 use crate::support::engine::{Engine, in_every_browser};
 use crate::support::site::CannedResponse;
@@ -7,14 +7,14 @@ use guichet::operations::{Instrument, ListPaymentIntents};
 use guichet::values::Phone;
 use serde_json::{Value, json};
 
-in_every_browser!(a_page_that_allows_its_own_scripts_and_wasm_alone_sells,);
+in_every_browser!(a_page_that_allows_only_its_own_scripts_and_wasm_completes_a_purchase,);
 
 const POLICY: &str = "script-src 'self' 'wasm-unsafe-eval'";
 
 const PAGE: &str = "<!doctype html><meta charset=utf-8><title>A shop</title><link rel=icon href=data:,>\
     <p id=shown></p><button id=pay>Pay</button><script type=module src=/shop.js></script>";
 
-async fn a_page_that_allows_its_own_scripts_and_wasm_alone_sells(engine: Engine) {
+async fn a_page_that_allows_only_its_own_scripts_and_wasm_completes_a_purchase(engine: Engine) {
     let shop = Storefront::open().await;
     let page = CannedResponse::html(PAGE).header("content-security-policy", POLICY);
     shop.respond("/shop", page.clone());
@@ -24,7 +24,7 @@ async fn a_page_that_allows_its_own_scripts_and_wasm_alone_sells(engine: Engine)
          addEventListener('securitypolicyviolation', ({{ violatedDirective, blockedURI }}) => broken.push([violatedDirective, blockedURI]));
          const shown = document.querySelector('#shown');
          const show = (name, value) => {{ shown.textContent = JSON.stringify(value); shown.dataset.state = name; }};
-         const entry = location.search === '?beside' ? 'beside' : 'guichet'; // its wasm a file, or inside
+         const entry = location.search === '?beside' ? 'beside' : 'guichet'; // the wasm as a file, or embedded
          const {{ createGuichet }} = await import(`/package/${{entry}}.js`);
          const guichet = createGuichet({{ baseUrl: '{}', merchant: '/guichet' }});
          document.querySelector('#pay').onclick = () => guichet.checkout({{ order: {{ id: entry }} }}).catch((e) => show('failed', String(e)));
@@ -45,10 +45,10 @@ async fn a_page_that_allows_its_own_scripts_and_wasm_alone_sells(engine: Engine)
     for entry in ["guichet", "beside"] {
         browser.open(&format!("{}/shop?{entry}", shop.url())).await;
         let found: Value = serde_json::from_str(&browser.wait_for("#shown[data-state='ready']").await).unwrap();
-        // The listener works: it hears of `new Function`, once the rest is over.
+        // Positive control: the listener reports `new Function`.
         assert_eq!(found, json!({ "valid": true, "quotes": 3, "so_far": [], "evaluated": false }), "{entry}");
         browser.click("#pay").await;
-        browser.wait_for_url("at the hosted page", |url| url.path().starts_with("/checkout/")).await;
+        browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
         let intent = shop.client().list_payment_intents(&ListPaymentIntents::new()).await.unwrap().entries.remove(0);
         let phone = Phone::new("237670000000").unwrap();
         shop.client().attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await.unwrap();

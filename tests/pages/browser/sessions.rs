@@ -1,5 +1,4 @@
-//! Sessions that live as long as the customer does: renewed before they end and where they were ended, one renewal at a
-//! time, and over in every tab once the customer has signed out.
+//! Sessions in a page: renewed before they expire and after a 401, one renewal at a time, and ended in every tab by a sign-out.
 
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::site::CannedResponse;
@@ -12,24 +11,24 @@ use std::time::Duration;
 
 in_every_browser!(a_sign_out_is_final_in_every_tab_and_at_the_service,);
 
-// The same in every engine: rules of the service, and code that asks nothing of the engine.
+// The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
-    a_call_that_meets_401_renews_once_and_is_sent_again,
-    a_second_401_is_told_and_not_renewed_again,
-    twenty_calls_at_once_ask_for_one_session,
-    a_session_that_was_asked_for_before_a_sign_out_is_not_taken_after_it,
-    the_page_is_told_where_its_session_stands,
-    a_session_that_is_ending_is_told_and_renewed_before_it_is_used,
-    every_shape_of_session_that_routes_answer_is_taken,
-    nobody_signed_in_is_told_as_signed_out_and_not_asked_again,
-    a_page_of_html_for_a_session_is_an_error_that_says_so,
-    a_refused_session_keeps_what_the_merchants_server_answered,
-    the_pages_own_headers_go_to_the_merchant_alone,
-    a_guest_needs_no_session_to_ask_what_is_public,
+    a_call_that_gets_401_renews_the_session_once_and_is_retried,
+    a_second_401_is_an_error_and_not_renewed_again,
+    twenty_concurrent_calls_request_one_session,
+    a_session_requested_before_a_sign_out_is_not_used_after_it,
+    the_page_is_notified_of_its_sessions_state,
+    an_expiring_session_is_reported_and_renewed_before_use,
+    every_documented_shape_of_a_session_reply_is_accepted,
+    a_guest_is_signed_out_and_the_session_route_is_not_called_again,
+    html_in_place_of_a_session_is_an_error_that_says_so,
+    a_refused_session_keeps_the_merchants_reply,
+    the_pages_own_headers_go_only_to_the_merchant,
+    a_guest_needs_no_session_for_public_reads,
     a_guest_buys_from_the_first_click_to_the_end_without_a_session,
 );
 
-async fn a_call_that_meets_401_renews_once_and_is_sent_again(engine: Engine) {
+async fn a_call_that_gets_401_renews_the_session_once_and_is_retried(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("renewal").await;
     shop.visit(&browser, "{}").await;
@@ -38,7 +37,7 @@ async fn a_call_that_meets_401_renews_once_and_is_sent_again(engine: Engine) {
     shop.end_sessions().await;
     assert_eq!(browser.run_async("return (await guichet.paymentMethods()).length > 0").await, true);
 
-    assert_eq!(shop.requests(SESSION).len(), 2, "one session, and one renewal");
+    assert_eq!(shop.requests(SESSION).len(), 2, "one session and one renewal");
     let requests = shop.tenant.requests();
     let answers: Vec<_> =
         requests.iter().filter(|call| call.operation == "list_payment_methods").map(|call| call.status).collect();
@@ -46,7 +45,7 @@ async fn a_call_that_meets_401_renews_once_and_is_sent_again(engine: Engine) {
     browser.close().await;
 }
 
-async fn a_second_401_is_told_and_not_renewed_again(engine: Engine) {
+async fn a_second_401_is_an_error_and_not_renewed_again(engine: Engine) {
     let shop = Storefront::open().await;
     let session = shop.session().await;
     shop.end_sessions().await;
@@ -61,7 +60,7 @@ async fn a_second_401_is_told_and_not_renewed_again(engine: Engine) {
     browser.close().await;
 }
 
-async fn twenty_calls_at_once_ask_for_one_session(engine: Engine) {
+async fn twenty_concurrent_calls_request_one_session(engine: Engine) {
     const TWENTY: &str = "const fees = Array.from({ length: 20 }, (_, n) =>
             guichet.fee({ payment_method: 'mobile_money', currency: 'XAF', amount: String(5000 + n) }));
         return (await Promise.all(fees)).map(({ amount }) => Number(amount)).reduce((sum, amount) => sum + amount)";
@@ -74,7 +73,7 @@ async fn twenty_calls_at_once_ask_for_one_session(engine: Engine) {
 
     shop.end_sessions().await;
     assert_eq!(browser.run_async(TWENTY).await, SUM);
-    assert_eq!(shop.requests(SESSION).len(), 2, "twenty calls meet a 401, and one asks for the next session");
+    assert_eq!(shop.requests(SESSION).len(), 2, "twenty calls get a 401, and one requests the next session");
     browser.close().await;
 }
 
@@ -88,27 +87,27 @@ async fn a_sign_out_is_final_in_every_tab_and_at_the_service(engine: Engine) {
     let second = browser.open_tab().await;
     shop.visit(&browser, "{}").await;
     assert_eq!(browser.run_async(VALID).await, true);
-    browser.run("window.told = []; guichet.session.subscribe((state) => told.push(state))").await;
+    browser.run("window.states = []; guichet.session.subscribe((state) => states.push(state))").await;
 
     browser.switch_to(&first).await;
     assert_eq!(browser.run_async("await guichet.session.revoke(); return guichet.session.state").await, "revoked");
 
     browser.switch_to(&second).await;
     browser.wait_until("return guichet.session.state === 'revoked'").await;
-    assert_eq!(browser.run("return told").await, json!(["revoked"]));
+    assert_eq!(browser.run("return states").await, json!(["revoked"]));
     let requests = (shop.requests(SESSION).len(), shop.tenant.requests().len());
     let result = browser.run_async("return await guichet.paymentMethods()").await;
     assert_eq!(result["rejected"]["kind"], "signed_out", "{result}");
-    assert_eq!((shop.requests(SESSION).len(), shop.tenant.requests().len()), requests, "nothing is asked of anyone");
+    assert_eq!((shop.requests(SESSION).len(), shop.tenant.requests().len()), requests, "no request is sent");
     assert!(!shop.accepts(&shop.tokens()[0]).await, "the token of the tab that signed out");
 
-    // Until somebody signs in again.
+    // A new sign-in works.
     assert_eq!(browser.run_async("await guichet.session.renew(); return guichet.session.state").await, "active");
     assert_eq!(browser.run_async(VALID).await, true);
     browser.close().await;
 }
 
-async fn a_session_that_was_asked_for_before_a_sign_out_is_not_taken_after_it(engine: Engine) {
+async fn a_session_requested_before_a_sign_out_is_not_used_after_it(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("overtaken").await;
     shop.visit(&browser, "{}").await;
@@ -128,28 +127,34 @@ async fn a_session_that_was_asked_for_before_a_sign_out_is_not_taken_after_it(en
     browser.close().await;
 }
 
-async fn the_page_is_told_where_its_session_stands(engine: Engine) {
+async fn the_page_is_notified_of_its_sessions_state(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("stands").await;
     shop.visit(&browser, "{}").await;
-    browser.run("window.told = []; window.hush = guichet.session.subscribe((state) => told.push(state))").await;
+    browser
+        .run("window.states = []; window.unsubscribe = guichet.session.subscribe((state) => states.push(state))")
+        .await;
     let stands = "return [guichet.session.state, guichet.session.email ?? null, typeof guichet.session.expiresAt?.getTime() === 'number']";
     assert_eq!(browser.run(stands).await, json!(["none", null, false]));
 
     browser.run_async("await guichet.session.validate()").await;
     assert_eq!(browser.run(stands).await, json!(["active", CUSTOMER, true]));
     let left = browser.run("return guichet.session.expiresAt - Date.now()").await.as_f64().unwrap();
-    assert!((29.0 * 60_000.0..=30.0 * 60_000.0).contains(&left), "it ends in half an hour: {left} ms");
+    assert!((29.0 * 60_000.0..=30.0 * 60_000.0).contains(&left), "the session ends in half an hour: {left} ms");
 
     browser.run_async("await guichet.session.revoke()").await;
     assert_eq!(browser.run(stands).await, json!(["revoked", null, false]));
-    assert_eq!(browser.run("hush(); return told").await, json!(["active", "revoked"]));
+    assert_eq!(browser.run("unsubscribe(); return states").await, json!(["active", "revoked"]));
     browser.run_async("await guichet.session.renew()").await;
-    assert_eq!(browser.run("return told").await, json!(["active", "revoked"]), "nobody listens any more");
+    assert_eq!(
+        browser.run("return states").await,
+        json!(["active", "revoked"]),
+        "after `unsubscribe` nothing is reported"
+    );
     browser.close().await;
 }
 
-async fn every_shape_of_session_that_routes_answer_is_taken(engine: Engine) {
+async fn every_documented_shape_of_a_session_reply_is_accepted(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("shapes").await;
     shop.visit(&browser, "{}").await;
@@ -174,18 +179,18 @@ async fn every_shape_of_session_that_routes_answer_is_taken(engine: Engine) {
     browser.close().await;
 }
 
-async fn nobody_signed_in_is_told_as_signed_out_and_not_asked_again(engine: Engine) {
+async fn a_guest_is_signed_out_and_the_session_route_is_not_called_again(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("nobody").await;
     shop.visit(&browser, "{}").await;
-    for (answer, said) in [
+    for (answer, response) in [
         ("null", CannedResponse::json(&json!(null))),
         ("401", CannedResponse::json(&json!({ "message": "Nobody." })).status(401)),
         ("403", CannedResponse::json(&json!({ "message": "Nobody." })).status(403)),
         ("419", CannedResponse::json(&json!({ "message": "Nobody." })).status(419)),
         ("204", CannedResponse::default().status(204)),
     ] {
-        shop.respond(SESSION, said);
+        shop.respond(SESSION, response);
         let before = shop.requests(SESSION).len();
         let result = browser
             .run_async(
@@ -196,12 +201,12 @@ async fn nobody_signed_in_is_told_as_signed_out_and_not_asked_again(engine: Engi
         assert_eq!(result, json!([{ "valid": false, "reason": "signed_out" }, "signed_out"]), "{answer}");
         assert_eq!(shop.requests(SESSION).len() - before, 2, "{answer}: each call asks once");
     }
-    assert_eq!(shop.tenant.requests().len(), 0, "the service is asked nothing");
+    assert_eq!(shop.tenant.requests().len(), 0, "no request is sent to the service");
     browser.close().await;
 }
 
-/// A CSRF rule of the merchant's framework: Django answers 403 with a page of HTML, Laravel 419 with JSON.
-async fn a_refused_session_keeps_what_the_merchants_server_answered(engine: Engine) {
+/// A CSRF check of the merchant's framework: Django responds 403 with HTML, Laravel 419 with JSON.
+async fn a_refused_session_keeps_the_merchants_reply(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("csrf-refused").await;
     shop.visit(&browser, "{}").await;
@@ -214,7 +219,7 @@ async fn a_refused_session_keeps_what_the_merchants_server_answered(engine: Engi
     };
     let csrf = "If it refused the request itself (a CSRF rule), pass what it asks for by `merchantHeaders`.";
     let laravel = json!({ "message": "CSRF token mismatch.", "error": { "code": "csrf" } });
-    for (path, call, operation, said, status, code) in [
+    for (path, call, operation, response, status, code) in [
         (
             SESSION,
             "paymentMethods()",
@@ -227,7 +232,7 @@ async fn a_refused_session_keeps_what_the_merchants_server_answered(engine: Engi
         (SESSION, "paymentMethods()", "merchant_session", CannedResponse::json(&laravel), 401, Some("csrf")),
         (INTENTS, "checkout({ order: 1 })", "merchant_intent", CannedResponse::json(&laravel), 419, Some("csrf")),
     ] {
-        shop.respond(path, said.status(status));
+        shop.respond(path, response.status(status));
         let result = browser.run_async(&ask(call)).await;
         let remedy = if status == 401 { String::new() } else { format!(" {csrf}") };
         let message = format!("Nobody is signed in: the merchant's server answered {status}.{remedy}");
@@ -237,7 +242,7 @@ async fn a_refused_session_keeps_what_the_merchants_server_answered(engine: Engi
     browser.close().await;
 }
 
-async fn the_pages_own_headers_go_to_the_merchant_alone(engine: Engine) {
+async fn the_pages_own_headers_go_only_to_the_merchant(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("csrf").await;
     shop.visit(
@@ -246,7 +251,7 @@ async fn the_pages_own_headers_go_to_the_merchant_alone(engine: Engine) {
     )
     .await;
     browser.run("window.csrf = 'first'").await;
-    // A header of the page's at the service would be refused by its CORS, and the call fail.
+    // The service's CORS would refuse a header of the page, and the call would fail.
     assert_eq!(browser.run_async("return (await guichet.paymentMethods()).length > 0").await, true);
     browser.run_async("window.csrf = 'second'; await guichet.session.renew()").await;
 
@@ -255,15 +260,15 @@ async fn the_pages_own_headers_go_to_the_merchant_alone(engine: Engine) {
         .iter()
         .map(|requests| requests.headers["x-csrf-token"].to_str().unwrap().to_owned())
         .collect();
-    assert_eq!(sent, ["first", "second"], "it is asked for each time");
+    assert_eq!(sent, ["first", "second"], "`merchantHeaders` is called for each request");
     assert_eq!(shop.requests(SESSION)[0].headers["x-requested-with"], "XMLHttpRequest");
     browser.close().await;
 }
 
-async fn a_guest_needs_no_session_to_ask_what_is_public(engine: Engine) {
+async fn a_guest_needs_no_session_for_public_reads(engine: Engine) {
     let shop = Storefront::with_config(Config { public_methods: true, ..Config::default() }).await;
     let browser = engine.start("guest").await;
-    shop.visit(&browser, "{ merchant: { intent: async () => { throw new Error('not asked') } } }").await;
+    shop.visit(&browser, "{ merchant: { intent: async () => { throw new Error('must not be called') } } }").await;
     let result = browser
         .run_async(
             "const fee = await guichet.fee({ payment_method: 'mobile_money', currency: 'XAF', amount: '5000' });
@@ -272,7 +277,7 @@ async fn a_guest_needs_no_session_to_ask_what_is_public(engine: Engine) {
         .await;
     assert_eq!(result, json!([true, "XAF", null]));
     assert_eq!(shop.requests(SESSION).len(), 0);
-    // The same where there is a session route, which is not asked.
+    // The same with a session route, which is not called.
     let result = browser
         .run_async(
             "const anonymous = createGuichet({ ...options, merchant: '/guichet', publicReads: 'anonymous' });
@@ -316,11 +321,11 @@ async fn a_guest_buys_from_the_first_click_to_the_end_without_a_session(engine: 
     let intents = shop.client().list_payment_intents(&ListPaymentIntents::new()).await.unwrap().entries;
     let charged: Vec<_> = intents.iter().map(|intent| (&intent.status, intent.attempts)).collect();
     assert_eq!(charged, [(&IntentStatus::Succeeded, Some(1)), (&IntentStatus::Succeeded, Some(1))]);
-    assert_eq!(shop.requests(SESSION).len(), 0, "nobody is asked who they are");
+    assert_eq!(shop.requests(SESSION).len(), 0, "the session route is not called");
     browser.close().await;
 }
 
-async fn a_session_that_is_ending_is_told_and_renewed_before_it_is_used(engine: Engine) {
+async fn an_expiring_session_is_reported_and_renewed_before_use(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("ending").await;
     shop.visit(&browser, "{}").await;
@@ -328,22 +333,25 @@ async fn a_session_that_is_ending_is_told_and_renewed_before_it_is_used(engine: 
         .run_async(
             "const session = await (await fetch('/guichet/session', { method: 'POST' })).json();
              const soon = () => ({ ...session, expires_at: new Date(Date.now() + 32_000).toISOString() });
-             window.told = [];
-             window.asked = 0;
-             options.merchant = { session: async () => (asked++ === 0 ? soon() : session) };
+             window.states = [];
+             window.request_count = 0;
+             options.merchant = { session: async () => (request_count++ === 0 ? soon() : session) };
              window.guichet = createGuichet(options);
-             guichet.session.subscribe((state) => told.push(state));
+             guichet.session.subscribe((state) => states.push(state));
              await guichet.paymentMethods();",
         )
         .await;
-    browser.wait_until("return told.includes('expiring')").await;
-    assert_eq!(browser.run("return [told, guichet.session.state]").await, json!([["active", "expiring"], "expiring"]));
+    browser.wait_until("return states.includes('expiring')").await;
+    assert_eq!(
+        browser.run("return [states, guichet.session.state]").await,
+        json!([["active", "expiring"], "expiring"])
+    );
     browser.run_async("await guichet.paymentMethods()").await;
-    assert_eq!(browser.run("return [asked, guichet.session.state]").await, json!([2, "active"]));
+    assert_eq!(browser.run("return [request_count, guichet.session.state]").await, json!([2, "active"]));
     browser.close().await;
 }
 
-async fn a_page_of_html_for_a_session_is_an_error_that_says_so(engine: Engine) {
+async fn html_in_place_of_a_session_is_an_error_that_says_so(engine: Engine) {
     const FORM: &str = "<!doctype html><title>Log in</title><form method=post><input name=password></form>";
     let shop = Storefront::open().await;
     let browser = engine.start("form").await;

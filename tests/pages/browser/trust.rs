@@ -1,5 +1,5 @@
-//! What other packages were caught at, tried on this one: a forged success, the answer of another payment, a loop that
-//! hammers a service in trouble, a request to a third party.
+//! Known faults of other packages, tried on this one: a forged success, the reply of another payment, a loop that overloads
+//! a failing service, a request to a third party.
 
 use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
@@ -14,17 +14,17 @@ use std::time::Duration;
 
 in_every_browser!(
     a_message_from_another_page_makes_no_payment_succeed,
-    a_purchase_asks_the_shop_and_the_service_and_nobody_else,
+    a_purchase_sends_requests_only_to_the_shop_and_the_service,
 );
 
-// The same in every engine: rules of the service, and code that asks nothing of the engine.
+// The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
-    the_answer_of_one_payment_is_never_told_for_another,
-    a_service_in_trouble_is_asked_a_few_times_and_with_growing_pauses,
-    a_page_that_is_mounted_twice_is_told_once_each,
+    the_reply_of_one_payment_is_never_used_for_another,
+    a_failing_service_is_called_a_few_times_with_growing_pauses,
+    a_page_that_is_mounted_twice_is_notified_once_per_mount,
 );
 
-/// Makes the payment of an order as a page does, and keeps what it is.
+/// Creates the payment of an order as a page does, and stores the ticket.
 const ORDER: &str = "const ordered = async (id) => (await (await fetch('/guichet/intents', {
     method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id }),
 })).json());";
@@ -71,7 +71,7 @@ async fn a_message_from_another_page_makes_no_payment_succeed(engine: Engine) {
     browser.close().await;
 }
 
-async fn the_answer_of_one_payment_is_never_told_for_another(engine: Engine) {
+async fn the_reply_of_one_payment_is_never_used_for_another(engine: Engine) {
     let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
     let browser = engine.start_with_proxy(&proxy, "another").await;
@@ -95,7 +95,7 @@ async fn the_answer_of_one_payment_is_never_told_for_another(engine: Engine) {
     browser.close().await;
 }
 
-async fn a_service_in_trouble_is_asked_a_few_times_and_with_growing_pauses(engine: Engine) {
+async fn a_failing_service_is_called_a_few_times_with_growing_pauses(engine: Engine) {
     let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
     let browser = engine.start_with_proxy(&proxy, "trouble").await;
@@ -111,20 +111,20 @@ async fn a_service_in_trouble_is_asked_a_few_times_and_with_growing_pauses(engin
     let result = browser.run_async(&wait).await;
     assert_eq!(result["state"], "pending", "{result}");
     let requests = shop.requests(&path).len();
-    // Four looks in six seconds, each of at most four attempts; one more at the end.
-    assert!((3..=24).contains(&requests), "asked {requests} times in six seconds");
+    // Four reads in six seconds, each of at most four attempts, and one more at the end.
+    assert!((3..=24).contains(&requests), "{requests} requests in six seconds");
 
     proxy.disconnect();
     browser.run("window.calls = 0").await;
     let result = browser.run_async(&wait).await;
     assert_eq!(result["state"], "pending", "{result}");
     let tried = browser.run("return calls").await.as_u64().unwrap();
-    assert!((3..=24).contains(&tried), "tried {tried} times in six seconds");
+    assert!((3..=24).contains(&tried), "{tried} attempts in six seconds");
     browser.close().await;
 }
 
-/// As React's StrictMode does it: mounted, cleaned up and mounted again.
-async fn a_page_that_is_mounted_twice_is_told_once_each(engine: Engine) {
+/// As under React's StrictMode: mounted, cleaned up and mounted again.
+async fn a_page_that_is_mounted_twice_is_notified_once_per_mount(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("twice").await;
     shop.visit(&browser, "{}").await;
@@ -132,21 +132,21 @@ async fn a_page_that_is_mounted_twice_is_told_once_each(engine: Engine) {
     pay(&shop, &intent).await;
     let result = browser
         .run_async(&format!(
-            "const told = [];
+            "const statuses = [];
              const mount = (name) => {{
                  const controller = new AbortController();
-                 const hush = guichet.session.subscribe((state) => told.push(`${{name}} ${{state}}`));
+                 const unsubscribe = guichet.session.subscribe((state) => statuses.push(`${{name}} ${{state}}`));
                  const outcome = guichet.waitForOutcome({{ payment_ref: {} }}, {{
-                     signal: controller.signal, onStatus: (status) => told.push(`${{name}} ${{status}}`),
+                     signal: controller.signal, onStatus: (status) => statuses.push(`${{name}} ${{status}}`),
                  }}).then(({{ state }}) => state, ({{ name }}) => name);
-                 return {{ outcome, clean: () => (hush(), controller.abort()) }};
+                 return {{ outcome, clean: () => (unsubscribe(), controller.abort()) }};
              }};
              const first = mount('first');
              first.clean();
              const second = mount('second');
              const outcomes = [await first.outcome, await second.outcome];
              await guichet.session.validate();
-             return [outcomes, told]",
+             return [outcomes, statuses]",
             intent["payment_ref"]
         ))
         .await;
@@ -154,7 +154,7 @@ async fn a_page_that_is_mounted_twice_is_told_once_each(engine: Engine) {
     browser.close().await;
 }
 
-async fn a_purchase_asks_the_shop_and_the_service_and_nobody_else(engine: Engine) {
+async fn a_purchase_sends_requests_only_to_the_shop_and_the_service(engine: Engine) {
     let proxy = Proxy::open().await;
     let demo = DemoShop::open().await;
     let browser = engine.start_with_proxy(&proxy, "third-party").await;
@@ -169,7 +169,7 @@ async fn a_purchase_asks_the_shop_and_the_service_and_nobody_else(engine: Engine
     let requests = proxy.requests();
     assert!(known.iter().all(|origin| requests.iter().any(|request| request.origin == *origin)), "the proxy was used");
     let others: Vec<_> = requests.iter().filter(|request| !known.contains(&request.origin.as_str())).collect();
-    // A browser has business of its own, with its maker alone.
+    // The browser's own requests, to its maker's hosts.
     let others: Vec<_> =
         others.iter().filter(|request| !MAKERS.iter().any(|maker| request.origin.contains(maker))).collect();
     assert_eq!(others.len(), 0, "{others:?}");

@@ -1,24 +1,24 @@
-// What tests/pages/calls.rs asks of the package, by the name in the address. Each shows what it found.
+// The scenarios of tests/pages/calls.rs. The path of the address names the one to run. Each shows its result as JSON.
 import { createGuichet } from "/package/guichet.js";
 
-const told = new URLSearchParams(location.hash.slice(1));
-const soon = (ms) => new Promise((over) => setTimeout(over, ms));
+const parameters = new URLSearchParams(location.hash.slice(1));
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const methods = [{ id: "svc_mobile_money", active: true }];
 const json = (body) => new Response(JSON.stringify(body), { headers: { "content-type": "application/json" } });
-const said = (e) => e?.kind ?? String(e);
+const kind_of = (e) => e?.kind ?? String(e);
 
-/** A client of a service that is not there: `answers` answers, and `asked` keeps what was asked. */
+/** A client of a fake service: `answers` returns each response, and `requests` records each request. */
 function client(answers, options) {
-  const asked = [];
+  const requests = [];
   const fetch = async (url, init) => {
-    asked.push(String(url).replace("https://api.example", ""));
+    requests.push(String(url).replace("https://api.example", ""));
     return answers(String(url), init);
   };
-  return { asked, guichet: createGuichet({ baseUrl: "https://api.example", fetch, ...options }) };
+  return { requests, guichet: createGuichet({ baseUrl: "https://api.example", fetch, ...options }) };
 }
 
-/** Counts the timers, listeners, channels and requests that are begun and not ended. */
-function watched() {
+/** Counts the timers, listeners, channels and requests that have not ended. */
+function watch() {
   const [set, clear] = [setTimeout.bind(window), clearTimeout.bind(window)];
   const { addEventListener: add, removeEventListener: remove } = EventTarget.prototype;
   const timers = new Set();
@@ -31,14 +31,14 @@ function watched() {
     return timer;
   };
   window.clearTimeout = (timer) => (timers.delete(timer), clear(timer));
-  EventTarget.prototype.addEventListener = function (name, hear, how) {
-    listeners.push([this ?? window, name, hear]);
-    return add.call(this ?? window, name, hear, how);
+  EventTarget.prototype.addEventListener = function (name, listen, options) {
+    listeners.push([this ?? window, name, listen]);
+    return add.call(this ?? window, name, listen, options);
   };
-  EventTarget.prototype.removeEventListener = function (name, hear, how) {
-    const own = [this ?? window, name, hear];
+  EventTarget.prototype.removeEventListener = function (name, listen, options) {
+    const own = [this ?? window, name, listen];
     listeners = listeners.filter((listener) => !listener.every((part, at) => part === own[at]));
-    return remove.call(this ?? window, name, hear, how);
+    return remove.call(this ?? window, name, listen, options);
   };
   window.BroadcastChannel = class extends BroadcastChannel {
     constructor(name) {
@@ -54,49 +54,49 @@ function watched() {
   return {
     counts,
     now: () => ({ ...counts, timers: timers.size, listeners: listeners.length, channels: channels.size }),
-    hear: (target, name, hear) => add.call(target, name, hear),
-    soon: (ms) => new Promise((over) => set(over, ms)),
+    listen: (target, name, listen) => add.call(target, name, listen),
+    sleep: (ms) => new Promise((resolve) => set(resolve, ms)),
   };
 }
 
 const found = {
   async one_request() {
     const answers = async (_, { signal }) => {
-      await soon(300);
+      await sleep(300);
       signal.throwIfAborted();
       return json({ data: methods });
     };
-    const { guichet, asked } = client(answers);
+    const { guichet, requests } = client(answers);
     const [mine, yours] = [new AbortController(), new AbortController()];
     const calls = [mine, yours, {}].map(({ signal }) => guichet.paymentMethods({ country_code: "CM" }, { signal }));
     calls.push(guichet.paymentMethods({ country_code: "CI" }));
-    while (asked.length < 2) await soon(10);
+    while (requests.length < 2) await sleep(10);
     mine.abort("mine");
-    return { came: (await Promise.allSettled(calls)).map(({ reason, value }) => reason ?? value.length), asked };
+    return { results: (await Promise.allSettled(calls)).map(({ reason, value }) => reason ?? value.length), requests };
   },
 
   async nobody_waits() {
     let ended = 0;
-    const answers = (_, { signal }) => new Promise((_, no) => signal.addEventListener("abort", () => no(++ended)));
-    const { guichet, asked } = client(answers);
+    const answers = (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(++ended)));
+    const { guichet, requests } = client(answers);
     const [mine, yours] = [new AbortController(), new AbortController()];
     const calls = [mine, yours].map(({ signal }) => guichet.paymentMethods({}, { signal }).catch((e) => e));
-    while (!asked.length) await soon(10);
+    while (!requests.length) await sleep(10);
     mine.abort("mine");
-    await soon(100);
+    await sleep(100);
     const before = ended;
     yours.abort("yours");
-    const came = await Promise.all(calls);
-    while (!ended) await soon(10);
-    return { came, asked: asked.length, before, ended };
+    const results = await Promise.all(calls);
+    while (!ended) await sleep(10);
+    return { results, requests: requests.length, before, ended };
   },
 
   async called_off() {
-    const page = watched();
+    const page = watch();
     const hangs = (_, { signal }) =>
-      new Promise((_, no) => {
+      new Promise((_, reject) => {
         page.counts.requests++;
-        page.hear(signal, "abort", () => (page.counts.requests--, no(signal.reason)));
+        page.listen(signal, "abort", () => (page.counts.requests--, reject(signal.reason)));
       });
     const fine = (url) => json({ data: url.includes("session") ? { session_token: "cst_test_1" } : methods });
     const busy = () => new Response("{}", { status: 503, headers: { "retry-after": "20" } });
@@ -117,38 +117,38 @@ const found = {
     const fee = { payment_method: "mobile_money", currency: "XAF", amount: "5000" };
     const order = { order: { id: "17" } };
     const request = { requests: 1, timers: 1, listeners: 1 };
-    // What each call holds at least while it is under way. `renew` and `revoke` are not among them: a token that is on its
-    // way is taken or revoked, and a sign-out is final, whoever still waits for it.
+    // The least that each call holds while it runs. `renew` and `revoke` are missing: an abort does not end them, because a token
+    // on its way is used or revoked, and a sign-out is final.
     const works = {
-      methods: [hangs, request, (how) => guichet.paymentMethods({}, how)],
-      fee: [hangs, request, (how) => guichet.fee(fee, how)],
-      fee_between_attempts: [busy, { timers: 1, listeners: 1 }, (how) => guichet.fee(fee, how)],
-      quotes: [hangs, request, (how) => guichet.quotes({ amount: "5000" }, how)],
-      quotes_with_methods: [hanging_fees, request, (how) => guichet.quotes({ amount: "5000" }, how)],
-      validate: [hangs, request, (how) => guichet.session.validate(how)],
-      outcome: [hangs, request, (how) => guichet.waitForOutcome({ id: "pi_1" }, how)],
-      outcome_by_the_merchant: [hangs, request, (how) => shop.waitForOutcome({ payment_ref: "gch_1" }, how)],
-      outcome_between_looks: [processing, { timers: 1, listeners: 4 }, (how) => guichet.waitForOutcome({ id: "pi_1" }, how)],
-      intent: [hangs, request, (how) => shop.checkout(order, how)],
-      intent_by_a_function: [hangs, { timers: 1, listeners: 1 }, (how) => functions.checkout(order, how)],
-      redirect: [ordered, { listeners: 2 }, (how) => shop.checkout(order, how)],
-      popup_without_intent: [hangs, request, (how) => shop.checkout(order, { mode: "popup", ...how })],
-      popup: [ordered, { timers: 1, listeners: 3, channels: 1 }, (how) => shop.checkout(order, { mode: "popup", ...how })],
+      methods: [hangs, request, (options) => guichet.paymentMethods({}, options)],
+      fee: [hangs, request, (options) => guichet.fee(fee, options)],
+      fee_between_attempts: [busy, { timers: 1, listeners: 1 }, (options) => guichet.fee(fee, options)],
+      quotes: [hangs, request, (options) => guichet.quotes({ amount: "5000" }, options)],
+      quotes_with_methods: [hanging_fees, request, (options) => guichet.quotes({ amount: "5000" }, options)],
+      validate: [hangs, request, (options) => guichet.session.validate(options)],
+      outcome: [hangs, request, (options) => guichet.waitForOutcome({ id: "pi_1" }, options)],
+      outcome_by_the_merchant: [hangs, request, (options) => shop.waitForOutcome({ payment_ref: "gch_1" }, options)],
+      outcome_between_looks: [processing, { timers: 1, listeners: 4 }, (options) => guichet.waitForOutcome({ id: "pi_1" }, options)],
+      intent: [hangs, request, (options) => shop.checkout(order, options)],
+      intent_by_a_function: [hangs, { timers: 1, listeners: 1 }, (options) => functions.checkout(order, options)],
+      redirect: [ordered, { listeners: 2 }, (options) => shop.checkout(order, options)],
+      popup_without_intent: [hangs, request, (options) => shop.checkout(order, { mode: "popup", ...options })],
+      popup: [ordered, { timers: 1, listeners: 3, channels: 1 }, (options) => shop.checkout(order, { mode: "popup", ...options })],
     };
     const found = {};
     for (const [name, [answered, holds, work]] of Object.entries(works)) {
       const before = page.now();
       answer = answered;
-      const off = new AbortController();
-      const call = work({ signal: off.signal }).then(() => "it resolves", (e) => e);
+      const controller = new AbortController();
+      const call = work({ signal: controller.signal }).then(() => "it resolves", (e) => e);
       const is_under_way = () => Object.entries(holds).every(([what, least]) => page.now()[what] - before[what] >= least);
-      for (let looks = 0; looks < 150 && !is_under_way(); looks++) await page.soon(20);
-      await page.soon(100);
+      for (let looks = 0; looks < 150 && !is_under_way(); looks++) await page.sleep(20);
+      await page.sleep(100);
       const during = page.now();
-      off.abort("enough");
+      controller.abort("enough");
       const rejected = await call;
       const is_over = () => JSON.stringify(page.now()) === JSON.stringify(before);
-      for (let looks = 0; looks < 100 && !is_over(); looks++) await page.soon(20);
+      for (let looks = 0; looks < 100 && !is_over(); looks++) await page.sleep(20);
       found[name] = { rejected: String(rejected), holds, before, during, after: page.now() };
     }
     return found;
@@ -159,11 +159,11 @@ const found = {
     let listeners = 0;
     const { addEventListener: add, removeEventListener: remove } = EventTarget.prototype;
     const { signal } = new AbortController();
-    EventTarget.prototype.addEventListener = function (name, hear, how) {
+    EventTarget.prototype.addEventListener = function (name, listen, options) {
       const counts = this === undefined || this === window || this === document || this === signal;
       if (counts) listeners++;
-      if (counts && how?.signal) add.call(how.signal, "abort", () => listeners--);
-      return add.call(this ?? window, name, hear, how);
+      if (counts && options?.signal) add.call(options.signal, "abort", () => listeners--);
+      return add.call(this ?? window, name, listen, options);
     };
     EventTarget.prototype.removeEventListener = function (...which) {
       if (this === undefined || this === window || this === document || this === signal) listeners--;
@@ -172,49 +172,49 @@ const found = {
     const answers = (url) => {
       if (url.endsWith("/guichet/intents")) return new Response("{}", { status: 400 });
       looks.push(listeners);
-      setTimeout(() => dispatchEvent(new Event("online")), 50); // looks again at once
+      setTimeout(() => dispatchEvent(new Event("online")), 50); // causes a read at once
       return json({ data: { id: "pi_1", status: looks.length < 8 ? "processing" : "succeeded" } });
     };
     const { guichet } = client(answers, { merchant: { session: async () => "cst_test_1" } });
-    await guichet.paymentMethods({}).catch(() => {}); // the client and its own listeners are there
+    await guichet.paymentMethods({}).catch(() => {}); // creates the client's own listeners
     looks.length = 0;
     const before = listeners;
     const { state } = await guichet.waitForOutcome({ id: "pi_1" }, { signal });
     const shop = client(answers, { merchant: "/guichet" }).guichet;
     await shop.paymentMethods({}).catch(() => {});
     const between = listeners;
-    const checkout = await shop.checkout({ order: 1 }, { signal }).catch(said);
+    const checkout = await shop.checkout({ order: 1 }, { signal }).catch(kind_of);
     return { looks, state, checkout, left: listeners - between, ended: between - before };
   },
 
   async asked_again() {
-    const guichet = createGuichet({ baseUrl: told.get("service"), merchant: { session: async () => "cst_test_1" } });
+    const guichet = createGuichet({ baseUrl: parameters.get("service"), merchant: { session: async () => "cst_test_1" } });
     const of = { payment_method: "mobile_money", currency: "XAF", amount: "5000" };
     for (let times = 0; times < 2; times++) {
       await guichet.fee(of);
-      await fetch(`${told.get("service")}/plain`, { headers: { authorization: "Bearer cst_test_1" } });
+      await fetch(`${parameters.get("service")}/plain`, { headers: { authorization: "Bearer cst_test_1" } });
     }
     return guichet.waitForOutcome({ id: "pi_1" });
   },
 
   async by_time() {
-    // Counted from when it is asked for: a busy machine takes its time to come so far.
+    // Counted from the request for the session, because a busy machine may take long until then.
     const until = () => new Date(Date.now() + 32_000).toISOString();
     const session = async () => ({ session_token: "a", expires_at: until(), customer_email: "awa@example.com" });
     const { guichet } = client(() => json({ data: { valid: true } }), { merchant: { session } });
     const states = [];
-    const left = guichet.session.subscribe((state) => states.push(state));
+    const unsubscribe = guichet.session.subscribe((state) => states.push(state));
     const late = new Promise((heard) => guichet.session.subscribe((state) => state === "expiring" && heard()));
     await guichet.session.validate();
     const steady = guichet.session.expiresAt === guichet.session.expiresAt;
     await late;
-    left();
+    unsubscribe();
     return { states, steady, state: guichet.session.state, email: guichet.session.email };
   },
 
   async blocked() {
     const { guichet } = client(() => json({}));
-    const ready = await guichet.ready().catch(said);
+    const ready = await guichet.ready().catch(kind_of);
     const e = await guichet.paymentMethods().catch((e) => e);
     return { ready, kind: e.kind, names: e.message.includes("script-src 'wasm-unsafe-eval'") };
   },
@@ -223,16 +223,16 @@ const found = {
     let tries = 0;
     const address = "/package/core/guichet_core_bg.wasm";
     const lost = client(() => json({ data: methods }), { wasm: `/nowhere${address}` });
-    const first = await lost.guichet.paymentMethods().catch(said);
+    const first = await lost.guichet.paymentMethods().catch(kind_of);
     const real = window.fetch;
     window.fetch = (url, init) => (tries++, real(String(url).replace("/nowhere", ""), init));
     const second = (await lost.guichet.paymentMethods()).length;
     window.fetch = real;
     const bytes = await (await fetch(address)).arrayBuffer();
     const ways = [address, new URL(address, location.href), await fetch(address), bytes, await WebAssembly.compile(bytes)];
-    const came = [];
-    for (const wasm of ways) came.push((await client(() => json({ data: methods }), { wasm }).guichet.paymentMethods()).length);
-    return { first, second, tries, came };
+    const results = [];
+    for (const wasm of ways) results.push((await client(() => json({ data: methods }), { wasm }).guichet.paymentMethods()).length);
+    return { first, second, tries, results };
   },
 
   async a_defect() {
@@ -252,25 +252,25 @@ const found = {
     const one = client(() => json({ data: methods })).guichet;
     const before = (await one.paymentMethods()).length;
     window.defect = true;
-    const met = await one.paymentMethods().catch(said);
+    const during = await one.paymentMethods().catch(kind_of);
     window.defect = false;
-    const after = await one.paymentMethods().catch(said);
-    const next = await client(() => json({ data: methods })).guichet.paymentMethods().catch(said);
-    return { before, met, after, next };
+    const after = await one.paymentMethods().catch(kind_of);
+    const next = await client(() => json({ data: methods })).guichet.paymentMethods().catch(kind_of);
+    return { before, during, after, next };
   },
 
   async reasons() {
     const signals = [];
     const never = ({ signal }) => new Promise(() => signals.push(signal));
     const reads = client((_, init) => never(init)).guichet;
-    const shop = client(() => json({}), { merchant: { intent: (_, how) => never(how) } }).guichet;
+    const shop = client(() => json({}), { merchant: { intent: (_, options) => never(options) } }).guichet;
     const mine = new AbortController();
     const { signal } = mine;
     const calls = [reads.paymentMethods({}, { signal }), shop.checkout({ order: 1 }, { signal })];
-    while (signals.length < 2) await soon(10);
+    while (signals.length < 2) await sleep(10);
     mine.abort("mine");
-    const came = (await Promise.allSettled(calls)).map(({ reason }) => reason);
-    return { came, reasons: signals.map(({ reason }) => reason) };
+    const results = (await Promise.allSettled(calls)).map(({ reason }) => reason);
+    return { results, reasons: signals.map(({ reason }) => reason) };
   },
 
   async throws() {
@@ -279,14 +279,14 @@ const found = {
       throw what;
     };
     const throwing = (name) => Object.defineProperty({}, name, { enumerable: true, get: fail(name) });
-    const hows = [new Proxy({}, { ownKeys: fail("keys") }), new Proxy({}, { get: fail("get") })];
-    hows.push(throwing("timeoutMs"), throwing("signal"), { signal: throwing("aborted") });
-    const came = [];
-    for (const how of hows) came.push(await guichet.paymentMethods({}, how).then((all) => all.length, String));
-    return { came, after: (await guichet.paymentMethods()).length };
+    const invalid_options = [new Proxy({}, { ownKeys: fail("keys") }), new Proxy({}, { get: fail("get") })];
+    invalid_options.push(throwing("timeoutMs"), throwing("signal"), { signal: throwing("aborted") });
+    const results = [];
+    for (const options of invalid_options) results.push(await guichet.paymentMethods({}, options).then((all) => all.length, String));
+    return { results, after: (await guichet.paymentMethods()).length };
   },
 
-  /** A `fetch` of the page's own may change what it is given, and use it up. */
+  /** A `fetch` of the page's own may change what it is args, and use it up. */
   async spoils() {
     const attempts = [];
     const inits = [];
@@ -302,8 +302,8 @@ const found = {
     };
     const merchantHeaders = () => ({ "x-csrf": "17" });
     const { guichet } = client(spoils, { merchant: "/guichet", merchantHeaders });
-    const came = await guichet.paymentMethods().then((all) => all.length, said);
-    return { came, attempts, own: new Set(inits).size === inits.length };
+    const results = await guichet.paymentMethods().then((all) => all.length, kind_of);
+    return { results, attempts, own: new Set(inits).size === inits.length };
   },
 
   /** A browser that does not let the page leave. */
@@ -326,7 +326,7 @@ const found = {
     };
     const intent = { id: "pi_1", status: "requires_action", checkout_url: `${location.origin}/nowhere/to/go` };
     const answers = (url) => json(url.endsWith("/guichet/intents") ? { intent } : { data: methods });
-    const { guichet, asked } = client(answers, {
+    const { guichet, requests } = client(answers, {
       merchant: "/guichet", publicReads: "anonymous", checkoutOrigins: [location.origin],
     });
     const first = await guichet.checkout({ order: 1 }).catch(String);
@@ -334,9 +334,9 @@ const found = {
     stays = false;
     const off = new AbortController();
     const second = guichet.checkout({ order: 1 }, { signal: off.signal }).catch(String);
-    await soon(500);
+    await sleep(500);
     off.abort("it leaves");
-    return { came: [first, after, await second], asked };
+    return { results: [first, after, await second], requests };
   },
 
   /** Both times are over before the first answer comes. */
@@ -345,9 +345,9 @@ const found = {
     const of = { payment_ref: "gch_1" };
     let looks = 0;
     const status = () => (looks++, late({ status: "processing" }));
-    const { guichet, asked } = client(() => json({ data: methods }), { merchant: { session: () => late("cst_test_1"), status } });
+    const { guichet, requests } = client(() => json({ data: methods }), { merchant: { session: () => late("cst_test_1"), status } });
     await guichet.ready();
-    const call = await guichet.paymentMethods({}, { timeoutMs: 400 }).catch(said);
+    const call = await guichet.paymentMethods({}, { timeoutMs: 400 }).catch(kind_of);
     const { state } = await guichet.waitForOutcome(of, { budgetMs: 400 });
 
     const { openHostedCheckout } = await import("/package/hosted.js");
@@ -361,7 +361,7 @@ const found = {
     const page = await openHostedCheckout({ baseUrl: "https://api.example", intent, fetch });
     sent.length = 0;
     const paid = await page.pay({ type: "mobile_money", phone: "237670000000" }, { budgetMs: 400 });
-    return { call, asked, state, looks, paid: paid.status, sent };
+    return { call, requests, state, looks, paid: paid.status, sent };
   },
 
   async no_channels() {
@@ -391,10 +391,10 @@ const found = {
   async never_settles() {
     const real = WebAssembly.instantiate;
     let memory;
-    WebAssembly.instantiate = async (...given) => {
-      const made = await real.apply(WebAssembly, given);
-      memory = Object.values((made.instance ?? made).exports).find((one) => one instanceof WebAssembly.Memory);
-      return made;
+    WebAssembly.instantiate = async (...args) => {
+      const instantiated = await real.apply(WebAssembly, args);
+      memory = Object.values((instantiated.instance ?? instantiated).exports).find((one) => one instanceof WebAssembly.Memory);
+      return instantiated;
     };
     const { guichet } = client(() => new Promise(() => {}));
     const of = (n) => ({ payment_method: "mobile_money", currency: "XAF", amount: `${n + 1}` });
@@ -409,12 +409,12 @@ const found = {
     return { before, after: memory.buffer.byteLength };
   },
 
-  /** Stays signed in, and shows each change; what a service's token is, it shows too. */
+  /** Stays signed in, and shows each change of the session's state. */
   async signed_in() {
-    const session = async () => told.get("token");
-    const guichet = createGuichet({ baseUrl: told.get("service"), merchant: { session } });
+    const session = async () => parameters.get("token");
+    const guichet = createGuichet({ baseUrl: parameters.get("service"), merchant: { session } });
     guichet.session.subscribe((state) => show({ state }));
-    window.sign_out = () => guichet.session.revoke().catch((e) => show({ failed: said(e) }));
+    window.sign_out = () => guichet.session.revoke().catch((e) => show({ failed: kind_of(e) }));
     await guichet.session.validate();
     return { state: guichet.session.state };
   },

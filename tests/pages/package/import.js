@@ -1,12 +1,12 @@
-// Imports every entry of the package in Node.js, as a page rendered on a server does, and makes a client: nothing of
-// the process may change by it, and nothing may be asked of the network or compiled.
-// Node.js puts these in place at their first use, and the glue that wasm-bindgen generates uses them.
+// Imports every entry of the package in Node.js, as server-side rendering does, and creates a client. Neither may change
+// anything in the process, send a request or compile wasm.
+// Node.js defines these lazily at their first use, and the glue of wasm-bindgen uses them.
 void [TextEncoder, TextDecoder];
 const before = snapshot();
-const asked = [];
+const called = [];
 for (const [owner, name] of [[globalThis, "fetch"], [globalThis, "setTimeout"], [WebAssembly, "compile"], [WebAssembly, "instantiate"], [WebAssembly, "instantiateStreaming"]]) {
   const real = owner[name];
-  before.get(owner).set(name, (owner[name] = (...given) => (asked.push(name), real(...given))));
+  before.get(owner).set(name, (owner[name] = (...args) => (called.push(name), real(...args))));
 }
 
 const entries = [await import("guichet"), await import("guichet/beside"), await import("guichet/hosted"), await import("guichet/words"), await import("guichet/hosted-words")];
@@ -24,11 +24,11 @@ for (const [owner, members] of after) {
     if (!Object.is(before.get(owner).get(name), value)) throw new Error(`the import changes ${String(name)}`);
   }
 }
-if (asked.length) throw new Error(`the import calls ${asked}`);
+if (called.length) throw new Error(`the import calls ${called}`);
 const busy = process.getActiveResourcesInfo().filter((kind) => !/^(TTY|Pipe|File)/.test(kind) && kind !== "Immediate");
 if (busy.length) throw new Error(`the import leaves ${busy} behind`);
 
-/** What everybody in the process sees. */
+/** The globals that all code in the process shares. */
 function snapshot() {
   const owners = [globalThis, WebAssembly, Object.prototype, Array.prototype, Promise.prototype, Error, String.prototype, Map.prototype];
   const value = (owner, name) => {

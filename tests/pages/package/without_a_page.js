@@ -1,6 +1,6 @@
-// Every call where there is no browser's page: in Node.js, and in jsdom as test runners set it up. What needs no page works
-// over a `fetch` of the caller's; what needs one says so. Without that it would be a ReferenceError, or a promise that never
-// settles.
+// Every call outside a browser: in Node.js, and in jsdom as test runners set it up. Calls that need no page work with the
+// caller's `fetch`. Calls that need one reject with an error that says so, instead of a ReferenceError or a promise that
+// never settles.
 // `JSDOM` is the folder in which jsdom is installed.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
@@ -87,7 +87,7 @@ async function aShopsPage() {
     "POST /v1/sessions/validate",
   ]);
   for (const mode of ["redirect", "popup"]) await needsAPage(() => guichet.checkout({ order: 1 }, { mode }));
-  assert.deepEqual(intents, [], "an intent was made for a checkout that cannot be");
+  assert.deepEqual(intents, [], "an intent was created for a checkout that is not possible");
 }
 
 async function aShopsPageWhoseServerHasRoutes() {

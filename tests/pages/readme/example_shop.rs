@@ -1,4 +1,4 @@
-//! The server of `examples/shop` under Node.js, asked over a socket: what it settles, refuses and logs.
+//! The server of `examples/shop` under Node.js, over a socket: settling, refusals and logs.
 
 use super::NodeShop;
 use crate::support::api;
@@ -11,19 +11,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
+#[ignore = "needs files that `cargo xtask test` builds"]
 async fn an_order_whose_customer_pays_and_closes_the_tab_is_paid() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let shop = NodeShop::open(sandbox.base_url(), sandbox.secret_key().expose());
     let intent = shop.begin().await;
     pay(&sandbox, &intent, "237670000000").await;
-    // From here on no page asks.
+    // From here on no page sends a request.
     shop.prints("ORDER-17 is paid.");
     sandbox.stop().await;
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
+#[ignore = "needs files that `cargo xtask test` builds"]
 async fn pages_of_other_sites_and_bodies_that_are_not_json_are_refused() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let shop = NodeShop::open(sandbox.base_url(), sandbox.secret_key().expose());
@@ -51,7 +51,7 @@ async fn pages_of_other_sites_and_bodies_that_are_not_json_are_refused() {
         assert_eq!(shop.call("POST", "/guichet/session", None, headers).await.status, 403, "{headers:?}");
     }
     let requests = api::control(&sandbox, "GET", "/requests", Value::Null).await;
-    assert_eq!(requests.body["requests"], json!([]), "nothing of it has reached the service");
+    assert_eq!(requests.body["requests"], json!([]), "no request has reached the service");
 
     for headers in [&[][..], &[("origin", own)], &[("sec-fetch-site", "same-origin"), ("content-type", upper)]] {
         assert_eq!(shop.call("POST", "/guichet/intents", Some(order), headers).await.status, 200, "{headers:?}");
@@ -60,12 +60,13 @@ async fn pages_of_other_sites_and_bodies_that_are_not_json_are_refused() {
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
+#[ignore = "needs files that `cargo xtask test` builds"]
 async fn another_customers_order_and_payment_get_the_404_of_unknown_ones() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let by_cookie = r#"const customer = ({ headers }) => headers.cookie && ({ email: headers.cookie, firstname: "A", lastname: "B" });"#;
     let shop = NodeShop::open_with(sandbox.base_url(), sandbox.secret_key().expose(), |text| {
-        let line = text.lines().find(|line| line.starts_with("const customer = ")).expect("the example says who it is");
+        let line =
+            text.lines().find(|line| line.starts_with("const customer = ")).expect("the example names its customer");
         text.replace(line, by_cookie)
     });
     let (awa, bello) = (("cookie", "awa@example.com"), ("cookie", "bello@example.com"));
@@ -85,7 +86,7 @@ async fn another_customers_order_and_payment_get_the_404_of_unknown_ones() {
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
+#[ignore = "needs files that `cargo xtask test` builds"]
 async fn control_characters_of_a_reply_are_escaped_on_its_console() {
     let forged = "No.\n\u{1b}[2KORDER-17 is paid.\u{202e}\u{2028}\u{9b}";
     let refuse = move || async move {
@@ -107,8 +108,8 @@ async fn control_characters_of_a_reply_are_escaped_on_its_console() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "cargo xtask test makes what it looks at"]
-async fn a_paid_order_is_settled_although_the_service_sent_odd_replies_before() {
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn a_paid_order_is_settled_after_unexpected_replies_of_the_service() {
     let begun = json!({"data": {"id": "pi_1", "payment_ref": "gch_1", "checkout_url": "https://pay.example/", "status": "requires_action"}});
     let paid = json!({"data": {
         "id": "pi_1", "status": "succeeded", "merchant_reference": "ORDER-17", "amount": "45000", "currency": "XAF",
@@ -135,10 +136,10 @@ async fn a_paid_order_is_settled_although_the_service_sent_odd_replies_before() 
 }
 
 #[tokio::test]
-#[ignore = "cargo xtask test makes what it looks at"]
+#[ignore = "needs files that `cargo xtask test` builds"]
 async fn an_approval_after_the_order_was_paid_is_recorded_as_a_refund_due() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let merchant = sandbox.merchant().await.expect("a sandbox takes another merchant");
+    let merchant = sandbox.merchant().await.expect("the sandbox adds a merchant");
     let mut shop = NodeShop::open_with(merchant.base_url(), merchant.secret_key().expose(), |text| {
         assert!(text.contains("readFinalEvery = 60_000"), "the example says how often it reads a final payment");
         text.replace("readFinalEvery = 60_000", "readFinalEvery = 500")
@@ -152,14 +153,14 @@ async fn an_approval_after_the_order_was_paid_is_recorded_as_a_refund_due() {
     let line = shop.logs();
     assert!(line.starts_with("ORDER-17: a refund of "), "{line}");
     assert!(line.contains(" XAF is due (") && line.contains("attempt 1"), "{line}");
-    // Read again, it is recorded once.
+    // Further reads do not record it again.
     let path = format!("/guichet/intents/{}", intent["payment_ref"].as_str().expect("a reference"));
     assert_eq!(shop.call("GET", &path, None, &[]).await.body["status"], "succeeded");
     assert_eq!(shop.console(), "");
     sandbox.stop().await;
 }
 
-/// Pays as the customer does: with the client secret of the checkout address.
+/// Pays with the client secret of the checkout address, as the customer does.
 async fn pay(sandbox: &Sandbox, intent: &Value, phone: &str) -> api::Reply {
     let address = intent["checkout_url"].as_str().expect("an address");
     let (_, secret) = address.split_once("client_secret=").expect("a client secret");

@@ -83,7 +83,7 @@ async fn a_charge_that_is_approved_late_is_a_duplicate_payment_in_the_subscripti
     assert_eq!(created["duplicate_payments"], json!([]));
     shop.advance(310).await;
     assert_eq!(shop.read_subscription(&created).await["status"], "past_due");
-    // The customer pays otherwise, and then the operator approves the first charge as well.
+    // The customer pays with another method, and then the operator also approves the first charge.
     shop.changed_subscription(&created, "payment-method", phone(PAYS)).await;
     assert_eq!(shop.read_subscription(&created).await["duplicate_payments"], json!([]));
     shop.advance(300).await;
@@ -135,7 +135,7 @@ async fn a_charge_under_way_at_a_cancel_is_settled_and_has_an_event() {
 #[tokio::test]
 async fn after_four_failed_attempts_the_subscription_ends() {
     let (_sandbox, shop) = shop().await;
-    // A quarter of a day, and a day where a quarter of the period is longer.
+    // The pause is a quarter of the period, at most a day.
     for (cycle, wait) in [("daily", 6 * H), ("weekly", D), ("monthly", D), ("yearly", D)] {
         let created = shop.subscribe(&shop.plan(cycle, 0).await, phone(TOO_POOR)).await;
         assert_eq!((&created["status"], &created["consecutive_failures"]), (&json!("past_due"), &json!(1)), "{cycle}");
@@ -168,7 +168,7 @@ async fn a_late_success_makes_the_subscription_active_without_moving_periods() {
     assert_eq!(
         shop.charges(&created).await[3],
         expected(&[("1:1", D, "failed")])[0],
-        "the next period is due when it always was"
+        "the next period's due time is unchanged"
     );
 }
 
@@ -176,7 +176,7 @@ async fn a_late_success_makes_the_subscription_active_without_moving_periods() {
 async fn a_charge_settles_at_its_own_time_however_far_the_clock_is_moved() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("weekly", 0).await, phone(TIMES_OUT)).await;
-    assert_eq!(created["status"], "active", "it may yet be paid");
+    assert_eq!(created["status"], "active", "the charge is still processing");
     shop.advance(7 * DAY).await;
     // Each attempt is declined after 300 seconds, and the next one begins a day after that.
     let all = [("0:1", 0), ("0:2", D + 300), ("0:3", 2 * D + 600), ("0:4", 3 * D + 900)];
@@ -205,7 +205,7 @@ async fn the_fallback_is_tried_at_its_trigger_and_the_next_period_begins_with_th
     assert_eq!(
         (&now["status"], &now["consecutive_failures"]),
         (&json!("past_due"), &json!(1)),
-        "the counter began anew"
+        "the counter restarted"
     );
     let by = |name: &'static str| {
         let reference = format!("{}:{name}", created["id"].as_str().unwrap());
@@ -224,7 +224,7 @@ async fn a_fallback_that_fails_too_ends_it_after_four_attempts() {
         (1, vec![0, 0, D, D]),
         (2, vec![0, D, D, 2 * D]),
         (3, vec![0, D, 2 * D, 2 * D]),
-        // Its turn comes with the fourth failure, and it has it.
+        // The fourth failure triggers the fallback, which gets an attempt although the primary method has used up four.
         (4, vec![0, D, 2 * D, 3 * D, 3 * D]),
         (5, vec![0, D, 2 * D, 3 * D]),
     ] {
@@ -266,13 +266,13 @@ async fn a_new_payment_method_is_tried_at_once_while_past_due() {
     assert_eq!(
         (&same["status"], shop.charges(&created).await.len()),
         (&json!("past_due"), 1),
-        "the same method is no new one"
+        "the same method changes nothing"
     );
     shop.advance(HOUR).await;
     let paid = shop.changed_subscription(&created, "payment-method", card("4242424242424242")).await;
     assert_eq!((&paid["status"], &paid["consecutive_failures"]), (&json!("active"), &json!(0)));
     assert_eq!(paid["payment_method"], json!({ "type": "card", "brand": "visa", "last4": "4242" }));
-    assert_eq!(after(&paid, "current_period_start"), Some(0), "the period is the one that was owed");
+    assert_eq!(after(&paid, "current_period_start"), Some(0), "the unpaid period was charged");
     let charges = shop.charges(&created).await;
     assert_eq!((charges[1].0.as_str(), charges[1].2.as_str(), charges.len()), ("0:2", "succeeded", 2));
     assert!((H..H + 60).contains(&charges[1].1), "{charges:?}");
@@ -280,7 +280,7 @@ async fn a_new_payment_method_is_tried_at_once_while_past_due() {
     assert_eq!(
         (&changed["status"], shop.charges(&created).await.len()),
         (&json!("active"), 2),
-        "what is paid is not charged"
+        "a paid period is not charged"
     );
     assert_eq!(shop.subscription_events(&created).await, ["created", "past_due", "updated", "active", "updated"]);
 }
@@ -306,7 +306,7 @@ async fn a_charge_that_never_ends_makes_the_subscription_past_due_without_a_seco
     assert_eq!(
         shop.changed_subscription(&created, "cancel", Value::Null).await["status"],
         "canceled",
-        "its period is over"
+        "its period has ended"
     );
 }
 

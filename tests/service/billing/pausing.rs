@@ -1,4 +1,4 @@
-//! What holds a subscription or ends it, and what takes that back.
+//! Pausing, resuming and canceling subscriptions.
 
 use super::*;
 
@@ -11,7 +11,7 @@ async fn a_pause_and_a_resume_inside_the_paid_period_charge_nothing() {
     assert!(after(&paused, "paused_at").unwrap() < 60);
     shop.advance(6 * DAY).await;
     let again = shop.changed_subscription(&created, "pause", Value::Null).await;
-    assert_eq!(again["paused_at"], paused["paused_at"], "pausing what is paused changes nothing");
+    assert_eq!(again["paused_at"], paused["paused_at"], "pausing a paused subscription changes nothing");
     let resumed = shop.changed_subscription(&created, "resume", Value::Null).await;
     assert_eq!((&resumed["status"], &resumed["paused_at"]), (&json!("active"), &Value::Null));
     assert_eq!((after(&resumed, "current_period_start"), after(&resumed, "next_charge_at")), (Some(0), Some(7 * D)));
@@ -47,7 +47,7 @@ async fn a_pause_stops_the_retries_and_keeps_the_count() {
     shop.advance(3 * DAY).await;
     assert_eq!(shop.charges(&created).await.len(), 2);
     let resumed = shop.changed_subscription(&created, "resume", Value::Null).await;
-    // The period was not paid: a new one begins, and its charge fails as well.
+    // The period was unpaid, so a new one begins, and its charge fails as well.
     assert_eq!((&resumed["status"], &resumed["consecutive_failures"]), (&json!("past_due"), &json!(3)));
     let anchor = after(&resumed, "current_period_start").unwrap();
     assert!(anchor >= 4 * D);
@@ -63,12 +63,12 @@ async fn a_charge_begun_before_a_pause_may_still_succeed() {
     assert_eq!(shop.read_subscription(&created).await["status"], "paused");
     let resumed = shop.changed_subscription(&created, "resume", Value::Null).await;
     assert_eq!((&resumed["status"], after(&resumed, "current_period_end")), (&json!("active"), Some(7 * D)));
-    assert_eq!(shop.charges(&created).await, expected(&[("0:1", 0, "succeeded")]), "no second charge beside it");
+    assert_eq!(shop.charges(&created).await, expected(&[("0:1", 0, "succeeded")]), "there is no second charge");
 
     let other = shop.subscribe(&shop.plan("weekly", 0).await, phone(TIMES_OUT)).await;
     shop.changed_subscription(&other, "pause", Value::Null).await;
     let resumed = shop.changed_subscription(&other, "resume", Value::Null).await;
-    assert_eq!((&resumed["status"], shop.charges(&other).await.len()), (&json!("active"), 1), "it is still under way");
+    assert_eq!((&resumed["status"], shop.charges(&other).await.len()), (&json!("active"), 1), "it is still processing");
     shop.changed_subscription(&other, "pause", Value::Null).await;
     shop.advance(DAY).await;
     let failed = shop.read_subscription(&other).await;
@@ -105,7 +105,7 @@ async fn a_pause_at_the_end_of_the_period_takes_effect_there() {
         (&json!(7), &Value::Null),
         "it is echoed"
     );
-    assert_eq!(shop.read_subscription(&created).await["trigger_after_failures"], 3, "and has no effect");
+    assert_eq!(shop.read_subscription(&created).await["trigger_after_failures"], 3, "it is not stored");
     shop.advance(8 * DAY).await;
     let paused = shop.read_subscription(&created).await;
     assert_eq!((&paused["status"], after(&paused, "paused_at")), (&json!("paused"), Some(7 * D)));
@@ -132,7 +132,7 @@ async fn a_cancel_takes_effect_at_the_end_of_the_period_unless_immediate() {
         assert_eq!(
             &shop.changed_subscription(subscription, "cancel", json!({ "immediately": true })).await,
             ended,
-            "again it changes nothing"
+            "a repeat changes nothing"
         );
         for (verb, fields) in [
             ("pause", Value::Null),
@@ -165,7 +165,7 @@ async fn a_cancel_during_the_trial_charges_nothing_and_one_during_a_pause_holds(
         let ended = shop.read_subscription(subscription).await;
         assert_eq!((&ended["status"], after(&ended, "canceled_at")), (&json!("canceled"), Some(14 * D)));
     }
-    // Its period is over: there is no end of a period to wait for.
+    // Its period has ended, so the cancel takes effect at once.
     assert_eq!(shop.changed_subscription(&outlasted, "cancel", Value::Null).await["status"], "canceled");
     assert_eq!(shop.intents().await, Vec::<Value>::new());
 }

@@ -1,4 +1,4 @@
-//! Every operation as a command, against a sandbox that runs as a command: what it prints, and how it ends.
+//! Every operation as a command, against `guichet sandbox`: output and exit codes.
 
 use super::{Running, guichet};
 use crate::support::folder::Folder;
@@ -10,63 +10,62 @@ use std::io::Write;
 use std::process::Stdio;
 
 #[tokio::test]
-async fn the_commands_of_a_whole_business_are_answered() {
-    let house = House::open();
-    let done = |arguments: &[&str]| house.done(arguments);
-    let session = house.json(&["sessions", "create", "--customer-email", "awa@example.com"]);
+async fn every_command_of_a_business_gets_a_response() {
+    let sandbox = Terminal::open();
+    let stdout_of = |arguments: &[&str]| sandbox.stdout_of(arguments);
+    let session = sandbox.json(&["sessions", "create", "--customer-email", "awa@example.com"]);
     let token = session["data"]["session_token"].as_str().expect("a token").to_owned();
     for verb in ["validate", "revoke"] {
-        let ended = house.run_with(&["sessions", verb], &[("GUICHET_SESSION_TOKEN", &token)], "");
-        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let output = sandbox.run_with(&["sessions", verb], &[("GUICHET_SESSION_TOKEN", &token)], "");
+        assert_eq!(output.code, 0, "{}", output.stderr);
     }
-    assert!(
-        done(&["methods", "list", "--country-code", "CM"]).contains("BJ, CG, CI, CM"),
-        "countries as people write them"
-    );
-    done(&["methods", "fee", "card", "XAF", "45000", "--card-type", "international"]);
+    assert!(stdout_of(&["methods", "list", "--country-code", "CM"]).contains("BJ, CG, CI, CM"), "countries as names");
+    stdout_of(&["methods", "fee", "card", "XAF", "45000", "--card-type", "international"]);
 
-    let asking = house.intent("ORDER-1", &[]);
-    done(&["intents", "pay", &asking, "--payment-method", "237670000010"]);
-    let answered = house.run_with(&["intents", "answer", &asking], &[], "123456\n");
+    let asking = sandbox.intent("ORDER-1", &[]);
+    stdout_of(&["intents", "pay", &asking, "--payment-method", "237670000010"]);
+    let answered = sandbox.run_with(&["intents", "answer", &asking], &[], "123456\n");
     assert_eq!(answered.code, 0, "{}", answered.stderr);
     assert!(answered.stdout.contains("succeeded"), "{}", answered.stdout);
-    let manual = house.intent("ORDER-2", &["--confirmation-method", "manual"]);
+    let manual = sandbox.intent("ORDER-2", &["--confirmation-method", "manual"]);
     let card = r#"{"type":"card","card":{"number":"4242424242424242","exp_month":12,"exp_year":2034,"cvc":"123"}}"#;
-    let paid = house.run_with(&["intents", "pay", &manual, "--payment-method", "-"], &[], card);
+    let paid = sandbox.run_with(&["intents", "pay", &manual, "--payment-method", "-"], &[], card);
     assert_eq!(paid.code, 0, "{}", paid.stderr);
-    done(&["intents", "confirm", &manual]);
+    stdout_of(&["intents", "confirm", &manual]);
     let given_up =
-        house.intent("ORDER-3", &["--items", r#"[{"name":"Shoes","price":45000,"currency":"XAF","quantity":1}]"#]);
-    done(&["intents", "cancel", &given_up]);
-    assert!(done(&["intents", "read", &given_up]).contains("canceled"));
-    assert!(done(&["intents", "list", "--limit", "2"]).contains("45 000 XAF"));
-    assert!(done(&["customers", "list"]).contains("awa@example.com"));
+        sandbox.intent("ORDER-3", &["--items", r#"[{"name":"Shoes","price":45000,"currency":"XAF","quantity":1}]"#]);
+    stdout_of(&["intents", "cancel", &given_up]);
+    assert!(stdout_of(&["intents", "read", &given_up]).contains("canceled"));
+    assert!(stdout_of(&["intents", "list", "--limit", "2"]).contains("45 000 XAF"));
+    assert!(stdout_of(&["customers", "list"]).contains("awa@example.com"));
 
-    assert!(done(&["esim", "packages"]).contains("AMOUNT"));
+    assert!(stdout_of(&["esim", "packages"]).contains("AMOUNT"));
     let order =
-        house.json(&["esim", "order", "--package-id", "esp_cm_1gb", "--quantity", "2", "--idempotency-key", "o-1"]);
-    assert!(done(&["esim", "read", order["data"]["order_id"].as_str().expect("an identifier")]).contains("5 000 XAF"));
+        sandbox.json(&["esim", "order", "--package-id", "esp_cm_1gb", "--quantity", "2", "--idempotency-key", "o-1"]);
+    assert!(
+        stdout_of(&["esim", "read", order["data"]["order_id"].as_str().expect("an identifier")]).contains("5 000 XAF")
+    );
 
     let gold =
         ["plans", "create", "--name", "Gold", "--code", "gold", "--amount", "5000", "--billing-cycle", "monthly"];
-    let plan = house.json(&gold);
+    let plan = sandbox.json(&gold);
     let create =
         ["subscriptions", "create", "--plan", "gold", "--customer-email", "awa@example.com", "--firstname", "Awa"];
     let rest = ["--lastname", "Ngono", "--payment-method", "237670000000", "--metadata", r#"{"shop":"17"}"#];
-    let subscription = house.json(&[&create[..], &rest].concat());
+    let subscription = sandbox.json(&[&create[..], &rest].concat());
     let id = subscription["data"]["id"].as_str().expect("an identifier");
-    done(&["subscriptions", "payment-method", id, "--payment-method", "237690000000"]);
-    done(&["subscriptions", "fallback", id, "--payment-method", "237670000000", "--trigger-after-failures", "2"]);
-    let later = house.json(&["subscriptions", "pause", id, "--immediately=false"]);
+    stdout_of(&["subscriptions", "payment-method", id, "--payment-method", "237690000000"]);
+    stdout_of(&["subscriptions", "fallback", id, "--payment-method", "237670000000", "--trigger-after-failures", "2"]);
+    let later = sandbox.json(&["subscriptions", "pause", id, "--immediately=false"]);
     assert_eq!(later["data"]["pause_at_period_end"], true);
-    done(&["subscriptions", "resume", id]);
-    assert_eq!(house.json(&["subscriptions", "cancel", id, "--immediately"])["data"]["status"], "canceled");
-    assert!(done(&["subscriptions", "read", id]).contains("canceled"));
-    assert!(done(&["subscriptions", "list"]).contains("gold"));
-    done(&["plans", "deactivate", plan["data"]["id"].as_str().expect("an identifier")]);
-    assert!(done(&["plans", "list", "--include-inactive", "true"]).contains("gold"));
+    stdout_of(&["subscriptions", "resume", id]);
+    assert_eq!(sandbox.json(&["subscriptions", "cancel", id, "--immediately"])["data"]["status"], "canceled");
+    assert!(stdout_of(&["subscriptions", "read", id]).contains("canceled"));
+    assert!(stdout_of(&["subscriptions", "list"]).contains("gold"));
+    stdout_of(&["plans", "deactivate", plan["data"]["id"].as_str().expect("an identifier")]);
+    assert!(stdout_of(&["plans", "list", "--include-inactive", "true"]).contains("gold"));
 
-    let requests = house.requests().await;
+    let requests = sandbox.requests().await;
     assert!(requests.len() > 20, "{requests:?}");
     for request in requests {
         assert!(request["status"].as_u64().is_some_and(|status| status < 300), "{request}");
@@ -75,16 +74,16 @@ async fn the_commands_of_a_whole_business_are_answered() {
 
 #[tokio::test]
 async fn tables_hide_secrets_by_default_and_json_is_the_services_reply() {
-    let house = House::open();
-    let order = house.order("ORDER-1");
-    let shown = house.done(&order);
+    let sandbox = Terminal::open();
+    let order = sandbox.order("ORDER-1");
+    let shown = sandbox.stdout_of(&order);
     assert!(shown.contains("45 000 XAF") && !shown.contains("_secret_"), "{shown}");
-    let shown = house.done(&[&order[..], &["--show-secrets"]].concat());
+    let shown = sandbox.stdout_of(&[&order[..], &["--show-secrets"]].concat());
     assert!(shown.contains("_secret_"), "{shown}");
-    let reply = house.json(&order);
+    let reply = sandbox.json(&order);
     assert!(reply["data"]["client_secret"].as_str().is_some_and(|secret| secret.contains("_secret_")));
     assert_eq!(reply["status_code"], 200);
-    let shown = house.done(&["sessions", "create", "--customer-email", "awa@example.com"]);
+    let shown = sandbox.stdout_of(&["sessions", "create", "--customer-email", "awa@example.com"]);
     assert!(!shown.contains("cst_test"), "{shown}");
 }
 
@@ -99,8 +98,8 @@ async fn the_readmes_commands_run_and_print_the_address_where_the_customer_pays(
         .filter_map(|line| line.strip_prefix("guichet "))
         .map(|line| line.split_whitespace().collect())
         .collect();
-    let house = House::open();
-    let outputs: Vec<String> = commands.iter().map(|command| house.done(command)).collect();
+    let sandbox = Terminal::open();
+    let outputs: Vec<String> = commands.iter().map(|command| sandbox.stdout_of(command)).collect();
     let created = commands.iter().position(|command| command.starts_with(&["intents", "create"]));
     let created = &outputs[created.expect("the README creates an intent")];
     assert!(created.contains("/checkout/pi_") && created.contains("#client_secret="), "{created}");
@@ -108,64 +107,64 @@ async fn the_readmes_commands_run_and_print_the_address_where_the_customer_pays(
 
 #[tokio::test]
 async fn the_next_page_is_printed() {
-    let house = House::open();
-    let ids = ["ORDER-1", "ORDER-2"].map(|reference| house.intent(reference, &[]));
-    let first = house.run(&["intents", "list", "--limit", "1"]);
+    let sandbox = Terminal::open();
+    let ids = ["ORDER-1", "ORDER-2"].map(|reference| sandbox.intent(reference, &[]));
+    let first = sandbox.run(&["intents", "list", "--limit", "1"]);
     let cursor = ids.iter().find(|id| first.stdout.contains(*id)).expect("an entry");
     assert!(first.stderr.contains(&format!("--starting-after {cursor}")), "{}", first.stderr);
-    let second = house.run(&["intents", "list", "--limit", "1", "--starting-after", cursor]);
+    let second = sandbox.run(&["intents", "list", "--limit", "1", "--starting-after", cursor]);
     assert!(!second.stdout.contains(cursor) && second.stderr.is_empty(), "{}", second.stderr);
 }
 
 #[tokio::test]
 async fn an_error_of_the_service_is_printed_with_its_code_and_exits_with_1() {
-    let house = House::open();
-    let missing = house.run(&["intents", "read", "pi_nobody"]);
+    let sandbox = Terminal::open();
+    let missing = sandbox.run(&["intents", "read", "pi_nobody"]);
     assert_eq!((missing.code, missing.stdout.as_str()), (1, ""));
     assert!(
         missing.stderr.starts_with("guichet: ") && missing.stderr.contains("[resource_missing]"),
         "{}",
         missing.stderr
     );
-    let missing = house.run(&["intents", "read", "pi_nobody", "--json"]);
-    let reply: Value = serde_json::from_str(&missing.stdout).expect("the service's own reply");
+    let missing = sandbox.run(&["intents", "read", "pi_nobody", "--json"]);
+    let reply: Value = serde_json::from_str(&missing.stdout).expect("the reply of the service");
     assert_eq!((missing.code, &reply["error"]["code"]), (1, &json!("resource_missing")));
 
-    let inactive = house.run(&["methods", "fee", "card", "XAF", "45000", "--country-code", "FR"]);
+    let inactive = sandbox.run(&["methods", "fee", "card", "XAF", "45000", "--country-code", "FR"]);
     assert_eq!(inactive.stderr.matches("is not available in FR").count(), 1, "said once: {}", inactive.stderr);
     assert!(inactive.stderr.starts_with("guichet: calculate_fee: country_code: card is not"), "{}", inactive.stderr);
 
-    let first = house.intent("ORDER-1", &[]);
-    let mut other = house.order("ORDER-1");
+    let first = sandbox.intent("ORDER-1", &[]);
+    let mut other = sandbox.order("ORDER-1");
     other.extend(["--fee-bearer", "customer"]);
-    let conflict = house.run(&other);
+    let conflict = sandbox.run(&other);
     assert_eq!(conflict.code, 1);
     assert!(
         conflict.stderr.contains("merchant_reference_conflict") && conflict.stderr.contains(&first),
         "{}",
         conflict.stderr
     );
-    let wrong_key = house.run_with(&["plans", "list"], &[("GUICHET_SECRET_KEY", "sk_test_hidden")], "");
+    let wrong_key = sandbox.run_with(&["plans", "list"], &[("GUICHET_SECRET_KEY", "sk_test_hidden")], "");
     assert_eq!(wrong_key.code, 1);
     assert!(wrong_key.stderr.contains("[invalid_key]") && !wrong_key.stderr.contains("hidden"), "{}", wrong_key.stderr);
-    let revoked = house.run_with(&["sessions", "validate"], &[], "cst_test_nobody\n");
+    let revoked = sandbox.run_with(&["sessions", "validate"], &[], "cst_test_nobody\n");
     assert_eq!(revoked.code, 1);
     assert!(revoked.stderr.contains("session_unknown"), "{}", revoked.stderr);
 }
 
 #[tokio::test]
 async fn invalid_arguments_exit_with_2_and_send_nothing() {
-    let house = House::open();
-    let mut wrong = house.order("ORDER-1");
+    let sandbox = Terminal::open();
+    let mut wrong = sandbox.order("ORDER-1");
     wrong[3] = "-5";
     wrong.extend(["--currency", "francs", "--redirect-url", "javascript:alert(1)", "--phone", "+237"]);
-    let told = house.run(&wrong);
-    assert_eq!(told.code, 2);
+    let output = sandbox.run(&wrong);
+    assert_eq!(output.code, 2);
     for field in ["amount", "currency", "redirect_url", "phone"] {
-        assert!(told.stderr.contains(&format!("guichet: {field}: ")), "all at once: {}", told.stderr);
+        assert!(output.stderr.contains(&format!("guichet: {field}: ")), "all errors together: {}", output.stderr);
     }
     let card = r#"{"type":"card","card":{"number":"4242424242424242","exp_month":12,"exp_year":2034,"cvc":"123"}}"#;
-    for (arguments, said) in [
+    for (arguments, message) in [
         (&["intents", "create"][..], "--amount"),
         (&["intents", "read"][..], "<ID>"),
         (&["intents", "read", ".."][..], "path"),
@@ -195,19 +194,30 @@ async fn invalid_arguments_exit_with_2_and_send_nothing() {
         (&["methods", "fee", "card", "XAF", "-5"][..], "amount: An amount is"),
         (&["esim", "order", "--package-id", "esp_cm_1gb", "--quantity", "-1"][..], "quantity: "),
         (&["intents", "answer", "pi_1"][..], "one-time code"),
+        (&["intents", "create", "--metadata", "{}", "--metadata", "{}"][..], "--metadata"),
     ] {
-        let told = house.run(arguments);
-        assert_eq!((told.code, told.stdout.as_str()), (2, ""), "{arguments:?}: {}", told.stderr);
-        assert!(told.stderr.contains(said), "{arguments:?}: {}", told.stderr);
+        let output = sandbox.run(arguments);
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{arguments:?}: {}", output.stderr);
+        assert!(output.stderr.contains(message), "{arguments:?}: {}", output.stderr);
         for number in ["4242424242424242", "4242 4242 4242 4242", "378282246310005"] {
-            assert!(!told.stderr.contains(number), "{}", told.stderr);
+            assert!(!output.stderr.contains(number), "{}", output.stderr);
         }
     }
+    let metadata = r#"{"a": 1, "n": 9007199254740993, "deep": [{"b": 1, "b": 2}], "a": 2}"#;
+    let inexact = sandbox.run(&[&sandbox.order("ORDER-1")[..], &["--metadata", metadata]].concat());
+    assert_eq!(inexact.code, 2, "{}", inexact.stderr);
+    for message in ["metadata.a is given twice", "metadata.n is a number that", "metadata.deep[0].b is given twice"] {
+        assert!(
+            inexact.stderr.contains(&format!("guichet: {message}")),
+            "the name is printed once: {}",
+            inexact.stderr
+        );
+    }
     let plain = ["sessions", "validate", "--base-url", "http://pay.test", "--allow-plain-http", "pay.test"];
-    let live = house.run_with(&plain, &[], "cst_live_hidden\n");
+    let live = sandbox.run_with(&plain, &[], "cst_live_hidden\n");
     assert_eq!(live.code, 2, "{}", live.stderr);
     assert!(live.stderr.contains("plain http") && !live.stderr.contains("hidden"), "{}", live.stderr);
-    let keyless = house.run_with(&["plans", "list"], &[("GUICHET_SECRET_KEY", "")], "");
+    let keyless = sandbox.run_with(&["plans", "list"], &[("GUICHET_SECRET_KEY", "")], "");
     assert_eq!(keyless.code, 2);
     assert!(
         keyless.stderr.contains("GUICHET_SECRET_KEY") && keyless.stderr.contains("--key-file"),
@@ -215,87 +225,88 @@ async fn invalid_arguments_exit_with_2_and_send_nothing() {
         keyless.stderr
     );
     let nowhere =
-        house.run_with(&["plans", "list"], &[("GUICHET_SECRET_KEY", "sk_live_1"), ("GUICHET_BASE_URL", "")], "");
-    assert_eq!(nowhere.code, 2, "a live key is sent to no address that nobody named");
+        sandbox.run_with(&["plans", "list"], &[("GUICHET_SECRET_KEY", "sk_live_1"), ("GUICHET_BASE_URL", "")], "");
+    assert_eq!(nowhere.code, 2, "a live key is sent only to an explicitly given address");
     assert!(nowhere.stderr.contains("live key") && nowhere.stderr.contains("--base-url"), "{}", nowhere.stderr);
-    assert!(house.requests().await.is_empty());
+    assert!(sandbox.requests().await.is_empty());
 }
 
 #[tokio::test]
 async fn an_unreachable_service_exits_with_3_and_an_uncertain_call_with_4() {
-    let house = House::open();
-    let nobody = house.run(&["plans", "list", "--base-url", "http://127.0.0.1:1", "--timeout", "1"]);
+    let sandbox = Terminal::open();
+    let nobody = sandbox.run(&["plans", "list", "--base-url", "http://127.0.0.1:1", "--timeout", "1"]);
     assert_eq!(nobody.code, 3, "{}", nobody.stderr);
 
-    let intent = house.intent("ORDER-1", &[]);
-    house.faults(&["set", "attach_payment_method", "lost_response"]);
-    let doubtful = house.run(&["intents", "pay", &intent, "--payment-method", "237670000000"]);
+    let intent = sandbox.intent("ORDER-1", &[]);
+    sandbox.faults(&["set", "attach_payment_method", "lost_response"]);
+    let doubtful = sandbox.run(&["intents", "pay", &intent, "--payment-method", "237670000000"]);
     assert_eq!(doubtful.code, 4, "{}", doubtful.stderr);
-    assert!(house.done(&["intents", "read", &intent]).contains("succeeded"), "it was done");
+    assert!(sandbox.stdout_of(&["intents", "read", &intent]).contains("succeeded"), "it was done");
 
-    house.faults(&["set", "read_payment_intent", "malformed"]);
-    let odd = house.run(&["intents", "read", &intent]);
+    sandbox.faults(&["set", "read_payment_intent", "malformed"]);
+    let odd = sandbox.run(&["intents", "read", &intent]);
     assert_eq!(odd.code, 5, "{}", odd.stderr);
 }
 
 #[tokio::test]
 async fn a_key_file_that_others_can_read_is_warned_about() {
-    let house = House::open();
+    let sandbox = Terminal::open();
     let folder = Folder::new("key");
     let file = folder.path.join("key");
-    std::fs::write(&file, format!("{}\n", house.key)).expect("it is written");
+    std::fs::write(&file, format!("{}\n", sandbox.key)).expect("it is written");
     let path = file.to_str().expect("text");
     let arguments = ["plans", "list", "--key-file", path];
     let none = [("GUICHET_SECRET_KEY", "")];
-    let listed = house.run_with(&arguments, &none, "");
+    let listed = sandbox.run_with(&arguments, &none, "");
     assert_eq!(listed.code, 0, "{}", listed.stderr);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         let allow = |mode| std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("it is set");
         allow(0o644);
-        assert!(house.run_with(&arguments, &none, "").stderr.contains("chmod 600"));
+        assert!(sandbox.run_with(&arguments, &none, "").stderr.contains("chmod 600"));
         allow(0o600);
-        assert_eq!(house.run_with(&arguments, &none, "").stderr, "");
+        assert_eq!(sandbox.run_with(&arguments, &none, "").stderr, "");
     }
 }
 
 #[tokio::test]
 async fn the_clock_of_a_sandbox_is_read_and_moved_and_its_faults_are_set_and_cleared() {
-    let house = House::open();
+    let sandbox = Terminal::open();
     let control_api =
-        [("GUICHET_CONTROL_URL", house.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", &house.control_token)];
+        [("GUICHET_CONTROL_URL", sandbox.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", &sandbox.control_token)];
     let now = |arguments: &[&str]| -> i64 {
-        let told = house.run_with(arguments, &control_api, "");
-        let reply: Value = serde_json::from_str(&told.stdout).expect("JSON");
+        let output = sandbox.run_with(arguments, &control_api, "");
+        let reply: Value = serde_json::from_str(&output.stdout).expect("JSON");
         reply["now"].as_i64().expect("a moment")
     };
     let before = now(&["clock", "--json"]);
     let after = now(&["clock", "advance", "30d", "--json"]);
     assert!((2_592_000..2_592_060).contains(&(after - before)));
-    assert!(house.run_with(&["clock"], &control_api, "").stdout.starts_with("20"), "a moment that people read");
+    assert!(sandbox.run_with(&["clock"], &control_api, "").stdout.starts_with("20"), "a readable time");
 
-    house.faults(&["set", "create_session", "status", "--status", "503", "--count", "2", "--retry-after", "1"]);
-    let listed = house.run_with(&["faults", "list"], &control_api, "").stdout;
+    sandbox.faults(&["set", "create_session", "status", "--status", "503", "--count", "2", "--retry-after", "1"]);
+    let listed = sandbox.run_with(&["faults", "list"], &control_api, "").stdout;
     assert!(listed.contains("create_session") && listed.contains("503"), "{listed}");
-    house.faults(&["clear"]);
-    assert!(house.run_with(&["faults"], &control_api, "").stdout.contains("No faults"));
-    let unknown = house.run_with(&["faults", "set", "make_money", "drop"], &control_api, "");
+    sandbox.faults(&["clear"]);
+    assert!(sandbox.run_with(&["faults"], &control_api, "").stdout.contains("No faults"));
+    let unknown = sandbox.run_with(&["faults", "set", "make_money", "drop"], &control_api, "");
     assert_eq!(unknown.code, 1);
-    let stranger = house.run_with(&["clock", "--merchant", "mer_nobody"], &control_api, "");
+    let stranger = sandbox.run_with(&["clock", "--merchant", "mer_nobody"], &control_api, "");
     assert_eq!(stranger.code, 1, "{}", stranger.stderr);
-    let old = [("GUICHET_CONTROL_URL", house.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", "ctl_of_the_last_start")];
-    let old = house.run_with(&["clock"], &old, "");
+    let old =
+        [("GUICHET_CONTROL_URL", sandbox.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", "ctl_of_the_last_start")];
+    let old = sandbox.run_with(&["clock"], &old, "");
     assert_eq!(old.code, 1);
     assert!(old.stderr.contains("new at each start") && !old.stderr.contains("ctl_of"), "{}", old.stderr);
 }
 
 #[tokio::test]
 async fn errors_of_the_control_api_begin_with_the_command_and_list_the_operations() {
-    let house = House::open();
+    let sandbox = Terminal::open();
     let control =
-        [("GUICHET_CONTROL_URL", house.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", &house.control_token)];
-    let unknown = house.run_with(&["faults", "set", "make_money", "drop"], &control, "");
+        [("GUICHET_CONTROL_URL", sandbox.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", &sandbox.control_token)];
+    let unknown = sandbox.run_with(&["faults", "set", "make_money", "drop"], &control, "");
     assert!(unknown.stderr.starts_with("guichet: faults: operation: Unknown operation"), "{}", unknown.stderr);
     assert!(!unknown.stderr.contains("Did you mean"), "{}", unknown.stderr);
     macro_rules! names {
@@ -303,14 +314,14 @@ async fn errors_of_the_control_api_begin_with_the_command_and_list_the_operation
             [$(<$operation as Operation>::SPEC.name),*]
         };
     }
-    let help = house.run_with(&["faults", "set", "--help"], &control, "").stdout;
+    let help = sandbox.run_with(&["faults", "set", "--help"], &control, "").stdout;
     for name in guichet::every_operation!(names) {
         assert!(unknown.stderr.contains(name), "{name} is not listed: {}", unknown.stderr);
         assert!(help.contains(name), "{name} is not in the help: {help}");
     }
-    let misspelt = house.run_with(&["faults", "set", "create_sesion", "drop"], &control, "");
+    let misspelt = sandbox.run_with(&["faults", "set", "create_sesion", "drop"], &control, "");
     assert!(misspelt.stderr.contains("Did you mean create_session?"), "{}", misspelt.stderr);
-    let merchant = house.run_with(&["clock", "--merchant", "mer_nobody"], &control, "");
+    let merchant = sandbox.run_with(&["clock", "--merchant", "mer_nobody"], &control, "");
     assert!(merchant.stderr.starts_with("guichet: clock: "), "{}", merchant.stderr);
 }
 
@@ -338,20 +349,20 @@ fn every_operation_and_argument_has_help() {
         let listed = help(&[group, "--help"]);
         let verbs = listed.lines().filter_map(|line| line.strip_prefix("  ")?.split_once("  ").map(|(verb, _)| verb));
         for verb in verbs.filter(|verb| *verb != "help" && !verb.starts_with(['-', ' '])) {
-            let said = help(&[group, verb, "--help"]);
-            let endpoint = said.lines().next().unwrap_or_default().split(": ").next().unwrap_or_default().to_owned();
+            let message = help(&[group, verb, "--help"]);
+            let endpoint = message.lines().next().unwrap_or_default().split(": ").next().unwrap_or_default().to_owned();
             found.push(endpoint);
         }
     }
     for spec in all {
         let endpoint = format!("{} {}", spec.method.as_str(), spec.path);
-        assert!(found.contains(&endpoint), "{endpoint} says nothing of itself: {found:?}");
+        assert!(found.contains(&endpoint), "{endpoint} has no description: {found:?}");
     }
     assert_eq!(found.len(), all.len());
 }
 
-/// A sandbox of a test's own, and its keys.
-pub struct House {
+/// A `guichet sandbox` of one test. It runs other commands with its address and keys.
+pub struct Terminal {
     _sandbox: Running,
     base_url: String,
     pub key: String,
@@ -359,13 +370,13 @@ pub struct House {
     control_token: String,
 }
 
-pub struct Ended {
+pub struct Output {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl House {
+impl Terminal {
     pub fn open() -> Self {
         let arguments = ["sandbox", "--listen", "127.0.0.1:0", "--database", "memory:", "--json"];
         let mut sandbox = Running::start(&arguments);
@@ -380,32 +391,32 @@ impl House {
         }
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Ended {
+    pub fn run(&self, arguments: &[&str]) -> Output {
         self.run_with(arguments, &[], "")
     }
 
-    pub fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Ended {
+    pub fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Output {
         let mut command = guichet(arguments);
         command.env("GUICHET_BASE_URL", &self.base_url).env("GUICHET_SECRET_KEY", &self.key);
         command.envs(environment.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
-        // A command that reads nothing may have ended already.
+        // A command that does not read stdin may have ended already.
         let _ = child.stdin.take().expect("it was piped").write_all(input.as_bytes());
         let output = child.wait_with_output().expect("it ends");
         let text = |bytes| String::from_utf8(bytes).expect("text");
         let code = output.status.code().expect("it was not killed");
-        Ended { code, stdout: text(output.stdout), stderr: text(output.stderr) }
+        Output { code, stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
-    /// What a command prints that goes well.
-    fn done(&self, arguments: &[&str]) -> String {
-        let ended = self.run(arguments);
-        assert_eq!(ended.code, 0, "{arguments:?}: {}", ended.stderr);
-        ended.stdout
+    /// The stdout of a command that must succeed.
+    fn stdout_of(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert_eq!(output.code, 0, "{arguments:?}: {}", output.stderr);
+        output.stdout
     }
 
     fn json(&self, arguments: &[&str]) -> Value {
-        serde_json::from_str(&self.done(&[arguments, &["--json"]].concat())).expect("JSON")
+        serde_json::from_str(&self.stdout_of(&[arguments, &["--json"]].concat())).expect("JSON")
     }
 
     fn order<'a>(&self, reference: &'a str) -> Vec<&'a str> {
@@ -414,25 +425,25 @@ impl House {
     }
 
     fn intent(&self, reference: &str, more: &[&str]) -> String {
-        let made = self.json(&[&self.order(reference)[..], more].concat());
-        made["data"]["id"].as_str().expect("an identifier").to_owned()
+        let created = self.json(&[&self.order(reference)[..], more].concat());
+        created["data"]["id"].as_str().expect("an identifier").to_owned()
     }
 
     fn faults(&self, arguments: &[&str]) {
         let control_api =
             [("GUICHET_CONTROL_URL", self.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", &self.control_token)];
-        let ended = self.run_with(&[&["faults"], arguments].concat(), &control_api, "");
-        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let output = self.run_with(&[&["faults"], arguments].concat(), &control_api, "");
+        assert_eq!(output.code, 0, "{}", output.stderr);
     }
 
     async fn requests(&self) -> Vec<Value> {
         let authorization = format!("Authorization: Bearer {}", self.control_token);
-        let told = http::get(&format!("{}/requests", self.control_url), &[&authorization]).await;
-        told.json()["requests"].as_array().expect("a list").clone()
+        let output = http::get(&format!("{}/requests", self.control_url), &[&authorization]).await;
+        output.json()["requests"].as_array().expect("a list").clone()
     }
 }
 
-/// What the command does with a reply takes as long as reading it, and its timeout stands.
+/// Printing a reply takes linear time, and the command's timeout applies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_reply_is_printed_in_bounded_time() {
     let object = |members: String| format!(r#"{{"status_code":200,"data":{{{members}}}}}"#);
@@ -447,11 +458,7 @@ async fn a_large_reply_is_printed_in_bounded_time() {
         ("500,000 keys in an object", object(format!(r#""metadata":{{{}}}"#, keys(500_000))), read),
         ("300,000 keys below a long one", object(format!(r#""{long}":{{{}}}"#, keys(300_000))), read),
         ("300,000 keys beside a long value", object(format!(r#""id":"{long}",{}"#, keys(300_000))), read),
-        (
-            "a million objects in one another",
-            object(format!(r#""a":{}1{}"#, r#"{"a":"#.repeat(deep), "}".repeat(deep))),
-            read,
-        ),
+        ("a million nested objects", object(format!(r#""a":{}1{}"#, r#"{"a":"#.repeat(deep), "}".repeat(deep))), read),
         ("300,000 entries, one of them long", entries(300_000, &format!(r#"{{"id":"{long}"}}"#)), list),
         ("100 entries, one of them with 400,000 keys", entries(100, &format!("{{{}}}", keys(400_000))), list),
     ] {
@@ -463,7 +470,7 @@ async fn a_large_reply_is_printed_in_bounded_time() {
         let mut command = guichet(arguments);
         command.args(["--base-url", &url, "--timeout", "20"]).env("GUICHET_SECRET_KEY", "sk_test_1");
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-        // A second is enough; a busy machine may take longer, and what grows by the square takes hours.
+        // A second is enough, more on a busy machine. Quadratic time would be hours.
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         let status = loop {
             if let Some(status) = child.try_wait().expect("it can be asked") {

@@ -1,36 +1,40 @@
-//! `guichet probe`: what holds at a service is told row by row, and nothing is made with a live key.
+//! `guichet probe`: it reports row by row which decisions a service shares, and creates nothing with a live key.
 
 use super::guichet;
-use super::operations::House;
+use super::operations::Terminal;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
 #[test]
 fn every_decision_holds_at_the_sandbox() {
-    let house = House::open();
-    let probed = house.run(&["probe", "--yes", "--json"]);
+    let sandbox = Terminal::open();
+    let probed = sandbox.run(&["probe", "--yes", "--json"]);
     let report: Value = serde_json::from_str(&probed.stdout).expect("one line of JSON");
     let rows = report["rows"].as_array().expect("rows");
     let not: Vec<&Value> = rows.iter().filter(|row| row["holds"] != true).collect();
     assert_eq!((probed.code, not), (0, Vec::new()), "{}", probed.stderr);
     assert!(rows.len() > 80, "{}", rows.len());
-    // Every operation that the document does not show has a row of its own.
+    // Every undocumented operation has a row.
     for name in assumed() {
         let named = |row: &&Value| row["what"].as_str().is_some_and(|what| what.starts_with(name));
         assert!(rows.iter().any(|row| named(&row)), "{name} is not probed");
     }
-    assert!(probed.stderr.contains("creates these objects"), "the objects are listed first: {}", probed.stderr);
-    let shown = house.run(&["probe", "--yes"]);
+    assert!(
+        probed.stderr.contains("creates these objects"),
+        "the objects to create are listed first: {}",
+        probed.stderr
+    );
+    let shown = sandbox.run(&["probe", "--yes"]);
     assert!(shown.stdout.contains("HOLDS") && !shown.stdout.contains("  no  "), "{}", shown.stdout);
-    assert!(!format!("{}{}", shown.stdout, shown.stderr).contains(&house.key), "no key is printed");
+    assert!(!format!("{}{}", shown.stdout, shown.stderr).contains(&sandbox.key), "no key is printed");
 }
 
 #[test]
 fn decisions_that_do_not_hold_are_reported_and_exit_with_6() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let base_url = format!("http://{}", listener.local_addr().expect("an address"));
-    // A service that likes everything, and says nothing of it.
+    // A service that accepts every request with an empty success.
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let mut stream = stream;
@@ -50,14 +54,14 @@ fn decisions_that_do_not_hold_are_reported_and_exit_with_6() {
 
 #[test]
 fn probe_sends_nothing_with_a_live_key_without_consent_or_without_a_service() {
-    let house = House::open();
-    let live = house.run_with(&["probe", "--yes"], &[("GUICHET_SECRET_KEY", "sk_live_hidden")], "");
+    let sandbox = Terminal::open();
+    let live = sandbox.run_with(&["probe", "--yes"], &[("GUICHET_SECRET_KEY", "sk_live_hidden")], "");
     assert_eq!(live.code, 2);
     assert!(live.stderr.contains("test key") && !live.stderr.contains("hidden"), "{}", live.stderr);
-    let unasked = house.run(&["probe"]);
+    let unasked = sandbox.run(&["probe"]);
     assert_eq!((unasked.code, unasked.stdout.as_str()), (2, ""));
     assert!(unasked.stderr.contains("creates these objects") && unasked.stderr.contains("--yes"), "{}", unasked.stderr);
-    let nobody = house.run(&["probe", "--yes", "--base-url", "http://127.0.0.1:1"]);
+    let nobody = sandbox.run(&["probe", "--yes", "--base-url", "http://127.0.0.1:1"]);
     assert_eq!((nobody.code, nobody.stdout.as_str()), (3, ""));
 }
 

@@ -1,4 +1,4 @@
-//! The shop of `guichet demo`, which uses the routes as a merchant would, against the whole service.
+//! The shop of `guichet demo`, which uses the routes as a merchant would, against the sandbox.
 
 use crate::support::api::{client, control, send};
 use crate::support::folder::Folder;
@@ -41,12 +41,12 @@ async fn the_same_basket_is_one_order_until_it_is_paid() {
     let same = post(&format!("{}/api/orders", shop.url()), &[&awa], in_french).await.json();
     assert_eq!((&same["id"], &same["lines"][0]["name"]), (&json!(id), &json!("Wouri trainers")));
     pay(&sandbox, &ticket(&shop, &awa, &id).await, "237670000000").await;
-    assert_eq!(status(&shop, &awa, &id).await, "unpaid", "the shop has not asked yet");
+    assert_eq!(status(&shop, &awa, &id).await, "unpaid", "the shop has not read it yet");
     let payment_ref = order(&shop, &awa, &id).await["payment_ref"].as_str().expect("a reference").to_owned();
     let read = get(&format!("{}/guichet/intents/{payment_ref}", shop.url()), &[&awa]).await;
     assert_eq!(read.json()["status"], "succeeded");
     assert_eq!(status(&shop, &awa, &id).await, "paid");
-    assert_ne!(place(&shop, &awa).await, id, "the same shoes again are another order");
+    assert_ne!(place(&shop, &awa).await, id, "buying the same shoes again is another order");
     let paid = ticket(&shop, &awa, &id).await;
     assert_eq!(paid["intent"]["status"], "succeeded", "a paid order is not paid twice");
     shop.stop().await;
@@ -54,7 +54,7 @@ async fn the_same_basket_is_one_order_until_it_is_paid() {
 }
 
 #[tokio::test]
-async fn after_a_final_decline_the_next_reference_is_made() {
+async fn after_a_final_decline_the_order_gets_a_new_reference() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let shop = open(&sandbox, "memory:", None).await;
     let awa = sign_in(&shop, "awa").await;
@@ -72,7 +72,7 @@ async fn after_a_final_decline_the_next_reference_is_made() {
     assert_eq!(status(&shop, &awa, &id).await, "unpaid");
     assert_eq!(ticket(&shop, &awa, &id).await, next);
 
-    // A late look at the payment that failed says nothing about the one being made.
+    // Reading the failed payment late does not change the new one.
     let payment_ref = first["intent"]["payment_ref"].as_str().expect("a reference");
     get(&format!("{}/guichet/intents/{payment_ref}", shop.url()), &[&awa]).await;
     assert_eq!(status(&shop, &awa, &id).await, "unpaid");
@@ -91,13 +91,13 @@ async fn a_customer_who_pays_and_closes_the_tab_has_paid_the_order() {
     ticket(&shop, &paul, &abandoned).await;
     let id = place(&shop, &awa).await;
     pay(&sandbox, &ticket(&shop, &awa, &id).await, "237670000000").await;
-    // From here on the payment is asked about by the shop alone.
+    // From here on only the shop reads the payment.
     let paid = async {
         while status(&shop, &awa, &id).await != "paid" {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    // The shop pauses for a minute where the service does not answer, as a busy machine may make it seem.
+    // The shop pauses for a minute if the service does not respond, as may happen on a busy machine.
     tokio::time::timeout(Duration::from_secs(150), paid).await.expect("the order becomes paid");
     assert_eq!(status(&shop, &paul, &abandoned).await, "unpaid");
     shop.stop().await;
@@ -105,7 +105,7 @@ async fn a_customer_who_pays_and_closes_the_tab_has_paid_the_order() {
 }
 
 #[tokio::test]
-async fn a_payment_that_cannot_be_read_does_not_keep_the_others_from_being_settled() {
+async fn an_unreadable_payment_does_not_block_settling_the_others() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let mut config = ShopConfig::for_tests(&sandbox);
     config.settle_every = Duration::from_millis(20);
@@ -129,14 +129,14 @@ async fn a_payment_that_cannot_be_read_does_not_keep_the_others_from_being_settl
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    // Well under the minute for which a service that does not answer is left alone.
+    // Well under the minute for which the shop pauses if the service does not respond.
     tokio::time::timeout(Duration::from_secs(45), paid).await.expect("the order becomes paid");
     shop.stop().await;
     sandbox.stop().await;
 }
 
 #[tokio::test]
-async fn a_customer_who_paid_twice_since_an_operator_approved_late_is_owed_a_refund() {
+async fn a_customer_who_paid_twice_after_a_late_approval_is_owed_a_refund() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let mut config = ShopConfig::for_tests(&sandbox);
     config.settle_every = Duration::from_millis(20);
@@ -156,7 +156,7 @@ async fn a_customer_who_paid_twice_since_an_operator_approved_late_is_owed_a_ref
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("the shop asks by itself")
+        tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("the shop reads without a page")
     };
     let paid = until(&|order| order["status"] == "paid").await;
     assert_eq!(paid["refunds_due"], json!([]));
@@ -165,7 +165,7 @@ async fn a_customer_who_paid_twice_since_an_operator_approved_late_is_owed_a_ref
     assert_eq!(post(&moved, &[&token], r#"{"advance_seconds":600}"#).await.status, 200);
     let owed = until(&|order| order["refunds_due"] != json!([])).await;
     let refund = &owed["refunds_due"][0];
-    // The customer bears the fee, and paid it each time.
+    // The customer bears the fee and paid it both times.
     assert_eq!((&refund["amount"], &refund["currency"]), (&json!("45900"), &json!("XAF")));
     assert_eq!((&owed["status"], owed["refunds_due"].as_array().map(Vec::len)), (&json!("paid"), Some(1)));
     shop.stop().await;
@@ -173,7 +173,7 @@ async fn a_customer_who_paid_twice_since_an_operator_approved_late_is_owed_a_ref
 }
 
 #[tokio::test]
-async fn a_shop_whose_customers_could_not_come_back_does_not_open() {
+async fn a_shop_with_an_invalid_return_address_does_not_start() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let mut config = ShopConfig::for_tests(&sandbox);
     config.listen = "0.0.0.0:0".parse().expect("an address");
@@ -183,7 +183,7 @@ async fn a_shop_whose_customers_could_not_come_back_does_not_open() {
 }
 
 #[tokio::test]
-async fn an_order_is_its_owners_alone() {
+async fn an_order_is_visible_only_to_its_owner() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let shop = open(&sandbox, "memory:", None).await;
     let (awa, paul) = (sign_in(&shop, "awa").await, sign_in(&shop, "paul").await);
@@ -237,7 +237,7 @@ async fn signing_out_ends_the_cookie() {
 }
 
 #[tokio::test]
-async fn the_shops_pages_may_speak_to_the_shop_and_the_service_alone() {
+async fn the_shops_pages_may_connect_only_to_the_shop_and_the_service() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let package = Folder::new("shop-package");
     std::fs::write(package.path.join("guichet.js"), "export {};").expect("a file");
@@ -264,7 +264,7 @@ async fn the_shops_pages_may_speak_to_the_shop_and_the_service_alone() {
 }
 
 #[tokio::test]
-async fn the_shop_answers_under_its_own_host_names_alone() {
+async fn the_shop_responds_only_to_its_own_host_names() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let shop = open(&sandbox, "memory:", None).await;
     let client = client();
@@ -300,7 +300,7 @@ async fn a_customer_pauses_resumes_and_ends_their_own_subscription_and_nobody_el
     assert_eq!(
         (repeated.status, repeated.json()),
         (200, subscription.clone()),
-        "a second click subscribes to nothing more"
+        "a second click creates no second subscription"
     );
     assert_eq!(get(&at(""), &[&awa]).await.json(), json!({"subscriptions": [subscription]}));
     assert_eq!(get(&at(""), &[&paul]).await.json(), json!({"subscriptions": []}));
@@ -336,7 +336,7 @@ async fn a_login_of_the_shop_has_one_session_token_which_ends_with_it() {
     let cookie = sign_in(&shop, "awa").await;
     let session = format!("{}/guichet/session", shop.url());
     let first = post(&session, &[&cookie], "").await.json();
-    assert_eq!(post(&session, &[&cookie], "").await.json(), first, "another tab gets the same");
+    assert_eq!(post(&session, &[&cookie], "").await.json(), first, "another tab gets the same token");
     let token = format!("Authorization: Bearer {}", first["session_token"].as_str().expect("a token"));
     let subscriptions = format!("{}/api/subscriptions", shop.url());
     assert_eq!(get(&subscriptions, &[&token]).await.status, 200);
@@ -349,7 +349,7 @@ async fn a_login_of_the_shop_has_one_session_token_which_ends_with_it() {
 }
 
 #[tokio::test]
-async fn a_missing_package_and_a_taken_port_are_told_in_words() {
+async fn a_missing_package_and_a_port_in_use_are_reported() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let mut config = ShopConfig::for_tests(&sandbox);
     config.package = Some("there/is/no/package/here".into());
@@ -369,7 +369,7 @@ async fn a_missing_package_and_a_taken_port_are_told_in_words() {
 async fn open(sandbox: &Sandbox, database: &str, address: Option<&str>) -> Shop {
     let mut config = ShopConfig::for_tests(sandbox);
     config.database = database.to_owned();
-    // What these tests look at happens when a page asks, and at no other moment.
+    // These tests need settling on a page's request only.
     config.settle_every = Duration::from_secs(3600);
     if let Some(address) = address {
         config.listen = address.strip_prefix("http://").expect("plain http").parse().expect("an address");
@@ -386,7 +386,7 @@ async fn sign_in(shop: &Shop, customer: &str) -> String {
     reply.cookie().expect("a cookie")
 }
 
-/// The header with which a customer who has signed in comes to the shop's own API.
+/// The header of a signed-in customer for the shop's own API.
 async fn token(shop: &Shop, customer: &str) -> String {
     let cookie = sign_in(shop, customer).await;
     let session = post(&format!("{}/guichet/session", shop.url()), &[&cookie], "").await.json();
@@ -414,7 +414,7 @@ async fn ticket(shop: &Shop, cookie: &str, id: &str) -> Value {
     reply.json()
 }
 
-/// Pays as the hosted page does, with a phone whose outcome comes at once.
+/// Pays as the hosted page does, with a test phone that succeeds or fails at once.
 async fn pay(sandbox: &Sandbox, ticket: &Value, phone: &str) {
     assert!(attach(sandbox, ticket, phone).await.status.is_final());
 }

@@ -1,4 +1,4 @@
-//! What the builder takes of the HTTP client, seen by the service that is asked.
+//! The builder's HTTP settings, as the service sees them.
 
 use super::{INTENT, intent_id, key, order};
 use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
@@ -30,7 +30,7 @@ async fn the_application_is_named_in_the_user_agent() {
 }
 
 #[tokio::test]
-async fn a_proxy_is_asked_in_place_of_the_service() {
+async fn requests_go_through_the_configured_proxy() {
     let proxy = FakeService::start(vec![reply("200 OK", INTENT)]).await;
     let client = Client::builder("http://127.0.0.1:1", key())
         .proxy(reqwest::Proxy::http(&proxy.base_url).expect("an address"))
@@ -41,7 +41,7 @@ async fn a_proxy_is_asked_in_place_of_the_service() {
 }
 
 #[tokio::test]
-async fn a_client_of_the_applications_own_is_used_and_may_follow_no_redirect() {
+async fn an_own_reqwest_client_is_used_and_must_not_follow_redirects() {
     let elsewhere = FakeService::start(vec![reply("200 OK", INTENT)]).await;
     let location: &'static str = format!("Location: {}/v1/payment-intents/pi_1", elsewhere.base_url).leak();
     let headers: &'static [&'static str] = vec![location].leak();
@@ -52,7 +52,7 @@ async fn a_client_of_the_applications_own_is_used_and_may_follow_no_redirect() {
     client.read_payment_intent(&intent_id("pi_1")).await.expect("the intent");
     assert!(service.requests()[0].contains("user-agent: shoeshop\r\n"));
 
-    let error = client.read_payment_intent(&intent_id("pi_1")).await.expect_err("a reply from elsewhere");
+    let error = client.read_payment_intent(&intent_id("pi_1")).await.expect_err("a reply of another address");
     assert_eq!(error.kind(), Kind::Address);
     assert!(error.message().contains("Policy::none()"), "{error}");
     assert!(!elsewhere.requests()[0].contains("sk_test"), "reqwest drops the credential for another origin");
@@ -63,7 +63,7 @@ async fn a_client_of_the_applications_own_is_used_and_may_follow_no_redirect() {
     let moved = ScriptedResponse::Reply("307 Temporary Redirect", headers, String::new());
     let service = FakeService::start(vec![moved]).await;
     let client = Client::builder(&service.base_url, key()).http_client(own.clone()).build().expect("a client");
-    let error = client.confirm_payment_intent(&intent_id("pi_1")).await.expect_err("a reply from elsewhere");
+    let error = client.confirm_payment_intent(&intent_id("pi_1")).await.expect_err("a reply of another address");
     assert_eq!(error.kind(), Kind::Uncertain, "the other address may have executed it: {error}");
 
     let both = Client::builder(&service.base_url, key()).http_client(own).user_agent_suffix("shoeshop/1.4");
@@ -111,7 +111,7 @@ async fn a_service_of_a_private_authority_is_trusted_once_its_root_is_added() {
 }
 
 #[tokio::test]
-async fn a_span_tells_of_each_call_and_holds_no_secret() {
+async fn each_call_has_a_span_without_secrets() {
     let busy = r#"{"message":"Busy.","error":{"code":"unavailable","retryable":true}}"#;
     let good = ScriptedResponse::Reply("201 Created", &["Request-Id: req_7"], INTENT.to_owned());
     let service = FakeService::start(vec![reply("503 Service Unavailable", busy), good]).await;
@@ -169,7 +169,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Parents {
     }
 }
 
-/// Every field of every span and event, as it was recorded.
+/// Records every field of every span and event.
 #[derive(Clone, Default)]
 struct Spans(Arc<Mutex<Vec<String>>>);
 
@@ -194,7 +194,7 @@ impl Visit for &Spans {
     }
 }
 
-/// A service that speaks https, with the certificate of an authority that no machine trusts.
+/// A TLS server whose certificate is of an authority that no machine trusts.
 fn https_service() -> String {
     let certificate = CertificateDer::from_pem_slice(include_bytes!("certificates/server.pem")).expect("a certificate");
     let key = PrivateKeyDer::from_pem_slice(include_bytes!("certificates/server.key")).expect("a key");
@@ -210,7 +210,7 @@ fn https_service() -> String {
         for stream in listener.incoming().map_while(Result::ok) {
             let connection = rustls::ServerConnection::new(Arc::clone(&config)).expect("a connection");
             let mut stream = rustls::StreamOwned::new(connection, stream);
-            // A client that does not trust the certificate hangs up.
+            // A client that does not trust the certificate closes the connection.
             if stream.read(&mut [0; 4096]).is_ok() {
                 let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", INTENT.len());
                 let _ = stream.write_all([&head, INTENT].concat().as_bytes());

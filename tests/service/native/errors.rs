@@ -30,7 +30,7 @@ async fn a_closed_port_is_a_refused_connection() {
 
 #[tokio::test]
 async fn an_address_that_never_answers_is_a_connect_timeout() {
-    // When the backlog is full, the system drops further connection attempts.
+    // If the backlog is full, the system drops further connection attempts.
     let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
     socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
     let listener = socket.listen(1).expect("it listens");
@@ -40,7 +40,7 @@ async fn an_address_that_never_answers_is_a_connect_timeout() {
         tokio::time::timeout(Duration::from_millis(800), tokio::net::TcpStream::connect(address)).await
     {
         held.push(stream);
-        assert!(held.len() < 5_000, "the backlog is never full");
+        assert!(held.len() < 5_000, "the backlog does not fill up");
     }
     let client = Client::builder(&format!("http://{address}"), key())
         .connect_timeout(Duration::from_millis(200))
@@ -61,13 +61,13 @@ async fn a_silent_service_is_a_timeout_and_a_call_has_a_deadline_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_server_that_speaks_plain_http_or_nothing_known_is_a_tls_failure() {
+async fn a_server_that_does_not_speak_tls_is_a_tls_failure() {
     for greeting in ["HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "\u{1}\u{2}garbage", ""] {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base_url = format!("https://{}", listener.local_addr().expect("an address"));
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
-                // The client's greeting is read, so that closing is an end and no reset.
+                // Read the ClientHello, so that closing the socket sends FIN instead of RST.
                 let _ = tokio::io::AsyncReadExt::read(&mut stream, &mut [0; 4096]).await;
                 let _ = stream.write_all(greeting.as_bytes()).await;
                 let _ = stream.shutdown().await;
@@ -96,7 +96,7 @@ async fn a_connection_that_breaks_off_is_interrupted() {
 async fn an_unreadable_reply_names_its_field_and_shows_no_value() {
     let body = r#"{"data":{"id":["cst_test_secret"],"amount":"1","currency":"XAF","status":"succeeded"}}"#;
     let service = FakeService::start(vec![reply("200 OK", body), reply("200 OK", "cst_test_secret")]).await;
-    let error = read(&service).await.expect_err("an id is a text");
+    let error = read(&service).await.expect_err("the id is a string");
     let cause = error.source().and_then(|cause| cause.downcast_ref::<UnreadableReply>()).expect("the field");
     assert_eq!((error.kind(), cause.field()), (Kind::Unreadable, Some("id")));
     assert!(error.to_string().contains("id"), "{error}");
@@ -108,7 +108,7 @@ async fn an_unreadable_reply_names_its_field_and_shows_no_value() {
 }
 
 #[tokio::test]
-async fn no_error_shows_the_address_that_was_asked() {
+async fn no_error_shows_the_requested_address() {
     let error = client("http://127.0.0.1:1").read_payment_intent(&intent_id("pi_private")).await.expect_err("nobody");
     assert!(!shown(&error).contains("pi_private"), "{}", shown(&error));
     assert!(causes(&error).iter().any(|cause| cause.is::<reqwest::Error>()));
@@ -125,7 +125,7 @@ fn assert_failure(error: &Error, failure: NetworkFailure) {
     assert!(causes(error).iter().any(|cause| cause.is::<reqwest::Error>()), "the library's error is kept");
 }
 
-/// The causes of an error, the outermost first.
+/// The causes of an error, outermost first.
 fn causes(error: &Error) -> Vec<&(dyn std::error::Error + 'static)> {
     std::iter::successors(error.source(), |&cause| cause.source()).collect()
 }

@@ -1,5 +1,5 @@
-//! The guard of the merchant's own API: how often it asks the service, how long it takes the service's word, and whose
-//! word it takes.
+//! The guard of the merchant's own API: how often it checks a token at the service, how long it caches the result, and for
+//! which service.
 
 use super::sessions::{api, bearer, headers};
 use super::{client, email, key};
@@ -19,14 +19,14 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::watch;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_hundred_requests_with_one_made_up_token_are_one_call_of_the_service() {
+async fn three_hundred_requests_with_one_unknown_token_make_one_call_to_the_service() {
     let service = Validator::start(&[], 0, Some(1800)).await;
     let api = Arc::new(api(&SessionGuard::new(client(&service.base_url))).await);
     let request = || {
         let api = Arc::clone(&api);
         async move { api.get("/extracted", &[&bearer("cst_test_made_up")]).await }
     };
-    // Half of them at once, half one after the other.
+    // Half of them concurrently, half one after the other.
     let at_once: Vec<_> = (0..150).map(|_| tokio::spawn(request())).collect();
     let mut replies = Vec::new();
     for reply in at_once {
@@ -42,7 +42,7 @@ async fn three_hundred_requests_with_one_made_up_token_are_one_call_of_the_servi
 }
 
 #[tokio::test]
-async fn a_check_that_fails_for_good_is_remembered_under_its_own_code_and_one_that_may_succeed_is_not() {
+async fn a_permanent_refusal_is_cached_with_its_code_and_a_temporary_one_is_not() {
     let refusal = |status: &'static str, code: &str| {
         ScriptedResponse::Reply(
             status,
@@ -83,18 +83,18 @@ async fn a_check_that_fails_for_good_is_remembered_under_its_own_code_and_one_th
     while let Err(refused) = check().await {
         assert_eq!(refused.status(), 503);
         failures += 1;
-        assert!(failures < 5, "the service answers by now");
+        assert!(failures < 5, "the service responds by now");
     }
     assert!(failures > 0, "the first check fails");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn at_most_thirty_two_unknown_tokens_are_under_way_and_known_customers_are_served_meanwhile() {
+async fn at_most_32_unknown_tokens_are_checked_at_once_and_known_customers_are_served() {
     let service = Validator::start(&["cst_test_awa"], 0, Some(1800)).await;
-    // A service whose sessions always end in a second: its word is kept for no time at all, and it is asked each time.
+    // The sessions of this service always end in a second, so no result is cached and each check reaches the service.
     let brief = Validator::start(&["cst_test_awa"], 0, None).await;
     for (service, kept) in [(&service, true), (&brief, false)] {
-        // The 32 calls wait until the other 968 are refused: a busy machine must not end them before.
+        // The 32 calls must last until the other 968 are refused, on a busy machine too.
         let patient = Client::builder(&service.base_url, key()).deadline(Duration::from_secs(60)).build();
         let guard = SessionGuard::new(patient.expect("a client"));
         let awa = headers(&SessionToken::new("cst_test_awa"));
@@ -108,9 +108,9 @@ async fn at_most_thirty_two_unknown_tokens_are_under_way_and_known_customers_are
             })
             .collect();
         until(|| service.under_way() == 32).await;
-        assert_eq!(guard.check(&awa).await.expect("a customer who is known").customer_email, email());
+        assert_eq!(guard.check(&awa).await.expect("a known customer").customer_email, email());
         until(|| unknown.iter().filter(|check| check.is_finished()).count() == 1000 - 32).await;
-        assert_eq!(guard.check(&awa).await.expect("a customer who is known").customer_email, email());
+        assert_eq!(guard.check(&awa).await.expect("a known customer").customer_email, email());
         service.answer_unknown(true);
 
         let mut rejected = 0;
@@ -132,13 +132,13 @@ async fn at_most_thirty_two_unknown_tokens_are_under_way_and_known_customers_are
         assert_eq!((rejected, service.most_under_way()), (32, 32));
         assert_eq!(service.calls(), if kept { 1 + 32 } else { 3 + 32 });
         let refused = guard.check(&headers(&SessionToken::new("cst_test_new"))).await.expect_err("unknown");
-        assert_eq!(refused.status(), 401, "there is room again");
+        assert_eq!(refused.status(), 401, "unknown tokens are checked again");
     }
 }
 
 #[tokio::test]
-async fn no_session_is_taken_past_its_end_although_the_two_clocks_are_half_an_hour_apart() {
-    // A busy machine may take seconds to come to the first check, which the session must outlive.
+async fn no_session_is_accepted_after_its_expiry_with_clocks_half_an_hour_apart() {
+    // The session must outlive the time until the first check, which may be seconds on a busy machine.
     const LIFETIME: i64 = 20;
     let of_a_clock = |ahead: i64| async move {
         let service = Validator::start(&["cst_test_awa"], ahead, Some(LIFETIME)).await;
@@ -147,9 +147,9 @@ async fn no_session_is_taken_past_its_end_although_the_two_clocks_are_half_an_ho
         let begun = Instant::now();
         guard.check(&awa).await.expect("a customer");
         guard.check(&awa).await.expect("a customer");
-        // A machine that is too busy for the second check to come in time proves nothing about it.
+        // If the machine is too busy for the second check to run in time, nothing is asserted.
         if begun.elapsed() < Duration::from_secs(10) {
-            assert_eq!(service.calls(), 1, "the service's word is kept, {ahead} s");
+            assert_eq!(service.calls(), 1, "the result is cached, {ahead} s");
         }
         tokio::time::sleep(Duration::from_secs(LIFETIME.unsigned_abs())).await;
         let refused = guard.check(&awa).await.expect_err("it has ended");
@@ -159,7 +159,7 @@ async fn no_session_is_taken_past_its_end_although_the_two_clocks_are_half_an_ho
 }
 
 #[tokio::test]
-async fn without_a_date_the_services_word_is_kept_all_the_same() {
+async fn a_check_without_a_date_header_is_cached_too() {
     let body = r#"{"data":{"valid":true,"customer_email":"awa@example.com","expires_at":"2001-01-01T00:00:00Z"}}"#;
     let service = FakeService::start(vec![ScriptedResponse::Reply("200 OK", &[], body.into())]).await;
     let guard = SessionGuard::new(client(&service.base_url));
@@ -170,7 +170,7 @@ async fn without_a_date_the_services_word_is_kept_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_customer_of_one_service_is_not_admitted_by_the_guard_of_another() {
+async fn a_guard_refuses_the_customer_of_another_service() {
     async fn me(session: CustomerSession) -> String {
         session.customer_email.to_string()
     }
@@ -187,10 +187,10 @@ async fn a_customer_of_one_service_is_not_admitted_by_the_guard_of_another() {
         let url = serve(Router::new().route("/me", get(me)).layer(layer.clone()).with_state(extractor.clone())).await;
         for of_one in tokens {
             let reply = crate::support::http::get(&format!("{url}/me"), &[&token(of_one)[0]]).await;
-            assert_eq!(reply.status, 401, "{of_one} is known to one of the two alone");
+            assert_eq!(reply.status, 401, "{of_one} is valid at one of the two services only");
         }
     }
-    // Of the guard that has admitted it, the extractor takes the word.
+    // The extractor uses the result of the guard that has admitted the request.
     for guard in &guards {
         let url = serve(Router::new().route("/me", get(me)).layer(guard.clone()).with_state(guard.clone())).await;
         let (service, of_it) =
@@ -205,7 +205,7 @@ async fn a_customer_of_one_service_is_not_admitted_by_the_guard_of_another() {
 async fn until(is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !is_so() {
-        assert!(Instant::now() < deadline, "it never comes to that");
+        assert!(Instant::now() < deadline, "the condition does not become true");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -217,7 +217,7 @@ async fn serve(router: Router) -> String {
     url
 }
 
-/// A service that validates tokens by a clock of its own, and counts what it is asked.
+/// A service that validates tokens by its own clock, and counts the requests.
 struct Validator {
     base_url: String,
     inner: Arc<Inner>,
@@ -225,9 +225,9 @@ struct Validator {
 
 struct Inner {
     valid: Vec<&'static str>,
-    /// How many seconds its clock is ahead of this machine's.
+    /// The seconds by which its clock is ahead of this machine's.
     ahead: i64,
-    /// When its sessions end, by its clock.
+    /// The expiry of its sessions, by its clock.
     ends_at: Option<i64>,
     answers_unknown: watch::Sender<bool>,
     calls: AtomicUsize,
@@ -237,7 +237,7 @@ struct Inner {
 }
 
 impl Validator {
-    /// A service that knows these tokens, whose sessions end in so many seconds, or always a second later.
+    /// A service that accepts these tokens. Its sessions end after so many seconds, or always one second after the response.
     async fn start(valid: &[&'static str], ahead: i64, ends_in: Option<i64>) -> Self {
         let inner = Arc::new(Inner {
             valid: valid.to_vec(),
@@ -252,7 +252,7 @@ impl Validator {
         Self { base_url: serve(router).await, inner }
     }
 
-    /// Whether it answers what it is asked about tokens that it does not know.
+    /// Whether it responds to requests with unknown tokens.
     fn answer_unknown(&self, answers: bool) {
         self.inner.answers_unknown.send_replace(answers);
     }
@@ -277,7 +277,7 @@ async fn validate(State(service): State<Arc<Inner>>, headers: HeaderMap) -> Resp
     if !is_known {
         let under_way = service.under_way.fetch_add(1, Ordering::SeqCst) + 1;
         service.most_under_way.fetch_max(under_way, Ordering::SeqCst);
-        service.answers_unknown.subscribe().wait_for(|answers| *answers).await.expect("it is not dropped");
+        service.answers_unknown.subscribe().wait_for(|answers| *answers).await.expect("the sender is not dropped");
         service.under_way.fetch_sub(1, Ordering::SeqCst);
     }
     let now = unix_now() + service.ahead;
@@ -298,5 +298,5 @@ async fn validate(State(service): State<Arc<Inner>>, headers: HeaderMap) -> Resp
 
 fn unix_now() -> i64 {
     let since = SystemTime::UNIX_EPOCH.elapsed().expect("after 1970");
-    i64::try_from(since.as_secs()).expect("before the sun goes out")
+    i64::try_from(since.as_secs()).expect("a date that can be represented")
 }

@@ -1,4 +1,4 @@
-//! Lists as streams: every entry once, in order, one page at a time.
+//! Lists as streams: each entry once, in order, one page at a time.
 
 use super::{client, order};
 use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
@@ -7,7 +7,7 @@ use guichet::protocol::Kind;
 use guichet::values::{IntentId, MerchantReference, PageLimit};
 
 #[tokio::test]
-async fn a_list_is_followed_by_its_cursor_to_its_end() {
+async fn a_list_is_read_to_its_end_by_cursor() {
     let service = FakeService::start(vec![
         page(&["pi_4", "pi_3"], r#"{"has_more":true,"next_cursor":"pi_3","limit":2}"#),
         page(&["pi_2", "pi_1"], r#"{"has_more":true,"next_cursor":"pi_1","limit":2}"#),
@@ -19,11 +19,11 @@ async fn a_list_is_followed_by_its_cursor_to_its_end() {
     let mut ids = Vec::new();
     while let Some(payment) = payments.next().await {
         ids.push(payment.expect("an entry").id.to_string());
-        // A page is asked for once the one before it is used up, and no sooner.
+        // A page is requested only after every entry of the page before it was read.
         assert_eq!(service.requests().len(), ids.len().div_ceil(2));
     }
     assert_eq!(ids, ["pi_4", "pi_3", "pi_2", "pi_1"]);
-    assert!(payments.next().await.is_none(), "the end is the end");
+    assert!(payments.next().await.is_none(), "the stream has ended");
     let targets: Vec<String> = service.requests().iter().map(|request| target(request)).collect();
     assert_eq!(
         targets,
@@ -72,7 +72,7 @@ async fn a_page_that_cannot_be_read_is_kept() {
 }
 
 #[tokio::test]
-async fn a_service_that_names_the_same_page_again_is_not_followed_for_ever() {
+async fn a_repeated_cursor_is_not_followed_forever() {
     let same_page = || page(&["pi_1"], r#"{"has_more":true,"next_cursor":"pi_1"}"#);
     let service = FakeService::start(vec![same_page(), same_page(), same_page()]).await;
     let mut payments = client(&service.base_url).all(&ListPaymentIntents::new());
@@ -83,7 +83,7 @@ async fn a_service_that_names_the_same_page_again_is_not_followed_for_ever() {
 }
 
 #[tokio::test]
-async fn a_service_that_names_its_pages_in_turn_is_not_followed_for_ever() {
+async fn cursors_that_form_a_cycle_are_not_followed_forever() {
     let turn = |id| page(&[id], &format!(r#"{{"has_more":true,"next_cursor":"{id}"}}"#));
     let service = FakeService::start(["pi_2", "pi_1", "pi_2", "pi_1", "pi_2"].map(turn).into()).await;
     let mut payments = client(&service.base_url).all(&ListPaymentIntents::new());
@@ -96,11 +96,11 @@ async fn a_service_that_names_its_pages_in_turn_is_not_followed_for_ever() {
 }
 
 #[tokio::test]
-async fn an_empty_page_that_names_another_is_not_followed() {
+async fn the_cursor_of_an_empty_page_is_not_followed() {
     let empty = |cursor| page(&[], &format!(r#"{{"has_more":true,"next_cursor":"{cursor}"}}"#));
     let service = FakeService::start(vec![empty("pi_2"), empty("pi_1"), page(&[], "{}")]).await;
     let mut payments = client(&service.base_url).all(&ListPaymentIntents::new());
-    let error = payments.next().await.expect("an error").expect_err("nothing, and more of it");
+    let error = payments.next().await.expect("an error").expect_err("an empty page with a cursor");
     assert_eq!((error.kind(), error.operation()), (Kind::Unreadable, Some("list_payment_intents")));
     assert!(payments.next().await.is_none());
     assert_eq!(service.requests().len(), 1);
@@ -125,7 +125,7 @@ async fn a_list_that_has_more_and_names_no_cursor_ends_with_an_error_that_keeps_
 }
 
 #[tokio::test]
-async fn a_list_whose_first_page_cannot_be_asked_for_says_so_once() {
+async fn a_list_whose_first_request_cannot_be_sent_is_one_error() {
     let service = FakeService::start(vec![]).await;
     let mut payments = client(&service.base_url)
         .customer(&guichet::values::SessionToken::new("line\nend"))
@@ -136,7 +136,7 @@ async fn a_list_whose_first_page_cannot_be_asked_for_says_so_once() {
 }
 
 #[tokio::test]
-async fn every_payment_of_the_sandbox_comes_once_however_small_the_pages() {
+async fn every_payment_is_listed_once_for_any_page_size() {
     let sandbox = guichet::sandbox::Sandbox::start().await.expect("a sandbox");
     let key = guichet::SecretKey::new(sandbox.secret_key().expose()).expect("a key");
     let client = guichet::Client::builder(sandbox.base_url(), key).build().expect("a client");

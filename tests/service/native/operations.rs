@@ -1,4 +1,4 @@
-//! Every operation of the interface has a method of the client, and the service answers over a socket.
+//! Every operation of the interface has a method of the client, which the sandbox accepts over a socket.
 
 use super::{email, order};
 use guichet::operations::*;
@@ -10,12 +10,12 @@ use guichet::values::{
 use guichet::{Client, SecretKey};
 
 #[tokio::test]
-async fn the_methods_of_a_whole_business_are_answered() {
+async fn every_method_of_the_client_gets_a_response() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let merchant = sandbox.merchant().await.expect("a merchant");
     let key = SecretKey::new(merchant.secret_key().expose()).expect("a key");
     let client = Client::builder(merchant.base_url(), key).build().expect("a client");
-    send_all(&client).await.expect("every operation is answered");
+    send_all(&client).await.expect("every operation gets a response");
 
     for request in merchant.requests() {
         assert!(request.status.is_some_and(|status| status < 300), "{request:?}");
@@ -23,12 +23,12 @@ async fn the_methods_of_a_whole_business_are_answered() {
     sandbox.stop().await;
 }
 
-/// A method's documentation begins with the method and the path of its operation; its example is run with the tests of
-/// the documentation.
+/// The documentation of a client's method begins with the HTTP method and the path of its operation. Its example runs with
+/// the doctests.
 #[test]
 fn every_operation_has_a_method_of_the_client() {
     let native = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/native");
-    let files = std::fs::read_dir(native.join("calls")).expect("the folder is there");
+    let files = std::fs::read_dir(native.join("calls")).expect("the folder exists");
     let files = files.map(|file| file.expect("a file").path()).chain([native.join("customer.rs")]);
     let calls: String = files.map(|file| std::fs::read_to_string(file).expect("it is text")).collect();
     macro_rules! check {

@@ -1,4 +1,4 @@
-//! Every operation of the merchant's client, over a socket, against the whole service.
+//! The native client against the sandbox, over a socket.
 
 use guichet::native::QuoteRequest;
 use guichet::operations::{
@@ -13,7 +13,7 @@ use guichet::values::{
 use guichet::{Client, SecretKey};
 
 #[tokio::test]
-async fn a_session_is_made_validated_and_revoked() {
+async fn a_session_is_created_validated_and_revoked() {
     let (sandbox, merchant, client) = open().await;
     let before = merchant.now().unix();
     let session = client.create_session(&email()).await.expect("a session");
@@ -32,7 +32,7 @@ async fn a_session_is_made_validated_and_revoked() {
 }
 
 #[tokio::test]
-async fn an_expired_or_unknown_session_is_an_answer() {
+async fn an_expired_or_unknown_session_is_a_result_and_no_error() {
     let (sandbox, merchant, client) = open().await;
     let session = client.create_session(&email()).await.expect("a session");
     merchant.clock().advance(30 * 60).await.expect("the clock moves");
@@ -62,10 +62,10 @@ async fn methods_and_fees_are_read() {
 }
 
 #[tokio::test]
-async fn quotes_say_what_the_customer_pays_and_the_merchant_gets_the_cheapest_first() {
+async fn quotes_show_what_the_customer_pays_and_the_merchant_gets_cheapest_first() {
     let (sandbox, _, client) = open().await;
     let (local, international) = (Some(CardType::Local), Some(CardType::International));
-    // Where the merchant bears the fee the customer pays the same each time, and the service's order stays.
+    // If the merchant bears the fee, the customer pays the same with every method, and the service's order stays.
     for (bearer, expected) in [
         (
             FeeBearer::Customer,
@@ -97,13 +97,13 @@ async fn quotes_say_what_the_customer_pays_and_the_merchant_gets_the_cheapest_fi
 }
 
 #[tokio::test]
-async fn a_method_whose_fee_cannot_be_had_is_quoted_with_its_error() {
+async fn a_method_whose_fee_cannot_be_calculated_is_quoted_with_its_error() {
     let (sandbox, merchant, client) = open().await;
     merchant.fault(Fault::status::<CalculateFee>(422));
     let quotes = client.quotes(&QuoteRequest::new(amount()).fee_bearer(FeeBearer::Customer)).await.expect("quotes");
     assert_eq!(quotes.len(), 3);
     assert!(quotes[..2].iter().all(|quote| quote.price.is_ok()));
-    let error = quotes[2].price.as_ref().expect_err("the last has none");
+    let error = quotes[2].price.as_ref().expect_err("the last method has no fee");
     assert_eq!((error.kind(), error.operation()), (Kind::Refused, Some("calculate_fee")));
     sandbox.stop().await;
 }
@@ -131,7 +131,7 @@ async fn an_order_is_one_intent_and_is_paid_by_phone() {
 }
 
 #[tokio::test]
-async fn a_card_pays_and_is_not_kept() {
+async fn a_card_pays_and_its_number_is_not_stored() {
     let (sandbox, merchant, client) = open().await;
     let intent = client.create_payment_intent(&order("ORDER-18")).await.expect("an intent");
     let card = Card { number: "4242424242424242".into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
@@ -145,7 +145,7 @@ async fn a_card_pays_and_is_not_kept() {
 }
 
 #[tokio::test]
-async fn a_reference_that_names_another_order_is_a_conflict_and_says_which() {
+async fn a_reused_reference_is_a_conflict_that_names_the_existing_intent() {
     let (sandbox, _, client) = open().await;
     let intent = client.create_payment_intent(&order("ORDER-19")).await.expect("an intent");
     let other = order("ORDER-19").fee_bearer(FeeBearer::Merchant);

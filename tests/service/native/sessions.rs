@@ -1,5 +1,5 @@
-//! Session tokens on the merchant's server: one live token a login, one made at a time, all ended at sign-out; and the
-//! guard of the merchant's own API.
+//! Session tokens on the merchant's server: one valid token per login, one creation at a time, all revoked at sign-out. And
+//! the guard of the merchant's own API.
 
 use super::{client, email};
 use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 #[tokio::test]
-async fn sixty_four_who_ask_at_once_get_one_session_made_once() {
+async fn sixty_four_concurrent_requests_share_one_new_session() {
     let (sandbox, merchant, client) = open().await;
     let sessions = Sessions::new(client);
     merchant.fault(Fault::delay::<CreateSession>(Duration::from_millis(100)));
@@ -37,7 +37,7 @@ async fn sixty_four_who_ask_at_once_get_one_session_made_once() {
 }
 
 #[tokio::test]
-async fn a_login_keeps_its_token_while_the_service_takes_it_and_gets_another_when_it_does_not() {
+async fn a_login_keeps_its_token_while_the_service_accepts_it_and_then_gets_another() {
     let (sandbox, merchant, client) = open().await;
     let sessions = Sessions::new(client.clone());
     let first = sessions.get_or_create("login-1", &email()).await.expect("a session");
@@ -48,7 +48,7 @@ async fn a_login_keeps_its_token_while_the_service_takes_it_and_gets_another_whe
         "another login"
     );
 
-    client.customer(&first.token).revoke().await.expect("it is revoked elsewhere");
+    client.customer(&first.token).revoke().await.expect("another process revokes it");
     let second = sessions.get_or_create("login-1", &email()).await.expect("a session");
     assert_ne!(second.token, first.token);
     merchant.clock().advance(30 * 60).await.expect("the clock moves");
@@ -83,12 +83,12 @@ async fn a_session_that_ends_soon_is_renewed_before_it_does() {
     assert_eq!(sessions.get_or_create("login-1", &email()).await.expect("a session").token.expose(), "cst_test_1");
     store.keep("login-2", &kept("cst_test_1", -1700, 100)).await.expect("it is kept");
     assert_eq!(sessions.get_or_create("login-2", &email()).await.expect("a session").token.expose(), "cst_test_2");
-    assert!(service.requests()[1].starts_with("POST /v1/sessions/create "), "the old one was not asked about");
+    assert!(service.requests()[1].starts_with("POST /v1/sessions/create "), "the old token was not validated");
 }
 
 #[tokio::test]
-async fn how_long_a_session_lives_is_told_by_the_services_clock_alone() {
-    // By a service whose clock is half an hour behind this one, half an hour ahead, and one that does not say.
+async fn a_sessions_lifetime_is_measured_by_the_services_clock() {
+    // The service's clock is half an hour behind, half an hour ahead, or unknown.
     for (date, lifetime) in [
         (&["Date: Sat, 21 Nov 2026 10:00:00 GMT"][..], Some(1800)),
         (&["Date: Saturday, 21-Nov-26 10:20:00 GMT"][..], Some(600)),
@@ -102,7 +102,7 @@ async fn how_long_a_session_lives_is_told_by_the_services_clock_alone() {
         let by_date = kept.lifetime.map(|lifetime| lifetime.as_secs());
         match lifetime {
             Some(_) => assert_eq!(by_date, lifetime, "{date:?}"),
-            // By this server's clock, which is the best that there is.
+            // Without the service's time, this server's clock is used.
             None => assert_eq!(by_date, u64::try_from(1_795_257_000 - kept.made_at.unix()).ok(), "{date:?}"),
         }
     }
@@ -113,7 +113,7 @@ async fn signing_out_ends_every_token_of_the_login_and_of_no_other() {
     let (sandbox, _, client) = open().await;
     let store = Arc::new(MemoryStore::default());
     let sessions = Sessions::with_store(client.clone(), Shared { store: Arc::clone(&store), forgets: true });
-    // A token that was renewed is still good: it is ended with the one that took its place.
+    // The token before a renewal is still valid, so both are revoked.
     let older = client.create_session(&email()).await.expect("a session");
     let older = KeptSession {
         token: older.session_token,
@@ -132,15 +132,15 @@ async fn signing_out_ends_every_token_of_the_login_and_of_no_other() {
     assert!(!is_valid(&client, &older.token).await);
     assert!(!is_valid(&client, &newer.token).await);
     assert!(is_valid(&client, &other.token).await);
-    let refused = sessions.get_or_create("login-1", &email()).await.expect_err("signed out for good");
+    let refused = sessions.get_or_create("login-1", &email()).await.expect_err("the login stays signed out");
     assert_eq!((refused.status(), refused.code()), (401, "authentication_required"));
     sandbox.stop().await;
 }
 
 #[tokio::test]
-async fn a_session_that_arrives_after_signing_out_is_revoked_and_not_handed_out() {
+async fn a_session_that_arrives_after_signing_out_is_revoked_and_not_returned() {
     let (sandbox, merchant, client) = open().await;
-    // The store holds the new session up until the customer has signed out.
+    // The store delays the new session until the customer has signed out.
     let gate = Arc::new(Semaphore::new(0));
     let sessions = Sessions::with_store(client, Gated(MemoryStore::default(), Arc::clone(&gate)));
     let asking = tokio::spawn({
@@ -149,7 +149,7 @@ async fn a_session_that_arrives_after_signing_out_is_revoked_and_not_handed_out(
     });
     until(|| count::<CreateSession>(&merchant) == 1).await;
     sessions.sign_out("login-1").await.expect("signed out");
-    assert_eq!(count::<RevokeSession>(&merchant), 0, "there was nothing to revoke yet");
+    assert_eq!(count::<RevokeSession>(&merchant), 0, "there was no token to revoke yet");
     gate.add_permits(1);
     assert_eq!(asking.await.expect("it ends").expect_err("signed out").status(), 401);
     assert_eq!(count::<RevokeSession>(&merchant), 1);
@@ -157,7 +157,7 @@ async fn a_session_that_arrives_after_signing_out_is_revoked_and_not_handed_out(
 }
 
 #[tokio::test]
-async fn a_session_whose_asker_has_gone_is_kept_for_the_next() {
+async fn a_session_whose_caller_has_gone_is_kept_for_the_next() {
     let (sandbox, merchant, client) = open().await;
     let sessions = Sessions::new(client);
     merchant.fault(Fault::delay::<CreateSession>(Duration::from_millis(100)));
@@ -173,21 +173,21 @@ async fn a_session_whose_asker_has_gone_is_kept_for_the_next() {
 }
 
 #[tokio::test]
-async fn what_could_not_be_revoked_is_told_and_tried_again() {
+async fn a_failed_revocation_is_reported_and_retried() {
     let no = || reply("500 Internal Server Error", r#"{"message":"Oh.","error":{"retryable":false}}"#);
     let service =
         FakeService::start(vec![created_session("cst_test_1"), no(), reply("200 OK", r#"{"data":{"revoked":true}}"#)])
             .await;
     let sessions = Sessions::new(client(&service.base_url));
     sessions.get_or_create("login-1", &email()).await.expect("a session");
-    sessions.sign_out("login-1").await.expect_err("it was not revoked");
+    sessions.sign_out("login-1").await.expect_err("it could not be revoked");
     sessions.sign_out("login-1").await.expect("now it is");
-    sessions.sign_out("login-1").await.expect("nothing is left");
+    sessions.sign_out("login-1").await.expect("no token is left to revoke");
     assert_eq!(service.requests().len(), 3);
 }
 
 #[tokio::test]
-async fn signing_out_goes_on_when_who_asked_has_gone_and_the_guard_knows_of_every_token_first() {
+async fn signing_out_continues_without_its_caller_and_the_guard_refuses_every_token_first() {
     let (sandbox, merchant, client) = open().await;
     let (store, guard) = (Arc::new(MemoryStore::default()), SessionGuard::new(client.clone()));
     let sessions = Sessions::with_store(client.clone(), Shared { store: Arc::clone(&store), forgets: true })
@@ -198,16 +198,17 @@ async fn signing_out_goes_on_when_who_asked_has_gone_and_the_guard_knows_of_ever
     until(|| count::<RevokeSession>(&merchant) == 1).await;
     asking.abort();
     for token in &tokens {
-        let refused = guard.check(&headers(token)).await.expect_err("ended, whatever the service says yet");
+        let refused =
+            guard.check(&headers(token)).await.expect_err("the guard refuses it before the service has revoked it");
         assert_eq!(refused.code(), "session_revoked");
     }
     let both = until(|| count::<RevokeSession>(&merchant) == 2);
-    tokio::time::timeout(Duration::from_secs(20), both).await.expect("the second is revoked too");
+    tokio::time::timeout(Duration::from_secs(20), both).await.expect("the second token is revoked too");
     sandbox.stop().await;
 }
 
 #[tokio::test]
-async fn a_store_that_fails_leaves_no_token_alive() {
+async fn a_failing_store_leaves_no_valid_token() {
     let (sandbox, _, client) = open().await;
     let store = Arc::new(MemoryStore::default());
     let sessions = Sessions::with_store(client.clone(), Shared { store: Arc::clone(&store), forgets: false });
@@ -220,7 +221,7 @@ async fn a_store_that_fails_leaves_no_token_alive() {
 }
 
 #[tokio::test]
-async fn who_brings_a_good_token_comes_in_and_is_known_by_their_email() {
+async fn a_valid_token_is_admitted_with_its_customers_email() {
     let (sandbox, merchant, client) = open().await;
     let token = client.create_session(&email()).await.expect("a session").session_token;
     let api = api(&SessionGuard::new(client)).await;
@@ -229,13 +230,13 @@ async fn who_brings_a_good_token_comes_in_and_is_known_by_their_email() {
         assert_eq!((answer.status, answer.body.as_str()), (200, "awa@example.com"), "{route}");
     }
     let shouted = format!("Authorization: BEARER {}", token.expose());
-    assert_eq!(api.get("/extracted", &[&shouted]).await.status, 200, "the scheme has no case");
-    assert_eq!(count::<ValidateSession>(&merchant), 1, "the service's word is kept for a while");
+    assert_eq!(api.get("/extracted", &[&shouted]).await.status, 200, "the scheme is case-insensitive");
+    assert_eq!(count::<ValidateSession>(&merchant), 1, "the result is cached for a while");
     sandbox.stop().await;
 }
 
 #[tokio::test]
-async fn who_brings_no_good_token_is_told_why_in_the_documents_envelope() {
+async fn an_invalid_token_is_refused_with_the_reason_in_the_documented_envelope() {
     let (sandbox, merchant, client) = open().await;
     let revoked = client.create_session(&email()).await.expect("a session").session_token;
     client.customer(&revoked).revoke().await.expect("it is revoked");
@@ -272,7 +273,10 @@ async fn who_brings_no_good_token_is_told_why_in_the_documents_envelope() {
         }
     }
     let sent = merchant.requests().into_iter().filter(|request| request.credential == "secret_key");
-    assert!(sent.into_iter().all(|request| request.operation == "create_session"), "a key is sent nowhere from here");
+    assert!(
+        sent.into_iter().all(|request| request.operation == "create_session"),
+        "a secret key is not sent to the service"
+    );
     sandbox.stop().await;
 }
 
@@ -308,7 +312,7 @@ async fn a_token_that_is_signed_out_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_check_that_was_under_way_does_not_bring_an_ended_token_back() {
+async fn a_running_check_does_not_readmit_a_revoked_token() {
     let (sandbox, merchant, client) = open().await;
     let token = client.create_session(&email()).await.expect("a session").session_token;
     let guard = SessionGuard::new(client);
@@ -324,7 +328,7 @@ async fn a_check_that_was_under_way_does_not_bring_an_ended_token_back() {
 }
 
 #[tokio::test]
-async fn a_service_that_does_not_answer_lets_nobody_in() {
+async fn a_silent_service_admits_nobody() {
     let guard = SessionGuard::new(client("http://127.0.0.1:1"));
     let refused = guard.check(&headers(&SessionToken::new("cst_test_1"))).await.expect_err("nobody can say");
     assert_eq!((refused.status(), refused.code()), (503, "unavailable"));
@@ -345,7 +349,7 @@ async fn open() -> (Sandbox, Tenant, Client) {
     (sandbox, merchant, client)
 }
 
-/// Two tokens that are kept for a login, as after a renewal.
+/// Two tokens of one login, as after a renewal.
 async fn two_of(login: &str, client: &Client, store: &MemoryStore) -> [SessionToken; 2] {
     let mut tokens = Vec::new();
     for _ in 0..2 {
@@ -359,7 +363,7 @@ async fn two_of(login: &str, client: &Client, store: &MemoryStore) -> [SessionTo
     tokens.try_into().expect("two")
 }
 
-/// How often an operation has reached the service.
+/// The number of requests for an operation.
 fn count<O: Operation>(merchant: &Tenant) -> usize {
     merchant.requests().iter().filter(|request| request.operation == O::SPEC.name).count()
 }
@@ -376,7 +380,7 @@ async fn is_valid(client: &Client, token: &SessionToken) -> bool {
 
 fn now() -> i64 {
     let since = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970");
-    i64::try_from(since.as_secs()).expect("before the sun goes out")
+    i64::try_from(since.as_secs()).expect("a date that can be represented")
 }
 
 pub(super) fn created_session(token: &str) -> ScriptedResponse {
@@ -396,7 +400,7 @@ pub(super) fn headers(token: &SessionToken) -> HeaderMap {
     HeaderMap::from_iter([(header::AUTHORIZATION, value)])
 }
 
-/// The merchant's own API, guarded in both ways.
+/// The merchant's own API, guarded by the extractor and by the layer.
 pub(super) struct Api(String);
 
 impl Api {
@@ -420,10 +424,10 @@ pub(super) async fn api(guard: &SessionGuard) -> Api {
     Api(format!("http://{address}"))
 }
 
-/// A store that a test looks into.
+/// A store whose content a test can read.
 struct Shared {
     store: Arc<MemoryStore>,
-    /// Whether it drops a session when it is to.
+    /// Whether removing a session fails.
     forgets: bool,
 }
 
@@ -445,7 +449,7 @@ impl SessionStore for Shared {
     }
 }
 
-/// A store that keeps nothing before it is let.
+/// A store that waits for the test before it stores a session.
 struct Gated(MemoryStore, Arc<Semaphore>);
 
 impl SessionStore for Gated {

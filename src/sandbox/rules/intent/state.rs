@@ -100,8 +100,8 @@ impl IntentState {
         }
     }
 
-    /// The state of a charge without the customer, the n-th for one period: its only attempt has begun. If the customer would have to
-    /// act first, it is declined.
+    /// The state of the n-th charge for one period of a subscription, without the customer: its only attempt has begun. A method
+    /// that requires an action of the customer is declined.
     pub(in crate::sandbox) fn off_session(with: PayingWith, nth: u32, now: Moment) -> Self {
         let settlement = match with.behaviour() {
             Behaviour::AsksForCode | Behaviour::AsksForRedirect => {
@@ -143,12 +143,12 @@ impl IntentState {
         // If an attempt ends after the expiry with a decline, the intent expires at that time.
         let since = self.status_history.last().map_or(0, |(at, _)| *at);
         let expiry = (self.status == Status::RequiresAction).then(|| expires_at.unix().max(since));
-        let all = [
+        let events = [
             settlement.map(|settlement| (settlement.settles_at, TimeEvent::Settlement)),
             approval.map(|approval| (approval.approved_at, TimeEvent::LateApproval)),
             expiry.map(|at| (at, TimeEvent::Expiry)),
         ];
-        all.into_iter().flatten().min()
+        events.into_iter().flatten().min()
     }
 
     /// Ends the attempt under way.
@@ -245,8 +245,9 @@ impl IntentState {
         is_expected.then(|| self.clone().attempt(Some(Settlement::at(now, decline)), now))
     }
 
-    /// Whether the issuer's page of this round is still valid: the open round, or the one that was just decided, since its response may
-    /// have been lost. If the customer chooses another method, or starts at the issuer again, older pages are invalid.
+    /// Whether the issuer's page of this round is still valid. The round is the number of attempts when the customer was sent to
+    /// the page. The open round is valid, and so is the one just decided, because the response to the decision may have been
+    /// lost. Older pages, and those of another method, are invalid.
     pub(in crate::sandbox) fn is_challenge_valid(&self, round: u32) -> bool {
         let by_the_issuer = self.paying_with.as_ref().map(PayingWith::behaviour) == Some(Behaviour::AsksForRedirect);
         by_the_issuer && (round == self.attempts || round + 1 == self.attempts && self.next_action.is_none())
@@ -319,7 +320,7 @@ fn settlement(behaviour: Behaviour, nth: u32, now: Moment) -> Option<Settlement>
             let approved_at = now.plus(i64::from(after)).plus(i64::from(approved_after)).unix();
             ends(after, Some(decline)).map(|end| Settlement { approved_at: Some(approved_at), ..end })
         }
-        // The customer's step ends it.
+        // Only the customer's action starts the attempt.
         Behaviour::AsksForCode | Behaviour::AsksForRedirect | Behaviour::Hangs => None,
         Behaviour::Declines { after, decline } => ends(after, Some(decline)),
         Behaviour::RecoversAtTheThird { decline } => ends(0, (nth < MAX_ATTEMPTS).then_some(decline)),

@@ -1,1 +1,1 @@
-//! Nothing: what this application does is in its tests, each a process of its own, since rustls keeps one provider a process.
+//! Empty: the tests are the application. Each is a separate process, because rustls has one provider per process.

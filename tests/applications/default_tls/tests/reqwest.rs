@@ -3,7 +3,7 @@
 use guichet::{Client, SecretKey};
 
 #[test]
-fn a_client_of_reqwest_is_made_as_before() {
+fn an_own_reqwest_client_can_be_built() {
     drop(reqwest::Client::new());
     let key = SecretKey::new("sk_test_1").expect("a key");
     Client::builder("https://api.example.com", key).build().expect("a client");

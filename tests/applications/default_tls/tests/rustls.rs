@@ -3,7 +3,7 @@
 use guichet::{Client, SecretKey};
 
 #[test]
-fn a_configuration_of_rustls_is_made_as_before() {
+fn an_own_rustls_config_can_be_built() {
     let key = SecretKey::new("sk_test_1").expect("a key");
     Client::builder("https://api.example.com", key).build().expect("a client");
     drop(rustls::ClientConfig::builder());

@@ -1,1 +1,1 @@
-//! Nothing: what this application does is in its test.
+//! Empty: the test is the application.

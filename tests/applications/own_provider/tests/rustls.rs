@@ -8,11 +8,11 @@ fn client() -> Result<Client, guichet::protocol::Error> {
 }
 
 #[test]
-fn guichet_asks_for_a_provider_and_uses_the_one_that_is_installed() {
+fn guichet_requires_and_uses_the_installed_provider() {
     let error = client().expect_err("no provider is installed");
     assert!(error.message().contains("install_default()"), "{error}");
 
-    // With two providers compiled in, this would panic: guichet has brought none.
+    // With two providers compiled in, this would panic. guichet adds none.
     drop(rustls::ClientConfig::builder());
     client().expect("a client");
 }

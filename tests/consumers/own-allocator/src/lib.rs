@@ -1,4 +1,4 @@
-//! A module with exports and an allocator of its own. guichet adds none of either.
+//! A module with its own exports and its own allocator. guichet must add neither.
 
 use guichet::browser::Client;
 use guichet::operations::ListPaymentMethods;
@@ -11,7 +11,7 @@ static ALLOCATOR: Counting = Counting(AtomicU32::new(0));
 
 struct Counting(AtomicU32);
 
-// SAFETY: it hands everything to `System`.
+// SAFETY: every call is forwarded to `System`.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.0.fetch_add(1, Ordering::Relaxed);
@@ -23,14 +23,14 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// How many payment methods the service has.
+/// Returns the number of payment methods of the service.
 #[wasm_bindgen]
 pub async fn count_methods(base_url: String) -> Result<usize, JsError> {
     let client = Client::builder(base_url).build()?;
     Ok(client.list_payment_methods(&ListPaymentMethods::new()).await?.len())
 }
 
-/// How often this module's allocator was called.
+/// Returns how often this module's allocator was called.
 #[wasm_bindgen]
 pub fn allocations() -> u32 {
     ALLOCATOR.0.load(Ordering::Relaxed)

@@ -1,15 +1,15 @@
-//! A module for no browser: guichet brings its values and rules, and no wasm-bindgen.
+//! A module for wasm32 without a browser: it uses guichet's values and rules, and contains no wasm-bindgen.
 
 use guichet::flow::{OutcomeState, pause};
 use guichet::values::{Amount, IntentStatus};
 
-/// Whether an amount in the smallest unit can be paid.
+/// Whether an amount in the smallest currency unit is valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn is_amount(units: u64) -> bool {
     Amount::new(&units.to_string()).is_ok()
 }
 
-/// How long to wait, in milliseconds, before the next look at a payment; 0 if it has succeeded.
+/// The milliseconds to wait before the next read of a payment, or 0 if it has succeeded.
 #[unsafe(no_mangle)]
 pub extern "C" fn next_look(looks: u32, has_succeeded: bool) -> f64 {
     let status = if has_succeeded { IntentStatus::Succeeded } else { IntentStatus::Processing };

@@ -1,5 +1,5 @@
-// A page that calls a service with the package, and shows what came. Each bundler makes one of it as it is, for the
-// entry that carries its wasm inside, and one for the entry with its wasm beside it.
+// A page that calls a service with the package and shows the results. Each bundler builds it twice: with the entry that
+// embeds the wasm, and with the entry whose wasm is a file.
 import { createGuichet } from "guichet";
 import { formatMoney } from "guichet/words";
 

@@ -1,4 +1,4 @@
-// A shop's page in React, under the StrictMode that mounts every component twice while one develops.
+// A shop's page in React, under StrictMode, which mounts every component twice during development.
 import { createElement, StrictMode, useEffect, useState, useSyncExternalStore } from "react";
 import { createRoot } from "react-dom/client";
 import { createGuichet } from "guichet";
@@ -6,7 +6,7 @@ import { createGuichet } from "guichet";
 const service = new URLSearchParams(location.hash.slice(1)).get("service");
 const guichet = createGuichet({ baseUrl: service, merchant: "/guichet" });
 window.mounted = 0;
-window.told = [];
+window.statuses = [];
 
 function Account() {
   const state = useSyncExternalStore(guichet.session.subscribe, () => guichet.session.state);
@@ -25,8 +25,8 @@ function Returned() {
     const gone = new AbortController();
     const look = async () => {
       const back = await guichet.returned();
-      if (!back) return show("nobody has come back");
-      const { state } = await guichet.waitForOutcome(back, { signal: gone.signal, onStatus: (status) => told.push(status) });
+      if (!back) return show("no return");
+      const { state } = await guichet.waitForOutcome(back, { signal: gone.signal, onStatus: (status) => statuses.push(status) });
       show(`${back.match} ${state}`);
     };
     look().catch((error) => gone.signal.aborted || show(String(error)));

@@ -1,12 +1,12 @@
-// What a shop's page does with the package from first to last: it is weighed by `cargo xtask size`.
+// Everything that a shop's page does with the package. `cargo xtask size` measures it.
 import { createGuichet, GuichetError } from "guichet";
 
 const guichet = createGuichet({ baseUrl: "/pay", merchant: "/guichet" });
 const show = (what) => document.body.append(JSON.stringify(what));
-const told = (error) => show(GuichetError.is(error) ? error.kind : "?");
+const showError = (error) => show(GuichetError.is(error) ? error.kind : "?");
 
-document.querySelector("#pay").onclick = () => guichet.checkout({ order: { id: "17" } }, { mode: "redirect" }).catch(told);
-document.querySelector("#leave").onclick = () => guichet.session.revoke().catch(told);
+document.querySelector("#pay").onclick = () => guichet.checkout({ order: { id: "17" } }, { mode: "redirect" }).catch(showError);
+document.querySelector("#leave").onclick = () => guichet.session.revoke().catch(showError);
 
 show(await guichet.session.validate());
 show(await guichet.paymentMethods({ country_code: "CM" }));
