@@ -12,6 +12,14 @@ use std::time::Duration;
 use wasm_bindgen::JsValue;
 
 /// Options of a [`Client`].
+///
+/// ```
+/// use guichet::browser::Client;
+/// use std::time::Duration;
+/// # fn build() -> Result<Client, guichet::protocol::Error> {
+/// let guichet = Client::builder("https://api.example.com").merchant("/guichet").timeout(Duration::from_secs(10)).build()?;
+/// # Ok(guichet) }
+/// ```
 pub struct ClientBuilder {
     base_url: String,
     merchant: JsValue,
@@ -30,6 +38,14 @@ impl fmt::Debug for ClientBuilder {
 }
 
 /// One request that has ended, for monitoring. It holds no address and no secret.
+///
+/// ```
+/// use guichet::browser::{Call, Client};
+/// fn report(call: &Call) {
+///     println!("{} took {} ms", call.operation, call.ms);
+/// }
+/// let builder = Client::builder("https://api.example.com").on_call(|call| report(&call));
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Call {

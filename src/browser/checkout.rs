@@ -11,6 +11,13 @@ use std::rc::Rc;
 use wasm_bindgen::JsValue;
 
 /// A checkout that begins when it is awaited.
+///
+/// ```no_run
+/// # async fn pay(guichet: guichet::browser::Client, order: std::collections::BTreeMap<String, String>) -> Result<(), guichet::protocol::Error> {
+/// let outcome = guichet.checkout(&order).popup().await?; // `popup` in the click itself
+/// # let _ = outcome;
+/// # Ok(()) }
+/// ```
 #[must_use = "a checkout begins when it is awaited"]
 pub struct CheckoutCall {
     client: Client,

@@ -23,6 +23,16 @@ use wasm_bindgen::JsValue;
 /// The client of a page. Cloning it is cheap, and clones share one session.
 ///
 /// Every call is a future: dropping it cancels the call.
+///
+/// ```no_run
+/// use guichet::browser::Client;
+/// use guichet::operations::ListPaymentMethods;
+/// # async fn methods() -> Result<(), guichet::protocol::Error> {
+/// let guichet = Client::builder("https://api.example.com").merchant("/guichet").build()?;
+/// let methods = guichet.list_payment_methods(&ListPaymentMethods::new()).await?;
+/// # let _ = methods;
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct Client {
     pub(super) shop: Rc<Shop>,
@@ -134,6 +144,14 @@ impl Client {
 }
 
 /// What one way of paying costs.
+///
+/// ```no_run
+/// # async fn cheapest(guichet: guichet::browser::Client, request: guichet::browser::QuoteRequest) -> Result<(), guichet::protocol::Error> {
+/// let quotes = guichet.quotes(&request).await?;
+/// let cheapest = quotes.first().map(|quote| quote.method.name.as_str());
+/// # let _ = cheapest;
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Quote {
@@ -150,6 +168,15 @@ pub struct Quote {
 }
 
 /// A customer who has come back.
+///
+/// ```no_run
+/// # async fn back(guichet: guichet::browser::Client) -> Result<(), guichet::protocol::Error> {
+/// if let Some(back) = guichet.returned().await {
+///     let outcome = guichet.wait_for_outcome(&back.purchase).await?;
+/// #     let _ = outcome;
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Return {
@@ -160,6 +187,13 @@ pub struct Return {
 }
 
 /// Where a purchase stands.
+///
+/// ```
+/// use guichet::browser::{Outcome, OutcomeState};
+/// fn is_paid(outcome: &Outcome) -> bool {
+///     outcome.state == OutcomeState::Succeeded // ship goods on your server's word alone
+/// }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome {

@@ -9,6 +9,12 @@ use crate::values::Moment;
 use std::rc::Rc;
 
 /// The customer's session: a token in memory, requested when it is first needed.
+///
+/// ```no_run
+/// # async fn sign_out(guichet: guichet::browser::Client) -> Result<(), guichet::protocol::Error> {
+/// guichet.session().revoke().await?;
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Session<'a>(pub(super) &'a Client);
 

@@ -28,6 +28,14 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 /// How a shop is started. [`ShopConfig::new`] makes a throwaway: a free port on loopback, orders in memory.
+///
+/// ```
+/// use guichet::demo::ShopConfig;
+/// # fn config() -> Result<ShopConfig, guichet::values::Invalid> {
+/// let mut config = ShopConfig::new("http://127.0.0.1:4243", guichet::SecretKey::from_env("GUICHET_SECRET_KEY")?);
+/// config.database = "sqlite:shop.sqlite".into();
+/// # Ok(config) }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ShopConfig {
@@ -70,6 +78,13 @@ impl ShopConfig {
 }
 
 /// A running shop.
+///
+/// ```no_run
+/// # async fn open(config: guichet::demo::ShopConfig) -> Result<(), guichet::demo::StartError> {
+/// let shop = guichet::demo::Shop::start(config).await?;
+/// println!("Open {}", shop.url());
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct Shop {
     url: String,
@@ -149,6 +164,14 @@ impl Shop {
 }
 
 /// Why a shop did not start: a sentence for the person who started it.
+///
+/// ```no_run
+/// # async fn open(config: guichet::demo::ShopConfig) {
+/// if let Err(error) = guichet::demo::Shop::start(config).await {
+///     eprintln!("{error}");
+/// }
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct StartError(String);
 

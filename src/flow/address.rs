@@ -79,6 +79,12 @@ fn within(text: &str, allowed: &[String], option: &str) -> Result<Address, Inval
 /// What the address of a hosted checkout page says of its intent.
 ///
 /// Has no `Debug`: the client secret is inside.
+///
+/// ```
+/// let opened = guichet::flow::open("https://pay.example.com/checkout/pi_1#client_secret=pi_1_secret_2");
+/// assert_eq!(opened.id.as_deref(), Some("pi_1"));
+/// assert_eq!(opened.clean, "https://pay.example.com/checkout/pi_1");
+/// ```
 #[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Opened {

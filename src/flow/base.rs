@@ -3,6 +3,12 @@
 use crate::values::{Address, Invalid};
 
 /// The address of a service, to which a request's target (`/v1/…`) is appended.
+///
+/// ```
+/// use guichet::flow::Base;
+/// let base = Base::new("https://api.example.com/v1", None).unwrap();
+/// assert_eq!(base.with("/v1/customers"), "https://api.example.com/v1/customers");
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Base {
     root: String,

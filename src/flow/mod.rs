@@ -4,6 +4,12 @@
 //! No clock, no socket, no page: everything that is known is an argument.
 
 /// Milliseconds, as a page counts them: half of what the library's durations weigh in wasm.
+///
+/// ```
+/// use guichet::flow::{Lifetime, Ms};
+/// const HALF_AN_HOUR: Ms = 30.0 * 60_000.0;
+/// let lifetime = Lifetime::new(0.0, HALF_AN_HOUR);
+/// ```
 pub type Ms = f64;
 
 mod address;

@@ -4,6 +4,13 @@
 use crate::values::IntentStatus;
 
 /// The fields of an intent that a charge changes, at one moment.
+///
+/// ```
+/// use guichet::flow::{LostCharge, IntentSnapshot, classify_lost_charge};
+/// use guichet::values::IntentStatus;
+/// let before = IntentSnapshot { status: IntentStatus::RequiresAction, attempts: Some("0".into()), next_action: None };
+/// assert_eq!(classify_lost_charge(&before, &before), LostCharge::SendAgain);
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct IntentSnapshot {
     /// The status.
@@ -15,6 +22,14 @@ pub struct IntentSnapshot {
 }
 
 /// What to do after a charge whose response was lost.
+///
+/// ```
+/// use guichet::flow::{LostCharge, IntentSnapshot, classify_lost_charge};
+/// use guichet::values::IntentStatus;
+/// let before = IntentSnapshot { status: IntentStatus::RequiresAction, attempts: None, next_action: None };
+/// let now = IntentSnapshot { status: IntentStatus::Processing, ..before.clone() };
+/// assert_eq!(classify_lost_charge(&before, &now), LostCharge::Follow);
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum LostCharge {

@@ -50,6 +50,13 @@ impl QuoteRequest {
 }
 
 /// Who pays and gets what.
+///
+/// ```
+/// use guichet::flow::price;
+/// use guichet::values::{Amount, FeeBearer};
+/// let price = price(FeeBearer::Merchant, Amount::new("5000").unwrap(), Some("100"), Some("5100")).unwrap();
+/// assert_eq!((price.customer_pays.as_str(), price.merchant_gets.as_deref()), ("5000", Some("4900")));
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Price {
@@ -60,6 +67,12 @@ pub struct Price {
 }
 
 /// A fee breakdown that does not say what is needed.
+///
+/// ```
+/// use guichet::flow::{Unpriced, price};
+/// use guichet::values::{Amount, FeeBearer};
+/// let unpriced: Unpriced = price(FeeBearer::Customer, Amount::new("5000").unwrap(), None, None).unwrap_err();
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Unpriced;

@@ -9,6 +9,13 @@ const MERCHANT_REFERENCE: &str = "merchant_reference";
 const NAMES: [&str; 5] = [RETURN_PARAMETER, INTENT, PAYMENT_REF, MERCHANT_REFERENCE, "status"];
 
 /// What the address of a return page says. Anyone may have written it.
+///
+/// ```
+/// let address = "https://shop.example.com/return?guichet_return=0123456789abcdefghijAB&payment_intent=pi_1";
+/// let arrival = guichet::flow::arrival(address).unwrap();
+/// assert_eq!(arrival.purchase.id.as_deref(), Some("pi_1"));
+/// assert_eq!(arrival.clean, "https://shop.example.com/return");
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Arrival {
@@ -21,6 +28,11 @@ pub struct Arrival {
 }
 
 /// Which purchase.
+///
+/// ```
+/// use guichet::flow::Purchase;
+/// let purchase = Purchase { payment_ref: Some("gch_1".into()), ..Purchase::default() };
+/// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Purchase {
     /// The intent's identifier.
@@ -32,6 +44,11 @@ pub struct Purchase {
 }
 
 /// How an arrival and what this tab remembers fit together.
+///
+/// ```
+/// use guichet::flow::{Match, Purchase, classify};
+/// assert_eq!(classify(Purchase::default(), None).0, Match::Unmatched);
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Match {

@@ -8,6 +8,12 @@ const LONGEST: Ms = 30.0 * 60.0 * 1000.0;
 const MARGIN: Ms = 30_000.0;
 
 /// The life of one token, on a monotonic clock.
+///
+/// ```
+/// use guichet::flow::{Lifetime, State};
+/// let lifetime = Lifetime::new(0.0, 60_000.0);
+/// assert_eq!(lifetime.state(45_000.0), State::Expiring);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lifetime {
     /// `None` where the two clocks disagree, or no end was said: the service's 401 is relied on then.
@@ -15,6 +21,11 @@ pub struct Lifetime {
 }
 
 /// Where a session stands, as the page is told.
+///
+/// ```
+/// use guichet::flow::State;
+/// assert_eq!(State::Expiring.as_str(), "expiring");
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum State {

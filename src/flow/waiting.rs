@@ -4,6 +4,11 @@ use super::Ms;
 use crate::values::IntentStatus;
 
 /// How a purchase stands, as the page is told. Goods are shipped on the server's word, never on this.
+///
+/// ```
+/// use guichet::flow::OutcomeState;
+/// assert_eq!(OutcomeState::Succeeded.as_str(), "succeeded");
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum OutcomeState {

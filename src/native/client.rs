@@ -17,6 +17,17 @@ use url::Url;
 ///
 /// A call whose answer was lost is sent again where that does no harm, within the deadline. Dropping the future of a
 /// call ends it. The module's own page has an example.
+///
+/// ```no_run
+/// use guichet::{Client, SecretKey};
+/// use guichet::operations::ListCustomers;
+/// # async fn print() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Client::builder("https://api.example.com", SecretKey::from_env("GUICHET_SECRET_KEY")?).build()?;
+/// for customer in client.list_customers(&ListCustomers::new()).await?.entries {
+///     println!("{} {}", customer.firstname, customer.lastname);
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,

@@ -9,6 +9,14 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 /// What one way of paying costs: [`Client::quotes`] has an example.
+///
+/// ```no_run
+/// # async fn cheapest(client: guichet::Client, request: guichet::native::QuoteRequest) -> Result<(), guichet::protocol::Error> {
+/// if let Some(quote) = client.quotes(&request).await?.first() {
+///     println!("{} costs the customer least.", quote.method.name);
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Quote {

@@ -12,6 +12,13 @@ use zeroize::Zeroizing;
 /// The nonce is a function of the merchant's reference, so that a repeated create has the same body and stays the same
 /// payment. [`Client::return_key`](super::Client::return_key) derives the key from the secret key; where secret keys
 /// rotate, set one of its own, or an order begun before a rotation becomes another body after it.
+///
+/// ```
+/// use guichet::native::ReturnKey;
+/// use guichet::values::MerchantReference;
+/// let key = ReturnKey::new("a secret text of one's own").unwrap();
+/// assert_eq!(key.nonce(&MerchantReference::new("ORDER-17").unwrap()).len(), 22);
+/// ```
 pub struct ReturnKey(Zeroizing<[u8; 32]>);
 
 impl ReturnKey {

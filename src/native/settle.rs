@@ -3,6 +3,13 @@ use crate::operations::PaymentIntent;
 use crate::values::{IntentStatus, printable};
 
 /// What [`settle`] has read, and whether the shop asks again.
+///
+/// ```no_run
+/// # async fn tick(client: guichet::Client, shop: impl guichet::native::Shop, sold: guichet::native::Sold) -> Result<(), guichet::native::Refused> {
+/// let settled = guichet::native::settle(&client, &shop, &sold).await?;
+/// println!("{}: {}", sold.merchant_reference, settled.intent.status);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settled {
@@ -13,6 +20,13 @@ pub struct Settled {
 }
 
 /// Whether, and for how long, a shop goes on asking about a payment.
+///
+/// ```
+/// use guichet::native::AskAgain;
+/// fn is_over(intent: &guichet::operations::PaymentIntent) -> bool {
+///     AskAgain::about(intent) == AskAgain::Never
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum AskAgain {

@@ -8,6 +8,49 @@ use serde_json::Value;
 /// What the merchant's three routes (`Routes`, feature `axum`) ask the merchant's own shop. Write the methods as `async fn`.
 ///
 /// The shop sets the price, the customer and the reference; nothing of it comes from the page but the order's name.
+///
+/// ```
+/// use guichet::native::{Reason, Refused, Shop, Sold};
+/// use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PaymentIntent};
+/// use guichet::values::{Amount, Email, MerchantReference, PaymentRef};
+/// use http::request::Parts;
+/// use serde_json::Value;
+///
+/// # struct Orders;
+/// # impl Orders {
+/// #     async fn save(&self, _: &Sold) -> Result<(), Refused> { Ok(()) }
+/// #     async fn find(&self, _: &PaymentRef) -> Result<Option<Sold>, Refused> { Ok(None) }
+/// #     async fn close(&self, _: &Sold, _: &PaymentIntent) -> Result<(), Refused> { Ok(()) }
+/// #     async fn refund_due(&self, _: &Sold, _: &DuplicatePayment) -> Result<(), Refused> { Ok(()) }
+/// # }
+/// struct Shoes(Orders);
+///
+/// impl Shop for Shoes {
+///     async fn customer(&self, request: &Parts) -> Result<Option<Email>, Refused> {
+///         Ok(request.extensions.get::<Email>().cloned()) // as a layer has put it there
+///     }
+///     async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
+///         let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
+///         let (id, email) = order["id"].as_str().zip(customer).ok_or_else(missing)?;
+///         let reference = MerchantReference::new(format!("ORDER-{id}")).map_err(Refused::broken)?;
+///         let price = Amount::new("45000").map_err(Refused::broken)?;
+///         let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
+///         Ok(CreatePaymentIntent::new(reference, price, "A pair of shoes", awa).email(email.clone()))
+///     }
+///     async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
+///         self.0.save(sold).await
+///     }
+///     async fn find(&self, payment_ref: &PaymentRef, customer: Option<&Email>) -> Result<Option<Sold>, Refused> {
+///         Ok(self.0.find(payment_ref).await?.filter(|sold| sold.owner.as_ref() == customer))
+///     }
+///     async fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
+///         self.0.close(sold, intent).await // paid only if the status is `Succeeded`
+///     }
+///     async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), Refused> {
+///         self.0.refund_due(sold, duplicate).await
+///     }
+/// }
+/// ```
 pub trait Shop: Send + Sync + 'static {
     /// Who is signed in, by the request's cookies or by what a layer has put into its extensions (tower-sessions, the
     /// claims of a JWT); `None` for nobody.
@@ -94,6 +137,21 @@ impl<S: Shop> Shop for std::sync::Arc<S> {
 }
 
 /// What was sold: what a payment is held against before its order is paid.
+///
+/// ```
+/// use guichet::native::Sold;
+/// use guichet::values::{Amount, Currency, Email, IntentId, MerchantReference, PaymentRef};
+/// # fn stored() -> Result<Sold, guichet::values::Invalid> {
+/// let sold = Sold {
+///     payment_ref: PaymentRef::new("gch_1")?,
+///     intent: IntentId::new("pi_1")?,
+///     merchant_reference: MerchantReference::new("ORDER-17")?,
+///     amount: Amount::new("45000")?,
+///     currency: Currency::xaf(),
+///     owner: Some(Email::new("awa@example.com")?),
+/// };
+/// # Ok(sold) }
+/// ```
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Sold {
     /// The service's public reference, which the page asks by; the intent's identifier where a service has none.

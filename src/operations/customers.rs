@@ -6,6 +6,13 @@ use crate::values::{CustomerId, Figure, PageLimit};
 
 /// `GET /v1/customers`: the merchant's customers, the newest first.
 ///
+/// ```
+/// use guichet::operations::ListCustomers;
+/// use guichet::values::PageLimit;
+/// let first = ListCustomers::new().limit(PageLimit::new(20)?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
+///
 /// # Undocumented
 /// The pages of the list: as of every list (a decision). And where customers come from: one is made, or found by their
 /// e-mail or else their phone, when a payment intent is created (a decision).
@@ -39,6 +46,13 @@ pub struct CustomerName<'a> {
 }
 
 /// One customer of the merchant.
+///
+/// ```
+/// use guichet::operations::Customer;
+/// let customer: Customer = guichet::protocol::decode(br#"{"data": {"id": "cus_1", "firstname": "Awa"}}"#)?;
+/// assert_eq!((customer.firstname.as_str(), customer.active), ("Awa", true));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource]
 pub struct Customer {
     /// Their identifier.

@@ -10,6 +10,13 @@ use serde_json::Value;
 
 /// `GET /v1/esim/packages`: the data packages there are.
 ///
+/// ```
+/// use guichet::operations::ListEsimPackages;
+/// use guichet::values::PageLimit;
+/// let first = ListEsimPackages::new().limit(PageLimit::new(20)?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
+///
 /// # Undocumented
 /// What a package is ([`EsimPackage`]), who may ask beside the secret key (a session token), and the pages of the list
 /// (decisions).
@@ -29,6 +36,13 @@ pub struct ListEsimPackages {
 }
 
 /// `POST /v1/esim/orders`: order eSIMs of one package. The order waits for its payment.
+///
+/// ```
+/// use guichet::operations::CreateEsimOrder;
+/// use guichet::values::{EsimPackageId, EsimQuantity};
+/// let order = CreateEsimOrder::new(EsimPackageId::new("esp_1")?).quantity(EsimQuantity::new(2)?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 ///
 /// # Undocumented
 /// How an order is paid: by a payment intent of its amount and currency whose `metadata.esim_order_id` names it. And
@@ -62,6 +76,13 @@ impl FromField for EsimQuantity {
 }
 
 /// `GET /v1/esim/orders/{id}`: how an eSIM order stands, and its eSIMs once it is paid.
+///
+/// ```
+/// use guichet::operations::ReadEsimOrder;
+/// use guichet::values::EsimOrderId;
+/// let read = ReadEsimOrder::new(EsimOrderId::new("eso_1")?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 #[operation(GET "/v1/esim/orders/{id}" -> EsimOrder, role = Merchant, command = "esim read", assumed)]
 pub struct ReadEsimOrder {
     /// The order.
@@ -69,6 +90,13 @@ pub struct ReadEsimOrder {
 }
 
 /// One data package. All but its identifier is a decision: a real service may send other fields.
+///
+/// ```
+/// use guichet::operations::EsimPackage;
+/// let package: EsimPackage = guichet::protocol::decode(br#"{"data": {"id": "esp_1", "name": "Cameroon 1 GB"}}"#)?;
+/// assert_eq!(package.id.as_str(), "esp_1");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource]
 pub struct EsimPackage {
     /// Its identifier: what an order names.
@@ -106,6 +134,13 @@ pub struct EsimPackage {
 /// An eSIM order, as the service sees it now.
 ///
 /// The fields below `currency` are decisions: the document's reply has none of them.
+///
+/// ```
+/// use guichet::operations::EsimOrder;
+/// let order: EsimOrder = guichet::protocol::decode(br#"{"data": {"order_id": "eso_1", "amount": 5000, "currency": "XAF"}}"#)?;
+/// assert_eq!(order.currency, "XAF");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource]
 pub struct EsimOrder {
     /// Its identifier.
@@ -145,6 +180,14 @@ pub struct EsimOrder {
 }
 
 /// One eSIM that was paid for.
+///
+/// ```
+/// use guichet::operations::Esim;
+/// let reply = br#"{"data": {"iccid": "8923700000000000017", "activation_code": "LPA:1$sm.example$1"}}"#;
+/// let esim: Esim = guichet::protocol::decode(reply)?;
+/// assert_eq!(format!("{:?}", esim.activation_code), "***");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource(undocumented)]
 pub struct Esim {
     /// The number of the card that it stands for.

@@ -7,10 +7,22 @@ use serde_json::Value;
 use std::fmt;
 
 /// What a customer pays with. Its `Debug` shows neither a phone nor a card number.
+///
+/// ```
+/// use guichet::operations::Instrument;
+/// use guichet::values::Phone;
+/// let phone = Instrument::MobileMoney { phone: Phone::new("237670000000")? };
+/// assert_eq!(format!("{phone:?}"), "MobileMoney(***)");
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 #[derive(Clone, Eq, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
-#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "sandbox",
+    derive(schemars::JsonSchema),
+    schemars(description = "What a customer pays with. Its `Debug` shows neither a phone nor a card number.")
+)]
 pub enum Instrument {
     /// A card.
     Card {
@@ -25,8 +37,18 @@ pub enum Instrument {
 }
 
 /// What is on a card. Its `Debug` shows nothing of it.
+///
+/// ```
+/// use guichet::operations::{Card, Instrument};
+/// let card = Card { number: "4242424242424242".into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
+/// let card = Instrument::Card { card };
+/// ```
 #[derive(Clone, Eq, PartialEq, Serialize)]
-#[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "sandbox",
+    derive(schemars::JsonSchema),
+    schemars(description = "What is on a card. Its `Debug` shows nothing of it.")
+)]
 pub struct Card {
     /// The number, digits only.
     #[cfg_attr(feature = "sandbox", schemars(extend("x-guichet-known" = "test_cards")))]

@@ -15,6 +15,15 @@ use std::collections::BTreeMap;
 ///
 /// An e-mail or a phone is required.
 ///
+/// ```
+/// use guichet::operations::{CreatePaymentIntent, CustomerName};
+/// use guichet::values::{Amount, Email, MerchantReference};
+/// let (reference, price) = (MerchantReference::new("ORDER-17")?, Amount::new("45000")?);
+/// let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
+/// let order = CreatePaymentIntent::new(reference, price, "A pair of shoes", awa).email(Email::new("awa@example.com")?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
+///
 /// # Undocumented
 /// What a repeated `merchant_reference` does: the same body gives the same intent in its current state, another body a
 /// conflict (a decision). That is why this operation may be sent again when its answer was lost.
@@ -85,6 +94,13 @@ fn has_a_known_type(fields: &mut Fields, param: &str, types: &[String]) {
 }
 
 /// `GET /v1/payment-intents`: the merchant's payments, the newest first.
+///
+/// ```
+/// use guichet::operations::ListPaymentIntents;
+/// use guichet::values::PageLimit;
+/// let first = ListPaymentIntents::new().limit(PageLimit::new(20)?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 #[operation(
     GET "/v1/payment-intents" -> Vec<PaymentIntent>,
     role = Merchant,
@@ -101,6 +117,13 @@ pub struct ListPaymentIntents {
 }
 
 /// `GET /v1/payment-intents/{id}`: how a payment stands.
+///
+/// ```
+/// use guichet::operations::ReadPaymentIntent;
+/// use guichet::values::IntentId;
+/// let read = ReadPaymentIntent::new(IntentId::new("pi_1")?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 #[operation(GET "/v1/payment-intents/{id}" -> PaymentIntent, role = Payer, command = "intents read", assumed)]
 pub struct ReadPaymentIntent {
     /// The intent.
@@ -111,6 +134,14 @@ pub struct ReadPaymentIntent {
 ///
 /// Under `automatic` confirmation this is the charge. The same method again while it is processing or settled has no
 /// effect; a client that lost the answer reads the intent before it sends again.
+///
+/// ```
+/// use guichet::operations::{AttachPaymentMethod, Instrument};
+/// use guichet::values::{IntentId, Phone};
+/// let phone = Instrument::MobileMoney { phone: Phone::new("237670000000")? };
+/// let pay = AttachPaymentMethod::new(IntentId::new("pi_1")?, phone);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 #[operation(
     POST "/v1/payment-intents/{id}/payment-method" -> PaymentIntent,
     role = Payer,
@@ -125,6 +156,13 @@ pub struct AttachPaymentMethod {
 }
 
 /// `POST /v1/payment-intents/{id}/confirm`: charge what was attached. Of a `manual` intent, the merchant's server alone.
+///
+/// ```
+/// use guichet::operations::ConfirmPaymentIntent;
+/// use guichet::values::IntentId;
+/// let confirm = ConfirmPaymentIntent::new(IntentId::new("pi_1")?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 #[operation(POST "/v1/payment-intents/{id}/confirm" -> PaymentIntent, role = Payer, command = "intents confirm", assumed)]
 pub struct ConfirmPaymentIntent {
     /// The intent.
@@ -132,6 +170,14 @@ pub struct ConfirmPaymentIntent {
 }
 
 /// `POST /v1/payment-intents/{id}/answer`: the one-time code that the customer was sent.
+///
+/// ```
+/// use guichet::operations::AnswerPaymentIntent;
+/// use guichet::values::IntentId;
+/// let answer = AnswerPaymentIntent::new(IntentId::new("pi_1")?, "123456");
+/// assert!(!format!("{answer:?}").contains("123456"));
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 #[operation(POST "/v1/payment-intents/{id}/answer" -> PaymentIntent, role = Payer, command = "intents answer", assumed)]
 pub struct AnswerPaymentIntent {
     /// The intent.
@@ -142,6 +188,13 @@ pub struct AnswerPaymentIntent {
 }
 
 /// `POST /v1/payment-intents/{id}/cancel`: call a payment off, while nothing is under way. Again, it changes nothing.
+///
+/// ```
+/// use guichet::operations::CancelPaymentIntent;
+/// use guichet::values::IntentId;
+/// let cancel = CancelPaymentIntent::new(IntentId::new("pi_1")?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 #[operation(
     POST "/v1/payment-intents/{id}/cancel" -> PaymentIntent,
     role = Payer,
@@ -157,6 +210,13 @@ pub struct CancelPaymentIntent {
 /// A payment intent, as the service sees it now.
 ///
 /// The fields below `metadata` are decisions: a real service may not send them.
+///
+/// ```
+/// use guichet::operations::PaymentIntent;
+/// let intent: PaymentIntent = guichet::protocol::decode(br#"{"data": {"id": "pi_1", "amount": "45000", "currency": "XAF", "status": "succeeded"}}"#)?;
+/// assert!(intent.status.is_final());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource]
 pub struct PaymentIntent {
     /// Its identifier.
@@ -263,6 +323,13 @@ fn amount_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::
 /// payment intent had ended: the customer has paid, and gets nothing for it.
 ///
 /// A refund is due. The interface shows none: the merchant makes it with the payment company.
+///
+/// ```
+/// use guichet::operations::DuplicatePayment;
+/// let duplicate: DuplicatePayment = guichet::protocol::decode(br#"{"data": {"attempt": 2, "amount": "45000", "currency": "XAF"}}"#)?;
+/// assert_eq!(duplicate.attempt, 2);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource(undocumented)]
 #[derive(Default, Eq, PartialEq)]
 pub struct DuplicatePayment {
@@ -287,6 +354,13 @@ pub struct DuplicatePayment {
 }
 
 /// What the customer has to do before the payment goes on.
+///
+/// ```
+/// use guichet::operations::NextAction;
+/// let action: NextAction = guichet::protocol::decode(br#"{"data": {"type": "otp"}}"#)?;
+/// assert_eq!(action.kind, "otp");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource(undocumented)]
 pub struct NextAction {
     /// What it is: `otp`, `redirect`, `confirm`, or a word that this version does not know.
@@ -299,6 +373,13 @@ pub struct NextAction {
 }
 
 /// Who pays.
+///
+/// ```
+/// use guichet::operations::IntentCustomer;
+/// let customer: IntentCustomer = guichet::protocol::decode(br#"{"data": {"firstname": "Awa", "lastname": "Ngono", "email": "awa@example.com"}}"#)?;
+/// assert_eq!(customer.lastname, "Ngono");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource]
 #[derive(Default)]
 pub struct IntentCustomer {
@@ -311,6 +392,13 @@ pub struct IntentCustomer {
 }
 
 /// Why an attempt was declined.
+///
+/// ```
+/// use guichet::operations::LastPaymentError;
+/// let error: LastPaymentError = guichet::protocol::decode(br#"{"data": {"code": "insufficient_funds"}}"#)?;
+/// assert_eq!(error.code, "insufficient_funds");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource(undocumented)]
 pub struct LastPaymentError {
     /// The stable word: `insufficient_funds`.

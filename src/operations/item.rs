@@ -8,6 +8,12 @@ use crate::values::{Currency, Invalid, whole_number};
 use serde_json::Value;
 
 /// One line of what is bought.
+///
+/// ```
+/// use guichet::operations::Item;
+/// use guichet::values::Currency;
+/// let shoes = Item::new("Wouri trainers", 45_000, Currency::xaf(), 1);
+/// ```
 #[resource]
 pub struct Item {
     /// Its name.

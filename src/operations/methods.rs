@@ -6,6 +6,13 @@ use crate::values::{Amount, CardType, Country, Currency, Figure, MethodCode, Met
 
 /// `GET /v1/payment-methods`: the payment methods of a country.
 ///
+/// ```
+/// use guichet::operations::ListPaymentMethods;
+/// use guichet::values::Country;
+/// let list = ListPaymentMethods::new().country_code(Country::new("CM")?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
+///
 /// # Undocumented
 /// Who may ask: any credential, and nobody at all where the service allows it. And what a country has that nothing serves:
 /// an empty list, where a fee is refused (decisions).
@@ -22,6 +29,13 @@ pub struct ListPaymentMethods {
 }
 
 /// `GET /v1/payment-methods/fee/{payment_method}/{currency}/{amount}`: the fee of an amount.
+///
+/// ```
+/// use guichet::operations::CalculateFee;
+/// use guichet::values::{Amount, Currency, MethodCode};
+/// let fee = CalculateFee::new(MethodCode::new("mobile_money")?, Currency::xaf(), Amount::new("5000")?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 ///
 /// # Undocumented
 /// Who may ask (as for the methods), and the country of a fee asked without one: CM (a decision).
@@ -47,6 +61,13 @@ pub struct CalculateFee {
 }
 
 /// One payment method of a country.
+///
+/// ```
+/// use guichet::operations::PaymentMethod;
+/// let method: PaymentMethod = guichet::protocol::decode(br#"{"data": {"id": "svc_mobile_money", "name": "Mobile money", "active": true}}"#)?;
+/// assert_eq!(method.id.code().as_str(), "mobile_money");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource]
 pub struct PaymentMethod {
     /// Its identifier, such as `svc_mobile_money`; [`MethodId::code`] is what a fee is asked by.
@@ -65,6 +86,13 @@ pub struct PaymentMethod {
 }
 
 /// What an amount costs. Figures keep the text they were sent in.
+///
+/// ```
+/// use guichet::operations::FeeBreakdown;
+/// let breakdown: FeeBreakdown = guichet::protocol::decode(br#"{"data": {"amount": 5000, "currency": "XAF", "fee": 100, "total_payable": 5100}}"#)?;
+/// assert_eq!(breakdown.fee.to_string(), "100");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource]
 pub struct FeeBreakdown {
     /// The amount, in the smallest unit.

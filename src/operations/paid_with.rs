@@ -4,6 +4,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What a customer pays with, as far as it is shown.
+///
+/// ```
+/// use guichet::operations::PaidWith;
+/// let paid_with: PaidWith = guichet::protocol::decode(br#"{"type": "card", "brand": "visa", "last4": "4242"}"#)?;
+/// assert!(matches!(paid_with, PaidWith::Card { brand, .. } if brand == "visa"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]

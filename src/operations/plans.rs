@@ -11,6 +11,13 @@ const LONGEST_TRIAL: u32 = 730;
 
 /// `POST /v1/subscriptions/plans`: define what customers subscribe to.
 ///
+/// ```
+/// use guichet::operations::CreatePlan;
+/// use guichet::values::{Amount, BillingCycle, PlanCode};
+/// let gold = CreatePlan::new("Gold", PlanCode::new("gold")?, Amount::new("5000")?, BillingCycle::Monthly).trial_days(14);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
+///
 /// # Undocumented
 /// What a code that is taken does: a conflict, also where the plan that has it is no longer active; and the longest
 /// trial: 730 days (decisions).
@@ -68,6 +75,13 @@ impl FromField for Price {
 
 /// `GET /v1/subscriptions/plans`: the plans there are, the newest first.
 ///
+/// ```
+/// use guichet::operations::ListPlans;
+/// use guichet::values::PageLimit;
+/// let first = ListPlans::new().limit(PageLimit::new(20)?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
+///
 /// # Undocumented
 /// Who may ask: the secret key or a session token; the pages of the list; and whether plans that were deactivated are
 /// listed: only when asked for (decisions).
@@ -91,6 +105,13 @@ pub struct ListPlans {
 
 /// `DELETE /v1/subscriptions/plans/{id}`: nobody subscribes to this plan any more. It can be repeated.
 ///
+/// ```
+/// use guichet::operations::DeactivatePlan;
+/// use guichet::values::PlanId;
+/// let deactivate = DeactivatePlan::new(PlanId::new("plan_1")?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
+///
 /// # Undocumented
 /// The reply, and what becomes of who has subscribed. Chosen: the plan with `active: false`; running subscriptions go on
 /// at their price, and the code stays taken.
@@ -103,6 +124,13 @@ pub struct DeactivatePlan {
 /// A plan, as the service sees it now.
 ///
 /// The fields below `billing_cycle` are decisions: the document's reply to a create has none of them.
+///
+/// ```
+/// use guichet::operations::Plan;
+/// let plan: Plan = guichet::protocol::decode(br#"{"data": {"id": "plan_1", "name": "Gold", "code": "gold", "amount": 5000, "currency": "XAF", "billing_cycle": "monthly"}}"#)?;
+/// assert!(plan.active);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource]
 pub struct Plan {
     /// Its identifier.

@@ -6,6 +6,13 @@ use crate::values::{Email, Moment, SessionToken};
 
 /// `POST /v1/sessions/create`: make a token that one customer uses for 30 minutes.
 ///
+/// ```
+/// use guichet::operations::CreateSession;
+/// use guichet::values::Email;
+/// let create = CreateSession::new(Email::new("awa@example.com")?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
+///
 /// # Undocumented
 /// Whether several sessions of one e-mail may live side by side: they may (a decision). That is why this operation may be
 /// sent again when its answer was lost: the session that nobody has seen ends by itself.
@@ -23,6 +30,11 @@ pub struct CreateSession {
 
 /// `POST /v1/sessions/validate`: whether the session token it is sent with is still valid.
 ///
+/// ```
+/// use guichet::operations::ValidateSession;
+/// let validate = ValidateSession::new();
+/// ```
+///
 /// # Undocumented
 /// The reply. Chosen: 200 `{valid: true, customer_email, expires_at}`, or 401 with `{valid: false, reason}`.
 #[operation(
@@ -35,6 +47,11 @@ pub struct CreateSession {
 pub struct ValidateSession {}
 
 /// `POST /v1/sessions/revoke`: end the session whose token it is sent with.
+///
+/// ```
+/// use guichet::operations::RevokeSession;
+/// let revoke = RevokeSession::new();
+/// ```
 ///
 /// # Undocumented
 /// The reply. Chosen: 200 `{revoked: true, customer_email, revoked_at}`, again for a token already revoked, so that a
@@ -49,6 +66,13 @@ pub struct ValidateSession {}
 pub struct RevokeSession {}
 
 /// A session that was made.
+///
+/// ```
+/// use guichet::operations::CustomerSession;
+/// let session: CustomerSession = guichet::protocol::decode(br#"{"data": {"session_token": "cst_test_1", "customer_email": "awa@example.com"}}"#)?;
+/// assert_eq!(format!("{:?}", session.session_token), "SessionToken(***)");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource]
 pub struct CustomerSession {
     /// Give it to the customer's browser, and to nobody else.
@@ -70,6 +94,13 @@ impl CustomerSession {
 }
 
 /// What a service says of a session. Its fields are a decision: all may be absent.
+///
+/// ```
+/// use guichet::operations::SessionState;
+/// let state: SessionState = guichet::protocol::decode(br#"{"data": {"valid": false, "reason": "expired"}}"#)?;
+/// assert_eq!(state.reason.as_deref(), Some("expired"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource(undocumented)]
 pub struct SessionState {
     /// Whether the token is still valid; a service that answers with a success and says nothing means that it is.
@@ -85,6 +116,13 @@ pub struct SessionState {
 }
 
 /// What a service says of a session it has ended. Its fields are a decision: all may be absent.
+///
+/// ```
+/// use guichet::operations::RevokedSession;
+/// let session: RevokedSession = guichet::protocol::decode(br#"{"data": {"revoked": true}}"#)?;
+/// assert!(session.revoked);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource(undocumented)]
 pub struct RevokedSession {
     /// That it has ended.

@@ -20,6 +20,15 @@ const USUAL_FAILURES: u32 = 3;
 ///
 /// A first charge that is declined is no refusal: the subscription is made, and is `past_due`. Nobody is present when it is
 /// charged: what would ask the customer for something is declined with `authentication_required`.
+///
+/// ```
+/// use guichet::operations::{CreateSubscription, CustomerName, Instrument};
+/// use guichet::values::{Email, Phone, PlanCode};
+/// let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
+/// let phone = Instrument::MobileMoney { phone: Phone::new("237670000000")? };
+/// let gold = CreateSubscription::new(PlanCode::new("gold")?, Email::new("awa@example.com")?, awa, phone);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 #[operation(
     POST "/v1/subscriptions" -> Subscription,
     role = Merchant,
@@ -48,6 +57,13 @@ pub struct CreateSubscription {
 }
 
 /// `GET /v1/subscriptions`: the merchant's subscriptions, the newest first.
+///
+/// ```
+/// use guichet::operations::ListSubscriptions;
+/// use guichet::values::PageLimit;
+/// let first = ListSubscriptions::new().limit(PageLimit::new(20)?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 #[operation(
     GET "/v1/subscriptions" -> Vec<Subscription>,
     role = Merchant,
@@ -64,6 +80,13 @@ pub struct ListSubscriptions {
 }
 
 /// `GET /v1/subscriptions/{id}`: how a subscription stands.
+///
+/// ```
+/// use guichet::operations::ReadSubscription;
+/// use guichet::values::SubscriptionId;
+/// let read = ReadSubscription::new(SubscriptionId::new("sub_1")?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 #[operation(GET "/v1/subscriptions/{id}" -> Subscription, role = Merchant, command = "subscriptions read", assumed)]
 pub struct ReadSubscription {
     /// The subscription.
@@ -71,6 +94,13 @@ pub struct ReadSubscription {
 }
 
 /// `POST /v1/subscriptions/{id}/pause`: charge nothing until it is resumed.
+///
+/// ```
+/// use guichet::operations::PauseSubscription;
+/// use guichet::values::SubscriptionId;
+/// let later = PauseSubscription::new(SubscriptionId::new("sub_1")?).immediately(false);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 ///
 /// # Undocumented
 /// What the two fields mean here, and the reply. Chosen: `immediately` is true by default, and false pauses at the end of
@@ -94,6 +124,13 @@ pub struct PauseSubscription {
 
 /// `POST /v1/subscriptions/{id}/resume`: charge again. It also takes back a pause or an end that is still to come.
 ///
+/// ```
+/// use guichet::operations::ResumeSubscription;
+/// use guichet::values::SubscriptionId;
+/// let resume = ResumeSubscription::new(SubscriptionId::new("sub_1")?);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
+///
 /// # Undocumented
 /// The reply, and what is charged. Chosen: nothing inside a period that was paid; after it a new period begins now, with
 /// one charge, and nothing of the time between is charged.
@@ -104,6 +141,14 @@ pub struct ResumeSubscription {
 }
 
 /// `PUT /v1/subscriptions/{id}/payment-method`: pay with another phone or card from now on.
+///
+/// ```
+/// use guichet::operations::{ChangeSubscriptionPaymentMethod, Instrument};
+/// use guichet::values::{Phone, SubscriptionId};
+/// let phone = Instrument::MobileMoney { phone: Phone::new("237690000000")? };
+/// let change = ChangeSubscriptionPaymentMethod::new(SubscriptionId::new("sub_1")?, phone);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 ///
 /// # Undocumented
 /// The body and the reply. Chosen: `payment_method`, as a payment intent takes it; where a charge has failed, the new
@@ -124,6 +169,13 @@ pub struct ChangeSubscriptionPaymentMethod {
 
 /// `POST /v1/subscriptions/{id}/cancel`: end it, now or at the end of the period. It can be repeated.
 ///
+/// ```
+/// use guichet::operations::CancelSubscription;
+/// use guichet::values::SubscriptionId;
+/// let now = CancelSubscription::new(SubscriptionId::new("sub_1")?).immediately(true);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
+///
 /// # Undocumented
 /// The reply. Nothing is paid back (a decision).
 #[operation(
@@ -141,6 +193,14 @@ pub struct CancelSubscription {
 }
 
 /// `PUT /v1/subscriptions/{id}/fallback`: what is charged when the payment method fails again and again.
+///
+/// ```
+/// use guichet::operations::{ConfigureFallback, Instrument};
+/// use guichet::values::{Phone, SubscriptionId};
+/// let phone = Instrument::MobileMoney { phone: Phone::new("237690000000")? };
+/// let fallback = ConfigureFallback::new(SubscriptionId::new("sub_1")?, phone).trigger_after_failures(2);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
 ///
 /// # Undocumented
 /// The field of the second method, the most failures, and the reply. Chosen: `payment_method`, as a payment intent takes
@@ -165,6 +225,13 @@ pub struct ConfigureFallback {
 
 /// A subscription, as the service sees it now. The document shows none of its fields: all but `id` and `status` may be
 /// absent.
+///
+/// ```
+/// use guichet::operations::Subscription;
+/// let subscription: Subscription = guichet::protocol::decode(br#"{"data": {"id": "sub_1", "status": "active", "customer_email": "awa@example.com"}}"#)?;
+/// assert_eq!(subscription.status.as_str(), "active");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource(undocumented)]
 pub struct Subscription {
     /// Its identifier.
@@ -230,6 +297,13 @@ pub struct Subscription {
 }
 
 /// The plan of a subscription, as it was when the customer subscribed.
+///
+/// ```
+/// use guichet::operations::SubscribedPlan;
+/// let plan: SubscribedPlan = guichet::protocol::decode(br#"{"data": {"id": "plan_1", "name": "Gold"}}"#)?;
+/// assert_eq!(plan.name.as_deref(), Some("Gold"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[resource(undocumented)]
 pub struct SubscribedPlan {
     /// Its identifier.

@@ -10,6 +10,14 @@ use std::fmt::{self, Display};
 
 /// One request, ready for a socket: `target` begins with `/v1` and is percent-encoded; `body` is JSON, absent when the
 /// operation has no field for it.
+///
+/// ```
+/// use guichet::operations::ReadPaymentIntent;
+/// use guichet::protocol::assemble;
+/// use guichet::values::IntentId;
+/// let request = assemble(&ReadPaymentIntent::new(IntentId::new("pi_1").unwrap())).unwrap();
+/// assert_eq!((request.method.as_str(), request.target.as_str()), ("GET", "/v1/payment-intents/pi_1"));
+/// ```
 #[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Request {
@@ -55,6 +63,14 @@ pub fn assemble<O: Operation>(operation: &O) -> Result<Request, Unwritable> {
 }
 
 /// The operation's `Spec` puts a field where its value cannot be written. The test of the operation finds this mistake.
+///
+/// ```
+/// use guichet::operations::ReadPaymentIntent;
+/// use guichet::protocol::{Unwritable, assemble};
+/// use guichet::values::IntentId;
+/// // Such a path would lead to another operation.
+/// let unwritable: Unwritable = assemble(&ReadPaymentIntent::new(IntentId::new("..").unwrap())).unwrap_err();
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Unwritable;

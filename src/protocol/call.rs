@@ -7,6 +7,12 @@ use super::{Attempt, Repeat, pause_before_retry};
 use std::time::Duration;
 
 /// How long a call may take.
+///
+/// ```
+/// use guichet::protocol::Timeouts;
+/// use std::time::Duration;
+/// let timeouts = Timeouts { deadline: Duration::from_secs(5) };
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
     /// All its attempts together, pauses included.
@@ -20,6 +26,11 @@ impl Default for Timeouts {
 }
 
 /// How one attempt ended.
+///
+/// ```
+/// use guichet::protocol::AttemptResult;
+/// let busy = AttemptResult::Reply { status: 503, retry_after: None, retryable: Some(true) };
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum AttemptResult {
@@ -37,6 +48,15 @@ pub enum AttemptResult {
 }
 
 /// What to do next.
+///
+/// ```
+/// use guichet::protocol::{Action, Call, Repeat, Timeouts};
+/// use std::time::Duration;
+/// match Call::new(Repeat::Never, Timeouts::default()).next(Duration::ZERO) {
+///     Action::Send(within) => assert_eq!(within, Duration::from_secs(30)),
+///     Action::Wait(_) | Action::Done => unreachable!("a new call is sent first"),
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Action {
     /// Send the request, and give up after this long.
@@ -48,6 +68,15 @@ pub enum Action {
 }
 
 /// One call.
+///
+/// ```
+/// use guichet::protocol::{Action, AttemptResult, Call, Repeat, Timeouts};
+/// use std::time::Duration;
+/// let mut call = Call::new(Repeat::Always, Timeouts::default());
+/// assert!(matches!(call.next(Duration::ZERO), Action::Send(_)));
+/// call.record(&AttemptResult::NoReply, || 7);
+/// assert!(matches!(call.next(Duration::ZERO), Action::Wait(_)));
+/// ```
 #[derive(Debug)]
 pub struct Call {
     repeat: Repeat,

@@ -178,6 +178,11 @@ impl Serialize for ErrorCode {
 }
 
 /// The type of a refusal: its status in a word.
+///
+/// ```
+/// use guichet::protocol::ErrorType;
+/// assert_eq!(ErrorType::of(409).as_str(), "conflict");
+/// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum ErrorType {

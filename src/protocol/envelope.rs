@@ -126,6 +126,12 @@ where
 }
 
 /// What a refusing reply says: the `error` member (a decision of ours), as far as it is there.
+///
+/// ```
+/// use guichet::protocol::Refusal;
+/// let refusal = Refusal::read(br#"{"message": "Taken.", "error": {"code": "plan_code_taken", "retryable": false}}"#);
+/// assert_eq!((refusal.code.as_deref(), refusal.retryable), (Some("plan_code_taken"), Some(false)));
+/// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Refusal {

@@ -8,6 +8,18 @@ use std::sync::Arc;
 /// show [`fmt::Display`] to a person. Neither it nor `Debug` shows a credential, a query or a body, and what the service
 /// wrote is escaped by [`printable`] in both. [`source`](std::error::Error::source) leads to the library's own error where
 /// one is behind it.
+///
+/// ```
+/// use guichet::protocol::{Error, Kind};
+/// fn say(error: &Error) -> &str {
+///     match (error.kind(), error.code()) {
+///         (Kind::Offline | Kind::Timeout, _) => "Please try again.",
+///         (_, Some("plan_code_taken")) => "Choose another code.",
+///         _ => error.message(),
+///     }
+/// }
+/// assert_eq!(say(&Error::new(Kind::Offline, "No connection.")), "Please try again.");
+/// ```
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -25,6 +37,12 @@ struct Inner {
 }
 
 /// The kinds of error, the same words in the browser and on the server.
+///
+/// ```
+/// use guichet::protocol::Kind;
+/// assert_eq!(Kind::of_refusal(401, None), Kind::Session);
+/// assert_eq!(Kind::NotFound.as_str(), "not_found");
+/// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -97,6 +115,13 @@ impl Kind {
 }
 
 /// Where the network failed, of an error of kind [`Kind::Offline`].
+///
+/// ```
+/// use guichet::protocol::{Error, NetworkFailure};
+/// fn is_misconfigured(error: &Error) -> bool {
+///     matches!(error.network(), Some(NetworkFailure::Dns | NetworkFailure::Certificate))
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum NetworkFailure {
@@ -117,6 +142,14 @@ pub enum NetworkFailure {
 }
 
 /// One field that was refused.
+///
+/// ```
+/// fn print(error: &guichet::protocol::Error) {
+///     for field in error.fields() {
+///         println!("{}: {}", field.param, field.message);
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]

@@ -9,6 +9,12 @@ use crate::values::{
 use serde_json::{Map, Value};
 
 /// An operation as the sandbox reads it and the terminal calls it. [`operation`](crate::operations::operation) writes it.
+///
+/// ```
+/// use guichet::operations::ListPlans;
+/// use guichet::protocol::Served;
+/// assert_eq!(ListPlans::COMMAND, "plans list");
+/// ```
 pub trait Served: Operation + Sized {
     /// Its group and its verb at the terminal: `plans create`.
     const COMMAND: &'static str;
@@ -21,6 +27,14 @@ pub trait Served: Operation + Sized {
 
 /// The fields of one request, from path, query and body. A field of the path or the query is a JSON string here, and a
 /// body may not repeat its name.
+///
+/// ```
+/// use guichet::operations::CreateSession;
+/// use guichet::protocol::{Fields, Served};
+/// let mut fields = Fields::new([("customer_email".to_owned(), "awa".into())].into_iter().collect());
+/// assert!(CreateSession::read(&mut fields).is_none());
+/// assert!(!fields.has_no_errors());
+/// ```
 #[derive(Debug, Default)]
 pub struct Fields {
     values: Map<String, Value>,
@@ -30,6 +44,12 @@ pub struct Fields {
 }
 
 /// A value that reads itself from one JSON field.
+///
+/// ```
+/// use guichet::protocol::FromField;
+/// use guichet::values::Email;
+/// assert!(Email::from_field(&"awa@example.com".into()).is_ok());
+/// ```
 pub trait FromField: Sized {
     /// Reads the value.
     ///
@@ -228,6 +248,12 @@ impl From<Switch> for bool {
 }
 
 /// A whole JSON number between two others, both of them good.
+///
+/// ```
+/// use guichet::protocol::{FromField, Whole};
+/// assert_eq!(Whole::<1, 10>::from_field(&7.into()), Ok(Whole(7)));
+/// assert!(Whole::<1, 10>::from_field(&11.into()).is_err());
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Whole<const LEAST: u32, const MOST: u32>(
     /// The number.

@@ -3,6 +3,13 @@ use serde::Serialize;
 
 /// One operation of the interface: a value of this type is one request, and [`Operation::SPEC`] is all that no caller
 /// chooses. Both clients, the sandbox's routes, its faults, traces and documents walk this data.
+///
+/// ```
+/// use guichet::operations::CreatePlan;
+/// use guichet::protocol::Operation;
+/// assert_eq!(CreatePlan::SPEC.name, "create_plan");
+/// assert_eq!(CreatePlan::SPEC.path, "/v1/subscriptions/plans");
+/// ```
 pub trait Operation: Serialize {
     /// Who may send it.
     type Role: Role;
@@ -13,6 +20,13 @@ pub trait Operation: Serialize {
 }
 
 /// The fixed half of an operation.
+///
+/// ```
+/// use guichet::operations::ReadPaymentIntent;
+/// use guichet::protocol::{Operation, Repeat, Spec};
+/// const SPEC: Spec = ReadPaymentIntent::SPEC;
+/// assert_eq!((SPEC.name, SPEC.repeat), ("read_payment_intent", Repeat::Always));
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Spec {
@@ -102,10 +116,13 @@ impl Spec {
 
     /// Where a field of this name travels.
     pub(crate) fn place(&self, field: &str) -> Place {
-        let in_path = self
-            .path
-            .split('/')
-            .any(|segment| segment.strip_prefix('{').and_then(|s| s.strip_suffix('}')) == Some(field));
+        // Most paths hold no field, and this is asked for each field of each call.
+        let has_fields = self.path.bytes().any(|byte| byte == b'{');
+        let in_path = has_fields
+            && self
+                .path
+                .split('/')
+                .any(|segment| segment.strip_prefix('{').and_then(|s| s.strip_suffix('}')) == Some(field));
         if in_path {
             Place::Path
         } else if self.query.contains(&field) {
@@ -131,6 +148,11 @@ pub(crate) enum Place {
 }
 
 /// An HTTP method of the interface.
+///
+/// ```
+/// use guichet::protocol::Method;
+/// assert_eq!(Method::Delete.as_str(), "DELETE");
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Method {
@@ -158,6 +180,12 @@ impl Method {
 }
 
 /// The two envelopes of the document.
+///
+/// ```
+/// use guichet::operations::CreateSession;
+/// use guichet::protocol::{Envelope, Operation};
+/// assert_eq!(CreateSession::SPEC.envelope, Envelope::Session);
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Envelope {
@@ -168,6 +196,12 @@ pub enum Envelope {
 }
 
 /// Where an operation comes from.
+///
+/// ```
+/// use guichet::operations::CreateSubscription;
+/// use guichet::protocol::{Operation, Source};
+/// assert_eq!(CreateSubscription::SPEC.source, Source::Decision);
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Source {
@@ -178,6 +212,12 @@ pub enum Source {
 }
 
 /// Whether an operation may be sent again when its answer was lost.
+///
+/// ```
+/// use guichet::operations::CreateEsimOrder;
+/// use guichet::protocol::{Operation, Repeat};
+/// assert_eq!(CreateEsimOrder::SPEC.repeat, Repeat::Keyed);
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Repeat {

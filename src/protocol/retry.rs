@@ -4,6 +4,13 @@ use super::{AttemptResult, Repeat};
 use std::time::Duration;
 
 /// One attempt that has ended.
+///
+/// ```
+/// use guichet::protocol::{Attempt, AttemptResult, Repeat, pause_before_retry};
+/// let first = Attempt { number: 1, random_u32: || 7 };
+/// assert!(pause_before_retry(Repeat::Always, &AttemptResult::NoReply, first).is_some());
+/// assert!(pause_before_retry(Repeat::Never, &AttemptResult::NoReply, first).is_none());
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
     /// Which it was, from 1.

@@ -3,6 +3,11 @@
 use crate::values::{ClientSecret, SessionToken};
 
 /// Who may send an operation.
+///
+/// ```
+/// use guichet::protocol::{CredentialKind, Merchant, Role};
+/// assert!(!Merchant::admits(CredentialKind::SessionToken));
+/// ```
 pub trait Role {
     /// Its name, as the errors say it.
     const NAME: &'static str;
@@ -28,18 +33,48 @@ macro_rules! roles {
 
 roles! {
     /// The merchant's server: the secret key.
+    ///
+    /// ```
+    /// use guichet::protocol::{CredentialKind, Merchant, Role};
+    /// assert!(Merchant::admits(CredentialKind::SecretKey));
+    /// ```
     Merchant("merchant"): SecretKey;
     /// One customer's session: the session token.
+    ///
+    /// ```
+    /// use guichet::protocol::{CredentialKind, Session, Role};
+    /// assert!(Session::admits(CredentialKind::SessionToken));
+    /// ```
     Session("session"): SessionToken;
     /// The merchant or one of its customers: the secret key or a session token.
+    ///
+    /// ```
+    /// use guichet::protocol::{CredentialKind, Customer, Role};
+    /// assert!(Customer::admits(CredentialKind::SessionToken));
+    /// ```
     Customer("customer"): SecretKey | SessionToken;
     /// Who may move an intent: those, or the intent's own client secret.
+    ///
+    /// ```
+    /// use guichet::protocol::{CredentialKind, Payer, Role};
+    /// assert!(Payer::admits(CredentialKind::ClientSecret));
+    /// ```
     Payer("payer"): SecretKey | SessionToken | ClientSecret;
     /// All of them, and nobody at all where the service allows it.
+    ///
+    /// ```
+    /// use guichet::protocol::{CredentialKind, Anyone, Role};
+    /// assert!(Anyone::admits(CredentialKind::None));
+    /// ```
     Anyone("anyone"): SecretKey | SessionToken | ClientSecret | None;
 }
 
 /// The kinds of credential.
+///
+/// ```
+/// use guichet::protocol::{CredentialKind, Payer, Role};
+/// assert!(Payer::admits(CredentialKind::ClientSecret));
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum CredentialKind {
@@ -54,6 +89,12 @@ pub enum CredentialKind {
 }
 
 /// What is sent as the Bearer value.
+///
+/// ```
+/// use guichet::protocol::Credential;
+/// use guichet::values::SessionToken;
+/// assert_eq!(SessionToken::new("cst_test_1").bearer(), Some("cst_test_1"));
+/// ```
 pub trait Credential {
     /// The Bearer value, or none.
     fn bearer(&self) -> Option<&str>;
@@ -99,6 +140,11 @@ impl Fulfils<Payer> for ClientSecret {}
 impl Fulfils<Anyone> for ClientSecret {}
 
 /// No credential, for what a service lets anyone read.
+///
+/// ```
+/// use guichet::protocol::{Credential, NoCredential};
+/// assert_eq!(NoCredential.bearer(), None);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoCredential;
 

@@ -63,6 +63,15 @@ impl Default for Config {
 }
 
 /// Why a sandbox did not start: a sentence for the person who started it.
+///
+/// ```no_run
+/// # async fn start() {
+/// use guichet::sandbox::{Sandbox, StartError};
+/// if let Err(StartError::Listen(sentence)) = Sandbox::start().await {
+///     eprintln!("{sentence}");
+/// }
+/// # }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {

@@ -28,6 +28,12 @@ pub struct Fault {
 }
 
 /// How a call fails.
+///
+/// ```
+/// use guichet::operations::CreatePlan;
+/// use guichet::sandbox::{Fault, FaultKind};
+/// assert_eq!(Fault::drop::<CreatePlan>().kind(), FaultKind::Drop);
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum FaultKind {

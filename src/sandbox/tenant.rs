@@ -121,6 +121,12 @@ impl std::fmt::Debug for Tenant {
 }
 
 /// A merchant's clock: the wall clock, moved forward. [`Tenant`] has an example.
+///
+/// ```no_run
+/// # async fn expire(shop: guichet::sandbox::Tenant) -> Result<(), guichet::sandbox::Unavailable> {
+/// shop.clock().advance(30 * 60).await?; // every session has ended
+/// # Ok(()) }
+/// ```
 pub struct Clock {
     merchant: Arc<Merchant>,
     service: Arc<Service>,

@@ -8,6 +8,12 @@ use std::fmt;
 /// An address that may be followed: absolute https (http on loopback alone), no userinfo, nothing a parser would mend.
 ///
 /// Prints its origin alone: the rest may carry a secret.
+///
+/// ```
+/// use guichet::values::Address;
+/// assert_eq!(Address::new("https://pay.example.com/checkout").unwrap().origin(), "https://pay.example.com");
+/// assert!(Address::new("http://pay.example.com").is_err());
+/// ```
 #[derive(Clone, Eq, PartialEq)]
 pub struct Address {
     text: String,
@@ -97,6 +103,12 @@ pub(crate) fn is_loopback(hostname: &str) -> bool {
 }
 
 /// The address a customer is sent back to after paying, checked by the rule of [`Address`].
+///
+/// ```
+/// use guichet::values::RedirectUrl;
+/// assert!(RedirectUrl::new("https://shop.example.com/return").is_ok());
+/// assert!(RedirectUrl::new("/return").is_err());
+/// ```
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct RedirectUrl(String);

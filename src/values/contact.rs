@@ -40,6 +40,12 @@ text_value! {
 
 text_value! {
     /// A country by its two-letter ISO 3166 code, in capitals: `CM`.
+    ///
+    /// ```
+    /// use guichet::values::Country;
+    /// assert_eq!(Country::new("CM"), Ok(Country::cm()));
+    /// assert!(Country::new("cm").is_err());
+    /// ```
     Country, |text| {
         if text.len() == 2 && text.bytes().all(|b| b.is_ascii_uppercase()) {
             Ok(())

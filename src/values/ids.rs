@@ -7,34 +7,82 @@ fn present(text: &str) -> Result<(), Invalid> {
 
 text_value! {
     /// The identifier of a payment intent.
+    ///
+    /// ```
+    /// use guichet::values::IntentId;
+    /// assert_eq!(IntentId::new("pi_3kTR9sB").unwrap().as_str(), "pi_3kTR9sB");
+    /// assert!(IntentId::new("").is_err());
+    /// ```
     IntentId, present
 }
 text_value! {
     /// The service's public reference of a transaction.
+    ///
+    /// ```
+    /// use guichet::values::PaymentRef;
+    /// assert_eq!(PaymentRef::new("gch_3kTR9sB").unwrap().as_str(), "gch_3kTR9sB");
+    /// assert!(PaymentRef::new("").is_err());
+    /// ```
     PaymentRef, present
 }
 text_value! {
     /// The identifier of a customer.
+    ///
+    /// ```
+    /// use guichet::values::CustomerId;
+    /// assert_eq!(CustomerId::new("cus_3kTR9sB").unwrap().as_str(), "cus_3kTR9sB");
+    /// assert!(CustomerId::new("").is_err());
+    /// ```
     CustomerId, present
 }
 text_value! {
     /// The identifier of an eSIM data package.
+    ///
+    /// ```
+    /// use guichet::values::EsimPackageId;
+    /// assert_eq!(EsimPackageId::new("esp_3kTR9sB").unwrap().as_str(), "esp_3kTR9sB");
+    /// assert!(EsimPackageId::new("").is_err());
+    /// ```
     EsimPackageId, present
 }
 text_value! {
     /// The identifier of an eSIM order.
+    ///
+    /// ```
+    /// use guichet::values::EsimOrderId;
+    /// assert_eq!(EsimOrderId::new("eso_3kTR9sB").unwrap().as_str(), "eso_3kTR9sB");
+    /// assert!(EsimOrderId::new("").is_err());
+    /// ```
     EsimOrderId, present
 }
 text_value! {
     /// The identifier of a plan.
+    ///
+    /// ```
+    /// use guichet::values::PlanId;
+    /// assert_eq!(PlanId::new("plan_3kTR9sB").unwrap().as_str(), "plan_3kTR9sB");
+    /// assert!(PlanId::new("").is_err());
+    /// ```
     PlanId, present
 }
 text_value! {
     /// A plan by its identifier or its code.
+    ///
+    /// ```
+    /// use guichet::values::{PlanCode, PlanKey};
+    /// let key = PlanKey::from(PlanCode::new("gold").unwrap());
+    /// assert_eq!(key.as_str(), "gold");
+    /// ```
     PlanKey, present
 }
 text_value! {
     /// The identifier of a subscription.
+    ///
+    /// ```
+    /// use guichet::values::SubscriptionId;
+    /// assert_eq!(SubscriptionId::new("sub_3kTR9sB").unwrap().as_str(), "sub_3kTR9sB");
+    /// assert!(SubscriptionId::new("").is_err());
+    /// ```
     SubscriptionId, present
 }
 text_value! {
@@ -59,6 +107,11 @@ text_value! {
 }
 text_value! {
     /// The identifier of a payment method in the list: `svc_mobile_money`.
+    ///
+    /// ```
+    /// use guichet::values::MethodId;
+    /// assert_eq!(MethodId::new("svc_mobile_money").unwrap().code().as_str(), "mobile_money");
+    /// ```
     MethodId, present
 }
 
@@ -82,6 +135,12 @@ text_value! {
 
 text_value! {
     /// The merchant's own, unique name of a transaction: what makes a create safe to repeat. 1 to 255 characters.
+    ///
+    /// ```
+    /// use guichet::values::MerchantReference;
+    /// assert!(MerchantReference::new("ORDER-17").is_ok());
+    /// assert!(MerchantReference::new("").is_err());
+    /// ```
     MerchantReference, |text| {
         if (1..=255).contains(&text.chars().count()) && !text.chars().any(char::is_control) {
             Ok(())
@@ -93,6 +152,11 @@ text_value! {
 
 text_value! {
     /// The code a fee is asked by: `mobile_money`, `card`. Not the identifier of the list, which is `svc_mobile_money`.
+    ///
+    /// ```
+    /// use guichet::values::MethodCode;
+    /// assert_eq!(MethodCode::new("mobile_money").unwrap().as_str(), "mobile_money");
+    /// ```
     MethodCode, |text| {
         if text.is_empty() { Err(Invalid::because("A payment method code may not be empty: mobile_money or card.")) } else { Ok(()) }
     }

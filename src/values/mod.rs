@@ -46,6 +46,12 @@ pub use words::{
 use std::fmt;
 
 /// Why a text is not the value it should be: one sentence that says what to do.
+///
+/// ```
+/// use guichet::values::Email;
+/// let invalid = Email::new("awa").unwrap_err();
+/// assert_eq!(invalid.reason(), "An e-mail address looks like name@example.com.");
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Invalid(std::borrow::Cow<'static, str>);
 

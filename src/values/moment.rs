@@ -3,6 +3,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// A moment in UTC, to the second. Written as ISO 8601 (`2026-11-21T10:30:00Z`), counted as Unix seconds.
+///
+/// ```
+/// use guichet::values::Moment;
+/// let moment = Moment::new("2026-11-21T10:30:00Z").unwrap();
+/// assert_eq!(moment.plus(60).to_string(), "2026-11-21T10:31:00Z");
+/// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Moment(i64);
 

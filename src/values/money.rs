@@ -82,6 +82,12 @@ const KNOWN: [(&str, u8); 9] =
 
 text_value! {
     /// A currency by its three-letter ISO 4217 code, in capitals: `XAF`.
+    ///
+    /// ```
+    /// use guichet::values::Currency;
+    /// assert_eq!(Currency::new("XAF"), Ok(Currency::xaf()));
+    /// assert_eq!(Currency::xaf().exponent(), Some(0));
+    /// ```
     Currency, |text| {
         if text.len() == 3 && text.bytes().all(|b| b.is_ascii_uppercase()) {
             Ok(())

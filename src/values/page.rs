@@ -2,6 +2,12 @@ use super::Invalid;
 use serde::{Serialize, Serializer};
 
 /// How many entries a page of a list holds: 1 to 100 (a decision; the default is 100).
+///
+/// ```
+/// use guichet::values::PageLimit;
+/// assert_eq!(PageLimit::new(20).unwrap().entries(), 20);
+/// assert!(PageLimit::new(0).is_err());
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PageLimit(u8);
 

@@ -18,6 +18,11 @@ pub fn printable<T: fmt::Display>(text: T) -> Printable<T> {
 }
 
 /// A text that prints in one line: [`printable`].
+///
+/// ```
+/// let printable: guichet::values::Printable<&str> = guichet::values::printable("two\nlines");
+/// assert_eq!(printable.to_string(), r"two\nlines");
+/// ```
 #[derive(Clone, Copy)]
 pub struct Printable<T>(T);
 

@@ -2,6 +2,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// A text that no log, message or error may show: it prints and serializes as `***`.
+///
+/// ```
+/// use guichet::values::Secret;
+/// let secret = Secret::new("hunter2");
+/// assert_eq!(format!("{secret:?}"), "***");
+/// assert_eq!(secret.expose(), "hunter2");
+/// ```
 #[derive(Clone, Eq, PartialEq)]
 pub struct Secret(String);
 
@@ -69,14 +76,32 @@ macro_rules! credential {
 
 credential! {
     /// A customer's short-lived token: the credential of the browser. Prints as `***`.
+    ///
+    /// ```
+    /// use guichet::values::SessionToken;
+    /// let credential = SessionToken::new("cst_test_1");
+    /// assert_eq!(format!("{credential:?}"), "SessionToken(***)");
+    /// ```
     SessionToken
 }
 credential! {
     /// The secret of one payment intent, with which its customer pays it. Prints as `***`.
+    ///
+    /// ```
+    /// use guichet::values::ClientSecret;
+    /// let credential = ClientSecret::new("pi_1_secret_2");
+    /// assert_eq!(format!("{credential:?}"), "ClientSecret(***)");
+    /// ```
     ClientSecret
 }
 credential! {
     /// Where a customer pays: an address that carries the intent's client secret. Prints as `***`.
+    ///
+    /// ```
+    /// use guichet::values::CheckoutUrl;
+    /// let address = CheckoutUrl::new("https://pay.example.com/checkout/pi_1#client_secret=pi_1_secret_2");
+    /// assert_eq!(format!("{address:?}"), "CheckoutUrl(***)");
+    /// ```
     CheckoutUrl
 }
 

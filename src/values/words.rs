@@ -47,6 +47,12 @@ macro_rules! choice {
 
 choice! {
     /// Where a card is from, for its fee.
+    ///
+    /// ```
+    /// use guichet::values::CardType;
+    /// assert_eq!("international".parse(), Ok(CardType::International));
+    /// assert_eq!(CardType::International.as_str(), "international");
+    /// ```
     #[derive(Default)]
     CardType {
         /// The document's default.
@@ -59,6 +65,12 @@ choice! {
 
 choice! {
     /// Who bears the fee.
+    ///
+    /// ```
+    /// use guichet::values::FeeBearer;
+    /// assert_eq!("customer".parse(), Ok(FeeBearer::Customer));
+    /// assert_eq!(FeeBearer::Customer.as_str(), "customer");
+    /// ```
     #[derive(Default)]
     FeeBearer {
         /// Fees are deducted from the payout; the customer pays exactly the amount. The document's default.
@@ -71,6 +83,12 @@ choice! {
 
 choice! {
     /// How an intent is confirmed.
+    ///
+    /// ```
+    /// use guichet::values::ConfirmationMethod;
+    /// assert_eq!("manual".parse(), Ok(ConfirmationMethod::Manual));
+    /// assert_eq!(ConfirmationMethod::Manual.as_str(), "manual");
+    /// ```
     #[derive(Default)]
     ConfirmationMethod {
         /// By the hosted flow. The document's default.
@@ -83,6 +101,12 @@ choice! {
 
 choice! {
     /// How long a period of a plan is.
+    ///
+    /// ```
+    /// use guichet::values::BillingCycle;
+    /// assert_eq!("monthly".parse(), Ok(BillingCycle::Monthly));
+    /// assert_eq!(BillingCycle::Monthly.as_str(), "monthly");
+    /// ```
     BillingCycle {
         /// A day.
         Daily = "daily",
@@ -98,6 +122,12 @@ choice! {
 }
 
 /// Where a payment intent stands. A word of the service that is not known here is kept as it is.
+///
+/// ```
+/// use guichet::values::IntentStatus;
+/// assert!(IntentStatus::Succeeded.is_final());
+/// assert_eq!(IntentStatus::from("on_hold".to_owned()), IntentStatus::Unknown("on_hold".to_owned()));
+/// ```
 #[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]
@@ -169,6 +199,11 @@ impl fmt::Display for IntentStatus {
 }
 
 /// Where a subscription stands (decisions). A word of the service that is not known here is kept as it is.
+///
+/// ```
+/// use guichet::values::SubscriptionStatus;
+/// assert_eq!(SubscriptionStatus::from("active".to_owned()), SubscriptionStatus::Active);
+/// ```
 #[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]
@@ -234,6 +269,11 @@ impl fmt::Display for SubscriptionStatus {
 }
 
 /// Where an eSIM order stands (decisions). A word of the service that is not known here is kept as it is.
+///
+/// ```
+/// use guichet::values::EsimOrderStatus;
+/// assert_eq!(EsimOrderStatus::from("on_hold".to_owned()), EsimOrderStatus::Unknown("on_hold".to_owned()));
+/// ```
 #[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]

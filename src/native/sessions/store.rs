@@ -9,6 +9,34 @@ use std::time::Duration;
 ///
 /// A login is what the shop says it is: a text that names one signing-in of one customer, and never another one. Its
 /// entries may be dropped once they have ended, 30 minutes after they were made; that a login has ended is kept as long.
+///
+/// ```
+/// use guichet::native::{KeptSession, Refused, SessionStore};
+/// use guichet::values::{Moment, SessionToken};
+/// # struct Database;
+/// # impl Database {
+/// #     async fn newest(&self, _: &str) -> Result<Option<KeptSession>, Refused> { Ok(None) }
+/// #     async fn insert(&self, _: &str, _: &KeptSession) -> Result<bool, Refused> { Ok(true) }
+/// #     async fn end(&self, _: &str, _: Moment) -> Result<Vec<KeptSession>, Refused> { Ok(vec![]) }
+/// #     async fn delete(&self, _: &str, _: &SessionToken) -> Result<(), Refused> { Ok(()) }
+/// # }
+/// struct Shared(Database);
+///
+/// impl SessionStore for Shared {
+///     async fn newest(&self, login: &str) -> Result<Option<KeptSession>, Refused> {
+///         self.0.newest(login).await
+///     }
+///     async fn keep(&self, login: &str, session: &KeptSession) -> Result<bool, Refused> {
+///         self.0.insert(login, session).await // in one transaction: only if the login has not ended
+///     }
+///     async fn end(&self, login: &str, now: Moment) -> Result<Vec<KeptSession>, Refused> {
+///         self.0.end(login, now).await
+///     }
+///     async fn forget(&self, login: &str, token: &SessionToken) -> Result<(), Refused> {
+///         self.0.delete(login, token).await
+///     }
+/// }
+/// ```
 pub trait SessionStore: Send + Sync + 'static {
     /// The session that was kept last for a login; none where the login has ended.
     fn newest(&self, login: &str) -> impl Future<Output = Result<Option<KeptSession>, Refused>> + Send;
@@ -24,6 +52,18 @@ pub trait SessionStore: Send + Sync + 'static {
 }
 
 /// A session as it is kept. Its `Debug` shows no token.
+///
+/// ```
+/// use guichet::native::KeptSession;
+/// use guichet::values::{Email, Moment, SessionToken};
+/// let kept = KeptSession {
+///     token: SessionToken::new("cst_test_1"),
+///     customer_email: Email::new("awa@example.com").unwrap(),
+///     made_at: Moment::from_unix(1_795_257_000),
+///     ends_at: None,
+///     lifetime: None,
+/// };
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct KeptSession {
     /// The token.
@@ -43,6 +83,13 @@ pub struct KeptSession {
 pub(super) const LIFETIME: i64 = 30 * 60;
 
 /// Sessions in this process's memory: lost with it, and what was lost ends by itself.
+///
+/// ```
+/// use guichet::native::{MemoryStore, Sessions};
+/// fn sessions(client: guichet::Client) -> Sessions {
+///     Sessions::with_store(client, MemoryStore::default())
+/// }
+/// ```
 #[derive(Debug, Default)]
 pub struct MemoryStore(Mutex<HashMap<String, Login>>);
 

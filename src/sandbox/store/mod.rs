@@ -67,6 +67,15 @@ enum Backend {
 }
 
 /// The database failed, for example because the disk is full. Nothing was stored.
+///
+/// ```no_run
+/// # async fn advance(shop: guichet::sandbox::Tenant) {
+/// if let Err(unavailable) = shop.clock().advance(60).await {
+///     let unavailable: guichet::sandbox::Unavailable = unavailable;
+///     eprintln!("{unavailable}");
+/// }
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Unavailable(String);
 
