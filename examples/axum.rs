@@ -1,8 +1,8 @@
 //! A whole shop on axum: the three routes for its pages, its own API behind the guard, and the task that settles payments whose
-//! customer closed the tab. `cargo test --features native,axum,sandbox --example axum` runs it against a sandbox.
+//! customer closed the tab. `cargo test --features native,axum,sandbox-serve --example axum` runs it against a sandbox.
 //!
 //! ```text
-//! GUICHET_SECRET_KEY=sk_test_… cargo run --features native,axum,sandbox --example axum
+//! GUICHET_SECRET_KEY=sk_test_… cargo run --features native,axum,sandbox-serve --example axum
 //! ```
 
 use axum::extract::{FromRef, Path, Request, State};

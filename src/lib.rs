@@ -11,7 +11,7 @@
 //! |---|---|---|---|
 //! | the npm package `guichet`, and `browser` for Rust pages | `browser` (wasm32) | pages | a customer's session token, or one intent's client secret |
 //! | `native` | `native`; `axum` adds the merchant's routes and the guard | the merchant's server | the secret key |
-//! | `sandbox` | `sandbox` | anyone who builds or tests | issues all three |
+//! | `sandbox` | `sandbox`; `sandbox-serve` adds a port, `sandbox-sqlite` a database | anyone who builds or tests | issues all three |
 //!
 //! Layers, lowest first; a module imports only from below:
 //!
@@ -26,8 +26,10 @@
 compile_error!(
     "feature `native` holds the merchant's secret key and does not exist in a browser: build wasm32 without it"
 );
-#[cfg(all(target_arch = "wasm32", feature = "sandbox"))]
-compile_error!("feature `sandbox` is a server and does not exist in a browser: build wasm32 without it");
+#[cfg(all(target_arch = "wasm32", feature = "sandbox-serve"))]
+compile_error!("feature `sandbox-serve` listens on a port, which wasm32 cannot: build wasm32 with `sandbox` alone");
+#[cfg(all(target_arch = "wasm32", feature = "sandbox", feature = "browser"))]
+compile_error!("features `sandbox` and `browser` are two programs on wasm32: build each by itself");
 
 #[cfg(any(feature = "native-no-provider", feature = "sandbox"))]
 mod encoding;
@@ -36,10 +38,10 @@ pub mod operations;
 #[cfg(feature = "sandbox")]
 mod package;
 mod platform;
-#[cfg(all(feature = "sandbox", not(target_arch = "wasm32")))]
+#[cfg(feature = "sandbox-sqlite")]
 mod private_file;
 pub mod protocol;
-#[cfg(all(feature = "sandbox", not(target_arch = "wasm32")))]
+#[cfg(feature = "sandbox")]
 mod server;
 pub mod values;
 
@@ -54,7 +56,7 @@ pub mod native;
 #[cfg_attr(doc_labels, doc(cfg(feature = "native")))]
 pub use native::{Client, SecretKey};
 
-#[cfg(all(feature = "sandbox", not(target_arch = "wasm32")))]
+#[cfg(feature = "sandbox")]
 pub mod sandbox;
 
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]

@@ -1,11 +1,12 @@
-//! The service's clock. No other file of the sandbox reads one.
+//! The service's clock. No other file of the sandbox asks for the time.
 
 use super::store::{PendingWrite, Store, Unavailable};
+use super::surroundings::{monotonic_now, unix_seconds, within};
 use crate::values::{Moment, printable};
 use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// The wall clock's lag, in seconds, from which a warning is logged.
 const LOGGED_LAG: i64 = 2;
@@ -43,7 +44,7 @@ struct Storing {
     /// The attempt in flight. It outlives the request that began it, so that requests that time out do not queue more writes.
     attempt: Option<(i64, PendingWrite)>,
     /// When the last attempt failed; `None` if it succeeded.
-    failed_at: Option<Instant>,
+    failed_at: Option<Duration>,
 }
 
 /// The last reading of the clock.
@@ -52,7 +53,7 @@ struct Shown {
     /// The latest second from the wall clock, or at the start from the database.
     second: i64,
     /// Its time on the monotonic clock.
-    at: Instant,
+    at: Duration,
     /// Whether the log has said that the wall clock is behind.
     is_behind: bool,
 }
@@ -88,10 +89,10 @@ impl ServiceClock {
     pub(super) async fn catch_up(&self, store: &Store) {
         // A zero timeout still polls once: it begins an attempt, or takes the result of a finished one.
         let wait = if self.is_unstored.load(Ordering::Acquire) { Duration::ZERO } else { LONGEST_WAIT };
-        match tokio::time::timeout(wait, self.store_second(store)).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => self.continue_unstored(&error),
-            Err(elapsed) => self.continue_unstored(&elapsed),
+        match within(wait, self.store_second(store)).await {
+            Some(Ok(())) => {}
+            Some(Err(error)) => self.continue_unstored(&error),
+            None => self.continue_unstored(&"it takes too long"),
         }
     }
 
@@ -118,7 +119,7 @@ impl ServiceClock {
             }
             if storing.attempt.is_none() {
                 let now = monotonic_now();
-                if storing.failed_at.is_some_and(|at| now.saturating_duration_since(at) < RETRY_AFTER) {
+                if storing.failed_at.is_some_and(|at| now.saturating_sub(at) < RETRY_AFTER) {
                     return Err(Unavailable::because("the last attempt to store the second has failed"));
                 }
                 storing.attempt = Some((shown, store.begin_saving_second(shown).await?));
@@ -150,7 +151,7 @@ impl ServiceClock {
         let wall = self.wall_clock.unix();
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let now = monotonic_now();
-        let passed = i64::try_from(now.saturating_duration_since(shown.at).as_secs()).unwrap_or(i64::MAX);
+        let passed = i64::try_from(now.saturating_sub(shown.at).as_secs()).unwrap_or(i64::MAX);
         let runs_on = shown.second.saturating_add(passed);
         if wall >= runs_on {
             if std::mem::take(&mut shown.is_behind) {
@@ -184,16 +185,8 @@ impl WallClock {
     }
 
     fn unix(&self) -> i64 {
-        #[expect(clippy::disallowed_methods, reason = "this is the clock; everywhere else time is an argument")]
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
-        seconds.saturating_add(self.shift.load(Ordering::Acquire))
+        unix_seconds().saturating_add(self.shift.load(Ordering::Acquire))
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "this is the clock; everywhere else time is an argument")]
-fn monotonic_now() -> Instant {
-    Instant::now()
 }
 
 #[cfg(test)]
@@ -213,7 +206,7 @@ mod tests {
         while clock.peek() == before {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
-        let passed = i64::try_from(start.elapsed().as_secs()).unwrap();
+        let passed = i64::try_from((monotonic_now() - start).as_secs()).unwrap();
         assert!(
             (1..=passed + 1).contains(&(clock.peek().unix() - before.unix())),
             "it continues at the monotonic clock's pace"
@@ -265,7 +258,7 @@ mod tests {
         // It could be stored now, but the next attempt waits.
         let failed_at = clock.storing.lock().await.failed_at.unwrap();
         let retried = clock.store_second(&store).await;
-        assert!(retried.is_err() || failed_at.elapsed() >= RETRY_AFTER);
+        assert!(retried.is_err() || monotonic_now() - failed_at >= RETRY_AFTER);
         tokio::time::sleep(RETRY_AFTER).await;
         clock.store_second(&store).await.unwrap();
     }

@@ -1,13 +1,15 @@
 use super::clock::WallClock;
+#[cfg(feature = "sandbox-serve")]
 use crate::server::CONNECTIONS_PER_ADDRESS;
 use std::fmt;
+#[cfg(feature = "sandbox-serve")]
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// The configuration of a sandbox. The default is a throwaway: a free port on loopback, everything in memory.
 ///
 /// ```
-/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # #[cfg(feature = "sandbox-serve")] tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// use guichet::sandbox::{Config, Sandbox};
 ///
 /// let config = Config { allow_origins: vec!["https://shop.example".into()], strict: true, ..Config::default() };
@@ -17,9 +19,10 @@ use std::path::PathBuf;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Config {
+    #[cfg(feature = "sandbox-serve")]
     /// The address to listen on. Port 0 takes a free port.
     pub listen: SocketAddr,
-    /// The database: `memory:`, or `sqlite:` and a file, which is created with its folder.
+    /// The database: `memory:`, or `sqlite:` and a file, which is created with its folder (feature `sandbox-sqlite`).
     pub database: String,
     /// The name of the first merchant, which the hosted page shows. A merchant that is already in the database keeps its name.
     pub merchant_name: String,
@@ -34,6 +37,7 @@ pub struct Config {
     pub allow_origins: Vec<String>,
     /// Whether payment methods and fees may be read without a credential.
     pub public_methods: bool,
+    #[cfg(feature = "sandbox-serve")]
     /// The most open connections of one peer address, at least 1. Loopback is not limited. Behind a load balancer all connections have its
     /// address.
     pub connections_per_address: usize,
@@ -47,6 +51,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            #[cfg(feature = "sandbox-serve")]
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             database: "memory:".into(),
             merchant_name: "Sandbox shop".into(),
@@ -55,6 +60,7 @@ impl Default for Config {
             allow_hosts: Vec::new(),
             allow_origins: Vec::new(),
             public_methods: false,
+            #[cfg(feature = "sandbox-serve")]
             connections_per_address: CONNECTIONS_PER_ADDRESS,
             strict: false,
             wall_clock: WallClock::default(),

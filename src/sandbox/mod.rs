@@ -9,6 +9,9 @@
 //!
 //! A request passes through `http` (finds the operation), `auth` (authenticates and authorizes), `service` (loads, applies a rule,
 //! saves), `rules` (pure functions of the state) and `store` (memory, or SQLite). `replies` writes the response.
+//!
+//! [`InProcess`] is the service as a function from request to response, also for wasm32. With the feature `sandbox-serve`, `Sandbox` is
+//! the same on a port of this machine; with `sandbox-sqlite`, it can keep everything in a database file.
 
 mod auth;
 mod clock;
@@ -17,6 +20,7 @@ mod control;
 mod events;
 mod faults;
 mod http;
+mod in_process;
 mod keys;
 mod openapi;
 mod pages;
@@ -24,9 +28,12 @@ mod problem;
 mod replies;
 mod requests;
 mod rules;
+#[cfg(feature = "sandbox-serve")]
 mod serve;
 mod service;
 mod store;
+mod surroundings;
+#[cfg(feature = "sandbox-serve")]
 mod tenant;
 mod tokens;
 
@@ -37,8 +44,12 @@ pub use events::Event;
 pub use faults::{Fault, FaultKind};
 #[cfg(feature = "cli")]
 pub(crate) use http::inexact_json_errors;
+pub use in_process::{Dropped, InProcess};
 pub use openapi::openapi;
 pub use requests::Request;
+#[cfg(feature = "sandbox-serve")]
 pub use serve::Sandbox;
 pub use store::Unavailable;
+pub use surroundings::{Sleep, Surroundings};
+#[cfg(feature = "sandbox-serve")]
 pub use tenant::{Clock, Tenant};

@@ -1,21 +1,12 @@
 //! Runs a sandbox on its own thread and runtime, so that the caller may use any runtime.
 
-use super::clock::ServiceClock;
 use super::config::{Config, StartError};
-use super::control::{self, ControlApi};
-use super::http;
-use super::keys::Keys;
-use super::pages::{self, Pages};
-use super::rules::{EsimPackages, Fees};
-use super::service::{Merchants, Service};
-use super::store::{Location, Store, Unavailable};
+use super::in_process::InProcess;
+use super::service::Service;
+use super::store::{Location, Unavailable};
 use super::tenant::{Clock, Tenant, run_on};
-use super::tokens::{self, InstanceKey};
-use crate::package::Package;
-use crate::platform::read_origin;
 use crate::server::{Limits, serve};
 use crate::values::Secret;
-use axum::Router;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -171,27 +162,19 @@ impl std::fmt::Debug for Sandbox {
     }
 }
 
-/// The values that the sandbox's thread returns when it has started.
-struct Started {
-    service: Arc<Service>,
-    base_url: String,
-    control_token: Secret,
-    secret_key: Secret,
-}
-
 /// Runs a sandbox on its own thread until it is stopped.
 fn run(
     runtime: &Runtime,
     config: Config,
-    ready: oneshot::Sender<Result<Started, StartError>>,
+    ready: oneshot::Sender<Result<InProcess, StartError>>,
     stopped: oneshot::Receiver<()>,
     end: oneshot::Sender<()>,
 ) {
     runtime.block_on(async {
         match open(config).await {
             Err(error) => drop(ready.send(Err(error))),
-            Ok((started, listener, router, limits)) => {
-                let service = Arc::clone(&started.service);
+            Ok((started, listener, limits)) => {
+                let (service, router) = (Arc::clone(&started.service), started.router.clone());
                 if ready.send(Ok(started)).is_ok() {
                     tokio::select! {
                         () = serve(listener, router, limits, stopped) => {}
@@ -206,8 +189,8 @@ fn run(
     drop(end);
 }
 
-/// Opens the database and the keys, and listens.
-async fn open(config: Config) -> Result<(Started, TcpListener, Router, Limits), StartError> {
+/// Listens, then opens the database and the keys.
+async fn open(config: Config) -> Result<(InProcess, TcpListener, Limits), StartError> {
     let limits = limits(&config)?;
     let mut probe = [0; 1];
     getrandom::fill(&mut probe)
@@ -215,42 +198,8 @@ async fn open(config: Config) -> Result<(Started, TcpListener, Router, Limits), 
     let location = Location::read(&config.database)?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| cannot_listen(config.listen, &error))?;
     let address = listener.local_addr().map_err(|error| cannot_listen(config.listen, &error))?;
-    let base_url = format!("http://{address}");
-    let public_origin = match &config.public_url {
-        Some(url) => origin(url)?,
-        None => base_url.clone(),
-    };
-    let allow_origins = config.allow_origins.iter().map(|text| allowed_origin(text)).collect::<Result<_, _>>()?;
-
-    let store = Store::open(&location).await?;
-    let (keys, clock, merchants) = match load(&store, &location, &config).await {
-        Ok(loaded) => loaded,
-        Err(error) => {
-            // Unlocks the file before the error is returned, so that the next start can open it.
-            store.close().await;
-            return Err(error);
-        }
-    };
-    let service = Arc::new(Service {
-        store,
-        clock,
-        merchants,
-        fees: Fees::standard(),
-        esim_packages: EsimPackages::standard(),
-        instance_key: InstanceKey::new(&keys.instance),
-        public_origin,
-        public_methods: config.public_methods,
-        strict: config.strict,
-        allow_origins,
-    });
-    let control_token = tokens::secret("ctl_");
-    let control = ControlApi { service: Arc::clone(&service), token: control_token.clone(), hosts: config.allow_hosts };
-    let package = Package::find(config.package);
-    let router = http::routes()
-        .with_state(Arc::clone(&service))
-        .merge(control::routes(Arc::new(control)))
-        .merge(pages::routes(Pages::new(Arc::clone(&service), package)));
-    Ok((Started { service, base_url, control_token, secret_key: keys.secret_key }, listener, router, limits))
+    let whole = InProcess::open(config, &location, format!("http://{address}")).await?;
+    Ok((whole, listener, limits))
 }
 
 fn limits(config: &Config) -> Result<Limits, StartError> {
@@ -260,19 +209,6 @@ fn limits(config: &Config) -> Result<Limits, StartError> {
         ));
     }
     Ok(Limits { per_address: config.connections_per_address, ..Limits::default() })
-}
-
-/// Loads the keys, the clock and the merchants of a database.
-async fn load(
-    store: &Store,
-    location: &Location,
-    config: &Config,
-) -> Result<(Keys, Arc<ServiceClock>, Merchants), StartError> {
-    let keys = Keys::find(store.path(), location.file())?;
-    let clock = ServiceClock::load(store, config.wall_clock.clone()).await;
-    let clock = Arc::new(clock.map_err(|error| StartError::Database(error.to_string()))?);
-    let merchants = Merchants::load(store, &clock, &keys.secret_key, &config.merchant_name).await?;
-    Ok((keys, clock, merchants))
 }
 
 fn cannot_listen(address: SocketAddr, error: &io::Error) -> StartError {
@@ -286,21 +222,4 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> StartError {
         }
         _ => format!("The sandbox cannot listen on {address}: {error}."),
     })
-}
-
-/// The origin of a public address. It must have no path, since the hosted page's path is `/checkout`.
-fn origin(url: &str) -> Result<String, StartError> {
-    let refused =
-        || format!("{url} is not an origin. Give the public address as scheme and host: https://pay.example.com.");
-    read_origin(url).ok_or_else(|| StartError::Config(refused()))
-}
-
-/// Normalizes an allowed origin, as browsers send it.
-fn allowed_origin(text: &str) -> Result<String, StartError> {
-    let refused = || {
-        format!(
-            "{text} is not an origin. Give scheme and host, and the port if it is not the default: https://shop.example. Without this option, every origin may call."
-        )
-    };
-    read_origin(text).ok_or_else(|| StartError::Config(refused()))
 }

@@ -1,5 +1,6 @@
 //! Random identifiers and tokens, their fingerprints, and derived secrets.
 
+use super::surroundings;
 use crate::encoding::{base62, hex};
 use crate::values::{ClientSecret, EsimOrderId, IntentId, Secret};
 use hmac::{Hmac, Mac};
@@ -91,7 +92,7 @@ fn with_check_digit(number: String) -> String {
 
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).expect("the system's random generator works: it did when the sandbox started");
+    surroundings::fill_random(&mut bytes);
     bytes
 }
 

@@ -4,7 +4,6 @@
 use super::static_file::{Caching, StaticFile};
 use crate::encoding::hex;
 use crate::package::{Fingerprint, Package};
-use crate::values::printable;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use include_dir::Dir;
@@ -100,17 +99,21 @@ impl Site {
         self.file(format!("{PACKAGE}{path}"), request).await
     }
 
-    /// Reads and compresses on the blocking thread pool.
+    /// Reads and compresses: on the blocking thread pool, where there is one.
     async fn respond(
         self: &Arc<Self>,
         respond: impl FnOnce(&Self, &Version) -> Response<Body> + Send + 'static,
     ) -> Response<Body> {
         let site = Arc::clone(self);
-        let response = tokio::task::spawn_blocking(move || respond(&site, &site.version())).await;
-        response.unwrap_or_else(|error| {
-            tracing::error!(error = %printable(&error), "a file could not be served");
-            plain(StatusCode::INTERNAL_SERVER_ERROR, "The file cannot be served.")
-        })
+        #[cfg(feature = "sandbox-serve")]
+        let response =
+            tokio::task::spawn_blocking(move || respond(&site, &site.version())).await.unwrap_or_else(|error| {
+                tracing::error!(error = %crate::values::printable(&error), "a file could not be served");
+                plain(StatusCode::INTERNAL_SERVER_ERROR, "The file cannot be served.")
+            });
+        #[cfg(not(feature = "sandbox-serve"))]
+        let response = respond(&site, &site.version());
+        response
     }
 
     /// The current version. Reads the files again if the package on disk has changed, so that a developer who rebuilds the package only

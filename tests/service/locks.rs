@@ -1,7 +1,7 @@
 //! One of the locks on the secret key: the package that pages load does not contain the paths of merchant-only operations.
 //!
 //! The other two locks are compile-time: no credential of the browser fulfils `Merchant` (a `compile_fail` doctest of
-//! `protocol::Fulfils`), and the features `native` and `sandbox` refuse wasm32.
+//! `protocol::Fulfils`), and the features `native` and `sandbox-serve` refuse wasm32.
 
 use guichet::operations::*;
 use guichet::protocol::{Operation, Role};

@@ -17,6 +17,7 @@ mod embedding;
 mod foreign_text;
 mod french;
 mod generated_clients;
+mod in_process;
 mod interface;
 mod late_approvals;
 mod layers;

@@ -99,6 +99,8 @@ impl Run {
             });
         }
 
+        self.check("the sandbox for wasm32", |_| sandbox_for_wasm());
+
         let tools = self.steps.join(tools)?;
         let packed = pack::optimized(&mut self.steps, &tools)?;
         let tarball = self.steps.step("the tarball", |_| packed.tarball())?;
@@ -316,7 +318,8 @@ const DEVTOOLS: &str = "it uses Chromium's DevTools protocol";
 const LOCALE: &str = "WebKit takes its language from the machine's locale";
 
 /// The features that can be used alone. A warning with one of them fails the check.
-const FEATURES: [&str; 5] = ["native", "native-no-provider", "axum", "sandbox", "cli"];
+const FEATURES: [&str; 7] =
+    ["native", "native-no-provider", "axum", "sandbox", "sandbox-serve", "sandbox-sqlite", "cli"];
 
 /// Applications that use the crate beside their own TLS: `tests/applications`. Each is built alone, because cargo would unify
 /// their features.
@@ -324,6 +327,20 @@ const APPLICATIONS: [&str; 2] = ["application-default-tls", "application-own-pro
 
 /// The environment variable with the folder of the npm tools, for the tests of pages.
 const NPM_TOOLS: &str = "GUICHET_NPM_TOOLS";
+
+/// Compiles the sandbox for wasm32, where the time and randomness come from the caller: without wasm-bindgen, which only a page has.
+fn sandbox_for_wasm() -> Result<()> {
+    let options =
+        ["--package=guichet", "--no-default-features", "--features=sandbox", "--target=wasm32-unknown-unknown"];
+    run(cargo(["clippy", "--lib"]).args(options).args(["--", "--deny=warnings"]))?;
+    let tree = cargo(["tree", "--edges=normal", "--prefix=none"]).args(options).output()?;
+    ensure!(tree.status.success(), "cargo tree has failed");
+    let tree = String::from_utf8(tree.stdout)?;
+    for page_only in ["wasm-bindgen", "js-sys", "web-sys"] {
+        ensure!(!tree.lines().any(|line| line.starts_with(page_only)), "the sandbox depends on {page_only} for wasm32");
+    }
+    Ok(())
+}
 
 fn locked_tools(remark: &mut String) -> Result<Tools> {
     setup::node(remark)?;

@@ -4,9 +4,10 @@ use super::respond::{drop_connection, refuse};
 use crate::protocol::{Envelope, ErrorCode};
 use crate::sandbox::FaultKind;
 use crate::sandbox::problem::Problem;
+use crate::sandbox::surroundings::sleep;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, StatusCode, header};
-use hyper::body::Frame;
+use http_body::Frame;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -24,7 +25,7 @@ pub(super) async fn before(fault: Option<FaultKind>, request_id: &str, envelope:
             Some(response)
         }
         FaultKind::Delay { milliseconds } => {
-            tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+            sleep(Duration::from_millis(milliseconds)).await;
             None
         }
         FaultKind::LostResponse | FaultKind::Malformed | FaultKind::Truncate => None,

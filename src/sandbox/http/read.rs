@@ -4,6 +4,7 @@ use super::RawRequest;
 use super::exact::inexact_json_errors;
 use crate::protocol::{ErrorCode, IDEMPOTENCY_KEY, Method, Place, Spec};
 use crate::sandbox::problem::Problem;
+use crate::sandbox::surroundings::within;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, header};
 use serde_json::{Map, Value};
@@ -57,8 +58,8 @@ pub(in crate::sandbox) async fn read_body(body: Body) -> Result<Bytes, Problem> 
 }
 
 async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {
-    let too_slow = |_| Problem::new(ErrorCode::BodyTooSlow, "The body did not arrive in time.");
-    let read = tokio::time::timeout(patience, axum::body::to_bytes(body, BODY_LIMIT)).await.map_err(too_slow)?;
+    let too_slow = || Problem::new(ErrorCode::BodyTooSlow, "The body did not arrive in time.");
+    let read = within(patience, axum::body::to_bytes(body, BODY_LIMIT)).await.ok_or_else(too_slow)?;
     read.map_err(|_| Problem::new(ErrorCode::BodyTooLarge, "A body is 64 KiB at most."))
 }
 
@@ -135,7 +136,7 @@ mod tests {
         fn poll_frame(
             self: std::pin::Pin<&mut Self>,
             _: &mut std::task::Context<'_>,
-        ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, Self::Error>>> {
+        ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
             std::task::Poll::Pending
         }
     }

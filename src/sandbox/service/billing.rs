@@ -9,13 +9,12 @@ use crate::sandbox::rules::{Intent, IntentState, Status};
 use crate::sandbox::store::{Billed, Customer, Unavailable};
 use crate::values::{Email, MerchantReference, Moment, printable};
 use serde_json::Value;
-use std::time::Duration;
-use tokio::time::MissedTickBehavior;
 
 /// How many subscriptions are written together.
 const TOGETHER: i64 = 32;
 /// How often it is looked for what has come due. Whoever asks for a subscription has it looked for at once.
-const TICK: Duration = Duration::from_secs(1);
+#[cfg(feature = "sandbox-serve")]
+const TICK: std::time::Duration = std::time::Duration::from_secs(1);
 /// How many turns of one subscription are written together.
 const TURNS: usize = 16;
 
@@ -58,9 +57,10 @@ impl Service {
     }
 
     /// Does what comes due, for as long as this is polled.
+    #[cfg(feature = "sandbox-serve")]
     pub(in crate::sandbox) async fn keep_billing(&self) {
         let mut ticks = tokio::time::interval(TICK);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
             if let Err(error) = self.bill_all().await {
@@ -70,7 +70,7 @@ impl Service {
     }
 
     /// Does what has come due for every merchant by now.
-    async fn bill_all(&self) -> Result<(), Unavailable> {
+    pub(in crate::sandbox) async fn bill_all(&self) -> Result<(), Unavailable> {
         let due = self.store.merchants_due(self.clock.peek()).await?;
         if !due.is_empty() {
             self.catch_up().await;

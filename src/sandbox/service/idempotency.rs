@@ -7,10 +7,8 @@ use crate::sandbox::problem::Problem;
 use crate::sandbox::rules::IdempotentRequest;
 use crate::sandbox::store::Unavailable;
 use crate::sandbox::tokens;
-use crate::values::{IdempotencyKey, printable};
+use crate::values::IdempotencyKey;
 use serde_json::Value;
-use std::time::Duration;
-use tokio::time::MissedTickBehavior;
 
 /// A request of an operation that takes a key, where it was sent with one.
 pub(super) fn idempotent_request<O: Operation>(
@@ -32,22 +30,24 @@ pub(super) fn idempotent_request<O: Operation>(
 }
 
 /// How often the keys whose time is over are forgotten.
-const SWEEP: Duration = Duration::from_secs(60);
+#[cfg(feature = "sandbox-serve")]
+const SWEEP: std::time::Duration = std::time::Duration::from_secs(60);
 
 impl Service {
     /// Forgets the keys whose time is over, for as long as this is polled: no request pays for it.
+    #[cfg(feature = "sandbox-serve")]
     pub(in crate::sandbox) async fn keep_deleting_expired_keys(&self) {
         let mut ticks = tokio::time::interval(SWEEP);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
             if let Err(error) = self.delete_expired_keys().await {
-                tracing::error!(error = %printable(error), "the idempotency keys whose time is over were not forgotten");
+                tracing::error!(error = %crate::values::printable(error), "the idempotency keys whose time is over were not forgotten");
             }
         }
     }
 
-    async fn delete_expired_keys(&self) -> Result<(), Unavailable> {
+    pub(in crate::sandbox) async fn delete_expired_keys(&self) -> Result<(), Unavailable> {
         if self.store.any_expired_keys(self.clock.peek()).await? {
             self.catch_up().await;
             self.store.delete_expired_keys(self.clock.now()).await?;

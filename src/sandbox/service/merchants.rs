@@ -35,6 +35,7 @@ impl Merchant {
     }
 
     /// The current time of its clock, which may not be stored yet. No response may depend on it.
+    #[cfg(feature = "sandbox-serve")]
     pub(in crate::sandbox) fn peek(&self) -> Moment {
         self.clock.peek().plus(self.clock_offset.load(Ordering::Acquire))
     }
@@ -159,6 +160,7 @@ impl Merchants {
     }
 
     /// Every merchant.
+    #[cfg(feature = "sandbox-serve")]
     pub(in crate::sandbox) fn all(&self) -> Vec<Arc<Merchant>> {
         self.table.read().unwrap_or_else(PoisonError::into_inner).by_id.values().cloned().collect()
     }

@@ -30,24 +30,23 @@ mod contract;
 mod location;
 mod memory;
 mod records;
+#[cfg(feature = "sandbox-sqlite")]
 mod sqlite;
 mod write;
+#[cfg(feature = "sandbox-sqlite")]
 mod writer;
 
 pub(super) use location::Location;
 pub(super) use records::{After, Billed, Customer, List, Made, MerchantRow, Place, SubscriptionEvent};
-pub(super) use writer::PendingWrite;
 
 use super::StartError;
 use super::rules::billing::{Plan, Subscription};
 use super::rules::{EsimOrder, Fulfilment, IdempotentRequest, Intent, Session};
 use crate::values::{EsimOrderId, IntentId, Moment, PlanId, PlanKey, SubscriptionId};
 use memory::Memory;
-use sqlite::Sqlite;
 use std::path::Path;
 use tokio::sync::oneshot;
 use write::Write;
-use writer::Writer;
 
 /// The store.
 #[derive(Debug)]
@@ -60,11 +59,12 @@ enum Backend {
     /// Its commits wait for no disk, so there is nothing to share: each write is committed at once by its caller, under the lock. So it
     /// needs no task, and works without a runtime, as in wasm32.
     Memory(Memory),
-    Sqlite {
-        reads: Sqlite,
-        writer: Writer,
-    },
+    #[cfg(feature = "sandbox-sqlite")]
+    Sqlite { reads: sqlite::Sqlite, writer: writer::Writer },
 }
+
+/// The future result of a write: whether it had an effect.
+pub(super) type PendingWrite = oneshot::Receiver<Result<bool, Unavailable>>;
 
 /// The database failed, for example because the disk is full. Nothing was stored.
 ///
@@ -114,6 +114,7 @@ macro_rules! read {
     ($store:expr, $read:ident($($argument:expr),*)) => {
         match &$store.backend {
             Backend::Memory(memory) => memory.read(|tables| tables.$read($($argument),*)),
+            #[cfg(feature = "sandbox-sqlite")]
             Backend::Sqlite { reads, .. } => reads.$read($($argument),*).await,
         }
     };
@@ -124,7 +125,13 @@ impl Store {
     pub(super) async fn open(location: &Location) -> Result<Self, StartError> {
         match location {
             Location::Memory => Ok(Self::in_memory()),
+            #[cfg(feature = "sandbox-sqlite")]
             Location::Sqlite(path) => Self::open_sqlite(path).await,
+            #[cfg(not(feature = "sandbox-sqlite"))]
+            Location::Sqlite(path) => Err(StartError::Database(format!(
+                "This build of guichet has no SQLite for {}. Build it with the feature sandbox-sqlite, or give memory:.",
+                path.display()
+            ))),
         }
     }
 
@@ -137,6 +144,7 @@ impl Store {
     async fn write(&self, write: Write) -> Result<bool, Unavailable> {
         match &self.backend {
             Backend::Memory(memory) => memory.commit_one(write),
+            #[cfg(feature = "sandbox-sqlite")]
             Backend::Sqlite { writer, .. } => writer.begin(write).await?.await.map_err(|_| Unavailable::closed())?,
         }
     }
@@ -150,6 +158,7 @@ impl Store {
                 done.send(Ok(effect)).expect("its receiver is the line above's");
                 Ok(pending)
             }
+            #[cfg(feature = "sandbox-sqlite")]
             Backend::Sqlite { writer, .. } => writer.begin(write).await,
         }
     }
@@ -409,6 +418,7 @@ impl Store {
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.backend {
             Backend::Memory(_) => None,
+            #[cfg(feature = "sandbox-sqlite")]
             Backend::Sqlite { reads, .. } => reads.path(),
         }
     }
@@ -417,6 +427,7 @@ impl Store {
     pub(super) async fn close(&self) {
         match &self.backend {
             Backend::Memory(memory) => memory.close(),
+            #[cfg(feature = "sandbox-sqlite")]
             Backend::Sqlite { writer, .. } => writer.close().await,
         }
     }

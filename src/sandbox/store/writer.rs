@@ -1,7 +1,7 @@
 //! The grouping of writes: they queue up, are committed in groups, and only then their results are returned. Above the contract, without
 //! a word of SQL.
 
-use super::{Unavailable, Write};
+use super::{PendingWrite, Unavailable, Write};
 use crate::values::printable;
 use std::sync::Mutex;
 use tokio::sync::{mpsc, oneshot};
@@ -24,9 +24,6 @@ struct Job {
     write: Write,
     done: oneshot::Sender<Result<bool, Unavailable>>,
 }
-
-/// The future result of a write: whether it had an effect.
-pub(in crate::sandbox) type PendingWrite = oneshot::Receiver<Result<bool, Unavailable>>;
 
 /// The handle of the writer task: the only one that writes to its database.
 #[derive(Debug)]

@@ -1,47 +1,17 @@
-//! The instance key and the first merchant's secret key, from the environment or a file beside the database.
+//! The keys file beside a database: only its owner can read it.
 
-use super::StartError;
-use super::tokens::{SECRET_KEY, secret};
+use super::{Keys, StartError};
 use crate::private_file::{owner_alone, with_suffix};
+use crate::sandbox::tokens::SECRET_KEY;
 use crate::values::Secret;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The two keys of a sandbox.
-pub(super) struct Keys {
-    /// The key from which client secrets are derived.
-    pub(super) instance: Secret,
-    /// The first merchant's.
-    pub(super) secret_key: Secret,
-}
-
-const INSTANCE_VARIABLE: &str = "GUICHET_INSTANCE_KEY";
-const SECRET_VARIABLE: &str = "GUICHET_SECRET_KEY";
-/// The minimum length of a key after its prefix.
-const MIN_LENGTH: usize = 16;
-
 impl Keys {
-    /// Finds the keys of a database. `database` is its canonical path, `named` the path that was given; both are `None` in memory,
-    /// and then the keys are new.
-    pub(super) fn find(database: Option<&Path>, named: Option<&Path>) -> Result<Self, StartError> {
-        let instance = from_environment(INSTANCE_VARIABLE);
-        let secret_key = from_environment(SECRET_VARIABLE);
-        if secret_key.as_ref().is_some_and(|key| !is_valid_key(key.expose())) {
-            return Err(StartError::Keys(format!(
-                "{SECRET_VARIABLE} is not a valid test key. It must be {SECRET_KEY} and at least {MIN_LENGTH} letters and digits. Correct it, or unset it: \
-                 then the sandbox creates a key."
-            )));
-        }
-        let stored = match (&instance, &secret_key, database) {
-            (Some(_), Some(_), _) | (_, _, None) => Self::generate(),
-            (_, _, Some(database)) => Self::read_or_create(&keys_path(database), named.map(keys_path).as_deref())?,
-        };
-        Ok(Self { instance: instance.unwrap_or(stored.instance), secret_key: secret_key.unwrap_or(stored.secret_key) })
-    }
-
-    fn generate() -> Self {
-        Self { instance: secret(""), secret_key: secret(SECRET_KEY) }
+    /// Reads the keys of the database of this canonical path, or creates them. `named` is the path that was given.
+    pub(super) fn beside(database: &Path, named: Option<&Path>) -> Result<Self, StartError> {
+        Self::read_or_create(&keys_path(database), named.map(keys_path).as_deref())
     }
 
     /// Reads the keys file of this path, or creates it.
@@ -95,19 +65,9 @@ impl Keys {
     }
 }
 
-/// Whether a text is a valid test key: long enough not to be guessed, and valid in a header.
-fn is_valid_key(text: &str) -> bool {
-    let rest = text.strip_prefix(SECRET_KEY);
-    rest.is_some_and(|rest| rest.len() >= MIN_LENGTH && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
-}
-
 /// The path of the keys file: `sandbox.sqlite.keys` for `sandbox.sqlite`.
 fn keys_path(database: &Path) -> PathBuf {
     with_suffix(database, ".keys")
-}
-
-fn from_environment(variable: &str) -> Option<Secret> {
-    std::env::var(variable).ok().filter(|text| !text.is_empty()).map(Secret::new)
 }
 
 /// Creates a file that only its owner can read, atomically. Links that someone else has put at its path, or at that of the temporary
@@ -208,12 +168,6 @@ mod tests {
         assert!(read.instance == keys.instance && read.secret_key == keys.secret_key);
         assert!(Keys::read("instance_key=x\nsecret_key=sk_live_x\n").is_none());
         assert!(Keys::read("").is_none());
-        for guessed in
-            ["sk_test_", "sk_test_1", "sk_live_4eC39HqLyjWDarjtT1zdp7dc", "sk_test_4eC39HqLyjWDarjt T1zdp7dc"]
-        {
-            assert!(!is_valid_key(guessed), "{guessed}");
-        }
-        assert!(is_valid_key("sk_test_4eC39HqLyjWDarjtT1zdp7dc"));
     }
 
     #[cfg(unix)]
