@@ -131,7 +131,7 @@ impl Client {
     /// Looks until a purchase is settled, for two minutes at most. Ship goods on your server's word, never on this.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] where nobody can say how it stands; otherwise those of a call.
+    /// [`Kind::Unsupported`] if there is no way to look the purchase up; otherwise those of a call.
     pub async fn wait_for_outcome(&self, purchase: &Purchase) -> Result<Outcome, Error> {
         let found = Rc::clone(&self.shop).follow(reference(purchase), self.outcome_options(false)).await?;
         Ok(found.into())
@@ -161,7 +161,7 @@ pub struct Quote {
     pub payment_method: MethodCode,
     /// Where the card is from; `None` for what is no card.
     pub card_type: Option<CardType>,
-    /// The fee, where the service said it.
+    /// The fee, if the service sent it.
     pub fee: Option<String>,
     /// What the customer pays and the merchant gets; or why the fee cannot be had.
     pub price: Result<Price, Error>,
@@ -186,7 +186,7 @@ pub struct Return {
     pub purchase: Purchase,
 }
 
-/// Where a purchase stands.
+/// The state of a purchase.
 ///
 /// ```
 /// use guichet::browser::{Outcome, OutcomeState};

@@ -25,7 +25,7 @@ impl Session<'_> {
         self.0.shop.session_status().state
     }
 
-    /// When the token at hand ends, if that is known.
+    /// When the current token expires, if that is known.
     #[must_use]
     pub fn expires_at(&self) -> Option<Moment> {
         self.0.shop.session_status().expires_at.map(|ms| Moment::from_unix((ms / 1000.0) as i64))
@@ -37,7 +37,7 @@ impl Session<'_> {
         self.0.shop.session_status().email
     }
 
-    /// Whether the token at hand is good. Requests the first one, and renews none.
+    /// Whether the current token is valid. Requests the first one, and renews none.
     ///
     /// # Errors
     /// Those of a call; see [`Kind`]. That a token is not good is no error.
@@ -49,7 +49,7 @@ impl Session<'_> {
     /// Requests a new token from the merchant's server.
     ///
     /// # Errors
-    /// [`Kind::SignedOut`] where nobody is signed in; otherwise those of a call.
+    /// [`Kind::SignedOut`] if nobody is signed in; otherwise those of a call.
     pub async fn renew(&self) -> Result<(), Error> {
         Ok(Rc::clone(&self.0.shop).renew().await?)
     }

@@ -118,7 +118,7 @@ pub(crate) struct Return {
 }
 
 thread_local! {
-    /// What the page was told, and its address since then: every client of the page gets the same answer.
+    /// The last return, and the page's address after it: every client of the page gets the same result.
     static LAST_RETURN: RefCell<Option<(Option<String>, Return)>> = const { RefCell::new(None) };
 }
 

@@ -151,7 +151,7 @@ impl CallError {
         self.is_one_of(&[kind])
     }
 
-    /// Whether it is of one of these kinds. A function of the page may throw an error of ours.
+    /// Whether it is of one of these kinds. A function of the page may throw a `GuichetError`.
     pub(crate) fn is_one_of(&self, kinds: &[Kind]) -> bool {
         match self {
             Self::Failed(failure) => kinds.contains(&failure.kind),
@@ -190,7 +190,7 @@ impl CallError {
         self.is_one_of(&[Kind::Offline, Kind::Timeout, Kind::Unreadable]) || self.status() >= 500
     }
 
-    /// A refusal of the merchant's server that means that nobody is signed in. What was answered is kept.
+    /// Turns a refusal of the merchant's server into "nobody is signed in". The error keeps the reply.
     pub(crate) fn signed_out(self) -> Self {
         let status = self.status();
         let remedy = if status == 401 {
@@ -230,7 +230,7 @@ pub(crate) fn check_no_secret_key(text: &str) -> Result<(), CallError> {
     if looks_like_a_secret_key(text) { Err(secret_key()) } else { Ok(()) }
 }
 
-/// Refuses a text that a whole one stands in, such as an address.
+/// Refuses a text that contains a whole secret key, such as an address.
 pub(crate) fn check_no_secret_key_in(text: &str) -> Result<(), CallError> {
     if carries_a_secret_key(text) { Err(secret_key()) } else { Ok(()) }
 }

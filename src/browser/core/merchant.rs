@@ -48,7 +48,7 @@ impl MerchantRoutes {
         let mut given = JsValue::UNDEFINED;
         if let Some(headers) = &self.headers {
             given = headers.call0(&JsValue::UNDEFINED)?;
-            // Made into headers, a promise would be none, and nobody would know.
+            // `new Headers(promise)` is empty and throws nothing.
             if get(&given, "then").is_function() {
                 let message = "`merchantHeaders` returned a promise. Return the headers themselves.";
                 return Err(CallError::input(message, Vec::new()));
@@ -78,7 +78,7 @@ impl MerchantRoutes {
 }
 
 impl Shop {
-    /// Asks for a token: a string, an object, or `null` where nobody is signed in.
+    /// Requests a token: a string, an object, or `null` if nobody is signed in.
     pub(super) fn ask_session(self: &Rc<Self>, options: CallOptions) -> Pending<JsValue> {
         let (path, body) = (String::from("/session"), Some(String::from("{}")));
         self.ask(Question { spec: &SESSION, function: "session", argument: JsValue::UNDEFINED, path, body }, options)
@@ -90,7 +90,7 @@ impl Shop {
         self.ask(Question { spec: &INTENT, function: "intent", argument: order, path, body }, options)
     }
 
-    /// Asks where a purchase stands.
+    /// Requests the state of a purchase.
     pub(super) fn ask_status(self: &Rc<Self>, reference: JsValue, options: CallOptions) -> Pending<JsValue> {
         let mut path = String::from("/intents/");
         percent_encode(&mut path, &get_text(&reference, "payment_ref").unwrap_or_default());
@@ -117,7 +117,7 @@ impl Shop {
             Err(error) if matches!(error.status(), 401 | 419) => Err(error.signed_out()),
             Err(error) => Err(error),
             Ok(reply) if !is_nullish(&reply.body) => Ok(reply.data()),
-            // No content means nobody.
+            // No content means that nobody is signed in.
             Ok(reply) => match text(&reply.text).as_deref() {
                 None | Some("" | "null") => Ok(JsValue::NULL),
                 Some(_) => Err(reply.unreadable()),

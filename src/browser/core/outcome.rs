@@ -35,7 +35,7 @@ impl OutcomeOptions {
     pub(crate) const DEFAULT_BUDGET: Ms = 120_000.0;
 }
 
-/// Where a purchase stands.
+/// The state of a purchase.
 #[derive(Clone)]
 pub(crate) struct Outcome {
     pub(crate) state: OutcomeState,

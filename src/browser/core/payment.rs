@@ -39,7 +39,7 @@ impl Move {
 pub(crate) struct FollowOptions {
     /// Until when to look, on the monotonic clock.
     pub(crate) until: Ms,
-    /// Called with the intent whenever it stands otherwise.
+    /// Called with the intent whenever its state has changed.
     pub(crate) on_status: Option<Function>,
     /// How long each request may take.
     pub(crate) options: CallOptions,
@@ -65,7 +65,7 @@ impl HostedCheckout {
                 self.moves.start(
                     String::from(key),
                     Box::pin(async move {
-                        // If it is paid already or on its way, there is nothing to pay: its customer sees how it stands.
+                        // If it is paid or processing, there is nothing to pay: the customer sees its state.
                         let is_open = key != "pay"
                             || page.is_stale.get()
                             || page.snapshot().status == IntentStatus::RequiresAction;

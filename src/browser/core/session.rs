@@ -31,7 +31,7 @@ pub(crate) struct Session {
     on_change: Box<dyn Fn(SessionStatus)>,
 }
 
-/// The token at hand.
+/// The current token.
 #[derive(Clone)]
 struct HeldToken {
     token: SessionToken,
@@ -43,13 +43,13 @@ struct HeldToken {
     is_spent: bool,
 }
 
-/// Where the session stands.
+/// The session's state.
 pub(crate) struct SessionStatus {
     pub(crate) state: State,
     /// When it ends, in milliseconds since 1970, where it is known.
     pub(crate) expires_at: Option<f64>,
     pub(crate) email: Option<String>,
-    /// How long it stands so; `None` where only a call can change it.
+    /// How long this state lasts; `None` if only a call can change it.
     pub(crate) lasts: Option<Ms>,
 }
 
@@ -106,7 +106,7 @@ impl Session {
 }
 
 impl HeldToken {
-    /// Reads whose session it is and when it ends, as far as that is said.
+    /// Reads whose session it is and when it ends, as far as the reply has it.
     fn learn(&mut self, about: &JsValue) {
         self.email = get_text(about, "customer_email").or(self.email.take());
         if let Some(end) = get_text(about, "expires_at") {
@@ -132,12 +132,12 @@ fn token_of(answer: &JsValue) -> Result<SessionToken, CallError> {
 }
 
 impl Shop {
-    /// Reports where the session stands, which time alone may have changed.
+    /// Reports the session's state, which may have changed only because time passed.
     pub(crate) fn report_session(&self) {
         self.session.notify();
     }
 
-    /// Where the session stands.
+    /// The session's state.
     pub(crate) fn session_status(&self) -> SessionStatus {
         self.session.status()
     }
@@ -149,7 +149,7 @@ impl Shop {
         }
     }
 
-    /// A token that is good for now; with `renews`, renewed if it has ended or is about to. A renewal that takes longer
+    /// A token that is valid now; with `renews`, renewed if it has ended or is about to. A renewal that takes longer
     /// than the call may goes on without it.
     async fn token(self: &Rc<Self>, renews: bool, options: CallOptions) -> Result<SessionToken, CallError> {
         let session = &self.session;
@@ -164,7 +164,7 @@ impl Shop {
         match (renewal.unwrap_or_else(|| Err(CallError::timed_out(&SESSION, options))), session.held()) {
             (Ok(()), Some(held)) => Ok(held.token),
             (Ok(()), None) => Err(signed_out()),
-            // It could not be renewed in its last seconds, and is good for those.
+            // It could not be renewed in its last seconds, and is valid until they are over.
             (Err(error), Some(held))
                 if !held.is_spent && held.lifetime.state(now()) == State::Expiring && error.may_have_executed() =>
             {
@@ -196,7 +196,7 @@ impl Shop {
         }
     }
 
-    /// Whether the token at hand is good. Requests the first one, and renews none.
+    /// Whether the current token is valid. Requests the first one, and renews none.
     pub(crate) async fn validate(self: Rc<Self>, options: CallOptions) -> Result<JsValue, CallError> {
         let request = AuthorizedRequest::new(&ValidateSession::new())?;
         let token = match self.token(false, options).await {
@@ -221,7 +221,7 @@ impl Shop {
         }
     }
 
-    /// Requests a new token, whatever is at hand, and signs in again where the merchant gives one.
+    /// Requests a new token, also if the current one is valid, and signs in again if the merchant's server sends one.
     pub(crate) async fn renew(self: Rc<Self>) -> Result<(), CallError> {
         self.renewal().await?;
         self.session.held().map(drop).ok_or_else(signed_out)

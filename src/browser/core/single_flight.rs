@@ -48,7 +48,7 @@ impl<T: Clone> SingleFlight<T> {
         Joined(flight)
     }
 
-    /// Lets nobody join the call of this key any more.
+    /// Removes the call of this key: no later call joins it.
     pub(crate) fn forget(&self, key: &str) {
         self.0.borrow_mut().retain(|(known, flight)| known != key && flight.strong_count() > 0);
     }

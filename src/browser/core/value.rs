@@ -38,7 +38,7 @@ pub(crate) fn stringify(value: &JsValue) -> Option<String> {
     JSON::stringify(value).ok()?.as_string()
 }
 
-/// Sets a member of an object of ours.
+/// Sets a member of an object that this crate has made.
 pub(crate) fn set(object: &JsValue, name: &str, value: &JsValue) {
     reflect_set(object, name, value);
 }

@@ -76,7 +76,7 @@ pub(super) fn check_call(
     fields.map_or(Ok(()), |fields| only(first, "field", fields))
 }
 
-/// Refuses an option or an argument that a secret key stands in, at any depth, in a value or in a name.
+/// Refuses an option or an argument that contains a secret key, at any depth, in a value or in a name.
 pub(super) fn check_no_secret_key_within(given: &JsValue) -> Result<(), CallError> {
     check_no_secret_key_in(&texts(given))
 }

@@ -35,7 +35,7 @@ impl Client {
         Ok(Self(Shop::new(config(given, on_session)?)))
     }
 
-    /// Reports where the session stands, which time alone may have changed.
+    /// Reports the session's state, which may have changed only because time passed.
     #[wasm_bindgen(js_name = reportSession)]
     pub fn report_session(&self) {
         self.0.report_session();
