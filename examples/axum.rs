@@ -120,7 +120,7 @@ impl Shop for ShoeShop {
             let reference = MerchantReference::new(format!("ORDER-{id}"))?;
             let order = CreatePaymentIntent::new(
                 reference,
-                Amount::new("45000")?,
+                Amount::units(45_000),
                 "A pair of shoes",
                 CustomerName { firstname: "Awa", lastname: "Ngono" },
             );
@@ -153,7 +153,8 @@ impl Shop for ShoeShop {
     }
 
     async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), Refused> {
-        let due = format!("{} {}", duplicate.amount, duplicate.currency);
+        // Without an amount, the service did not say it: its own pages do.
+        let due = duplicate.amount.map(|amount| amount.in_currency(&duplicate.currency)).unwrap_or_default();
         self.orders().refunds_due.insert((sold.intent.to_string(), duplicate.attempt), due);
         Ok(())
     }

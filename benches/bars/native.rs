@@ -59,7 +59,7 @@ fn order() -> CreatePaymentIntent {
     let reference = MerchantReference::new("ORDER-17").unwrap();
     CreatePaymentIntent::new(
         reference,
-        Amount::new("45000").unwrap(),
+        Amount::units(45_000),
         "A pair of shoes",
         CustomerName { firstname: "Awa", lastname: "Ngono" },
     )

@@ -31,6 +31,7 @@ pub(crate) struct Says {
     pub(crate) max: Option<Expr>,
     pub(crate) min: Option<Expr>,
     pub(crate) name: Option<String>,
+    pub(crate) number: bool,
     pub(crate) omitted: bool,
     pub(crate) read: Option<Path>,
     pub(crate) required: bool,
@@ -97,15 +98,17 @@ impl Field {
 
     /// Its `#[schemars(…)]`, for the sandbox's description.
     pub(crate) fn schema(&self) -> TokenStream {
-        let Says { always, default, like, max, min, schema, with, .. } = &self.says;
+        let Says { always, default, like, max, min, number, schema, with, .. } = &self.says;
         let mut options = Vec::new();
         let inner = always.then(|| self.optional().cloned()).flatten();
+        let inner = inner.filter(|_| !number);
+        let number = number.then(|| quote!(crate::values::Number));
         if let Some(other) = like.clone().or(inner) {
             let other = other.to_token_stream().to_string();
             options.push(quote!(with = #other));
-        } else if let Some(with) = with {
-            let with = with.to_token_stream();
-            let with = if self.optional().is_some() { quote!(Option<#with>) } else { with }.to_string();
+        } else if let Some(with) = with.as_ref().map(ToTokens::to_token_stream).or(number) {
+            let is_optional = self.optional().is_some() && !always;
+            let with = if is_optional { quote!(Option<#with>) } else { with }.to_string();
             options.push(quote!(with = #with));
         }
         match (min, max) {
@@ -151,6 +154,7 @@ impl Says {
                 "max" => self.max = Some(meta.value()?.parse()?),
                 "min" => self.min = Some(meta.value()?.parse()?),
                 "name" => self.name = Some(meta.value()?.parse::<LitStr>()?.value()),
+                "number" => self.number = true,
                 "omitted" => self.omitted = true,
                 "read" => self.read = Some(meta.value()?.parse()?),
                 "required" => self.required = true,

@@ -18,7 +18,7 @@ use syn::parse_macro_input;
 ///     /// The name that customers see.
 ///     pub name: String,
 ///     /// The price of each period, in the smallest unit.
-///     #[field(with = Price)]
+///     #[field(with = AmountNumber)]
 ///     pub amount: Amount,
 ///     /// In which currency.
 ///     #[field(default, check = supported)]
@@ -34,8 +34,8 @@ use syn::parse_macro_input;
 /// #[cfg_attr(feature = "sandbox", derive(JsonSchema))]
 /// pub struct CreatePlan {
 ///     pub name: String,
-///     #[serde(serialize_with = "Price::write")]
-///     #[cfg_attr(feature = "sandbox", schemars(with = "Price"))]
+///     #[serde(serialize_with = "AmountNumber::write")]
+///     #[cfg_attr(feature = "sandbox", schemars(with = "AmountNumber"))]
 ///     pub amount: Amount,
 ///     #[cfg_attr(feature = "sandbox", schemars(default))]
 ///     pub currency: Currency,
@@ -56,7 +56,7 @@ use syn::parse_macro_input;
 ///     const COMMAND: &'static str = "plans create";
 ///     fn read(fields: &mut Fields) -> Option<Self> {
 ///         let name = fields.required::<String>("name");
-///         let amount = fields.required::<Price>("amount").map(Into::into);
+///         let amount = fields.required::<AmountNumber>("amount").map(Into::into);
 ///         let currency = fields.or::<Currency>("currency", Default::default());
 ///         if let Some(currency) = &currency { supported(fields, "currency", currency); }
 ///         Some(Self { name: name?, amount: amount?, currency: currency? })     // all errors, then none or all
@@ -87,7 +87,7 @@ use syn::parse_macro_input;
 /// |---|---|
 /// | `default`, `default = 3` | the value if the field is absent; of an `Option`, the value that the service assumes |
 /// | `min = 1`, `max = 10` | the limits of a whole number |
-/// | `with = Price` | another type, which reads, writes and describes the field |
+/// | `with = AmountNumber` | another type, which reads, writes and describes the field |
 /// | `check = supported` | a check of the service: `fn(&mut Fields, param: &str, &T)` |
 /// | `into` | `new` takes `impl Into` of its type |
 /// | `idempotency_key` | the field is the header `Idempotency-Key`; with it the operation is repeatable |
@@ -148,6 +148,7 @@ pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// | `absent = true` | the value if it is absent; a value of another type makes the reply unreadable |
 /// | `always` | an `Option` that the sandbox always writes: its schema is that of the type inside |
 /// | `like = Currency` | its JSON schema is that of another type |
+/// | `number` | an `Amount` that is written as a JSON number, not as a string |
 /// | `omitted` | an `Option` that is not written if it is `None` |
 /// | `read = path` | the function that reads it |
 /// | `name = "type"` | its name in JSON |

@@ -7,8 +7,20 @@ use syn::parse::{Parse, ParseStream};
 use syn::{DeriveInput, Error, Ident, Result};
 
 /// What a field of a resource may say.
-const WORDS: &[&str] =
-    &["absent", "always", "like", "max", "min", "name", "omitted", "read", "required", "schema", "undocumented"];
+const WORDS: &[&str] = &[
+    "absent",
+    "always",
+    "like",
+    "max",
+    "min",
+    "name",
+    "number",
+    "omitted",
+    "read",
+    "required",
+    "schema",
+    "undocumented",
+];
 
 /// What `#[resource(…)]` says.
 pub(crate) struct Arguments {
@@ -70,6 +82,9 @@ fn declaration(resource: &Ident, field: &Field) -> TokenStream {
     } else if !says.required {
         serde.push(quote!(default, deserialize_with = "crate::protocol::lenient"));
     }
+    if says.number {
+        serde.push(quote!(serialize_with = "crate::values::as_number"));
+    }
     let serde = (!serde.is_empty()).then(|| quote!(#[serde(#(#serde),*)]));
     let schema = field.schema();
     quote!(#(#attributes)* #serde #schema #visibility #name: #kind)
@@ -95,7 +110,12 @@ fn reveal(name: &Ident, fields: &[Field]) -> TokenStream {
     let count = fields.len();
     let writes = fields.iter().map(|field| {
         let (name, wire_name) = (&field.name, field.wire_name());
-        let write = quote!(fields.serialize_field(#wire_name, &crate::protocol::Revealed(&self.#name))?;);
+        let value = if field.says.number {
+            quote!(crate::values::Number(self.#name.into()))
+        } else {
+            quote!(crate::protocol::Revealed(&self.#name))
+        };
+        let write = quote!(fields.serialize_field(#wire_name, &#value)?;);
         if field.says.omitted { quote!(if self.#name.is_some() { #write }) } else { write }
     });
     quote! {

@@ -12,7 +12,7 @@ use super::session::Session;
 use crate::flow::{Match, OutcomeState, Price, Purchase, QuoteRequest};
 use crate::operations::{CalculateFee, FeeBreakdown, ListPaymentMethods, PaymentMethod};
 use crate::protocol::{Error, Fulfils, Kind, NoCredential, Operation};
-use crate::values::{CardType, IntentStatus, MethodCode};
+use crate::values::{Amount, CardType, IntentStatus, MethodCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -93,19 +93,13 @@ impl Client {
         let selection = QuoteSelection { request: request.clone(), methods: vec![], codes: JsValue::UNDEFINED };
         let found = quotes(Rc::clone(&self.shop) as _, selection, self.options()).await?;
         let typed = found.into_iter().map(|quote| {
-            let price = match (quote.error, quote.customer_pays) {
-                (Some(error), _) => Err(error.into()),
-                (None, customer_pays) => {
-                    Ok(Price { customer_pays: customer_pays.unwrap_or_default(), merchant_gets: quote.merchant_gets })
-                }
-            };
             let unreadable = |_| Error::new(Kind::Unreadable, "The method could not be read.");
             Ok(Quote {
                 method: decode(quote.method).map_err(unreadable)?,
                 payment_method: quote.payment_method,
                 card_type: quote.card_type,
                 fee: quote.fee,
-                price,
+                price: quote.price.map_err(Error::from),
             })
         });
         typed.collect()
@@ -162,7 +156,7 @@ pub struct Quote {
     /// Where the card is from; `None` for what is no card.
     pub card_type: Option<CardType>,
     /// The fee, if the service sent it.
-    pub fee: Option<String>,
+    pub fee: Option<Amount>,
     /// What the customer pays and the merchant gets; or why the fee cannot be had.
     pub price: Result<Price, Error>,
 }

@@ -8,7 +8,7 @@
 //! # async fn pay(order: std::collections::BTreeMap<String, String>) -> Result<(), guichet::protocol::Error> {
 //! let guichet = Client::builder("https://api.example.com").merchant("/guichet").build()?;
 //! let methods: Vec<PaymentMethod> = guichet.list_payment_methods(&ListPaymentMethods::new()).await?;
-//! let quotes = guichet.quotes(&QuoteRequest::new(Amount::new("5000")?).fee_bearer(FeeBearer::Customer)).await?;
+//! let quotes = guichet.quotes(&QuoteRequest::new(Amount::units(5_000)).fee_bearer(FeeBearer::Customer)).await?;
 //! guichet.session().validate().await?; // dropping the future cancels the call
 //! let outcome = guichet.checkout(&order).popup().await?; // `popup` in the click itself
 //! # let _ = (methods, quotes, outcome);

@@ -224,7 +224,7 @@ impl Orders {
         .bind(sold.intent.as_str())
         .bind(duplicate.attempt)
         .bind(parse_reference(&sold.merchant_reference).map(|(id, _)| id))
-        .bind(&duplicate.amount)
+        .bind(duplicate.amount.map_or_else(String::new, |amount| amount.to_string()))
         .bind(&duplicate.currency)
         .bind(duplicate.approved_at.map(|at| at.to_string()))
         .execute(&self.pool)

@@ -61,9 +61,9 @@ impl Shop for Seller {
     async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), Refused> {
         if self.orders.overpaid(sold, duplicate).await.map_err(Refused::broken)? {
             let (intent, reference) = (printable(&sold.intent), printable(&sold.merchant_reference));
-            let (amount, currency) = (printable(&duplicate.amount), printable(&duplicate.currency));
-            let attempt = duplicate.attempt;
-            tracing::warn!(%reference, %intent, attempt, %amount, %currency, "a refund is due: the customer paid twice");
+            let (amount, attempt) = (duplicate.amount.map(tracing::field::display), duplicate.attempt);
+            let currency = printable(&duplicate.currency);
+            tracing::warn!(%reference, %intent, attempt, amount, %currency, "a refund is due: the customer paid twice");
         }
         Ok(())
     }
@@ -72,11 +72,11 @@ impl Shop for Seller {
 /// The payment intent of an order. It depends on the order alone, so that repeated creates are equal.
 fn purchase(order: &Order, customer: &Customer) -> Result<CreatePaymentIntent, Invalid> {
     let reference = MerchantReference::new(order.reference())?;
-    let amount = Amount::new(&order.total().to_string())?;
+    let amount = Amount::units(order.total());
     let items = order
         .lines
         .iter()
-        .map(|line| Item::new(&line.name, line.price, Currency::xaf(), u64::from(line.quantity)))
+        .map(|line| Item::new(&line.name, Amount::units(line.price), Currency::xaf(), u64::from(line.quantity)))
         .collect();
     let description = format!("{SHOP_NAME} #{}", order.id);
     Ok(CreatePaymentIntent::new(

@@ -125,7 +125,7 @@ async fn subscribe(
 }
 
 fn create_plan(plan: &Plan) -> Result<CreatePlan, Invalid> {
-    let (code, amount) = (PlanCode::new(plan.code)?, Amount::new(&plan.amount.to_string())?);
+    let (code, amount) = (PlanCode::new(plan.code)?, Amount::units(plan.amount));
     Ok(CreatePlan::new(plan.name.en, code, amount, plan.billing_cycle).trial_days(plan.trial_days))
 }
 
@@ -193,7 +193,7 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
 fn to_json(subscription: &Subscription) -> Value {
     let moment = |moment: Option<Moment>| moment.map(|moment| moment.to_string());
     let plan = subscription.plan.as_ref();
-    let amount = plan.and_then(|plan| plan.amount.as_ref()).map(|amount| amount.as_str());
+    let amount = plan.and_then(|plan| plan.amount.as_ref()).map(Amount::to_string);
     json!({
         "id": subscription.id, "status": subscription.status.as_str(),
         "plan": plan.map(|plan| json!({

@@ -1,6 +1,6 @@
-//! What each way of paying costs, and whom. Figures are text, and integers where they are counted: no float holds money.
+//! What each way of paying costs, and whom.
 
-use crate::values::{Amount, CardType, Country, Currency, FeeBearer, whole_number};
+use crate::values::{Amount, CardType, Country, Currency, FeeBearer};
 use std::cmp::Ordering;
 
 /// What quotes are requested for: an amount, and what changes its price.
@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 /// ```
 /// use guichet::flow::QuoteRequest;
 /// use guichet::values::{Amount, Country, FeeBearer};
-/// let request = QuoteRequest::new(Amount::new("5000").unwrap()).fee_bearer(FeeBearer::Customer).country_code(Country::cm());
+/// let request = QuoteRequest::new(Amount::units(5_000)).fee_bearer(FeeBearer::Customer).country_code(Country::cm());
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -52,26 +52,28 @@ impl QuoteRequest {
 /// Who pays and gets what.
 ///
 /// ```
-/// use guichet::flow::price;
-/// use guichet::values::{Amount, FeeBearer};
-/// let price = price(FeeBearer::Merchant, Amount::new("5000").unwrap(), Some("100"), Some("5100")).unwrap();
-/// assert_eq!((price.customer_pays.as_str(), price.merchant_gets.as_deref()), ("5000", Some("4900")));
+/// use guichet::flow::{QuoteRequest, price};
+/// use guichet::values::Amount;
+/// let price = price(&QuoteRequest::new(Amount::units(5_000)), Some(Amount::units(100)), None).unwrap();
+/// assert_eq!((price.customer_pays, price.merchant_gets), (Amount::units(5_000), Some(Amount::units(4_900))));
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Price {
     /// What the customer pays.
-    pub customer_pays: String,
-    /// What the merchant gets; `None` where the fee cannot be counted.
-    pub merchant_gets: Option<String>,
+    pub customer_pays: Amount,
+    /// What the merchant gets; `None` where the fee is not known, or above the amount.
+    pub merchant_gets: Option<Amount>,
+    /// In which currency.
+    pub currency: Currency,
 }
 
 /// A fee breakdown that does not say what is needed.
 ///
 /// ```
-/// use guichet::flow::{Unpriced, price};
+/// use guichet::flow::{QuoteRequest, Unpriced, price};
 /// use guichet::values::{Amount, FeeBearer};
-/// let unpriced: Unpriced = price(FeeBearer::Customer, Amount::new("5000").unwrap(), None, None).unwrap_err();
+/// let unpriced: Unpriced = price(&QuoteRequest::new(Amount::units(5_000)).fee_bearer(FeeBearer::Customer), None, None).unwrap_err();
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -81,21 +83,16 @@ pub struct Unpriced;
 ///
 /// # Errors
 /// [`Unpriced`] where the customer bears the fee and the service did not say the total.
-pub fn price(
-    bearer: FeeBearer,
-    amount: Amount,
-    fee: Option<&str>,
-    total_payable: Option<&str>,
-) -> Result<Price, Unpriced> {
-    match bearer {
-        FeeBearer::Merchant => {
-            Ok(Price { customer_pays: amount.digits(), merchant_gets: fee.and_then(|fee| less(amount, fee)) })
-        }
+pub fn price(request: &QuoteRequest, fee: Option<Amount>, total_payable: Option<Amount>) -> Result<Price, Unpriced> {
+    let QuoteRequest { amount, currency, .. } = request;
+    let (customer_pays, merchant_gets) = match request.fee_bearer {
+        FeeBearer::Merchant => (*amount, fee.and_then(|fee| amount.checked_sub(fee))),
         FeeBearer::Customer => {
-            let total = total_payable.filter(|total| Counted::read(total).is_some()).ok_or(Unpriced)?;
-            Ok(Price { customer_pays: total.to_owned(), merchant_gets: Some(amount.digits()) })
+            let total = total_payable.filter(|total| *total >= Amount::units(0)).ok_or(Unpriced)?;
+            (total, Some(*amount))
         }
-    }
+    };
+    Ok(Price { customer_pays, merchant_gets, currency: currency.clone() })
 }
 
 /// The card types that a method's fee is asked for apart: a card of this country and one of another may cost differently.
@@ -106,52 +103,17 @@ pub fn card_types(code: &str) -> &'static [Option<CardType>] {
 
 /// The order of two prices: what costs the customer less comes first, what has no price last.
 #[must_use]
-pub fn by_what_the_customer_pays(a: Option<&str>, b: Option<&str>) -> Ordering {
-    match (a.and_then(Counted::read), b.and_then(Counted::read)) {
-        (Some(a), Some(b)) => a.whole.cmp(&b.whole).then_with(|| a.fraction.cmp(b.fraction)),
-        (Some(_), None) => Ordering::Less,
-        (None, Some(_)) => Ordering::Greater,
-        (None, None) => Ordering::Equal,
-    }
-}
-
-/// A figure as it can be counted: `145.10` is 145 and `1`.
-struct Counted<'a> {
-    whole: u64,
-    /// Without the zeros at its end, so that texts compare as numbers do.
-    fraction: &'a str,
-}
-
-impl<'a> Counted<'a> {
-    fn read(text: &'a str) -> Option<Self> {
-        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-        let is_fraction = fraction.bytes().all(|byte| byte.is_ascii_digit());
-        let whole = whole_number(whole).filter(|_| is_fraction)?;
-        Some(Self { whole, fraction: fraction.trim_end_matches('0') })
-    }
-}
-
-/// The amount less the fee. `None` for a fee that is no figure, finer than four decimals, or above the amount.
-fn less(amount: Amount, fee: &str) -> Option<String> {
-    let fee = Counted::read(fee)?;
-    let decimals = fee.fraction.len();
-    if decimals == 0 {
-        return amount.units().checked_sub(fee.whole).map(|left| left.to_string());
-    }
-    let scale = *[1, 10, 100, 1_000, 10_000].get(decimals)?;
-    // An amount has at most 15 digits, and a fee above it is none: neither product is near the largest number.
-    let fee = Some(fee.whole).filter(|whole| *whole <= amount.units())? * scale + whole_number(fee.fraction)?;
-    let left = (amount.units() * scale).checked_sub(fee)?;
-    // The scale in front of the fraction keeps the zeros that it begins with.
-    Some((left / scale).to_string() + "." + (scale + left % scale).to_string().get(1..)?)
+pub fn by_what_the_customer_pays(a: Option<Amount>, b: Option<Amount>) -> Ordering {
+    (a.is_none(), a).cmp(&(b.is_none(), b))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn amount() -> Amount {
-        Amount::new("5000").unwrap()
+    fn priced(bearer: FeeBearer, fee: Option<&str>, total_payable: Option<&str>) -> Result<Price, Unpriced> {
+        let read = |text: Option<&str>| text.and_then(|text| text.parse().ok());
+        price(&QuoteRequest::new(Amount::units(5_000)).fee_bearer(bearer), read(fee), read(total_payable))
     }
 
     #[test]
@@ -160,32 +122,38 @@ mod tests {
             ("100", Some("4900")),
             ("145.10", Some("4854.9")),
             ("4999.9999", Some("0.0001")),
+            ("0.00001", Some("4999.99999")),
             ("5000", Some("0")),
             ("5001", None),
-            ("0.00001", None),
             ("-1", None),
             ("?", None),
             ("", None),
         ] {
-            let price = price(FeeBearer::Merchant, amount(), Some(fee), Some("9999")).unwrap();
-            assert_eq!((price.customer_pays.as_str(), price.merchant_gets.as_deref()), ("5000", gets), "{fee}");
+            let price = priced(FeeBearer::Merchant, Some(fee), Some("9999")).unwrap();
+            let merchant_gets = price.merchant_gets.map(|amount| amount.to_string());
+            assert_eq!((price.customer_pays, merchant_gets.as_deref()), (Amount::units(5_000), gets), "{fee}");
         }
-        assert_eq!(price(FeeBearer::Merchant, amount(), None, None).unwrap().merchant_gets, None);
+        assert_eq!(priced(FeeBearer::Merchant, None, None).unwrap().merchant_gets, None);
     }
 
     #[test]
     fn with_the_customer_bearing_the_service_says_the_total() {
-        let said = price(FeeBearer::Customer, amount(), Some("100"), Some("5100.50")).unwrap();
-        assert_eq!(said, Price { customer_pays: "5100.50".into(), merchant_gets: Some("5000".into()) });
+        let Price { customer_pays, merchant_gets, currency } =
+            priced(FeeBearer::Customer, Some("100"), Some("5100.50")).unwrap();
+        assert_eq!((customer_pays.to_string().as_str(), merchant_gets), ("5100.50", Some(Amount::units(5_000))));
+        assert_eq!(currency, Currency::xaf());
         for total in [None, Some(""), Some("free"), Some("-5")] {
-            assert_eq!(price(FeeBearer::Customer, amount(), Some("100"), total), Err(Unpriced));
+            assert_eq!(priced(FeeBearer::Customer, Some("100"), total), Err(Unpriced));
         }
     }
 
     #[test]
-    fn quotes_are_ordered_as_numbers_and_the_unknown_comes_last() {
-        let mut prices = [None, Some("10000"), Some("9000.5"), Some("9000.45"), Some("9000.450"), Some("9000")];
+    fn quotes_are_ordered_by_value_and_the_unknown_comes_last() {
+        let texts = [None, Some("10000"), Some("9000.5"), Some("9000.45"), Some("9000.450"), Some("9000")];
+        let mut prices = texts.map(|text| text.map(|text| Amount::new(text).unwrap()));
         prices.sort_by(|a, b| by_what_the_customer_pays(*a, *b));
-        assert_eq!(prices, [Some("9000"), Some("9000.45"), Some("9000.450"), Some("9000.5"), Some("10000"), None]);
+        let shown = prices.map(|price| price.map(|price| price.to_string()));
+        let shown: Vec<Option<&str>> = shown.iter().map(Option::as_deref).collect();
+        assert_eq!(shown, [Some("9000"), Some("9000.45"), Some("9000.450"), Some("9000.5"), Some("10000"), None]);
     }
 }

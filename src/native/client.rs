@@ -125,8 +125,9 @@ impl Client {
     /// The request of an operation.
     pub(crate) fn request<O: Operation>(operation: &O) -> Result<Request, Error> {
         assemble(operation).map_err(|_| {
-            Error::new(Kind::Input, "A value of the request cannot travel in a path: it is empty, \".\" or \"..\".")
-                .of(O::SPEC.name)
+            let message = "A value of the request cannot be sent. An amount is 1 to 999999999999999 whole units; a value in a \
+                path is not empty, \".\" or \"..\".";
+            Error::new(Kind::Input, message).of(O::SPEC.name)
         })
     }
 

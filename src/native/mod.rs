@@ -8,7 +8,7 @@
 //! # async fn pay() -> Result<(), Box<dyn std::error::Error>> {
 //! let client = Client::builder("https://api.example.com", SecretKey::from_env("GUICHET_SECRET_KEY")?).build()?;
 //! let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
-//! let order = CreatePaymentIntent::new(MerchantReference::new("ORDER-17")?, Amount::new("45000")?, "A pair of shoes", awa)
+//! let order = CreatePaymentIntent::new(MerchantReference::new("ORDER-17")?, Amount::units(45_000), "A pair of shoes", awa)
 //!     .email(Email::new("awa@example.com")?);
 //! let intent = client.create_payment_intent(&order).await?;
 //! // Send the customer to `intent.checkout_url`; ship once `read_payment_intent` says `succeeded`, and on no other status.
@@ -36,7 +36,7 @@ macro_rules! example {
 # use guichet::operations::{CreatePlan as APlan, CreateSubscription as ASubscription, CustomerName as AName, Instrument as AnInstrument};
 # const AWA: AName<'_> = AName { firstname: \"Awa\", lastname: \"Ngono\" };
 # fn gold() -> Result<APlan, of::Invalid> {
-#     Ok(APlan::new(\"Gold\", of::PlanCode::new(\"gold\")?, of::Amount::new(\"5000\")?, of::BillingCycle::Monthly))
+#     Ok(APlan::new(\"Gold\", of::PlanCode::new(\"gold\")?, of::Amount::units(5_000), of::BillingCycle::Monthly))
 # }
 # fn of_awa() -> Result<ASubscription, of::Invalid> {
 #     let phone = AnInstrument::MobileMoney { phone: of::Phone::new(\"237670000000\")? };
@@ -44,7 +44,7 @@ macro_rules! example {
 # }
 # fn order(number: u32) -> Result<AnOrder, of::Invalid> {
 #     let reference = of::MerchantReference::new(format!(\"ORDER-{number}\"))?;
-#     Ok(AnOrder::new(reference, of::Amount::new(\"45000\")?, \"Shoes\", AWA).email(of::Email::new(\"awa@example.com\")?))
+#     Ok(AnOrder::new(reference, of::Amount::units(45_000), \"Shoes\", AWA).email(of::Email::new(\"awa@example.com\")?))
 # }
 ",
             example_start!()

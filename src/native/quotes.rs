@@ -4,7 +4,7 @@ use super::Client;
 use crate::flow::{Price, QuoteRequest, by_what_the_customer_pays, card_types, price};
 use crate::operations::{CalculateFee, ListPaymentMethods, PaymentMethod};
 use crate::protocol::{Error, Kind, Operation};
-use crate::values::{CardType, Figure, MethodCode};
+use crate::values::{Amount, CardType, MethodCode};
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
@@ -27,7 +27,7 @@ pub struct Quote {
     /// Where the card is from: a local and an international card are quoted apart. `None` for what is no card.
     pub card_type: Option<CardType>,
     /// The fee, where the service said it.
-    pub fee: Option<Figure>,
+    pub fee: Option<Amount>,
     /// What the customer pays and the merchant gets; or why the fee cannot be had.
     pub price: Result<Price, Error>,
 }
@@ -40,9 +40,9 @@ impl Client {
     /// # async fn show(client: guichet::Client) -> Result<(), guichet::protocol::Error> {
     /// use guichet::native::QuoteRequest;
     /// use guichet::values::{Amount, FeeBearer};
-    /// for quote in client.quotes(&QuoteRequest::new(Amount::new("5000")?).fee_bearer(FeeBearer::Customer)).await? {
+    /// for quote in client.quotes(&QuoteRequest::new(Amount::units(5_000)).fee_bearer(FeeBearer::Customer)).await? {
     ///     match quote.price {
-    ///         Ok(price) => println!("{}: the customer pays {}", quote.method.name, price.customer_pays),
+    ///         Ok(price) => println!("{}: the customer pays {} {}", quote.method.name, price.customer_pays, price.currency),
     ///         Err(error) => println!("{}: {error}", quote.method.name),
     ///     }
     /// }
@@ -74,8 +74,8 @@ impl Client {
 }
 
 impl Quote {
-    fn customer_pays(&self) -> Option<&str> {
-        self.price.as_ref().ok().map(|price| price.customer_pays.as_str())
+    fn customer_pays(&self) -> Option<Amount> {
+        self.price.as_ref().ok().map(|price| price.customer_pays)
     }
 }
 
@@ -86,14 +86,13 @@ async fn quote(
     code: MethodCode,
     card_type: Option<CardType>,
 ) -> Quote {
-    let mut question =
-        CalculateFee::new(code.clone(), request.currency, request.amount).card_type(card_type.unwrap_or_default());
-    question.country_code = request.country_code;
+    let mut question = CalculateFee::new(code.clone(), request.currency.clone(), request.amount)
+        .card_type(card_type.unwrap_or_default());
+    question.country_code = request.country_code.clone();
     let (fee, price) = match client.calculate_fee(&question).await {
         Ok(said) => {
-            let (fee, total) = (said.fee.as_str(), said.total_payable.as_str());
-            let price = price(request.fee_bearer, request.amount, Some(fee), Some(total));
-            (Some(said.fee.clone()), price.map_err(|_| unpriced()))
+            let price = price(&request, Some(said.fee), Some(said.total_payable));
+            (Some(said.fee), price.map_err(|_| unpriced()))
         }
         Err(error) => (None, Err(error)),
     };

@@ -138,7 +138,7 @@ mod tests {
         let purchase = || {
             CreatePaymentIntent::new(
                 reference("ORDER-17"),
-                Amount::new("45000").expect("an amount"),
+                Amount::units(45_000),
                 "Shoes",
                 CustomerName { firstname: "Awa", lastname: "Ngono" },
             )

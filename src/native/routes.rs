@@ -187,7 +187,8 @@ async fn status<S: Shop>(
     // The customer may know: they have paid twice, and get their money back.
     let duplicates = intent.duplicate_payments.iter().map(|duplicate| {
         let approved_at = duplicate.approved_at.map(|at| at.to_string());
-        json!({"attempt": duplicate.attempt, "amount": duplicate.amount, "currency": duplicate.currency, "approved_at": approved_at})
+        let amount = duplicate.amount.map_or_else(String::new, |amount| amount.to_string());
+        json!({"attempt": duplicate.attempt, "amount": amount, "currency": duplicate.currency, "approved_at": approved_at})
     });
     let duplicates: Vec<Value> = duplicates.collect();
     let body =

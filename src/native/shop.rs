@@ -2,7 +2,7 @@ use super::Refused;
 use crate::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
 use crate::values::{Amount, Currency, Email, IntentId, MerchantReference, PaymentRef};
 use http::request::Parts;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// What the merchant's three routes (`Routes`, feature `axum`) ask the merchant's own shop. Write the methods as `async fn`.
@@ -33,7 +33,7 @@ use serde_json::Value;
 ///         let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
 ///         let (id, email) = order["id"].as_str().zip(customer).ok_or_else(missing)?;
 ///         let reference = MerchantReference::new(format!("ORDER-{id}")).map_err(Refused::broken)?;
-///         let price = Amount::new("45000").map_err(Refused::broken)?;
+///         let price = Amount::units(45_000);
 ///         let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
 ///         Ok(CreatePaymentIntent::new(reference, price, "A pair of shoes", awa).email(email.clone()))
 ///     }
@@ -146,7 +146,7 @@ impl<S: Shop> Shop for std::sync::Arc<S> {
 ///     payment_ref: PaymentRef::new("gch_1")?,
 ///     intent: IntentId::new("pi_1")?,
 ///     merchant_reference: MerchantReference::new("ORDER-17")?,
-///     amount: Amount::new("45000")?,
+///     amount: Amount::units(45_000),
 ///     currency: Currency::xaf(),
 ///     owner: Some(Email::new("awa@example.com")?),
 /// };
@@ -161,11 +161,18 @@ pub struct Sold {
     /// The shop's own name of the payment.
     pub merchant_reference: MerchantReference,
     /// How much was asked.
+    #[serde(deserialize_with = "from_text")]
     pub amount: Amount,
     /// In which currency.
     pub currency: Currency,
     /// Whose purchase it is.
     pub owner: Option<Email>,
+}
+
+/// An amount from the string that it is stored as, by any format: from a reply, it is read as JSON alone.
+fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amount, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Amount::new(&text).map_err(serde::de::Error::custom)
 }
 
 impl Sold {
@@ -190,7 +197,7 @@ impl Sold {
         let owner = self.owner.as_ref().map(Email::as_str);
         self.intent == intent.id
             && intent.merchant_reference.as_deref() == Some(self.merchant_reference.as_str())
-            && intent.amount == self.amount.to_string()
+            && intent.amount == self.amount
             && intent.currency == self.currency.as_str()
             && owner.is_none_or(|owner| owner.eq_ignore_ascii_case(&intent.customer.email))
     }

@@ -2,7 +2,7 @@
 
 use super::{operation, resource};
 use crate::protocol::Merchant;
-use crate::values::{CustomerId, Figure, PageLimit};
+use crate::values::{Amount, CustomerId, PageLimit};
 
 /// `GET /v1/customers`: the merchant's customers, the newest first.
 ///
@@ -67,7 +67,8 @@ pub struct Customer {
     /// Phone number with its country prefix; empty for a customer known by e-mail alone.
     pub phone: String,
     /// What their account holds, in the smallest currency unit.
-    pub balance: Option<Figure>,
+    #[field(number)]
+    pub balance: Option<Amount>,
     /// Whether the profile is active; a service that says nothing means that it is.
     #[field(absent = true)]
     pub active: bool,

@@ -3,7 +3,7 @@
 use super::{operation, resource};
 use crate::protocol::{Customer, ErrorCode, FromField, Merchant, whole};
 use crate::values::{
-    EsimOrderId, EsimOrderStatus, EsimPackageId, EsimQuantity, Figure, IdempotencyKey, IntentId, Invalid, PageLimit,
+    Amount, EsimOrderId, EsimOrderStatus, EsimPackageId, EsimQuantity, IdempotencyKey, IntentId, Invalid, PageLimit,
     Secret,
 };
 use serde_json::Value;
@@ -115,8 +115,8 @@ pub struct EsimPackage {
     #[field(undocumented)]
     pub validity_days: Option<u32>,
     /// What one costs, in the smallest currency unit.
-    #[field(undocumented)]
-    pub amount: Option<Figure>,
+    #[field(undocumented, number)]
+    pub amount: Option<Amount>,
     /// In which currency.
     #[field(undocumented)]
     pub currency: Option<String>,
@@ -147,8 +147,8 @@ pub struct EsimOrder {
     #[field(required, schema("pattern" = "^eso_[0-9A-Za-z]{22}$"))]
     pub order_id: EsimOrderId,
     /// What is to be paid, in the smallest currency unit.
-    #[field(required)]
-    pub amount: Figure,
+    #[field(required, number)]
+    pub amount: Amount,
     /// In which currency.
     #[field(required, like = crate::values::Currency)]
     pub currency: String,

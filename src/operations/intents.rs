@@ -1,14 +1,14 @@
 //! Payment intents: one intent is one payment, from the basket to its final status.
 
+use super::amount::AmountText;
 use super::{CustomerName, Instrument, Item, PaidWith, operation, resource, supported};
 use crate::protocol::{ErrorCode, Fields, Merchant, Payer, lenient_list};
 use crate::values::{
-    Amount, CheckoutUrl, ClientSecret, ConfirmationMethod, Currency, Email, FeeBearer, Figure, IntentId, IntentStatus,
+    Amount, CheckoutUrl, ClientSecret, ConfirmationMethod, Currency, Email, FeeBearer, IntentId, IntentStatus,
     MerchantReference, Moment, PageLimit, PaymentRef, Phone, RedirectUrl, Secret,
 };
-use serde::{Deserialize, Deserializer};
+use serde::Deserializer;
 use serde_json::Value;
-use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// `POST /v1/payment-intents`: begin a payment, and get the address where the customer pays.
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// ```
 /// use guichet::operations::{CreatePaymentIntent, CustomerName};
 /// use guichet::values::{Amount, Email, MerchantReference};
-/// let (reference, price) = (MerchantReference::new("ORDER-17")?, Amount::new("45000")?);
+/// let (reference, price) = (MerchantReference::new("ORDER-17")?, Amount::units(45_000));
 /// let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
 /// let order = CreatePaymentIntent::new(reference, price, "A pair of shoes", awa).email(Email::new("awa@example.com")?);
 /// # Ok::<(), guichet::values::Invalid>(())
@@ -45,6 +45,7 @@ pub struct CreatePaymentIntent {
     /// The customer's phone, with its country prefix.
     pub phone: Option<Phone>,
     /// How much, in the smallest unit.
+    #[field(with = AmountText)]
     pub amount: Amount,
     /// In which currency.
     #[field(default, check = supported)]
@@ -226,8 +227,8 @@ pub struct PaymentIntent {
     #[field(schema("const" = "payment_intent"))]
     pub object: Option<String>,
     /// How much, in the smallest unit. A string, for precision.
-    #[field(required, like = Amount)]
-    pub amount: String,
+    #[field(required)]
+    pub amount: Amount,
     /// In which currency.
     #[field(required, like = Currency)]
     pub currency: String,
@@ -253,8 +254,8 @@ pub struct PaymentIntent {
     #[field(undocumented, like = FeeBearer)]
     pub fee_bearer: Option<String>,
     /// What the customer pays, once a method is known; in the smallest unit.
-    #[field(undocumented, like = Option<Amount>)]
-    pub amount_payable: Option<String>,
+    #[field(undocumented)]
+    pub amount_payable: Option<Amount>,
     /// Who confirms it.
     #[field(undocumented, like = ConfirmationMethod)]
     pub confirmation_method: Option<String>,
@@ -312,13 +313,6 @@ pub(super) fn duplicate_payments<'de, D: Deserializer<'de>>(
     Ok(payments)
 }
 
-/// The text of an amount, which a service may send as a number; empty where it is neither text nor number.
-fn amount_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let raw = Box::<RawValue>::deserialize(deserializer)?;
-    let number = |_| serde_json::from_str::<Figure>(raw.get()).map(|figure| figure.to_string());
-    Ok(serde_json::from_str(raw.get()).or_else(number).unwrap_or_default())
-}
-
 /// A payment that an operator approved after it was told as declined, while another attempt was processing or after the
 /// payment intent had ended: the customer has paid, and gets nothing for it.
 ///
@@ -340,8 +334,8 @@ pub struct DuplicatePayment {
     #[field(min = 1)]
     pub attempt: u32,
     /// What the customer has paid, in the smallest unit: with the fee, where they bear it.
-    #[field(read = amount_text, like = Amount)]
-    pub amount: String,
+    #[field(always)]
+    pub amount: Option<Amount>,
     /// In which currency.
     #[field(like = Currency)]
     pub currency: String,

@@ -4,7 +4,7 @@ use super::resource;
 #[cfg(feature = "sandbox")]
 use crate::protocol::GREATEST_INTEGER;
 use crate::protocol::{FromField, whole};
-use crate::values::{Currency, Invalid, whole_number};
+use crate::values::{Amount, Currency, Invalid, whole_number};
 use serde_json::Value;
 
 /// One line of what is bought.
@@ -12,7 +12,7 @@ use serde_json::Value;
 /// ```
 /// use guichet::operations::Item;
 /// use guichet::values::Currency;
-/// let shoes = Item::new("Wouri trainers", 45_000, Currency::xaf(), 1);
+/// let shoes = Item::new("Wouri trainers", Amount::units(45_000), Currency::xaf(), 1);
 /// ```
 #[resource]
 pub struct Item {
@@ -20,8 +20,8 @@ pub struct Item {
     #[field(required, schema("minLength" = 1))]
     pub name: String,
     /// The price of one, in the smallest unit.
-    #[field(required, like = Price)]
-    pub price: u64,
+    #[field(required, number, like = Price)]
+    pub price: Amount,
     /// The currency of the price.
     #[field(required)]
     pub currency: Currency,
@@ -33,7 +33,7 @@ pub struct Item {
 impl Item {
     /// So many of these at this price.
     #[must_use]
-    pub fn new(name: impl Into<String>, price: u64, currency: Currency, quantity: u64) -> Self {
+    pub fn new(name: impl Into<String>, price: Amount, currency: Currency, quantity: u64) -> Self {
         Self { name: name.into(), price, currency, quantity }
     }
 }
@@ -55,7 +55,7 @@ impl FromField for Item {
         let quantity = object.get("quantity").and_then(whole).filter(|quantity| *quantity >= 1);
         Ok(Self {
             name: name.to_owned(),
-            price: price.ok_or(Invalid::because(
+            price: price.map(Amount::units).ok_or(Invalid::because(
                 "An item's price is a whole number of the smallest unit, or a string of digits.",
             ))?,
             currency: Currency::new(currency)?,

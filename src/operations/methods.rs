@@ -1,8 +1,9 @@
 //! Payment methods and what they cost.
 
+use super::amount::AmountText;
 use super::{operation, resource};
 use crate::protocol::Anyone;
-use crate::values::{Amount, CardType, Country, Currency, Figure, MethodCode, MethodId};
+use crate::values::{Amount, CardType, Country, Currency, MethodCode, MethodId};
 
 /// `GET /v1/payment-methods`: the payment methods of a country.
 ///
@@ -33,7 +34,7 @@ pub struct ListPaymentMethods {
 /// ```
 /// use guichet::operations::CalculateFee;
 /// use guichet::values::{Amount, Currency, MethodCode};
-/// let fee = CalculateFee::new(MethodCode::new("mobile_money")?, Currency::xaf(), Amount::new("5000")?);
+/// let fee = CalculateFee::new(MethodCode::new("mobile_money")?, Currency::xaf(), Amount::units(5_000));
 /// # Ok::<(), guichet::values::Invalid>(())
 /// ```
 ///
@@ -51,6 +52,7 @@ pub struct CalculateFee {
     /// The currency of the amount.
     pub currency: Currency,
     /// The amount, in the smallest unit.
+    #[field(with = AmountText)]
     pub amount: Amount,
     /// The customer's country; it may decide between local and international fees.
     #[field(schema("x-guichet-known" = "countries"))]
@@ -85,7 +87,7 @@ pub struct PaymentMethod {
     pub supported_countries: Vec<String>,
 }
 
-/// What an amount costs. Figures keep the text they were sent in.
+/// What an amount costs.
 ///
 /// ```
 /// use guichet::operations::FeeBreakdown;
@@ -96,15 +98,15 @@ pub struct PaymentMethod {
 #[resource]
 pub struct FeeBreakdown {
     /// The amount, in the smallest unit.
-    #[field(required)]
-    pub amount: Figure,
+    #[field(required, number)]
+    pub amount: Amount,
     /// Its currency.
     #[field(required)]
     pub currency: String,
     /// The fee.
-    #[field(required)]
-    pub fee: Figure,
+    #[field(required, number)]
+    pub fee: Amount,
     /// Amount and fee together.
-    #[field(required)]
-    pub total_payable: Figure,
+    #[field(required, number)]
+    pub total_payable: Amount,
 }

@@ -12,6 +12,7 @@ use crate::protocol::{ErrorCode, Fields};
 use crate::values::Currency;
 pub(crate) use guichet_macros::{operation, resource};
 
+mod amount;
 mod customers;
 mod esim;
 mod instrument;

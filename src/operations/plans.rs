@@ -1,10 +1,9 @@
 //! Subscription plans: a price, and how often it is paid.
 
+use super::amount::AmountNumber;
 use super::{operation, resource, supported};
-use crate::protocol::{Customer, ErrorCode, FromField, Merchant, whole};
-use crate::values::{Amount, BillingCycle, Currency, Figure, Invalid, PageLimit, PlanCode, PlanId};
-use serde::Serializer;
-use serde_json::Value;
+use crate::protocol::{Customer, Merchant};
+use crate::values::{Amount, BillingCycle, Currency, PageLimit, PlanCode, PlanId};
 
 /// The longest trial, in days (a decision).
 const LONGEST_TRIAL: u32 = 730;
@@ -14,7 +13,7 @@ const LONGEST_TRIAL: u32 = 730;
 /// ```
 /// use guichet::operations::CreatePlan;
 /// use guichet::values::{Amount, BillingCycle, PlanCode};
-/// let gold = CreatePlan::new("Gold", PlanCode::new("gold")?, Amount::new("5000")?, BillingCycle::Monthly).trial_days(14);
+/// let gold = CreatePlan::new("Gold", PlanCode::new("gold")?, Amount::units(5_000), BillingCycle::Monthly).trial_days(14);
 /// # Ok::<(), guichet::values::Invalid>(())
 /// ```
 ///
@@ -28,7 +27,7 @@ pub struct CreatePlan {
     /// The merchant's unique slug of the plan.
     pub code: PlanCode,
     /// The price of each period, in the smallest unit. Written as a JSON number.
-    #[field(with = Price)]
+    #[field(with = AmountNumber)]
     pub amount: Amount,
     /// In which currency.
     #[field(default, check = supported)]
@@ -38,39 +37,6 @@ pub struct CreatePlan {
     /// How many days are free before the first charge.
     #[field(default = 0, max = LONGEST_TRIAL)]
     pub trial_days: u32,
-}
-
-/// An amount as the document writes a plan's: a JSON number.
-struct Price(Amount);
-
-#[cfg(feature = "sandbox")]
-crate::values::described! {
-    Price: schemars::json_schema!({ "type": "integer", "minimum": 1, "maximum": 999_999_999_999_999_u64 })
-}
-
-impl Price {
-    fn write<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(amount.units())
-    }
-}
-
-impl From<Price> for Amount {
-    fn from(price: Price) -> Self {
-        price.0
-    }
-}
-
-impl FromField for Price {
-    fn from_field(value: &Value) -> Result<Self, Invalid> {
-        let amount = whole(value).and_then(|units| Amount::new(&units.to_string()).ok());
-        amount.map(Self).ok_or(Invalid::because(
-            "A plan's amount is a whole JSON number in the smallest currency unit, of 1 to 15 digits and not 0: 5000.",
-        ))
-    }
-
-    fn refusal(value: &Value) -> ErrorCode {
-        if value.is_i64() || whole(value).is_some() { ErrorCode::AmountOutOfRange } else { ErrorCode::ParameterInvalid }
-    }
 }
 
 /// `GET /v1/subscriptions/plans`: the plans there are, the newest first.
@@ -143,8 +109,8 @@ pub struct Plan {
     #[field(required)]
     pub code: PlanCode,
     /// The price of each period, in the smallest unit.
-    #[field(required)]
-    pub amount: Figure,
+    #[field(required, number)]
+    pub amount: Amount,
     /// In which currency.
     #[field(required, like = Currency)]
     pub currency: String,

@@ -6,7 +6,7 @@ use super::intents::duplicate_payments;
 use super::{CustomerName, DuplicatePayment, Instrument, PaidWith, operation, resource};
 use crate::protocol::Merchant;
 use crate::values::{
-    Email, Figure, IdempotencyKey, IntentId, Moment, PageLimit, PlanId, PlanKey, SubscriptionId, SubscriptionStatus,
+    Amount, Email, IdempotencyKey, IntentId, Moment, PageLimit, PlanId, PlanKey, SubscriptionId, SubscriptionStatus,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -314,7 +314,8 @@ pub struct SubscribedPlan {
     /// The name that customers see.
     pub name: Option<String>,
     /// The price of each period, in the smallest unit.
-    pub amount: Option<Figure>,
+    #[field(number)]
+    pub amount: Option<Amount>,
     /// In which currency.
     pub currency: Option<String>,
     /// How long a period is.

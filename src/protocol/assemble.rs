@@ -57,12 +57,13 @@ impl Request {
 /// Makes the request of an operation.
 ///
 /// # Errors
-/// [`Unwritable`], for example if a path value is empty or a query value is an object.
+/// [`Unwritable`], for example if an amount is not whole, a path value is empty or a query value is an object.
 pub fn assemble<O: Operation>(operation: &O) -> Result<Request, Unwritable> {
     operation.serialize(Assembly::new(const { &O::SPEC }))
 }
 
-/// The operation's `Spec` puts a field where its value cannot be written. The test of the operation finds this mistake.
+/// A field has a value that no request carries, or the operation's `Spec` puts it where its value cannot be written. The
+/// test of the operation finds the latter.
 ///
 /// ```
 /// use guichet::operations::ReadPaymentIntent;
@@ -77,7 +78,7 @@ pub struct Unwritable;
 
 impl Display for Unwritable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a field of the operation cannot be written where its Spec puts it")
+        f.write_str("a field of the operation has a value that cannot be sent")
     }
 }
 

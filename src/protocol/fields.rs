@@ -2,9 +2,9 @@
 
 use super::{ErrorCode, FieldError, Operation};
 use crate::values::{
-    Amount, BillingCycle, CardType, ConfirmationMethod, Country, Currency, CustomerId, Email, EsimOrderId,
-    EsimPackageId, FeeBearer, IdempotencyKey, IntentId, Invalid, MerchantReference, MethodCode, PageLimit, Phone,
-    PlanCode, PlanId, PlanKey, RedirectUrl, SubscriptionId,
+    BillingCycle, CardType, ConfirmationMethod, Country, Currency, CustomerId, Email, EsimOrderId, EsimPackageId,
+    FeeBearer, IdempotencyKey, IntentId, Invalid, MerchantReference, MethodCode, PageLimit, Phone, PlanCode, PlanId,
+    PlanKey, RedirectUrl, SubscriptionId,
 };
 use serde_json::{Map, Value};
 
@@ -193,24 +193,6 @@ from_text!(
     RedirectUrl,
     SubscriptionId,
 );
-
-impl FromField for Amount {
-    fn from_field(value: &Value) -> Result<Self, Invalid> {
-        let asked_for = "Send it as a string of digits, in the smallest currency unit: \"5000\".";
-        value.as_str().ok_or(Invalid::because(asked_for))?.parse()
-    }
-
-    /// A number that is written as one, and is too small or too large.
-    fn refusal(value: &Value) -> ErrorCode {
-        let digits = value.as_str().map(|text| text.strip_prefix('-').unwrap_or(text)).unwrap_or_default();
-        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        if is_number && (digits == "0" || !digits.starts_with('0')) {
-            ErrorCode::AmountOutOfRange
-        } else {
-            ErrorCode::ParameterInvalid
-        }
-    }
-}
 
 impl FromField for String {
     /// A text that is there: not empty, nor spaces alone.

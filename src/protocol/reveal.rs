@@ -1,7 +1,7 @@
 //! How the service writes a reply: as it is, with its secrets. `Serialize` of a resource redacts them, for everyone else.
 
 use crate::values::{
-    BillingCycle, CheckoutUrl, ClientSecret, Currency, CustomerId, EsimOrderId, EsimOrderStatus, EsimPackageId, Figure,
+    Amount, BillingCycle, CheckoutUrl, ClientSecret, Currency, CustomerId, EsimOrderId, EsimOrderStatus, EsimPackageId,
     IntentId, IntentStatus, MethodId, Moment, PaymentRef, PlanCode, PlanId, Secret, SessionToken, SubscriptionId,
     SubscriptionStatus,
 };
@@ -55,6 +55,7 @@ as_serialized!(
     i64,
     u32,
     u64,
+    Amount,
     BillingCycle,
     BTreeMap<String, Value>,
     Currency,
@@ -62,7 +63,6 @@ as_serialized!(
     EsimOrderId,
     EsimOrderStatus,
     EsimPackageId,
-    Figure,
     IntentId,
     IntentStatus,
     MethodId,

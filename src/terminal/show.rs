@@ -1,7 +1,7 @@
 //! Prints replies for people: tables, money with its unit, and no secrets.
 
 use super::failure::{Failure, UNREADABLE};
-use crate::values::{Currency, Moment, is_plain, printable};
+use crate::values::{Amount, Moment, is_plain, printable};
 use comfy_table::{Table, presets};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -127,37 +127,16 @@ fn cell(fields: &[(String, &RawValue)], name: &str, secrets: bool) -> String {
         return "*** (--show-secrets)".to_owned();
     }
     let beside = |name: &str| if parent.is_empty() { name.to_owned() } else { format!("{parent}.{name}") };
-    if MONEY.contains(&last) && !value.is_empty() {
-        return printable(money(&value, find(&beside("currency")).as_deref())).to_string();
+    if MONEY.contains(&last)
+        && let Ok(amount) = Amount::new(&value)
+    {
+        return printable(amount.in_currency(&find(&beside("currency")).unwrap_or_default())).to_string();
     }
     let is_a_moment = last.ends_with("_at") || last.ends_with("_end") || last.ends_with("_start");
     match value.parse() {
         Ok(unix) if is_a_moment => Moment::from_unix(unix).to_string(),
         _ => printable(value).to_string(),
     }
-}
-
-/// An amount with its unit: `45 000 XAF`, `50.00 USD`. If the currency is unknown, the amount is in its smallest unit and says so.
-fn money(units: &str, currency: Option<&str>) -> String {
-    let whole = !units.is_empty() && units.bytes().all(|byte| byte.is_ascii_digit());
-    let exponent = currency.and_then(|code| Currency::new(code).ok()).and_then(|currency| currency.exponent());
-    match (currency.filter(|code| !code.is_empty()), exponent) {
-        (Some(code), Some(exponent)) if whole => {
-            let exponent = usize::from(exponent);
-            let padded = format!("{units:0>width$}", width = exponent + 1);
-            let (before, after) = padded.split_at(padded.len() - exponent);
-            let point = if exponent == 0 { "" } else { "." };
-            format!("{}{point}{after} {code}", grouped(before))
-        }
-        (Some(code), _) => format!("{units} {code} (smallest unit)"),
-        (None, _) => format!("{units} (smallest unit)"),
-    }
-}
-
-/// Digits in groups of three.
-fn grouped(digits: &str) -> String {
-    let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
-    groups.into_iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ")
 }
 
 /// The fields of an object in their order. Nested fields have joined names: `customer.email`. Numbers keep the text in which they
@@ -242,22 +221,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn money_is_printed_with_its_unit() {
-        for (units, currency, shown) in [
-            ("45000", Some("XAF"), "45 000 XAF"),
-            ("5", Some("XAF"), "5 XAF"),
-            ("1234567", Some("USD"), "12 345.67 USD"),
-            ("5", Some("USD"), "0.05 USD"),
-            ("145.10", Some("XAF"), "145.10 XAF (smallest unit)"),
-            ("5000", Some("ZZZ"), "5000 ZZZ (smallest unit)"),
-            ("-5", Some("XAF"), "-5 XAF (smallest unit)"),
-            ("5000", None, "5000 (smallest unit)"),
-        ] {
-            assert_eq!(money(units, currency), shown);
-        }
-    }
 
     #[test]
     fn objects_are_printed_in_order_without_secrets() {

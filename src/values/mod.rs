@@ -7,7 +7,6 @@ mod address;
 mod contact;
 #[cfg(feature = "sandbox")]
 mod described;
-mod figure;
 mod ids;
 mod moment;
 mod money;
@@ -23,14 +22,15 @@ pub use address::{Address, RedirectUrl};
 pub use contact::{Country, Email, Phone};
 #[cfg(feature = "sandbox")]
 pub(crate) use described::{NOT_BLANK, described, text_schema};
-pub use figure::Figure;
 pub use ids::{
     CustomerId, EsimOrderId, EsimPackageId, IdempotencyKey, IntentId, MerchantReference, MethodCode, MethodId,
     PaymentRef, PlanCode, PlanId, PlanKey, SubscriptionId,
 };
 pub use moment::Moment;
-pub(crate) use money::whole_number;
+#[cfg(feature = "sandbox")]
+pub(crate) use money::Number;
 pub use money::{Amount, Currency};
+pub(crate) use money::{as_number, whole_number};
 pub use page::PageLimit;
 #[cfg(feature = "cli")]
 pub(crate) use printable::is_plain;

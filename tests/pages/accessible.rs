@@ -81,8 +81,9 @@ async fn every_state_of_the_hosted_page_is_accessible() {
     let browser = Browser::start("hosted-accessible").await;
     browser.add_init_script(STUB).await;
     let look = Accessibility::new(&browser);
-    let plain =
-        demo.create_intent(order(&demo, "5000").items(vec![Item::new("Shoes", 5000, Currency::xaf(), 1)])).await;
+    let plain = demo
+        .create_intent(order(&demo, "5000").items(vec![Item::new("Shoes", Amount::units(5_000), Currency::xaf(), 1)]))
+        .await;
     let address = plain.checkout_url.as_ref().unwrap().expose();
     browser.open(address).await;
     for (number, (state, says, does)) in HOSTED.iter().enumerate() {
@@ -111,11 +112,11 @@ async fn the_longest_names_and_amounts_fit_on_the_narrowest_phone() {
     let items = vec![
         Item::new(
             "Donaudampfschifffahrtsgesellschaftskapitänsmützen".repeat(2),
-            999_999_999_999_999,
+            Amount::units(999_999_999_999_999),
             Currency::xaf(),
             99,
         ),
-        Item::new("Shoes", 5, Currency::xaf(), 1),
+        Item::new("Shoes", Amount::units(5), Currency::xaf(), 1),
     ];
     let long = demo.create_intent(order(&demo, amount).items(items).fee_bearer(FeeBearer::Customer)).await;
     let address = long.checkout_url.as_ref().unwrap().expose();

@@ -346,7 +346,7 @@ fn order(demo: &DemoShop, reference: &str) -> CreatePaymentIntent {
     let reference = MerchantReference::new(reference).unwrap();
     CreatePaymentIntent::new(
         reference,
-        Amount::new("5000").unwrap(),
+        Amount::units(5_000),
         "A pair of shoes",
         CustomerName { firstname: "Awa", lastname: "Ndiaye" },
     )

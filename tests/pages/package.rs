@@ -189,7 +189,7 @@ impl Service {
         let email = Email::new("awa@example.com").expect("an e-mail address");
         let session = client.create_session(&email).await.expect("a session");
         let reference = MerchantReference::new("ORDER-17").expect("a reference");
-        let amount = Amount::new("45000").expect("an amount");
+        let amount = Amount::units(45_000);
         let order =
             CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
                 .email(email);

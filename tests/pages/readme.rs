@@ -368,7 +368,7 @@ impl Shop for Books {
         let back = self.back.lock().expect("not poisoned").clone();
         let number = back.rsplit('/').next().unwrap_or_default();
         let reference = MerchantReference::new(format!("ORDER-17-{number}")).map_err(Refused::broken)?;
-        let amount = Amount::new("45000").map_err(Refused::broken)?;
+        let amount = Amount::units(45_000);
         let back = RedirectUrl::new(&back).map_err(Refused::broken)?;
         let purchase =
             CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })

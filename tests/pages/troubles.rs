@@ -435,7 +435,7 @@ async fn markup_in_the_shops_texts_is_shown_as_text() {
         "<script>document.title = 'struck'</script><img src=x onerror=\"document.title='struck'\">\"'>";
     let demo = DemoShop::named(&format!("Shop {MARKUP}")).await;
     let browser = Browser::start("markup").await;
-    let mut order = order(&demo, "MARKUP-1").items(vec![Item::new(MARKUP, 5000, Currency::xaf(), 1)]);
+    let mut order = order(&demo, "MARKUP-1").items(vec![Item::new(MARKUP, Amount::units(5_000), Currency::xaf(), 1)]);
     (order.firstname, order.lastname, order.description) = (MARKUP.into(), MARKUP.into(), MARKUP.into());
     let intent = demo.create_intent(order).await;
     open(&browser, &intent).await;
@@ -612,7 +612,7 @@ fn order(demo: &DemoShop, reference: &str) -> CreatePaymentIntent {
     let reference = MerchantReference::new(reference).unwrap();
     CreatePaymentIntent::new(
         reference,
-        Amount::new("5000").unwrap(),
+        Amount::units(5_000),
         "A pair of shoes",
         CustomerName { firstname: "Awa", lastname: "Ndiaye" },
     )

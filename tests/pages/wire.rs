@@ -16,7 +16,7 @@ async fn the_hosted_page_is_small_on_the_wire_and_is_not_fetched_twice() {
     let reference = MerchantReference::new("WIRE-1").unwrap();
     let order = CreatePaymentIntent::new(
         reference,
-        Amount::new("5000").unwrap(),
+        Amount::units(5_000),
         "Shoes",
         CustomerName { firstname: "Awa", lastname: "Ndiaye" },
     )

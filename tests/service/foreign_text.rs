@@ -69,7 +69,7 @@ async fn no_third_party_can_write_a_line_of_a_merchants_log() {
         payment_ref: PaymentRef::new(FORGED).expect("a reference"),
         intent: intent_id(FORGED),
         merchant_reference: MerchantReference::new("ORDER-17\u{202e}").expect("a reference"),
-        amount: Amount::new("1").expect("an amount"),
+        amount: Amount::units(1),
         currency: Currency::xaf(),
         owner: None,
     };
@@ -208,7 +208,7 @@ fn refusal() -> String {
 
 fn data() -> Value {
     json!({
-        "id": FORGED, "object": FORGED, "amount": FORGED, "currency": FORGED, "status": FORGED, "merchant_reference": FORGED,
+        "id": FORGED, "object": FORGED, "amount": "1", "fee": FORGED, "currency": FORGED, "status": FORGED, "merchant_reference": FORGED,
         "payment_ref": FORGED, "checkout_url": FORGED, "client_secret": FORGED, "email": FORGED, "created_at": FORGED,
         "firstname": FORGED, "customer": {"email": FORGED, "firstname": FORGED}, "metadata": {FORGED: FORGED},
         "last_payment_error": {"code": FORGED, "message": FORGED}, FORGED: [FORGED, FORGED],

@@ -155,7 +155,7 @@ fn rows() -> Vec<Row> {
     let plain = || {
         CreatePaymentIntent::new(
             MerchantReference::new("ORDER-17").unwrap(),
-            Amount::new("5000").unwrap(),
+            Amount::units(5_000),
             "Shoes",
             CustomerName { firstname: "Awa", lastname: "Ngo" },
         )
@@ -179,13 +179,13 @@ fn rows() -> Vec<Row> {
             None,
         ),
         row(
-            CalculateFee::new(MethodCode::new("mobile_money").unwrap(), Currency::xaf(), Amount::new("5000").unwrap()),
+            CalculateFee::new(MethodCode::new("mobile_money").unwrap(), Currency::xaf(), Amount::units(5_000)),
             "GET",
             "/v1/payment-methods/fee/mobile_money/XAF/5000?card_type=local",
             None,
         ),
         row(
-            CalculateFee::new(MethodCode::new("carte d'été/1").unwrap(), Currency::xaf(), Amount::new("5000").unwrap())
+            CalculateFee::new(MethodCode::new("carte d'été/1").unwrap(), Currency::xaf(), Amount::units(5_000))
                 .country_code(Country::cm())
                 .card_type(CardType::International),
             "GET",
@@ -209,7 +209,7 @@ fn rows() -> Vec<Row> {
                 .fee_bearer(FeeBearer::Customer)
                 .confirmation_method(ConfirmationMethod::Manual)
                 .confirm(true)
-                .items(vec![Item::new("Shoe \"left\"", 2500, Currency::xaf(), 2)])
+                .items(vec![Item::new("Shoe \"left\"", Amount::units(2_500), Currency::xaf(), 2)])
                 .redirect_url(RedirectUrl::new("https://shop.example/return?order=17#top").unwrap())
                 .metadata([("basket".to_owned(), json!("b1")), ("nested".to_owned(), json!({ "a": [1, null] }))].into())
                 .collect_shipping_address(true)
@@ -401,7 +401,7 @@ fn rows() -> Vec<Row> {
 
 fn gold() -> CreatePlan {
     let code = PlanCode::new("gold-monthly").unwrap();
-    CreatePlan::new("Gold", code, Amount::new("5000").unwrap(), BillingCycle::Monthly)
+    CreatePlan::new("Gold", code, Amount::units(5_000), BillingCycle::Monthly)
 }
 
 fn subscribe(plan: PlanKey) -> CreateSubscription {

@@ -92,7 +92,7 @@ impl World {
         let folder = Folder::new("late");
         let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
         let reference = MerchantReference::new("ORDER-17").unwrap();
-        let (amount, email) = (Amount::new("5000").unwrap(), Email::new("awa@example.com").unwrap());
+        let (amount, email) = (Amount::units(5_000), Email::new("awa@example.com").unwrap());
         let purchase = CreatePaymentIntent::new(
             reference.clone(),
             amount,
@@ -240,7 +240,7 @@ impl Shop for Books {
             *failures -= 1;
             return Err(Refused::broken("the disk is full"));
         }
-        assert_eq!((duplicate.amount.as_str(), duplicate.currency.as_str()), ("5000", "XAF"));
+        assert_eq!((duplicate.amount, duplicate.currency.as_str()), (Some(Amount::units(5_000)), "XAF"));
         self.stored.lock().unwrap().insert((sold.intent.to_string(), duplicate.attempt));
         Ok(())
     }

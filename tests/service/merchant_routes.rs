@@ -195,10 +195,10 @@ fn an_unreadable_duplicate_payment_is_still_reported() {
     let duplicates = json!([{"attempt": "two", "amount": 5}, "odd", {"attempt": 2, "amount": "5", "currency": "XAF"}]);
     let intent = json!({"id": "pi_1", "amount": "1", "currency": "XAF", "status": "succeeded", "duplicate_payments": duplicates});
     let intent: PaymentIntent = serde_json::from_value(intent).expect("an intent");
-    let duplicates: Vec<(u32, &str)> =
-        intent.duplicate_payments.iter().map(|duplicate| (duplicate.attempt, duplicate.amount.as_str())).collect();
+    let duplicates: Vec<(u32, Option<Amount>)> =
+        intent.duplicate_payments.iter().map(|duplicate| (duplicate.attempt, duplicate.amount)).collect();
     // Each has its own number, under which a shop stores it, and keeps its amount.
-    assert_eq!(duplicates, [(u32::MAX, "5"), (u32::MAX - 1, ""), (2, "5")]);
+    assert_eq!(duplicates, [(u32::MAX, Some(Amount::units(5))), (u32::MAX - 1, None), (2, Some(Amount::units(5)))]);
 }
 
 #[tokio::test]
@@ -358,7 +358,7 @@ impl Shop for Books {
             ));
         }
         let reference = MerchantReference::new("ORDER-17").map_err(Refused::broken)?;
-        let amount = Amount::new("45000").map_err(Refused::broken)?;
+        let amount = Amount::units(45_000);
         let back = RedirectUrl::new("https://shop.example/return?lang=fr#top").map_err(Refused::broken)?;
         let purchase =
             CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
@@ -385,7 +385,10 @@ impl Shop for Books {
         let mut duplicates = self.overpaid.lock().expect("not poisoned");
         duplicates.push(format!(
             "{} attempt {}: {} {}",
-            sold.merchant_reference, duplicate.attempt, duplicate.amount, duplicate.currency
+            sold.merchant_reference,
+            duplicate.attempt,
+            duplicate.amount.expect("an amount"),
+            duplicate.currency
         ));
         if duplicates.len() == 1 { Err(Refused::broken("the disk is full")) } else { Ok(()) }
     }

@@ -34,7 +34,7 @@ fn order() -> CreatePaymentIntent {
     let reference = MerchantReference::new("ORDER-17").expect("a reference");
     CreatePaymentIntent::new(
         reference,
-        Amount::new("45000").expect("an amount"),
+        Amount::units(45_000),
         "Shoes",
         CustomerName { firstname: "Awa", lastname: "Ngono" },
     )

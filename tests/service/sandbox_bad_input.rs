@@ -55,7 +55,7 @@ async fn an_inexact_number_is_sent_unchanged_and_refused() {
     let client = guichet::Client::builder(&shop.base_url, key).build().unwrap();
     let purchase = |number: Value| {
         let reference = guichet::values::MerchantReference::new("ORDER-17").unwrap();
-        let amount = guichet::values::Amount::new("5000").unwrap();
+        let amount = guichet::values::Amount::units(5_000);
         CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngo" })
             .email(guichet::values::Email::new("awa@example.com").unwrap())
             .metadata([("n".to_owned(), number)].into())

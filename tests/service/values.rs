@@ -1,17 +1,89 @@
 //! Value types: which texts they accept and refuse, and that they are written as they were read.
 
+use guichet::operations::{CalculateFee, CreatePlan};
+use guichet::protocol::assemble;
 use guichet::values::*;
 use proptest::prelude::*;
+use std::collections::HashSet;
 
 #[test]
-fn an_amount_is_one_to_fifteen_digits_not_beginning_with_zero() {
-    for good in ["1", "5000", "999999999999999"] {
+fn an_amount_is_a_number_and_keeps_its_decimals() {
+    for good in ["0", "1", "5000", "145.10", "-5", "-0.50", "0.000000000000000001", "18446744073709551615.99"] {
         assert_eq!(Amount::new(good).map(|amount| amount.to_string()), Ok(good.to_owned()));
     }
-    for bad in ["", "0", "-1", "+1", "05", "5.5", "1e3", " 5", "5 ", "５０００", "1000000000000000", "5_000", "0x10"]
+    for bad in ["", "-", ".", ".5", "+1", "1e3", " 5", "5 ", "５０００", "5_000", "0x10", "1.2.3", "--1", "1.-2", "NaN"]
     {
         assert!(Amount::new(bad).is_err(), "{bad}");
     }
+    for beyond in ["18446744073709551616", "0.0000000000000000001"] {
+        assert!(Amount::new(beyond).is_err(), "{beyond}");
+    }
+}
+
+#[test]
+fn amounts_are_compared_by_value() {
+    let amount = |text: &str| Amount::new(text).unwrap();
+    for (one, other) in [("145.10", "145.1"), ("5000", "5000.0"), ("0", "-0.00"), ("007", "7")] {
+        assert_eq!(amount(one), amount(other));
+        assert_eq!(HashSet::from([amount(one), amount(other)]).len(), 1, "{one} {other}");
+    }
+    let ascending = ["-10.5", "-10.45", "-0.5", "0", "0.05", "0.5", "9000.45", "9000.5", "10000"].map(amount);
+    assert!(ascending.is_sorted_by(|a, b| a < b), "{ascending:?}");
+}
+
+#[test]
+fn an_amount_is_read_from_a_json_number_or_a_string() {
+    for (json, shown) in [
+        ("5000", "5000"),
+        ("\"5000\"", "5000"),
+        ("145.10", "145.10"),
+        ("\"145.10\"", "145.10"),
+        ("-5", "-5"),
+        ("5e3", "5000"),
+        ("1.5E+3", "1500"),
+        ("-1.50e-2", "-0.015"),
+        ("1e-18", "0.000000000000000001"),
+    ] {
+        assert_eq!(serde_json::from_str::<Amount>(json).unwrap().to_string(), shown, "{json}");
+        let value: serde_json::Value = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::from_value::<Amount>(value).unwrap(), shown.parse().unwrap(), "{json}");
+    }
+    for odd in ["null", "true", "[]", "{}", "\"\"", "\"free\"", "1e400", "1e-30", "\"5 000\""] {
+        assert!(serde_json::from_str::<Amount>(odd).is_err(), "{odd}");
+    }
+}
+
+#[test]
+fn an_amount_is_shown_with_its_currency() {
+    for (amount, currency, shown) in [
+        ("45000", "XAF", "45 000 XAF"),
+        ("5", "XAF", "5 XAF"),
+        ("1234567", "USD", "12 345.67 USD"),
+        ("5", "USD", "0.05 USD"),
+        ("145.10", "XAF", "145.10 XAF (smallest unit)"),
+        ("5000", "ZZZ", "5000 ZZZ (smallest unit)"),
+        ("-5", "XAF", "-5 XAF (smallest unit)"),
+        ("5000", "", "5000 (smallest unit)"),
+    ] {
+        assert_eq!(Amount::new(amount).unwrap().in_currency(currency), shown);
+    }
+}
+
+#[test]
+fn a_request_carries_whole_amounts_of_one_to_fifteen_digits() {
+    let fee = |amount| CalculateFee::new(MethodCode::new("card").unwrap(), Currency::xaf(), amount);
+    let plan = |amount| CreatePlan::new("Gold", PlanCode::new("gold").unwrap(), amount, BillingCycle::Monthly);
+    for good in ["1", "5000", "999999999999999"] {
+        let path = format!("/v1/payment-methods/fee/card/XAF/{good}?card_type=local");
+        assert_eq!(assemble(&fee(good.parse().unwrap())).unwrap().target, path);
+        let body = assemble(&plan(good.parse().unwrap())).unwrap().body.unwrap();
+        assert!(body.contains(&format!("\"amount\":{good},")), "{body}");
+    }
+    for bad in ["0", "-1", "5.5", "1000000000000000"] {
+        assert!(assemble(&fee(bad.parse().unwrap())).is_err(), "{bad}");
+        assert!(assemble(&plan(bad.parse().unwrap())).is_err(), "{bad}");
+    }
+    assert_eq!(assemble(&fee("5000.00".parse().unwrap())).unwrap(), assemble(&fee(Amount::units(5_000))).unwrap());
 }
 
 #[test]
@@ -99,8 +171,9 @@ fn an_unknown_status_is_kept() {
 proptest! {
     #[test]
     fn every_amount_is_written_as_it_was_read(units in 1u64..=999_999_999_999_999) {
-        let amount = Amount::new(&units.to_string()).unwrap();
-        prop_assert_eq!(amount.units(), units);
+        let amount = Amount::units(units);
+        prop_assert_eq!(amount.whole_units(), Some(units));
+        prop_assert_eq!(Amount::new(&units.to_string()), Ok(amount));
         prop_assert_eq!(serde_json::to_string(&amount).unwrap(), format!("\"{units}\""));
     }
 
@@ -111,10 +184,10 @@ proptest! {
     }
 
     #[test]
-    fn a_figure_keeps_its_text(whole in 0u64..=u64::MAX, cents in 0u8..=99) {
+    fn an_amount_keeps_its_text(whole in 0u64..=u64::MAX, cents in 0u8..=99) {
         let text = format!("{whole}.{cents:02}");
-        let figure: Figure = serde_json::from_str(&text).unwrap();
-        prop_assert_eq!(figure.as_str(), text);
+        let amount: Amount = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(amount.to_string(), text);
     }
 
     #[test]

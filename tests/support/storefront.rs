@@ -188,7 +188,7 @@ impl Shop for TestShop {
         let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
         let id = order["id"].as_str().ok_or_else(missing)?;
         let reference = MerchantReference::new(format!("ORDER-{id}")).map_err(Refused::broken)?;
-        let amount = Amount::new("5000").map_err(Refused::broken)?;
+        let amount = Amount::units(5_000);
         let return_url = RedirectUrl::new(self.return_url.get().expect("the site is open")).map_err(Refused::broken)?;
         let purchase =
             CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })

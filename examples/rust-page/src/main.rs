@@ -17,7 +17,7 @@ struct Order {
 }
 
 const ORDER: Order = Order { id: "17" };
-const AMOUNT: &str = "5000";
+const AMOUNT: Amount = Amount::units(5_000);
 
 fn main() {
     match Client::builder(service()).merchant("/guichet").build() {
@@ -78,7 +78,7 @@ async fn show_quotes(guichet: &Client) {
 }
 
 async fn quotes(guichet: &Client) -> Result<Vec<String>, Error> {
-    let request = QuoteRequest::new(Amount::new(AMOUNT)?).fee_bearer(FeeBearer::Customer);
+    let request = QuoteRequest::new(AMOUNT).fee_bearer(FeeBearer::Customer);
     let quotes = guichet.quotes(&request).await?;
     let line = |quote: Quote| {
         let card = match quote.card_type {
@@ -87,7 +87,7 @@ async fn quotes(guichet: &Client) -> Result<Vec<String>, Error> {
             None => "",
         };
         match quote.price {
-            Ok(price) => format!("{}{card}: {} {}", quote.method.name, price.customer_pays, request.currency),
+            Ok(price) => format!("{}{card}: {} {}", quote.method.name, price.customer_pays, price.currency),
             Err(error) => format!("{}{card}: {error}", quote.method.name),
         }
     };

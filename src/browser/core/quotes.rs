@@ -5,7 +5,7 @@ use super::error::CallError;
 use super::events::Pending;
 use super::transport::{AuthorizedRequest, Reply};
 use super::value::{get, get_text};
-use crate::flow::{QuoteRequest, by_what_the_customer_pays, card_types, price};
+use crate::flow::{Price, QuoteRequest, by_what_the_customer_pays, card_types, price};
 use crate::operations::{CalculateFee, ListPaymentMethods};
 use crate::protocol::NoCredential;
 use crate::values::{Amount, CardType, Country, Currency, MethodCode, MethodId};
@@ -36,11 +36,15 @@ pub(crate) struct Quote {
     pub(crate) card_type: Option<CardType>,
     pub(crate) currency: Currency,
     pub(crate) amount: Amount,
-    pub(crate) fee: Option<String>,
-    pub(crate) customer_pays: Option<String>,
-    pub(crate) merchant_gets: Option<String>,
-    /// Why it has no price.
-    pub(crate) error: Option<CallError>,
+    pub(crate) fee: Option<Amount>,
+    /// What the customer pays and the merchant gets; or why it has no price.
+    pub(crate) price: Result<Price, CallError>,
+}
+
+impl Quote {
+    pub(crate) fn customer_pays(&self) -> Option<Amount> {
+        self.price.as_ref().ok().map(|price| price.customer_pays)
+    }
 }
 
 /// The active payment methods.
@@ -115,20 +119,18 @@ impl QuoteSelection {
         reply: Result<Reply, CallError>,
     ) -> Quote {
         let mut fee = None;
-        let priced = reply.and_then(|reply| {
+        let price = reply.and_then(|reply| {
             let data = reply.data();
-            fee = get_text(&data, "fee");
-            let total = get_text(&data, "total_payable");
-            price(self.request.fee_bearer, self.request.amount, fee.as_deref(), total.as_deref())
-                .map_err(|_| reply.unreadable())
+            fee = get_amount(&data, "fee");
+            price(&self.request, fee, get_amount(&data, "total_payable")).map_err(|_| reply.unreadable())
         });
-        let (customer_pays, merchant_gets, error) = match priced {
-            Ok(price) => (Some(price.customer_pays), price.merchant_gets, None),
-            Err(error) => (None, None, Some(error)),
-        };
         let (currency, amount) = (self.request.currency.clone(), self.request.amount);
-        Quote { method, payment_method: code, card_type, currency, amount, fee, customer_pays, merchant_gets, error }
+        Quote { method, payment_method: code, card_type, currency, amount, fee, price }
     }
+}
+
+fn get_amount(object: &JsValue, name: &str) -> Option<Amount> {
+    Amount::new(&get_text(object, name)?).ok()
 }
 
 fn price_method(
@@ -149,9 +151,8 @@ fn price_method(
 fn in_order(quotes: Vec<Quote>) -> Vec<Quote> {
     let mut ordered: Vec<Quote> = Vec::new();
     for quote in quotes {
-        let is_cheaper = |other: &Quote| {
-            by_what_the_customer_pays(quote.customer_pays.as_deref(), other.customer_pays.as_deref()) == Ordering::Less
-        };
+        let is_cheaper =
+            |other: &Quote| by_what_the_customer_pays(quote.customer_pays(), other.customer_pays()) == Ordering::Less;
         let place = ordered.iter().position(is_cheaper).unwrap_or(ordered.len());
         ordered.insert(place, quote);
     }

@@ -82,7 +82,10 @@ fn prepare(
 ) -> Result<Rc<PreparedRequest>, CallError> {
     match request {
         Ok(request) => Ok(Rc::new(PreparedRequest { spec, request, is_public })),
-        Err(_) => Err(CallError::new(Kind::Input, "The request could not be written.")),
+        Err(_) => Err(CallError::new(
+            Kind::Input,
+            "The request could not be written: an amount is 1 to 999999999999999 whole units.",
+        )),
     }
 }
 

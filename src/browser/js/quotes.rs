@@ -17,7 +17,7 @@ use wasm_bindgen::prelude::*;
 #[inline(never)]
 fn amount_to_price(inputs: &mut Inputs<'_>) -> Option<QuoteRequest> {
     let currency = inputs.optional("currency", |text| Currency::new(text));
-    let amount = inputs.optional("amount", Amount::new);
+    let amount = inputs.optional("amount", Amount::of_request);
     let bearer = inputs.optional("fee_bearer", |text| text.parse::<FeeBearer>());
     let country = inputs.optional("country_code", |text| Country::new(text));
     let mut request = QuoteRequest::new(amount?);
@@ -66,11 +66,11 @@ struct WrittenQuote<'a> {
     currency: &'a Currency,
     amount: Amount,
     #[serde(skip_serializing_if = "Option::is_none")]
-    fee: Option<&'a str>,
+    fee: Option<Amount>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    customer_pays: Option<&'a str>,
+    customer_pays: Option<Amount>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    merchant_gets: Option<&'a str>,
+    merchant_gets: Option<Amount>,
     #[serde(with = "serde_wasm_bindgen::preserve", skip_serializing_if = "JsValue::is_undefined")]
     error: JsValue,
 }
@@ -85,10 +85,10 @@ pub(super) fn written(quotes: Vec<Quote>) -> JsValue {
             card_type: quote.card_type,
             currency: &quote.currency,
             amount: quote.amount,
-            fee: quote.fee.as_deref(),
-            customer_pays: quote.customer_pays.as_deref(),
-            merchant_gets: quote.merchant_gets.as_deref(),
-            error: quote.error.clone().map_or(JsValue::UNDEFINED, to_js),
+            fee: quote.fee,
+            customer_pays: quote.customer_pays(),
+            merchant_gets: quote.price.as_ref().ok().and_then(|price| price.merchant_gets),
+            error: quote.price.as_ref().err().cloned().map_or(JsValue::UNDEFINED, to_js),
         }));
     }
     written.into()

@@ -27,7 +27,7 @@ impl Client {
     /// use guichet::values::EsimQuantity;
     /// let package = client.list_esim_packages(&ListEsimPackages::new()).await?.entries.remove(0);
     /// let order = client.create_esim_order(&CreateEsimOrder::new(package.id).quantity(EsimQuantity::new(2)?)).await?;
-    /// assert_eq!(order.amount.units(), package.amount.and_then(|amount| amount.units()).map(|one| 2 * one));
+    /// assert_eq!(order.amount.whole_units(), package.amount.and_then(|amount| amount.whole_units()).map(|one| 2 * one));
     /// # Ok(()) }
     /// ```
     ///

@@ -13,7 +13,7 @@ impl Client {
     /// use guichet::operations::{CreatePaymentIntent, CustomerName};
     /// use guichet::values::{Amount, Email, MerchantReference};
     /// let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
-    /// let order = CreatePaymentIntent::new(MerchantReference::new("ORDER-17")?, Amount::new("45000")?, "Shoes", awa)
+    /// let order = CreatePaymentIntent::new(MerchantReference::new("ORDER-17")?, Amount::units(45_000), "Shoes", awa)
     ///     .email(Email::new("awa@example.com")?);
     /// let intent = client.create_payment_intent(&order).await?;
     /// assert_eq!(client.create_payment_intent(&order).await?.id, intent.id);

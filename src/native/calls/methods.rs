@@ -26,8 +26,8 @@ impl Client {
     #[doc = example!()]
     /// use guichet::operations::CalculateFee;
     /// use guichet::values::{Amount, Currency, MethodCode};
-    /// let of = CalculateFee::new(MethodCode::new("mobile_money")?, Currency::xaf(), Amount::new("5000")?);
-    /// assert_eq!(client.calculate_fee(&of).await?.fee.as_str(), "100");
+    /// let of = CalculateFee::new(MethodCode::new("mobile_money")?, Currency::xaf(), Amount::units(5_000));
+    /// assert_eq!(client.calculate_fee(&of).await?.fee, Amount::units(100));
     /// # Ok(()) }
     /// ```
     ///

@@ -9,7 +9,7 @@ impl Client {
     #[doc = example!()]
     /// use guichet::operations::CreatePlan;
     /// use guichet::values::{Amount, BillingCycle, PlanCode};
-    /// let gold = CreatePlan::new("Gold", PlanCode::new("gold")?, Amount::new("5000")?, BillingCycle::Monthly).trial_days(14);
+    /// let gold = CreatePlan::new("Gold", PlanCode::new("gold")?, Amount::units(5_000), BillingCycle::Monthly).trial_days(14);
     /// assert_eq!(client.create_plan(&gold).await?.trial_days, 14);
     /// # Ok(()) }
     /// ```

@@ -11,7 +11,7 @@ pub(in crate::sandbox) fn plan(plan: &Plan) -> String {
         id: plan.id.clone(),
         name: offer.name.clone(),
         code: offer.code.clone(),
-        amount: offer.amount.units().into(),
+        amount: offer.amount,
         currency: offer.currency.to_string(),
         billing_cycle: offer.billing_cycle.to_string(),
         trial_days: offer.trial_days,
@@ -25,7 +25,7 @@ pub(in crate::sandbox) fn subscription(subscription: &Subscription, echoed: Opti
     let Subscription { id, customer_id, terms, state, created_at, .. } = subscription;
     let offer = &terms.offer;
     let duplicate_payments = state.duplicate_payments.iter().map(|LateCharge { intent, approval }| {
-        duplicate_payment(Some(intent.clone()), approval, offer.amount.units(), &offer.currency)
+        duplicate_payment(Some(intent.clone()), approval, offer.amount, &offer.currency)
     });
     written(&SubscriptionReply {
         id: id.clone(),
@@ -37,7 +37,7 @@ pub(in crate::sandbox) fn subscription(subscription: &Subscription, echoed: Opti
             id: terms.plan.clone(),
             code: Some(offer.code.to_string()),
             name: Some(offer.name.clone()),
-            amount: Some(offer.amount.units().into()),
+            amount: Some(offer.amount),
             currency: Some(offer.currency.to_string()),
             billing_cycle: Some(offer.billing_cycle.to_string()),
         }),

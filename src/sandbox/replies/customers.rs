@@ -1,7 +1,7 @@
 use super::written;
 use crate::operations::Customer as CustomerReply;
 use crate::sandbox::store::Customer;
-use crate::values::CustomerId;
+use crate::values::{Amount, CustomerId};
 
 /// One customer of the list. Nothing in the interface moves a balance or makes a profile inactive.
 pub(in crate::sandbox) fn customer(customer: &Customer) -> String {
@@ -12,7 +12,7 @@ pub(in crate::sandbox) fn customer(customer: &Customer) -> String {
         lastname,
         email,
         phone,
-        balance: Some(0.into()),
+        balance: Some(Amount::units(0)),
         active: true,
         created_at: Some(created_at.unix()),
     })

@@ -2,7 +2,7 @@ use super::written;
 use crate::operations::{Esim, EsimOrder as EsimOrderReply, EsimPackage as EsimPackageReply};
 use crate::sandbox::rules::{EsimOrder, EsimPackage};
 use crate::sandbox::tokens::InstanceKey;
-use crate::values::EsimOrderStatus;
+use crate::values::{Amount, EsimOrderStatus};
 
 /// One package of the list.
 pub(in crate::sandbox) fn esim_package(package: &EsimPackage) -> String {
@@ -15,7 +15,7 @@ pub(in crate::sandbox) fn esim_package(package: &EsimPackage) -> String {
         data_mb,
         unlimited: data_mb.is_none(),
         validity_days: Some(validity_days),
-        amount: Some(amount.into()),
+        amount: Some(Amount::units(amount)),
         currency: Some(currency.to_string()),
         supported_countries,
         network: Some(network),
@@ -32,7 +32,7 @@ pub(in crate::sandbox) fn esim_order(order: &EsimOrder, key: &InstanceKey) -> St
     let fulfilment = order.fulfilment.as_ref();
     written(&EsimOrderReply {
         order_id: order.id.clone(),
-        amount: order.amount.into(),
+        amount: Amount::units(order.amount),
         currency: order.currency.to_string(),
         object: Some("esim_order".to_owned()),
         status: Some(if fulfilment.is_some() { EsimOrderStatus::Fulfilled } else { EsimOrderStatus::PendingPayment }),

@@ -15,7 +15,7 @@ use crate::operations::{
     PaidWith, PaymentIntent, PaymentMethod, RevokedSession, SessionState,
 };
 use crate::protocol::{Reveal, Revealed};
-use crate::values::{CheckoutUrl, Currency, IntentId, MethodId, Moment, PaymentRef, Secret, SessionToken};
+use crate::values::{Amount, CheckoutUrl, Currency, IntentId, MethodId, Moment, PaymentRef, Secret, SessionToken};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -25,13 +25,13 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
     let terms = &intent.terms;
     let state = &intent.state;
     let duplicate_payments = state.duplicate_payments.iter().map(|approval| {
-        let amount = intent.amount_with(&approval.with, fees).unwrap_or_else(|| terms.amount.units());
+        let amount = intent.amount_with(&approval.with, fees).map_or(terms.amount, Amount::units);
         duplicate_payment(None, approval, amount, &terms.currency)
     });
     written(&PaymentIntent {
         id: intent.id.clone(),
         object: Some("payment_intent".to_owned()),
-        amount: terms.amount.to_string(),
+        amount: terms.amount,
         currency: terms.currency.to_string(),
         status: state.status.as_str().to_owned().into(),
         client_secret: Some(key.client_secret(&intent.id)),
@@ -45,7 +45,7 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
         },
         metadata: metadata(terms.metadata.as_deref()),
         fee_bearer: Some(terms.fee_bearer.to_string()),
-        amount_payable: intent.amount_payable(fees).map(|amount| amount.to_string()),
+        amount_payable: intent.amount_payable(fees).map(Amount::units),
         confirmation_method: Some(terms.confirmation_method.to_string()),
         payment_method: state.paying_with.as_ref().map(paid_with),
         next_action: state.next_action.map(|action| NextActionReply {
@@ -71,13 +71,13 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
 fn duplicate_payment(
     payment_intent: Option<IntentId>,
     approval: &LateApproval,
-    amount: u64,
+    amount: Amount,
     currency: &Currency,
 ) -> DuplicatePayment {
     DuplicatePayment {
         payment_intent,
         attempt: approval.attempt,
-        amount: amount.to_string(),
+        amount: Some(amount),
         currency: currency.to_string(),
         payment_method: Some(paid_with(&approval.with)),
         approved_at: Some(Moment::from_unix(approval.approved_at)),
@@ -158,10 +158,10 @@ pub(super) fn methods(methods: &[ListedMethod<'_>]) -> String {
 /// What an amount costs.
 pub(super) fn fee(amount: u64, currency: &Currency, fee: u64) -> String {
     written(&FeeBreakdown {
-        amount: amount.into(),
+        amount: Amount::units(amount),
         currency: currency.to_string(),
-        fee: fee.into(),
-        total_payable: amount.saturating_add(fee).into(),
+        fee: Amount::units(fee),
+        total_payable: Amount::units(amount.saturating_add(fee)),
     })
 }
 

@@ -1,7 +1,7 @@
 //! eSIM packages, from a table, and orders. The first payment for an order fulfils it, once.
 
 use super::{Intent, Status};
-use crate::values::{Currency, EsimOrderId, EsimPackageId, IntentId, Moment};
+use crate::values::{Amount, Currency, EsimOrderId, EsimPackageId, IntentId, Moment};
 use serde::Deserialize;
 
 /// The table of packages.
@@ -74,7 +74,7 @@ impl EsimOrder {
             let terms = &intent.terms;
             intent.merchant == self.merchant
                 && terms.esim_order().as_deref() == Some(self.id.as_str())
-                && (terms.amount.units(), &terms.currency) == (self.amount, &self.currency)
+                && (terms.amount, &terms.currency) == (Amount::units(self.amount), &self.currency)
         };
         let paid = |intent: &Intent| {
             let (at, _) = intent.state.status_history.iter().find(|(_, status)| *status == Status::Succeeded)?;

@@ -71,7 +71,7 @@ impl Examples {
     }
 
     pub(super) fn order(&self) -> CreatePaymentIntent {
-        let (reference, amount) = (valid(MerchantReference::new("ORDER-17")), valid(Amount::new("45000")));
+        let (reference, amount) = (valid(MerchantReference::new("ORDER-17")), Amount::units(45_000));
         CreatePaymentIntent::new(reference, amount, "A pair of shoes", AWA)
             .email(self.email())
             .redirect_url(valid(RedirectUrl::new("https://shop.example/return")))
@@ -127,7 +127,7 @@ impl Examples {
     }
 
     pub(super) fn create_plan(&self) -> CreatePlan {
-        let (code, amount) = (valid(PlanCode::new("gold-monthly")), valid(Amount::new("5000")));
+        let (code, amount) = (valid(PlanCode::new("gold-monthly")), Amount::units(5_000));
         CreatePlan::new("Gold", code, amount, BillingCycle::Monthly).trial_days(14_u32)
     }
 

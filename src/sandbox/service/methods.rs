@@ -37,8 +37,9 @@ impl Handle<CalculateFee> for Service {
     fn example(examples: &Examples) -> Example<CalculateFee> {
         let CreatePaymentIntent { amount, currency, .. } = examples.order();
         let method = valid(MethodCode::new("mobile_money"));
-        let fee = examples.fees.fee(method.as_str(), &currency, &Country::cm(), CardType::Local, amount.units());
-        let data = replies::fee(amount.units(), &currency, fee.unwrap_or_default());
+        let units = amount.whole_units().unwrap_or_default();
+        let fee = examples.fees.fee(method.as_str(), &currency, &Country::cm(), CardType::Local, units);
+        let data = replies::fee(units, &currency, fee.unwrap_or_default());
         let request = CalculateFee::new(method, currency, amount).country_code(Country::cm());
         Example::new(request, Done::ok(data).saying(FEE))
     }
@@ -46,7 +47,8 @@ impl Handle<CalculateFee> for Service {
     async fn handle(&self, _: Caller, operation: CalculateFee) -> Result<Done, Problem> {
         let CalculateFee { payment_method, currency, amount, country_code, card_type } = operation;
         let country = country_code.unwrap_or_else(Country::cm);
-        let fee = self.fees.fee(payment_method.as_str(), &currency, &country, card_type, amount.units()).map_err(|problem| match problem {
+        let amount = amount.whole_units().expect("an amount that was read from a request is whole");
+        let fee = self.fees.fee(payment_method.as_str(), &currency, &country, card_type, amount).map_err(|problem| match problem {
             FeeProblem::Country => {
                 Problem::field("country_code", ErrorCode::PaymentMethodUnavailable, format!("{payment_method} is not available in {country}."))
             }
@@ -57,6 +59,6 @@ impl Handle<CalculateFee> for Service {
                 "There is no such payment method. The codes are mobile_money and card; svc_… are identifiers of the list.",
             ),
         })?;
-        Ok(Done::ok(replies::fee(amount.units(), &currency, fee)).saying(FEE))
+        Ok(Done::ok(replies::fee(amount, &currency, fee)).saying(FEE))
     }
 }

@@ -455,7 +455,7 @@ fn offer(code: &str, trial_days: u32) -> Offer {
     Offer {
         name: "Gold".into(),
         code: PlanCode::new(code).unwrap(),
-        amount: Amount::new("5000").unwrap(),
+        amount: Amount::units(5_000),
         currency: Currency::xaf(),
         billing_cycle: BillingCycle::Monthly,
         trial_days,

@@ -14,7 +14,7 @@ pub(super) async fn rows(probe: &mut Prober) {
 
 async fn billing(probe: &mut Prober) -> Result<(), Invalid> {
     let code = PlanCode::new(probe.run.clone())?;
-    let create = CreatePlan::new("guichet-probe", code.clone(), Amount::new("5000")?, BillingCycle::Monthly);
+    let create = CreatePlan::new("guichet-probe", code.clone(), Amount::units(5_000), BillingCycle::Monthly);
     let plan = probe.send(create.clone()).await;
     probe.row("document", "a plan is created", plan.is_success() && plan.text("code") == code.as_str(), &plan);
     let again = probe.send(create).await;

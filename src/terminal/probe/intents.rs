@@ -123,11 +123,8 @@ async fn intents(probe: &mut Prober) -> Result<(), Invalid> {
 }
 
 async fn fees(probe: &mut Prober) {
-    let (Ok(amount), Ok(method), Ok(nowhere)) =
-        (Amount::new("5000"), MethodCode::new("mobile_money"), Country::new("ZZ"))
-    else {
-        return;
-    };
+    let (Ok(method), Ok(nowhere)) = (MethodCode::new("mobile_money"), Country::new("ZZ")) else { return };
+    let amount = Amount::units(5_000);
     let of = CalculateFee::new(method, Currency::xaf(), amount);
     let known = probe.send(of.clone()).await;
     let nowhere = probe.send(of.clone().country_code(nowhere)).await;
@@ -151,7 +148,7 @@ pub(super) fn order(probe: &Prober, number: u32) -> Result<CreatePaymentIntent, 
     let reference = MerchantReference::new(format!("{}-{number}", probe.run))?;
     let order = CreatePaymentIntent::new(
         reference,
-        Amount::new("5000")?,
+        Amount::units(5_000),
         "guichet-probe",
         CustomerName { firstname: "Guichet", lastname: "Probe" },
     );

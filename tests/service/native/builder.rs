@@ -149,7 +149,7 @@ async fn every_call_of_the_quotes_is_in_the_callers_span() {
     let parents = Parents::default();
     let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(parents.clone()));
     let client = Client::builder(&service.base_url, key()).build().expect("a client");
-    let request = QuoteRequest::new(Amount::new("5000").expect("an amount"));
+    let request = QuoteRequest::new(Amount::units(5_000));
     let checkout = tracing::info_span!("checkout");
     let quotes = client.quotes(&request).instrument(checkout).await.expect("the quotes");
     assert_eq!(quotes.len(), 3);

@@ -48,7 +48,7 @@ async fn send_all(client: &Client) -> Result<(), Box<dyn std::error::Error>> {
     customer.revoke().await?;
 
     client.list_payment_methods(&ListPaymentMethods::new()).await?;
-    let amount = Amount::new("45000")?;
+    let amount = Amount::units(45_000);
     client.calculate_fee(&CalculateFee::new(MethodCode::new("card")?, Currency::xaf(), amount)).await?;
 
     let phone = |number| Phone::new(number).map(|phone| Instrument::MobileMoney { phone });
@@ -73,7 +73,7 @@ async fn send_all(client: &Client) -> Result<(), Box<dyn std::error::Error>> {
     let order = client.create_esim_order(&CreateEsimOrder::new(package.id)).await?;
     client.read_esim_order(&order.order_id).await?;
 
-    let gold = CreatePlan::new("Gold", PlanCode::new("gold")?, Amount::new("5000")?, BillingCycle::Monthly);
+    let gold = CreatePlan::new("Gold", PlanCode::new("gold")?, Amount::units(5_000), BillingCycle::Monthly);
     let plan = client.create_plan(&gold).await?;
     let create = CreateSubscription::new(
         plan.code,

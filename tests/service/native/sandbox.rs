@@ -57,7 +57,7 @@ async fn methods_and_fees_are_read() {
         .calculate_fee(&CalculateFee::new(method, Currency::xaf(), amount()).country_code(country))
         .await
         .expect("a fee");
-    assert_eq!((fee.amount.as_str(), fee.fee.as_str(), fee.total_payable.as_str()), ("45000", "900", "45900"));
+    assert_eq!([fee.amount, fee.fee, fee.total_payable], [45_000, 900, 45_900].map(Amount::units));
     sandbox.stop().await;
 }
 
@@ -70,17 +70,17 @@ async fn quotes_show_what_the_customer_pays_and_the_merchant_gets_cheapest_first
         (
             FeeBearer::Customer,
             [
-                ("mobile_money", None, "45900", "45000"),
-                ("card", local, "46305", "45000"),
-                ("card", international, "46755", "45000"),
+                ("mobile_money", None, 45_900, 45_000),
+                ("card", local, 46_305, 45_000),
+                ("card", international, 46_755, 45_000),
             ],
         ),
         (
             FeeBearer::Merchant,
             [
-                ("mobile_money", None, "45000", "44100"),
-                ("card", local, "45000", "43695"),
-                ("card", international, "45000", "43245"),
+                ("mobile_money", None, 45_000, 44_100),
+                ("card", local, 45_000, 43_695),
+                ("card", international, 45_000, 43_245),
             ],
         ),
     ] {
@@ -88,8 +88,10 @@ async fn quotes_show_what_the_customer_pays_and_the_merchant_gets_cheapest_first
         let quotes = client.quotes(&sale).await.expect("quotes");
         let figures = quotes.iter().map(|quote| {
             let price = quote.price.as_ref().expect("a price");
-            let gets = price.merchant_gets.as_deref().expect("a figure");
-            (quote.payment_method.as_str(), quote.card_type, price.customer_pays.as_str(), gets)
+            let gets = price.merchant_gets.and_then(Amount::whole_units).expect("whole units");
+            let pays = price.customer_pays.whole_units().expect("whole units");
+            assert_eq!(price.currency, Currency::xaf());
+            (quote.payment_method.as_str(), quote.card_type, pays, gets)
         });
         assert_eq!(figures.collect::<Vec<_>>(), expected, "{bearer}");
     }
@@ -112,7 +114,7 @@ async fn a_method_whose_fee_cannot_be_calculated_is_quoted_with_its_error() {
 async fn an_order_is_one_intent_and_is_paid_by_phone() {
     let (sandbox, merchant, client) = open().await;
     let intent = client.create_payment_intent(&order("ORDER-17")).await.expect("an intent");
-    assert_eq!((intent.amount.as_str(), &intent.status), ("45000", &IntentStatus::RequiresAction));
+    assert_eq!((intent.amount, &intent.status), (amount(), &IntentStatus::RequiresAction));
     assert!(intent.checkout_url.as_ref().is_some_and(|url: &CheckoutUrl| url.expose().starts_with(sandbox.base_url())));
     let repeated = client.create_payment_intent(&order("ORDER-17")).await.expect("the same intent");
     assert_eq!((repeated.id, repeated.payment_ref), (intent.id.clone(), intent.payment_ref.clone()));
@@ -187,12 +189,12 @@ fn order(reference: &str) -> CreatePaymentIntent {
     CreatePaymentIntent::new(reference, amount(), "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
         .email(email())
         .fee_bearer(FeeBearer::Customer)
-        .items(vec![Item::new("Wouri trainers", 45_000, Currency::xaf(), 1)])
+        .items(vec![Item::new("Wouri trainers", amount(), Currency::xaf(), 1)])
         .redirect_url(RedirectUrl::new("https://shop.example/return").expect("an address"))
 }
 
 fn amount() -> Amount {
-    Amount::new("45000").expect("an amount")
+    Amount::units(45_000)
 }
 
 fn email() -> Email {

@@ -119,7 +119,7 @@ impl World {
         let offer = Offer {
             name: "Gold".into(),
             code: PlanCode::new("gold").unwrap(),
-            amount: Amount::new("5000").unwrap(),
+            amount: Amount::units(5_000),
             currency: Currency::xaf(),
             billing_cycle: walk.cycle,
             trial_days: walk.trial_days,

@@ -100,7 +100,7 @@ impl Intent {
     /// What the customer pays. `None` if it depends on a method that is not known yet.
     pub(in crate::sandbox) fn amount_payable(&self, fees: &Fees) -> Option<u64> {
         match (self.terms.fee_bearer, &self.state.paying_with) {
-            (FeeBearer::Merchant, _) => Some(self.terms.amount.units()),
+            (FeeBearer::Merchant, _) => self.terms.amount.whole_units(),
             (FeeBearer::Customer, None) => None,
             (FeeBearer::Customer, Some(with)) => self.amount_with(with, fees),
         }
@@ -110,7 +110,7 @@ impl Intent {
     ///
     /// An intent has no country, so its fee is that of a fee calculation without one: what the customer was quoted.
     pub(in crate::sandbox) fn amount_with(&self, with: &PayingWith, fees: &Fees) -> Option<u64> {
-        let amount = self.terms.amount.units();
+        let amount = self.terms.amount.whole_units()?;
         if self.terms.fee_bearer == FeeBearer::Merchant {
             return Some(amount);
         }

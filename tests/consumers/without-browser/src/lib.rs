@@ -3,10 +3,10 @@
 use guichet::flow::{OutcomeState, pause};
 use guichet::values::{Amount, IntentStatus};
 
-/// Whether an amount in the smallest currency unit is valid.
+/// Whether an amount in the smallest unit has this text.
 #[unsafe(no_mangle)]
 pub extern "C" fn is_amount(units: u64) -> bool {
-    Amount::new(&units.to_string()).is_ok()
+    Amount::new(&units.to_string()) == Ok(Amount::units(units))
 }
 
 /// The milliseconds to wait before the next read of a payment, or 0 if it has succeeded.

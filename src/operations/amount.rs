@@ -1,0 +1,84 @@
+//! How a request carries an amount: as whole units, of 1 to 15 digits. Its field says whether as a string or as a number.
+
+use crate::protocol::{ErrorCode, FromField, whole};
+#[cfg(feature = "sandbox")]
+use crate::values::text_schema;
+use crate::values::{Amount, Invalid};
+use serde::{Serializer, ser::Error};
+use serde_json::Value;
+
+/// A string of digits: `"5000"`.
+pub(super) struct AmountText(Amount);
+
+#[cfg(feature = "sandbox")]
+crate::values::described! {
+    AmountText: text_schema([schemars::json_schema!({ "pattern": "^[1-9][0-9]{0,14}$" })])
+}
+
+impl AmountText {
+    pub(super) fn write<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&requestable::<S>(amount)?)
+    }
+}
+
+impl From<AmountText> for Amount {
+    fn from(text: AmountText) -> Self {
+        text.0
+    }
+}
+
+impl FromField for AmountText {
+    fn from_field(value: &Value) -> Result<Self, Invalid> {
+        let asked_for = "Send it as a string of digits, in the smallest currency unit: \"5000\".";
+        Amount::of_request(value.as_str().ok_or(Invalid::because(asked_for))?).map(Self)
+    }
+
+    /// A number that is written as one, and is too small or too large.
+    fn refusal(value: &Value) -> ErrorCode {
+        let digits = value.as_str().map(|text| text.strip_prefix('-').unwrap_or(text)).unwrap_or_default();
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number && (digits == "0" || !digits.starts_with('0')) {
+            ErrorCode::AmountOutOfRange
+        } else {
+            ErrorCode::ParameterInvalid
+        }
+    }
+}
+
+/// A JSON number: `5000`.
+pub(super) struct AmountNumber(Amount);
+
+#[cfg(feature = "sandbox")]
+crate::values::described! {
+    AmountNumber: schemars::json_schema!({ "type": "integer", "minimum": 1, "maximum": 999_999_999_999_999_u64 })
+}
+
+impl AmountNumber {
+    pub(super) fn write<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(requestable::<S>(amount)?)
+    }
+}
+
+impl From<AmountNumber> for Amount {
+    fn from(number: AmountNumber) -> Self {
+        number.0
+    }
+}
+
+impl FromField for AmountNumber {
+    fn from_field(value: &Value) -> Result<Self, Invalid> {
+        let amount = whole(value).map(Amount::units).filter(|amount| amount.requestable().is_some());
+        amount.map(Self).ok_or(Invalid::because(
+            "A plan's amount is a whole JSON number in the smallest currency unit, of 1 to 15 digits and not 0: 5000.",
+        ))
+    }
+
+    fn refusal(value: &Value) -> ErrorCode {
+        if value.is_i64() || whole(value).is_some() { ErrorCode::AmountOutOfRange } else { ErrorCode::ParameterInvalid }
+    }
+}
+
+/// The whole units of an amount that a request may carry.
+fn requestable<S: Serializer>(amount: &Amount) -> Result<u64, S::Error> {
+    amount.requestable().ok_or_else(|| S::Error::custom("a request carries 1 to 999999999999999 whole units"))
+}
