@@ -96,17 +96,23 @@ impl Field {
         Some(default.as_ref().map_or_else(|| quote!(::core::default::Default::default()), ToTokens::to_token_stream))
     }
 
-    /// Its `#[schemars(…)]`, for the sandbox's description.
-    pub(crate) fn schema(&self) -> TokenStream {
-        let Says { always, default, like, max, min, number, schema, with, .. } = &self.says;
+    /// Its `#[schemars(…)]`, for the sandbox's description; of an operation's field, by the type that describes it.
+    pub(crate) fn schema(&self, described: Option<TokenStream>) -> TokenStream {
+        let Says { always, default, like, max, min, number, schema, .. } = &self.says;
         let mut options = Vec::new();
+        if self.says.idempotency_key {
+            let name = self.wire_name();
+            options.push(quote!(rename = #name));
+        }
+        // The type of an operation's field knows its limits.
+        let (min, max) = if described.is_some() { (&None, &None) } else { (min, max) };
         let inner = always.then(|| self.optional().cloned()).flatten();
         let inner = inner.filter(|_| !number);
         let number = number.then(|| quote!(crate::values::Number));
         if let Some(other) = like.clone().or(inner) {
             let other = other.to_token_stream().to_string();
             options.push(quote!(with = #other));
-        } else if let Some(with) = with.as_ref().map(ToTokens::to_token_stream).or(number) {
+        } else if let Some(with) = described.or(number) {
             let is_optional = self.optional().is_some() && !always;
             let with = if is_optional { quote!(Option<#with>) } else { with }.to_string();
             options.push(quote!(with = #with));

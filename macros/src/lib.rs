@@ -29,16 +29,26 @@ use syn::parse_macro_input;
 /// expands to
 ///
 /// ```text
-/// #[derive(Clone, Debug, Serialize)]            // the client's writer: `protocol::assemble` walks the fields
+/// #[derive(Clone, Debug)]
 /// #[non_exhaustive]
 /// #[cfg_attr(feature = "sandbox", derive(JsonSchema))]
 /// pub struct CreatePlan {
+///     #[cfg_attr(feature = "sandbox", schemars(with = "Described<String>"))]
 ///     pub name: String,
-///     #[serde(serialize_with = "AmountNumber::write")]
-///     #[cfg_attr(feature = "sandbox", schemars(with = "AmountNumber"))]
+///     #[cfg_attr(feature = "sandbox", schemars(with = "Described<AmountNumber>"))]
 ///     pub amount: Amount,
-///     #[cfg_attr(feature = "sandbox", schemars(default))]
+///     #[cfg_attr(feature = "sandbox", schemars(with = "Described<Currency>", default))]
 ///     pub currency: Currency,
+/// }
+///
+/// impl Serialize for CreatePlan {               // the client's writer: `protocol::assemble` walks the fields
+///     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+///         let mut fields = serializer.serialize_struct("CreatePlan", 3)?;
+///         fields.serialize_field("name", &Written::<String>(&self.name))?;
+///         fields.serialize_field("amount", &Written::<AmountNumber>(&self.amount))?;
+///         fields.serialize_field("currency", &Written::<Currency>(&self.currency))?;
+///         fields.end()
+///     }
 /// }
 ///
 /// impl CreatePlan {
@@ -54,9 +64,10 @@ use syn::parse_macro_input;
 ///
 /// impl Served for CreatePlan {                  // the service's reader, and the name of the command
 ///     const COMMAND: &'static str = "plans create";
+///     const ARGUMENTS: &'static [(&'static str, Argument)] = &[("name", String::ARGUMENT), …];
 ///     fn read(fields: &mut Fields) -> Option<Self> {
 ///         let name = fields.required::<String>("name");
-///         let amount = fields.required::<AmountNumber>("amount").map(Into::into);
+///         let amount = fields.required::<AmountNumber>("amount");
 ///         let currency = fields.or::<Currency>("currency", Default::default());
 ///         if let Some(currency) = &currency { supported(fields, "currency", currency); }
 ///         Some(Self { name: name?, amount: amount?, currency: currency? })     // all errors, then none or all
@@ -65,6 +76,9 @@ use syn::parse_macro_input;
 ///
 /// const _: () = { … is_listed::<CreatePlan>() };  // it is named in `every_operation!`
 /// ```
+///
+/// Every field has a `FieldType` (`src/protocol/field_type.rs`): its own type, or the one that `with` names. This trait reads,
+/// writes and describes the field and names the kind of its argument, so a form that cannot be derived is one `impl`.
 ///
 /// The operation's name is the type's name in snake case. A field is in the path if the path names it, otherwise in the query
 /// of a `GET` and in the body of other methods.
@@ -87,7 +101,7 @@ use syn::parse_macro_input;
 /// |---|---|
 /// | `default`, `default = 3` | the value if the field is absent; of an `Option`, the value that the service assumes |
 /// | `min = 1`, `max = 10` | the limits of a whole number |
-/// | `with = AmountNumber` | another type, which reads, writes and describes the field |
+/// | `with = AmountNumber` | its `FieldType`, if that is not its own type |
 /// | `check = supported` | a check of the service: `fn(&mut Fields, param: &str, &T)` |
 /// | `into` | `new` takes `impl Into` of its type |
 /// | `idempotency_key` | the field is the header `Idempotency-Key`; with it the operation is repeatable |

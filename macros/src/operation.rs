@@ -127,6 +127,7 @@ pub(crate) fn expand(arguments: Arguments, item: DeriveInput) -> Result<TokenStr
     let constructor = constructor(&arguments, &fields)?;
     let setters = fields.iter().filter(|field| !is_required(field)).map(setter);
     let debug = debug(name, &fields);
+    let writer = writer(&arguments, name, &fields);
     let spec = spec(&arguments, name, &fields)?;
     let served = served(&arguments, name, &fields);
     let Arguments { role, output, .. } = &arguments;
@@ -137,6 +138,7 @@ pub(crate) fn expand(arguments: Arguments, item: DeriveInput) -> Result<TokenStr
             #constructor
             #(#setters)*
         }
+        #writer
         impl crate::protocol::Operation for #name {
             type Role = #role;
             type Output = #output;
@@ -155,7 +157,7 @@ fn is_required(field: &Field) -> bool {
     field.optional().is_none() && field.says.default.is_none()
 }
 
-/// The struct itself, with what writes and describes it.
+/// The struct itself, with what describes it.
 fn declaration(arguments: &Arguments, item: &DeriveInput, fields: &[Field]) -> TokenStream {
     let (name, visibility) = (&item.ident, &item.vis);
     let attributes = &item.attrs;
@@ -172,21 +174,14 @@ fn declaration(arguments: &Arguments, item: &DeriveInput, fields: &[Field]) -> T
     let debug = (!fields.iter().any(|field| field.says.secret)).then(|| quote!(Debug,));
     let default = fields.iter().all(|field| field.optional().is_some()).then(|| quote!(Default,));
     let fields = fields.iter().map(|field| {
-        let Field { name, kind, visibility, attributes, says } = field;
-        let rename = says.idempotency_key.then(|| {
-            let name = field.wire_name();
-            quote!(#[serde(rename = #name)])
-        });
-        let write = says.with.as_ref().map(|with| {
-            let write = format!("{}::write", quote!(#with));
-            quote!(#[serde(serialize_with = #write)])
-        });
-        let schema = field.schema();
-        quote!(#(#attributes)* #rename #write #schema #visibility #name: #kind)
+        let Field { name, kind, visibility, attributes, .. } = field;
+        let field_type = field_type(arguments, field);
+        let schema = field.schema(Some(quote!(crate::protocol::Described<#field_type>)));
+        quote!(#(#attributes)* #schema #visibility #name: #kind)
     });
     quote! {
         #(#attributes)*
-        #[derive(Clone, #debug #default serde::Serialize)]
+        #[derive(Clone, #debug #default)]
         #[non_exhaustive]
         #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(#(#type_schema),*))]
         #visibility struct #name {
@@ -337,6 +332,48 @@ fn snake_case(name: &str) -> String {
     snake
 }
 
+/// What a client writes it by: `protocol::assemble` takes each field where the operation's `Spec` says.
+fn writer(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream {
+    let text = name.to_string();
+    let count = fields.len();
+    let writes = fields.iter().map(|field| {
+        let (name, wire_name, field_type) = (&field.name, field.wire_name(), field_type(arguments, field));
+        let written = quote!(crate::protocol::Written::<#field_type>);
+        let value = match field.optional() {
+            Some(_) => quote!(self.#name.as_ref().map(#written)),
+            None => quote!(#written(&self.#name)),
+        };
+        quote!(serde::ser::SerializeStruct::serialize_field(&mut fields, #wire_name, &#value)?;)
+    });
+    let fields = if fields.is_empty() { quote!(fields) } else { quote!(mut fields) };
+    quote! {
+        impl serde::Serialize for #name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let #fields = serializer.serialize_struct(#text, #count)?;
+                #(#writes)*
+                serde::ser::SerializeStruct::end(fields)
+            }
+        }
+    }
+}
+
+/// The `FieldType` that reads, writes and describes a field: its own type, where nothing else is said.
+fn field_type(arguments: &Arguments, field: &Field) -> TokenStream {
+    let says = &field.says;
+    if let Some(with) = &says.with {
+        quote!(#with)
+    } else if says.min.is_some() || says.max.is_some() {
+        let min = says.min.as_ref().map_or_else(|| quote!(0), |min| quote!({ #min }));
+        let max = says.max.as_ref().map_or_else(|| quote!({ u32::MAX }), |max| quote!({ #max }));
+        quote!(crate::protocol::Whole<#min, #max>)
+    } else if field.is_a("bool") && travels_in_the_query(arguments, field) {
+        quote!(crate::protocol::Switch)
+    } else {
+        let kind = field.optional().unwrap_or(&field.kind);
+        quote!(#kind)
+    }
+}
+
 /// What the service reads it by, and what the terminal calls it.
 fn served(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream {
     let Arguments { command, columns, at_least_one, .. } = arguments;
@@ -347,11 +384,16 @@ fn served(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream 
         quote!(fields.at_least_one(&[#(#names),*], #message)?;)
     });
     let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
+    let given = fields.iter().map(|field| {
+        let (wire_name, field_type) = (field.wire_name(), field_type(arguments, field));
+        quote!((#wire_name, <#field_type as crate::protocol::FieldType>::ARGUMENT))
+    });
     let fields = if names.is_empty() { quote!(_) } else { quote!(fields) };
     quote! {
         impl crate::protocol::Served for #name {
             const COMMAND: &'static str = #command;
             const COLUMNS: &'static [&'static str] = &[#(#columns),*];
+            const ARGUMENTS: &'static [(&'static str, crate::protocol::Argument)] = &[#(#given),*];
 
             fn read(#fields: &mut crate::protocol::Fields) -> Option<Self> {
                 #(#reads)*
@@ -365,31 +407,11 @@ fn served(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream 
 
 /// Reads one field; `None` where it has an error, which is kept beside those of the others.
 fn read(arguments: &Arguments, field: &Field) -> TokenStream {
-    let (name, says, text) = (&field.name, &field.says, field.wire_name());
-    // What reads it, where its own type does not.
-    let reader = if let Some(with) = &says.with {
-        Some(quote!(#with))
-    } else if says.min.is_some() || says.max.is_some() {
-        let min = says.min.as_ref().map_or_else(|| quote!(0), |min| quote!({ #min }));
-        let max = says.max.as_ref().map_or_else(|| quote!({ u32::MAX }), |max| quote!({ #max }));
-        Some(quote!(crate::protocol::Whole<#min, #max>))
-    } else if field.is_a("bool") && travels_in_the_query(arguments, field) {
-        Some(quote!(crate::protocol::Switch))
-    } else {
-        None
-    };
-    let kind = field.optional().unwrap_or(&field.kind);
-    let read = match (&reader, field.optional(), field.default()) {
-        (None, Some(_), _) => quote!(fields.optional::<#kind>(#text)),
-        (None, None, Some(default)) => quote!(fields.or::<#kind>(#text, #default)),
-        (None, None, None) => quote!(fields.required::<#kind>(#text)),
-        (Some(reader), Some(_), _) => {
-            quote!(fields.optional::<#reader>(#text).map(|given| given.map(<#kind>::from)))
-        }
-        (Some(reader), None, Some(default)) => {
-            quote!(fields.optional::<#reader>(#text).map(|given| given.map_or(#default, <#kind>::from)))
-        }
-        (Some(reader), None, None) => quote!(fields.required::<#reader>(#text).map(<#kind>::from)),
+    let (name, text, field_type) = (&field.name, field.wire_name(), field_type(arguments, field));
+    let read = match (field.optional(), field.default()) {
+        (Some(_), _) => quote!(fields.optional::<#field_type>(#text)),
+        (None, Some(default)) => quote!(fields.or::<#field_type>(#text, #default)),
+        (None, None) => quote!(fields.required::<#field_type>(#text)),
     };
     quote!(let #name = #read;)
 }

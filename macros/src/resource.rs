@@ -86,7 +86,7 @@ fn declaration(resource: &Ident, field: &Field) -> TokenStream {
         serde.push(quote!(serialize_with = "crate::values::as_number"));
     }
     let serde = (!serde.is_empty()).then(|| quote!(#[serde(#(#serde),*)]));
-    let schema = field.schema();
+    let schema = field.schema(None);
     quote!(#(#attributes)* #serde #schema #visibility #name: #kind)
 }
 

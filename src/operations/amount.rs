@@ -1,36 +1,33 @@
 //! How a request carries an amount: as whole units, of 1 to 15 digits. Its field says whether as a string or as a number.
 
-use crate::protocol::{ErrorCode, FromField, whole};
+use crate::protocol::{Argument, ErrorCode, FieldType, whole};
 #[cfg(feature = "sandbox")]
 use crate::values::text_schema;
 use crate::values::{Amount, Invalid};
+#[cfg(feature = "sandbox")]
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Serializer, ser::Error};
 use serde_json::Value;
 
 /// A string of digits: `"5000"`.
-pub(super) struct AmountText(Amount);
+pub(super) enum AmountText {}
 
-#[cfg(feature = "sandbox")]
-crate::values::described! {
-    AmountText: text_schema([schemars::json_schema!({ "pattern": "^[1-9][0-9]{0,14}$" })])
-}
+impl FieldType for AmountText {
+    type Holds = Amount;
+    const ARGUMENT: Argument = Argument::Text;
 
-impl AmountText {
-    pub(super) fn write<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
+    fn read(value: &Value) -> Result<Amount, Invalid> {
+        let asked_for = "Send it as a string of digits, in the smallest currency unit: \"5000\".";
+        Amount::of_request(value.as_str().ok_or(Invalid::because(asked_for))?)
+    }
+
+    fn write<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&requestable::<S>(amount)?)
     }
-}
 
-impl From<AmountText> for Amount {
-    fn from(text: AmountText) -> Self {
-        text.0
-    }
-}
-
-impl FromField for AmountText {
-    fn from_field(value: &Value) -> Result<Self, Invalid> {
-        let asked_for = "Send it as a string of digits, in the smallest currency unit: \"5000\".";
-        Amount::of_request(value.as_str().ok_or(Invalid::because(asked_for))?).map(Self)
+    #[cfg(feature = "sandbox")]
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        text_schema([json_schema!({ "pattern": "^[1-9][0-9]{0,14}$" })])
     }
 
     /// A number that is written as one, and is too small or too large.
@@ -46,31 +43,26 @@ impl FromField for AmountText {
 }
 
 /// A JSON number: `5000`.
-pub(super) struct AmountNumber(Amount);
+pub(super) enum AmountNumber {}
 
-#[cfg(feature = "sandbox")]
-crate::values::described! {
-    AmountNumber: schemars::json_schema!({ "type": "integer", "minimum": 1, "maximum": 999_999_999_999_999_u64 })
-}
+impl FieldType for AmountNumber {
+    type Holds = Amount;
+    const ARGUMENT: Argument = Argument::Integer;
 
-impl AmountNumber {
-    pub(super) fn write<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(requestable::<S>(amount)?)
-    }
-}
-
-impl From<AmountNumber> for Amount {
-    fn from(number: AmountNumber) -> Self {
-        number.0
-    }
-}
-
-impl FromField for AmountNumber {
-    fn from_field(value: &Value) -> Result<Self, Invalid> {
+    fn read(value: &Value) -> Result<Amount, Invalid> {
         let amount = whole(value).map(Amount::units).filter(|amount| amount.requestable().is_some());
-        amount.map(Self).ok_or(Invalid::because(
+        amount.ok_or(Invalid::because(
             "A plan's amount is a whole JSON number in the smallest currency unit, of 1 to 15 digits and not 0: 5000.",
         ))
+    }
+
+    fn write<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(requestable::<S>(amount)?)
+    }
+
+    #[cfg(feature = "sandbox")]
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": 1, "maximum": 999_999_999_999_999_u64 })
     }
 
     fn refusal(value: &Value) -> ErrorCode {

@@ -1,7 +1,7 @@
 //! eSIM data packages, and orders of them.
 
 use super::{operation, resource};
-use crate::protocol::{Customer, ErrorCode, FromField, Merchant, whole};
+use crate::protocol::{Argument, Customer, ErrorCode, FieldType, Merchant, whole, written_by_its_type};
 use crate::values::{
     Amount, EsimOrderId, EsimOrderStatus, EsimPackageId, EsimQuantity, IdempotencyKey, IntentId, Invalid, PageLimit,
     Secret,
@@ -60,8 +60,10 @@ pub struct CreateEsimOrder {
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
-impl FromField for EsimQuantity {
-    fn from_field(value: &Value) -> Result<Self, Invalid> {
+impl FieldType for EsimQuantity {
+    const ARGUMENT: Argument = Argument::Integer;
+
+    fn read(value: &Value) -> Result<Self, Invalid> {
         // What no order holds stands for all that is none: 0.
         Self::new(whole(value).and_then(|number| u8::try_from(number).ok()).unwrap_or_default())
     }
@@ -73,6 +75,8 @@ impl FromField for EsimQuantity {
             ErrorCode::ParameterInvalid
         }
     }
+
+    written_by_its_type!();
 }
 
 /// `GET /v1/esim/orders/{id}`: how an eSIM order stands, and its eSIMs once it is paid.

@@ -1,9 +1,9 @@
 //! How a payment method is written in a body.
 
-use crate::protocol::{ErrorCode, FieldError, FromField, whole};
+use crate::protocol::{Argument, ErrorCode, FieldError, FieldType, Shorthand, whole, written_by_its_type};
 use crate::values::{Invalid, Phone};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt;
 
 /// What a customer pays with. Its `Debug` shows neither a phone nor a card number.
@@ -79,17 +79,22 @@ impl fmt::Debug for Instrument {
     }
 }
 
-impl FromField for Instrument {
-    fn from_field(value: &Value) -> Result<Self, Invalid> {
+impl FieldType for Instrument {
+    const ARGUMENT: Argument = Argument::Json(Some(Shorthand {
+        hint: "A phone number, for example 237670000000; or JSON. @FILE or - reads JSON from a file or the standard input, as a card requires.",
+        read: from_the_command_line,
+    }));
+
+    fn read(value: &Value) -> Result<Self, Invalid> {
         let kind = value.get("type").and_then(Value::as_str);
         match kind {
             Some("mobile_money") => match value.get("phone") {
-                Some(phone) => Ok(Self::MobileMoney { phone: Phone::from_field(phone)? }),
+                Some(phone) => Ok(Self::MobileMoney { phone: Phone::read(phone)? }),
                 None => Err(Invalid::because(
                     "Mobile money needs a phone: {\"type\":\"mobile_money\",\"phone\":\"237670000000\"}.",
                 )),
             },
-            Some("card") => Ok(Self::Card { card: Card::from_field(value.get("card").unwrap_or(&Value::Null))? }),
+            Some("card") => Ok(Self::Card { card: Card::read(value.get("card").unwrap_or(&Value::Null))? }),
             _ => Err(Invalid::because("A payment method is an object whose type is mobile_money or card.")),
         }
     }
@@ -105,10 +110,33 @@ impl FromField for Instrument {
         });
         members.map(|(name, code, said)| FieldError::of(&format!("{param}.card.{name}"), &code, *said)).collect()
     }
+
+    written_by_its_type!();
 }
 
-impl FromField for Card {
-    fn from_field(value: &Value) -> Result<Self, Invalid> {
+/// Reads a phone number as mobile money, and refuses a card, because other users of the machine can read a command line.
+fn from_the_command_line(given: &str) -> Result<Option<Value>, Invalid> {
+    if is_card_number(given) || given.contains("\"card\"") {
+        return Err(Invalid::because(
+            "A card does not belong on a command line, where other users of the machine can read it. Write \
+             {\"type\":\"card\",\"card\":{\"number\",\"exp_month\",\"exp_year\",\"cvc\"}} with its values into a file (@FILE) or to the \
+             standard input (-).",
+        ));
+    }
+    let is_json = given.starts_with('{');
+    Ok((!is_json).then(|| json!({"type": "mobile_money", "phone": given})))
+}
+
+/// Whether this is a card number, with or without spaces: longer than a phone number, or of 14 or 15 digits that begin with 3,
+/// as no phone number of that length does.
+fn is_card_number(given: &str) -> bool {
+    let digits: Vec<u8> = given.bytes().filter(|byte| !b" -".contains(byte)).collect();
+    let only_digits = digits.iter().all(u8::is_ascii_digit);
+    only_digits && (matches!(digits.len(), 16..=19) || (matches!(digits.len(), 14 | 15) && digits.starts_with(b"3")))
+}
+
+impl Card {
+    fn read(value: &Value) -> Result<Self, Invalid> {
         let member = |name: &str| value.get(name);
         let wrong = |name: &str| {
             Invalid::because(

@@ -3,7 +3,7 @@
 use super::resource;
 #[cfg(feature = "sandbox")]
 use crate::protocol::GREATEST_INTEGER;
-use crate::protocol::{FromField, whole};
+use crate::protocol::{Argument, FieldType, whole, written_by_its_type};
 use crate::values::{Amount, Currency, Invalid, whole_number};
 use serde_json::Value;
 
@@ -38,11 +38,13 @@ impl Item {
     }
 }
 
-impl FromField for Item {
+impl FieldType for Item {
+    const ARGUMENT: Argument = Argument::Json(None);
+
     /// # Undocumented
     /// The types of an item's fields: the price is a whole JSON number or a digit string, the quantity an integer of at
     /// least 1 (decisions).
-    fn from_field(value: &Value) -> Result<Self, Invalid> {
+    fn read(value: &Value) -> Result<Self, Invalid> {
         let shape = || Invalid::because("Each item is an object with name, price, currency and quantity.");
         let object = value.as_object().ok_or_else(shape)?;
         let name = object.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()).ok_or_else(shape)?;
@@ -62,6 +64,8 @@ impl FromField for Item {
             quantity: quantity.ok_or(Invalid::because("An item's quantity is a whole number of at least 1."))?,
         })
     }
+
+    written_by_its_type!();
 }
 
 /// How the price of an item is written.

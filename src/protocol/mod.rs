@@ -5,6 +5,7 @@ mod call;
 mod code;
 mod envelope;
 mod error;
+mod field_type;
 mod fields;
 mod operation;
 mod retry;
@@ -21,10 +22,11 @@ pub(crate) use envelope::payload;
 pub use envelope::{Page, Refusal, decode, decode_page};
 pub(crate) use envelope::{lenient, lenient_list};
 pub use error::{Error, FieldError, Kind, NetworkFailure};
+pub use field_type::{Argument, FieldType, Shorthand, Whole};
 #[cfg(feature = "sandbox")]
-pub(crate) use fields::GREATEST_INTEGER;
-pub use fields::{Fields, FromField, Served, Whole};
-pub(crate) use fields::{Switch, whole};
+pub(crate) use field_type::{Described, GREATEST_INTEGER};
+pub(crate) use field_type::{Switch, Written, whole, written_by_its_type};
+pub use fields::{Fields, Served};
 #[cfg(feature = "sandbox")]
 pub(crate) use operation::Place;
 pub use operation::{Envelope, IDEMPOTENCY_KEY, Method, Operation, Repeat, Source, Spec};

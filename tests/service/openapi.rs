@@ -4,7 +4,7 @@ use crate::interface::DOCUMENTED;
 use crate::support::api;
 use crate::support::openapi::errors;
 use guichet::operations::*;
-use guichet::protocol::{Fields, FromField, Served};
+use guichet::protocol::{FieldType, Fields, Served};
 use guichet::sandbox::{Sandbox, openapi};
 use guichet::values::{Country, Email, MerchantReference, Phone, PlanCode};
 use proptest::prelude::*;
@@ -218,7 +218,7 @@ fn rules() -> Vec<Rule> {
         rule("merchant_reference", &intent["merchant_reference"], |text| MerchantReference::new(text).is_ok()),
         rule("phone", &intent["phone"], |text| Phone::new(text).is_ok()),
         rule("plan code", &plan["code"], |text| PlanCode::new(text).is_ok()),
-        rule("a text", &intent["description"], |text| String::from_field(&json!(text)).is_ok()),
+        rule("a text", &intent["description"], |text| String::read(&json!(text)).is_ok()),
     ]
 }
 
@@ -251,7 +251,7 @@ fn items_accept_what_is_described() {
                 texts.iter().flat_map(|name| currencies.iter().map(move |currency| (name, currency)))
             {
                 let one = json!({ "name": name, "price": price, "currency": currency, "quantity": quantity });
-                assert_eq!(item.is_valid(&one), Item::from_field(&one).is_ok(), "{one}");
+                assert_eq!(item.is_valid(&one), Item::read(&one).is_ok(), "{one}");
             }
         }
     }
@@ -270,7 +270,7 @@ fn payment_methods_accept_what_is_described() {
         for cvc in &cvcs {
             let card = json!({ "number": "4242424242424242", "exp_month": month, "exp_year": year, "cvc": cvc });
             let one = json!({ "type": "card", "card": card });
-            assert_eq!(method.is_valid(&one), Instrument::from_field(&one).is_ok(), "{one}");
+            assert_eq!(method.is_valid(&one), Instrument::read(&one).is_ok(), "{one}");
         }
     }
     for one in [
@@ -284,7 +284,7 @@ fn payment_methods_accept_what_is_described() {
         json!("card"),
         json!([]),
     ] {
-        assert_eq!(method.is_valid(&one), Instrument::from_field(&one).is_ok(), "{one}");
+        assert_eq!(method.is_valid(&one), Instrument::read(&one).is_ok(), "{one}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! The arguments of an operation's command, made from its JSON schema: fields of the path are positional arguments, all
 //! others are options named after the field.
 
-use crate::protocol::{Place, Spec};
+use crate::protocol::{Argument, Place, Served, Shorthand};
 use crate::sandbox::inexact_json_errors;
 use crate::terminal::connection::first_line;
 use crate::terminal::failure::Failure;
@@ -25,26 +25,16 @@ pub(super) struct Description {
 pub(super) struct Field {
     name: String,
     help: String,
-    kind: Kind,
+    argument: Argument,
     required: bool,
     /// A secret is read from standard input, because other users of the machine can read a command line.
     secret: bool,
     place: Place,
 }
 
-/// The form of a field on the command line.
-enum Kind {
-    /// An object, or an array of objects, as JSON.
-    Json,
-    Text,
-    /// Several strings: the option is repeated.
-    StringList,
-    Bool,
-    Integer,
-}
-
 impl Description {
-    pub(super) fn new<O: JsonSchema>(spec: &Spec) -> Self {
+    pub(super) fn new<O: Served + JsonSchema>() -> Self {
+        let spec = &O::SPEC;
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let schema = settings.into_generator().into_root_schema_for::<O>().to_value();
         let documentation = without_markup(schema["description"].as_str().unwrap_or_default());
@@ -59,7 +49,7 @@ impl Description {
                 let place = spec.place(name);
                 Field {
                     help: help(schema),
-                    kind: if place == Place::Body { Kind::new(schema) } else { Kind::Text },
+                    argument: if place == Place::Body { argument_of::<O>(name) } else { Argument::Text },
                     required: place == Place::Path
                         || (required.contains(&name.as_str()) && schema.get("default").is_none()),
                     secret: schema["x-guichet-secret"] == true,
@@ -74,6 +64,11 @@ impl Description {
         });
         Self { about, long_about: documentation, fields }
     }
+}
+
+/// The form of a field of the body on the command line.
+fn argument_of<O: Served>(name: &str) -> Argument {
+    O::ARGUMENTS.iter().find(|(field, _)| *field == name).map_or(Argument::Text, |(_, argument)| *argument)
 }
 
 /// A summary in the style of clap: with a capital, and without the full stop if it is a single sentence.
@@ -105,29 +100,6 @@ fn without_markup(documentation: &str) -> String {
     documentation.replace("[`", "").replace("`]", "").replace('`', "").replace("# Undocumented\n", "Undocumented: ")
 }
 
-impl Kind {
-    fn new(schema: &Value) -> Self {
-        match kind_of(schema) {
-            "boolean" => Self::Bool,
-            "integer" | "number" => Self::Integer,
-            "string" => Self::Text,
-            "array" if kind_of(&schema["items"]) == "string" => Self::StringList,
-            _ => Self::Json,
-        }
-    }
-}
-
-/// The JSON type of a schema, or of the first of its alternatives that is not null.
-fn kind_of(schema: &Value) -> &str {
-    let named = match &schema["type"] {
-        Value::String(name) => Some(name.as_str()),
-        Value::Array(names) => names.iter().filter_map(Value::as_str).find(|name| *name != "null"),
-        _ => None,
-    };
-    let alternatives = ["anyOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten();
-    named.or_else(|| alternatives.map(kind_of).find(|name| !["", "null"].contains(name))).unwrap_or_default()
-}
-
 /// The values of an enumeration.
 fn choices(schema: &Value) -> Vec<String> {
     let alternatives = ["anyOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten();
@@ -141,23 +113,20 @@ impl Field {
         let shown = self.name.to_uppercase().replace('-', "_");
         let required = self.required && !self.secret;
         let argument = Arg::new(self.name.clone()).value_name(shown).required(required);
-        let (argument, hint) = match &self.kind {
-            Kind::Text if self.secret => (
+        let (argument, hint) = match self.argument {
+            Argument::Text if self.secret => (
                 argument,
                 "Default: the first line of the standard input, because other users of this machine can read a command line.",
             ),
-            Kind::Text | Kind::Integer => (argument, ""),
-            Kind::StringList => (argument.action(ArgAction::Append), "May be repeated."),
-            Kind::Bool => {
+            Argument::Text | Argument::Integer => (argument, ""),
+            Argument::StringList => (argument.action(ArgAction::Append), "May be repeated."),
+            Argument::Bool => {
                 let parser = PossibleValuesParser::new(["true", "false"]);
                 let argument = argument.value_parser(parser).num_args(0..=1).require_equals(true);
                 (argument.default_missing_value("true"), "")
             }
-            Kind::Json if self.is_payment_method() => (
-                argument,
-                "A phone number, for example 237670000000; or JSON. @FILE or - reads JSON from a file or the standard input, as a card requires.",
-            ),
-            Kind::Json => (argument, "JSON; @FILE or - reads it from a file or the standard input."),
+            Argument::Json(Some(shorthand)) => (argument, shorthand.hint),
+            Argument::Json(None) => (argument, "JSON; @FILE or - reads it from a file or the standard input."),
         };
         let help = format!("{} {hint}", self.help);
         let argument = argument.help(help.trim().to_owned()).allow_negative_numbers(true);
@@ -169,29 +138,23 @@ impl Field {
         let Some(given) = matches.get_many::<String>(&self.name) else { return self.read_secret() };
         let given: Vec<&String> = given.collect();
         let first = given.first().map(|text| text.as_str()).unwrap_or_default();
-        Ok(Some(match &self.kind {
-            Kind::StringList => given.into_iter().map(|text| Value::String(text.clone())).collect(),
-            Kind::Bool => Value::Bool(first == "true"),
+        Ok(Some(match self.argument {
+            Argument::StringList => given.into_iter().map(|text| Value::String(text.clone())).collect(),
+            Argument::Bool => Value::Bool(first == "true"),
             // The operation's own reader refuses a text that is not a number.
-            Kind::Integer => first.parse::<u64>().map_or_else(|_| first.into(), Value::from),
-            Kind::Text => first.into(),
-            Kind::Json => self.json(first)?,
+            Argument::Integer => first.parse::<u64>().map_or_else(|_| first.into(), Value::from),
+            Argument::Text => first.into(),
+            Argument::Json(shorthand) => self.json(first, shorthand)?,
         }))
     }
 
-    fn json(&self, given: &str) -> Result<Value, Failure> {
+    fn json(&self, given: &str, shorthand: Option<Shorthand>) -> Result<Value, Failure> {
         let refuse = |why: &str| Failure::usage(format!("{}: {why}", self.name));
         let inline = !given.starts_with('@') && given != "-";
-        if self.is_payment_method() && inline {
-            if is_card_number(given) || given.contains("\"card\"") {
-                return Err(refuse(
-                    "A card does not belong on a command line, where other users of the machine can read it. Write \
-                     {\"type\":\"card\",\"card\":{\"number\",\"exp_month\",\"exp_year\",\"cvc\"}} with its values into a file (@FILE) or to the \
-                     standard input (-).",
-                ));
-            }
-            if !given.starts_with('{') {
-                return Ok(serde_json::json!({"type": "mobile_money", "phone": given}));
+        if let Some(shorthand) = shorthand.filter(|_| inline) {
+            let read = (shorthand.read)(given).map_err(|invalid| refuse(invalid.reason()))?;
+            if let Some(value) = read {
+                return Ok(value);
             }
         }
         let text = match given.strip_prefix('@') {
@@ -224,18 +187,6 @@ impl Field {
         let missing = || Failure::usage("Give the one-time code on the standard input, or with --otp.");
         first_line("The one-time code:").map(|line| Some(line.into())).ok_or_else(missing)
     }
-
-    fn is_payment_method(&self) -> bool {
-        self.name == "payment_method"
-    }
-}
-
-/// Whether this is a card number, with or without spaces: longer than a phone number, or of 14 or 15 digits that begin with 3,
-/// as no phone number of that length does.
-fn is_card_number(given: &str) -> bool {
-    let digits: Vec<u8> = given.bytes().filter(|byte| !b" -".contains(byte)).collect();
-    let only_digits = digits.iter().all(u8::is_ascii_digit);
-    only_digits && (matches!(digits.len(), 16..=19) || (matches!(digits.len(), 14 | 15) && digits.starts_with(b"3")))
 }
 
 /// The values of all fields whose arguments were given.

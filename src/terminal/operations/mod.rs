@@ -77,7 +77,7 @@ impl OperationCommand {
             columns: O::COLUMNS,
             spec: const { &<O as Operation>::SPEC },
             admits: <O::Role as Role>::admits,
-            describe: || Description::new::<O>(&O::SPEC),
+            describe: Description::new::<O>,
             read: read::<O>,
         }
     }

@@ -1,0 +1,307 @@
+//! The types of an operation's fields: each reads, writes and describes itself, and names its argument at the terminal.
+
+use super::{ErrorCode, FieldError};
+use crate::values::{
+    BillingCycle, CardType, ConfirmationMethod, Country, Currency, CustomerId, Email, EsimOrderId, EsimPackageId,
+    FeeBearer, IdempotencyKey, IntentId, Invalid, MerchantReference, MethodCode, PageLimit, Phone, PlanCode, PlanId,
+    PlanKey, RedirectUrl, SubscriptionId,
+};
+#[cfg(feature = "sandbox")]
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// How the service reads a field of an operation, how a client writes it, its JSON schema, and its argument at the terminal.
+///
+/// A field's own type is its `FieldType`, unless the field says `with = AmountText`: one Rust type may have several forms. A
+/// form that cannot be derived (a union, free key-value pairs, a number in two forms) implements this trait by hand.
+///
+/// ```
+/// use guichet::protocol::FieldType;
+/// use guichet::values::Email;
+/// assert!(Email::read(&"awa@example.com".into()).is_ok());
+/// assert!(Email::read(&"awa".into()).is_err());
+/// ```
+pub trait FieldType {
+    /// The Rust type of the field.
+    type Holds;
+
+    /// The form of its argument at the terminal.
+    const ARGUMENT: Argument;
+
+    /// Reads the field of a request, as the service does.
+    ///
+    /// # Errors
+    /// [`Invalid`] says what the field should be.
+    fn read(value: &Value) -> Result<Self::Holds, Invalid>;
+
+    /// Writes the field of a request, as a client does.
+    ///
+    /// # Errors
+    /// The serializer's own, and its `custom` for a value that a request cannot carry.
+    fn write<S: Serializer>(value: &Self::Holds, serializer: S) -> Result<S::Ok, S::Error>;
+
+    /// The JSON schema of the values that [`FieldType::read`] accepts.
+    #[cfg(feature = "sandbox")]
+    fn schema(generator: &mut SchemaGenerator) -> Schema;
+
+    /// The error code for a value that [`FieldType::read`] has refused.
+    fn refusal(_: &Value) -> ErrorCode {
+        ErrorCode::ParameterInvalid
+    }
+
+    /// The errors of a value that [`FieldType::read`] has refused: several, if it has members.
+    fn refused(param: &str, value: &Value, invalid: &Invalid) -> Vec<FieldError> {
+        vec![FieldError::of(param, &Self::refusal(value), invalid.reason())]
+    }
+}
+
+/// The form of a field of the body on the command line. A field of the path or the query is always a text.
+///
+/// ```
+/// use guichet::protocol::{Argument, FieldType};
+/// assert!(matches!(bool::ARGUMENT, Argument::Bool));
+/// assert!(matches!(Vec::<String>::ARGUMENT, Argument::StringList));
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Argument {
+    /// `true` or `false`; the name of the option alone means `true`.
+    Bool,
+    /// A whole number.
+    Integer,
+    /// An object, or an array of objects, as JSON; with a shorthand, also another text.
+    Json(Option<Shorthand>),
+    /// Several strings: the option is repeated.
+    StringList,
+    /// A string.
+    Text,
+}
+
+/// A shorter text for a JSON argument, such as a phone number for mobile money.
+///
+/// ```
+/// use guichet::operations::Instrument;
+/// use guichet::protocol::{Argument, FieldType};
+/// let Argument::Json(Some(shorthand)) = Instrument::ARGUMENT else { unreachable!("a payment method has one") };
+/// let phone = (shorthand.read)("237670000000").unwrap().unwrap();
+/// assert_eq!(phone["type"], "mobile_money");
+/// assert!((shorthand.read)("4242424242424242").is_err());
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Shorthand {
+    /// The last sentence of the field's help, in place of the one about JSON.
+    pub hint: &'static str,
+    /// Returns the JSON of a text, `None` if the text is JSON itself, or an error if it must not be on a command line.
+    pub read: fn(&str) -> Result<Option<Value>, Invalid>,
+}
+
+/// A field as a client writes it.
+pub(crate) struct Written<'a, F: FieldType>(pub &'a F::Holds);
+
+impl<F: FieldType> Serialize for Written<'_, F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        F::write(self.0, serializer)
+    }
+}
+
+/// A field as its JSON schema describes it.
+#[cfg(feature = "sandbox")]
+pub(crate) struct Described<F>(std::marker::PhantomData<F>);
+
+#[cfg(feature = "sandbox")]
+impl<F: FieldType> JsonSchema for Described<F> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        std::any::type_name::<Self>().into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        F::schema(generator)
+    }
+}
+
+/// The half of a [`FieldType`] that serde and schemars derive: the field is written and described by its own type.
+macro_rules! written_by_its_type {
+    () => {
+        type Holds = Self;
+
+        fn write<S: serde::Serializer>(value: &Self, serializer: S) -> Result<S::Ok, S::Error> {
+            serde::Serialize::serialize(value, serializer)
+        }
+
+        #[cfg(feature = "sandbox")]
+        fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            generator.subschema_for::<Self>()
+        }
+    };
+}
+pub(crate) use written_by_its_type;
+
+/// Types that read themselves from a JSON string by their own `FromStr`.
+macro_rules! texts {
+    ($($name:ty),+ $(,)?) => {$(
+        impl FieldType for $name {
+            const ARGUMENT: Argument = Argument::Text;
+
+            fn read(value: &Value) -> Result<Self, Invalid> {
+                value.as_str().ok_or(Invalid::because("It must be a string."))?.parse()
+            }
+
+            written_by_its_type!();
+        }
+    )+};
+}
+
+texts!(
+    BillingCycle,
+    CardType,
+    ConfirmationMethod,
+    Country,
+    Currency,
+    CustomerId,
+    Email,
+    EsimOrderId,
+    EsimPackageId,
+    FeeBearer,
+    IdempotencyKey,
+    IntentId,
+    MerchantReference,
+    MethodCode,
+    PageLimit,
+    Phone,
+    PlanCode,
+    PlanId,
+    PlanKey,
+    RedirectUrl,
+    SubscriptionId,
+);
+
+impl FieldType for String {
+    const ARGUMENT: Argument = Argument::Text;
+
+    /// A text that is there: not empty, nor spaces alone.
+    fn read(value: &Value) -> Result<Self, Invalid> {
+        match value.as_str() {
+            Some(text) if !text.trim().is_empty() => Ok(text.to_owned()),
+            _ => Err(Invalid::because("It must be a string that is not empty.")),
+        }
+    }
+
+    written_by_its_type!();
+}
+
+impl FieldType for bool {
+    const ARGUMENT: Argument = Argument::Bool;
+
+    fn read(value: &Value) -> Result<Self, Invalid> {
+        value.as_bool().ok_or(Invalid::because("It must be true or false."))
+    }
+
+    written_by_its_type!();
+}
+
+/// A `bool` in a query.
+pub(crate) enum Switch {}
+
+impl FieldType for Switch {
+    type Holds = bool;
+    const ARGUMENT: Argument = Argument::Text;
+
+    fn read(value: &Value) -> Result<bool, Invalid> {
+        match value.as_str() {
+            Some("true") => Ok(true),
+            Some("false") => Ok(false),
+            _ => Err(Invalid::because("It must be true or false.")),
+        }
+    }
+
+    fn write<S: Serializer>(value: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bool(*value)
+    }
+
+    #[cfg(feature = "sandbox")]
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "boolean" })
+    }
+}
+
+/// A whole JSON number from `LEAST` to `MOST`.
+///
+/// ```
+/// use guichet::protocol::{FieldType, Whole};
+/// assert_eq!(Whole::<1, 10>::read(&7.into()), Ok(7));
+/// assert!(Whole::<1, 10>::read(&11.into()).is_err());
+/// ```
+#[derive(Debug)]
+pub enum Whole<const LEAST: u32, const MOST: u32> {}
+
+impl<const LEAST: u32, const MOST: u32> FieldType for Whole<LEAST, MOST> {
+    type Holds = u32;
+    const ARGUMENT: Argument = Argument::Integer;
+
+    fn read(value: &Value) -> Result<u32, Invalid> {
+        let number = whole(value).and_then(|number| u32::try_from(number).ok());
+        let inside = number.filter(|number| (LEAST..=MOST).contains(number));
+        inside.ok_or_else(|| Invalid::because(format!("It must be a whole number from {LEAST} to {MOST}.")))
+    }
+
+    fn write<S: Serializer>(value: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(*value)
+    }
+
+    #[cfg(feature = "sandbox")]
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
+    }
+}
+
+/// The greatest integer that every reader of JSON keeps: 2^53.
+pub(crate) const GREATEST_INTEGER: u64 = 1 << 53;
+
+/// The whole number of a JSON number that is not negative, up to 2^53. JSON knows one kind of number: `7.0` is 7.
+pub(crate) fn whole(value: &Value) -> Option<u64> {
+    let of_a_fraction = |number: f64| {
+        let is_exact = (0.0..=GREATEST_INTEGER as f64).contains(&number) && number.fract() == 0.0;
+        is_exact.then_some(number as u64)
+    };
+    value.as_u64().or_else(|| value.as_f64().and_then(of_a_fraction)).filter(|number| *number <= GREATEST_INTEGER)
+}
+
+impl<F: FieldType> FieldType for Vec<F> {
+    type Holds = Vec<F::Holds>;
+    const ARGUMENT: Argument = match F::ARGUMENT {
+        Argument::Text => Argument::StringList,
+        _ => Argument::Json(None),
+    };
+
+    fn read(value: &Value) -> Result<Self::Holds, Invalid> {
+        value.as_array().ok_or(Invalid::because("It must be an array."))?.iter().map(F::read).collect()
+    }
+
+    fn write<S: Serializer>(value: &Self::Holds, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(value.iter().map(Written::<F>))
+    }
+
+    #[cfg(feature = "sandbox")]
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": generator.subschema_for::<Described<F>>() })
+    }
+}
+
+/// Free key-value pairs.
+impl FieldType for BTreeMap<String, Value> {
+    const ARGUMENT: Argument = Argument::Json(None);
+
+    fn read(value: &Value) -> Result<Self, Invalid> {
+        let object = value.as_object().ok_or(Invalid::because("It must be an object of key-value pairs."))?;
+        Ok(object.iter().map(|(key, value)| (key.clone(), value.clone())).collect())
+    }
+
+    written_by_its_type!();
+}
