@@ -11,7 +11,7 @@ use serde_json::Value;
 ///
 /// ```
 /// use guichet::operations::Item;
-/// use guichet::values::Currency;
+/// use guichet::values::{Amount, Currency};
 /// let shoes = Item::new("Wouri trainers", Amount::units(45_000), Currency::xaf(), 1);
 /// ```
 #[resource]
