@@ -101,11 +101,20 @@ impl Amount {
         let borrowed = self.fraction < other.fraction;
         let fraction = if borrowed { ONE + self.fraction - other.fraction } else { self.fraction - other.fraction };
         let units = self.units - other.units - u64::from(borrowed);
-        let mut left = Self { negative: false, units, fraction, decimals: self.decimals.max(other.decimals) };
-        while left.decimals > 0 && left.to_string().ends_with('0') {
-            left.decimals -= 1;
+        let left = Self { negative: false, units, fraction, decimals: self.decimals.max(other.decimals) };
+        Some(left.without_trailing_zeros())
+    }
+
+    fn without_trailing_zeros(mut self) -> Self {
+        while self.decimals > 0 && self.shown_fraction().is_multiple_of(10) {
+            self.decimals -= 1;
         }
-        Some(left)
+        self
+    }
+
+    /// The decimals that are shown, as one number.
+    fn shown_fraction(self) -> u64 {
+        self.fraction / 10_u64.pow(u32::from(DECIMALS - self.decimals))
     }
 
     fn read(text: &str) -> Option<Self> {
@@ -181,10 +190,7 @@ impl fmt::Display for Amount {
         if self.decimals == 0 {
             return Ok(());
         }
-        // The whole one in front of the fraction keeps the zeros that it begins with.
-        let fraction = (ONE + self.fraction).to_string();
-        f.write_str(".")?;
-        f.write_str(fraction.get(1..=self.decimals.into()).unwrap_or_default())
+        write!(f, ".{:0width$}", self.shown_fraction(), width = self.decimals.into())
     }
 }
 
