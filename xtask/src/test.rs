@@ -139,11 +139,7 @@ impl Run {
         self.check("the example of the browser module", |_| unit_tests::compile_example());
         self.unit_tests_in_browsers();
         self.check("Rust crates that depend on guichet", |_| rust_consumers::look(&packed));
-        self.check("the page in Rust", |remark| {
-            let page = rust_page::build()?;
-            *remark = format!("{} bytes of wasm", page.wasm);
-            Ok(())
-        });
+        self.rust_page();
         for binary in &pages {
             self.tests(&format!("tests: {}", binary.name), binary.command().env(NPM_TOOLS, tools.folder()));
         }
@@ -191,6 +187,7 @@ impl Run {
         });
         let binaries = self.steps.step("build the tests", |_| binaries::build())?;
         self.consumers(consumers)?;
+        self.rust_page();
         for binary in binaries.iter().filter(|binary| binary.is_test("pages")) {
             let mut command = binary.command();
             command.args(["package::", "accessible::"]).env(NPM_TOOLS, newest.folder());
@@ -214,6 +211,15 @@ impl Run {
                 .push(format!("semver checks (no tag v* to compare with; {} names a commit)", semver::BASELINE)),
         }
         Ok(())
+    }
+
+    /// Builds the page in Rust, which tests of pages open.
+    fn rust_page(&mut self) {
+        self.check("the page in Rust", |remark| {
+            let page = rust_page::build()?;
+            *remark = format!("{} bytes of wasm", page.wasm);
+            Ok(())
+        });
     }
 
     /// The unit tests that need a browser.
