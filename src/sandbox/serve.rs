@@ -2,7 +2,6 @@
 
 use super::config::{Config, StartError};
 use super::in_process::InProcess;
-use super::service::Service;
 use super::store::{Location, Unavailable};
 use super::tenant::{Clock, Tenant, run_on};
 use crate::server::{Limits, serve};
@@ -32,11 +31,8 @@ use tokio::sync::oneshot;
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
 pub struct Sandbox {
-    service: Arc<Service>,
+    in_process: InProcess,
     runtime: Handle,
-    base_url: String,
-    control_token: Secret,
-    secret_key: Secret,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
     ended: Option<oneshot::Receiver<()>>,
@@ -67,42 +63,33 @@ impl Sandbox {
         let thread = std::thread::Builder::new().name("guichet-sandbox".into()).spawn(run);
         let thread =
             thread.map_err(|error| StartError::System(format!("The sandbox cannot start a thread: {error}.")))?;
-        let started =
+        let in_process =
             started.await.map_err(|_| StartError::System("The sandbox stopped before it had started.".into()))??;
-        Ok(Self {
-            service: started.service,
-            runtime: handle,
-            base_url: started.base_url,
-            control_token: started.control_token,
-            secret_key: started.secret_key,
-            stop: Some(stop),
-            thread: Some(thread),
-            ended: Some(ended),
-        })
+        Ok(Self { in_process, runtime: handle, stop: Some(stop), thread: Some(thread), ended: Some(ended) })
     }
 
     /// Its address, without `/v1`: `http://127.0.0.1:4243`.
     #[must_use]
     pub fn base_url(&self) -> &str {
-        &self.base_url
+        self.in_process.base_url()
     }
 
     /// The address of the control API: [`Sandbox::base_url`] and `/sandbox`.
     #[must_use]
     pub fn control_url(&self) -> String {
-        format!("{}/sandbox", self.base_url)
+        format!("{}/sandbox", self.base_url())
     }
 
     /// The token of the control API.
     #[must_use]
     pub fn control_token(&self) -> &Secret {
-        &self.control_token
+        self.in_process.control_token()
     }
 
     /// The first merchant's secret key.
     #[must_use]
     pub fn secret_key(&self) -> &Secret {
-        &self.secret_key
+        self.in_process.secret_key()
     }
 
     /// Creates a merchant. Use one per test, so that tests are independent.
@@ -118,11 +105,11 @@ impl Sandbox {
     /// # Errors
     /// If the database cannot be written.
     pub async fn merchant_named(&self, name: &str) -> Result<Tenant, Unavailable> {
-        let (service, name) = (Arc::clone(&self.service), name.to_owned());
+        let (service, name) = (Arc::clone(&self.in_process.service), name.to_owned());
         let made = run_on(&self.runtime, async move { service.merchants.make(&service.store, &name).await });
         let (merchant, secret_key) = made.await?;
-        let clock = Clock::new(merchant, Arc::clone(&self.service), self.runtime.clone());
-        Ok(Tenant::new(clock, secret_key, self.base_url.clone()))
+        let clock = Clock::new(merchant, Arc::clone(&self.in_process.service), self.runtime.clone());
+        Ok(Tenant::new(clock, secret_key, self.base_url().to_owned()))
     }
 
     /// Deletes everything of every merchant but its name and its key: payments, customers, sessions, faults, requests and events.
@@ -131,7 +118,7 @@ impl Sandbox {
     /// # Errors
     /// If the database cannot be written.
     pub async fn reset(&self) -> Result<(), Unavailable> {
-        let service = Arc::clone(&self.service);
+        let service = Arc::clone(&self.in_process.service);
         run_on(&self.runtime, async move {
             for merchant in service.merchants.all() {
                 service.merchants.reset(&service.store, &merchant).await?;
@@ -158,7 +145,7 @@ impl Sandbox {
 
 impl std::fmt::Debug for Sandbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sandbox").field("base_url", &self.base_url).finish_non_exhaustive()
+        f.debug_struct("Sandbox").field("base_url", &self.base_url()).finish_non_exhaustive()
     }
 }
 
