@@ -8,6 +8,13 @@ use crate::values::{Currency, EsimOrderId, EsimPackageId, IntentId, Moment};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 
+/// The columns that are read, and the condition that every read has.
+macro_rules! columns {
+    () => {
+        "id, merchant, package, quantity, amount, currency, created_at, paid_by, fulfilled_at FROM esim_orders WHERE merchant = $1"
+    };
+}
+
 pub(super) async fn add(connection: &mut SqliteConnection, order: &EsimOrder) -> Result<bool, sqlx::Error> {
     let text = "INSERT INTO esim_orders (id, merchant, package, quantity, amount, currency, created_at) \
                 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING";
@@ -41,14 +48,8 @@ impl Sqlite {
         merchant: &str,
         id: &EsimOrderId,
     ) -> Result<Option<EsimOrder>, Unavailable> {
-        let row = sqlx::query(
-        "SELECT id, merchant, package, quantity, amount, currency, created_at, paid_by, fulfilled_at FROM esim_orders \
-         WHERE merchant = $1 AND id = $2",
-    )
-    .bind(merchant)
-    .bind(id.as_str())
-    .fetch_optional(&self.readers)
-    .await?;
+        let text = concat!("SELECT ", columns!(), " AND id = $2");
+        let row = sqlx::query(text).bind(merchant).bind(id.as_str()).fetch_optional(&self.readers).await?;
         row.as_ref().map(read).transpose()
     }
 
@@ -57,10 +58,7 @@ impl Sqlite {
         merchant: &str,
         limit: i64,
     ) -> Result<Vec<EsimOrder>, Unavailable> {
-        let text = newest_first!(
-            "id, merchant, package, quantity, amount, currency, created_at, paid_by, fulfilled_at FROM esim_orders \
-         WHERE merchant = $1"
-        );
+        let text = newest_first!(columns!());
         rows_after(&self.readers, text, merchant, None, limit).await?.iter().map(read).collect()
     }
 }

@@ -8,6 +8,13 @@ use crate::values::{Moment, PlanId, PlanKey};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 
+/// The columns that are read, and the condition that every read has.
+macro_rules! columns {
+    () => {
+        "id, merchant, offer, active, created_at FROM plans WHERE merchant = $1"
+    };
+}
+
 /// Adds a plan. `false` if the merchant has one with this code.
 pub(super) async fn add(connection: &mut SqliteConnection, plan: &Plan) -> Result<bool, sqlx::Error> {
     let text = "INSERT INTO plans (id, merchant, code, offer, active, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
@@ -36,7 +43,7 @@ impl Sqlite {
         merchant: &str,
         key: &PlanKey,
     ) -> Result<Option<Plan>, Unavailable> {
-        let text = "SELECT id, merchant, offer, active, created_at FROM plans WHERE merchant = $1 AND (id = $2 OR code = $2) ORDER BY id = $2 DESC LIMIT 1";
+        let text = concat!("SELECT ", columns!(), " AND (id = $2 OR code = $2) ORDER BY id = $2 DESC LIMIT 1");
         let row = sqlx::query(text).bind(merchant).bind(key.as_str()).fetch_optional(&self.readers).await?;
         row.as_ref().map(read).transpose()
     }
@@ -47,7 +54,7 @@ impl Sqlite {
         merchant: &str,
         id: &PlanId,
     ) -> Result<Option<Plan>, Unavailable> {
-        let text = "SELECT id, merchant, offer, active, created_at FROM plans WHERE merchant = $1 AND id = $2";
+        let text = concat!("SELECT ", columns!(), " AND id = $2");
         let row = sqlx::query(text).bind(merchant).bind(id.as_str()).fetch_optional(&self.readers).await?;
         row.as_ref().map(read).transpose()
     }
@@ -59,11 +66,7 @@ impl Sqlite {
         after: After,
         limit: i64,
     ) -> Result<Vec<Plan>, Unavailable> {
-        let text = if include_inactive {
-            newest_first!("id, merchant, offer, active, created_at FROM plans WHERE merchant = $1")
-        } else {
-            newest_first!("id, merchant, offer, active, created_at FROM plans WHERE merchant = $1 AND active")
-        };
+        let text = if include_inactive { newest_first!(columns!()) } else { newest_first!(columns!(), " AND active") };
         rows_after(&self.readers, text, merchant, after, limit).await?.iter().map(read).collect()
     }
 }
