@@ -400,7 +400,7 @@ fn picked<T: Copy>(known: &[T], of: usize) -> Option<T> {
     (!known.is_empty()).then(|| known[of % known.len()])
 }
 
-fn intent_id(number: u32) -> IntentId {
+pub(super) fn intent_id(number: u32) -> IntentId {
     IntentId::new(format!("pi_{number}")).unwrap()
 }
 
@@ -408,7 +408,7 @@ fn subscription_id(number: u32) -> SubscriptionId {
     SubscriptionId::new(format!("sub_{number}")).unwrap()
 }
 
-fn intent(number: u32, reference: &str, pays: Option<u32>) -> (Intent, Customer) {
+pub(super) fn intent(number: u32, reference: &str, pays: Option<u32>) -> (Intent, Customer) {
     let metadata = pays.map(|order| format!(r#","metadata":{{"esim_order_id":"eso_{order}"}}"#)).unwrap_or_default();
     let body = format!(
         r#"{{"firstname":"Awa","lastname":"Ngo","email":"awa@example.com","amount":"5000","currency":"XAF","description":"Shoes","merchant_reference":"{reference}","fee_bearer":"merchant","confirmation_method":"automatic","confirm":false{metadata}}}"#

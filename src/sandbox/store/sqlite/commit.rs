@@ -160,15 +160,14 @@ async fn write_all(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::rules::{IntentState, Terms};
     use crate::sandbox::store::Store;
-    use crate::values::{IntentId, Moment};
+    use crate::sandbox::store::contract::{intent, intent_id};
 
     #[tokio::test]
     async fn a_group_that_cannot_be_stored_is_not_acknowledged_and_the_next_one_is() {
         let store = Store::on_sqlite().await;
         sqlx::raw_sql("ALTER TABLE intents RENAME TO elsewhere").execute(store.pool()).await.unwrap();
-        let (intent, customer) = new("pi_1", "ORDER-1");
+        let (intent, customer) = intent(1, "ORDER-1", None);
         assert!(store.add_intent(intent.clone(), customer.clone()).await.is_err());
         sqlx::raw_sql("ALTER TABLE elsewhere RENAME TO intents").execute(store.pool()).await.unwrap();
         assert!(store.add_intent(intent, customer).await.unwrap());
@@ -177,43 +176,12 @@ mod tests {
     #[tokio::test]
     async fn more_rows_than_one_statement_holds_are_all_written() {
         let store = Store::on_sqlite().await;
-        let group =
-            (0..203).map(|n| Write::AddIntent(Box::new(new(&format!("pi_{n}"), &format!("ORDER-{n}"))))).collect();
+        let group = (0..203).map(|n| Write::AddIntent(Box::new(intent(n, &format!("ORDER-{n}"), None)))).collect();
         assert!(commit(store.pool(), &Writes::new(), group).await.unwrap().into_iter().all(|made| made));
-        assert!(exists(&store, "pi_0").await && exists(&store, "pi_202").await);
+        assert!(exists(&store, 0).await && exists(&store, 202).await);
     }
 
-    async fn exists(store: &Store, id: &str) -> bool {
-        store.intent(&IntentId::new(id).unwrap()).await.unwrap().is_some()
-    }
-
-    fn new(id: &str, reference: &str) -> (Intent, Customer) {
-        let body = format!(
-            r#"{{"firstname":"Awa","lastname":"Ngo","email":"awa@example.com","amount":"5000","currency":"XAF","description":"Shoes",
-            "merchant_reference":"{reference}","fee_bearer":"merchant","confirmation_method":"automatic","confirm":false}}"#
-        );
-        let intent = Intent {
-            id: IntentId::new(id).unwrap(),
-            merchant: "mch_1".into(),
-            payment_ref: "gch_1".into(),
-            digest: String::new(),
-            terms: Terms::read(&body).unwrap(),
-            body,
-            state: IntentState::new(),
-            created_at: Moment::from_unix(1),
-            expires_at: Moment::from_unix(2),
-            version: 1,
-        };
-        let customer = Customer {
-            id: format!("cus_{id}"),
-            merchant: "mch_1".into(),
-            contact: "awa@example.com".into(),
-            firstname: "Awa".into(),
-            lastname: "Ngo".into(),
-            email: "awa@example.com".into(),
-            phone: String::new(),
-            created_at: Moment::from_unix(1),
-        };
-        (intent, customer)
+    async fn exists(store: &Store, number: u32) -> bool {
+        store.intent(&intent_id(number)).await.unwrap().is_some()
     }
 }
