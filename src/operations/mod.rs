@@ -1,12 +1,10 @@
-//! The interface, written once: one file a family, one type an operation. A path of the interface is typed here alone.
+//! The interface, declared once: a file for each family, a type for each operation. No other module contains a path of it.
 //!
-//! An operation begins with its method and path, then one sentence; `# Undocumented` says what the document left open and
-//! what was chosen. An operation that the document does not show at all, and a whole service needs, is `assumed`.
+//! The documentation of an operation begins with its method and path, then one sentence. `# Undocumented` says what the
+//! interface document leaves open and what was decided. An operation that the document does not show is `assumed`.
 //!
-//! What `#[operation]` and `#[resource]` mean and expand to stands in `macros/src/lib.rs`. To add an operation: declare it
-//! here, and name it in [`every_operation!`](crate::every_operation); write the sandbox's handler (`sandbox/service`), without
-//! which nothing compiles; its method of the client (`native/calls`) and its row in `tests/service/interface.rs`, without
-//! which tests fail; and a browser method if a customer may send it.
+//! `macros/src/lib.rs` shows what `#[operation]` and `#[resource]` mean and expand to. `CONTRIBUTING.md` lists the files of a new
+//! operation.
 
 use crate::protocol::{ErrorCode, Fields};
 use crate::values::Currency;
@@ -35,8 +33,7 @@ pub use plans::*;
 pub use sessions::*;
 pub use subscriptions::*;
 
-/// Calls a macro with the name of every operation. What walks the interface walks this list, so that an operation
-/// without a route, a row or a reader does not compile.
+/// Calls a macro with the name of every operation. The sandbox's routes, the command and the tests are made from this list.
 #[macro_export]
 macro_rules! every_operation {
     ($with:ident) => {
@@ -67,7 +64,7 @@ macro_rules! listed {
 }
 crate::every_operation!(listed);
 
-/// A service refuses a currency whose unit it does not know, together with all else that is wrong.
+/// Adds a field error if the smallest unit of the currency is not known.
 fn supported(fields: &mut Fields, param: &str, currency: &Currency) {
     if currency.exponent().is_none() {
         fields.error(param, ErrorCode::CurrencyUnsupported, format!("{currency} is not supported."));

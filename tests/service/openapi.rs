@@ -77,7 +77,7 @@ fn fields_labelled_documented_are_those_of_the_document() {
         documented.map(|(name, _)| name.clone()).collect::<BTreeSet<_>>()
     };
     let expected = |fields: &str| fields.split_whitespace().map(str::to_owned).collect::<BTreeSet<_>>();
-    for (resource, fields) in [
+    let resources = BTreeMap::from([
         (
             "PaymentIntent",
             "id object amount currency status client_secret payment_ref merchant_reference checkout_url customer metadata",
@@ -91,13 +91,14 @@ fn fields_labelled_documented_are_those_of_the_document() {
         ("FeeBreakdown", "amount currency fee total_payable"),
         ("EsimOrder", "order_id amount currency"),
         ("EsimPackage", "id"),
-        ("Subscription", ""),
-        ("SessionState", ""),
-        ("RevokedSession", ""),
-    ] {
-        assert_eq!(documented(&described["components"]["schemas"][resource]), expected(fields), "{resource}");
+    ]);
+    let is_envelope = |name: &str| name.ends_with("Response") || name.ends_with("Error");
+    for (name, schema) in described["components"]["schemas"].as_object().unwrap() {
+        if !is_envelope(name) {
+            assert_eq!(documented(schema), expected(resources.get(name.as_str()).unwrap_or(&"")), "{name}");
+        }
     }
-    let inputs: BTreeMap<&str, &str> = DOCUMENTED.into();
+    let inputs: BTreeMap<&str, &str> = DOCUMENTED.iter().copied().collect();
     for (path, method, operation) in operations(&described) {
         let name = operation["operationId"].as_str().unwrap();
         let mut fields = documented(&operation["requestBody"]["content"]["application/json"]["schema"]);

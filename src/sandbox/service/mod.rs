@@ -45,7 +45,11 @@ pub(super) struct Service {
     pub(super) allow_origins: Vec<String>,
 }
 
-/// What the service does with one operation. An operation of the interface without this does not compile.
+/// The service's handler of one operation.
+#[diagnostic::on_unimplemented(
+    message = "the sandbox has no handler of `{O}`",
+    label = "write `impl Handle<{O}> for Service` in the family's file in src/sandbox/service/"
+)]
 pub(super) trait Handle<O: Operation> {
     /// What it may come to: the description of the service says it.
     const OUTCOMES: Outcomes;

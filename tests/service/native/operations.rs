@@ -17,9 +17,17 @@ async fn every_method_of_the_client_gets_a_response() {
     let client = Client::builder(merchant.base_url(), key).build().expect("a client");
     send_all(&client).await.expect("every operation gets a response");
 
-    for request in merchant.requests() {
+    let requests = merchant.requests();
+    for request in &requests {
         assert!(request.status.is_some_and(|status| status < 300), "{request:?}");
     }
+    macro_rules! check {
+        ($($operation:ident)*) => {$(
+            let name = <$operation as Operation>::SPEC.name;
+            assert!(requests.iter().any(|request| request.operation == name), "`send_all` does not send {name}");
+        )*};
+    }
+    guichet::every_operation!(check);
     sandbox.stop().await;
 }
 
