@@ -1,8 +1,8 @@
 //! Model-based test of subscriptions: random commands go to the service over HTTP and to a simple model, and the test compares
 //! the two after each. A failure prints its seed and the shortest sequence of commands that causes it.
 
-use crate::support::api::{Merchant, card, phone};
-use crate::support::model::{cases, run};
+use crate::support::api::Merchant;
+use crate::support::model::{Method, cases, run};
 use crate::support::subscriptions::{DAY, HOUR, subscription};
 use guichet::sandbox::Sandbox;
 use guichet::values::Moment;
@@ -119,41 +119,7 @@ impl Cycle {
     }
 }
 
-/// The test payment methods of the sandbox, by what a charge of each does.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Method {
-    ApprovedLateAfterTimeout,
-    ApprovedLateAfterUnavailable,
-    AsksForCode,
-    AsksForRedirect,
-    Blocked,
-    Hangs,
-    Pays,
-    PaysByCard,
-    PaysInThirtySeconds,
-    Recovers,
-    TimesOut,
-    TooPoor,
-}
-
 impl Method {
-    fn body(self) -> Value {
-        match self {
-            Self::ApprovedLateAfterTimeout => phone("237670000011"),
-            Self::ApprovedLateAfterUnavailable => phone("237670000012"),
-            Self::AsksForCode => phone("237670000010"),
-            Self::AsksForRedirect => card("4000000000003220"),
-            Self::Blocked => phone("237670000009"),
-            Self::Hangs => phone("237670000005"),
-            Self::Pays => phone("237670000000"),
-            Self::PaysByCard => card("4242424242424242"),
-            Self::PaysInThirtySeconds => phone("237670000001"),
-            Self::Recovers => phone("237670000007"),
-            Self::TimesOut => phone("237670000004"),
-            Self::TooPoor => phone("237670000002"),
-        }
-    }
-
     /// The seconds until a charge ends, and whether it is then paid. `None` if it never ends.
     fn charged(self, attempt: u32) -> Option<(i64, bool)> {
         match self {
@@ -169,9 +135,7 @@ impl Method {
             | Self::TooPoor => Some((0, false)),
         }
     }
-}
 
-impl Method {
     /// Whether the operator approves a charge late, 600 seconds after it began.
     fn is_approved_late(self) -> bool {
         matches!(self, Self::ApprovedLateAfterTimeout | Self::ApprovedLateAfterUnavailable)

@@ -1,8 +1,8 @@
 //! Model-based test of payment intents: random commands of random callers go to the service over HTTP and to a simple model,
 //! and the test compares the two after each. A failure prints its seed and the shortest sequence of commands that causes it.
 
-use crate::support::api::{Merchant, Reply, card, order, phone};
-use crate::support::model::{WALL_CLOCK, cases, run};
+use crate::support::api::{Merchant, Reply, order};
+use crate::support::model::{Method, WALL_CLOCK, cases, run};
 use guichet::sandbox::Sandbox;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -96,23 +96,6 @@ enum Action {
     SetBack {
         hours: i64,
     },
-}
-
-/// The test payment methods of the sandbox, by what each does.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Method {
-    ApprovedLateAfterTimeout,
-    ApprovedLateAfterUnavailable,
-    AsksForCode,
-    AsksForRedirect,
-    Blocked,
-    Hangs,
-    Pays,
-    PaysByCard,
-    PaysInThirtySeconds,
-    Recovers,
-    TimesOut,
-    TooPoor,
 }
 
 fn command() -> impl Strategy<Value = Command> {
@@ -514,7 +497,7 @@ impl Comparison {
 async fn call(shop: &Merchant, intent: &Value, action: &Action, bearer: Option<String>) -> Reply {
     let (verb, fields) = match action {
         Action::Answer { right } => ("answer", json!({ "otp": if *right { "123456" } else { "654321" } })),
-        Action::Attach(method) => ("payment-method", instrument(*method)),
+        Action::Attach(method) => ("payment-method", method.body()),
         Action::Cancel => ("cancel", Value::Null),
         Action::Confirm => ("confirm", Value::Null),
         Action::Challenge { .. } | Action::Advance { .. } | Action::Create { .. } | Action::SetBack { .. } => {
@@ -532,21 +515,4 @@ async fn challenge(shop: &Merchant, url: &str, approve: bool) -> Reply {
     let (address, token) = url.split_once("#token=").unwrap();
     let fields = json!({ "token": token, "decision": if approve { "approve" } else { "refuse" } });
     shop.send("POST", address.strip_prefix(&shop.base_url).unwrap(), None, Some(fields.to_string()), &[]).await
-}
-
-fn instrument(method: Method) -> Value {
-    match method {
-        Method::ApprovedLateAfterTimeout => phone("237670000011"),
-        Method::ApprovedLateAfterUnavailable => phone("237670000012"),
-        Method::AsksForCode => phone("237670000010"),
-        Method::AsksForRedirect => card("4000000000003220"),
-        Method::Blocked => phone("237670000009"),
-        Method::Hangs => phone("237670000005"),
-        Method::Pays => phone("237670000000"),
-        Method::PaysByCard => card("4242424242424242"),
-        Method::PaysInThirtySeconds => phone("237670000001"),
-        Method::Recovers => phone("237670000007"),
-        Method::TimesOut => phone("237670000004"),
-        Method::TooPoor => phone("237670000002"),
-    }
 }

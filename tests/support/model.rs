@@ -1,8 +1,10 @@
 //! Shared by the model-based tests: one sandbox on each store for all, with a new merchant for each case.
 
+use super::api::{card, phone};
 use super::folder::Folder;
 use guichet::sandbox::{Config, Sandbox, WallClock};
 use proptest::test_runner::{Config as ProptestConfig, FileFailurePersistence};
+use serde_json::Value;
 use std::sync::LazyLock;
 use tokio::runtime::Runtime;
 
@@ -32,5 +34,42 @@ pub fn cases(cases: u32) -> ProptestConfig {
 pub fn run(case: impl AsyncFn(&Sandbox)) {
     for sandbox in &*SANDBOXES {
         RUNTIME.block_on(case(sandbox));
+    }
+}
+
+/// The test payment methods of the sandbox, by what a charge of each does.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Method {
+    ApprovedLateAfterTimeout,
+    ApprovedLateAfterUnavailable,
+    AsksForCode,
+    AsksForRedirect,
+    Blocked,
+    Hangs,
+    Pays,
+    PaysByCard,
+    PaysInThirtySeconds,
+    Recovers,
+    TimesOut,
+    TooPoor,
+}
+
+impl Method {
+    /// The body that attaches it.
+    pub fn body(self) -> Value {
+        match self {
+            Self::ApprovedLateAfterTimeout => phone("237670000011"),
+            Self::ApprovedLateAfterUnavailable => phone("237670000012"),
+            Self::AsksForCode => phone("237670000010"),
+            Self::AsksForRedirect => card("4000000000003220"),
+            Self::Blocked => phone("237670000009"),
+            Self::Hangs => phone("237670000005"),
+            Self::Pays => phone("237670000000"),
+            Self::PaysByCard => card("4242424242424242"),
+            Self::PaysInThirtySeconds => phone("237670000001"),
+            Self::Recovers => phone("237670000007"),
+            Self::TimesOut => phone("237670000004"),
+            Self::TooPoor => phone("237670000002"),
+        }
     }
 }
