@@ -186,15 +186,11 @@ impl fmt::Display for Amount {
     /// Writes the amount with the decimals it was sent with.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.negative { "-" } else { "" })?;
-        // By `to_string`: in the page's wasm, a `u64` that is written through the formatter came out empty.
-        f.write_str(&self.units.to_string())?;
+        fmt::Display::fmt(&self.units, f)?;
         if self.decimals == 0 {
             return Ok(());
         }
-        // The whole one in front of the fraction keeps the zeros that it begins with.
-        let fraction = (ONE + self.fraction).to_string();
-        f.write_str(".")?;
-        f.write_str(fraction.get(1..=self.decimals.into()).unwrap_or_default())
+        write!(f, ".{:0width$}", self.shown_fraction(), width = self.decimals.into())
     }
 }
 

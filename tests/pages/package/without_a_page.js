@@ -36,6 +36,7 @@ async function tryAll(where) {
   try {
     await aShopsPage();
     await aShopsPageWhoseServerHasRoutes();
+    await amountsAreWrittenAsTheyWereSent();
     await callsThatFail();
     await theHostedPage();
   } catch (e) {
@@ -105,6 +106,24 @@ async function aShopsPageWhoseServerHasRoutes() {
     `GET ${baseUrl}/v1/payment-methods`,
     "GET https://shop.example.com/guichet/intents/gch_1",
   ]);
+}
+
+// The wasm of the package has passed through every step that makes it smaller.
+async function amountsAreWrittenAsTheyWereSent() {
+  for (const [amount, fee, total, pays, gets] of [
+    ["5000", 100, 5100, "5100", "4900"],
+    ["5000", "145.10", "5145.10", "5145.10", "4854.9"],
+    ["5000", "0.05", "5000.050", "5000.050", "4999.95"],
+    ["1", "-0.50", "0.5", "0.5", undefined],
+    ["999999999999999", "18446744073709551615.000000000000000001", "18446744073709551615", "18446744073709551615", undefined],
+  ]) {
+    const fetch = async (url) => json(200, { data: url.includes("/fee/") ? { fee, total_payable: total } : methods });
+    const guichet = createGuichet({ baseUrl, publicReads: "anonymous", fetch });
+    const price = async (fee_bearer) => (await guichet.quotes({ amount, currency: "XAF", fee_bearer }))[0];
+    const [customer, merchant] = [await price("customer"), await price("merchant")];
+    assert.deepEqual([customer.amount, customer.fee, customer.customer_pays], [amount, String(fee), pays]);
+    assert.deepEqual([merchant.customer_pays, merchant.merchant_gets], [amount, gets]);
+  }
 }
 
 async function callsThatFail() {
