@@ -121,8 +121,11 @@ where
     D: Deserializer<'de>,
     T: DeserializeOwned + Default,
 {
-    let entries: Vec<Box<RawValue>> = lenient(deserializer)?;
-    Ok(entries.iter().map(|entry| serde_json::from_str(entry.get()).unwrap_or_default()).collect())
+    #[derive(Deserialize)]
+    #[serde(bound = "T: DeserializeOwned + Default")]
+    struct Entry<T>(#[serde(deserialize_with = "lenient")] T);
+    let entries: Vec<Entry<T>> = lenient(deserializer)?;
+    Ok(entries.into_iter().map(|Entry(entry)| entry).collect())
 }
 
 /// What a refusing reply says: the `error` member (a decision of ours), as far as it is there.
