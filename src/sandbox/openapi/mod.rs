@@ -92,7 +92,9 @@ impl Description {
                 "version": "v1",
                 "summary": "The interface of the service, as the guichet sandbox serves it.",
                 "description": "What `x-guichet-source` calls `documented` is shown by the interface's document. What it calls \
-                    `decision` is the sandbox's own rule, where the document shows none: a real service may have decided otherwise.",
+                    `decision` is the sandbox's own rule, where the document shows none: a real service may have decided otherwise. \
+                    The `enum` of a reply's field lists what the sandbox sends: a real service may send other codes and statuses, \
+                    and a client should hand those on.",
             },
             "servers": [{ "url": "/", "description": "The sandbox that this description was read from" }],
             "paths": self.paths,
