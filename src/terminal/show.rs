@@ -226,7 +226,7 @@ mod tests {
     fn objects_are_printed_in_order_without_secrets() {
         let json = r#"{"id":"pi_1","client_secret":"pi_1_secret_2","amount":"45000","currency":"XAF","fee":145.10,"created_at":1795257000,
             "next_action":{"type":"redirect","url":"https://issuer.example/#token=t"},"customer":{"email":"awa@example.com"},"metadata":{},"items":null,
-            "payment_method_types":["card","mobile_money"],"esims":[{"iccid":"8923","activation_code":"LPA:1$x"}]}"#;
+            "payment_method_types":["card","mobile_money"],"refund":{"amount":"5000"},"esims":[{"iccid":"8923","activation_code":"LPA:1$x"}]}"#;
         let data: Box<RawValue> = serde_json::from_str(json).expect("JSON");
         let shown = object(&data, false).expect("a table");
         let lines: Vec<String> =
@@ -246,6 +246,7 @@ mod tests {
                 "metadata {}",
                 "items",
                 "payment_method_types card, mobile_money",
+                "refund.amount 5000 (smallest unit)",
                 "esims.0.iccid 8923",
                 "esims.0.activation_code *** (--show-secrets)",
             ]
