@@ -1,4 +1,4 @@
-//! A field, and what its `#[field(…)]` says.
+//! A field, and the arguments of its `#[field(…)]`.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -12,18 +12,18 @@ pub(crate) struct Field {
     pub(crate) name: Ident,
     pub(crate) kind: Type,
     pub(crate) visibility: Visibility,
-    /// Its documentation, and all else that is not for these macros.
+    /// Its documentation, and every attribute that is not for these macros.
     pub(crate) attributes: Vec<Attribute>,
-    pub(crate) says: Says,
+    pub(crate) options: FieldOptions,
 }
 
-/// What `#[field(…)]` says.
+/// The arguments of `#[field(…)]`.
 #[derive(Default)]
-pub(crate) struct Says {
+pub(crate) struct FieldOptions {
     pub(crate) absent: Option<Expr>,
     pub(crate) always: bool,
     pub(crate) check: Option<Path>,
-    /// `default` alone is the type's own.
+    /// The default value. `default` without a value is the default of the type.
     pub(crate) default: Option<Option<Expr>>,
     pub(crate) idempotency_key: bool,
     pub(crate) into: bool,
@@ -42,7 +42,7 @@ pub(crate) struct Says {
 }
 
 impl Field {
-    /// The fields of a struct that has named ones.
+    /// The fields of a struct with named fields.
     pub(crate) fn all(item: &DeriveInput, known: &[&str]) -> Result<Vec<Self>> {
         let Data::Struct(data) = &item.data else {
             return Err(Error::new_spanned(&item.ident, "an operation or a resource is a struct"));
@@ -56,19 +56,19 @@ impl Field {
     fn of(field: &syn::Field, known: &[&str]) -> Result<Self> {
         let (ours, attributes) = field.attrs.iter().cloned().partition(|attribute| attribute.path().is_ident("field"));
         let ours: Vec<Attribute> = ours;
-        let mut says = Says::default();
+        let mut options = FieldOptions::default();
         for attribute in ours {
-            says.read_from(&attribute, known)?;
+            options.read_from(&attribute, known)?;
         }
         let name = field.ident.clone().expect("a named field has a name");
-        Ok(Self { name, kind: field.ty.clone(), visibility: field.vis.clone(), attributes, says })
+        Ok(Self { name, kind: field.ty.clone(), visibility: field.vis.clone(), attributes, options })
     }
 
     /// Its name on the wire.
     pub(crate) fn wire_name(&self) -> String {
-        match &self.says.name {
+        match &self.options.name {
             Some(name) => name.clone(),
-            None if self.says.idempotency_key => "Idempotency-Key".to_owned(),
+            None if self.options.idempotency_key => "Idempotency-Key".to_owned(),
             None => self.name.to_string(),
         }
     }
@@ -90,21 +90,21 @@ impl Field {
         matches!(kind, Type::Path(path) if path.path.is_ident(name))
     }
 
-    /// Its default, where it has one.
+    /// Its default, if it has one.
     pub(crate) fn default(&self) -> Option<TokenStream> {
-        let default = self.says.default.as_ref()?;
+        let default = self.options.default.as_ref()?;
         Some(default.as_ref().map_or_else(|| quote!(::core::default::Default::default()), ToTokens::to_token_stream))
     }
 
-    /// Its `#[schemars(…)]`, for the sandbox's description; of an operation's field, by the type that describes it.
+    /// Its `#[schemars(…)]`, for the sandbox's schema. `described` is the type that describes an operation's field.
     pub(crate) fn schema(&self, described: Option<TokenStream>) -> TokenStream {
-        let Says { always, default, like, max, min, number, schema, .. } = &self.says;
+        let FieldOptions { always, default, like, max, min, number, schema, .. } = &self.options;
         let mut options = Vec::new();
-        if self.says.idempotency_key {
+        if self.options.idempotency_key {
             let name = self.wire_name();
             options.push(quote!(rename = #name));
         }
-        // The type of an operation's field knows its limits.
+        // The type of an operation's field describes its limits.
         let (min, max) = if described.is_some() { (&None, &None) } else { (min, max) };
         let inner = always.then(|| self.optional().cloned()).flatten();
         let inner = inner.filter(|_| !number);
@@ -128,7 +128,7 @@ impl Field {
             Some(None) => options.push(quote!(default)),
             None => {}
         }
-        if self.says.secret {
+        if self.options.secret {
             options.push(quote!(extend("x-guichet-secret" = true)));
         }
         if !schema.is_empty() {
@@ -141,12 +141,12 @@ impl Field {
     }
 }
 
-impl Says {
+impl FieldOptions {
     fn read_from(&mut self, attribute: &Attribute, known: &[&str]) -> Result<()> {
         attribute.parse_nested_meta(|meta| {
             let word = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
             if !known.contains(&word.as_str()) {
-                return Err(meta.error(format!("`{word}` says nothing here. There are: {}", known.join(", "))));
+                return Err(meta.error(format!("`{word}` is no argument here. Arguments: {}", known.join(", "))));
             }
             match word.as_str() {
                 "absent" => self.absent = Some(meta.value()?.parse()?),
@@ -178,7 +178,8 @@ impl Says {
     }
 }
 
-/// The description of a type in its schema, if its documentation has an example: without it, since it is in Rust.
+/// The description of a type in its schema, if its documentation has an example. The example is left out, because it is
+/// in Rust.
 pub(crate) fn description(attributes: &[Attribute]) -> TokenStream {
     let mut lines: Vec<String> = Vec::new();
     let (mut has_example, mut is_in_example) = (false, false);
@@ -209,11 +210,11 @@ fn documentation(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// What the description of a type says of where its fields are from: nothing where the document shows none of them.
+/// The extension that lists the documented fields of a type; empty if the document shows none of them.
 pub(crate) fn documented(fields: &[Field], undocumented: bool) -> TokenStream {
     if undocumented {
         return TokenStream::new();
     }
-    let names = fields.iter().filter(|field| !field.says.undocumented).map(Field::wire_name);
+    let names = fields.iter().filter(|field| !field.options.undocumented).map(Field::wire_name);
     quote!(extend("x-guichet-documented" = [#(#names),*]))
 }

@@ -7,11 +7,11 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, DeriveInput, Error, Ident, LitStr, Path, Result, Token, Type, braced, bracketed, parenthesized};
 
-/// What a field of an operation may say.
+/// The arguments that a field of an operation may have.
 const WORDS: &[&str] =
     &["check", "default", "idempotency_key", "into", "max", "min", "schema", "secret", "undocumented", "with"];
 
-/// What `#[operation(…)]` says.
+/// The arguments of `#[operation(…)]`.
 pub(crate) struct Arguments {
     method: Ident,
     path: LitStr,
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     at_least_one: Option<(Vec<Ident>, LitStr)>,
 }
 
-/// What `new` takes: a field, or a struct of several that names them.
+/// An argument of `new`: a field, or a struct of several named fields.
 #[derive(Clone)]
 enum Argument {
     Field(Ident),
@@ -95,10 +95,10 @@ impl Parse for Arguments {
                     }
                     at_least_one = Some((names, content.parse()?));
                 }
-                _ => return Err(Error::new(word.span(), "an operation says nothing by this word")),
+                _ => return Err(Error::new(word.span(), "an operation has no such argument")),
             }
         }
-        let missing = |what: &str| Error::new(method.span(), format!("an operation says its {what}"));
+        let missing = |what: &str| Error::new(method.span(), format!("an operation needs its {what}"));
         Ok(Self {
             role: role.ok_or_else(|| missing("role: `role = Merchant`"))?,
             command: command.ok_or_else(|| missing("command: `command = \"plans create\"`"))?,
@@ -152,12 +152,12 @@ pub(crate) fn expand(arguments: Arguments, item: DeriveInput) -> Result<TokenStr
     })
 }
 
-/// Whether a request cannot do without it.
+/// Whether the field is required in a request.
 fn is_required(field: &Field) -> bool {
-    field.optional().is_none() && field.says.default.is_none()
+    field.optional().is_none() && field.options.default.is_none()
 }
 
-/// The struct itself, with what describes it.
+/// The struct itself, with its schema attributes.
 fn declaration(arguments: &Arguments, item: &DeriveInput, fields: &[Field]) -> TokenStream {
     let (name, visibility) = (&item.ident, &item.vis);
     let attributes = &item.attrs;
@@ -167,11 +167,11 @@ fn declaration(arguments: &Arguments, item: &DeriveInput, fields: &[Field]) -> T
             let name = name.to_string();
             quote!(#name: { "type": "null" })
         });
-        // Not `anyOf` at the root: some generators take it for a union of whole bodies, and lose the fields.
+        // Not `anyOf` at the root: some generators read it as a union of whole bodies, and lose the fields.
         type_schema.push(quote!(extend("not" = { "properties": { #(#absent),* } })));
     }
     type_schema.retain(|option| !option.is_empty());
-    let debug = (!fields.iter().any(|field| field.says.secret)).then(|| quote!(Debug,));
+    let debug = (!fields.iter().any(|field| field.options.secret)).then(|| quote!(Debug,));
     let default = fields.iter().all(|field| field.optional().is_some()).then(|| quote!(Default,));
     let fields = fields.iter().map(|field| {
         let Field { name, kind, visibility, attributes, .. } = field;
@@ -190,7 +190,7 @@ fn declaration(arguments: &Arguments, item: &DeriveInput, fields: &[Field]) -> T
     }
 }
 
-/// `new`, with what is required.
+/// `new`, whose arguments are the required fields.
 fn constructor(arguments: &Arguments, fields: &[Field]) -> Result<TokenStream> {
     let required: Vec<&Field> = fields.iter().filter(|field| is_required(field)).collect();
     let in_order = || required.iter().map(|field| Argument::Field(field.name.clone())).collect();
@@ -201,7 +201,7 @@ fn constructor(arguments: &Arguments, fields: &[Field]) -> Result<TokenStream> {
         let message = "a caller would swap these texts: name them by a struct, `new(Name { first, last })`";
         return Err(Error::new(second.span(), message));
     }
-    let is_converted = |field: &Field| field.says.into || field.is_a("String");
+    let is_converted = |field: &Field| field.options.into || field.is_a("String");
     let takes = taken.iter().map(|argument| match argument {
         Argument::Field(name) => {
             let (kind, is_converted) = (&field(name).kind, is_converted(field(name)));
@@ -235,7 +235,7 @@ fn constructor(arguments: &Arguments, fields: &[Field]) -> Result<TokenStream> {
     })
 }
 
-/// The arguments that an operation gives to its `new`: each required field, once.
+/// Checks the arguments of an operation's `new`: each required field, once.
 fn checked(new: &[Argument], required: &[&Field]) -> Result<Vec<Argument>> {
     let names: Vec<&Ident> = new.iter().flat_map(Argument::fields).collect();
     if let Some(other) = names.iter().find(|name| !required.iter().any(|field| field.name == ***name)) {
@@ -247,7 +247,7 @@ fn checked(new: &[Argument], required: &[&Field]) -> Result<Vec<Argument>> {
     Ok(new.to_vec())
 }
 
-/// What sets a field that is not required.
+/// The setter of a field that is not required.
 fn setter(field: &Field) -> TokenStream {
     let Field { name, kind, attributes, .. } = field;
     let documentation = attributes.iter().filter(|attribute: &&Attribute| attribute.path().is_ident("doc"));
@@ -265,12 +265,12 @@ fn setter(field: &Field) -> TokenStream {
     }
 }
 
-/// `Debug` where a field is a secret.
+/// An `impl Debug` if a field is a secret.
 fn debug(name: &Ident, fields: &[Field]) -> Option<TokenStream> {
-    fields.iter().any(|field| field.says.secret).then(|| {
-        let shown = fields.iter().map(|Field { name, says, .. }| {
+    fields.iter().any(|field| field.options.secret).then(|| {
+        let shown = fields.iter().map(|Field { name, options, .. }| {
             let text = name.to_string();
-            let value = if says.secret { quote!(&"***") } else { quote!(&self.#name) };
+            let value = if options.secret { quote!(&"***") } else { quote!(&self.#name) };
             quote!(.field(#text, #value))
         });
         let text = name.to_string();
@@ -284,7 +284,7 @@ fn debug(name: &Ident, fields: &[Field]) -> Option<TokenStream> {
     })
 }
 
-/// Its fixed half.
+/// The operation's `Spec`.
 fn spec(arguments: &Arguments, name: &Ident, fields: &[Field]) -> Result<TokenStream> {
     let Arguments { method, path, envelope, assumed, repeatable, .. } = arguments;
     let constructor = match method.to_string().as_str() {
@@ -307,7 +307,7 @@ fn spec(arguments: &Arguments, name: &Ident, fields: &[Field]) -> Result<TokenSt
     let envelope = envelope.as_ref().map(|envelope| quote!(.envelope(crate::protocol::Envelope::#envelope)));
     let assumed = assumed.then(|| quote!(.assumed()));
     let repeatable = repeatable.then(|| quote!(.repeatable()));
-    let key = fields.iter().any(|field| field.says.idempotency_key).then(|| quote!(.idempotency_key()));
+    let key = fields.iter().any(|field| field.options.idempotency_key).then(|| quote!(.idempotency_key()));
     Ok(quote!(crate::protocol::Spec::#constructor(#operation, #path) #query #envelope #assumed #repeatable #key))
 }
 
@@ -332,7 +332,7 @@ fn snake_case(name: &str) -> String {
     snake
 }
 
-/// What a client writes it by: `protocol::assemble` takes each field where the operation's `Spec` says.
+/// The client's writer: `protocol::assemble` puts each field where the operation's `Spec` options.
 fn writer(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream {
     let text = name.to_string();
     let count = fields.len();
@@ -357,14 +357,14 @@ fn writer(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream 
     }
 }
 
-/// The `FieldType` that reads, writes and describes a field: its own type, where nothing else is said.
+/// The `FieldType` that reads, writes and describes a field: its own type, unless `with` names another.
 fn field_type(arguments: &Arguments, field: &Field) -> TokenStream {
-    let says = &field.says;
-    if let Some(with) = &says.with {
+    let options = &field.options;
+    if let Some(with) = &options.with {
         quote!(#with)
-    } else if says.min.is_some() || says.max.is_some() {
-        let min = says.min.as_ref().map_or_else(|| quote!(0), |min| quote!({ #min }));
-        let max = says.max.as_ref().map_or_else(|| quote!({ u32::MAX }), |max| quote!({ #max }));
+    } else if options.min.is_some() || options.max.is_some() {
+        let min = options.min.as_ref().map_or_else(|| quote!(0), |min| quote!({ #min }));
+        let max = options.max.as_ref().map_or_else(|| quote!({ u32::MAX }), |max| quote!({ #max }));
         quote!(crate::protocol::Whole<#min, #max>)
     } else if field.is_a("bool") && travels_in_the_query(arguments, field) {
         quote!(crate::protocol::Switch)
@@ -374,7 +374,7 @@ fn field_type(arguments: &Arguments, field: &Field) -> TokenStream {
     }
 }
 
-/// What the service reads it by, and what the terminal calls it.
+/// The service's reader, and the names at the terminal.
 fn served(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream {
     let Arguments { command, columns, at_least_one, .. } = arguments;
     let reads = fields.iter().map(|field| read(arguments, field));
@@ -405,7 +405,7 @@ fn served(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream 
     }
 }
 
-/// Reads one field; `None` where it has an error, which is kept beside those of the others.
+/// Reads one field; `None` if it has an error, which is collected with those of the others.
 fn read(arguments: &Arguments, field: &Field) -> TokenStream {
     let (name, text, field_type) = (&field.name, field.wire_name(), field_type(arguments, field));
     let read = match (field.optional(), field.default()) {
@@ -416,9 +416,9 @@ fn read(arguments: &Arguments, field: &Field) -> TokenStream {
     quote!(let #name = #read;)
 }
 
-/// The rule of one field, where it could be read.
+/// The check of one field, if it could be read.
 fn check(field: &Field) -> Option<TokenStream> {
-    let (check, name, text) = (field.says.check.as_ref()?, &field.name, field.wire_name());
+    let (check, name, text) = (field.options.check.as_ref()?, &field.name, field.wire_name());
     let pattern = if field.optional().is_some() { quote!(Some(Some(value))) } else { quote!(Some(value)) };
     Some(quote! {
         if let #pattern = &#name {

@@ -6,7 +6,7 @@ use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{DeriveInput, Error, Ident, Result};
 
-/// What a field of a resource may say.
+/// The arguments that a field of a resource may have.
 const WORDS: &[&str] = &[
     "absent",
     "always",
@@ -22,7 +22,7 @@ const WORDS: &[&str] = &[
     "undocumented",
 ];
 
-/// What `#[resource(…)]` says.
+/// The arguments of `#[resource(…)]`.
 pub(crate) struct Arguments {
     undocumented: bool,
 }
@@ -34,7 +34,7 @@ impl Parse for Arguments {
         }
         let word: Ident = input.parse()?;
         if word != "undocumented" {
-            return Err(Error::new(word.span(), "a resource says `undocumented`, or nothing"));
+            return Err(Error::new(word.span(), "a resource has no argument but `undocumented`"));
         }
         Ok(Self { undocumented: true })
     }
@@ -63,26 +63,26 @@ pub(crate) fn expand(arguments: &Arguments, item: DeriveInput) -> Result<TokenSt
     })
 }
 
-/// A field, with how it is read, written and described.
+/// A field with the attributes that read, write and describe it.
 fn declaration(resource: &Ident, field: &Field) -> TokenStream {
-    let Field { name, kind, visibility, attributes, says } = field;
+    let Field { name, kind, visibility, attributes, options } = field;
     let mut serde = Vec::new();
-    if let Some(name) = &says.name {
+    if let Some(name) = &options.name {
         serde.push(quote!(rename = #name));
     }
-    if says.omitted {
+    if options.omitted {
         serde.push(quote!(skip_serializing_if = "Option::is_none"));
     }
-    if let Some(read) = &says.read {
+    if let Some(read) = &options.read {
         let read = quote!(#read).to_string();
         serde.push(quote!(default, deserialize_with = #read));
-    } else if says.absent.is_some() {
+    } else if options.absent.is_some() {
         let absent = format!("{resource}::{}", absent_name(name));
         serde.push(quote!(default = #absent));
-    } else if !says.required {
+    } else if !options.required {
         serde.push(quote!(default, deserialize_with = "crate::protocol::lenient"));
     }
-    if says.number {
+    if options.number {
         serde.push(quote!(serialize_with = "crate::values::as_number"));
     }
     let serde = (!serde.is_empty()).then(|| quote!(#[serde(#(#serde),*)]));
@@ -90,9 +90,9 @@ fn declaration(resource: &Ident, field: &Field) -> TokenStream {
     quote!(#(#attributes)* #serde #schema #visibility #name: #kind)
 }
 
-/// What a field is where a reply lacks it.
+/// The function that returns a field's value if a reply lacks the field.
 fn absent(field: &Field) -> Option<TokenStream> {
-    let (absent, kind, name) = (field.says.absent.as_ref()?, &field.kind, absent_name(&field.name));
+    let (absent, kind, name) = (field.options.absent.as_ref()?, &field.kind, absent_name(&field.name));
     Some(quote! {
         fn #name() -> #kind {
             #absent
@@ -110,13 +110,13 @@ fn reveal(name: &Ident, fields: &[Field]) -> TokenStream {
     let count = fields.len();
     let writes = fields.iter().map(|field| {
         let (name, wire_name) = (&field.name, field.wire_name());
-        let value = if field.says.number {
+        let value = if field.options.number {
             quote!(crate::values::Number(self.#name.into()))
         } else {
             quote!(crate::protocol::Revealed(&self.#name))
         };
         let write = quote!(fields.serialize_field(#wire_name, &#value)?;);
-        if field.says.omitted { quote!(if self.#name.is_some() { #write }) } else { write }
+        if field.options.omitted { quote!(if self.#name.is_some() { #write }) } else { write }
     });
     quote! {
         #[cfg(feature = "sandbox")]

@@ -1,4 +1,4 @@
-//! Options of a page's client in Rust.
+//! The options of a page's client in Rust.
 
 use super::client::Client;
 use super::core::{CallReport, MerchantRoutes, Shop, ShopConfig, Transport, check_no_secret_key_in, page_origin};
@@ -37,7 +37,7 @@ impl fmt::Debug for ClientBuilder {
     }
 }
 
-/// One request that has ended, for monitoring. It holds no address and no secret.
+/// One finished request, for monitoring. It contains no address and no secret.
 ///
 /// ```
 /// use guichet::browser::{Call, Client};
@@ -51,15 +51,15 @@ impl fmt::Debug for ClientBuilder {
 pub struct Call {
     /// The operation's name.
     pub operation: &'static str,
-    /// Which attempt it was, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// How long it took, in milliseconds.
+    /// Its duration, in milliseconds.
     pub ms: f64,
-    /// The HTTP status, where a reply came.
+    /// The HTTP status, if there was a reply.
     pub status: Option<u16>,
-    /// Why it failed.
+    /// The kind of error, if it failed.
     pub kind: Option<Kind>,
-    /// The service's name of the request.
+    /// The service's identifier of the request.
     pub request_id: Option<String>,
 }
 
@@ -77,13 +77,13 @@ impl ClientBuilder {
         }
     }
 
-    /// The address of the merchant's three routes: `/guichet`.
+    /// Sets the address of the merchant's three routes: `/guichet`.
     #[must_use]
     pub fn merchant(self, routes: &str) -> Self {
         Self { merchant: routes.into(), ..self }
     }
 
-    /// Where a `checkout_url` may lead; the default is the service's own origin.
+    /// Sets the origins that a `checkout_url` may have; the default is the service's own origin.
     #[must_use]
     pub fn checkout_origins(self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { checkout_origins: origins.into_iter().map(Into::into).collect(), ..self }
@@ -95,13 +95,13 @@ impl ClientBuilder {
         Self { anonymous_reads: true, ..self }
     }
 
-    /// The customer's language (`fr`), for the merchant's routes.
+    /// Sets the customer's language (`fr`), for the merchant's routes.
     #[must_use]
     pub fn locale(self, locale: impl Into<String>) -> Self {
         Self { locale: Some(locale.into()), ..self }
     }
 
-    /// How long one call may take, all its attempts together: the default is 30 seconds.
+    /// Sets the time limit of one call, all its attempts together. The default is 30 seconds.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
@@ -113,17 +113,17 @@ impl ClientBuilder {
         Self { on_call: Some(Box::new(on_call)), ..self }
     }
 
-    /// Calls this when a call has changed the session's state. That a token ends in time is not reported: see
+    /// Calls this when a call has changed the session's state. The expiry of a token is not reported: see
     /// [`Session::state`](super::Session::state).
     #[must_use]
     pub fn on_session(self, on_session: impl Fn(State) + 'static) -> Self {
         Self { on_session: Box::new(on_session), ..self }
     }
 
-    /// Makes the client, and sends nothing.
+    /// Builds the client. Sends nothing.
     ///
     /// # Errors
-    /// [`Kind::Input`] for an address that cannot be used, [`Kind::SecretKey`] for one that holds a secret key.
+    /// [`Kind::Input`] if an address cannot be used, [`Kind::SecretKey`] if one contains a secret key.
     pub fn build(self) -> Result<Client, Error> {
         let Self { base_url, merchant, checkout_origins, anonymous_reads, locale, timeout, on_call, on_session } = self;
         for text in checkout_origins.iter().chain([&base_url]).chain(&merchant.as_string()) {

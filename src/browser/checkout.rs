@@ -1,4 +1,4 @@
-//! A checkout, as a Rust page starts it.
+//! A checkout that a Rust page starts.
 
 use super::client::{Client, Outcome};
 use super::core::{CallError, Checkout, check_no_secret_key_in, check_page, stringify, write};
@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use wasm_bindgen::JsValue;
 
-/// A checkout that begins when it is awaited.
+/// A checkout. It starts when it is awaited.
 ///
 /// ```no_run
 /// # async fn pay(guichet: guichet::browser::Client, order: std::collections::BTreeMap<String, String>) -> Result<(), guichet::protocol::Error> {
@@ -25,7 +25,7 @@ pub struct CheckoutCall {
     popup: Option<Rc<Popup>>,
 }
 
-/// What the merchant's server makes an intent of.
+/// The order for which the merchant's server creates an intent.
 struct Order {
     value: JsValue,
     json: String,
@@ -48,8 +48,8 @@ impl CheckoutCall {
     }
 
     /// Pays in a second window. Call this in the click itself: it opens the window at once, and browsers block a window
-    /// that opens later. If the browser blocks it, the customer is redirected. If an equal order has an open popup, that
-    /// one comes to the front. The window closes with the checkout, and also if the checkout is dropped.
+    /// that opens later. If the browser blocks it, the customer is redirected. If an equal order has an open popup,
+    /// that one is brought to the front. The window closes when the checkout ends or is dropped.
     pub fn popup(self) -> Self {
         let popup = self.order.as_ref().ok().and_then(|order| self.client.popups.open(&order.json));
         Self { popup, ..self }

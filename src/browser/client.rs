@@ -1,4 +1,4 @@
-//! The client of a page in Rust: typed requests, typed outputs, errors of the crate's [`Error`].
+//! The client of a page in Rust: typed requests, typed outputs, and the crate's [`Error`].
 
 use super::builder::ClientBuilder;
 use super::checkout::CheckoutCall;
@@ -47,7 +47,7 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Options of a client of the service at `https://api.example.com`, or at a path of the page's own origin.
+    /// The options of a client for the service at `https://api.example.com`, or at a path of the page's own origin.
     #[must_use]
     pub fn builder(base_url: impl Into<String>) -> ClientBuilder {
         ClientBuilder::new(base_url.into())
@@ -76,7 +76,7 @@ impl Client {
         self.read(request).await
     }
 
-    /// What an amount costs by one method.
+    /// The fee of an amount with one payment method.
     ///
     /// # Errors
     /// Those of a call; see [`Kind`].
@@ -84,8 +84,8 @@ impl Client {
         self.read(request).await
     }
 
-    /// What each active method costs, the cheapest for the customer first. A method whose fee cannot be had comes last,
-    /// with its error.
+    /// The price of each active method, the cheapest for the customer first. A method whose fee could not be read comes
+    /// last, with its error.
     ///
     /// # Errors
     /// Those of a call; see [`Kind`].
@@ -111,21 +111,23 @@ impl Client {
         Session(self)
     }
 
-    /// Leaves for the hosted page with an order, of which the merchant's server makes an intent. It begins when it is
+    /// Requests an intent for an order from the merchant's server, and goes to the hosted page. It starts when it is
     /// awaited; for a popup, call [`CheckoutCall::popup`] first. A second checkout of an equal order joins the first.
     pub fn checkout<T: Serialize>(&self, order: &T) -> CheckoutCall {
         CheckoutCall::new(self, order)
     }
 
-    /// Who has come back to this page from the hosted page, if anyone. Takes its parameters out of the address bar.
+    /// The return of a customer from the hosted page to this page, if there is one. Removes its parameters from the
+    /// address bar.
     pub async fn returned(&self) -> Option<Return> {
         returned().await.map(|found| Return { matched: found.matched, purchase: found.purchase })
     }
 
-    /// Looks until a purchase is settled, for two minutes at most. Ship goods on your server's word, never on this.
+    /// Reads a purchase until it is settled, for two minutes at most. Ship goods because your server says so, never
+    /// because of this.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] if there is no way to look the purchase up; otherwise those of a call.
+    /// [`Kind::Unsupported`] if there is no way to read the purchase; otherwise those of a call.
     pub async fn wait_for_outcome(&self, purchase: &Purchase) -> Result<Outcome, Error> {
         let found = Rc::clone(&self.shop).follow(reference(purchase), self.outcome_options(false)).await?;
         Ok(found.into())
@@ -137,7 +139,7 @@ impl Client {
     }
 }
 
-/// What one way of paying costs.
+/// The price of one payment method.
 ///
 /// ```no_run
 /// # async fn cheapest(guichet: guichet::browser::Client, request: guichet::browser::QuoteRequest) -> Result<(), guichet::protocol::Error> {
@@ -153,15 +155,15 @@ pub struct Quote {
     pub method: PaymentMethod,
     /// The code its fee was requested by.
     pub payment_method: MethodCode,
-    /// Where the card is from; `None` for what is no card.
+    /// The card's origin; `None` if the method is no card.
     pub card_type: Option<CardType>,
     /// The fee, if the service sent it.
     pub fee: Option<Amount>,
-    /// What the customer pays and the merchant gets; or why the fee cannot be had.
+    /// The price for the customer and for the merchant, or the error if the fee could not be read.
     pub price: Result<Price, Error>,
 }
 
-/// A customer who has come back.
+/// The return of a customer.
 ///
 /// ```no_run
 /// # async fn back(guichet: guichet::browser::Client) -> Result<(), guichet::protocol::Error> {
@@ -174,9 +176,9 @@ pub struct Quote {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Return {
-    /// Whether this tab left for this purchase. One that is unmatched is good only for asking one's own server.
+    /// Whether this tab started the purchase. If it is unmatched, use the references only to ask your own server.
     pub matched: Match,
-    /// Which purchase.
+    /// The references of the purchase.
     pub purchase: Purchase,
 }
 
@@ -191,11 +193,11 @@ pub struct Return {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// What it has come to.
+    /// The state.
     pub state: OutcomeState,
-    /// The service's own word.
+    /// The service's own status.
     pub status: Option<IntentStatus>,
-    /// Which purchase.
+    /// The references of the purchase.
     pub purchase: Purchase,
 }
 

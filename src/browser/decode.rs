@@ -1,11 +1,11 @@
-//! From the service's own JavaScript objects to the crate's types.
+//! Decodes the service's own JavaScript objects into the crate's types.
 
 use super::core::{CallError, stringify};
 use crate::protocol::{Error, Kind, Refusal};
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 
-/// Reads a value as serde-wasm-bindgen does.
+/// Reads a value with serde-wasm-bindgen.
 pub(super) fn decode<T: DeserializeOwned>(value: JsValue) -> Result<T, serde_wasm_bindgen::Error> {
     serde_wasm_bindgen::from_value(value)
 }

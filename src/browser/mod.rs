@@ -15,12 +15,13 @@
 //! # Ok(()) }
 //! ```
 //!
-//! - [`Client`]: the documented Rust API. Outputs are decoded here and nowhere else.
-//! - `core`: every behaviour, written once. It returns the service's own JavaScript objects, and decodes none of them.
-//! - `js`: what the npm package's JavaScript calls (features `js-page` and `js-hosted`): exports, promises, errors.
+//! - [`Client`]: the documented Rust API. It alone decodes outputs.
+//! - `core`: all behaviour. It returns the service's own JavaScript objects, and decodes none of them.
+//! - `js`: the exports for the npm package's JavaScript (features `js-page` and `js-hosted`): classes, promises,
+//!   errors.
 //!
-//! A call is a future. Dropping it cancels the call: its request, timers, listeners and channels undo themselves in
-//! `Drop`.
+//! A call is a future. Dropping it cancels the call: `Drop` cancels its request and removes its timers, listeners and
+//! channels.
 
 mod builder;
 mod checkout;

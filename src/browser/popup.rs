@@ -1,4 +1,4 @@
-//! The second window that a customer pays in.
+//! The second window, in which a customer pays.
 
 use super::core::{get, get_text, set};
 use std::cell::{Cell, RefCell};
@@ -6,14 +6,14 @@ use std::rc::{Rc, Weak};
 use wasm_bindgen::JsValue;
 use web_sys::Window;
 
-/// The popups that are open, which all clones of a client share: one order has one popup.
+/// The open popups, which all clones of a client share: one order has one popup.
 #[derive(Clone, Default)]
 pub(super) struct Popups(Rc<RefCell<Vec<Weak<Popup>>>>);
 
-/// An open window. It closes when everyone who waits for its checkout is gone.
+/// An open window. It closes when every caller that waits for its checkout is gone.
 pub(super) struct Popup {
     window: Window,
-    /// The order that it is for, as JSON.
+    /// Its order, as JSON.
     order: String,
     /// A checkout has begun in it.
     is_taken: Cell<bool>,
@@ -36,7 +36,7 @@ impl Popups {
 }
 
 impl Popup {
-    /// The window, for the first checkout that asks. A later one joins that checkout.
+    /// Returns the window to the first checkout that requests it. A later one joins that checkout.
     pub(super) fn take(&self) -> Option<Window> {
         (!self.is_taken.replace(true)).then(|| self.window.clone())
     }
@@ -52,7 +52,7 @@ impl Drop for Popup {
     }
 }
 
-/// Opens a window, which only a click may do. Its pages cannot reach this one.
+/// Opens a window, which a browser allows only in a click. Its pages cannot reach this one.
 fn open_window() -> Option<Window> {
     let page = web_sys::window()?;
     let popup = page.open_with_url_and_target_and_features("", "", "popup,width=480,height=760").ok()??;

@@ -1,4 +1,4 @@
-//! The customer's session, as a Rust page uses it.
+//! The customer's session in a Rust page.
 
 use super::client::Client;
 use super::decode::decode;
@@ -40,7 +40,7 @@ impl Session<'_> {
     /// Whether the current token is valid. Requests the first one, and renews none.
     ///
     /// # Errors
-    /// Those of a call; see [`Kind`]. That a token is not good is no error.
+    /// Those of a call; see [`Kind`]. An invalid token is no error.
     pub async fn validate(&self) -> Result<SessionState, Error> {
         let state = Rc::clone(&self.0.shop).validate(self.0.options()).await?;
         decode(state).map_err(|_| Error::new(Kind::Unreadable, "The reply could not be read."))
@@ -49,7 +49,7 @@ impl Session<'_> {
     /// Requests a new token from the merchant's server.
     ///
     /// # Errors
-    /// [`Kind::SignedOut`] if nobody is signed in; otherwise those of a call.
+    /// [`Kind::SignedOut`] if no customer is signed in; otherwise those of a call.
     pub async fn renew(&self) -> Result<(), Error> {
         Ok(Rc::clone(&self.0.shop).renew().await?)
     }

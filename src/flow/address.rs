@@ -1,24 +1,24 @@
-//! Where a customer may be sent, and what an address of the hosted page says.
+//! The addresses that a customer may be sent to, and the address of the hosted page.
 
 use super::query::{join, name, pieces, split, value, without};
 use crate::protocol::percent_encode;
 use crate::values::{Address, Invalid, any_word};
 
-/// The address of a `checkout_url`, where it may be followed: it passes the rules of [`Address`], and its origin is one
-/// of `allowed`.
+/// Checks the address of a `checkout_url`: it must pass the rules of [`Address`], and its origin must be one of
+/// `allowed`.
 ///
 /// # Errors
-/// [`Invalid`] says which rule it breaks; of an origin that is not allowed, the origin and the option to set. It never
-/// shows the rest of the address, which carries the client secret.
+/// [`Invalid`] says which rule it breaks. For an origin that is not allowed, it names the origin and the option to set.
+/// It never shows the rest of the address, which contains the client secret.
 pub fn checkout_address(text: &str, allowed: &[String]) -> Result<Address, Invalid> {
     within(text, allowed, "checkoutOrigins")
 }
 
-/// The address that a customer leaves the hosted page for: the `redirect_url` of the intent's own reply, with what its
-/// page may want to know appended. Other parameters and the fragment stay as they are.
+/// The address that a customer is sent to from the hosted page: the `redirect_url` of the intent's own reply, with
+/// `parameters` appended. Other parameters and the fragment stay as they are.
 ///
-/// `parameters` are names and values: `payment_intent`, `payment_ref`, `merchant_reference`, `status`, as far as they are
-/// known, and never the client secret. An empty `allowed` allows every origin.
+/// `parameters` are names and values: `payment_intent`, `payment_ref`, `merchant_reference`, `status`, as far as they
+/// are known, and never the client secret. An empty `allowed` allows every origin.
 ///
 /// # Errors
 /// [`Invalid`] says which rule the address breaks.
@@ -41,10 +41,10 @@ pub fn redirect_address(text: &str, allowed: &[String], parameters: &[(&str, &st
     Ok(join(before, &query, fragment))
 }
 
-/// The path of an operation that a service has elsewhere: `{id}` stands for the intent's identifier.
+/// The path of an operation in a service that has it at another path. `{id}` is replaced by the intent's identifier.
 ///
 /// # Errors
-/// [`Invalid`] says what such a path looks like.
+/// [`Invalid`] says what the path must look like.
 pub fn path_of(template: &str, id: &str) -> Result<String, Invalid> {
     let invalid =
         || Invalid::because("A path begins with one /, and holds {id} once, and no query: /v2/payments/{id}.");
@@ -76,9 +76,9 @@ fn within(text: &str, allowed: &[String], option: &str) -> Result<Address, Inval
     Err(Invalid::because(reason.concat()))
 }
 
-/// What the address of a hosted checkout page says of its intent.
+/// The contents of a hosted checkout page's address.
 ///
-/// Has no `Debug`: the client secret is inside.
+/// It has no `Debug`, because it contains the client secret.
 ///
 /// ```
 /// let opened = guichet::flow::open("https://pay.example.com/checkout/pi_1#client_secret=pi_1_secret_2");
@@ -98,8 +98,8 @@ pub struct Opened {
 
 const SECRETS: [&str; 2] = ["client_secret", "payment_intent_client_secret"];
 
-/// Reads the address of a hosted checkout page. The client secret is looked for in the fragment, which reaches no log,
-/// and then in the query, where other services may put it.
+/// Reads the address of a hosted checkout page. Takes the client secret from the fragment, which reaches no log, or
+/// else from the query, where other services may put it.
 #[must_use]
 pub fn open(address: &str) -> Opened {
     let (before, query, fragment) = split(address);
@@ -108,7 +108,7 @@ pub fn open(address: &str) -> Opened {
     let find = |wanted: &str| value(&in_fragment, wanted).or_else(|| value(&query, wanted));
     let path = before.split_once("://").map_or(before, |(_, rest)| rest);
     let segment = path.split_once('/').and_then(|(_, path)| path.rsplit('/').find(|segment| !segment.is_empty()));
-    // A fragment that says no secret is the page's own, and stays letter for letter.
+    // A fragment without a secret belongs to the page and stays unchanged.
     let kept = match fragment {
         Some(_) if in_fragment.iter().any(|piece| SECRETS.contains(&name(piece))) => {
             Some(without(&in_fragment, &SECRETS)).filter(|kept| !kept.is_empty())
@@ -122,10 +122,11 @@ pub fn open(address: &str) -> Opened {
     }
 }
 
-/// Whether a merchant's secret key stands anywhere in a text: in an address, a sentence, a header, among other words.
+/// Whether a text contains a merchant's secret key: an address, a sentence or a header, with other words around the
+/// key.
 ///
-/// A whole key's beginning is asked for, since an honest text may have a word like `sk_SK`, the language of Slovakia, or
-/// `rk_17`, somebody's reference.
+/// Looks for the beginning of a whole key, because a harmless text may contain a word such as `sk_SK`, the language of
+/// Slovakia, or `rk_17`, a reference.
 #[must_use]
 pub fn carries_a_secret_key(text: &str) -> bool {
     any_word(text, |c| !c.is_ascii_alphanumeric() && c != '_', &|word| {
@@ -277,8 +278,8 @@ mod tests {
     }
 
     #[test]
-    fn leaving_appends_what_is_known_and_keeps_the_rest() {
-        let said = [("payment_intent", "pi_1"), ("merchant_reference", "ORDER/17 é")];
+    fn a_redirect_address_gets_parameters_and_keeps_the_rest() {
+        let parameters = [("payment_intent", "pi_1"), ("merchant_reference", "ORDER/17 é")];
         let table = [
             ("https://shop.example", "https://shop.example?payment_intent=pi_1&merchant_reference=ORDER%2F17%20%C3%A9"),
             (
@@ -299,10 +300,10 @@ mod tests {
             ),
         ];
         for (given, left_for) in table {
-            assert_eq!(redirect_address(given, &[], &said).unwrap(), left_for);
+            assert_eq!(redirect_address(given, &[], &parameters).unwrap(), left_for);
         }
-        assert!(redirect_address("javascript:alert(1)", &[], &said).is_err());
-        assert!(redirect_address("https://evil.example", &["https://shop.example".into()], &said).is_err());
+        assert!(redirect_address("javascript:alert(1)", &[], &parameters).is_err());
+        assert!(redirect_address("https://evil.example", &["https://shop.example".into()], &parameters).is_err());
     }
 
     #[test]
@@ -338,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_key_is_seen_wherever_it_stands() {
+    fn a_secret_key_is_found_anywhere_in_a_text() {
         for text in [
             "https://pay.example/checkout/pi_1#client_secret=sk_live_1",
             "https://pay.example/?key=FLWSECK_TEST-1",

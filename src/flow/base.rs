@@ -1,4 +1,4 @@
-//! Where the service is.
+//! The address of the service.
 
 use crate::values::{Address, Invalid};
 
@@ -16,12 +16,12 @@ pub struct Base {
 }
 
 impl Base {
-    /// Reads `https://api.example.com`, with a path or without, with `/v1` or without; or `/pay`, a path of the page's
+    /// Reads `https://api.example.com`, with or without a path, with or without `/v1`; or `/pay`, a path of the page's
     /// own origin.
     ///
     /// # Errors
-    /// [`Invalid`] for an address that breaks the rules of [`Address`] (plain http is for loopback), or that has a query
-    /// or a fragment, and for a path where there is no page.
+    /// [`Invalid`] if the address breaks the rules of [`Address`] (plain http is for loopback) or has a query or a
+    /// fragment, or if it is a path and there is no page.
     pub fn new(text: &str, page_origin: Option<&str>) -> Result<Self, Invalid> {
         if text.contains(['?', '#']) {
             return Err(Invalid::because(
@@ -29,7 +29,7 @@ impl Base {
             ));
         }
         let root = service_root(text);
-        // A page's own path is tried as the address it will be, so that no parser sees more in it than a path.
+        // A path is checked as the address that it becomes, so that no parser sees more than a path in it.
         if text.starts_with('/') {
             let origin = page_origin.ok_or(Invalid::because(
                 "A path is a base address only where there is a page: give the whole address.",
@@ -60,8 +60,8 @@ impl Base {
     }
 }
 
-/// The address of a service as requests are appended to it: without `/v1`, which every request has, and without a slash
-/// at its end.
+/// The address that a request's target is appended to: without `/v1`, which every target has, and without a slash at
+/// its end.
 pub(crate) fn service_root(text: &str) -> &str {
     let root = text.trim_end_matches('/');
     root.strip_suffix("/v1").unwrap_or(root).trim_end_matches('/')

@@ -1,9 +1,9 @@
-//! What a paying page must decide, as pure functions: which addresses may be followed, what a return means, when a
-//! session is renewed, when to look again, how fees compare. The browser's face does what is decided here.
+//! The decisions of a paying page, as pure functions: which addresses may be followed, what a return means, when a
+//! session is renewed, when to read a payment again, how fees compare. The browser's face executes them.
 //!
-//! No clock, no socket, no page: everything that is known is an argument.
+//! No clock, no socket, no page: every input is an argument.
 
-/// Milliseconds, as a page counts them: half of what the library's durations weigh in wasm.
+/// Milliseconds, as a page counts them. [`Duration`](std::time::Duration) takes twice the bytes in wasm.
 ///
 /// ```
 /// use guichet::flow::{Lifetime, Ms};

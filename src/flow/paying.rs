@@ -115,11 +115,11 @@ mod tests {
         for (now, expected) in table {
             assert_eq!(classify_lost_charge(&before, &now), expected, "{now:?}");
         }
-        // `next_action` has changed, so the charge has arrived.
-        let asking = IntentSnapshot { next_action: Some("otp".into()), ..before.clone() };
-        assert_eq!(classify_lost_charge(&before, &asking), LostCharge::Follow);
-        assert_eq!(classify_lost_charge(&asking, &before), LostCharge::Follow);
-        assert_eq!(classify_lost_charge(&asking, &asking), LostCharge::SendAgain);
+        // The charge has arrived, because `next_action` has changed.
+        let waits_for_otp = IntentSnapshot { next_action: Some("otp".into()), ..before.clone() };
+        assert_eq!(classify_lost_charge(&before, &waits_for_otp), LostCharge::Follow);
+        assert_eq!(classify_lost_charge(&waits_for_otp, &before), LostCharge::Follow);
+        assert_eq!(classify_lost_charge(&waits_for_otp, &waits_for_otp), LostCharge::SendAgain);
         let silent = standing("requires_action", None);
         assert_eq!(classify_lost_charge(&silent, &silent), LostCharge::Unclear);
     }

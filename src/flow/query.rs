@@ -1,8 +1,8 @@
-//! The parts of an address as text. Nothing here asks a parser: what is kept is kept as it was written.
+//! The parts of an address as text. No parser is used, so that every part stays as it was written.
 
 use crate::platform::form_decode;
 
-/// What precedes the query, the query without its `?`, the fragment without its `#`.
+/// Splits an address: the text before the query, the query without its `?`, the fragment without its `#`.
 pub(super) fn split(address: &str) -> (&str, Option<&str>, Option<&str>) {
     let (rest, fragment) = match address.split_once('#') {
         Some((rest, fragment)) => (rest, Some(fragment)),
@@ -14,7 +14,7 @@ pub(super) fn split(address: &str) -> (&str, Option<&str>, Option<&str>) {
     }
 }
 
-/// Puts the parts of an address together again; an empty query or fragment leaves no sign of itself.
+/// Joins the parts of an address. An empty query or fragment is left out together with its `?` or `#`.
 pub(super) fn join(before: &str, query: &str, fragment: Option<&str>) -> String {
     let mut address = String::from(before);
     if !query.is_empty() {
@@ -28,8 +28,8 @@ pub(super) fn join(before: &str, query: &str, fragment: Option<&str>) -> String 
     address
 }
 
-/// The pieces of a query, as they were written. A service that knows nothing of a query already there appends its own
-/// with a second `?`: such a `?` separates too, where one of `names` follows it.
+/// The pieces of a query, as they were written. A service that does not expect a query appends its own with a second
+/// `?`. Such a `?` separates pieces too, if one of `names` follows it.
 pub(super) fn pieces<'a>(query: &'a str, names: &[&str]) -> Vec<&'a str> {
     let mut found = Vec::new();
     for mut piece in query.split('&') {
@@ -42,9 +42,11 @@ pub(super) fn pieces<'a>(query: &'a str, names: &[&str]) -> Vec<&'a str> {
     found
 }
 
-/// What stands before the first of these names that a `?` or a `&` precedes, and the rest from that name on.
+/// Splits a piece at the first `?` or `&` that one of these names follows: the text before it, and the rest from the
+/// name on.
 ///
-/// Linear in the length of `piece`: anyone may write an address, so the rest is not searched again at every `?`.
+/// The time is linear in the length of `piece`: anyone may write an address, so the rest is not searched again at every
+/// `?`.
 pub(super) fn second_query<'a>(piece: &'a str, names: &[&str]) -> Option<(&'a str, &'a str)> {
     piece.match_indices(['?', '&']).find_map(|(at, mark)| {
         let (before, after) = (piece.get(..at)?, piece.get(at + mark.len()..)?);
@@ -62,14 +64,14 @@ pub(super) fn name(piece: &str) -> &str {
     piece.split_once('=').map_or(piece, |(name, _)| name)
 }
 
-/// The value of the last piece of this name: what was appended last is said last.
+/// The value of the last piece with this name: a service appends its own parameters at the end.
 pub(super) fn value(pieces: &[&str], wanted: &str) -> Option<String> {
     let piece = pieces.iter().rev().find(|piece| name(piece) == wanted)?;
     let (_, value) = piece.split_once('=')?;
     Some(form_decode(value)).filter(|value| !value.is_empty())
 }
 
-/// The pieces of all other names, as a query.
+/// The query without the pieces of these names.
 pub(super) fn without(pieces: &[&str], names: &[&str]) -> String {
     let kept = |piece: &&str| !piece.is_empty() && !names.contains(&name(piece));
     pieces.iter().copied().filter(kept).collect::<Vec<_>>().join("&")

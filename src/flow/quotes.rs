@@ -1,9 +1,9 @@
-//! What each way of paying costs, and whom.
+//! The price of a payment method, for the customer and for the merchant.
 
 use crate::values::{Amount, CardType, Country, Currency, FeeBearer};
 use std::cmp::Ordering;
 
-/// What quotes are requested for: an amount, and what changes its price.
+/// A request for quotes: an amount, and what changes its price.
 ///
 /// ```
 /// use guichet::flow::QuoteRequest;
@@ -13,43 +13,43 @@ use std::cmp::Ordering;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct QuoteRequest {
-    /// How much, in the smallest unit.
+    /// The amount, in the smallest unit.
     pub amount: Amount,
-    /// In which currency.
+    /// The currency of the amount.
     pub currency: Currency,
-    /// Who bears the fee.
+    /// The party that bears the fee.
     pub fee_bearer: FeeBearer,
     /// The customer's country; the service's default is CM.
     pub country_code: Option<Country>,
 }
 
 impl QuoteRequest {
-    /// For an amount in XAF whose fee the merchant bears, as the document has it where nothing else is said.
+    /// A request for an amount in XAF, with a fee that the merchant bears: the document's defaults.
     #[must_use]
     pub fn new(amount: Amount) -> Self {
         Self { amount, currency: Currency::default(), fee_bearer: FeeBearer::default(), country_code: None }
     }
 
-    /// Another currency than XAF.
+    /// Sets the currency.
     #[must_use]
     pub fn currency(self, currency: Currency) -> Self {
         Self { currency, ..self }
     }
 
-    /// Who bears the fee.
+    /// Sets the party that bears the fee.
     #[must_use]
     pub fn fee_bearer(self, fee_bearer: FeeBearer) -> Self {
         Self { fee_bearer, ..self }
     }
 
-    /// For a customer of this country.
+    /// Sets the customer's country.
     #[must_use]
     pub fn country_code(self, country_code: Country) -> Self {
         Self { country_code: Some(country_code), ..self }
     }
 }
 
-/// Who pays and gets what.
+/// The price of one payment method.
 ///
 /// ```
 /// use guichet::flow::{QuoteRequest, price};
@@ -60,15 +60,15 @@ impl QuoteRequest {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Price {
-    /// What the customer pays.
+    /// The amount that the customer pays.
     pub customer_pays: Amount,
-    /// What the merchant gets; `None` where the fee is not known, or above the amount.
+    /// The amount that the merchant gets; `None` if the fee is unknown or greater than the amount.
     pub merchant_gets: Option<Amount>,
-    /// In which currency.
+    /// The currency of both amounts.
     pub currency: Currency,
 }
 
-/// A fee breakdown that does not say what is needed.
+/// The error of a fee breakdown that lacks the total.
 ///
 /// ```
 /// use guichet::flow::{QuoteRequest, Unpriced, price};
@@ -79,10 +79,10 @@ pub struct Price {
 #[non_exhaustive]
 pub struct Unpriced;
 
-/// The price of one method: of what the service said, and of who bears the fee.
+/// Calculates the price of one method from the service's fee and total, and from the party that bears the fee.
 ///
 /// # Errors
-/// [`Unpriced`] where the customer bears the fee and the service did not say the total.
+/// [`Unpriced`] if the customer bears the fee and the service did not send the total.
 pub fn price(request: &QuoteRequest, fee: Option<Amount>, total_payable: Option<Amount>) -> Result<Price, Unpriced> {
     let QuoteRequest { amount, currency, .. } = request;
     let (customer_pays, merchant_gets) = match request.fee_bearer {
@@ -95,13 +95,13 @@ pub fn price(request: &QuoteRequest, fee: Option<Amount>, total_payable: Option<
     Ok(Price { customer_pays, merchant_gets, currency: currency.clone() })
 }
 
-/// The card types that a method's fee is asked for apart: a card of this country and one of another may cost differently.
+/// The card types whose fee is requested separately: a local and an international card may have different fees.
 #[must_use]
 pub fn card_types(code: &str) -> &'static [Option<CardType>] {
     if code == "card" { &[Some(CardType::Local), Some(CardType::International)] } else { &[None] }
 }
 
-/// The order of two prices: what costs the customer less comes first, what has no price last.
+/// Orders two prices: the one that costs the customer less comes first, a missing price last.
 #[must_use]
 pub fn by_what_the_customer_pays(a: Option<Amount>, b: Option<Amount>) -> Ordering {
     (a.is_none(), a).cmp(&(b.is_none(), b))

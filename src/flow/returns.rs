@@ -1,4 +1,5 @@
-//! What it means that a customer came back: by the address of the return page, and by what this tab remembers.
+//! Recognizes the return of a customer, by the address of the return page and by the purchases that this tab has
+//! stored.
 
 use super::query::{join, pieces, second_query, split, value, without};
 use crate::values::{RETURN_NONCE_LENGTH, RETURN_PARAMETER};
@@ -8,7 +9,7 @@ const PAYMENT_REF: &str = "payment_ref";
 const MERCHANT_REFERENCE: &str = "merchant_reference";
 const NAMES: [&str; 5] = [RETURN_PARAMETER, INTENT, PAYMENT_REF, MERCHANT_REFERENCE, "status"];
 
-/// What the address of a return page says. Anyone may have written it.
+/// The contents of a return page's address. Anyone may have written it.
 ///
 /// ```
 /// let address = "https://shop.example.com/return?guichet_return=0123456789abcdefghijAB&payment_intent=pi_1";
@@ -19,15 +20,15 @@ const NAMES: [&str; 5] = [RETURN_PARAMETER, INTENT, PAYMENT_REF, MERCHANT_REFERE
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Arrival {
-    /// The nonce, where it has the shape of one.
+    /// The nonce, if it has the shape of one.
     pub nonce: Option<String>,
-    /// Which purchase it says it is.
+    /// The purchase that the address names.
     pub purchase: Purchase,
-    /// The address without all this, for the address bar.
+    /// The address without these parameters, for the address bar.
     pub clean: String,
 }
 
-/// Which purchase.
+/// The references of a purchase.
 ///
 /// ```
 /// use guichet::flow::Purchase;
@@ -39,11 +40,11 @@ pub struct Purchase {
     pub id: Option<String>,
     /// The service's public reference.
     pub payment_ref: Option<String>,
-    /// The merchant's own name of it.
+    /// The merchant's own name of the payment.
     pub merchant_reference: Option<String>,
 }
 
-/// How an arrival and what this tab remembers fit together.
+/// The result of comparing an arrival with the purchases that this tab has stored.
 ///
 /// ```
 /// use guichet::flow::{Match, Purchase, classify};
@@ -52,11 +53,11 @@ pub struct Purchase {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Match {
-    /// The purchase that this tab left for.
+    /// This tab stored the purchase before it left for the hosted page.
     Matched,
-    /// That purchase, but its return was taken before.
+    /// This tab stored the purchase, but its return was handled before.
     Replayed,
-    /// No purchase that this tab knows: good only for asking one's own server.
+    /// This tab has stored no such purchase. Use the references only to ask your own server.
     Unmatched,
 }
 
@@ -72,17 +73,18 @@ impl Match {
     }
 }
 
-/// Whether this has the shape of a return nonce: 22 characters of `[0-9A-Za-z]`.
+/// Whether a text has the shape of a return nonce: 22 characters of `[0-9A-Za-z]`.
 #[must_use]
 pub fn is_return_nonce(text: &str) -> bool {
     text.len() == RETURN_NONCE_LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Reads the address of a page; `None` where nobody returns: it names neither a nonce nor an intent.
+/// Reads the address of a page; `None` if it contains neither a nonce nor an intent, so that no customer returns.
 #[must_use]
 pub fn arrival(address: &str) -> Option<Arrival> {
     let (before, query, fragment) = split(address);
-    // A page may have its route in the fragment, and what was appended to the very end stands there.
+    // A page may have its route in the fragment. Parameters that a service appends to the address are then in the
+    // fragment too.
     let (fragment, end) = match fragment.and_then(|fragment| second_query(fragment, &NAMES)) {
         Some((route, end)) => (Some(route), end),
         None => (fragment, ""),
@@ -105,9 +107,10 @@ pub fn arrival(address: &str) -> Option<Arrival> {
     })
 }
 
-/// Compares an arrival with what this tab kept under its nonce: the purchase, and whether its return was taken before.
+/// Compares an arrival with what this tab stored under its nonce: the purchase, and whether its return was handled
+/// before.
 ///
-/// What the tab remembers is trusted over what the address says.
+/// The stored purchase has precedence over the address.
 #[must_use]
 pub fn classify(arrived: Purchase, kept: Option<(Purchase, bool)>) -> (Match, Purchase) {
     match kept {
@@ -153,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn a_route_in_the_fragment_is_kept_and_what_was_appended_to_it_is_read() {
-        for (said, clean) in [
+    fn a_route_in_the_fragment_is_kept_and_parameters_after_it_are_read() {
+        for (path, clean) in [
             ("?guichet_return={N}&payment_intent=pi_1&payment_ref=gch_1#/return", "#/return"),
             ("?guichet_return={N}#/return?payment_intent=pi_1&payment_ref=gch_1", "#/return"),
             ("?a=1#/return?b=2&guichet_return={N}?payment_intent=pi_1&payment_ref=gch_1", "?a=1#/return?b=2"),
             ("?guichet_return={N}&payment_intent=pi_1&payment_ref=gch_1#/return?&b=2&", "#/return?&b=2&"),
         ] {
-            let address = format!("https://shop.example/{}", said.replace("{N}", N));
+            let address = format!("https://shop.example/{}", path.replace("{N}", N));
             let back = arrival(&address).unwrap();
             assert_eq!(back.nonce.as_deref(), Some(N), "{address}");
             assert_eq!(back.purchase, purchase("pi_1"), "{address}");
@@ -168,7 +171,7 @@ mod tests {
         }
     }
 
-    /// Searching the rest of the address at every `?` made this take hours.
+    /// Takes hours if the rest of the address is searched again at every `?`.
     #[test]
     fn an_address_of_two_million_question_marks_is_read_in_linear_time() {
         let (done, is_done) = std::sync::mpsc::channel();
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_nobody_returns() {
+    fn an_address_without_parameters_is_no_return() {
         for address in [
             "https://shop.example/",
             "https://shop.example/?status=open",

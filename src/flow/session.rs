@@ -1,13 +1,13 @@
-//! How long a session token is good for, and when to ask for the next one.
+//! The lifetime of a session token, and when to request the next one.
 
 use super::Ms;
 
-/// The document's default lifetime: no token is believed to live longer.
+/// The document's default lifetime. A longer one in a reply is not trusted.
 const LONGEST: Ms = 30.0 * 60.0 * 1000.0;
-/// A token that ends this soon is renewed before it is used.
+/// A token is renewed before its use if it ends within this time.
 const MARGIN: Ms = 30_000.0;
 
-/// The life of one token, on a monotonic clock.
+/// The lifetime of one token, on a monotonic clock.
 ///
 /// ```
 /// use guichet::flow::{Lifetime, State};
@@ -16,11 +16,12 @@ const MARGIN: Ms = 30_000.0;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lifetime {
-    /// `None` where the two clocks disagree, or no end was said: the service's 401 is relied on then.
+    /// `None` if the two clocks disagree, or if the service sent no end: then only the service's 401 tells that it has
+    /// ended.
     ends_at: Option<Ms>,
 }
 
-/// Where a session stands, as the page is told.
+/// The state of a session, as the page sees it.
 ///
 /// ```
 /// use guichet::flow::State;
@@ -29,15 +30,15 @@ pub struct Lifetime {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum State {
-    /// A token is at hand.
+    /// There is a token.
     Active,
     /// It ends in less than 30 seconds.
     Expiring,
     /// It has ended.
     Expired,
-    /// None was asked for yet.
+    /// No token has been requested yet.
     None,
-    /// Signed out.
+    /// The customer has signed out.
     Revoked,
 }
 
@@ -56,15 +57,16 @@ impl State {
 }
 
 impl Lifetime {
-    /// Of a token that arrived at `now` (monotonic) and ends `left` later by the device's clock; NaN where nobody said when.
+    /// The lifetime of a token that arrived at `now` (monotonic) and ends `left` later by the device's clock. `left` is
+    /// NaN if the service sent no end.
     ///
-    /// Less than 30 seconds for a fresh token means that the device's clock is wrong.
+    /// If a fresh token has less than 30 seconds left, the device's clock is wrong.
     #[must_use]
     pub fn new(now: Ms, left: Ms) -> Self {
         Self { ends_at: (left > MARGIN).then(|| now + left.min(LONGEST)) }
     }
 
-    /// Where it stands at `now`.
+    /// The state at `now`.
     #[must_use]
     pub fn state(self, now: Ms) -> State {
         match self.ends_at.map(|end| end - now) {
@@ -74,13 +76,13 @@ impl Lifetime {
         }
     }
 
-    /// Whether to renew before the token is used.
+    /// Whether the token must be renewed before it is used.
     #[must_use]
     pub fn is_ending(self, now: Ms) -> bool {
         self.state(now) != State::Active
     }
 
-    /// How long it stands so; `None` where only a call can change it.
+    /// The time until the state changes; `None` if only a call can change it.
     #[must_use]
     pub fn lasts(self, now: Ms) -> Option<Ms> {
         let left = self.ends_at? - now;
@@ -105,11 +107,11 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_as_long_as_a_state_lasts_sees_the_next_one() {
+    fn the_next_state_begins_when_the_wait_ends() {
         let life = Lifetime::new(0.0, 60.0 * SECOND);
         let mut now = 0.0;
         let mut seen = vec![life.state(now)];
-        // A timer may come to the very moment: Firefox tells time by whole milliseconds.
+        // A timer may fire at exactly the end: Firefox counts whole milliseconds.
         while let Some(wait) = life.lasts(now) {
             now += wait;
             seen.push(life.state(now));

@@ -1,9 +1,9 @@
-//! When to look at a payment again, and what its status means to the one who waits.
+//! When to read a payment again, and what its status means to a waiting page.
 
 use super::Ms;
 use crate::values::IntentStatus;
 
-/// How a purchase stands, as the page is told. Goods are shipped on the server's word, never on this.
+/// The state of a purchase, as the page sees it. Ship goods because your server says so, never because of this.
 ///
 /// ```
 /// use guichet::flow::OutcomeState;
@@ -12,17 +12,17 @@ use crate::values::IntentStatus;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum OutcomeState {
-    /// Called off.
+    /// Canceled.
     Canceled,
     /// The customer came back without having begun to pay.
     Dismissed,
     /// Not paid, and cannot be.
     Failed,
-    /// Not known yet: look again later, or ask the server.
+    /// Not known yet: read it again later, or ask the server.
     Pending,
     /// Paid.
     Succeeded,
-    /// It could not be found out.
+    /// The state could not be determined.
     Unknown,
 }
 
@@ -40,8 +40,9 @@ impl OutcomeState {
         }
     }
 
-    /// What a status means while waiting. A status that is not final, or not known, is pending; but who has
-    /// `turned_back`, by the back button or by closing the window, is waited for no longer.
+    /// The state for a status while the page waits. A status that is unknown or not final is pending. But a payment
+    /// that requires an action is dismissed if the customer has `turned_back`, by the back button or by closing the
+    /// window.
     #[must_use]
     pub fn of(status: &IntentStatus, turned_back: bool) -> Self {
         match status {
@@ -54,7 +55,7 @@ impl OutcomeState {
     }
 }
 
-/// How long to wait after so many looks (from 1): a second, growing by half each time, ten at most.
+/// The pause after this many reads (from 1): one second, then half as long again each time, at most ten.
 #[must_use]
 pub fn pause(looks: u32) -> Ms {
     let mut pause = 1_000.0;
@@ -64,8 +65,8 @@ pub fn pause(looks: u32) -> Ms {
     if pause < 10_000.0 { pause } else { 10_000.0 }
 }
 
-/// The same where only so much time is left: the last looks come closer together, so that one falls near the end.
-/// `None` when there is no use in another.
+/// The pause if only this much time is left: the last reads come closer together, so that one falls near the end.
+/// `None` if there is no time for another.
 #[must_use]
 pub fn pause_within(looks: u32, left: Ms) -> Option<Ms> {
     (left > 250.0).then(|| pause(looks).min(left * 0.75))
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_final_is_pending() {
+    fn a_status_that_is_not_final_is_pending() {
         for (word, state) in [
             ("succeeded", OutcomeState::Succeeded),
             ("failed", OutcomeState::Failed),

@@ -1,6 +1,6 @@
-//! A list from its first entry to its last: a stream that follows the service's cursor and holds one page at a time.
+//! Lists as streams: a stream follows the service's cursor and holds one page at a time.
 
-use super::fetch::Answer;
+use super::fetch::Reply;
 use super::{Client, CustomerClient, SecretKey};
 use crate::protocol::{Credential, Error, Fulfils, Operation, Page, Request, Spec};
 use crate::values::SessionToken;
@@ -13,9 +13,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 impl Client {
-    /// Every entry of a list, page after page, for as long as somebody asks for the next. It holds one page at a time,
-    /// asks for a page only once the one before is used up, and ends after an error. If the service sends it in a circle, or
-    /// says that there are more entries and names no cursor, it ends with an error of kind
+    /// Every entry of a list, page after page. It holds one page at a time, requests a page only after every entry of
+    /// the one before was taken, and ends after an error. If the service's cursors form a circle, or if it says that
+    /// there are more entries but sends no cursor, the list ends with an error of kind
     /// [`Unreadable`](crate::protocol::Kind::Unreadable), which keeps the reply.
     ///
     /// A service that sends no cursor beside its array (the document shows none) has sent the whole list.
@@ -44,7 +44,7 @@ impl Client {
 }
 
 impl CustomerClient {
-    /// Every entry of a list that a session token may ask for, as [`Client::all`].
+    /// Every entry of a list that a session token may request; see [`Client::all`].
     pub fn all<O, T>(&self, list: &O) -> All<T>
     where
         O: Operation<Output = Vec<T>>,
@@ -55,7 +55,7 @@ impl CustomerClient {
     }
 }
 
-/// The entries of a list: [`Client::all`]. A [`Stream`], and [`All::next`] for those who want no more than that.
+/// The entries of a list: [`Client::all`]. It is a [`Stream`]; [`All::next`] needs no trait.
 ///
 /// ```no_run
 /// # async fn print(mut payments: guichet::native::All<guichet::operations::PaymentIntent>) -> Result<(), guichet::protocol::Error> {
@@ -64,28 +64,28 @@ impl CustomerClient {
 /// }
 /// # Ok(()) }
 /// ```
-#[must_use = "a list that nobody asks for its next entry asks the service nothing"]
+#[must_use = "a list sends no request until its next entry is requested"]
 pub struct All<T> {
     client: Client,
-    /// Whose list it is, where it is not the merchant's.
+    /// The session token, if it is not the merchant's list.
     token: Option<SessionToken>,
     spec: &'static Spec,
-    /// What follows each cursor is asked for once.
+    /// The cursors that were followed: each is requested once.
     followed: HashSet<String>,
     state: State<T>,
 }
 
 enum State<T> {
-    /// A page is at hand, and perhaps the request of the next, or why there is none.
+    /// A page, and the request for the next one, the error after this one, or `None` after the last.
     Reading(VecDeque<T>, Option<Result<Request, Error>>),
-    /// A page is being asked for.
-    Asking(Request, Asking<T>),
-    /// An error that was not told yet, and the end.
+    /// The next page is requested.
+    Fetching(Request, Fetching<T>),
+    /// An error that was not yet returned, then the end.
     Ending(Option<Error>),
 }
 
-/// The page, and the reply that it is read from.
-type Asking<T> = Pin<Box<dyn Future<Output = Result<(Page<T>, Answer), Error>> + Send>>;
+/// The page, and its reply.
+type Fetching<T> = Pin<Box<dyn Future<Output = Result<(Page<T>, Reply), Error>> + Send>>;
 
 impl<T: DeserializeOwned + Send + 'static> All<T> {
     fn new<O: Operation>(client: &Client, token: Option<SessionToken>, list: &O) -> Self {
@@ -93,29 +93,29 @@ impl<T: DeserializeOwned + Send + 'static> All<T> {
         Self { client: client.clone(), token, spec: const { &O::SPEC }, followed: HashSet::new(), state }
     }
 
-    /// The next entry; `None` after the last, and after an error.
+    /// The next entry; `None` after the last entry and after an error.
     pub async fn next(&mut self) -> Option<Result<T, Error>> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    fn ask(&self, request: &Request) -> Asking<T> {
+    fn fetch_page(&self, request: &Request) -> Fetching<T> {
         let (client, token, spec, request) = (self.client.clone(), self.token.clone(), self.spec, request.clone());
         Box::pin(async move {
             let credential: &(dyn Credential + Sync) = match &token {
                 Some(token) => token,
                 None => client.key(),
             };
-            let answer = client.fetch(spec, request, credential).await?;
-            Ok((answer.clone().into_page(spec)?, answer))
+            let reply = client.fetch(spec, request, credential).await?;
+            Ok((reply.clone().into_page(spec)?, reply))
         })
     }
 
-    /// What is read next, after this page of that request.
-    fn turn(&mut self, page: Page<T>, answer: Answer, request: &Request) -> State<T> {
+    /// The state after a page: its entries, and the request for the next page.
+    fn turn(&mut self, page: Page<T>, reply: Reply, request: &Request) -> State<T> {
         let next = page.has_more.then(|| {
             let why = match page.next {
                 None => "The service says that there are more entries, and names no cursor for them.",
-                // Following these might never end.
+                // The service might send empty pages forever.
                 Some(_) if page.entries.is_empty() => "The service sent an empty page and named another after it.",
                 Some(cursor) => {
                     let next = request.starting_after(&cursor);
@@ -125,7 +125,7 @@ impl<T: DeserializeOwned + Send + 'static> All<T> {
                     "The service named a page again that was read already."
                 }
             };
-            Err(answer.rejected(self.spec, why))
+            Err(reply.rejected(self.spec, why))
         });
         State::Reading(page.entries.into(), next)
     }
@@ -144,15 +144,17 @@ impl<T: DeserializeOwned + Send + 'static> Stream for All<T> {
                         *next = after;
                         return Poll::Ready(Some(Ok(entry)));
                     }
-                    (None, Some(Ok(request))) => this.state = State::Asking(request.clone(), this.ask(&request)),
+                    (None, Some(Ok(request))) => {
+                        this.state = State::Fetching(request.clone(), this.fetch_page(&request))
+                    }
                     (None, Some(Err(error))) => this.state = State::Ending(Some(error)),
                     (None, None) => this.state = State::Ending(None),
                 },
-                State::Asking(request, asking) => match asking.as_mut().poll(context) {
+                State::Fetching(request, asking) => match asking.as_mut().poll(context) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Ok((page, answer))) => {
+                    Poll::Ready(Ok((page, reply))) => {
                         let request = request.clone();
-                        this.state = this.turn(page, answer, &request);
+                        this.state = this.turn(page, reply, &request);
                     }
                     Poll::Ready(Err(error)) => this.state = State::Ending(Some(error)),
                 },
@@ -161,7 +163,7 @@ impl<T: DeserializeOwned + Send + 'static> Stream for All<T> {
     }
 }
 
-/// Nothing in it is pinned.
+/// Nothing in it is pinned, so it can be moved.
 impl<T> Unpin for All<T> {}
 
 impl<T> fmt::Debug for All<T> {

@@ -8,7 +8,7 @@ use std::fmt;
 use std::time::Duration;
 use url::Url;
 
-/// Makes a [`Client`]. Every address is checked at [`ClientBuilder::build`], before a key is sent anywhere.
+/// Builds a [`Client`]. [`ClientBuilder::build`] checks every address, before a key is sent anywhere.
 ///
 /// ```
 /// use guichet::{Client, SecretKey};
@@ -53,33 +53,34 @@ impl ClientBuilder {
         }
     }
 
-    /// Where payment intents are created, for a service that has an address of its own for it. Default: the base address.
+    /// Sets the address where payment intents are created, for a service that has another one for it. Default: the base
+    /// address.
     pub fn gateway_url(mut self, gateway_url: &str) -> Self {
         self.gateway_url = Some(gateway_url.to_owned());
         self
     }
 
-    /// How long one call may take, all its attempts and pauses together. Default: 30 seconds.
+    /// Sets the time limit of one call: all its attempts and pauses together. Default: 30 seconds.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.timeouts.deadline = deadline;
         self
     }
 
-    /// Lets a *test* key travel over plain http to this host: a sandbox on another machine or in a container.
-    /// Loopback needs no such leave, and a live key never has it.
+    /// Allows plain http to this host for a *test* key: a sandbox on another machine or in a container. Loopback does
+    /// not need it, and a live key is never sent over plain http.
     pub fn allow_plain_http(mut self, host: &str) -> Self {
         self.plain_hosts.push(host.to_owned());
         self
     }
 
-    /// How long one connection may take to be made. Default: as long as the deadline leaves.
+    /// Sets the time limit for making one connection. Default: what the deadline leaves.
     pub fn connect_timeout(mut self, connect_timeout: Duration) -> Self {
         self.http.connect_timeout = Some(connect_timeout);
         self
     }
 
-    /// Sends through this proxy. It may be repeated: the first proxy that takes an address is used. The environment's
-    /// proxies (`HTTPS_PROXY`) are not: a proxy reads what is sent over plain http.
+    /// Sends through this proxy. It may be repeated: the first proxy that accepts an address is used. The environment's
+    /// proxies (`HTTPS_PROXY`) are not used: a proxy reads what is sent over plain http.
     pub fn proxy(mut self, proxy: reqwest::Proxy) -> Self {
         self.http.proxies.push(proxy);
         self
@@ -100,20 +101,20 @@ impl ClientBuilder {
     /// Sends through the application's own HTTP client, with its connections, timeouts, TLS, `User-Agent` and proxies (those
     /// of the environment too, unless it has `no_proxy()`).
     ///
-    /// It must not follow redirects (`redirect(reqwest::redirect::Policy::none())`): a redirect sends the body, such as a
-    /// card number, to another address before guichet sees it. A reply that comes from another address is an error of
-    /// kind `address`, or `uncertain` if the operation may have been executed. It must not retry
+    /// It must not follow redirects (`redirect(reqwest::redirect::Policy::none())`): a redirect sends the body, such as
+    /// a card number, to another address before guichet sees it. A reply from another address is an error of kind
+    /// `address`, or `uncertain` if the operation may have been executed. It must not retry
     /// (`retry(reqwest::retry::never())`): a retry may charge twice.
     pub fn http_client(mut self, http_client: reqwest::Client) -> Self {
         self.http_client = Some(http_client);
         self
     }
 
-    /// Makes the client.
+    /// Builds the client.
     ///
     /// # Errors
-    /// Kind `input` for an address that is none, or to which a key may not be sent; for an HTTP client together with
-    /// options that are its own; where TLS cannot be set up.
+    /// Kind `input` if an address is invalid or a key may not be sent to it, if an HTTP client is given together with
+    /// options that it must set itself, or if TLS cannot be set up.
     pub fn build(self) -> Result<Client, Error> {
         let base = self.checked("base_url", &self.base_url)?;
         let gateway = match &self.gateway_url {
@@ -126,7 +127,7 @@ impl ClientBuilder {
                 "A proxy can read a live key that is sent over plain http. Use an https address, or no proxy.";
             return Err(Error::new(Kind::Input, message));
         }
-        // A proxy may be reached over TLS too.
+        // A proxy may use TLS too.
         let encrypted = self.http.has_proxy() || [&base, &gateway].iter().any(|address| address.scheme() == "https");
         let fetch = match self.http_client {
             None => Fetch::new(self.http.build(encrypted)?),
@@ -140,7 +141,7 @@ impl ClientBuilder {
         Client::new(self.key, base, gateway, self.timeouts, fetch)
     }
 
-    /// The address without `/v1` (which is added to every call, once) and without a slash at its end.
+    /// Checks an address. Returns it without `/v1`, which every call adds, and without a slash at its end.
     fn checked(&self, name: &str, text: &str) -> Result<Url, Error> {
         let refuse = |why: &str| Error::new(Kind::Input, format!("{name}: {why}"));
         let url = Url::parse(text).map_err(|_| refuse("It is not an absolute address: https://api.example.com."))?;

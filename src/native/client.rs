@@ -1,4 +1,4 @@
-use super::fetch::{Answer, Bearer, Fetch, authorization, unreadable};
+use super::fetch::{Bearer, Fetch, Reply, authorization, unreadable};
 use super::reply::UnreadableReply;
 use super::{ClientBuilder, CustomerClient, ReturnKey, SecretKey};
 use crate::operations::CreatePaymentIntent;
@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
-/// The merchant's client: it holds the secret key and sends every operation. Cheap to clone; one is enough for a server.
+/// The merchant's client: it holds the secret key and sends every operation. Cheap to clone; a server needs only one.
 ///
-/// A call whose answer was lost is sent again where that does no harm, within the deadline. Dropping the future of a
-/// call ends it. The module's own page has an example.
+/// If the response to a call is lost, the client retries where that does no harm, within the deadline. Dropping the
+/// future of a call cancels it. The module's documentation has an example.
 ///
 /// ```no_run
 /// use guichet::{Client, SecretKey};
@@ -36,7 +36,7 @@ pub struct Client {
 
 struct Shared {
     key: SecretKey,
-    /// `Authorization` with the key, made once.
+    /// `Authorization` with the key, created once.
     authorization: HeaderValue,
     base: Url,
     gateway: Url,
@@ -44,7 +44,7 @@ struct Shared {
 }
 
 impl Client {
-    /// A client of the service at this address (`/v1` is added, once), with the merchant's secret key.
+    /// Builds a client for the service at this address (`/v1` is added, once), with the merchant's secret key.
     pub fn builder(base_url: &str, key: SecretKey) -> ClientBuilder {
         ClientBuilder::new(base_url, key)
     }
@@ -60,7 +60,7 @@ impl Client {
         Ok(Self { shared: Arc::new(Shared { key, authorization, base, gateway, fetch }), timeouts })
     }
 
-    /// The same client with another deadline for each call: how long it may take, all its attempts and pauses together.
+    /// The same client with another time limit for each call: all its attempts and pauses together.
     ///
     /// ```no_run
     /// # async fn read(client: guichet::Client, id: guichet::values::IntentId) -> Result<(), guichet::protocol::Error> {
@@ -78,17 +78,17 @@ impl Client {
     ///
     /// # Errors
     /// See [`Kind`]: `refused` with the service's code, `offline`, `timeout`, `unreadable` (the reply is kept), and
-    /// `uncertain` where a first attempt may have been done.
+    /// `uncertain` if a first attempt may have been executed.
     pub async fn send<O>(&self, operation: &O) -> Result<O::Output, Error>
     where
         O: Operation,
         O::Output: DeserializeOwned,
         SecretKey: Fulfils<O::Role>,
     {
-        self.ask(operation, &self.shared.key).await?.into_output::<O>()
+        self.send_with(operation, &self.shared.key).await?.into_output::<O>()
     }
 
-    /// Reads one page of a list, with the cursor of the next.
+    /// Reads one page of a list, with the cursor of the next page.
     ///
     /// # Errors
     /// As [`Client::send`].
@@ -98,10 +98,10 @@ impl Client {
         T: DeserializeOwned,
         SecretKey: Fulfils<O::Role>,
     {
-        self.ask(list, &self.shared.key).await?.into_page(const { &O::SPEC })
+        self.send_with(list, &self.shared.key).await?.into_page(const { &O::SPEC })
     }
 
-    /// Speaks for one customer's session, with its token in place of the secret key.
+    /// A client that acts for one customer's session, with its token in place of the secret key.
     #[must_use]
     pub fn customer(&self, token: &SessionToken) -> CustomerClient {
         CustomerClient::new(self.clone(), token.clone())
@@ -113,8 +113,8 @@ impl Client {
         ReturnKey::derived_from(&self.shared.key)
     }
 
-    /// Sends an operation with a credential that fulfils its role, and hands back the successful answer.
-    pub(super) async fn ask<O, C>(&self, operation: &O, credential: &C) -> Result<Answer, Error>
+    /// Sends an operation with a credential that fulfils its role, and returns the successful reply.
+    pub(super) async fn send_with<O, C>(&self, operation: &O, credential: &C) -> Result<Reply, Error>
     where
         O: Operation,
         C: Fulfils<O::Role> + Sync,
@@ -131,13 +131,13 @@ impl Client {
         })
     }
 
-    /// Sends the request of an operation with a credential, whose role is the caller's to have checked.
+    /// Sends the request of an operation. The caller has checked that the credential fulfils its role.
     pub(super) async fn fetch(
         &self,
         spec: &'static Spec,
         request: Request,
         credential: &(dyn Credential + Sync),
-    ) -> Result<Answer, Error> {
+    ) -> Result<Reply, Error> {
         let text = credential.bearer();
         let made;
         let header = match text {
@@ -153,7 +153,7 @@ impl Client {
         self.shared.fetch.call(spec, url, request, bearer, self.timeouts).await
     }
 
-    /// The bytes of the service's reply to a request, for who shows them as they are.
+    /// The unparsed bytes of the service's reply to a request.
     #[cfg(feature = "cli")]
     pub(crate) async fn reply(
         &self,
@@ -164,18 +164,19 @@ impl Client {
         Ok(self.fetch(spec, request, credential).await?.body.into())
     }
 
-    /// The plain HTTP client that it asks by.
+    /// The HTTP client that sends the requests.
     #[cfg(feature = "cli")]
     pub(crate) fn http(&self) -> &reqwest::Client {
         self.shared.fetch.http()
     }
 
-    /// Where a request is sent. The document shows creation, and creation alone, at a gateway address of its own.
+    /// The address of a request. The document shows a gateway address of its own for creating payment intents, and for
+    /// nothing else.
     pub(crate) fn url(&self, request: &Request) -> Url {
         let creation = CreatePaymentIntent::SPEC;
         let is_creation = request.method == creation.method && request.target == creation.path;
         let base = if is_creation { &self.shared.gateway } else { &self.shared.base };
-        // The host is not parsed again: that would cost as much as reading a small reply.
+        // The host is not parsed again: that would take as long as reading a small reply.
         let (path, query) = match request.target.split_once('?') {
             Some((path, query)) => (path, Some(query)),
             None => (&*request.target, None),
@@ -186,7 +187,7 @@ impl Client {
         url
     }
 
-    /// Where every operation but creation is sent, without `/v1`.
+    /// The address of all operations but the creation of intents, without `/v1`.
     #[cfg(feature = "axum")]
     pub(super) fn base_url(&self) -> &str {
         self.shared.base.as_str()
@@ -197,8 +198,8 @@ impl Client {
     }
 }
 
-impl Answer {
-    /// The output of an operation; a reply that cannot be read is kept in the error.
+impl Reply {
+    /// Decodes the output of an operation. If the reply cannot be read, the error keeps it.
     pub(super) fn into_output<O>(self) -> Result<O::Output, Error>
     where
         O: Operation,
@@ -208,19 +209,19 @@ impl Answer {
         decode(&self.body).map_err(|error| self.unreadable::<O::Output>(spec, &error))
     }
 
-    /// One page of a list.
+    /// Decodes one page of a list.
     pub(super) fn into_page<T: DeserializeOwned>(self, spec: &'static Spec) -> Result<Page<T>, Error> {
         decode_page(&self.body).map_err(|error| self.unreadable::<Vec<T>>(spec, &error))
     }
 
-    /// Why this reply is no `T`. It is kept.
+    /// The error of a reply that cannot be read as `T`. It keeps the reply.
     fn unreadable<T: DeserializeOwned>(self, spec: &'static Spec, error: &serde_json::Error) -> Error {
         let cause = UnreadableReply::new::<T>(&self.body, error);
         let why = format!("The service's reply cannot be read ({cause}). It is kept in the error's `reply`.");
         self.rejected(spec, &why).caused_by(cause)
     }
 
-    /// The error of a success that is of no use. It keeps the reply.
+    /// The error of a successful reply that is unusable. It keeps the reply.
     pub(super) fn rejected(self, spec: &'static Spec, why: &str) -> Error {
         let request_id = self.request_id().map(str::to_owned);
         unreadable(spec, why).with_reply(self.status, request_id, self.body.into())
@@ -237,7 +238,7 @@ impl fmt::Debug for Client {
     }
 }
 
-/// What a server needs of its client, asked at compile time.
+/// A server needs these traits of its client; checked at compile time.
 const _: () = {
     const fn is_shared<T: Clone + Send + Sync + 'static>() {}
     is_shared::<Client>();

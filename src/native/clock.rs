@@ -1,20 +1,17 @@
-//! What time it is. Beside the fetch room, the merchant's server asks here alone.
+//! The clocks of the merchant's server. No other module reads a clock, except `fetch`.
 
 use crate::values::Moment;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// By the clock on the wall, which may be set back or forward.
-#[expect(clippy::disallowed_methods, reason = "the one place where the merchant's server asks for the time of day")]
+/// The time of day. The clock may be set back or forward.
+#[expect(clippy::disallowed_methods, reason = "the one place where the merchant's server reads the time of day")]
 pub(super) fn now() -> Moment {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Moment::from_unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }
 
-/// By a clock that only goes forward.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the one place where the merchant's server asks for a moment to count from"
-)]
+/// The time of a clock that only goes forward.
+#[expect(clippy::disallowed_methods, reason = "the one place where the merchant's server reads a monotonic clock")]
 pub(super) fn monotonic_now() -> Instant {
     Instant::now()
 }

@@ -4,7 +4,7 @@ use crate::protocol::{Error, Fulfils, Operation, Page, decode};
 use crate::values::{Moment, SessionToken};
 use serde::de::DeserializeOwned;
 
-/// One customer's session, asked about from the merchant's server: [`Client::customer`].
+/// A client for one customer's session, on the merchant's server: [`Client::customer`].
 ///
 /// ```no_run
 /// # async fn check(client: guichet::Client, token: guichet::values::SessionToken) -> Result<(), guichet::protocol::Error> {
@@ -28,17 +28,17 @@ impl CustomerClient {
     /// Sends any operation that a session token may send.
     ///
     /// # Errors
-    /// As [`Client::send`]; kind `session` when the token is expired, revoked or unknown.
+    /// As [`Client::send`]; kind `session` if the token is expired, revoked or unknown.
     pub async fn send<O>(&self, operation: &O) -> Result<O::Output, Error>
     where
         O: Operation,
         O::Output: DeserializeOwned,
         SessionToken: Fulfils<O::Role>,
     {
-        self.client.ask(operation, &self.token).await?.into_output::<O>()
+        self.client.send_with(operation, &self.token).await?.into_output::<O>()
     }
 
-    /// Reads one page of a list that a session token may ask for, with the cursor of the next.
+    /// Reads one page of a list that a session token may request, with the cursor of the next page.
     ///
     /// # Errors
     /// As [`CustomerClient::send`].
@@ -48,29 +48,29 @@ impl CustomerClient {
         T: DeserializeOwned,
         SessionToken: Fulfils<O::Role>,
     {
-        self.client.ask(list, &self.token).await?.into_page(const { &O::SPEC })
+        self.client.send_with(list, &self.token).await?.into_page(const { &O::SPEC })
     }
 
-    /// `POST /v1/sessions/validate`: whether the token is still valid. That it is not is an answer, not an error.
+    /// `POST /v1/sessions/validate`: whether the token is still valid. An invalid token is no error.
     ///
     /// # Errors
-    /// As [`Client::send`], for a service that cannot say.
+    /// As [`Client::send`], if the service cannot tell.
     pub async fn validate(&self) -> Result<SessionState, Error> {
         self.validate_with_date().await.map(|(state, _)| state)
     }
 
-    /// The same, and the service's time of it where its reply says that the token is valid.
+    /// The same, with the service's time of its reply if the reply says that the token is valid.
     pub(super) async fn validate_with_date(&self) -> Result<(SessionState, Option<Moment>), Error> {
-        match self.client.ask(&ValidateSession::new(), &self.token).await {
-            Ok(answer) => {
-                let date = answer.date();
-                Ok((answer.into_output::<ValidateSession>()?, date))
+        match self.client.send_with(&ValidateSession::new(), &self.token).await {
+            Ok(reply) => {
+                let date = reply.date();
+                Ok((reply.into_output::<ValidateSession>()?, date))
             }
-            // The service may say so with a 401 (a decision): only one that says `valid: false` in so many words.
+            // The service may reply 401 for an invalid token (a decision). Only a body with `valid: false` counts.
             Err(error) if error.status() == Some(401) => {
-                let said =
+                let state =
                     error.reply().and_then(|reply| decode::<SessionState>(reply).ok()).filter(|state| !state.valid);
-                said.map(|state| (state, None)).ok_or(error)
+                state.map(|state| (state, None)).ok_or(error)
             }
             Err(error) => Err(error),
         }
@@ -79,7 +79,7 @@ impl CustomerClient {
     /// `POST /v1/sessions/revoke`: end the session. It can be repeated.
     ///
     /// # Errors
-    /// As [`Client::send`]; kind `session` for a token the service does not know.
+    /// As [`Client::send`]; kind `session` if the service does not know the token.
     pub async fn revoke(&self) -> Result<RevokedSession, Error> {
         self.send(&RevokeSession::new()).await
     }

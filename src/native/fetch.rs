@@ -1,4 +1,4 @@
-//! One call over a socket: the loop of [`Call`], and what one attempt sends and reads.
+//! One call over a socket: the loop of [`Call`], and each attempt's request and reply.
 
 use super::network::Lost;
 use crate::operations::CreatePaymentIntent;
@@ -16,7 +16,8 @@ use tracing::{Instrument, Span};
 use url::Url;
 use zeroize::Zeroizing;
 
-/// No reply of the interface comes near it; a larger one is a mistake or an attack, and is not read to its end.
+/// The greatest size of a reply. Every reply of the interface is far smaller; a larger one is a mistake or an attack,
+/// and is not read to its end.
 const LARGEST_REPLY: usize = 8 * 1024 * 1024;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
@@ -25,17 +26,17 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const FOLLOWED: &str = "The HTTP client followed a redirect, and a request that carries a credential follows none. Build the \
                         `reqwest::Client` with `redirect(reqwest::redirect::Policy::none())`.";
 
-/// The sockets of one client.
+/// The HTTP client of one [`Client`](super::Client).
 pub(super) struct Fetch {
     http: reqwest::Client,
-    /// The application's own, which may follow redirects.
+    /// Whether it is the application's own client, which may follow redirects.
     is_foreign: bool,
 }
 
-/// A credential as a request carries it.
+/// A credential, in the form of a request.
 #[derive(Clone, Copy)]
 pub(super) struct Bearer<'a> {
-    /// Its text, which nothing that is shown may repeat.
+    /// Its text, which no error and no log may contain.
     pub text: &'a str,
     /// `Authorization: Bearer …`.
     pub header: &'a HeaderValue,
@@ -43,13 +44,13 @@ pub(super) struct Bearer<'a> {
 
 /// A reply.
 #[derive(Clone)]
-pub(super) struct Answer {
+pub(super) struct Reply {
     pub status: u16,
     pub body: Bytes,
     headers: HeaderMap,
     /// Whether the body was read to its end.
     whole: bool,
-    /// Whether it comes from an address that a redirect named.
+    /// Whether it comes from the target of a redirect.
     is_redirected: bool,
 }
 
@@ -58,18 +59,18 @@ impl Fetch {
         Self { http, is_foreign: false }
     }
 
-    /// Over the application's own client. A reply that comes from another address than it was asked at is an error.
+    /// Sends over the application's own client. A reply from another address than the request's is an error.
     pub(super) fn over(http: reqwest::Client) -> Self {
         Self { http, is_foreign: true }
     }
 
-    /// The client of one request, with neither further attempts nor a credential.
+    /// The HTTP client itself, which sends one request without retries and without a credential.
     #[cfg(feature = "cli")]
     pub(super) fn http(&self) -> &reqwest::Client {
         &self.http
     }
 
-    /// Sends a request until it is answered or its time is over, in a span of its own.
+    /// Sends a request, in a tracing span of its own, until there is a final result or the deadline has passed.
     pub(super) async fn call(
         &self,
         spec: &'static Spec,
@@ -77,7 +78,7 @@ impl Fetch {
         request: Request,
         bearer: Option<Bearer<'_>>,
         timeouts: Timeouts,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Reply, Error> {
         let span = tracing::info_span!(
             "guichet",
             operation = spec.name,
@@ -106,7 +107,7 @@ impl Fetch {
         request: Request,
         bearer: Option<Bearer<'_>>,
         timeouts: Timeouts,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Reply, Error> {
         let prepared = Prepared {
             method: http_method(request.method),
             url,
@@ -114,7 +115,8 @@ impl Fetch {
             idempotency_key: request.idempotency_key,
             authorization: bearer.map(|bearer| bearer.header),
         };
-        // A key of the caller's own says that the service knows keys: under it, the request is one however often it is sent.
+        // A key from the caller means that the service supports keys: it executes the request once, however often it is
+        // sent.
         let repeat = if prepared.idempotency_key.is_some() { Repeat::Always } else { spec.repeat };
         let bearer = bearer.map(|bearer| bearer.text);
         let begun = Instant::now();
@@ -132,8 +134,8 @@ impl Fetch {
                                 .caused_by(elapsed),
                         )),
                     };
-                    let outcome = outcome.map(|answer| answer.without(bearer));
-                    let result = outcome.as_ref().map_or_else(Lost::result, Answer::result);
+                    let outcome = outcome.map(|reply| reply.without(bearer));
+                    let result = outcome.as_ref().map_or_else(Lost::result, Reply::result);
                     record(span, call.attempt(), &outcome);
                     call.record(&result, || getrandom::u32().unwrap_or(u32::MAX));
                     let doubtful = may_have_executed(spec, &outcome, result);
@@ -151,7 +153,7 @@ impl Fetch {
     }
 
     /// Sends the request once.
-    async fn attempt(&self, prepared: &Prepared<'_>) -> Result<Answer, Lost> {
+    async fn attempt(&self, prepared: &Prepared<'_>) -> Result<Reply, Lost> {
         let mut sending = self.http.request(prepared.method.clone(), prepared.url.clone()).header(ACCEPT, JSON);
         if let Some(authorization) = prepared.authorization {
             sending = sending.header(AUTHORIZATION, authorization);
@@ -168,26 +170,26 @@ impl Fetch {
         let headers = std::mem::take(reply.headers_mut());
         let mut body = reply.chunk().await?.unwrap_or_default();
         if body.len() > LARGEST_REPLY {
-            return Ok(Answer { status, body, headers, whole: false, is_redirected });
+            return Ok(Reply { status, body, headers, whole: false, is_redirected });
         }
-        // Most replies are one piece, which is kept as it came.
+        // Most replies come in one piece, which is kept without a copy.
         if let Some(second) = reply.chunk().await? {
             let mut all = Vec::from(body);
             let mut next = Some(second);
             while let Some(chunk) = next {
                 if all.len() + chunk.len() > LARGEST_REPLY {
-                    return Ok(Answer { status, body: all.into(), headers, whole: false, is_redirected });
+                    return Ok(Reply { status, body: all.into(), headers, whole: false, is_redirected });
                 }
                 all.extend_from_slice(&chunk);
                 next = reply.chunk().await?;
             }
             body = all.into();
         }
-        Ok(Answer { status, body, headers, whole: true, is_redirected })
+        Ok(Reply { status, body, headers, whole: true, is_redirected })
     }
 }
 
-/// A request as every attempt sends it.
+/// A request that every attempt sends in the same form.
 struct Prepared<'a> {
     method: reqwest::Method,
     url: Url,
@@ -206,29 +208,29 @@ fn merchant_reference(spec: &Spec, request: &Request) -> Option<String> {
     serde_json::from_str(body).ok().map(|Body { merchant_reference }| merchant_reference)
 }
 
-/// Writes into the call's span how an attempt ended.
-fn record(span: &Span, attempt: u32, outcome: &Result<Answer, Lost>) {
+/// Records the result of an attempt in the call's span.
+fn record(span: &Span, attempt: u32, outcome: &Result<Reply, Lost>) {
     span.record("attempt", attempt);
     match outcome {
-        Ok(answer) => {
-            span.record("status", answer.status);
-            if let Some(request_id) = answer.request_id() {
+        Ok(reply) => {
+            span.record("status", reply.status);
+            if let Some(request_id) = reply.request_id() {
                 span.record("request_id", tracing::field::display(printable(request_id)));
             }
-            tracing::debug!(status = answer.status, "the service replied");
+            tracing::debug!(status = reply.status, "the service replied");
         }
         Err(lost) => tracing::debug!(error = %lost.error(), "no reply"),
     }
 }
 
-impl Answer {
+impl Reply {
     fn result(&self) -> AttemptResult {
-        // A refusal alone says whether another attempt can help; the body of a success is not read twice.
+        // Only an error reply says whether another attempt can help; the body of a success is not parsed twice.
         let retryable = if self.status >= 400 { Refusal::read(&self.body).retryable } else { None };
         AttemptResult::Reply { status: self.status, retry_after: self.retry_after(), retryable }
     }
 
-    /// Without the credential in what errors and logs say of it. The body is kept as it came.
+    /// Redacts the credential in the headers that errors and logs show. The body is kept as it was received.
     fn without(mut self, bearer: Option<&str>) -> Self {
         let echoes = |id: &str| bearer.is_some_and(|bearer| !bearer.is_empty() && id.contains(bearer));
         if self.request_id().is_some_and(echoes) {
@@ -237,19 +239,19 @@ impl Answer {
         self
     }
 
-    /// `Date`: when the service wrote the reply, by its own clock.
+    /// `Date`: when the service sent the reply, by its own clock.
     pub(super) fn date(&self) -> Option<Moment> {
         let date = httpdate::parse_http_date(self.header(DATE)?).ok()?;
         let since = date.duration_since(UNIX_EPOCH).ok()?;
         i64::try_from(since.as_secs()).ok().map(Moment::from_unix)
     }
 
-    /// `Retry-After` in seconds. Its other form, a date, would need a clock that agrees with the service's.
+    /// `Retry-After` in seconds. A date is not read: it would need a clock that agrees with the service's.
     fn retry_after(&self) -> Option<Duration> {
         self.header(RETRY_AFTER)?.trim().parse().ok().map(Duration::from_secs)
     }
 
-    /// The service's name of the request.
+    /// The service's identifier of the request.
     pub(super) fn request_id(&self) -> Option<&str> {
         self.header(REQUEST_ID)
     }
@@ -259,16 +261,16 @@ impl Answer {
     }
 }
 
-/// Whether the service may have done what it was asked although the outcome does not say so. Of a 5xx, only a 503 that
-/// says so itself was not executed: a gateway may answer 502, 503 or 504 for a request that went through.
-fn may_have_executed(spec: &Spec, outcome: &Result<Answer, Lost>, result: AttemptResult) -> bool {
+/// Whether the service may have executed the request although the outcome is an error. Of the 5xx replies, only a 503
+/// with `retryable: true` means that it was not executed: a gateway may reply 502, 503 or 504 to an executed request.
+fn may_have_executed(spec: &Spec, outcome: &Result<Reply, Lost>, result: AttemptResult) -> bool {
     if spec.method == Method::Get {
         return false;
     }
     match outcome {
         Err(lost) => return lost.is_sent(),
-        // The server that answered with a redirect, or the one that it named, may have executed the request.
-        Ok(answer) if answer.is_redirected => return true,
+        // The server that sent the redirect, or its target, may have executed the request.
+        Ok(reply) if reply.is_redirected => return true,
         Ok(_) => {}
     }
     match result {
@@ -278,21 +280,22 @@ fn may_have_executed(spec: &Spec, outcome: &Result<Answer, Lost>, result: Attemp
     }
 }
 
-/// What an outcome means for the caller: `was_in_doubt` before it, `is_in_doubt` by it, and whether they can send it
-/// again as what it was. What the service says is handed on without the credential, which it may repeat.
+/// Turns the outcome of an attempt into the caller's result. `was_in_doubt`: an earlier attempt may have been executed;
+/// `is_in_doubt`: this one may have been. `can_be_sent_again`: the caller may repeat the same request safely. The
+/// service's texts may contain the credential, so it is redacted.
 fn classify(
     spec: &Spec,
-    outcome: Result<Answer, Lost>,
+    outcome: Result<Reply, Lost>,
     was_in_doubt: bool,
     is_in_doubt: bool,
     can_be_sent_again: bool,
     bearer: Option<&str>,
-) -> Result<Answer, Error> {
+) -> Result<Reply, Error> {
     const LOST: &str = "The answer was lost, and it may have been done all the same. Read what is there before anything is sent again.";
     const CONFLICT: &str = "The answer to a first attempt was lost, and the service now refuses to repeat it. Read what is there (existing_id) \
                             before anything is sent again.";
-    let answer = match outcome {
-        Ok(answer) => answer,
+    let reply = match outcome {
+        Ok(reply) => reply,
         Err(lost) => {
             let must_be_read_first = (was_in_doubt || is_in_doubt) && !can_be_sent_again;
             let error = match (lost, must_be_read_first) {
@@ -306,12 +309,12 @@ fn classify(
             return Err(error.of(spec.name));
         }
     };
-    let error = match answer.status {
-        _ if answer.is_redirected && is_in_doubt && !can_be_sent_again => {
+    let error = match reply.status {
+        _ if reply.is_redirected && is_in_doubt && !can_be_sent_again => {
             Error::new(Kind::Address, FOLLOWED).uncertain(format!("{FOLLOWED} {LOST}"))
         }
-        _ if answer.is_redirected => Error::new(Kind::Address, FOLLOWED),
-        200..300 if answer.whole => return Ok(answer),
+        _ if reply.is_redirected => Error::new(Kind::Address, FOLLOWED),
+        200..300 if reply.whole => return Ok(reply),
         200..300 => unreadable(
             spec,
             &format!("The service's reply is larger than {LARGEST_REPLY} bytes; it was not read to its end."),
@@ -322,7 +325,7 @@ fn classify(
              that answers.",
         ),
         status => {
-            let error = Error::refused(spec, status, without(Refusal::read(&answer.body), bearer));
+            let error = Error::refused(spec, status, redact_refusal(Refusal::read(&reply.body), bearer));
             if status == 409 && was_in_doubt {
                 error.uncertain(CONFLICT)
             } else if (is_in_doubt || was_in_doubt && status == 429) && !can_be_sent_again {
@@ -332,11 +335,11 @@ fn classify(
             }
         }
     };
-    let request_id = answer.request_id().map(str::to_owned);
-    Err(error.of(spec.name).with_reply(answer.status, request_id, answer.body.into()))
+    let request_id = reply.request_id().map(str::to_owned);
+    Err(error.of(spec.name).with_reply(reply.status, request_id, reply.body.into()))
 }
 
-/// A success that cannot be read: what may not be repeated was most likely done.
+/// The error of a success that cannot be read. An operation that may not be repeated was most likely executed.
 pub(super) fn unreadable(spec: &Spec, why: &str) -> Error {
     let error = Error::new(Kind::Unreadable, why).of(spec.name);
     if spec.repeat == Repeat::Always {
@@ -345,8 +348,8 @@ pub(super) fn unreadable(spec: &Spec, why: &str) -> Error {
     error.uncertain(format!("{why} It was most likely done: read what is there before anything is sent again."))
 }
 
-/// What a refusal says, without the credential that it was sent with, and as a log may print it.
-fn without(said: Refusal, bearer: Option<&str>) -> Refusal {
+/// Redacts the credential in an error reply, and escapes its texts for logs.
+fn redact_refusal(refusal: Refusal, bearer: Option<&str>) -> Refusal {
     let shown = |text| printable(redact(text, bearer)).to_string();
     let field = |field: FieldError| FieldError {
         param: shown(field.param),
@@ -354,12 +357,12 @@ fn without(said: Refusal, bearer: Option<&str>) -> Refusal {
         message: shown(field.message),
     };
     Refusal {
-        code: said.code.map(shown),
-        message: said.message.map(shown),
-        request_id: said.request_id.map(shown),
-        retryable: said.retryable,
-        fields: said.fields.into_iter().map(field).collect(),
-        existing_id: said.existing_id.map(shown),
+        code: refusal.code.map(shown),
+        message: refusal.message.map(shown),
+        request_id: refusal.request_id.map(shown),
+        retryable: refusal.retryable,
+        fields: refusal.fields.into_iter().map(field).collect(),
+        existing_id: refusal.existing_id.map(shown),
     }
 }
 
@@ -370,13 +373,14 @@ fn redact(text: String, bearer: Option<&str>) -> String {
     }
 }
 
-/// `Authorization: Bearer …`, marked so that no log shows it.
+/// `Authorization: Bearer …`, marked as sensitive so that no log shows it.
 pub(super) fn authorization(bearer: &str) -> Result<HeaderValue, Error> {
     header_of(Zeroizing::new(["Bearer ", bearer].concat()))
         .ok_or_else(|| Error::new(Kind::Input, "The credential holds characters that no header can carry."))
 }
 
-/// A header that holds the text itself and no copy, so that the text is wiped when the last clone of the header is dropped.
+/// A header that owns the text itself and no copy, so that the text is wiped when the last clone of the header is
+/// dropped.
 fn header_of(text: impl AsRef<[u8]> + Send + 'static) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_maybe_shared(Bytes::from_owner(text)).ok()?;
     value.set_sensitive(true);
@@ -399,7 +403,7 @@ mod tests {
 
     #[test]
     fn the_headers_copy_of_a_credential_is_the_only_one_and_goes_with_the_last_clone() {
-        /// What `Zeroizing` wipes when it is dropped.
+        /// Zeroes the text when it is dropped, as `Zeroizing` does.
         struct Owner {
             text: Zeroizing<String>,
             _alive: Arc<()>,

@@ -1,9 +1,9 @@
-//! The HTTP library's client, set up for a secret key.
+//! Sets up the HTTP library's client for a secret key.
 
 use crate::protocol::{Error, Kind};
 use std::time::Duration;
 
-/// How the HTTP client is set up, unless the application brings its own.
+/// The settings of the HTTP client, unless the application brings its own.
 #[derive(Default)]
 pub(super) struct HttpOptions {
     pub proxies: Vec<reqwest::Proxy>,
@@ -22,9 +22,9 @@ impl HttpOptions {
         !self.proxies.is_empty()
     }
 
-    /// No redirect is followed, since it would carry the credential elsewhere; no proxy is taken from the environment,
-    /// since it would read what is sent over plain http. Where every address is plain http (`encrypted` is false), the
-    /// machine's certificates are not read.
+    /// Builds the client. It follows no redirect, which would carry the credential to another address, and uses no
+    /// proxy of the environment, which would read plain http. If every address is plain http (`encrypted` is false), it
+    /// does not load the machine's certificates.
     pub(super) fn build(self, encrypted: bool) -> Result<reqwest::Client, Error> {
         require_crypto_provider()?;
         let mut user_agent = concat!("guichet/", env!("CARGO_PKG_VERSION")).to_owned();
@@ -55,10 +55,10 @@ impl HttpOptions {
     }
 }
 
-/// TLS takes its cryptography from a provider. The one that the application has installed for its process is used;
-/// otherwise feature `native` has one.
+/// Checks that TLS has a cryptography provider: the one that the application has installed for its process, or else
+/// that of the feature `native`.
 fn require_crypto_provider() -> Result<(), Error> {
-    // The process is the command's own.
+    // The command owns its process, so it may install one.
     #[cfg(all(feature = "cli", not(feature = "native")))]
     let _ = rustls::crypto::ring::default_provider().install_default();
     if cfg!(feature = "native") || rustls::crypto::CryptoProvider::get_default().is_some() {

@@ -3,7 +3,7 @@ use crate::values::Invalid;
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// The merchant's secret key: what makes payments, and what no browser ever holds.
+/// The merchant's secret key: it authorizes payments, and no browser ever holds it.
 ///
 /// It prints as `***`, is wiped from memory when it is dropped, and can be neither serialized nor compared.
 ///
@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 /// assert_eq!(format!("{key:?}"), "***");
 /// ```
 ///
-/// A session token is not a key, and this says so at once rather than at the first call:
+/// A session token is not a key. The error comes here and not at the first call:
 /// ```
 /// assert!(guichet::SecretKey::new("cst_test_0000").is_err());
 /// ```
@@ -21,19 +21,19 @@ pub struct SecretKey(Zeroizing<String>);
 
 impl SecretKey {
     /// Takes the key as the service gave it.
-    ///
+    /// Checks the key.
     /// # Errors
-    /// [`Invalid`] for a text that is empty, holds spaces or is another credential. It never repeats the text.
+    /// [`Invalid`] if the text is empty, contains spaces or is another credential. It never repeats the text.
     pub fn new(text: impl Into<String>) -> Result<Self, Invalid> {
         let text = Zeroizing::new(text.into());
         check(&text)?;
         Ok(Self(text))
     }
 
-    /// Takes the key from the environment, where it is out of the code and of the command line.
+    /// Reads the key from the environment, which keeps it out of the code and the command line.
     ///
     /// # Errors
-    /// [`Invalid`] when the variable is not set, or is no key.
+    /// [`Invalid`] if the variable is not set, or if its value is no key.
     pub fn from_env(variable: &str) -> Result<Self, Invalid> {
         match std::env::var(variable) {
             Ok(text) => Self::new(text).map_err(|invalid| Invalid::because(format!("{variable}: {invalid}"))),
@@ -46,25 +46,25 @@ impl SecretKey {
         }
     }
 
-    /// Whether it is a key of a test environment, by its name: real money is never moved with it.
+    /// Whether it is a key of a test environment, by its prefix: it never moves real money.
     #[must_use]
     pub fn is_test(&self) -> bool {
         ["sk_test_", "rk_test_", "FLWSECK_TEST"].iter().any(|prefix| self.0.starts_with(prefix))
     }
 
-    /// No key, for a client that sends with other credentials alone: those of a test environment, or of a live one.
+    /// No key, for a client that sends only other credentials: those of a test environment, or of a live one.
     #[cfg(feature = "cli")]
     pub(crate) fn none(is_test: bool) -> Self {
         Self(Zeroizing::new(if is_test { "sk_test_none" } else { "sk_live_none" }.to_owned()))
     }
 
-    /// The bytes, for what is derived from the key.
+    /// The bytes, to derive other keys from.
     pub(super) fn bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
 }
 
-/// What a secret key is not. Its shape beyond that is the service's own affair.
+/// Refuses a text that cannot be a secret key. Only the service knows the rest of a key's shape.
 fn check(text: &str) -> Result<(), Invalid> {
     if text.is_empty() {
         return Err(Invalid::because("The secret key is empty."));
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_secret_key_is_refused_without_being_repeated() {
+    fn an_invalid_secret_key_is_refused_without_being_shown() {
         for text in ["", " sk_test_1", "sk_test_1\n", "cst_test_1", "pi_1_secret_2", "pk_test_1", "clé"] {
             let invalid = SecretKey::new(text).expect_err("it is no key");
             assert!(text.is_empty() || !invalid.to_string().contains(text), "{invalid}");
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_key_is_told_from_a_live_one() {
+    fn test_and_live_keys_are_distinguished() {
         assert!(SecretKey::new("sk_test_1").expect("a key").is_test());
         assert!(!SecretKey::new("sk_live_1").expect("a key").is_test());
     }

@@ -1,4 +1,4 @@
-//! The merchant's server: the secret key, every operation, and the three routes that its own pages ask.
+//! The merchant's server: the secret key, every operation, and the three routes that its own pages call.
 //!
 //! ```no_run
 //! use guichet::operations::{CreatePaymentIntent, CustomerName};
@@ -17,16 +17,16 @@
 //! # Ok(()) }
 //! ```
 //!
-//! - [`Client`] sends operations; [`Client::customer`] speaks for one customer's session.
-//! - `Routes` (feature `axum`) is the axum router of the merchant's three routes, over what the merchant says of its own [`Shop`];
-//!   [`settle`] marks an order paid whose customer never came back.
-//! - [`Sessions`] keeps one live session token a login, and [`SessionGuard`] lets in who brings one: a customer acts in the
-//!   merchant's own API as [`CustomerSession`].
+//! - [`Client`] sends operations; [`Client::customer`] sends those of one customer's session.
+//! - `Routes` (feature `axum`) is the axum router of the merchant's three routes, for the merchant's implementation of
+//!   [`Shop`]; [`settle`] marks an order paid if its customer never returned.
+//! - [`Sessions`] keeps one valid session token per login, and [`SessionGuard`] admits requests with a valid token: a
+//!   customer uses the merchant's own API as [`CustomerSession`].
 //! - [`Client::all`] follows a list through its pages.
-//! - [`Client::quotes`] says what each way of paying costs, and whom.
+//! - [`Client::quotes`] returns the price of each payment method, for the customer and for the merchant.
 
-/// Opens an example of the documentation: `client` is that of a sandbox, and `order(number)` an order. It ends with
-/// `# Ok(()) }` and its closing fence. Without a sandbox to run against, it is compiled and not run.
+/// Opens an example of the documentation: `client` is a client of a sandbox, and `order(number)` an order. It ends with
+/// `# Ok(()) }` and its closing fence. Without a sandbox the example is compiled and not run.
 macro_rules! example {
     () => {
         concat!(
@@ -121,5 +121,5 @@ pub use sessions::{CustomerSession, KeptSession, MemoryStore, SessionGuard, Sess
 pub use settle::{AskAgain, Settled, settle};
 pub use shop::{Shop, Sold};
 
-/// The HTTP library of the client, for what [`ClientBuilder`] takes of it.
+/// The HTTP library, whose types [`ClientBuilder`] takes.
 pub use reqwest;

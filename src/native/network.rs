@@ -1,21 +1,21 @@
-//! Why there is no reply: what the HTTP library found, in words that a person can act on.
+//! The reason why there is no reply: the HTTP library's error, in words that a person can act on.
 
 use crate::protocol::{AttemptResult, Error, Kind, NetworkFailure};
 use std::error::Error as StdError;
 use std::io;
 use std::iter::successors;
 
-/// Why there is no reply.
+/// The reason why there is no reply.
 pub(super) enum Lost {
-    /// The request did not leave: nothing was done.
+    /// The request was not sent, so nothing was executed.
     NotSent(Error),
-    /// It left, and may have been done.
+    /// The request was sent and may have been executed.
     Unanswered(Error),
-    /// The HTTP client refuses the address, or the redirect that answered, and would again.
+    /// The HTTP client refuses the address, or the redirect in the reply, and would refuse it again.
     Refused {
-        /// Why.
+        /// The reason.
         error: Error,
-        /// Whether the request left, and may have been done.
+        /// Whether the request was sent and may have been executed.
         is_sent: bool,
     },
 }
@@ -30,7 +30,7 @@ impl Lost {
         }
     }
 
-    /// The result for the retry table. What the HTTP client refuses, it refuses again: as final as a redirect.
+    /// The result for the retry table. A refusal of the HTTP client is final, as a redirect is: it would refuse again.
     pub(super) fn result(&self) -> AttemptResult {
         match self {
             Self::NotSent(_) | Self::Unanswered(_) => AttemptResult::NoReply,
@@ -57,7 +57,7 @@ const REFUSED_REDIRECT: &str = "The service answered with a redirect that the HT
 
 impl From<reqwest::Error> for Lost {
     fn from(error: reqwest::Error) -> Self {
-        // The address may hold an id and a query: errors show neither.
+        // The address may contain an id and a query, and errors show neither.
         let error = error.without_url();
         if error.is_builder() {
             let error = Error::new(Kind::Input, REFUSED_ADDRESS).caused_by(error);
@@ -74,7 +74,7 @@ impl From<reqwest::Error> for Lost {
     }
 }
 
-/// Why no connection could be made.
+/// The reason why no connection could be made.
 fn failure(error: &reqwest::Error) -> NetworkFailure {
     for cause in causes(error) {
         if let Some(tls) = cause.downcast_ref::<rustls::Error>() {
@@ -92,7 +92,7 @@ fn failure(error: &reqwest::Error) -> NetworkFailure {
             Some(io::ErrorKind::UnexpectedEof) => return NetworkFailure::Tls,
             _ => {}
         }
-        // The connector's error has no public type; a test asks for a name that does not exist.
+        // The connector's error has no public type. A test checks this text with a name that does not exist.
         if cause.to_string().starts_with("dns error") {
             return NetworkFailure::Dns;
         }
@@ -103,7 +103,7 @@ fn failure(error: &reqwest::Error) -> NetworkFailure {
 /// An error and its causes, the outermost first.
 fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     successors(Some(error), |&error| {
-        // An `io::Error` does not name the error that it wraps as its source.
+        // An `io::Error` does not return the error that it wraps as its source.
         let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         wrapped.map(|wrapped| wrapped as &(dyn StdError + 'static)).or_else(move || error.source())
     })

@@ -1,4 +1,4 @@
-//! What each way of paying costs: the active methods of a country, and the fee of each, asked side by side.
+//! The price of each payment method: the active methods of a country, and the fee of each, requested concurrently.
 
 use super::Client;
 use crate::flow::{Price, QuoteRequest, by_what_the_customer_pays, card_types, price};
@@ -8,7 +8,7 @@ use crate::values::{Amount, CardType, MethodCode};
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-/// What one way of paying costs: [`Client::quotes`] has an example.
+/// The price of one payment method. [`Client::quotes`] has an example.
 ///
 /// ```no_run
 /// # async fn cheapest(client: guichet::Client, request: guichet::native::QuoteRequest) -> Result<(), guichet::protocol::Error> {
@@ -22,19 +22,19 @@ use tracing::Instrument;
 pub struct Quote {
     /// The method.
     pub method: PaymentMethod,
-    /// The code its fee was asked by.
+    /// The code that its fee was requested by.
     pub payment_method: MethodCode,
-    /// Where the card is from: a local and an international card are quoted apart. `None` for what is no card.
+    /// The card's origin: local and international cards have separate quotes. `None` if the method is no card.
     pub card_type: Option<CardType>,
-    /// The fee, where the service said it.
+    /// The fee, if the service sent it.
     pub fee: Option<Amount>,
-    /// What the customer pays and the merchant gets; or why the fee cannot be had.
+    /// The price for the customer and for the merchant, or the error if the fee could not be read.
     pub price: Result<Price, Error>,
 }
 
 impl Client {
-    /// What each active method of a country costs, what costs the customer least first. A method whose fee cannot be had
-    /// comes last, with its error. The fees are asked for side by side.
+    /// The price of each active method of a country, the cheapest for the customer first. A method whose fee could not
+    /// be read comes last, with its error. The fees are requested concurrently.
     ///
     /// ```no_run
     /// # async fn show(client: guichet::Client) -> Result<(), guichet::protocol::Error> {
@@ -50,22 +50,22 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::send`], where the methods cannot be listed.
+    /// As [`Client::send`], if the methods cannot be listed.
     pub async fn quotes(&self, request: &QuoteRequest) -> Result<Vec<Quote>, Error> {
         let methods =
             self.list_payment_methods(&ListPaymentMethods { country_code: request.country_code.clone() }).await?;
-        // Dropped, it ends what it has begun, as every call does.
-        let mut asked = JoinSet::new();
+        // A dropped set cancels its calls, as every call does.
+        let mut calls = JoinSet::new();
         for method in methods.into_iter().filter(|method| method.active) {
             let code = method.id.code();
             for card_type in card_types(code.as_str()) {
-                let place = asked.len();
+                let place = calls.len();
                 let quoting = quote(self.clone(), request.clone(), method.clone(), code.clone(), *card_type);
                 // A task does not inherit the caller's span.
-                asked.spawn(async move { (place, quoting.await) }.in_current_span());
+                calls.spawn(async move { (place, quoting.await) }.in_current_span());
             }
         }
-        let mut quotes = asked.join_all().await;
+        let mut quotes = calls.join_all().await;
         quotes.sort_by(|(a_place, a), (b_place, b)| {
             by_what_the_customer_pays(a.customer_pays(), b.customer_pays()).then(a_place.cmp(b_place))
         });
@@ -86,13 +86,13 @@ async fn quote(
     code: MethodCode,
     card_type: Option<CardType>,
 ) -> Quote {
-    let mut question = CalculateFee::new(code.clone(), request.currency.clone(), request.amount)
+    let mut fee_request = CalculateFee::new(code.clone(), request.currency.clone(), request.amount)
         .card_type(card_type.unwrap_or_default());
-    question.country_code = request.country_code.clone();
-    let (fee, price) = match client.calculate_fee(&question).await {
-        Ok(said) => {
-            let price = price(&request, Some(said.fee), Some(said.total_payable));
-            (Some(said.fee), price.map_err(|_| unpriced()))
+    fee_request.country_code = request.country_code.clone();
+    let (fee, price) = match client.calculate_fee(&fee_request).await {
+        Ok(breakdown) => {
+            let price = price(&request, Some(breakdown.fee), Some(breakdown.total_payable));
+            (Some(breakdown.fee), price.map_err(|_| unpriced()))
         }
         Err(error) => (None, Err(error)),
     };

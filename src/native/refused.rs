@@ -2,7 +2,7 @@ use crate::protocol::{Error, FieldError, Kind, is_retryable_status};
 use crate::values::printable;
 use std::fmt;
 
-/// Why the shop does not do what a page asked: a status, a stable word and a sentence for the customer.
+/// The refusal of a page's request by the shop: a status, a stable code and a message for the customer.
 ///
 /// ```
 /// use guichet::native::{Reason, Refused};
@@ -17,13 +17,13 @@ pub struct Refused {
     fields: Vec<FieldError>,
     request_id: Option<String>,
     retryable: bool,
-    /// What `WWW-Authenticate` says.
+    /// The value of `WWW-Authenticate`.
     challenge: Option<&'static str>,
-    /// What `Retry-After` says, in seconds.
+    /// The value of `Retry-After`, in seconds.
     retry_after: Option<u16>,
 }
 
-/// The reason of a [`Refused`]: its two texts are named, since they are easily swapped.
+/// The reason of a [`Refused`]. Its two texts are named fields, because they are easily swapped.
 ///
 /// ```
 /// use guichet::native::Reason;
@@ -31,14 +31,14 @@ pub struct Refused {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Reason<'a> {
-    /// The stable word, for programs.
+    /// The stable code, for programs.
     pub code: &'a str,
-    /// The sentence, for the customer.
+    /// The message, for the customer.
     pub message: &'a str,
 }
 
 impl Refused {
-    /// A refusal with its HTTP status (400 to 599).
+    /// Creates a refusal with its HTTP status (400 to 599).
     #[must_use]
     pub fn new(status: u16, Reason { code, message }: Reason<'_>) -> Self {
         let (code, message) = (code.to_owned(), message.to_owned());
@@ -55,7 +55,8 @@ impl Refused {
         }
     }
 
-    /// The shop's own failure: its cause goes to the log, and the customer reads that something went wrong.
+    /// Creates a refusal for a failure of the shop itself: its cause goes to the log, and the customer reads that
+    /// something went wrong.
     #[must_use]
     pub fn broken(cause: impl fmt::Display) -> Self {
         tracing::error!(cause = %printable(cause), "the shop has failed");
@@ -64,16 +65,16 @@ impl Refused {
         Self { retryable, ..Self::new(500, reason) }
     }
 
-    pub(super) fn nobody() -> Self {
+    pub(super) fn not_signed_in() -> Self {
         Self::new(401, Reason { code: "authentication_required", message: "Nobody is signed in." })
     }
 
-    /// With this `WWW-Authenticate` header.
+    /// Adds this `WWW-Authenticate` header.
     pub(super) fn challenged(self, challenge: &'static str) -> Self {
         Self { challenge: Some(challenge), ..self }
     }
 
-    /// With this `Retry-After` header, in seconds.
+    /// Adds this `Retry-After` header, in seconds.
     pub(super) fn with_retry_after(self, seconds: u16) -> Self {
         Self { retry_after: Some(seconds), ..self }
     }
@@ -84,13 +85,13 @@ impl Refused {
         self.status
     }
 
-    /// The stable word.
+    /// The stable code.
     #[must_use]
     pub fn code(&self) -> &str {
         &self.code
     }
 
-    /// The sentence.
+    /// The message.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
@@ -127,8 +128,8 @@ impl Refused {
     }
 }
 
-/// What a page is told of a failed call to the service. A 401 of the service is about the shop's key, and is no 401 of
-/// the customer's: that would say that nobody is signed in.
+/// Turns a failed call to the service into the reply to a page. A 401 of the service is about the shop's key and must
+/// not become a 401 for the customer, which would mean that no customer is signed in.
 impl From<Error> for Refused {
     fn from(error: Error) -> Self {
         let code = error.code().map(printable);

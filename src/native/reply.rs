@@ -1,11 +1,12 @@
-//! Which field of a reply cannot be read, without a word of what the reply holds.
+//! Finds the field of a reply that cannot be read, without repeating any value of the reply.
 
 use crate::protocol::payload;
 use serde::de::DeserializeOwned;
 use std::fmt;
 
-/// Which field of a reply cannot be read, and what was expected there: the cause of an
-/// [`unreadable`](crate::protocol::Kind::Unreadable) error. It repeats nothing of the reply, which may hold secrets.
+/// The field of a reply that cannot be read, and the type that was expected: the cause of an
+/// [`unreadable`](crate::protocol::Kind::Unreadable) error. It repeats no value of the reply, which may contain
+/// secrets.
 ///
 /// ```
 /// use guichet::native::UnreadableReply;
@@ -21,7 +22,7 @@ pub struct UnreadableReply {
 }
 
 impl UnreadableReply {
-    /// Reads the body again, which has failed with this error, to find the field.
+    /// Decodes the body again, which failed with this error, to find the field.
     pub(super) fn new<T: DeserializeOwned>(body: &[u8], error: &serde_json::Error) -> Self {
         let mut json = serde_json::Deserializer::from_slice(payload(body));
         let found = serde_path_to_error::deserialize::<_, T>(&mut json).err();
@@ -29,15 +30,15 @@ impl UnreadableReply {
         Self { field, problem: problem(error) }
     }
 
-    /// The path of the field within the reply's `data`, such as `customer.email` or `[3].amount`. `None` if the reply is no
-    /// JSON, or as a whole not of the expected shape.
+    /// The path of the field within the reply's `data`, such as `customer.email` or `[3].amount`. `None` if the reply
+    /// is no JSON, or if its root has an unexpected shape.
     #[must_use]
     pub fn field(&self) -> Option<&str> {
         self.field.as_deref()
     }
 }
 
-/// What the decoder says, without the value that it quotes.
+/// The decoder's message, without the value that it quotes.
 fn problem(error: &serde_json::Error) -> String {
     use serde_json::error::Category;
     match error.classify() {
@@ -46,7 +47,7 @@ fn problem(error: &serde_json::Error) -> String {
         Category::Io | Category::Data => {}
     }
     let text = error.to_string();
-    // The name of a missing field, and what was expected, are this crate's own words.
+    // The name of a missing field and the expected type are this crate's own words, so they may be shown.
     if text.starts_with("missing field") {
         return text;
     }

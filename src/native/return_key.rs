@@ -7,11 +7,11 @@ use sha2::Sha256;
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// Makes the nonce of a purchase: what tells a customer's page that a return is the answer to its own departure.
+/// Derives the nonce of a purchase, by which a customer's page recognizes the return from the payment that it started.
 ///
 /// The nonce is a function of the merchant's reference, so that a repeated create has the same body and stays the same
-/// payment. [`Client::return_key`](super::Client::return_key) derives the key from the secret key; where secret keys
-/// rotate, set one of its own, or an order begun before a rotation becomes another body after it.
+/// payment. [`Client::return_key`](super::Client::return_key) derives the key from the secret key. If your secret keys
+/// rotate, set a separate return key: otherwise an order that was started before a rotation has another body after it.
 ///
 /// ```
 /// use guichet::native::ReturnKey;
@@ -22,10 +22,10 @@ use zeroize::Zeroizing;
 pub struct ReturnKey(Zeroizing<[u8; 32]>);
 
 impl ReturnKey {
-    /// A key of its own: any secret text of at least 16 characters.
+    /// Creates a separate key from any secret text of at least 16 characters.
     ///
     /// # Errors
-    /// [`Invalid`] for a shorter one, which could be guessed.
+    /// [`Invalid`] if the text is shorter, because it could be guessed.
     pub fn new(secret: &str) -> Result<Self, Invalid> {
         if secret.chars().count() < 16 {
             return Err(Invalid::because("A return key is a secret text of at least 16 characters."));
@@ -45,10 +45,10 @@ impl ReturnKey {
         text
     }
 
-    /// The purchase with `guichet_return` in its return address, where it has one, and the nonce.
+    /// Adds `guichet_return` to the purchase's return address, if it has one. Returns the purchase and the nonce.
     ///
     /// # Errors
-    /// [`Invalid`] when the address would become too long.
+    /// [`Invalid`] if the address would become too long.
     pub fn mark(&self, mut purchase: CreatePaymentIntent) -> Result<(CreatePaymentIntent, String), Invalid> {
         let nonce = self.nonce(&purchase.merchant_reference);
         if let Some(redirect_url) = purchase.redirect_url.take() {
@@ -64,7 +64,7 @@ impl fmt::Debug for ReturnKey {
     }
 }
 
-/// Sets the parameter, in place of one that is there, and leaves every other byte as it was.
+/// Sets the parameter, replacing an existing one, and leaves every other byte as it was.
 fn with_nonce(address: &str, nonce: &str) -> String {
     let (rest, fragment) = match address.split_once('#') {
         Some((rest, fragment)) => (rest, Some(fragment)),
@@ -80,7 +80,7 @@ fn with_nonce(address: &str, nonce: &str) -> String {
     }
 }
 
-/// Whether a pair of the query is our parameter, however its name is encoded.
+/// Whether a pair of the query is our parameter, in any encoding of its name.
 fn is_ours(pair: &str) -> bool {
     url::form_urlencoded::parse(pair.as_bytes()).next().is_some_and(|(name, _)| name == RETURN_PARAMETER)
 }

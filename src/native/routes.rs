@@ -12,12 +12,12 @@ use axum::routing::{get, post};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// The merchant's three routes, which the browser's half asks:
+/// The merchant's three routes, which the browser's client calls:
 ///
-/// | route | answers |
+/// | route | reply |
 /// |---|---|
-/// | `POST {m}/session` | a session token for who is signed in; 401 for nobody |
-/// | `POST {m}/intents` | the payment of an order, and its return nonce; 303 to where it is paid, for a plain form |
+/// | `POST {m}/session` | a session token for the customer who is signed in; 401 if no customer is |
+/// | `POST {m}/intents` | the payment of an order, and its return nonce; for a plain form, a 303 redirect to the page where it is paid |
 /// | `GET {m}/intents/{payment_ref}` | `{status}`, after the payment was read with the secret key and checked |
 ///
 /// ```no_run
@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// # }
 /// ```
 ///
-/// They are called with the shop's cookies, and refuse every other site's page.
+/// They are called with the shop's cookies, and refuse requests from pages of other sites.
 #[derive(Debug)]
 #[must_use = "routes answer nothing until `router`"]
 pub struct Routes<S> {
@@ -40,50 +40,50 @@ pub struct Routes<S> {
 }
 
 impl<S: Shop> Routes<S> {
-    /// The routes of this shop, which sells through this client.
+    /// Creates the routes of a shop that sells through this client.
     pub fn new(client: Client, shop: S) -> Self {
         let return_key = client.return_key();
         let sessions = Sessions::new(client.clone());
         Self { client, shop, return_key, sessions, origins: Vec::new(), checkout_origins: Vec::new() }
     }
 
-    /// Hands out the tokens that are kept here, so that the shop can end them when a customer signs out. It takes
-    /// [`Shop::login`].
+    /// Hands out the session tokens that `sessions` keeps, so that the shop can end them when a customer signs out. It
+    /// requires [`Shop::login`].
     pub fn sessions(mut self, sessions: Sessions) -> Self {
         self.sessions = sessions;
         self
     }
 
-    /// A return key of its own, for where secret keys rotate.
+    /// Sets a separate return key, for a shop whose secret keys rotate.
     pub fn return_key(mut self, return_key: ReturnKey) -> Self {
         self.return_key = return_key;
         self
     }
 
-    /// Names an origin of the shop's own pages, `https://www.example.com`. It may be repeated.
+    /// Names an origin of the shop's own pages, for example `https://www.example.com`. It may be repeated.
     ///
-    /// Once one is named, the pages of the named origins are answered and no others. Without one, the browser's
-    /// `Sec-Fetch-Site` decides; from a browser that sends none, the host of the request is compared with that of its page.
+    /// If an origin is named, only pages of named origins get a reply. Otherwise the browser's `Sec-Fetch-Site`
+    /// decides; for a browser that sends none, the request's host is compared with that of its page.
     ///
     /// # Errors
-    /// [`Invalid`] for what is no origin: it has a path, say, and a browser's `Origin` would never be the same.
+    /// [`Invalid`] if the text is no origin, for example if it has a path: a browser's `Origin` would never be equal.
     pub fn allow_origin(mut self, origin: &str) -> Result<Self, Invalid> {
         self.origins.push(same_origin::origin(origin)?);
         Ok(self)
     }
 
-    /// Names an origin where a `checkout_url` may lead, `https://pay.example.com`: a plain form's customer is sent on to no
-    /// other. It may be repeated. Default: the origin of the client's base address. The page has the same rule, as
-    /// `checkoutOrigins`.
+    /// Names an origin that a `checkout_url` may have, for example `https://pay.example.com`: a plain form's customer
+    /// is redirected to no other. It may be repeated. Default: the origin of the client's base address. The page has
+    /// the same rule, as `checkoutOrigins`.
     ///
     /// # Errors
-    /// [`Invalid`] for what is no origin.
+    /// [`Invalid`] if the text is no origin.
     pub fn checkout_origin(mut self, origin: &str) -> Result<Self, Invalid> {
         self.checkout_origins.push(same_origin::origin(origin)?);
         Ok(self)
     }
 
-    /// The router, to be nested where `createGuichet({merchant})` says.
+    /// The router. Nest it at the path that `createGuichet({merchant})` names.
     pub fn router(self) -> Router {
         let Self { client, shop, return_key, sessions, origins, mut checkout_origins } = self;
         if checkout_origins.is_empty() {
@@ -104,29 +104,29 @@ struct RoutesState<S> {
     shop: S,
     return_key: ReturnKey,
     sessions: Sessions,
-    /// Where a form's customer may be sent.
+    /// The origins that a form's customer may be redirected to.
     checkout_origins: Vec<String>,
 }
 
 impl<S: Shop> RoutesState<S> {
-    /// Who is asking; `None` for a guest, where guests may buy.
+    /// The customer who sent the request; `None` for a guest, if guests may buy.
     async fn customer(&self, request: &Parts) -> Result<Option<Email>, Refused> {
         match self.shop.customer(request).await? {
-            None if !self.shop.guests_may_buy() => Err(Refused::nobody()),
+            None if !self.shop.guests_may_buy() => Err(Refused::not_signed_in()),
             customer => Ok(customer),
         }
     }
 }
 
 async fn session<S: Shop>(State(state): State<Arc<RoutesState<S>>>, request: Parts) -> Result<Response, Refused> {
-    let customer = state.shop.customer(&request).await?.ok_or_else(Refused::nobody)?;
+    let customer = state.shop.customer(&request).await?.ok_or_else(Refused::not_signed_in)?;
     if let Some(login) = state.shop.login(&request).await? {
         let kept = state.sessions.get_or_create(&login, &customer).await?;
         let expires_at = kept.ends_at.map(|end| end.to_string());
         return Ok(granted(kept.token.expose(), kept.customer_email.as_str(), expires_at));
     }
     let session = state.client.create_session(&customer).await?;
-    // In one form where it can be read, so that no page takes a moment without an offset for its own time.
+    // In UTC if it can be parsed, so that no page reads a time without an offset as its local time.
     let expires_at = session.ends().map(|end| end.to_string()).or(session.expires_at);
     Ok(granted(session.session_token.expose(), &session.customer_email, expires_at))
 }
@@ -184,7 +184,7 @@ async fn status<S: Shop>(
     let sold = state.shop.find(&payment_ref, customer.as_ref()).await?.ok_or_else(missing)?;
     let Settled { intent, .. } = settle(&state.client, &state.shop, &sold).await?;
     let declined = intent.last_payment_error.map(|error| json!({"code": error.code, "message": error.message}));
-    // The customer may know: they have paid twice, and get their money back.
+    // The customer may know that they have paid twice and will get a refund.
     let duplicates = intent.duplicate_payments.iter().map(|duplicate| {
         let approved_at = duplicate.approved_at.map(|at| at.to_string());
         let amount = duplicate.amount.map_or_else(String::new, |amount| amount.to_string());
@@ -196,8 +196,8 @@ async fn status<S: Shop>(
     Ok(no_store_json(body))
 }
 
-/// The order of a request, and whether a plain form has sent it. Any other content type could be sent by a page of
-/// another site without asking first.
+/// Reads the order of a request, and whether a plain form sent it. A page of another site could send any other content
+/// type without a CORS preflight.
 fn read_order(headers: &HeaderMap, body: &[u8]) -> Result<(Value, bool), Refused> {
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     match content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
@@ -216,7 +216,7 @@ fn read_order(headers: &HeaderMap, body: &[u8]) -> Result<(Value, bool), Refused
     }
 }
 
-/// An answer that no cache keeps: it holds a token, or what is true now.
+/// A response that no cache stores, because it contains a token or a current state.
 fn no_store_json(body: Value) -> Response {
     ([(header::CACHE_CONTROL, "no-store")], axum::Json(body)).into_response()
 }

@@ -1,4 +1,4 @@
-//! The merchant's routes are called with cookies: only the merchant's own pages may do it.
+//! Protects the merchant's routes, which are called with cookies, so that only the merchant's own pages can call them.
 
 use super::{Reason, Refused};
 use crate::platform::read_origin;
@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
-/// Refuses what another site's page has sent.
+/// Refuses a request from a page of another site.
 pub(crate) async fn guard(State(allowed): State<Arc<[String]>>, request: Request, next: Next) -> Response {
     let authority = request.uri().authority().map(ToString::to_string);
     if is_of_another_site(request.headers(), authority.as_deref(), &allowed) {
@@ -22,22 +22,22 @@ pub(crate) async fn guard(State(allowed): State<Arc<[String]>>, request: Request
     next.run(request).await
 }
 
-/// An origin as browsers write it: a slash at its end and capitals in its host are mended, anything more is refused.
+/// Normalizes an origin to the browser's form: removes a slash at its end and lowers its host. Refuses any other text.
 pub(super) fn origin(text: &str) -> Result<String, Invalid> {
     read_origin(text).ok_or(Invalid::because(
         "An origin is scheme and host, and a port where it needs one: https://www.example.com.",
     ))
 }
 
-/// Whether another site's page has sent a request. Both headers are the browser's own, which no page can set; a request
-/// without either comes from no page.
+/// Whether a page of another site sent a request. The browser sets both headers, and no page can set them; a request
+/// without either is from no page.
 ///
-/// If the shop has named its origins, the whole origin is compared. Otherwise `Sec-Fetch-Site` decides; without it, the host
-/// is compared, and https is accepted as http is: a proxy may end TLS, and nobody vouches for `X-Forwarded-Proto`.
+/// If the shop has named its origins, the whole origin is compared. Otherwise `Sec-Fetch-Site` decides. Without it only
+/// the host is compared, and http and https are equal: a proxy may end TLS, and `X-Forwarded-Proto` cannot be trusted.
 fn is_of_another_site(headers: &HeaderMap, authority: Option<&str>, allowed: &[String]) -> bool {
     let text = |name| headers.get(name).map(|value: &axum::http::HeaderValue| value.to_str().unwrap_or("unreadable"));
     let origin = text(header::ORIGIN);
-    // A page that sends no referrer sends `null` with its own forms, too: then the other header decides.
+    // A page without a referrer sends `null` with its own forms too: then the other header decides.
     if let Some(origin) = origin.filter(|origin| *origin != "null" && !allowed.is_empty()) {
         return !allowed.iter().any(|allowed| allowed == origin);
     }
@@ -50,7 +50,7 @@ fn is_of_another_site(headers: &HeaderMap, authority: Option<&str>, allowed: &[S
     }
 }
 
-/// Whether an http or https origin is of this host, whose port may be left out where it is the scheme's own.
+/// Whether an http or https origin has this host. The scheme's default port may be left out.
 fn is_of_host(origin: &str, host: &str) -> bool {
     let (name, port) = match origin.split_once("://") {
         Some(("https", name)) => (name, ":443"),
@@ -95,7 +95,7 @@ mod tests {
             (Some("http://shop.example:4242"), None, false),
             (Some("https://shop.example:4242"), None, false),
             (Some("http://shop.example:4242"), Some("same-origin"), false),
-            // A proxy changes the host that it asks for.
+            // A proxy changes the `Host` that it sends.
             (Some("https://www.shop.example"), Some("same-origin"), false),
             (Some("null"), Some("same-origin"), false),
             (Some("http://shop.example:4243"), None, true),

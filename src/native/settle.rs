@@ -2,7 +2,7 @@ use super::{Client, Reason, Refused, Shop, Sold};
 use crate::operations::PaymentIntent;
 use crate::values::{IntentStatus, printable};
 
-/// What [`settle`] has read, and whether the shop asks again.
+/// The payment that [`settle`] has read, and whether the shop must read it again.
 ///
 /// ```no_run
 /// # async fn tick(client: guichet::Client, shop: impl guichet::native::Shop, sold: guichet::native::Sold) -> Result<(), guichet::native::Refused> {
@@ -15,11 +15,11 @@ use crate::values::{IntentStatus, printable};
 pub struct Settled {
     /// The payment intent, as the service sees it now.
     pub intent: PaymentIntent,
-    /// Whether to ask again.
+    /// Whether to read it again.
     pub ask_again: AskAgain,
 }
 
-/// Whether, and for how long, a shop goes on asking about a payment.
+/// Whether, and for how long, a shop continues to read a payment.
 ///
 /// ```
 /// use guichet::native::AskAgain;
@@ -30,20 +30,20 @@ pub struct Settled {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum AskAgain {
-    /// The payment has no final status: ask every few seconds.
+    /// The payment has no final status: read it every few seconds.
     Soon,
-    /// The status is final, and an operator may still approve an attempt that it has declined. Ask now and then, until
-    /// a reading that began at least 24 hours after the first final one has succeeded.
+    /// The status is final, but an operator may still approve an attempt that was declined. Read it now and then, until
+    /// a read has succeeded that began at least 24 hours after the first one with a final status.
     ForADay,
-    /// The status is final, and no more money can come.
+    /// The status is final, and no more money can arrive.
     Never,
 }
 
 impl AskAgain {
-    /// Whether to ask again about a payment that stands like this. An operator approves an attempt at most 24 hours after it
-    /// ended, and only one that it has declined: the only attempt of a payment that has succeeded was not declined.
+    /// Whether to read a payment in this state again. An operator can approve an attempt for at most 24 hours after it
+    /// ended, and only a declined one: if a payment has succeeded with its only attempt, that attempt was not declined.
     ///
-    /// A service that does not count attempts may have had several.
+    /// If the service does not count attempts, there may have been several.
     #[must_use]
     pub fn about(intent: &PaymentIntent) -> Self {
         let declined_at_most = match intent.status {
@@ -59,11 +59,11 @@ impl AskAgain {
 }
 
 /// Reads a payment with the secret key, checks that it is the one that was sold, and reports a final status and every
-/// duplicate payment to the shop: what `GET {m}/intents/{payment_ref}` does, without a page that asks.
+/// duplicate payment to the shop. `GET {m}/intents/{payment_ref}` does the same for a page.
 ///
-/// A customer who pays and closes the tab never asks. Call this every few seconds for each payment that is not settled yet,
-/// or the order stays unpaid although money was taken; and now and then for 24 hours more where [`Settled::ask_again`] says
-/// so, or a customer who paid twice gets no refund:
+/// No page asks for the payment of a customer who pays and closes the tab. Call this every few seconds for each payment
+/// that is not settled yet: otherwise the order stays unpaid although money was taken. If [`Settled::ask_again`] says
+/// so, call it now and then for 24 hours more: otherwise a customer who paid twice gets no refund.
 /// ```no_run
 /// # use guichet::native::{AskAgain, Refused, Shop, Sold, settle};
 /// # async fn tick(client: guichet::Client, my_shop: impl Shop, to_ask_about: Vec<Sold>) {
@@ -78,8 +78,8 @@ impl AskAgain {
 /// ```
 ///
 /// # Errors
-/// [`Refused`] if the service does not answer, if the payment is not the one that was sold (code `payment_mismatch`), or if
-/// the shop cannot store what is reported to it: then ask again.
+/// [`Refused`] if the service does not reply, if the payment is not the one that was sold (code `payment_mismatch`), or
+/// if the shop cannot store a report: then call it again.
 pub async fn settle<S: Shop>(client: &Client, shop: &S, sold: &Sold) -> Result<Settled, Refused> {
     let intent = client.read_payment_intent(&sold.intent).await?;
     verify_and_settle(shop, sold, &intent).await?;
@@ -87,8 +87,8 @@ pub async fn settle<S: Shop>(client: &Client, shop: &S, sold: &Sold) -> Result<S
     Ok(Settled { intent, ask_again })
 }
 
-/// Reports a final status and every duplicate payment to the shop, if the payment is the one that it sold. A report that
-/// fails keeps none of the others from being made.
+/// Reports a final status and every duplicate payment to the shop, if the payment is the one that was sold. A report
+/// that fails does not prevent the others.
 pub(super) async fn verify_and_settle<S: Shop>(shop: &S, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
     if !sold.is(intent) {
         let (intent, reference) = (printable(&intent.id), printable(&sold.merchant_reference));

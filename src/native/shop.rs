@@ -5,9 +5,10 @@ use http::request::Parts;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// What the merchant's three routes (`Routes`, feature `axum`) ask the merchant's own shop. Write the methods as `async fn`.
+/// The merchant's own shop, which the three routes (`Routes`, feature `axum`) call. Implement the methods as `async
+/// fn`.
 ///
-/// The shop sets the price, the customer and the reference; nothing of it comes from the page but the order's name.
+/// The shop sets the price, the customer and the reference. The page supplies only the name of the order.
 ///
 /// ```
 /// use guichet::native::{Reason, Refused, Shop, Sold};
@@ -52,63 +53,65 @@ use serde_json::Value;
 /// }
 /// ```
 pub trait Shop: Send + Sync + 'static {
-    /// Who is signed in, by the request's cookies or by what a layer has put into its extensions (tower-sessions, the
-    /// claims of a JWT); `None` for nobody.
+    /// The customer who is signed in, from the request's cookies or from what a layer has put into its extensions
+    /// (tower-sessions, the claims of a JWT); `None` if no customer is signed in.
     fn customer(&self, request: &Parts) -> impl Future<Output = Result<Option<Email>, Refused>> + Send;
 
-    /// Which login a request is of: a text that names this signing-in of this customer and never another, such as the hash of
-    /// a cookie. With it, the routes hand out one session token a login, and
-    /// [`Sessions::sign_out`](super::Sessions::sign_out) ends them all. Default: none, and each ask makes a session.
+    /// The login of a request: a text that names this sign-in of this customer and never another, such as the hash of a
+    /// cookie. With it, the routes hand out one session token per login, and
+    /// [`Sessions::sign_out`](super::Sessions::sign_out) ends them all. Default: none, and each request creates a
+    /// session.
     fn login(&self, request: &Parts) -> impl Future<Output = Result<Option<String>, Refused>> + Send {
         let _ = request;
         std::future::ready(Ok(None))
     }
 
-    /// The purchase of an order: the JSON value that the page gave to `checkout`, or the fields of its form.
+    /// The purchase for an order: the JSON value that the page gave to `checkout`, or the fields of its form.
     ///
-    /// All of it must be the same each time for one reference, and one order has one reference until that one is
-    /// declined for good: then the next (`ORDER-17`, `ORDER-17.1`). The return nonce is added to `redirect_url` after.
+    /// The whole purchase must be the same each time for one reference. An order keeps its reference until that payment
+    /// is declined for good; then it gets the next one (`ORDER-17`, `ORDER-17.1`). The return nonce is added to
+    /// `redirect_url` afterwards.
     fn purchase(
         &self,
         customer: Option<&Email>,
         order: Value,
     ) -> impl Future<Output = Result<CreatePaymentIntent, Refused>> + Send;
 
-    /// Keeps what was sold, before the customer leaves to pay. The same again does nothing.
+    /// Stores the sale, before the customer leaves to pay. A repeated call with the same sale does nothing.
     fn remember(&self, sold: &Sold) -> impl Future<Output = Result<(), Refused>> + Send;
 
-    /// What was sold under this reference to this customer; `None` when it was nothing, or to somebody else.
+    /// The sale with this reference, if it belongs to this customer; `None` otherwise.
     fn find(
         &self,
         payment_ref: &PaymentRef,
         customer: Option<&Email>,
     ) -> impl Future<Output = Result<Option<Sold>, Refused>> + Send;
 
-    /// The payment has a final status, read with the secret key, and is the one that was sold: same reference, amount,
-    /// currency and owner. It may come more than once. This, and nothing else, is where an order becomes paid: it is told
-    /// when a page asks, and by [`settle`](super::settle) for those whose customer closed the page.
+    /// Stores the final status of a payment that was read with the secret key and is the one that was sold: same
+    /// reference, amount, currency and owner. It may be called more than once. An order becomes paid here and nowhere
+    /// else. A page's request calls it, and [`settle`](super::settle) for customers who closed the page.
     ///
-    /// Where [`AskAgain::about`](super::AskAgain::about) this intent is `ForADay`, store that too, with the time: an operator
-    /// may still approve another attempt, and [`Shop::overpaid`] is only told of it if somebody asks.
+    /// If [`AskAgain::about`](super::AskAgain::about) this intent is `ForADay`, store that too, with the time: an
+    /// operator may still approve another attempt, and [`Shop::overpaid`] is called only if the payment is read again.
     fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> impl Future<Output = Result<(), Refused>> + Send;
 
-    /// The customer has paid a second time, or after the payment had failed or was canceled: an operator approved an attempt
-    /// that it had told as declined. Store it by the intent and the attempt; `Ok` means stored. A refund is due, which is made
-    /// with the payment company.
+    /// Stores a second payment, or one after the payment had failed or was canceled: an operator approved an attempt
+    /// that was reported as declined. Store it by the intent and the attempt; `Ok` means stored. A refund is due, which
+    /// is made with the payment company.
     ///
-    /// If the service's number of the attempt cannot be read, `attempt` is `u32::MAX` minus the entry's place in the list, so
-    /// that each entry keeps a name of its own.
+    /// If the service's number of the attempt cannot be parsed, `attempt` is `u32::MAX` minus the entry's place in the
+    /// list, so that each entry has a different number.
     ///
-    /// Every reading of the payment tells it again, so the same again does nothing.
+    /// Every read of the payment reports it again: a repeated call with the same payment does nothing.
     fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> impl Future<Output = Result<(), Refused>> + Send;
 
-    /// Whether somebody who is not signed in may buy. Default: no.
+    /// Whether guests, who are not signed in, may buy. Default: no.
     fn guests_may_buy(&self) -> bool {
         false
     }
 }
 
-/// A shop that is shared is a shop.
+/// A shared shop is a shop.
 impl<S: Shop> Shop for std::sync::Arc<S> {
     async fn customer(&self, request: &Parts) -> Result<Option<Email>, Refused> {
         S::customer(self, request).await
@@ -136,7 +139,7 @@ impl<S: Shop> Shop for std::sync::Arc<S> {
     }
 }
 
-/// What was sold: what a payment is held against before its order is paid.
+/// A sale: the payment is compared with it before its order is paid.
 ///
 /// ```
 /// use guichet::native::Sold;
@@ -154,22 +157,23 @@ impl<S: Shop> Shop for std::sync::Arc<S> {
 /// ```
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Sold {
-    /// The service's public reference, which the page asks by; the intent's identifier where a service has none.
+    /// The service's public reference, by which the page requests the status; the intent's identifier if the service
+    /// has none.
     pub payment_ref: PaymentRef,
     /// The intent.
     pub intent: IntentId,
     /// The shop's own name of the payment.
     pub merchant_reference: MerchantReference,
-    /// How much was asked.
+    /// The price.
     #[serde(deserialize_with = "from_text")]
     pub amount: Amount,
-    /// In which currency.
+    /// The currency of the price.
     pub currency: Currency,
-    /// Whose purchase it is.
+    /// The customer whose purchase it is; `None` for a guest.
     pub owner: Option<Email>,
 }
 
-/// An amount from the string that it is stored as, by any format: from a reply, it is read as JSON alone.
+/// Reads an amount from the string that it is stored as, in any format. (The amount of a reply is read only as JSON.)
 fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amount, D::Error> {
     let text = String::deserialize(deserializer)?;
     Amount::new(&text).map_err(serde::de::Error::custom)

@@ -1,4 +1,5 @@
-//! How a request carries an amount: as whole units, of 1 to 15 digits. Its field says whether as a string or as a number.
+//! The two forms of an amount in a request: whole units of 1 to 15 digits, as a JSON string or as a JSON number. A
+//! field's `with` selects the form.
 
 use crate::protocol::{Argument, ErrorCode, FieldType, whole};
 #[cfg(feature = "sandbox")]
@@ -17,8 +18,8 @@ impl FieldType for AmountText {
     const ARGUMENT: Argument = Argument::Text;
 
     fn read(value: &Value) -> Result<Amount, Invalid> {
-        let asked_for = "Send it as a string of digits, in the smallest currency unit: \"5000\".";
-        Amount::of_request(value.as_str().ok_or(Invalid::because(asked_for))?)
+        let expected = "Send it as a string of digits, in the smallest currency unit: \"5000\".";
+        Amount::of_request(value.as_str().ok_or(Invalid::because(expected))?)
     }
 
     fn write<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
@@ -30,7 +31,8 @@ impl FieldType for AmountText {
         text_schema([json_schema!({ "pattern": "^[1-9][0-9]{0,14}$" })])
     }
 
-    /// A number that is written as one, and is too small or too large.
+    /// `AmountOutOfRange` for a string of digits that is too small or too large, `ParameterInvalid` for any other
+    /// value.
     fn refusal(value: &Value) -> ErrorCode {
         let digits = value.as_str().map(|text| text.strip_prefix('-').unwrap_or(text)).unwrap_or_default();
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -70,7 +72,7 @@ impl FieldType for AmountNumber {
     }
 }
 
-/// The whole units of an amount that a request may carry.
+/// Returns the whole units of an amount, or an error if a request cannot carry them.
 fn requestable<S: Serializer>(amount: &Amount) -> Result<u64, S::Error> {
     amount.requestable().ok_or_else(|| S::Error::custom("a request carries 1 to 999999999999999 whole units"))
 }

@@ -1,4 +1,4 @@
-//! The merchant's customers: whoever has paid, or has begun to.
+//! The merchant's customers: people who have paid or have started to pay.
 
 use super::{operation, resource};
 use crate::protocol::Merchant;
@@ -14,8 +14,8 @@ use crate::values::{Amount, CustomerId, PageLimit};
 /// ```
 ///
 /// # Undocumented
-/// The pages of the list: as of every list (a decision). And where customers come from: one is made, or found by their
-/// e-mail or else their phone, when a payment intent is created (a decision).
+/// The list has pages, as every list has (a decision). A payment intent's customer is found by their e-mail, or else by
+/// their phone; if there is none, creating the intent creates one (a decision).
 #[operation(
     GET "/v1/customers" -> Vec<Customer>,
     role = Merchant,
@@ -23,15 +23,15 @@ use crate::values::{Amount, CustomerId, PageLimit};
     columns = ["id", "firstname", "lastname", "email", "phone", "balance", "active", "created_at"],
 )]
 pub struct ListCustomers {
-    /// How many; the service's default is 100, and the most.
+    /// The number of entries per page. The service's default is 100, which is also the most.
     #[field(undocumented, default = 100)]
     pub limit: Option<PageLimit>,
-    /// Those after this one.
+    /// Only the entries after this one.
     #[field(undocumented)]
     pub starting_after: Option<CustomerId>,
 }
 
-/// The name of a customer, as a request takes it: its two texts are named, since they are easily swapped.
+/// The name of a customer in a request. Its two texts are named fields, because they are easily swapped.
 ///
 /// ```
 /// use guichet::operations::CustomerName;
@@ -55,7 +55,7 @@ pub struct CustomerName<'a> {
 /// ```
 #[resource]
 pub struct Customer {
-    /// Their identifier.
+    /// Its identifier.
     #[field(required, schema("pattern" = "^cus_[0-9A-Za-z]{22}$"))]
     pub id: CustomerId,
     /// First name.
@@ -66,10 +66,10 @@ pub struct Customer {
     pub email: String,
     /// Phone number with its country prefix; empty for a customer known by e-mail alone.
     pub phone: String,
-    /// What their account holds, in the smallest currency unit.
+    /// The balance of the account, in the smallest currency unit.
     #[field(number)]
     pub balance: Option<Amount>,
-    /// Whether the profile is active; a service that says nothing means that it is.
+    /// Whether the profile is active; true if the service does not say.
     #[field(absent = true)]
     pub active: bool,
     /// When they became a customer, in Unix seconds.

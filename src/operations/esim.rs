@@ -8,7 +8,7 @@ use crate::values::{
 };
 use serde_json::Value;
 
-/// `GET /v1/esim/packages`: the data packages there are.
+/// `GET /v1/esim/packages`: the eSIM data packages.
 ///
 /// ```
 /// use guichet::operations::ListEsimPackages;
@@ -18,8 +18,8 @@ use serde_json::Value;
 /// ```
 ///
 /// # Undocumented
-/// What a package is ([`EsimPackage`]), who may ask beside the secret key (a session token), and the pages of the list
-/// (decisions).
+/// The fields of a package ([`EsimPackage`]), access with a session token beside the secret key, and the pages of the
+/// list (decisions).
 #[operation(
     GET "/v1/esim/packages" -> Vec<EsimPackage>,
     role = Customer,
@@ -27,10 +27,10 @@ use serde_json::Value;
     columns = ["id", "name", "data_mb", "validity_days", "amount", "supported_countries", "active"],
 )]
 pub struct ListEsimPackages {
-    /// How many; the service's default is 100, and the most.
+    /// The number of entries per page. The service's default is 100, which is also the most.
     #[field(undocumented, default = 100)]
     pub limit: Option<PageLimit>,
-    /// Those after this one.
+    /// Only the entries after this one.
     #[field(undocumented)]
     pub starting_after: Option<EsimPackageId>,
 }
@@ -45,17 +45,17 @@ pub struct ListEsimPackages {
 /// ```
 ///
 /// # Undocumented
-/// How an order is paid: by a payment intent of its amount and currency whose `metadata.esim_order_id` names it. And
-/// what makes it safe to repeat: an `Idempotency-Key` (decisions).
+/// A payment intent pays an order if it has the order's amount and currency and its `metadata.esim_order_id` is the
+/// order's identifier. An `Idempotency-Key` makes this operation safe to repeat (decisions).
 #[operation(POST "/v1/esim/orders" -> EsimOrder, role = Merchant, command = "esim order")]
 pub struct CreateEsimOrder {
     /// The package.
     pub package_id: EsimPackageId,
-    /// How many eSIMs.
+    /// The number of eSIMs.
     #[field(default)]
     pub quantity: EsimQuantity,
-    /// Under this key one order is made, however often this is sent. Without it the native client sends this but once, since
-    /// a service may know no keys.
+    /// The service creates one order per key, however often the request is sent. Without a key the native client sends
+    /// it only once, because a service may not support keys.
     #[field(idempotency_key, undocumented)]
     pub idempotency_key: Option<IdempotencyKey>,
 }
@@ -64,7 +64,7 @@ impl FieldType for EsimQuantity {
     const ARGUMENT: Argument = Argument::Integer;
 
     fn read(value: &Value) -> Result<Self, Invalid> {
-        // What no order holds stands for all that is none: 0.
+        // Every value that is not a `u8` becomes 0, which `new` refuses.
         Self::new(whole(value).and_then(|number| u8::try_from(number).ok()).unwrap_or_default())
     }
 
@@ -79,7 +79,7 @@ impl FieldType for EsimQuantity {
     written_by_its_type!();
 }
 
-/// `GET /v1/esim/orders/{id}`: how an eSIM order stands, and its eSIMs once it is paid.
+/// `GET /v1/esim/orders/{id}`: an eSIM order's current state, and its eSIMs once it is paid.
 ///
 /// ```
 /// use guichet::operations::ReadEsimOrder;
@@ -93,7 +93,7 @@ pub struct ReadEsimOrder {
     pub id: EsimOrderId,
 }
 
-/// One data package. All but its identifier is a decision: a real service may send other fields.
+/// One data package. All fields but its identifier are decisions: a real service may send others.
 ///
 /// ```
 /// use guichet::operations::EsimPackage;
@@ -103,34 +103,34 @@ pub struct ReadEsimOrder {
 /// ```
 #[resource]
 pub struct EsimPackage {
-    /// Its identifier: what an order names.
+    /// Its identifier, which an order refers to.
     #[field(required)]
     pub id: EsimPackageId,
     /// Its name for people.
     #[field(undocumented)]
     pub name: String,
-    /// How much data it holds, in megabytes; none where it is unlimited.
+    /// Its data volume in megabytes; absent if it is unlimited.
     #[field(undocumented)]
     pub data_mb: Option<u64>,
-    /// Whether its data has no limit.
+    /// Whether its data volume is unlimited.
     #[field(undocumented)]
     pub unlimited: bool,
-    /// For how many days it is good.
+    /// The number of days it is valid.
     #[field(undocumented)]
     pub validity_days: Option<u32>,
-    /// What one costs, in the smallest currency unit.
+    /// The price of one, in the smallest currency unit.
     #[field(undocumented, number)]
     pub amount: Option<Amount>,
-    /// In which currency.
+    /// The currency of the price.
     #[field(undocumented)]
     pub currency: Option<String>,
-    /// Where it works: two-letter country codes.
+    /// The countries where it works, by their two-letter codes.
     #[field(undocumented)]
     pub supported_countries: Vec<String>,
-    /// Whose network it uses.
+    /// The mobile network that it uses.
     #[field(undocumented)]
     pub network: Option<String>,
-    /// Whether it can be ordered; a service that says nothing means that it can.
+    /// Whether it can be ordered; true if the service does not say.
     #[field(undocumented, absent = true)]
     pub active: bool,
 }
@@ -150,23 +150,23 @@ pub struct EsimOrder {
     /// Its identifier.
     #[field(required, schema("pattern" = "^eso_[0-9A-Za-z]{22}$"))]
     pub order_id: EsimOrderId,
-    /// What is to be paid, in the smallest currency unit.
+    /// The amount to pay, in the smallest currency unit.
     #[field(required, number)]
     pub amount: Amount,
-    /// In which currency.
+    /// The currency of the amount.
     #[field(required, like = crate::values::Currency)]
     pub currency: String,
 
     /// Always `esim_order`.
     #[field(undocumented, always, schema("const" = "esim_order"))]
     pub object: Option<String>,
-    /// Where it stands.
+    /// Its status.
     #[field(undocumented, always)]
     pub status: Option<EsimOrderStatus>,
     /// The package.
     #[field(undocumented, always)]
     pub package_id: Option<EsimPackageId>,
-    /// How many eSIMs.
+    /// The number of eSIMs.
     #[field(undocumented, like = EsimQuantity)]
     pub quantity: Option<u32>,
     /// The eSIMs, once the order is paid; none before.
@@ -194,10 +194,11 @@ pub struct EsimOrder {
 /// ```
 #[resource(undocumented)]
 pub struct Esim {
-    /// The number of the card that it stands for.
+    /// The ICCID, the serial number of the SIM.
     #[field(required)]
     pub iccid: String,
-    /// What a phone installs it with, once: it belongs to the customer and no log, and prints as `***`.
+    /// The code that installs the eSIM on a phone, once. Show it only to the customer and do not log it; it prints as
+    /// `***`.
     #[field(required)]
     pub activation_code: Secret,
 }

@@ -1,4 +1,4 @@
-//! How a payment method is written in a body.
+//! The payment method of a request.
 
 use crate::protocol::{Argument, ErrorCode, FieldError, FieldType, Shorthand, whole, written_by_its_type};
 use crate::values::{Invalid, Phone};
@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
 
-/// What a customer pays with. Its `Debug` shows neither a phone nor a card number.
+/// A payment method: a card or a mobile money account. Its `Debug` shows neither a phone nor a card number.
 ///
 /// ```
 /// use guichet::operations::Instrument;
@@ -21,12 +21,14 @@ use std::fmt;
 #[cfg_attr(
     feature = "sandbox",
     derive(schemars::JsonSchema),
-    schemars(description = "What a customer pays with. Its `Debug` shows neither a phone nor a card number.")
+    schemars(
+        description = "A payment method: a card or a mobile money account. Its `Debug` shows neither a phone nor a card number."
+    )
 )]
 pub enum Instrument {
     /// A card.
     Card {
-        /// What is on it.
+        /// The card's details.
         card: Card,
     },
     /// A mobile money account.
@@ -36,7 +38,7 @@ pub enum Instrument {
     },
 }
 
-/// What is on a card. Its `Debug` shows nothing of it.
+/// The details of a card. Its `Debug` shows none of them.
 ///
 /// ```
 /// use guichet::operations::{Card, Instrument};
@@ -47,7 +49,7 @@ pub enum Instrument {
 #[cfg_attr(
     feature = "sandbox",
     derive(schemars::JsonSchema),
-    schemars(description = "What is on a card. Its `Debug` shows nothing of it.")
+    schemars(description = "The details of a card. Its `Debug` shows none of them.")
 )]
 pub struct Card {
     /// The number, digits only.
@@ -99,16 +101,16 @@ impl FieldType for Instrument {
         }
     }
 
-    /// All that is wrong with a card is told together, each by its own name.
+    /// Returns all errors of a card together, each under the name of its member.
     fn refused(param: &str, value: &Value, invalid: &Invalid) -> Vec<FieldError> {
         let Some(card) = value.get("card").filter(|card| value["type"] == "card" && card.is_object()) else {
             return vec![FieldError::of(param, &Self::refusal(value), invalid.reason())];
         };
-        let members = MEMBERS.iter().filter_map(|(name, is_good, said)| match card.get(name) {
-            None | Some(Value::Null) => Some((name, ErrorCode::ParameterMissing, said)),
-            Some(member) => (!is_good(member)).then_some((name, ErrorCode::ParameterInvalid, said)),
+        let members = MEMBERS.iter().filter_map(|(name, is_valid, message)| match card.get(name) {
+            None | Some(Value::Null) => Some((name, ErrorCode::ParameterMissing, message)),
+            Some(member) => (!is_valid(member)).then_some((name, ErrorCode::ParameterInvalid, message)),
         });
-        members.map(|(name, code, said)| FieldError::of(&format!("{param}.card.{name}"), &code, *said)).collect()
+        members.map(|(name, code, message)| FieldError::of(&format!("{param}.card.{name}"), &code, *message)).collect()
     }
 
     written_by_its_type!();
@@ -127,8 +129,8 @@ fn from_the_command_line(given: &str) -> Result<Option<Value>, Invalid> {
     Ok((!is_json).then(|| json!({"type": "mobile_money", "phone": given})))
 }
 
-/// Whether this is a card number, with or without spaces: longer than a phone number, or of 14 or 15 digits that begin with 3,
-/// as no phone number of that length does.
+/// Whether a text is a card number, with or without spaces: 16 to 19 digits, which is longer than a phone number, or 14
+/// or 15 digits that begin with 3, which no phone number of that length does.
 fn is_card_number(given: &str) -> bool {
     let digits: Vec<u8> = given.bytes().filter(|byte| !b" -".contains(byte)).collect();
     let only_digits = digits.iter().all(u8::is_ascii_digit);
@@ -152,7 +154,7 @@ impl Card {
     }
 }
 
-/// What is on a card: its name, whether a value is one, and what it should be.
+/// The members of a card.
 const MEMBERS: [Member; 4] = [
     ("number", |value| number(value).is_some(), "card.number is a string of 12 to 19 digits."),
     ("exp_month", |value| month(value).is_some(), "card.exp_month is a number from 1 to 12."),
@@ -160,7 +162,7 @@ const MEMBERS: [Member; 4] = [
     ("cvc", |value| cvc(value).is_some(), "card.cvc is a string of 3 or 4 digits."),
 ];
 
-/// A name, what its value fulfils, and what it is in words.
+/// A member's name, the check of its value, and the message if the check fails.
 type Member = (&'static str, fn(&Value) -> bool, &'static str);
 
 fn number(value: &Value) -> Option<String> {

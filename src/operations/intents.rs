@@ -11,7 +11,7 @@ use serde::Deserializer;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// `POST /v1/payment-intents`: begin a payment, and get the address where the customer pays.
+/// `POST /v1/payment-intents`: create a payment, and get the address where the customer pays.
 ///
 /// An e-mail or a phone is required.
 ///
@@ -25,8 +25,9 @@ use std::collections::BTreeMap;
 /// ```
 ///
 /// # Undocumented
-/// What a repeated `merchant_reference` does: the same body gives the same intent in its current state, another body a
-/// conflict (a decision). That is why this operation may be sent again when its answer was lost.
+/// The effect of a repeated `merchant_reference`: with the same body it returns the same intent in its current state,
+/// with another body it is a conflict (a decision). For this reason the operation may be sent again if its response was
+/// lost.
 #[operation(
     POST "/v1/payment-intents" -> PaymentIntent,
     role = Merchant,
@@ -44,30 +45,31 @@ pub struct CreatePaymentIntent {
     pub email: Option<Email>,
     /// The customer's phone, with its country prefix.
     pub phone: Option<Phone>,
-    /// How much, in the smallest unit.
+    /// The amount, in the smallest unit.
     #[field(with = AmountText)]
     pub amount: Amount,
-    /// In which currency.
+    /// The currency of the amount.
     #[field(default, check = supported)]
     pub currency: Currency,
-    /// What for, briefly: it shows on a statement or receipt.
+    /// A short description, which shows on a statement or receipt.
     pub description: String,
-    /// The merchant's unique name of this payment. Those that name a charge of a subscription are taken (a decision).
+    /// The merchant's unique name of this payment. The names that subscriptions give to their charges are reserved (a
+    /// decision).
     #[field(schema("not" = { "pattern": "^sub_[^:]*:[0-9]+:[0-9]+$" }))]
     pub merchant_reference: MerchantReference,
-    /// Who bears the fee.
+    /// The party that bears the fee.
     #[field(default)]
     pub fee_bearer: FeeBearer,
-    /// Who confirms the payment.
+    /// The party that confirms the payment.
     #[field(default)]
     pub confirmation_method: ConfirmationMethod,
     /// Whether to confirm as soon as a method is attached.
     #[field(default)]
     pub confirm: bool,
-    /// What is bought.
+    /// The items that are bought.
     #[field(check = supported_items)]
     pub items: Option<Vec<Item>>,
-    /// Where the customer goes after paying.
+    /// The address the customer returns to after paying.
     pub redirect_url: Option<RedirectUrl>,
     /// Free key-value pairs.
     pub metadata: Option<BTreeMap<String, Value>>,
@@ -79,14 +81,14 @@ pub struct CreatePaymentIntent {
     pub payment_method_types: Option<Vec<String>>,
 }
 
-/// Every item's currency is one that the service knows.
+/// Refuses items in a currency that the service does not know.
 fn supported_items(fields: &mut Fields, param: &str, items: &[Item]) {
     if let Some(item) = items.iter().find(|item| item.currency.exponent().is_none()) {
         supported(fields, param, &item.currency);
     }
 }
 
-/// The types of method that the sandbox has are two (a decision).
+/// Refuses a list without any of the sandbox's two types of method (a decision).
 fn has_a_known_type(fields: &mut Fields, param: &str, types: &[String]) {
     if !types.iter().any(|kind| ["card", "mobile_money"].contains(&kind.as_str())) {
         let message = "None of these types can pay. There are mobile_money and card.";
@@ -110,14 +112,14 @@ fn has_a_known_type(fields: &mut Fields, param: &str, types: &[String]) {
     assumed,
 )]
 pub struct ListPaymentIntents {
-    /// How many; the service's default is 100, and the most.
+    /// The number of entries per page. The service's default is 100, which is also the most.
     #[field(default = 100)]
     pub limit: Option<PageLimit>,
-    /// Those after this one.
+    /// Only the entries after this one.
     pub starting_after: Option<IntentId>,
 }
 
-/// `GET /v1/payment-intents/{id}`: how a payment stands.
+/// `GET /v1/payment-intents/{id}`: a payment's current state.
 ///
 /// ```
 /// use guichet::operations::ReadPaymentIntent;
@@ -133,8 +135,8 @@ pub struct ReadPaymentIntent {
 
 /// `POST /v1/payment-intents/{id}/payment-method`: pay with this phone or card.
 ///
-/// Under `automatic` confirmation this is the charge. The same method again while it is processing or settled has no
-/// effect; a client that lost the answer reads the intent before it sends again.
+/// Under `automatic` confirmation this charges the customer. Sending the same method again while it is processing or
+/// settled has no effect. A client that lost the response reads the intent before it sends the method again.
 ///
 /// ```
 /// use guichet::operations::{AttachPaymentMethod, Instrument};
@@ -152,11 +154,12 @@ pub struct ReadPaymentIntent {
 pub struct AttachPaymentMethod {
     /// The intent.
     pub id: IntentId,
-    /// What to pay with.
+    /// The payment method.
     pub payment_method: Instrument,
 }
 
-/// `POST /v1/payment-intents/{id}/confirm`: charge what was attached. Of a `manual` intent, the merchant's server alone.
+/// `POST /v1/payment-intents/{id}/confirm`: charge the attached method. Only the merchant's server can confirm a
+/// `manual` intent.
 ///
 /// ```
 /// use guichet::operations::ConfirmPaymentIntent;
@@ -170,7 +173,7 @@ pub struct ConfirmPaymentIntent {
     pub id: IntentId,
 }
 
-/// `POST /v1/payment-intents/{id}/answer`: the one-time code that the customer was sent.
+/// `POST /v1/payment-intents/{id}/answer`: send the one-time code that the customer received.
 ///
 /// ```
 /// use guichet::operations::AnswerPaymentIntent;
@@ -188,7 +191,7 @@ pub struct AnswerPaymentIntent {
     pub otp: String,
 }
 
-/// `POST /v1/payment-intents/{id}/cancel`: call a payment off, while nothing is under way. Again, it changes nothing.
+/// `POST /v1/payment-intents/{id}/cancel`: cancel a payment while no charge is under way. Repeating it changes nothing.
 ///
 /// ```
 /// use guichet::operations::CancelPaymentIntent;
@@ -226,49 +229,50 @@ pub struct PaymentIntent {
     /// Always `payment_intent`.
     #[field(schema("const" = "payment_intent"))]
     pub object: Option<String>,
-    /// How much, in the smallest unit. A string, for precision.
+    /// The amount, in the smallest unit. A string, for precision.
     #[field(required)]
     pub amount: Amount,
-    /// In which currency.
+    /// The currency of the amount.
     #[field(required, like = Currency)]
     pub currency: String,
-    /// Where it stands.
+    /// Its status.
     #[field(required)]
     pub status: IntentStatus,
-    /// With it a customer's page reads and pays this intent.
+    /// The secret with which a customer's page reads and pays this intent.
     #[field(schema("pattern" = "^pi_[0-9A-Za-z]{22}_secret_[0-9A-Za-z]{43}$"))]
     pub client_secret: Option<ClientSecret>,
     /// The service's public reference of the transaction.
     #[field(schema("pattern" = "^gch_[0-9A-Za-z]{22}$"))]
     pub payment_ref: Option<PaymentRef>,
-    /// The merchant's own name of it.
+    /// The merchant's own name of the payment.
     pub merchant_reference: Option<String>,
-    /// Where the customer pays. It carries the client secret: it belongs to the customer's browser and no log.
+    /// The address where the customer pays. It contains the client secret: send it only to the customer's browser, and
+    /// do not log it.
     pub checkout_url: Option<CheckoutUrl>,
-    /// Who pays.
+    /// The customer who pays.
     pub customer: IntentCustomer,
-    /// What was given at creation.
+    /// The key-value pairs given at creation.
     pub metadata: BTreeMap<String, Value>,
 
-    /// Who bears the fee.
+    /// The party that bears the fee.
     #[field(undocumented, like = FeeBearer)]
     pub fee_bearer: Option<String>,
-    /// What the customer pays, once a method is known; in the smallest unit.
+    /// The amount that the customer pays, once a method is known; in the smallest unit.
     #[field(undocumented)]
     pub amount_payable: Option<Amount>,
-    /// Who confirms it.
+    /// The party that confirms the payment.
     #[field(undocumented, like = ConfirmationMethod)]
     pub confirmation_method: Option<String>,
-    /// What the customer pays with: type and a masked phone, or brand and last four digits.
+    /// The payment method: type and a masked phone, or brand and last four digits.
     #[field(undocumented)]
     pub payment_method: Option<PaidWith>,
-    /// What the customer has to do.
+    /// The action that the customer must take.
     #[field(undocumented)]
     pub next_action: Option<NextAction>,
-    /// Why the last attempt was declined.
+    /// The reason why the last attempt was declined.
     #[field(undocumented)]
     pub last_payment_error: Option<LastPaymentError>,
-    /// How many attempts were made.
+    /// The number of attempts.
     #[field(undocumented, always)]
     pub attempts: Option<u32>,
     /// When it was made, in Unix seconds.
@@ -277,13 +281,13 @@ pub struct PaymentIntent {
     /// When it expires.
     #[field(undocumented, like = Moment)]
     pub expires_at: Option<String>,
-    /// Where the customer goes after paying.
+    /// The address the customer returns to after paying.
     #[field(undocumented)]
     pub redirect_url: Option<String>,
-    /// What for.
+    /// The description given at creation.
     #[field(undocumented, always)]
     pub description: Option<String>,
-    /// What is bought.
+    /// The items that are bought.
     #[field(undocumented)]
     pub items: Option<Vec<Item>>,
     /// The types of method that may pay; all when absent.
@@ -293,14 +297,15 @@ pub struct PaymentIntent {
     /// not know.
     #[field(undocumented, schema("enum" = ["requested_by_customer", "requested_by_merchant", "expired", null]))]
     pub cancellation_reason: Option<String>,
-    /// The payments that an operator approved beside another attempt or after the end, the first approved first: for each a
-    /// refund is due.
+    /// The payments that an operator approved while another attempt was processing or after the intent had ended, in
+    /// the order of approval. A refund is due for each.
     #[field(undocumented, read = duplicate_payments)]
     pub duplicate_payments: Vec<DuplicatePayment>,
 }
 
-/// Reads duplicate payments so that no two of an intent share a name. The service's list only grows, so an entry keeps its
-/// place: where its attempt cannot be read, it is numbered by its place, down from a number that no attempt reaches.
+/// Reads duplicate payments so that no two of an intent have the same number. If the number of an attempt cannot be
+/// read, the entry's place in the list replaces it, counted down from `u32::MAX`, which no attempt reaches. The
+/// service's list only grows, so an entry keeps its place.
 pub(super) fn duplicate_payments<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<DuplicatePayment>, D::Error> {
@@ -313,10 +318,10 @@ pub(super) fn duplicate_payments<'de, D: Deserializer<'de>>(
     Ok(payments)
 }
 
-/// A payment that an operator approved after it was told as declined, while another attempt was processing or after the
-/// payment intent had ended: the customer has paid, and gets nothing for it.
+/// A payment that was reported as declined and that an operator then approved, while another attempt was processing or
+/// after the payment intent had ended: the customer has paid and gets nothing for it.
 ///
-/// A refund is due. The interface shows none: the merchant makes it with the payment company.
+/// A refund is due. The interface has no operation for it: the merchant makes the refund with the payment company.
 ///
 /// ```
 /// use guichet::operations::DuplicatePayment;
@@ -330,16 +335,16 @@ pub struct DuplicatePayment {
     /// In a subscription's record: the payment intent of the charge.
     #[field(omitted, schema("pattern" = "^pi_[0-9A-Za-z]{22}$"))]
     pub payment_intent: Option<IntentId>,
-    /// Which attempt of the payment intent, from 1. With the intent it names this payment.
+    /// The number of the attempt, from 1. With the payment intent it identifies this payment.
     #[field(min = 1)]
     pub attempt: u32,
-    /// What the customer has paid, in the smallest unit: with the fee, where they bear it.
+    /// The amount that the customer has paid, in the smallest unit, with the fee if the customer bears it.
     #[field(always)]
     pub amount: Option<Amount>,
-    /// In which currency.
+    /// The currency of the amount.
     #[field(like = Currency)]
     pub currency: String,
-    /// What it was paid with: type and a masked phone, or brand and last four digits.
+    /// The payment method: type and a masked phone, or brand and last four digits.
     #[field(always)]
     pub payment_method: Option<PaidWith>,
     /// When the operator approved it.
@@ -347,7 +352,7 @@ pub struct DuplicatePayment {
     pub approved_at: Option<Moment>,
 }
 
-/// What the customer has to do before the payment goes on.
+/// The action that the customer must take before the payment continues.
 ///
 /// ```
 /// use guichet::operations::NextAction;
@@ -357,16 +362,16 @@ pub struct DuplicatePayment {
 /// ```
 #[resource(undocumented)]
 pub struct NextAction {
-    /// What it is: `otp`, `redirect`, `confirm`, or a word that this version does not know.
+    /// Its type: `otp`, `redirect`, `confirm`, or a word that this version does not know.
     #[field(required, name = "type")]
     pub kind: String,
-    /// Where a `redirect` leads: the page of the card's issuer. It carries a token, belongs to the customer's browser and
-    /// no log, and prints as `***`.
+    /// The address of a `redirect`: the page of the card's issuer. It contains a token: send it only to the customer's
+    /// browser, and do not log it. It prints as `***`.
     #[field(omitted)]
     pub url: Option<Secret>,
 }
 
-/// Who pays.
+/// The customer of a payment intent.
 ///
 /// ```
 /// use guichet::operations::IntentCustomer;
@@ -385,7 +390,7 @@ pub struct IntentCustomer {
     pub email: String,
 }
 
-/// Why an attempt was declined.
+/// The reason why an attempt was declined.
 ///
 /// ```
 /// use guichet::operations::LastPaymentError;
@@ -395,9 +400,9 @@ pub struct IntentCustomer {
 /// ```
 #[resource(undocumented)]
 pub struct LastPaymentError {
-    /// The stable word: `insufficient_funds`.
+    /// The stable code, such as `insufficient_funds`.
     #[field(required)]
     pub code: String,
-    /// The service's sentence.
+    /// The service's message.
     pub message: String,
 }

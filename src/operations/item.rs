@@ -25,13 +25,13 @@ pub struct Item {
     /// The currency of the price.
     #[field(required)]
     pub currency: Currency,
-    /// How many, at least 1.
+    /// The number of pieces, at least 1.
     #[field(required, min = 1, max = GREATEST_INTEGER)]
     pub quantity: u64,
 }
 
 impl Item {
-    /// So many of these at this price.
+    /// Creates a line: a name, the price of one piece, its currency, and the number of pieces.
     #[must_use]
     pub fn new(name: impl Into<String>, price: Amount, currency: Currency, quantity: u64) -> Self {
         Self { name: name.into(), price, currency, quantity }
@@ -68,7 +68,7 @@ impl FieldType for Item {
     written_by_its_type!();
 }
 
-/// How the price of an item is written.
+/// The JSON schema of an item's price.
 #[cfg(feature = "sandbox")]
 struct Price;
 

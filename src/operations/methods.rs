@@ -15,8 +15,8 @@ use crate::values::{Amount, CardType, Country, Currency, MethodCode, MethodId};
 /// ```
 ///
 /// # Undocumented
-/// Who may ask: any credential, and nobody at all where the service allows it. And what a country has that nothing serves:
-/// an empty list, where a fee is refused (decisions).
+/// Access: any credential, or none if the service allows it. A country without methods gets an empty list, but a fee
+/// for it is refused (decisions).
 #[operation(
     GET "/v1/payment-methods" -> Vec<PaymentMethod>,
     role = Anyone,
@@ -39,7 +39,7 @@ pub struct ListPaymentMethods {
 /// ```
 ///
 /// # Undocumented
-/// Who may ask (as for the methods), and the country of a fee asked without one: CM (a decision).
+/// Access (as for the methods), and the country of a fee that is requested without one: CM (a decision).
 #[operation(
     GET "/v1/payment-methods/fee/{payment_method}/{currency}/{amount}" -> FeeBreakdown,
     role = Anyone,
@@ -57,7 +57,7 @@ pub struct CalculateFee {
     /// The customer's country; it may decide between local and international fees.
     #[field(schema("x-guichet-known" = "countries"))]
     pub country_code: Option<Country>,
-    /// Where the card is from.
+    /// The origin of the card.
     #[field(default)]
     pub card_type: CardType,
 }
@@ -72,7 +72,7 @@ pub struct CalculateFee {
 /// ```
 #[resource]
 pub struct PaymentMethod {
-    /// Its identifier, such as `svc_mobile_money`; [`MethodId::code`] is what a fee is asked by.
+    /// Its identifier, such as `svc_mobile_money`. A fee is requested by [`MethodId::code`].
     #[field(required)]
     pub id: MethodId,
     /// Its name for people.
@@ -81,13 +81,13 @@ pub struct PaymentMethod {
     /// Whether it can be used now.
     #[field(required)]
     pub active: bool,
-    /// How its fee is made; the document's sample is `percentage`.
+    /// How its fee is calculated; the document's sample is `percentage`.
     pub fee_type: Option<String>,
     /// The countries it serves, by their two-letter codes.
     pub supported_countries: Vec<String>,
 }
 
-/// What an amount costs.
+/// The fee of an amount.
 ///
 /// ```
 /// use guichet::operations::FeeBreakdown;

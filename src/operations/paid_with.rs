@@ -1,9 +1,9 @@
-//! What a customer has paid with, as far as a reply shows it.
+//! The payment method of a payment, as a reply shows it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a customer pays with, as far as it is shown.
+/// A payment method, as far as a reply shows it.
 ///
 /// ```
 /// use guichet::operations::PaidWith;
@@ -17,7 +17,7 @@ use serde_json::Value;
 pub enum PaidWith {
     /// A card.
     Card {
-        /// Whose it is: `visa`, `mastercard`, or a word of the service.
+        /// Its brand: `visa`, `mastercard`, or a word of the service.
         brand: String,
         /// The last four digits of its number.
         last4: String,

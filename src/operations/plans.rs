@@ -8,7 +8,7 @@ use crate::values::{Amount, BillingCycle, Currency, PageLimit, PlanCode, PlanId}
 /// The longest trial, in days (a decision).
 const LONGEST_TRIAL: u32 = 730;
 
-/// `POST /v1/subscriptions/plans`: define what customers subscribe to.
+/// `POST /v1/subscriptions/plans`: create a plan that customers can subscribe to.
 ///
 /// ```
 /// use guichet::operations::CreatePlan;
@@ -18,8 +18,8 @@ const LONGEST_TRIAL: u32 = 730;
 /// ```
 ///
 /// # Undocumented
-/// What a code that is taken does: a conflict, also where the plan that has it is no longer active; and the longest
-/// trial: 730 days (decisions).
+/// The effect of a code that another plan has: a conflict, even if that plan is no longer active. The longest trial is
+/// 730 days (decisions).
 #[operation(POST "/v1/subscriptions/plans" -> Plan, role = Merchant, command = "plans create")]
 pub struct CreatePlan {
     /// The name that customers see.
@@ -29,17 +29,17 @@ pub struct CreatePlan {
     /// The price of each period, in the smallest unit. Written as a JSON number.
     #[field(with = AmountNumber)]
     pub amount: Amount,
-    /// In which currency.
+    /// The currency of the price.
     #[field(default, check = supported)]
     pub currency: Currency,
-    /// How long a period is.
+    /// The length of a period.
     pub billing_cycle: BillingCycle,
-    /// How many days are free before the first charge.
+    /// The number of free days before the first charge.
     #[field(default = 0, max = LONGEST_TRIAL)]
     pub trial_days: u32,
 }
 
-/// `GET /v1/subscriptions/plans`: the plans there are, the newest first.
+/// `GET /v1/subscriptions/plans`: the merchant's plans, the newest first.
 ///
 /// ```
 /// use guichet::operations::ListPlans;
@@ -49,8 +49,8 @@ pub struct CreatePlan {
 /// ```
 ///
 /// # Undocumented
-/// Who may ask: the secret key or a session token; the pages of the list; and whether plans that were deactivated are
-/// listed: only when asked for (decisions).
+/// Access: the secret key or a session token. The list has pages, and contains deactivated plans only on request
+/// (decisions).
 #[operation(
     GET "/v1/subscriptions/plans" -> Vec<Plan>,
     role = Customer,
@@ -58,18 +58,19 @@ pub struct CreatePlan {
     columns = ["id", "code", "name", "amount", "billing_cycle", "trial_days", "active"],
 )]
 pub struct ListPlans {
-    /// How many; the service's default is 100, and the most.
+    /// The number of entries per page. The service's default is 100, which is also the most.
     #[field(undocumented, default = 100)]
     pub limit: Option<PageLimit>,
-    /// Those after this one.
+    /// Only the entries after this one.
     #[field(undocumented)]
     pub starting_after: Option<PlanId>,
-    /// Whether to list the plans that were deactivated too.
+    /// Whether to list deactivated plans too.
     #[field(undocumented, default = false)]
     pub include_inactive: Option<bool>,
 }
 
-/// `DELETE /v1/subscriptions/plans/{id}`: nobody subscribes to this plan any more. It can be repeated.
+/// `DELETE /v1/subscriptions/plans/{id}`: deactivate a plan, so that it accepts no new subscriptions. It can be
+/// repeated.
 ///
 /// ```
 /// use guichet::operations::DeactivatePlan;
@@ -79,8 +80,8 @@ pub struct ListPlans {
 /// ```
 ///
 /// # Undocumented
-/// The reply, and what becomes of who has subscribed. Chosen: the plan with `active: false`; running subscriptions go on
-/// at their price, and the code stays taken.
+/// The reply, and the effect on existing subscriptions. Chosen: the reply is the plan with `active: false`; existing
+/// subscriptions continue at their price, and the code stays taken.
 #[operation(DELETE "/v1/subscriptions/plans/{id}" -> Plan, role = Merchant, command = "plans deactivate")]
 pub struct DeactivatePlan {
     /// The plan.
@@ -111,17 +112,17 @@ pub struct Plan {
     /// The price of each period, in the smallest unit.
     #[field(required, number)]
     pub amount: Amount,
-    /// In which currency.
+    /// The currency of the price.
     #[field(required, like = Currency)]
     pub currency: String,
-    /// How long a period is: `daily`, `weekly`, `monthly`, `quarterly`, `yearly`, or a word of the service.
+    /// The length of a period: `daily`, `weekly`, `monthly`, `quarterly`, `yearly`, or a word of the service.
     #[field(required, like = BillingCycle)]
     pub billing_cycle: String,
 
-    /// How many days are free before the first charge.
+    /// The number of free days before the first charge.
     #[field(undocumented)]
     pub trial_days: u32,
-    /// Whether customers can subscribe to it; a service that says nothing means that they can.
+    /// Whether customers can subscribe to it; true if the service does not say.
     #[field(undocumented, absent = true)]
     pub active: bool,
     /// When it was made, in Unix seconds.

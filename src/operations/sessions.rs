@@ -4,7 +4,7 @@ use super::{operation, resource};
 use crate::protocol::{Merchant, Session};
 use crate::values::{Email, Moment, SessionToken};
 
-/// `POST /v1/sessions/create`: make a token that one customer uses for 30 minutes.
+/// `POST /v1/sessions/create`: create a token that one customer uses for 30 minutes.
 ///
 /// ```
 /// use guichet::operations::CreateSession;
@@ -14,8 +14,8 @@ use crate::values::{Email, Moment, SessionToken};
 /// ```
 ///
 /// # Undocumented
-/// Whether several sessions of one e-mail may live side by side: they may (a decision). That is why this operation may be
-/// sent again when its answer was lost: the session that nobody has seen ends by itself.
+/// Whether one e-mail may have several sessions at the same time: it may (a decision). For this reason the operation
+/// may be sent again if its response was lost: a session that no client received expires by itself.
 #[operation(
     POST "/v1/sessions/create" -> CustomerSession,
     role = Merchant,
@@ -54,8 +54,8 @@ pub struct ValidateSession {}
 /// ```
 ///
 /// # Undocumented
-/// The reply. Chosen: 200 `{revoked: true, customer_email, revoked_at}`, again for a token already revoked, so that a
-/// logout can be repeated.
+/// The reply. Chosen: 200 `{revoked: true, customer_email, revoked_at}`, also for a token that is already revoked, so
+/// that a logout can be repeated.
 #[operation(
     POST "/v1/sessions/revoke" -> RevokedSession,
     role = Session,
@@ -65,7 +65,7 @@ pub struct ValidateSession {}
 )]
 pub struct RevokeSession {}
 
-/// A session that was made.
+/// A new session.
 ///
 /// ```
 /// use guichet::operations::CustomerSession;
@@ -75,25 +75,25 @@ pub struct RevokeSession {}
 /// ```
 #[resource]
 pub struct CustomerSession {
-    /// Give it to the customer's browser, and to nobody else.
+    /// The token. Give it to the customer's browser only.
     #[field(required, schema("pattern" = "^cst_test_[0-9A-Za-z]{43}$"))]
     pub session_token: SessionToken,
     /// The e-mail address the session was made for.
     pub customer_email: String,
-    /// When it ends, as the service writes it. A session is good whether or not this can be read.
+    /// When it ends, as the service writes it. A session is valid even if this cannot be parsed.
     #[field(like = Moment)]
     pub expires_at: Option<String>,
 }
 
 impl CustomerSession {
-    /// When it ends, where the service says so in a form that can be read.
+    /// When it ends; `None` if the service does not say, or in a form that cannot be parsed.
     #[must_use]
     pub fn ends(&self) -> Option<Moment> {
         self.expires_at.as_deref().and_then(|text| Moment::new(text).ok())
     }
 }
 
-/// What a service says of a session. Its fields are a decision: all may be absent.
+/// The service's reply about a session. Its fields are a decision: all may be absent.
 ///
 /// ```
 /// use guichet::operations::SessionState;
@@ -103,10 +103,10 @@ impl CustomerSession {
 /// ```
 #[resource(undocumented)]
 pub struct SessionState {
-    /// Whether the token is still valid; a service that answers with a success and says nothing means that it is.
+    /// Whether the token is still valid; true if a successful reply does not say.
     #[field(absent = true)]
     pub valid: bool,
-    /// Whose session it is.
+    /// The customer's e-mail address.
     pub customer_email: Option<String>,
     /// When it ends.
     pub expires_at: Option<Moment>,
@@ -115,7 +115,7 @@ pub struct SessionState {
     pub reason: Option<String>,
 }
 
-/// What a service says of a session it has ended. Its fields are a decision: all may be absent.
+/// The service's reply when it has ended a session. Its fields are a decision: all may be absent.
 ///
 /// ```
 /// use guichet::operations::RevokedSession;
@@ -125,10 +125,10 @@ pub struct SessionState {
 /// ```
 #[resource(undocumented)]
 pub struct RevokedSession {
-    /// That it has ended.
+    /// Whether it has ended; true if the service does not say.
     #[field(absent = true)]
     pub revoked: bool,
-    /// Whose session it was.
+    /// The customer's e-mail address.
     pub customer_email: Option<String>,
     /// When it was ended.
     pub revoked_at: Option<Moment>,

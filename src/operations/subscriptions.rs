@@ -1,6 +1,6 @@
-//! Subscriptions: made, read, paused, resumed and ended, and what they are paid with.
+//! Subscriptions: create, read, pause, resume and end them, and change what they are paid with.
 //!
-//! Every call answers with the subscription as it stands then.
+//! Every operation replies with the subscription's current state.
 
 use super::intents::duplicate_payments;
 use super::{CustomerName, DuplicatePayment, Instrument, PaidWith, operation, resource};
@@ -11,15 +11,16 @@ use crate::values::{
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// How many failures in a row the fallback waits for at most (a decision).
-const MOST_FAILURES: u32 = 10;
-/// How many it waits for where nobody says so.
-const USUAL_FAILURES: u32 = 3;
+/// The greatest `trigger_after_failures` (a decision).
+const MAX_FAILURES: u32 = 10;
+/// The document's default for `trigger_after_failures`.
+const DEFAULT_FAILURES: u32 = 3;
 
 /// `POST /v1/subscriptions`: bill a customer by a plan, from now on or from the end of the plan's trial.
 ///
-/// A first charge that is declined is no refusal: the subscription is made, and is `past_due`. Nobody is present when it is
-/// charged: what would ask the customer for something is declined with `authentication_required`.
+/// If the first charge is declined, the subscription is created all the same, with the status `past_due`. The customer
+/// is not present at a charge: a charge that would need an action of the customer is declined with
+/// `authentication_required`.
 ///
 /// ```
 /// use guichet::operations::{CreateSubscription, CustomerName, Instrument};
@@ -46,12 +47,12 @@ pub struct CreateSubscription {
     pub firstname: String,
     /// The customer's last name.
     pub lastname: String,
-    /// What every period is paid with.
+    /// The payment method for every period.
     pub payment_method: Instrument,
     /// Free key-value pairs.
     pub metadata: Option<BTreeMap<String, Value>>,
-    /// Under this key one subscription is made, however often this is sent. Without it the native client sends this but
-    /// once, since a service may know no keys.
+    /// The service creates one subscription per key, however often the request is sent. Without a key the native client
+    /// sends it only once, because a service may not support keys.
     #[field(idempotency_key)]
     pub idempotency_key: Option<IdempotencyKey>,
 }
@@ -72,14 +73,14 @@ pub struct CreateSubscription {
     assumed,
 )]
 pub struct ListSubscriptions {
-    /// How many; the service's default is 100, and the most.
+    /// The number of entries per page. The service's default is 100, which is also the most.
     #[field(default = 100)]
     pub limit: Option<PageLimit>,
-    /// Those after this one.
+    /// Only the entries after this one.
     pub starting_after: Option<SubscriptionId>,
 }
 
-/// `GET /v1/subscriptions/{id}`: how a subscription stands.
+/// `GET /v1/subscriptions/{id}`: a subscription's current state.
 ///
 /// ```
 /// use guichet::operations::ReadSubscription;
@@ -103,8 +104,9 @@ pub struct ReadSubscription {
 /// ```
 ///
 /// # Undocumented
-/// What the two fields mean here, and the reply. Chosen: `immediately` is true by default, and false pauses at the end of
-/// the period; `trigger_after_failures` is checked and echoed, and has no effect. Pausing what is paused changes nothing.
+/// The meaning of the two fields, and the reply. Chosen: `immediately` is true by default, and false pauses at the end
+/// of the period; `trigger_after_failures` is checked and echoed, and has no effect. Pausing a paused subscription
+/// changes nothing.
 #[operation(
     POST "/v1/subscriptions/{id}/pause" -> Subscription,
     role = Merchant,
@@ -114,15 +116,15 @@ pub struct ReadSubscription {
 pub struct PauseSubscription {
     /// The subscription.
     pub id: SubscriptionId,
-    /// Now, or at the end of the period.
+    /// Whether to pause now, or at the end of the period.
     #[field(default = true)]
     pub immediately: bool,
     /// 1 to 10; no effect.
-    #[field(min = 1, max = MOST_FAILURES)]
+    #[field(min = 1, max = MAX_FAILURES)]
     pub trigger_after_failures: Option<u32>,
 }
 
-/// `POST /v1/subscriptions/{id}/resume`: charge again. It also takes back a pause or an end that is still to come.
+/// `POST /v1/subscriptions/{id}/resume`: charge again. It also undoes a scheduled pause or cancellation.
 ///
 /// ```
 /// use guichet::operations::ResumeSubscription;
@@ -132,8 +134,8 @@ pub struct PauseSubscription {
 /// ```
 ///
 /// # Undocumented
-/// The reply, and what is charged. Chosen: nothing inside a period that was paid; after it a new period begins now, with
-/// one charge, and nothing of the time between is charged.
+/// The reply, and the charge. Chosen: within a period that is paid, nothing is charged; after it, a new period begins
+/// now with one charge, and the time in between is not charged.
 #[operation(POST "/v1/subscriptions/{id}/resume" -> Subscription, role = Merchant, command = "subscriptions resume")]
 pub struct ResumeSubscription {
     /// The subscription.
@@ -151,8 +153,8 @@ pub struct ResumeSubscription {
 /// ```
 ///
 /// # Undocumented
-/// The body and the reply. Chosen: `payment_method`, as a payment intent takes it; where a charge has failed, the new
-/// method is charged at once. The same method again changes nothing.
+/// The body and the reply. Chosen: `payment_method`, in the form that a payment intent takes; if a charge has failed,
+/// the new method is charged at once. Sending the same method again changes nothing.
 #[operation(
     PUT "/v1/subscriptions/{id}/payment-method" -> Subscription,
     role = Merchant,
@@ -162,7 +164,7 @@ pub struct ResumeSubscription {
 pub struct ChangeSubscriptionPaymentMethod {
     /// The subscription.
     pub id: SubscriptionId,
-    /// What to pay with.
+    /// The payment method.
     #[field(undocumented)]
     pub payment_method: Instrument,
 }
@@ -177,7 +179,7 @@ pub struct ChangeSubscriptionPaymentMethod {
 /// ```
 ///
 /// # Undocumented
-/// The reply. Nothing is paid back (a decision).
+/// The reply. Nothing is refunded (a decision).
 #[operation(
     POST "/v1/subscriptions/{id}/cancel" -> Subscription,
     role = Merchant,
@@ -187,12 +189,12 @@ pub struct ChangeSubscriptionPaymentMethod {
 pub struct CancelSubscription {
     /// The subscription.
     pub id: SubscriptionId,
-    /// Now, or at the end of the period, which is the document's default.
+    /// Whether to end it now, or at the end of the period, which is the document's default.
     #[field(default = false)]
     pub immediately: bool,
 }
 
-/// `PUT /v1/subscriptions/{id}/fallback`: what is charged when the payment method fails again and again.
+/// `PUT /v1/subscriptions/{id}/fallback`: set the method to charge when the payment method fails repeatedly.
 ///
 /// ```
 /// use guichet::operations::{ConfigureFallback, Instrument};
@@ -203,9 +205,10 @@ pub struct CancelSubscription {
 /// ```
 ///
 /// # Undocumented
-/// The field of the second method, the most failures, and the reply. Chosen: `payment_method`, as a payment intent takes
-/// it; 10; the subscription. A period is attempted four times in all, whatever with, and a fifth time where the fallback's
-/// turn comes with the fourth failure. Where there were as many failures already, it is charged at once.
+/// The field of the second method, the greatest number of failures, and the reply. Chosen: `payment_method`, in the
+/// form that a payment intent takes; 10; the subscription. A period is attempted four times in total, with either
+/// method, and a fifth time if the fallback is due at the fourth failure. If that many charges have failed already, the
+/// fallback is charged at once.
 #[operation(
     PUT "/v1/subscriptions/{id}/fallback" -> Subscription,
     role = Merchant,
@@ -215,11 +218,11 @@ pub struct CancelSubscription {
 pub struct ConfigureFallback {
     /// The subscription.
     pub id: SubscriptionId,
-    /// What to charge then.
+    /// The fallback method.
     #[field(undocumented)]
     pub payment_method: Instrument,
-    /// After how many failures in a row: 1 to 10. The document's default is 3.
-    #[field(default = USUAL_FAILURES, min = 1, max = MOST_FAILURES)]
+    /// The number of consecutive failures before the fallback is charged: 1 to 10. The document's default is 3.
+    #[field(default = DEFAULT_FAILURES, min = 1, max = MAX_FAILURES)]
     pub trigger_after_failures: u32,
 }
 
@@ -240,44 +243,44 @@ pub struct Subscription {
     /// Always `subscription`.
     #[field(always, schema("const" = "subscription"))]
     pub object: Option<String>,
-    /// Where it stands.
+    /// Its status.
     #[field(required)]
     pub status: SubscriptionStatus,
-    /// Whose it is.
+    /// The customer's e-mail address.
     #[field(always)]
     pub customer_email: Option<String>,
-    /// The customer, as the list of customers knows them.
+    /// The customer's identifier in the list of customers.
     #[field(always)]
     pub customer_id: Option<String>,
-    /// What is paid, as it was when the customer subscribed.
+    /// The plan, as it was when the customer subscribed.
     #[field(always)]
     pub plan: Option<SubscribedPlan>,
-    /// What it is paid with: type and a masked phone, or brand and last four digits.
+    /// The payment method: type and a masked phone, or brand and last four digits.
     #[field(always)]
     pub payment_method: Option<PaidWith>,
-    /// What is charged when that fails again and again.
+    /// The method that is charged when the payment method fails repeatedly.
     pub fallback_payment_method: Option<PaidWith>,
-    /// After how many failures in a row.
+    /// The number of consecutive failures before the fallback is charged.
     #[field(always)]
     pub trigger_after_failures: Option<u32>,
-    /// How many charges have failed since the last that succeeded.
+    /// The number of charges that have failed since the last that succeeded.
     #[field(always)]
     pub consecutive_failures: Option<u32>,
-    /// When the period it is in began; of a trial, when that did.
+    /// When the current period, or the trial, began.
     #[field(always)]
     pub current_period_start: Option<Moment>,
-    /// When that period ends.
+    /// When the current period, or the trial, ends.
     #[field(always)]
     pub current_period_end: Option<Moment>,
-    /// When the trial ends or ended, where the plan has one.
+    /// When the trial ends or ended, if the plan has one.
     pub trial_end: Option<Moment>,
-    /// When it is charged next, as far as that is known.
+    /// When it is charged next, if that is known.
     pub next_charge_at: Option<Moment>,
     /// Whether it ends with the period.
     pub cancel_at_period_end: bool,
     /// Whether it pauses when the period ends.
     pub pause_at_period_end: bool,
-    /// Since when it is paused.
+    /// When it was paused.
     pub paused_at: Option<Moment>,
     /// When it ended.
     pub canceled_at: Option<Moment>,
@@ -285,13 +288,13 @@ pub struct Subscription {
     pub cancellation_reason: Option<String>,
     /// The payment intent of the latest charge.
     pub latest_payment_intent: Option<IntentId>,
-    /// What was given at creation.
+    /// The key-value pairs given at creation.
     pub metadata: BTreeMap<String, Value>,
     /// When it was made, in Unix seconds.
     #[field(always)]
     pub created_at: Option<i64>,
-    /// The failed charges that an operator has approved since, the first approved first: for each a refund is due. Each
-    /// names its payment intent.
+    /// The failed charges that an operator has approved since, in the order of approval. Each names its payment intent,
+    /// and a refund is due for it.
     #[field(read = duplicate_payments)]
     pub duplicate_payments: Vec<DuplicatePayment>,
 }
@@ -316,8 +319,8 @@ pub struct SubscribedPlan {
     /// The price of each period, in the smallest unit.
     #[field(number)]
     pub amount: Option<Amount>,
-    /// In which currency.
+    /// The currency of the price.
     pub currency: Option<String>,
-    /// How long a period is.
+    /// The length of a period.
     pub billing_cycle: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What the browser does well. The libraries for it would weigh more than the whole client.
+//! Uses the browser's own functions. Libraries for them would take more bytes than the whole client.
 
 use super::AddressParts;
 use js_sys::{JSON, JsString, RegExp, decode_uri_component};
@@ -17,14 +17,14 @@ pub(crate) fn parse_address(text: &str) -> Option<AddressParts> {
     })
 }
 
-/// Reads `application/x-www-form-urlencoded`, as [the library's](crate::platform) half does, which weighs 1 KB more.
+/// Reads `application/x-www-form-urlencoded`, as the [library's](crate::platform) function does, which takes 1 KB more.
 pub(crate) fn form_decode(text: &str) -> String {
     let broken_escape = RegExp::new("%(?![0-9a-f]{2})", "gi");
     let text = JsString::from(text).replace_all("+", " ").replace_by_pattern(&broken_escape, "%25");
     decode_uri_component(&String::from(text)).map(String::from).unwrap_or_default()
 }
 
-/// A value as JSON; `None` for one that JSON cannot hold.
+/// A value as JSON; `None` if JSON cannot express it.
 pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Option<String> {
     let value = value.serialize(&Serializer::json_compatible()).ok()?;
     JSON::stringify(&value).ok()?.as_string()

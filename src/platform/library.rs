@@ -1,4 +1,4 @@
-//! What the well-kept libraries do where their weight does not matter.
+//! Uses libraries, where their size does not matter.
 
 use super::AddressParts;
 use serde::Serialize;
@@ -14,20 +14,20 @@ pub(crate) fn parse_address(text: &str) -> Option<AddressParts> {
     })
 }
 
-/// Reads `application/x-www-form-urlencoded`: a `+` is a space, `%C3%A9` is é, and a broken escape stays as it is. Bytes
-/// that are not UTF-8 are not text, and are read as nothing.
+/// Reads `application/x-www-form-urlencoded`: a `+` is a space, `%C3%A9` is é, and an invalid escape stays as it is.
+/// Bytes that are not UTF-8 give an empty text.
 pub(crate) fn form_decode(text: &str) -> String {
     let text = text.replace('+', " ");
     percent_encoding::percent_decode_str(&text).decode_utf8().map(String::from).unwrap_or_default()
 }
 
-/// A value as JSON; `None` for one that JSON cannot hold.
+/// A value as JSON; `None` if JSON cannot express it.
 pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Option<String> {
     serde_json::to_string(value).ok()
 }
 
-/// The origin that a text is, as browsers write it: a slash at its end and capitals in its host are mended. `None` for what
-/// is more or less than an origin.
+/// Reads an origin and writes it as browsers do: without a slash at its end, and with its host in lower case. `None` if
+/// the text is no origin, or more than one.
 #[cfg(any(feature = "axum", feature = "sandbox"))]
 pub(crate) fn read_origin(text: &str) -> Option<String> {
     let url = url::Url::parse(text).ok()?;

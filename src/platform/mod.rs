@@ -1,5 +1,5 @@
-//! What two platforms do differently below the faces: reading an address by the URL Standard, and writing JSON. It is the
-//! lowest layer, and knows no value of the interface.
+//! The differences between two platforms below the faces: parsing an address by the URL Standard, and writing JSON. It
+//! is the lowest layer, and knows no value of the interface.
 
 #[cfg(all(target_arch = "wasm32", feature = "browser"))]
 mod browser;
@@ -13,7 +13,7 @@ pub(crate) use library::read_origin;
 #[cfg(not(all(target_arch = "wasm32", feature = "browser")))]
 pub(crate) use library::{form_decode, parse_address, to_json};
 
-/// The parts of an absolute address, as the URL Standard's parser writes them.
+/// The parts of an absolute address, in the form that the URL Standard's parser writes.
 pub(crate) struct AddressParts {
     /// The scheme with its colon: `https:`.
     pub protocol: String,
@@ -21,6 +21,6 @@ pub(crate) struct AddressParts {
     pub hostname: String,
     /// Scheme, host and port.
     pub origin: String,
-    /// Whether there is a user name or a password in it.
+    /// Whether the address has a user name or a password.
     pub has_userinfo: bool,
 }

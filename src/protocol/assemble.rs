@@ -62,8 +62,8 @@ pub fn assemble<O: Operation>(operation: &O) -> Result<Request, Unwritable> {
     operation.serialize(Assembly::new(const { &O::SPEC }))
 }
 
-/// A field has a value that no request carries, or the operation's `Spec` puts it where its value cannot be written. The
-/// test of the operation finds the latter.
+/// The error of a field whose value cannot be sent, or of a `Spec` that puts a field where its value cannot be written.
+/// The test of the operation finds the latter.
 ///
 /// ```
 /// use guichet::operations::ReadPaymentIntent;
@@ -118,7 +118,7 @@ impl Assembly {
                 // operation.
                 let text = text.filter(|text| !["", ".", ".."].contains(&text.as_str())).ok_or(Unwritable)?;
                 let mut path = String::new();
-                // By segments: `str::replace` weighs 6 KB in wasm.
+                // By segments: `str::replace` adds 6 KB to the wasm.
                 for segment in self.path.split('/').skip(1) {
                     path.push('/');
                     if segment.strip_prefix('{').and_then(|segment| segment.strip_suffix('}')) == Some(name) {
@@ -172,7 +172,7 @@ impl SerializeStruct for Assembly {
 
 /// Appends a text with everything but RFC 3986 unreserved characters encoded, so that a `/` does not split a value of the path.
 pub(crate) fn percent_encode(out: &mut String, text: &str) {
-    // By hand: `percent-encoding` has a table of every byte, and weighs 0.2 KB brotli more in wasm.
+    // By hand: `percent-encoding` has a table of every byte, which adds 0.2 KB (brotli) to the wasm.
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             out.push(byte.into());

@@ -1,12 +1,13 @@
 //! One call as a state machine: no socket, no clock, no output type.
 //!
-//! Ask for the [`next`](Call::next) action, do it, [`record`](Call::record) how an attempt ended, and ask again. The browser's
-//! loop and the native one are ten lines each and differ only in how they fetch and how they sleep.
+//! The caller gets the [`next`](Call::next) action, executes it, calls [`record`](Call::record) with the result of an
+//! attempt, and gets the next one. The browser's loop and the native loop are ten lines each and differ only in how
+//! they fetch and sleep.
 
 use super::{Attempt, Repeat, pause_before_retry};
 use std::time::Duration;
 
-/// How long a call may take.
+/// The time limit of a call.
 ///
 /// ```
 /// use guichet::protocol::Timeouts;
@@ -15,7 +16,7 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// All its attempts together, pauses included.
+    /// For all attempts together, pauses included.
     pub deadline: Duration,
 }
 
@@ -25,7 +26,7 @@ impl Default for Timeouts {
     }
 }
 
-/// How one attempt ended.
+/// The result of one attempt.
 ///
 /// ```
 /// use guichet::protocol::AttemptResult;
@@ -40,14 +41,14 @@ pub enum AttemptResult {
     Reply {
         /// Its HTTP status.
         status: u16,
-        /// Its `Retry-After`, where it can be read.
+        /// Its `Retry-After`, if it can be parsed.
         retry_after: Option<Duration>,
         /// Whether its body says that another attempt can help.
         retryable: Option<bool>,
     },
 }
 
-/// What to do next.
+/// The action that the caller executes next.
 ///
 /// ```
 /// use guichet::protocol::{Action, Call, Repeat, Timeouts};
@@ -100,13 +101,13 @@ impl Call {
         Self { repeat, timeouts, attempt: 0, state: State::Ready }
     }
 
-    /// Which attempt is under way, from 1.
+    /// The number of the current attempt, from 1.
     #[must_use]
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// What to do now, `elapsed` after the call began.
+    /// Returns the next action. `elapsed` is the time since the call began.
     pub fn next(&mut self, elapsed: Duration) -> Action {
         let left = self.timeouts.deadline.saturating_sub(elapsed);
         match self.state {
@@ -119,7 +120,7 @@ impl Call {
                 self.attempt += 1;
                 Action::Send(left)
             }
-            // A pause that would end after the deadline is not begun: the last result is returned.
+            // A pause that would end after the deadline does not start: the last result is returned.
             State::Pausing(_) | State::Ready | State::Sent | State::Done => {
                 self.state = State::Done;
                 Action::Done
@@ -127,7 +128,7 @@ impl Call {
         }
     }
 
-    /// Records how the attempt ended. `random_u32` is called once if a pause follows.
+    /// Records the result of an attempt. `random_u32` is called once if a pause follows.
     pub fn record(&mut self, result: &AttemptResult, random_u32: fn() -> u32) {
         self.state = match pause_before_retry(self.repeat, result, Attempt { number: self.attempt, random_u32 }) {
             Some(pause) => State::Pausing(pause),
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_repeated_is_not_sent_again_when_its_answer_is_lost() {
+    fn an_unrepeatable_call_is_not_retried_when_its_response_is_lost() {
         let mut call = Call::new(Repeat::Never, Timeouts::default());
         call.next(Duration::ZERO);
         call.record(&AttemptResult::NoReply, || 0);

@@ -1,13 +1,12 @@
-//! The codes of a refusal: the stable words for its cause, each with its status (decisions). The type follows
-//! from the status.
+//! The error codes: a stable word for each cause, with its status (decisions). The error type follows from the status.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// Every code that the sandbox knows. What a real service says besides is [`ErrorCode::Unknown`], and handed on.
+/// Every code that the sandbox knows. Any other code of a real service is kept as [`ErrorCode::Unknown`].
 macro_rules! error_codes {
     ($($status:literal { $($(#[$doc:meta])* $code:ident = $word:literal,)+ })+) => {
-        /// The stable word for the cause of a refusal. A word that this version does not know is kept as it is.
+        /// The stable word for the cause of an error. A word that this version does not know is kept as it is.
         ///
         /// ```
         /// use guichet::protocol::{ErrorCode, ErrorType};
@@ -33,7 +32,7 @@ macro_rules! error_codes {
                 }
             }
 
-            /// The HTTP status that it comes with, where it is known.
+            /// The HTTP status of the code; `None` if the code is unknown.
             #[must_use]
             pub fn status(&self) -> Option<u16> {
                 match self {
@@ -42,7 +41,7 @@ macro_rules! error_codes {
                 }
             }
 
-            /// The type of the refusals that it belongs to: that of its status, where it is known.
+            /// The type of the code's status; `None` if the code is unknown.
             #[must_use]
             pub fn kind(&self) -> Option<ErrorType> {
                 self.status().map(ErrorType::of)
@@ -62,7 +61,7 @@ macro_rules! error_codes {
 
 error_codes! {
     400 {
-        /// The body is JSON, and not an object.
+        /// The body is JSON, but no object.
         BodyNotObject = "body_not_object",
         /// The body is not JSON.
         InvalidJson = "invalid_json",
@@ -72,7 +71,7 @@ error_codes! {
     401 {
         /// No credential was sent.
         AuthenticationRequired = "authentication_required",
-        /// No merchant has this key, and no payment intent this client secret.
+        /// No merchant has this key, or no payment intent has this client secret.
         InvalidKey = "invalid_key",
         /// A key of real payments was sent to a sandbox.
         LiveKeyInSandbox = "live_key_in_sandbox",
@@ -80,13 +79,13 @@ error_codes! {
         SessionExpired = "session_expired",
         /// The session was ended.
         SessionRevoked = "session_revoked",
-        /// The operation is about a session, and the credential is none.
+        /// The operation requires a session token, and another credential was sent.
         SessionTokenRequired = "session_token_required",
         /// No session has this token.
         SessionUnknown = "session_unknown",
     }
     403 {
-        /// The control API is reached under another name than the machine's own.
+        /// The control API was called under a host name other than the machine's own.
         HostNotAllowed = "host_not_allowed",
         /// The credential does not fulfil the role of the operation.
         RoleRequired = "role_required",
@@ -134,21 +133,21 @@ error_codes! {
         CurrencyUnsupported = "currency_unsupported",
         /// Another body was sent under this key.
         IdempotencyKeyReused = "idempotency_key_reused",
-        /// The field is there, and wrong.
+        /// The field's value is invalid.
         ParameterInvalid = "parameter_invalid",
         /// The field is required.
         ParameterMissing = "parameter_missing",
-        /// The operation has no such field; said under `--strict` alone.
+        /// The operation has no such field. Only sent with `--strict`.
         ParameterUnknown = "parameter_unknown",
         /// The method cannot be used for this payment.
         PaymentMethodUnavailable = "payment_method_unavailable",
-        /// Nobody can subscribe to the plan any more.
+        /// The plan accepts no new subscriptions.
         PlanInactive = "plan_inactive",
-        /// An order holds so many eSIMs at most.
+        /// The order has too few or too many eSIMs.
         QuantityOutOfRange = "quantity_out_of_range",
-        /// The sandbox takes test cards alone.
+        /// The sandbox accepts only test cards.
         TestCardRequired = "test_card_required",
-        /// The control API holds so many faults at most.
+        /// The control API already has the greatest number of faults.
         TooManyFaults = "too_many_faults",
     }
     429 {
@@ -160,7 +159,7 @@ error_codes! {
         InternalError = "internal_error",
     }
     503 {
-        /// It cannot be stored or read now.
+        /// The service cannot store or read now.
         Unavailable = "unavailable",
     }
 }
@@ -177,7 +176,7 @@ impl Serialize for ErrorCode {
     }
 }
 
-/// The type of a refusal: its status in a word.
+/// The type of an error: a word for its status.
 ///
 /// ```
 /// use guichet::protocol::ErrorType;
@@ -188,9 +187,9 @@ impl Serialize for ErrorCode {
 pub enum ErrorType {
     /// The service cannot answer now.
     Api,
-    /// The credential is missing, unknown or no longer good.
+    /// The credential is missing, unknown or no longer valid.
     Authentication,
-    /// What is there does not allow it.
+    /// The current state does not allow it.
     Conflict,
     /// The request is wrong.
     InvalidRequest,
@@ -217,7 +216,7 @@ impl ErrorType {
         }
     }
 
-    /// The type of a refusal with this status.
+    /// The type of an error with this status.
     #[must_use]
     pub fn of(status: u16) -> Self {
         match status {

@@ -1,14 +1,14 @@
-//! Reading a reply's envelope from its bytes. The browser reads the same words from its own JSON objects.
+//! Reads a reply's envelope from its bytes. The browser reads the same fields from its own JSON objects.
 
 use super::FieldError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// Reads the output of a reply: `data` where it is present, the root otherwise (the document shows replies of both kinds).
+/// Reads the output of a reply: `data` if it is present, else the root (the document shows replies of both kinds).
 ///
 /// # Errors
-/// Where the bytes are not JSON or not of the shape of `T`.
+/// If the bytes are not JSON or do not have the shape of `T`.
 pub fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> {
     match data(body) {
         Some(data) => serde_json::from_str(data),
@@ -22,14 +22,15 @@ pub(crate) fn payload(body: &[u8]) -> &[u8] {
     data(body).map_or(body, str::as_bytes)
 }
 
-/// The text of `data`, where it is present.
+/// The text of `data`, if it is present.
 fn data(body: &[u8]) -> Option<&str> {
     #[derive(Deserialize)]
     struct Open<'a> {
         #[serde(borrow, default)]
         data: Option<&'a RawValue>,
     }
-    // A bare array has no `data`: read as a struct, its first entry would be taken for it.
+    // A bare array has no `data`. Without this check, serde would read the array as the struct, with its first entry as
+    // `data`.
     let is_object = body.trim_ascii_start().starts_with(b"{");
     let open: Open<'_> = if is_object { serde_json::from_slice(body).ok()? } else { return None };
     open.data.map(RawValue::get)
@@ -51,16 +52,16 @@ fn data(body: &[u8]) -> Option<&str> {
 pub struct Page<T> {
     /// The entries.
     pub entries: Vec<T>,
-    /// What the next page starts after; `None` on the last page, and from a service that sends a plain array.
+    /// The cursor after which the next page starts; `None` on the last page, and if the service sends a plain array.
     pub next: Option<String>,
-    /// Whether the service says that there are more entries. If it names no cursor, `next` is `None` all the same.
+    /// Whether the service says that there are more entries. `next` is `None` all the same if it sends no cursor.
     pub has_more: bool,
 }
 
 /// Reads one page of a list: the array as [`decode`] finds it, and `pagination.next_cursor` beside it (a decision).
 ///
 /// # Errors
-/// Where the bytes are not JSON, or hold no array of `T`.
+/// If the bytes are not JSON, or contain no array of `T`.
 pub fn decode_page<T: DeserializeOwned>(body: &[u8]) -> Result<Page<T>, serde_json::Error> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -77,15 +78,15 @@ pub fn decode_page<T: DeserializeOwned>(body: &[u8]) -> Result<Page<T>, serde_js
         next_cursor: Option<String>,
     }
     let entries = decode(body)?;
-    // A body that is the array itself has nothing beside it.
+    // A body that is the array itself has no `pagination`.
     let Beside { pagination } = serde_json::from_slice(body).unwrap_or_default();
     let next = pagination.next_cursor.filter(|cursor| !cursor.is_empty() && pagination.has_more != Some(false));
     let has_more = next.is_some() || pagination.has_more == Some(true);
     Ok(Page { entries, next, has_more })
 }
 
-/// Reads a field that nothing depends on: `null`, and what has another shape, count as absent. One odd field (PHP writes
-/// an empty object as `[]`) must not make a good reply unreadable.
+/// Reads a field that nothing depends on: `null` and a value of another shape count as absent. One unexpected field
+/// (PHP writes an empty object as `[]`) must not make a good reply unreadable.
 #[cfg(not(all(target_arch = "wasm32", feature = "browser")))]
 pub(crate) fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
@@ -96,7 +97,7 @@ where
     Ok(serde_json::from_str(raw.get()).unwrap_or_default())
 }
 
-/// The same from JavaScript's own values, of which there is no raw text.
+/// The same for JavaScript's own values, which have no raw text.
 #[cfg(all(target_arch = "wasm32", feature = "browser"))]
 pub(crate) fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
@@ -115,7 +116,8 @@ where
     })
 }
 
-/// A list of which every entry is kept: what cannot be read of one is its default. Anything but a list is an empty one.
+/// Reads a list and keeps every entry: one that cannot be read becomes its default. Anything but a list becomes an
+/// empty one.
 pub(crate) fn lenient_list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -128,7 +130,7 @@ where
     Ok(entries.into_iter().map(|Entry(entry)| entry).collect())
 }
 
-/// What a refusing reply says: the `error` member (a decision of ours), as far as it is there.
+/// The `error` member of a reply that refuses a request (a decision of ours), as far as it is present.
 ///
 /// ```
 /// use guichet::protocol::Refusal;
@@ -138,22 +140,22 @@ where
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The service's stable word for the cause.
+    /// The service's stable code for the cause.
     pub code: Option<String>,
-    /// The service's sentence.
+    /// The service's message.
     pub message: Option<String>,
-    /// The service's name of the request.
+    /// The service's identifier of the request.
     pub request_id: Option<String>,
-    /// Whether the service says that sending it again can help.
+    /// Whether the service says that sending the request again can help.
     pub retryable: Option<bool>,
-    /// Every field it refused.
+    /// Every field that was refused.
     pub fields: Vec<FieldError>,
-    /// The identifier of what is there already.
+    /// The identifier of the object that exists already.
     pub existing_id: Option<String>,
 }
 
 impl Refusal {
-    /// Reads what is there; a body that says nothing gives an empty refusal.
+    /// Reads what is present; a body without an error gives an empty refusal.
     #[must_use]
     pub fn read(body: &[u8]) -> Self {
         #[derive(Default, Deserialize)]

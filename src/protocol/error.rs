@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// What went wrong with one call, in our words. One type for every face: switch on [`Error::kind`] and [`Error::code`],
-/// show [`fmt::Display`] to a person. Neither it nor `Debug` shows a credential, a query or a body, and what the service
-/// wrote is escaped by [`printable`] in both. [`source`](std::error::Error::source) leads to the library's own error where
-/// one is behind it.
+/// The error of one call, the same type for every face: match on [`Error::kind`] and [`Error::code`], show
+/// [`fmt::Display`] to a person. Neither `Display` nor `Debug` shows a credential, a query or a body, and both escape
+/// the service's texts with [`printable`]. [`source`](std::error::Error::source) is the library's own error, if there
+/// is one.
 ///
 /// ```
 /// use guichet::protocol::{Error, Kind};
@@ -36,7 +36,7 @@ struct Inner {
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
-/// The kinds of error, the same words in the browser and on the server.
+/// The kinds of error, with the same words in the browser and on the server.
 ///
 /// ```
 /// use guichet::protocol::Kind;
@@ -48,7 +48,7 @@ struct Inner {
 pub enum Kind {
     /// An address may not be followed.
     Address,
-    /// What was given is not what the operation takes. Nothing was sent.
+    /// An argument is not what the operation takes. Nothing was sent.
     Input,
     /// 404: the object does not exist, or is not this caller's.
     NotFound,
@@ -62,14 +62,14 @@ pub enum Kind {
     SecretKey,
     /// The credential is missing, expired, revoked or unknown.
     Session,
-    /// The intent has a final status already.
+    /// The intent already has a final status.
     Settled,
-    /// Nobody is signed in.
+    /// No customer is signed in.
     SignedOut,
     /// The deadline passed.
     Timeout,
-    /// It may have been done: the answer was lost, and sending again could do it twice or is refused. Read what is there
-    /// before anything is sent again.
+    /// The operation may have been executed: the response was lost, and sending it again could execute it twice or is
+    /// refused. Read the current state before you send anything again.
     Uncertain,
     /// A reply that cannot be read; it is kept in [`Error::reply`].
     Unreadable,
@@ -80,7 +80,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of a reply whose status is no success, by the table of `decisions.md` 1.
+    /// The kind of a reply with an error status, by the table of `decisions.md` 1.
     #[must_use]
     pub fn of_refusal(status: u16, code: Option<&str>) -> Self {
         match status {
@@ -114,7 +114,7 @@ impl Kind {
     }
 }
 
-/// Where the network failed, of an error of kind [`Kind::Offline`].
+/// The network failure behind an error of kind [`Kind::Offline`].
 ///
 /// ```
 /// use guichet::protocol::{Error, NetworkFailure};
@@ -156,13 +156,13 @@ pub enum NetworkFailure {
 pub struct FieldError {
     /// The field.
     pub param: String,
-    /// The stable word for the cause.
+    /// The stable code for the cause.
     pub code: String,
-    /// The sentence.
+    /// The message.
     pub message: String,
 }
 
-/// The field and the message. The field's name is not repeated if the message begins with it.
+/// Prints the field and the message. The field's name is not repeated if the message begins with it.
 impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rest = self.message.strip_prefix(&self.param).filter(|_| !self.param.is_empty());
@@ -175,21 +175,21 @@ impl fmt::Display for FieldError {
 }
 
 impl FieldError {
-    /// Of this field.
+    /// Creates the error of a field.
     pub(crate) fn of(param: &str, code: &ErrorCode, message: impl Into<String>) -> Self {
         Self { param: param.to_owned(), code: code.as_str().to_owned(), message: message.into() }
     }
 }
 
 impl Error {
-    /// An error of this kind.
+    /// Creates an error of this kind.
     #[must_use]
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         let retryable = matches!(kind, Kind::Offline | Kind::Timeout);
         Self(Box::new(Inner { kind: Some(kind), message: message.into(), retryable, ..Inner::default() }))
     }
 
-    /// The error of a reply whose status is no success, by the table of `decisions.md` 1.
+    /// The error of a reply with an error status, by the table of `decisions.md` 1.
     #[must_use]
     pub fn refused(spec: &Spec, status: u16, refusal: Refusal) -> Self {
         let kind = Kind::of_refusal(status, refusal.code.as_deref());
@@ -211,7 +211,7 @@ impl Error {
         }))
     }
 
-    /// What a page's client has found out.
+    /// Creates an error from what a page's client knows of it.
     #[cfg(all(target_arch = "wasm32", feature = "browser"))]
     pub(crate) fn of_page(
         kind: Kind,
@@ -234,7 +234,7 @@ impl Error {
         }))
     }
 
-    /// The same failure, of a call that may have been done all the same: it is not to be sent again unread.
+    /// The same failure of a call that may have been executed: read the current state before you send it again.
     #[must_use]
     pub fn uncertain(mut self, message: impl Into<String>) -> Self {
         self.0.kind = Some(Kind::Uncertain);
@@ -243,14 +243,14 @@ impl Error {
         self
     }
 
-    /// Of this operation.
+    /// Sets the operation.
     #[must_use]
     pub fn of(mut self, operation: &'static str) -> Self {
         self.0.operation = Some(operation);
         self
     }
 
-    /// With the status and the bytes of the reply, so that nothing of it is lost.
+    /// Sets the status and the bytes of the reply, so that nothing of it is lost.
     #[must_use]
     pub fn with_reply(mut self, status: u16, request_id: Option<String>, reply: Vec<u8>) -> Self {
         self.0.status = Some(status);
@@ -259,45 +259,45 @@ impl Error {
         self
     }
 
-    /// With the error that it follows from.
+    /// Sets the error that caused this one.
     #[cfg(feature = "native-no-provider")]
     pub(crate) fn caused_by(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         self.0.source = Some(Arc::new(source));
         self
     }
 
-    /// Where the network failed.
+    /// Sets the network failure.
     #[cfg(feature = "native-no-provider")]
     pub(crate) fn network_failure(mut self, failure: NetworkFailure) -> Self {
         self.0.network_failure = Some(failure);
         self
     }
 
-    /// What kind of error it is.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.0.kind.unwrap_or(Kind::Refused)
     }
 
-    /// The service's stable word for the cause, such as `merchant_reference_conflict`.
+    /// The service's stable code for the cause, such as `merchant_reference_conflict`.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         self.0.refusal.code.as_deref()
     }
 
-    /// The HTTP status, where there was a reply.
+    /// The HTTP status, if there was a reply.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.0.status
     }
 
-    /// The service's name of the request: give it to the service's support.
+    /// The service's identifier of the request: give it to the service's support.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.0.refusal.request_id.as_deref()
     }
 
-    /// Where the network failed: DNS, a refused connection, TLS. `None` in a browser, which does not say.
+    /// The network failure: DNS, a refused connection, TLS. `None` in a browser, which does not report it.
     #[must_use]
     pub fn network(&self) -> Option<NetworkFailure> {
         self.0.network_failure
@@ -309,8 +309,8 @@ impl Error {
         self.0.operation
     }
 
-    /// Whether the same call can succeed later, and does no harm then. A call that may have been done and is not safe to
-    /// repeat is [`Kind::Uncertain`], and never this.
+    /// Whether the same call can succeed later, and does no harm then. It is false for [`Kind::Uncertain`]: that call
+    /// may have been executed and is not safe to repeat.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.0.retryable
@@ -322,26 +322,27 @@ impl Error {
         &self.0.refusal.fields
     }
 
-    /// The identifier of what is there already, of a conflict.
+    /// The identifier of the object that exists already, in a conflict.
     #[must_use]
     pub fn existing_id(&self) -> Option<&str> {
         self.0.refusal.existing_id.as_deref()
     }
 
-    /// The bytes of a reply that refuses or could not be read, where they were kept. They may hold secrets: do not log them.
+    /// The bytes of a reply that refuses or cannot be read, if they were kept. They may contain secrets: do not log
+    /// them.
     #[must_use]
     pub fn reply(&self) -> Option<&[u8]> {
         self.0.reply.as_deref()
     }
 
-    /// The sentence alone.
+    /// The message without the operation and the fields.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 }
 
-/// A value that was refused at its door: nothing was sent.
+/// The error of an invalid value: nothing was sent.
 impl From<Invalid> for Error {
     fn from(invalid: Invalid) -> Self {
         Self::new(Kind::Input, invalid.reason())

@@ -185,7 +185,7 @@ texts!(
 impl FieldType for String {
     const ARGUMENT: Argument = Argument::Text;
 
-    /// A text that is there: not empty, nor spaces alone.
+    /// Reads a text that is not empty and not only white space.
     fn read(value: &Value) -> Result<Self, Invalid> {
         match value.as_str() {
             Some(text) if !text.trim().is_empty() => Ok(text.to_owned()),

@@ -1,4 +1,4 @@
-//! Reading an operation on the service's side: every field's error is gathered, so that they come together.
+//! Reads an operation on the service's side. The errors of all fields are collected, so that they are sent together.
 
 use super::{Argument, ErrorCode, FieldError, FieldType, Operation};
 use serde_json::{Map, Value};
@@ -13,17 +13,17 @@ use serde_json::{Map, Value};
 pub trait Served: Operation + Sized {
     /// Its group and its verb at the terminal: `plans create`.
     const COMMAND: &'static str;
-    /// What the terminal shows of each entry of a list; nothing where the reply is one object.
+    /// The columns that the terminal shows of a list; empty if the reply is one object.
     const COLUMNS: &'static [&'static str];
-    /// How each of its fields is given at the terminal, by the field's name on the wire.
+    /// The argument of each field at the terminal, by the field's name on the wire.
     const ARGUMENTS: &'static [(&'static str, Argument)];
 
-    /// Reads the operation; `None` when [`Fields`] has gathered an error.
+    /// Reads the operation; `None` if [`Fields`] has collected an error.
     fn read(fields: &mut Fields) -> Option<Self>;
 }
 
-/// The fields of one request, from path, query and body. A field of the path or the query is a JSON string here, and a
-/// body may not repeat its name.
+/// The fields of one request, from path, query and body. A field of the path or the query is a JSON string here, and
+/// the body may not contain it again.
 ///
 /// ```
 /// use guichet::operations::CreateSession;
@@ -36,7 +36,7 @@ pub trait Served: Operation + Sized {
 pub struct Fields {
     values: Map<String, Value>,
     errors: Vec<FieldError>,
-    /// The fields that the operation has, where an unknown one is an error.
+    /// The fields of the operation, if unknown fields are errors.
     known: Option<Vec<String>>,
 }
 
@@ -53,7 +53,7 @@ impl Fields {
         Self { known: Some(Vec::new()), ..self }
     }
 
-    /// Whether no error was gathered. Where the fields are read strictly, an unknown one is an error.
+    /// Whether no error was collected. If the fields are read strictly, an unknown one is an error.
     pub fn has_no_errors(&mut self) -> bool {
         if let Some(known) = self.known.take() {
             let unknown_fields: Vec<String> =
@@ -65,7 +65,7 @@ impl Fields {
         self.errors.is_empty()
     }
 
-    /// A field that must be there.
+    /// Reads a required field.
     pub fn required<F: FieldType>(&mut self, param: &str) -> Option<F::Holds> {
         match self.optional::<F>(param) {
             Some(None) => {
@@ -77,12 +77,12 @@ impl Fields {
         }
     }
 
-    /// A field with a default.
+    /// Reads a field with a default.
     pub fn or<F: FieldType>(&mut self, param: &str, default: F::Holds) -> Option<F::Holds> {
         self.optional::<F>(param).map(|found| found.unwrap_or(default))
     }
 
-    /// A field that may be absent: `Some(None)` when it is, `None` when it is there and wrong. `null` is absent.
+    /// Reads an optional field: `Some(None)` if it is absent or `null`, `None` if it is invalid.
     pub fn optional<F: FieldType>(&mut self, param: &str) -> Option<Option<F::Holds>> {
         if let Some(known) = &mut self.known {
             known.push(param.to_owned());
@@ -99,12 +99,12 @@ impl Fields {
         }
     }
 
-    /// Gathers an error that a rule over several fields found.
+    /// Adds an error that a rule over several fields found.
     pub fn error(&mut self, param: &str, code: ErrorCode, message: impl Into<String>) {
         self.errors.push(FieldError::of(param, &code, message));
     }
 
-    /// Gathers an error where none of these fields was sent; `None` then.
+    /// Adds an error and returns `None` if none of these fields was sent.
     pub fn at_least_one(&mut self, params: &[&str], message: &'static str) -> Option<()> {
         if params.iter().any(|param| self.has(param)) {
             return Some(());
@@ -124,7 +124,7 @@ impl Fields {
         self.values.keys().map(String::as_str)
     }
 
-    /// The errors gathered so far.
+    /// The errors collected so far.
     #[must_use]
     pub fn into_errors(self) -> Vec<FieldError> {
         self.errors

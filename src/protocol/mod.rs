@@ -1,4 +1,4 @@
-//! What an operation is, and how one call of it goes. No socket, no clock, no async, and no operation by name.
+//! The definition of an operation, and the course of one call. No socket, no clock, no async, and no operation by name.
 
 mod assemble;
 mod call;

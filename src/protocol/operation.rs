@@ -1,8 +1,8 @@
 use super::Role;
 use serde::Serialize;
 
-/// One operation of the interface: a value of this type is one request, and [`Operation::SPEC`] is all that no caller
-/// chooses. Both clients, the sandbox's routes, its faults, traces and documents walk this data.
+/// One operation of the interface: a value of this type is one request, and [`Operation::SPEC`] is the part that no
+/// caller chooses. Both clients, and the sandbox's routes, faults, traces and documents, use this data.
 ///
 /// ```
 /// use guichet::operations::CreatePlan;
@@ -11,15 +11,15 @@ use serde::Serialize;
 /// assert_eq!(CreatePlan::SPEC.path, "/v1/subscriptions/plans");
 /// ```
 pub trait Operation: Serialize {
-    /// Who may send it.
+    /// The role that may send it.
     type Role: Role;
-    /// What its reply holds in `data`. Native decodes it; the browser keeps the service's own object.
+    /// The type of its reply's `data`. The native client decodes it; the browser keeps the service's own object.
     type Output;
-    /// Its fixed half.
+    /// Its constant part.
     const SPEC: Spec;
 }
 
-/// The fixed half of an operation.
+/// The constant part of an operation.
 ///
 /// ```
 /// use guichet::operations::ReadPaymentIntent;
@@ -30,42 +30,42 @@ pub trait Operation: Serialize {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Spec {
-    /// Its name, which faults, traces and tables speak: `calculate_fee`.
+    /// Its name in faults, traces and tables: `calculate_fee`.
     pub name: &'static str,
     /// Its HTTP method.
     pub method: Method,
-    /// Its path with `/v1`; `{…}` are fields that travel in the path.
+    /// Its path with `/v1`; `{…}` are fields in the path.
     pub path: &'static str,
-    /// The fields that travel in the query. What is in neither path nor query is the body.
+    /// The fields in the query. A field that is in neither path nor query is in the body.
     pub query: &'static [&'static str],
     /// The envelope of its reply.
     pub envelope: Envelope,
     /// Whether the document shows it.
     pub source: Source,
-    /// Whether sending it again can do harm.
+    /// Whether it may be sent again.
     pub repeat: Repeat,
 }
 
 impl Spec {
-    /// An operation that reads: always safe to repeat.
+    /// A `GET`: it only reads, so it is always safe to repeat.
     #[must_use]
     pub const fn get(name: &'static str, path: &'static str) -> Self {
         Self { repeat: Repeat::Always, ..Self::new(name, Method::Get, path) }
     }
 
-    /// An operation that makes or does something.
+    /// A `POST`: it creates or executes something.
     #[must_use]
     pub const fn post(name: &'static str, path: &'static str) -> Self {
         Self::new(name, Method::Post, path)
     }
 
-    /// An operation that puts something in place of what is there.
+    /// A `PUT`: it replaces something.
     #[must_use]
     pub const fn put(name: &'static str, path: &'static str) -> Self {
         Self::new(name, Method::Put, path)
     }
 
-    /// An operation that takes something away: it is gone however often this is sent.
+    /// A `DELETE`: it removes something, with the same effect however often it is sent.
     #[must_use]
     pub const fn delete(name: &'static str, path: &'static str) -> Self {
         Self { repeat: Repeat::Always, ..Self::new(name, Method::Delete, path) }
@@ -83,40 +83,41 @@ impl Spec {
         }
     }
 
-    /// These fields travel in the query.
+    /// Puts these fields into the query.
     #[must_use]
     pub const fn query(self, query: &'static [&'static str]) -> Self {
         Self { query, ..self }
     }
 
-    /// The reply comes in this envelope.
+    /// Sets the envelope of the reply.
     #[must_use]
     pub const fn envelope(self, envelope: Envelope) -> Self {
         Self { envelope, ..self }
     }
 
-    /// The document does not show it: a decision of ours.
+    /// Marks an operation that the document does not show: a decision of ours.
     #[must_use]
     pub const fn assumed(self) -> Self {
         Self { source: Source::Decision, ..self }
     }
 
-    /// Sending it again does no harm, since the service knows it by a field of its body or does it but once.
+    /// Marks an operation that is safe to repeat: the service recognizes it by a field of its body, or its effect is
+    /// the same.
     #[must_use]
     pub const fn repeatable(self) -> Self {
         Self { repeat: Repeat::Always, ..self }
     }
 
-    /// Sending it again does no harm under one [`IDEMPOTENCY_KEY`], which is a field of the operation: the service keeps
-    /// for a day what it has made under it (a decision).
+    /// Marks an operation that is safe to repeat under one [`IDEMPOTENCY_KEY`], which is a field of the operation: the
+    /// service keeps the result of a key for a day (a decision).
     #[must_use]
     pub const fn idempotency_key(self) -> Self {
         Self { repeat: Repeat::Keyed, ..self }
     }
 
-    /// Where a field of this name travels.
+    /// The part of the request that contains a field.
     pub(crate) fn place(&self, field: &str) -> Place {
-        // Most paths hold no field, and this is asked for each field of each call.
+        // Most paths contain no field, and this runs for each field of each call.
         let has_fields = self.path.bytes().any(|byte| byte == b'{');
         let in_path = has_fields
             && self
@@ -135,10 +136,10 @@ impl Spec {
     }
 }
 
-/// The header under which a service does once what it is asked to make; see [`Spec::idempotency_key`].
+/// The header under which a service executes a request only once; see [`Spec::idempotency_key`].
 pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
-/// Where a field travels.
+/// The part of a request that contains a field.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Place {
     Body,
@@ -195,7 +196,7 @@ pub enum Envelope {
     Standard,
 }
 
-/// Where an operation comes from.
+/// The origin of an operation.
 ///
 /// ```
 /// use guichet::operations::CreateSubscription;
@@ -211,7 +212,7 @@ pub enum Source {
     Documented,
 }
 
-/// Whether an operation may be sent again when its answer was lost.
+/// Whether an operation may be sent again if its response was lost.
 ///
 /// ```
 /// use guichet::operations::CreateEsimOrder;
@@ -221,10 +222,10 @@ pub enum Source {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Repeat {
-    /// It does no harm.
+    /// Repeating it does no harm.
     Always,
-    /// It does no harm under one [`IDEMPOTENCY_KEY`]; without one it may do twice what was asked once.
+    /// Repeating it under one [`IDEMPOTENCY_KEY`] does no harm; without a key it may be executed twice.
     Keyed,
-    /// It may do twice what was asked once.
+    /// It may be executed twice.
     Never,
 }

@@ -1,4 +1,4 @@
-//! The retry table, as a pure function: how an attempt ended, which it was, a random number → how long to wait.
+//! The retry table, as a pure function from the result of an attempt, its number and a random number to a pause.
 
 use super::{AttemptResult, Repeat};
 use std::time::Duration;
@@ -13,9 +13,9 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
-    /// Which it was, from 1.
+    /// Its number, from 1.
     pub number: u32,
-    /// Draws a random number, for full jitter: equal clients must not come back at the same moment.
+    /// Draws a random number, for full jitter: similar clients must not retry at the same moment.
     pub random_u32: fn() -> u32,
 }
 
@@ -23,7 +23,7 @@ const MOST_ATTEMPTS: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
-/// How long to wait before the next attempt; `None` when there is none.
+/// The pause before the next attempt; `None` if there is none.
 ///
 /// | result | safe to repeat | not |
 /// |---|---|---|
@@ -41,7 +41,8 @@ pub fn pause_before_retry(repeat: Repeat, result: &AttemptResult, attempt: Attem
     let (again, at_least) = match *result {
         AttemptResult::NoReply => (safe, None),
         AttemptResult::Reply { status: 429, retry_after, retryable } => (retryable != Some(false), retry_after),
-        // A gateway may say 503 of a request that went through; the service itself says whether it did.
+        // A gateway may send 503 for a request that was executed. Only the service's own `retryable` tells that it was
+        // not.
         AttemptResult::Reply { status: 503, retry_after, retryable: Some(true) } => (true, retry_after),
         AttemptResult::Reply { status, retry_after, retryable } => {
             (safe && status >= 500 && retryable != Some(false), retry_after)
@@ -49,7 +50,7 @@ pub fn pause_before_retry(repeat: Repeat, result: &AttemptResult, attempt: Attem
     };
     again.then(|| {
         let most = FIRST_PAUSE.saturating_mul(1 << attempt.number.saturating_sub(1).min(16)).min(LONGEST_PAUSE);
-        // In whole milliseconds, since dividing by a float weighs more in wasm than the rest of this.
+        // In whole milliseconds: a float division takes more bytes in wasm than the rest of this function.
         let most = u64::from(most.subsec_millis()) + most.as_secs() * 1000;
         let drawn = Duration::from_millis(most * u64::from((attempt.random_u32)()) / u64::from(u32::MAX));
         at_least.map_or(drawn, |least| least.saturating_add(drawn))

@@ -1,4 +1,4 @@
-//! How the service writes a reply: as it is, with its secrets. `Serialize` of a resource redacts them, for everyone else.
+//! Writes a reply with its secrets, as the service does. `Serialize` of a resource redacts them for everyone else.
 
 use crate::values::{
     Amount, BillingCycle, CheckoutUrl, ClientSecret, Currency, CustomerId, EsimOrderId, EsimOrderStatus, EsimPackageId,

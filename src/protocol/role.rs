@@ -1,17 +1,18 @@
-//! A role is what an operation asks for; a credential fulfils roles.
+//! Roles: an operation requires one, and a credential fulfils some.
 
 use crate::values::{ClientSecret, SessionToken};
 
-/// Who may send an operation.
+/// The role that an operation requires of its sender.
 ///
 /// ```
 /// use guichet::protocol::{CredentialKind, Merchant, Role};
 /// assert!(!Merchant::admits(CredentialKind::SessionToken));
 /// ```
 pub trait Role {
-    /// Its name, as the errors say it.
+    /// Its name in the error messages.
     const NAME: &'static str;
-    /// Whether a credential of this kind fulfils it. The sandbox asks at run time what [`Fulfils`] says at compile time.
+    /// Whether a credential of this kind fulfils it. The sandbox checks at run time what [`Fulfils`] checks at compile
+    /// time.
     fn admits(kind: CredentialKind) -> bool;
 }
 
@@ -53,14 +54,14 @@ roles! {
     /// assert!(Customer::admits(CredentialKind::SessionToken));
     /// ```
     Customer("customer"): SecretKey | SessionToken;
-    /// Who may move an intent: those, or the intent's own client secret.
+    /// The sender that may act on one intent: the merchant, a customer, or the intent's own client secret.
     ///
     /// ```
     /// use guichet::protocol::{CredentialKind, Payer, Role};
     /// assert!(Payer::admits(CredentialKind::ClientSecret));
     /// ```
     Payer("payer"): SecretKey | SessionToken | ClientSecret;
-    /// All of them, and nobody at all where the service allows it.
+    /// Any sender: every credential, and none if the service allows it.
     ///
     /// ```
     /// use guichet::protocol::{CredentialKind, Anyone, Role};
@@ -88,7 +89,7 @@ pub enum CredentialKind {
     SessionToken,
 }
 
-/// What is sent as the Bearer value.
+/// A credential, which is sent as the Bearer value.
 ///
 /// ```
 /// use guichet::protocol::Credential;
@@ -96,11 +97,11 @@ pub enum CredentialKind {
 /// assert_eq!(SessionToken::new("cst_test_1").bearer(), Some("cst_test_1"));
 /// ```
 pub trait Credential {
-    /// The Bearer value, or none.
+    /// The Bearer value, if there is one.
     fn bearer(&self) -> Option<&str>;
 }
 
-/// A credential that may send operations asking for the role `R`.
+/// A credential that may send operations with the role `R`.
 ///
 /// A session token may validate a session:
 /// ```
@@ -108,7 +109,7 @@ pub trait Credential {
 /// fn may_send<O: Operation, C: Fulfils<O::Role>>(_: &C, _: &O) {}
 /// may_send(&SessionToken::new("cst_test_…"), &ValidateSession::new());
 /// ```
-/// and may not make a payment intent, which asks for the secret key. This does not compile:
+/// It may not create a session, which requires the secret key. This does not compile:
 /// ```compile_fail,E0277
 /// use guichet::{operations::{CreatePaymentIntent, CreateSession}, protocol::{Fulfils, Operation}, values::{Email, SessionToken}};
 /// fn may_send<O: Operation, C: Fulfils<O::Role>>(_: &C, _: &O) {}
@@ -139,7 +140,7 @@ impl Credential for ClientSecret {
 impl Fulfils<Payer> for ClientSecret {}
 impl Fulfils<Anyone> for ClientSecret {}
 
-/// No credential, for what a service lets anyone read.
+/// No credential, for operations that a service lets anyone send.
 ///
 /// ```
 /// use guichet::protocol::{Credential, NoCredential};

@@ -1,13 +1,15 @@
-//! Which addresses a customer may be sent to: one rule, for a `checkout_url`, a `redirect_url` and a next action.
+//! The rule for addresses that a customer may be sent to: the same for a `checkout_url`, a `redirect_url` and a next
+//! action.
 
 use super::Invalid;
 use crate::platform::parse_address;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// An address that may be followed: absolute https (http on loopback alone), no userinfo, nothing a parser would mend.
+/// An address that may be followed: absolute https (http only for loopback), no userinfo, and nothing that a parser
+/// would correct.
 ///
-/// Prints its origin alone: the rest may carry a secret.
+/// Prints only its origin, because the rest may contain a secret.
 ///
 /// ```
 /// use guichet::values::Address;
@@ -21,7 +23,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// Checks the text as it was sent, before any parser mends it, and then what the parser says of it.
+    /// Checks the text as it was sent, before a parser corrects it, and then the parsed address.
     ///
     /// # Errors
     /// [`Invalid`] says which rule the text breaks. It never repeats the text, which may carry a secret.
@@ -76,13 +78,13 @@ fn check_text(text: &str) -> Result<(), Invalid> {
     } else if text.contains('\\') {
         "The address holds a backslash."
     } else {
-        // A parser reads `https:host` and `https:///host` as if the slashes were right; an honest address has two.
+        // A parser also accepts `https:host` and `https:///host` and corrects them to two slashes.
         let after_the_scheme = text.split_once(':').and_then(|(_, rest)| rest.strip_prefix("//")).unwrap_or_default();
         let authority = after_the_scheme.split(['/', '?', '#']).next().unwrap_or_default();
         if authority.is_empty() {
             NOT_ABSOLUTE
         } else if authority.contains('@') {
-            // Said of the text, since a parser drops an empty user name (`https://@host`).
+            // Checked on the text, because a parser drops an empty user name (`https://@host`).
             NO_USER
         } else {
             return Ok(());
@@ -98,7 +100,7 @@ const NO_USER: &str = "The address may hold no user name and no password.";
 pub(crate) fn is_loopback(hostname: &str) -> bool {
     hostname == "localhost"
         || hostname == "[::1]"
-        // A host of digits and points alone is an IPv4 address, which the parser has written out.
+        // A host of digits and points alone is an IPv4 address, which the parser has written in full.
         || hostname.strip_prefix("127.").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
 }
 

@@ -65,7 +65,7 @@ impl Country {
 
 #[cfg(feature = "sandbox")]
 fn pattern_of_an_email() -> String {
-    // No white space and no control character: as a pattern's classes differ in what they hold, one by one.
+    // White space and control characters, listed one by one: the character classes of pattern dialects differ.
     let not = r"@\u0000-\u0020\u007f-\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000";
     let label = format!(r"[^{not}.\-]([^{not}.]*[^{not}.\-])?");
     format!(r"^[^{not}]+@{label}(\.{label})+$")

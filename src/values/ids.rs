@@ -1,6 +1,6 @@
 use super::{Invalid, text_value};
 
-/// An identifier is opaque: any text that is there. The service alone knows whether it exists.
+/// Checks that an identifier is not empty. It is opaque otherwise: only the service knows whether it exists.
 fn present(text: &str) -> Result<(), Invalid> {
     if text.is_empty() { Err(Invalid::because("An identifier may not be empty.")) } else { Ok(()) }
 }
@@ -116,8 +116,8 @@ text_value! {
 }
 
 text_value! {
-    /// The merchant's name of one request, under which it is done once however often it is sent (a decision). 1 to 255
-    /// visible ASCII characters.
+    /// The merchant's name of one request. The service executes a request once per key, however often it is sent (a
+    /// decision). 1 to 255 visible ASCII characters.
     ///
     /// ```
     /// use guichet::values::IdempotencyKey;
@@ -134,7 +134,7 @@ text_value! {
 }
 
 text_value! {
-    /// The merchant's own, unique name of a transaction: what makes a create safe to repeat. 1 to 255 characters.
+    /// The merchant's own, unique name of a transaction, which makes a create safe to repeat. 1 to 255 characters.
     ///
     /// ```
     /// use guichet::values::MerchantReference;
@@ -151,7 +151,7 @@ text_value! {
 }
 
 text_value! {
-    /// The code a fee is asked by: `mobile_money`, `card`. Not the identifier of the list, which is `svc_mobile_money`.
+    /// The code that a fee is requested by: `mobile_money`, `card`. The list's identifier differs: `svc_mobile_money`.
     ///
     /// ```
     /// use guichet::values::MethodCode;

@@ -1,7 +1,7 @@
-//! The words of the interface, each checked at its door and never again.
+//! The validated values of the interface. A value is checked once, when it is created.
 //!
-//! A value is made from text by `new`, which says what is wrong in words that can be shown. It is written as the
-//! document writes it. Secrets print as `***`.
+//! `new` creates a value from text; its error says what is wrong in a sentence that can be shown to a person. Values
+//! are written in the form of the document. Secrets print as `***`.
 
 mod address;
 mod contact;
@@ -45,7 +45,7 @@ pub use words::{
 
 use std::fmt;
 
-/// Why a text is not the value it should be: one sentence that says what to do.
+/// The error of a text that is not a valid value: one sentence that says what to do.
 ///
 /// ```
 /// use guichet::values::Email;
@@ -56,7 +56,7 @@ use std::fmt;
 pub struct Invalid(std::borrow::Cow<'static, str>);
 
 impl Invalid {
-    /// What is wrong, in a sentence that can be shown to a person.
+    /// Creates the error from a sentence that can be shown to a person.
     pub fn because(reason: impl Into<std::borrow::Cow<'static, str>>) -> Self {
         Self(reason.into())
     }
@@ -76,10 +76,10 @@ impl fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
-/// What every checked text value is: made from text, read as text, written as text.
+/// Declares a checked text value: created from text, read as text, written as text.
 ///
-/// Reading (`Deserialize`) is from a reply and takes what the service says without checking: a real service may
-/// have decided otherwise, and a client hands on what it was given.
+/// `Deserialize` reads a reply and does not check, because a real service may have decided otherwise and a client hands
+/// on what it receives.
 macro_rules! text_value {
     ($(#[$doc:meta])* $name:ident, $check:expr $(, described $schema:tt)?) => {
         $(#[$doc])*

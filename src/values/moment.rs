@@ -25,17 +25,17 @@ impl Moment {
         self.0
     }
 
-    /// The last moment that can be written: on the last day but one of the year 9999.
+    /// The latest moment that can be written: 9999-12-30T22:00:00Z.
     pub(crate) const LAST: Self = Self(253_402_207_200);
 
-    /// This many seconds later, and never later than can be written.
+    /// Adds this many seconds, up to the latest moment that can be written.
     #[must_use]
     pub const fn plus(self, seconds: i64) -> Self {
         let later = self.0.saturating_add(seconds);
         if later > Self::LAST.0 { Self::LAST } else { Self(later) }
     }
 
-    /// Reads ISO 8601. Without an offset it is UTC, as the document says that every moment is.
+    /// Reads ISO 8601. A text without an offset is in UTC, as the document says of every moment.
     ///
     /// # Errors
     /// [`Invalid`] for any other text.
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_reckoned_with_moments_can_be_written_and_read_again() {
+    fn calculated_moments_can_be_written_and_read_again() {
         assert_eq!(Moment::LAST.unix(), jiff::Timestamp::MAX.as_second());
         for seconds in [0, 1, i64::MAX] {
             let later = Moment::LAST.plus(-1).plus(seconds);

@@ -1,7 +1,7 @@
 use super::Invalid;
 use serde::{Serialize, Serializer};
 
-/// How many entries a page of a list holds: 1 to 100 (a decision; the default is 100).
+/// The number of entries in a page of a list: 1 to 100 (a decision; the default is 100).
 ///
 /// ```
 /// use guichet::values::PageLimit;
@@ -43,7 +43,7 @@ impl Default for PageLimit {
 impl std::str::FromStr for PageLimit {
     type Err = Invalid;
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        // A number's text, and nothing else that a parser would take for one (`+5`).
+        // Digits only: the parser would also accept `+5`.
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
         Self::new(text.parse().ok().filter(|_| digits).unwrap_or(0))
     }

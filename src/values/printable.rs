@@ -1,7 +1,7 @@
 use std::fmt::{self, Write};
 
-/// A text that somebody else wrote, as a log or a terminal may print it: characters that would begin a line, steer a
-/// terminal or turn the order of what is read are escaped (`\n`, `\u{1b}`, `\u{202e}`). It stays one line.
+/// Escapes a text from an untrusted source for a log or a terminal. Characters that would begin a line, control a
+/// terminal or change the reading order are escaped (`\n`, `\u{1b}`, `\u{202e}`), so the text stays on one line.
 ///
 /// guichet prints every text of a reply through it. Print what you take from a reply in the same way:
 ///
@@ -32,7 +32,7 @@ impl<T: fmt::Display> fmt::Display for Printable<T> {
     }
 }
 
-/// The same as `Display`, so that it can be logged either way.
+/// Prints the same as `Display`, so that it can be logged either way.
 impl<T: fmt::Display> fmt::Debug for Printable<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -56,8 +56,8 @@ impl Write for Escaping<'_, '_> {
     }
 }
 
-/// Whether a character shows as itself, where it stands: no control character, no line or paragraph separator, and none of
-/// the invisible ones that turn, hide or mark what is around them. (The two joiners stay: scripts and emoji need them.)
+/// Whether a character shows as itself: it is no control character, no line or paragraph separator, and no invisible
+/// character that turns, hides or marks its neighbours. (The two joiners are plain: scripts and emoji need them.)
 pub(crate) fn is_plain(c: char) -> bool {
     match c {
         '\u{61c}'
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_steers_a_terminal_or_turns_the_order_of_a_line_is_escaped() {
+    fn characters_that_control_a_terminal_or_reorder_a_line_are_escaped() {
         for (text, printed) in [
             ("", ""),
             ("Une paire de souliers, 45 000 XAF: été 👩‍👩‍👧", "Une paire de souliers, 45 000 XAF: été 👩‍👩‍👧"),

@@ -1,7 +1,7 @@
 use super::Invalid;
 use serde::{Serialize, Serializer};
 
-/// How many eSIMs an order holds: 1 to 5. The document's default is 1.
+/// The number of eSIMs in an order: 1 to 5. The document's default is 1.
 ///
 /// ```
 /// use guichet::values::EsimQuantity;

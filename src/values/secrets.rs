@@ -13,13 +13,13 @@ use std::fmt;
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps a text secret.
+    /// Wraps a text.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that sends it.
+    /// The text itself, for the code that sends it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -59,13 +59,13 @@ macro_rules! credential {
         super::described! { $name: Secret::json_schema(&mut schemars::SchemaGenerator::default()) }
 
         impl $name {
-            /// Takes the text as it is: its shape is the service's own affair.
+            /// Takes the text as it is: only the service knows its shape.
             #[must_use]
             pub fn new(text: impl Into<String>) -> Self {
                 Self(Secret::new(text))
             }
 
-            /// The text itself, for the one place that sends it.
+            /// The text itself, for the code that sends it.
             #[must_use]
             pub fn expose(&self) -> &str {
                 self.0.expose()
@@ -95,7 +95,7 @@ credential! {
     ClientSecret
 }
 credential! {
-    /// Where a customer pays: an address that carries the intent's client secret. Prints as `***`.
+    /// The address where a customer pays, which contains the intent's client secret. Prints as `***`.
     ///
     /// ```
     /// use guichet::values::CheckoutUrl;
@@ -105,17 +105,17 @@ credential! {
     CheckoutUrl
 }
 
-/// Whether a word of a text is shaped like a merchant's secret key (`sk_`, `rk_`, `FLWSECK`), whatever stands before it:
-/// `Bearer`, `basic`, `Token`.
+/// Whether a word of a text looks like a merchant's secret key (`sk_`, `rk_`, `FLWSECK`), with or without another word
+/// before it: `Bearer`, `basic`, `Token`.
 ///
-/// The browser refuses such a value before any I/O, whatever it was meant to be.
+/// The browser refuses such a value before any I/O, in whatever option it was given.
 #[must_use]
 pub fn looks_like_a_secret_key(text: &str) -> bool {
     any_word(text, |c| !c.is_ascii_graphic(), &|word| ["sk_", "rk_", "FLWSECK"].iter().any(|key| word.starts_with(key)))
 }
 
-/// Whether any word of a text is such. Words stand between characters that separate, and behind a percent escape (`%3D`).
-pub(crate) fn any_word(text: &str, separates: fn(char) -> bool, is_such: &dyn Fn(&str) -> bool) -> bool {
-    let is_in = |text: &str| text.split(separates).any(is_such);
+/// Whether `is_match` holds for a word of a text. A word begins after a separator or after a percent escape (`%3D`).
+pub(crate) fn any_word(text: &str, is_separator: fn(char) -> bool, is_match: &dyn Fn(&str) -> bool) -> bool {
+    let is_in = |text: &str| text.split(is_separator).any(is_match);
     is_in(text) || text.split('%').skip(1).filter_map(|escaped| escaped.get(2..)).any(is_in)
 }

@@ -1,14 +1,14 @@
-//! Closed choices of the document. What a client *sends* is closed; what it *reads* may be a word it does not know.
+//! The document's enumerations. A client *sends* only known words; it may *read* words that it does not know.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The parameter of a return address that the page matches against what it kept: 22 letters and digits.
+/// The query parameter of a return address that the page compares with the value it stored: 22 letters and digits.
 pub const RETURN_PARAMETER: &str = "guichet_return";
-/// How many characters its value has.
+/// The number of characters in its value.
 pub const RETURN_NONCE_LENGTH: usize = 22;
 
-/// A choice that is sent: closed, with the document's own words.
+/// Declares an enumeration that a client sends, with the document's own words.
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident { $($(#[$case_doc:meta])* $case:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -46,7 +46,7 @@ macro_rules! choice {
 }
 
 choice! {
-    /// Where a card is from, for its fee.
+    /// The origin of a card, on which its fee depends.
     ///
     /// ```
     /// use guichet::values::CardType;
@@ -64,7 +64,7 @@ choice! {
 }
 
 choice! {
-    /// Who bears the fee.
+    /// The party that bears the fee.
     ///
     /// ```
     /// use guichet::values::FeeBearer;
@@ -82,7 +82,7 @@ choice! {
 }
 
 choice! {
-    /// How an intent is confirmed.
+    /// The party that confirms a payment intent.
     ///
     /// ```
     /// use guichet::values::ConfirmationMethod;
@@ -91,16 +91,16 @@ choice! {
     /// ```
     #[derive(Default)]
     ConfirmationMethod {
-        /// By the hosted flow. The document's default.
+        /// The hosted page confirms it. The document's default.
         #[default]
         Automatic = "automatic",
-        /// By a call of the merchant's server.
+        /// The merchant's server confirms it with a call.
         Manual = "manual",
     }
 }
 
 choice! {
-    /// How long a period of a plan is.
+    /// The length of a plan's period.
     ///
     /// ```
     /// use guichet::values::BillingCycle;
@@ -121,7 +121,7 @@ choice! {
     }
 }
 
-/// Where a payment intent stands. A word of the service that is not known here is kept as it is.
+/// The status of a payment intent. A word of the service that is not known here is kept as it is.
 ///
 /// ```
 /// use guichet::values::IntentStatus;
@@ -132,15 +132,15 @@ choice! {
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]
 pub enum IntentStatus {
-    /// The customer has something to do.
+    /// The customer must act.
     RequiresAction,
-    /// The payment is on its way.
+    /// The payment is being processed.
     Processing,
     /// Paid. Final.
     Succeeded,
     /// Not paid, and cannot be. Final.
     Failed,
-    /// Called off or expired. Final.
+    /// Canceled or expired. Final.
     Canceled,
     /// A word of the service that this version does not know.
     Unknown(String),
@@ -160,7 +160,7 @@ impl IntentStatus {
         }
     }
 
-    /// Whether nothing can change any more.
+    /// Whether the status can no longer change.
     #[must_use]
     pub fn is_final(&self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed | Self::Canceled)
@@ -198,7 +198,7 @@ impl fmt::Display for IntentStatus {
     }
 }
 
-/// Where a subscription stands (decisions). A word of the service that is not known here is kept as it is.
+/// The status of a subscription (decisions). A word of the service that is not known here is kept as it is.
 ///
 /// ```
 /// use guichet::values::SubscriptionStatus;
@@ -212,7 +212,7 @@ pub enum SubscriptionStatus {
     Trialing,
     /// Paid, or being paid.
     Active,
-    /// A charge has failed, and is tried again; or it has been under way for too long to count on.
+    /// A charge has failed and will be tried again, or has been processing for too long to count as paid.
     PastDue,
     /// Nothing is charged until it is resumed.
     Paused,
@@ -268,7 +268,7 @@ impl fmt::Display for SubscriptionStatus {
     }
 }
 
-/// Where an eSIM order stands (decisions). A word of the service that is not known here is kept as it is.
+/// The status of an eSIM order (decisions). A word of the service that is not known here is kept as it is.
 ///
 /// ```
 /// use guichet::values::EsimOrderStatus;
@@ -278,9 +278,9 @@ impl fmt::Display for SubscriptionStatus {
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]
 pub enum EsimOrderStatus {
-    /// Nobody has paid it yet.
+    /// Not paid yet.
     PendingPayment,
-    /// Paid, and its eSIMs are there. Final.
+    /// Paid, and it has its eSIMs. Final.
     Fulfilled,
     /// A word of the service that this version does not know.
     Unknown(String),

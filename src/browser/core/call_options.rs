@@ -1,13 +1,13 @@
-//! How long one call may take.
+//! The time limit of one call.
 
 use super::page::now;
 use crate::flow::Ms;
 
-/// The longest time that `setTimeout` keeps.
+/// The longest time that `setTimeout` accepts.
 pub(crate) const MAX_DURATION: Ms = 2_147_483_647.0;
 const DEFAULT_TIMEOUT: Ms = 30_000.0;
 
-/// The time that one call has, all its attempts together.
+/// The time limit of one call, all its attempts together.
 #[derive(Clone, Copy)]
 pub(crate) struct CallOptions {
     pub(crate) timeout: Ms,
@@ -21,7 +21,7 @@ impl Default for CallOptions {
 }
 
 impl CallOptions {
-    /// This long from now.
+    /// This time from now.
     pub(crate) fn with_timeout(timeout: Ms) -> Self {
         Self { timeout, deadline: now() + timeout }
     }
@@ -31,12 +31,12 @@ impl CallOptions {
         Self::with_timeout(self.timeout)
     }
 
-    /// The same, and no longer than this from now.
+    /// The same limit, but at most this time from now.
     pub(crate) fn at_most(self, time: Ms) -> Self {
         Self { deadline: self.deadline.min(now() + time), ..self }
     }
 
-    /// What is left of it.
+    /// The time left.
     pub(crate) fn remaining(self) -> Ms {
         self.deadline - now()
     }

@@ -1,4 +1,4 @@
-//! Leaving for the hosted page, and coming back.
+//! Going to the hosted page, and the return from it.
 
 use super::call_options::CallOptions;
 use super::error::{CallError, check_address, check_no_secret_key_in};
@@ -16,23 +16,23 @@ use wasm_bindgen::prelude::*;
 use web_sys::Window;
 use web_sys::console::warn_1;
 
-/// What a checkout begins with.
+/// The arguments of a checkout.
 pub(crate) struct Checkout {
-    /// What the merchant's server makes an intent of.
+    /// The order for which the merchant's server creates an intent.
     pub(crate) order: JsValue,
     /// The same as JSON.
     pub(crate) json: String,
-    /// The window to follow the address in, where the browser has opened one.
+    /// The window in which to follow the address, if the browser has opened one.
     pub(crate) popup: Option<Window>,
     pub(crate) outcome: OutcomeOptions,
     pub(crate) options: CallOptions,
 }
 
-/// What a developer reads whose server leaves the nonce out.
+/// The console message for a developer whose server leaves out the nonce.
 const MISSING_NONCE: &str = "guichet: your server answered no `return_nonce` of 22 characters of [0-9A-Za-z], so the popup cannot close when the customer is back. Answer one, and put guichet_return=<the same> into the intent's redirect_url.";
 
 impl Shop {
-    /// A second click on an order waits for the first; a new popup is a new checkout.
+    /// Starts a checkout. A second click on an order waits for the first checkout; a new popup starts a new one.
     pub(super) async fn start_or_join(self: Rc<Self>, checkout: Checkout) -> Result<Outcome, CallError> {
         let under_way = match &checkout.popup {
             Some(_) => None,
@@ -47,11 +47,11 @@ impl Shop {
         }
     }
 
-    /// Asks the merchant's server for an intent and leaves for its address. Ends when the customer is back on this very
+    /// Requests an intent from the merchant's server and goes to its address. Ends when the customer returns to this
     /// page: by the back button, or from the popup.
     async fn leave_and_wait(self: Rc<Self>, checkout: Checkout) -> Result<Outcome, CallError> {
         let Checkout { order, json, popup, mut outcome, options } = checkout;
-        let answer = self.ask_intent(order, json.clone(), options).await?;
+        let answer = self.request_intent(order, json.clone(), options).await?;
         let intent = Some(get(&answer, "intent")).filter(JsValue::is_object).unwrap_or_else(|| answer.clone());
         let purchase = purchase_of(&intent);
         let address = self.address(&intent, &purchase, &answer)?;
@@ -70,7 +70,7 @@ impl Shop {
                 page::leave_in_popup(&address, popup, &key).await?
             }
             None => {
-                // A navigation may be stopped, and no event says so: the next click leaves again.
+                // A navigation may be stopped without an event, so the next click starts it again.
                 self.checkouts.forget(&json);
                 page::leave(&address).await?;
                 false
@@ -82,7 +82,7 @@ impl Shop {
         self.follow(reference, outcome).await
     }
 
-    /// The address that the merchant's server has answered, where it may be followed.
+    /// The address in the reply of the merchant's server, if it may be followed.
     fn address(&self, intent: &JsValue, purchase: &Purchase, answer: &JsValue) -> Result<String, CallError> {
         let text_of = |name| get_text(intent, name).unwrap_or_default();
         let error = |kind, message: &str| Err(CallError::of(kind, message, INTENT.name, answer));
@@ -110,7 +110,7 @@ impl Shop {
     }
 }
 
-/// A customer who has come back.
+/// The return of a customer.
 #[derive(Clone)]
 pub(crate) struct Return {
     pub(crate) matched: Match,
@@ -122,7 +122,7 @@ thread_local! {
     static LAST_RETURN: RefCell<Option<(Option<String>, Return)>> = const { RefCell::new(None) };
 }
 
-/// Who has come back to this page, if anyone.
+/// The return of a customer to this page, if there is one.
 pub(crate) async fn returned() -> Option<Return> {
     let address = page::current_address();
     if let Some((left, known)) = LAST_RETURN.with_borrow(Clone::clone)
@@ -141,7 +141,8 @@ pub(crate) async fn returned() -> Option<Return> {
     let _ = page::replace_address(&page::history_state(), &arrival.clean);
     let found = Return { matched, purchase };
     LAST_RETURN.replace(Some((page::current_address(), found.clone())));
-    // Another page may wait for it: one that opened this window, or whose customer came back in a new tab.
+    // Another page may wait for this return: the one that opened this window, or one whose customer returned in a new
+    // tab.
     let is_awaited = matched == Match::Unmatched || kept.is_some_and(|kept| get(&kept, "popup").is_truthy());
     if let Some(key) = key.filter(|_| is_awaited) {
         page::announce_return(&key).await;
@@ -149,7 +150,7 @@ pub(crate) async fn returned() -> Option<Return> {
     Some(found)
 }
 
-/// A purchase as JavaScript refers to it.
+/// The references of a purchase, as a JavaScript object.
 pub(crate) fn reference(purchase: &Purchase) -> JsValue {
     let Purchase { id, payment_ref, merchant_reference } = purchase;
     object([
@@ -167,7 +168,7 @@ pub(crate) fn purchase_of(object: &JsValue) -> Purchase {
     }
 }
 
-/// The key under which a tab keeps a purchase (and no secret), and the channel on which its return is announced.
+/// The key under which a tab stores a purchase (and no secret), and the channel on which its return is announced.
 fn storage_key(nonce: &str) -> String {
     ["guichet.return.", nonce].concat()
 }

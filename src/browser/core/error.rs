@@ -1,4 +1,4 @@
-//! Why a call failed.
+//! The error of a call.
 
 use super::call_options::CallOptions;
 use super::transport::ReplyBody;
@@ -10,14 +10,14 @@ use js_sys::{Array, JsString};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-/// Why a call failed: found out here, or thrown by a function of the page (the merchant's, `merchantHeaders`).
+/// The error of a call: created here, or thrown by a function of the page (the merchant's, `merchantHeaders`).
 #[derive(Clone)]
 pub(crate) enum CallError {
     Failed(Rc<Failure>),
     Thrown(JsValue),
 }
 
-/// What is known of a failure.
+/// The facts about a failed call.
 pub(crate) struct Failure {
     pub(crate) kind: Kind,
     pub(crate) message: String,
@@ -27,7 +27,7 @@ pub(crate) struct Failure {
     pub(crate) code: Option<String>,
     pub(crate) request_id: Option<String>,
     pub(crate) fields: Vec<FieldError>,
-    /// The service's own object, or its text where that is no JSON. `undefined` without a reply.
+    /// The service's own object, or its text if that is no JSON. `undefined` without a reply.
     pub(crate) reply: JsValue,
     /// The failure that led to this one.
     pub(crate) cause: Option<CallError>,
@@ -57,7 +57,7 @@ impl From<Failure> for CallError {
     }
 }
 
-/// What a function of the page threw.
+/// Keeps the value that a function of the page threw.
 impl From<JsValue> for CallError {
     fn from(thrown: JsValue) -> Self {
         Self::Thrown(thrown)
@@ -70,19 +70,19 @@ impl CallError {
         Failure::new(kind, message).into()
     }
 
-    /// Of one operation, with the reply where there was one.
+    /// The error of one operation, with the reply if there was one.
     #[inline(never)]
     pub(crate) fn of(kind: Kind, message: &str, operation: &'static str, reply: &JsValue) -> Self {
         Failure { operation: Some(operation), reply: reply.clone(), ..Failure::new(kind, message) }.into()
     }
 
-    /// No reply came in time.
+    /// The error of a call without a reply in time.
     pub(crate) fn timed_out(spec: &Spec, options: CallOptions) -> Self {
         let seconds = display(&(options.timeout / 1000.0).into());
         Self::lost(spec, Kind::Timeout, &["The request timed out after ", &seconds, " s."].concat())
     }
 
-    /// No reply came.
+    /// The error of a call without a reply.
     pub(crate) fn offline(spec: &Spec) -> Self {
         let message = "No reply came. The device may be offline, or the address may not allow this page (CORS).";
         Self::lost(spec, Kind::Offline, message)
@@ -93,10 +93,11 @@ impl CallError {
         Failure { operation: Some(spec.name), retryable, ..Failure::new(kind, message) }.into()
     }
 
-    /// The error of a reply whose status is no success, without the credential that the service may repeat in it.
+    /// The error of a reply with an error status. The credential is redacted, because the service may repeat it in the
+    /// reply.
     #[inline(never)]
     pub(crate) fn refused(spec: &Spec, reply: &ReplyBody, credential: Option<&str>) -> Self {
-        // A reply is anyone's JSON: where a text is expected, an object or a list says nothing.
+        // A reply is untrusted JSON: if a text is expected, an object or a list counts as absent.
         let redact = |value: &JsValue| -> Option<String> {
             let text = text(value).or_else(|| value.as_bool().map(|_| display(value)))?;
             Some(match credential {
@@ -131,18 +132,18 @@ impl CallError {
         .into()
     }
 
-    /// Arguments that the call does not take.
+    /// The error of invalid arguments.
     pub(crate) fn input(message: &str, fields: Vec<FieldError>) -> Self {
         Failure { fields, ..Failure::new(Kind::Input, message) }.into()
     }
 
-    /// One such argument.
+    /// The error of one invalid argument.
     #[inline(never)]
     pub(crate) fn field(param: &str, message: &str) -> Self {
         Self::input(&[param, ": ", message].concat(), vec![field_error(param, "parameter_invalid", message)])
     }
 
-    /// A name that does not exist.
+    /// The error of an unknown name.
     pub(crate) fn unknown(name: &str, message: &str) -> Self {
         Self::input(message, vec![field_error(name, "parameter_unknown", message)])
     }
@@ -151,7 +152,7 @@ impl CallError {
         self.is_one_of(&[kind])
     }
 
-    /// Whether it is of one of these kinds. A function of the page may throw a `GuichetError`.
+    /// Whether it has one of these kinds. A function of the page may throw a `GuichetError`.
     pub(crate) fn is_one_of(&self, kinds: &[Kind]) -> bool {
         match self {
             Self::Failed(failure) => kinds.contains(&failure.kind),
@@ -177,7 +178,7 @@ impl CallError {
         }
     }
 
-    /// The reply that it keeps.
+    /// The reply that the error keeps.
     pub(crate) fn reply(&self) -> JsValue {
         match self {
             Self::Failed(failure) => failure.reply.clone(),
@@ -185,12 +186,12 @@ impl CallError {
         }
     }
 
-    /// Whether the request may have been executed all the same.
+    /// Whether the request may have been executed.
     pub(crate) fn may_have_executed(&self) -> bool {
         self.is_one_of(&[Kind::Offline, Kind::Timeout, Kind::Unreadable]) || self.status() >= 500
     }
 
-    /// Turns a refusal of the merchant's server into "nobody is signed in". The error keeps the reply.
+    /// Turns a refusal of the merchant's server into an error of kind `signed_out`, which keeps the reply.
     pub(crate) fn signed_out(self) -> Self {
         let status = self.status();
         let remedy = if status == 401 {
@@ -215,17 +216,17 @@ pub(crate) fn field_error(param: &str, code: &str, message: &str) -> FieldError 
     FieldError { param: param.to_owned(), code: code.to_owned(), message: message.to_owned() }
 }
 
-/// An array, or an empty one in the place of anything else.
+/// The array, or an empty one if the value is no array.
 pub(crate) fn list(value: &JsValue) -> Array {
     value.dyn_ref().cloned().unwrap_or_default()
 }
 
-/// An address that breaks a rule is not followed.
+/// Turns a broken rule for addresses into an error of kind `address`.
 pub(crate) fn check_address<T>(checked: Result<T, Invalid>) -> Result<T, CallError> {
     checked.map_err(|invalid| CallError::new(Kind::Address, invalid.reason()))
 }
 
-/// Refuses a text that begins as a merchant's secret key does, before anything is sent.
+/// Refuses a text that begins like a merchant's secret key, before anything is sent.
 pub(crate) fn check_no_secret_key(text: &str) -> Result<(), CallError> {
     if looks_like_a_secret_key(text) { Err(secret_key()) } else { Ok(()) }
 }

@@ -1,5 +1,4 @@
-//! Waiting for the browser: for a timer, or for the next event. Dropping what is waited for removes the timer or the
-//! listener.
+//! Waits for the browser: for a timer, or for the next event. Dropping the future removes the timer or the listener.
 
 use super::error::CallError;
 use crate::flow::Ms;
@@ -13,7 +12,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::EventTarget;
 
-/// A call under way. Dropping it cancels the call.
+/// A call in progress. Dropping it cancels the call.
 pub(crate) type Pending<T> = LocalBoxFuture<'static, Result<T, CallError>>;
 
 #[wasm_bindgen]
@@ -24,8 +23,8 @@ extern "C" {
     fn clear_timeout(timer: &JsValue);
 }
 
-/// A promise that is resolved when this is dropped, if not before. A `JsFuture` whose promise never settles is never freed:
-/// its closures hold each other.
+/// A promise that is resolved when this is dropped, if not before. A `JsFuture` whose promise never settles is never
+/// freed, because its closures hold each other.
 struct Deferred {
     promise: Promise,
     resolve: Function,
@@ -34,7 +33,7 @@ struct Deferred {
 impl Deferred {
     fn new() -> Self {
         let mut resolve = JsValue::UNDEFINED;
-        // As wasm-bindgen-futures makes its promises: the untyped `new` would be one more import.
+        // wasm-bindgen-futures creates its promises in this way: the untyped `new` would be one more import.
         let promise = Promise::new_typed::<JsValue>(&mut |resolver, _| resolve = resolver.into());
         Self { promise, resolve: resolve.unchecked_into() }
     }
@@ -46,14 +45,14 @@ impl Drop for Deferred {
     }
 }
 
-/// What a promise of the page settles to. The promise may never settle: all of this is freed when it is dropped.
+/// The result of a promise of the page. The promise may never settle: dropping this future frees everything.
 pub(crate) async fn settled(promise: &JsValue) -> Result<JsValue, JsValue> {
     let dropped = Deferred::new();
     Promise::race(&Array::of2(promise, &dropped.promise)).await
 }
 
-/// What the browser reports first: that a time is over (`undefined`), or one of some events. gloo-timers and gloo-events,
-/// with a channel between them and the future, weigh 0.7 KB brotli more.
+/// The first notification of the browser: the end of a time (`undefined`), or one of some events. gloo-timers and
+/// gloo-events, with a channel between them and the future, take 0.7 KB brotli more.
 pub(crate) struct Notification {
     reported: JsFuture,
     deferred: Deferred,
@@ -84,7 +83,7 @@ impl Notification {
         Self::never().or(target, name)
     }
 
-    /// Ready with this event, too.
+    /// Adds an event: it is ready with this one too.
     #[inline(never)]
     pub(crate) fn or(mut self, target: &EventTarget, name: &'static str) -> Self {
         let _ = target.add_event_listener_with_callback(name, &self.deferred.resolve);
@@ -114,8 +113,8 @@ impl Future for Notification {
     }
 }
 
-/// What `work` comes to, or `None` where the notification comes first: then `work` is dropped. `futures_util`'s `select` in
-/// its place weighs 0.3 KB brotli more.
+/// The output of `work`, or `None` if the notification comes first: then `work` is dropped. `futures_util`'s `select`
+/// takes 0.3 KB brotli more.
 pub(crate) async fn unless<T>(mut notification: Notification, work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);
     poll_fn(|context| match work.as_mut().poll(context) {
@@ -125,7 +124,7 @@ pub(crate) async fn unless<T>(mut notification: Notification, work: impl Future<
     .await
 }
 
-/// The results of several calls at the same time, in their order. `join_all` weighs 1.5 KB brotli more.
+/// The results of several concurrent calls, in their order. `join_all` takes 1.5 KB brotli more.
 pub(crate) async fn all<T>(mut calls: Vec<LocalBoxFuture<'static, T>>) -> Vec<T> {
     let mut results: Vec<Option<T>> = calls.iter().map(|_| None).collect();
     poll_fn(|context| {
@@ -143,7 +142,7 @@ pub(crate) async fn all<T>(mut calls: Vec<LocalBoxFuture<'static, T>>) -> Vec<T>
 }
 
 thread_local! {
-    /// Why calls are dropped at this moment.
+    /// The reason for dropping calls at this moment.
     static CANCEL_REASON: RefCell<JsValue> = const { RefCell::new(JsValue::UNDEFINED) };
 }
 
@@ -154,12 +153,12 @@ pub(crate) fn cancel<T>(call: Pending<T>, reason: &JsValue) {
     CANCEL_REASON.take();
 }
 
-/// The caller's reason, or `undefined`, for which `abort` has one of its own.
+/// The caller's reason, or `undefined`: then `abort` uses its own.
 pub(super) fn cancel_reason() -> JsValue {
     CANCEL_REASON.with_borrow(Clone::clone)
 }
 
-/// Runs a call that nobody waits for.
+/// Runs a call in the background.
 pub(crate) fn spawn<T: 'static>(work: impl Future<Output = T> + 'static) {
     let work = async move { drop(work.await) };
     #[cfg(any(feature = "js-page", feature = "js-hosted"))]

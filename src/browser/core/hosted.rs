@@ -17,14 +17,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-/// What the page says once.
+/// The options of the page.
 pub(crate) struct HostedConfig {
     pub(crate) transport: Transport,
     pub(crate) id: IntentId,
     pub(crate) secret: ClientSecret,
-    /// Where `leave` may lead; anywhere where it is empty.
+    /// The origins that `leave` may go to; any if it is empty.
     pub(crate) redirect_origins: Vec<String>,
-    /// Where this service has an operation elsewhere: an object of paths by the operation's name.
+    /// The paths of the operations that this service has elsewhere: an object, by the operation's name.
     pub(crate) paths: JsValue,
 }
 
@@ -36,13 +36,13 @@ pub(crate) struct HostedCheckout {
     paths: JsValue,
     /// The service's own object, as it was last read.
     pub(super) intent: RefCell<JsValue>,
-    /// A move was sent, and what came of it is not known yet.
+    /// A move was sent, and its result is not known yet.
     pub(super) is_stale: Cell<bool>,
-    /// The move under way, which a second one of its kind joins.
+    /// The move in progress, which a second one of its kind joins.
     pub(super) moves: SingleFlight<JsValue>,
 }
 
-/// The operations that the document does not show, and that a service may have elsewhere.
+/// The operations that the document does not show and that a service may have at other paths.
 pub(crate) const MOVABLE: [&str; 4] = [
     ReadPaymentIntent::SPEC.name,
     AttachPaymentMethod::SPEC.name,
@@ -51,10 +51,10 @@ pub(crate) const MOVABLE: [&str; 4] = [
 ];
 
 impl HostedCheckout {
-    /// Sends nothing.
+    /// Checks the paths. Sends nothing.
     ///
     /// # Errors
-    /// Of a path that cannot be one.
+    /// If a path is invalid.
     pub(crate) fn new(config: HostedConfig) -> Result<Rc<Self>, CallError> {
         let HostedConfig { transport, id, secret, redirect_origins, paths } = config;
         for name in MOVABLE {
@@ -81,8 +81,8 @@ impl HostedCheckout {
         self.intent.borrow().clone()
     }
 
-    /// Sends with the intent's own secret, to where this service has the operation. Never joined: a read that began
-    /// before a charge was sent says nothing of that charge.
+    /// Sends a request with the intent's own secret, to the path where this service has the operation. It never shares
+    /// a request: a read that began before a charge was sent does not show that charge.
     pub(super) fn send(
         &self,
         request: &AuthorizedRequest<ClientSecret>,
@@ -93,7 +93,7 @@ impl HostedCheckout {
         self.transport.send_alone(request, path.as_deref(), &self.secret, options)
     }
 
-    /// Keeps the service's object as the intent that is now.
+    /// Keeps the service's object as the current intent.
     pub(super) fn keep(&self, reply: &Reply) -> Result<(), CallError> {
         let intent = reply.data();
         if !get(&intent, "status").is_string() {
@@ -124,7 +124,7 @@ impl HostedCheckout {
         Ok(go_to(&address)?)
     }
 
-    /// Leaves for the intent's own `redirect_url`.
+    /// Goes to the intent's own `redirect_url`.
     pub(crate) fn leave(&self) -> Result<(), CallError> {
         let intent = self.intent.borrow();
         let fields = ["payment_ref", "merchant_reference", "status"].map(|name| (name, get_text(&intent, name)));
@@ -159,10 +159,10 @@ impl PublicReads for HostedCheckout {
     }
 }
 
-/// The intent that a page is about: by its identifier and secret.
+/// Checks the identifier and the secret of a page's intent.
 ///
 /// # Errors
-/// Where one of them is missing.
+/// If one of them is missing.
 pub(crate) fn check_intent(id: Option<String>, secret: Option<String>) -> Result<(IntentId, ClientSecret), CallError> {
     let (Some(id), Some(secret)) = (id.and_then(|id| IntentId::new(id).ok()), secret) else {
         return Err(CallError::field("intent", "The address names no payment intent, or not its client secret."));

@@ -12,24 +12,25 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use web_sys::Headers;
 
-/// The three routes, as errors and `onCall` name them. They are no operations of the interface, and have no path here.
+/// The three routes, by their names in errors and `onCall`. They are no operations of the interface, and have no path
+/// here.
 pub(crate) static SESSION: Spec = Spec::post("merchant_session", "").repeatable();
 pub(crate) static INTENT: Spec = Spec::post("merchant_intent", "");
 pub(crate) static STATUS: Spec = Spec::get("merchant_status", "");
 
-/// Where the merchant's own server answers.
+/// The routes of the merchant's own server.
 pub(crate) struct MerchantRoutes {
-    /// The address of its routes, or an object of functions in their place.
+    /// The address of the routes, or an object of functions in their place.
     pub(crate) place: JsValue,
-    /// `() => HeadersInit`, for the routes alone.
+    /// `() => HeadersInit`, used only for the routes.
     pub(crate) headers: Option<Function>,
     pub(crate) locale: Option<String>,
 }
 
-/// One question to the merchant's server.
-struct Question {
+/// One request to the merchant's server.
+struct MerchantRequest {
     spec: &'static Spec,
-    /// The function in the route's place.
+    /// The name of the function in place of the route.
     function: &'static str,
     /// Its argument.
     argument: JsValue,
@@ -38,12 +39,12 @@ struct Question {
 }
 
 impl MerchantRoutes {
-    /// Whether there is someone to ask: for `session`, `intent`, `status`.
+    /// Whether there is a route or a function: for `session`, `intent`, `status`.
     pub(crate) fn has(&self, function: &str) -> bool {
         self.place.is_string() || get(&self.place, function).is_function()
     }
 
-    /// The headers of a request to the routes: the page's own, and ours over them.
+    /// The headers of a request to the routes: the page's own, overwritten by ours.
     fn headers(&self, has_body: bool) -> Result<Vec<(String, String)>, CallError> {
         let mut given = JsValue::UNDEFINED;
         if let Some(headers) = &self.headers {
@@ -67,7 +68,7 @@ impl MerchantRoutes {
             let [name, value] = ["0", "1"].map(|place| get_text(&header, place).unwrap_or_default());
             check_no_secret_key_in(&name)?;
             check_no_secret_key_in(&value)?;
-            // `sk_SK` is a language, and begins as a secret key does.
+            // `sk_SK` is a language that begins like a secret key.
             if name != "accept-language" {
                 check_no_secret_key(&value)?;
             }
@@ -78,46 +79,62 @@ impl MerchantRoutes {
 }
 
 impl Shop {
-    /// Requests a token: a string, an object, or `null` if nobody is signed in.
-    pub(super) fn ask_session(self: &Rc<Self>, options: CallOptions) -> Pending<JsValue> {
+    /// Requests a token: the reply is a string, an object, or `null` if no customer is signed in.
+    pub(super) fn request_session(self: &Rc<Self>, options: CallOptions) -> Pending<JsValue> {
         let (path, body) = (String::from("/session"), Some(String::from("{}")));
-        self.ask(Question { spec: &SESSION, function: "session", argument: JsValue::UNDEFINED, path, body }, options)
+        self.call_merchant(
+            MerchantRequest { spec: &SESSION, function: "session", argument: JsValue::UNDEFINED, path, body },
+            options,
+        )
     }
 
-    /// Asks for the intent of an order.
-    pub(super) fn ask_intent(self: &Rc<Self>, order: JsValue, json: String, options: CallOptions) -> Pending<JsValue> {
+    /// Requests the intent of an order.
+    pub(super) fn request_intent(
+        self: &Rc<Self>,
+        order: JsValue,
+        json: String,
+        options: CallOptions,
+    ) -> Pending<JsValue> {
         let (path, body) = (String::from("/intents"), Some(json));
-        self.ask(Question { spec: &INTENT, function: "intent", argument: order, path, body }, options)
+        self.call_merchant(MerchantRequest { spec: &INTENT, function: "intent", argument: order, path, body }, options)
     }
 
     /// Requests the state of a purchase.
-    pub(super) fn ask_status(self: &Rc<Self>, reference: JsValue, options: CallOptions) -> Pending<JsValue> {
+    pub(super) fn request_status(self: &Rc<Self>, reference: JsValue, options: CallOptions) -> Pending<JsValue> {
         let mut path = String::from("/intents/");
         percent_encode(&mut path, &get_text(&reference, "payment_ref").unwrap_or_default());
-        self.ask(Question { spec: &STATUS, function: "status", argument: reference, path, body: None }, options)
+        self.call_merchant(
+            MerchantRequest { spec: &STATUS, function: "status", argument: reference, path, body: None },
+            options,
+        )
     }
 
-    fn ask(self: &Rc<Self>, question: Question, options: CallOptions) -> Pending<JsValue> {
+    fn call_merchant(self: &Rc<Self>, request: MerchantRequest, options: CallOptions) -> Pending<JsValue> {
         let shop = Rc::clone(self);
         Box::pin(async move {
             match text(&shop.merchant.place) {
-                Some(address) => shop.ask_route(&address, question, options).await,
-                None => shop.ask_function(question, options).await,
+                Some(address) => shop.call_route(&address, request, options).await,
+                None => shop.call_function(request, options).await,
             }
         })
     }
 
-    async fn ask_route(&self, address: &str, question: Question, options: CallOptions) -> Result<JsValue, CallError> {
-        let Question { spec, path, body, .. } = question;
+    async fn call_route(
+        &self,
+        address: &str,
+        request: MerchantRequest,
+        options: CallOptions,
+    ) -> Result<JsValue, CallError> {
+        let MerchantRequest { spec, path, body, .. } = request;
         let url = [address.trim_end_matches('/'), &path].concat();
         let (headers, policy) = (self.merchant.headers(body.is_some())?, &FetchPolicy::MERCHANT);
         let outgoing = Outgoing { spec, url, headers, body, policy, credential: None };
         match self.transport.request(Rc::new(outgoing), options).await {
-            // The routes know their customer by a cookie.
+            // The routes identify the customer by a cookie, so these statuses mean that no customer is signed in.
             Err(error) if matches!(error.status(), 401 | 419) => Err(error.signed_out()),
             Err(error) => Err(error),
             Ok(reply) if !is_nullish(&reply.body) => Ok(reply.data()),
-            // No content means that nobody is signed in.
+            // No content means that no customer is signed in.
             Ok(reply) => match text(&reply.text).as_deref() {
                 None | Some("" | "null") => Ok(JsValue::NULL),
                 Some(_) => Err(reply.unreadable()),
@@ -125,8 +142,8 @@ impl Shop {
         }
     }
 
-    async fn ask_function(&self, question: Question, options: CallOptions) -> Result<JsValue, CallError> {
-        let Question { spec, function, argument, .. } = question;
+    async fn call_function(&self, request: MerchantRequest, options: CallOptions) -> Result<JsValue, CallError> {
+        let MerchantRequest { spec, function, argument, .. } = request;
         let place = &self.merchant.place;
         let Ok(function) = get(place, function).dyn_into::<Function>() else {
             let message = "Missing option `merchant`. Pass the address of your three routes, or functions.";

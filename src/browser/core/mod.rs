@@ -1,6 +1,6 @@
-//! Every behaviour of a page's client, written once over the service's own objects.
+//! All behaviour of a page's client, over the service's own objects.
 
-// Each edge uses its part of it.
+// Each face uses a part of it.
 #![cfg_attr(not(all(feature = "js-page", feature = "js-hosted")), allow(dead_code, unused_imports))]
 
 mod call_options;

@@ -1,5 +1,5 @@
-//! Waiting until a purchase is settled, or until the caller's budget is spent. The merchant's server is asked first, and
-//! the service itself where there is no such route.
+//! Waits until a purchase is settled, or until the caller's time is over. Reads it from the merchant's server, or from
+//! the service itself if there is no such route.
 
 use super::call_options::CallOptions;
 use super::error::CallError;
@@ -15,23 +15,23 @@ use js_sys::Function;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-/// How long the last look may take, though the budget is spent.
+/// The time limit of the last read, even if the caller's time is over.
 const LAST_LOOK: Ms = 5_000.0;
 
-/// How to wait for an outcome.
+/// The options of waiting for an outcome.
 pub(crate) struct OutcomeOptions {
-    /// How long to look.
+    /// The time to wait in total.
     pub(crate) budget: Ms,
     /// Called with each new status.
     pub(crate) on_status: Option<Function>,
-    /// How long each look may take.
+    /// The time limit of each read.
     pub(crate) options: CallOptions,
-    /// The customer is back from the hosted page: what they have not paid, they do not pay now.
+    /// The customer has returned from the hosted page: if they have not paid yet, they will not pay now.
     pub(crate) turned_back: bool,
 }
 
 impl OutcomeOptions {
-    /// A customer has a phone to pick up.
+    /// Long enough for a customer to pick up a phone and confirm.
     pub(crate) const DEFAULT_BUDGET: Ms = 120_000.0;
 }
 
@@ -46,13 +46,13 @@ pub(crate) struct Outcome {
 }
 
 impl Shop {
-    /// Looks until the purchase of this reference is settled.
+    /// Reads the purchase with this reference until it is settled.
     pub(crate) async fn follow(
         self: Rc<Self>,
         reference: JsValue,
         OutcomeOptions { budget, on_status, options, turned_back }: OutcomeOptions,
     ) -> Result<Outcome, CallError> {
-        // By the wall clock: a page's own may stand still while the device sleeps.
+        // By the wall clock: the page's own clock may stop while the device sleeps.
         let until = wall_clock_ms() + budget;
         let mut found = JsValue::UNDEFINED;
         let mut looks = 0;
@@ -69,7 +69,7 @@ impl Shop {
                     }
                     found = now;
                 }
-                // No further look can change that.
+                // No further read can change that.
                 Err(error) if error.is_one_of(&[Kind::Unsupported, Kind::SignedOut, Kind::SecretKey]) => {
                     return if turned_back { Ok(outcome(found, reference, turned_back)) } else { Err(error) };
                 }
@@ -84,13 +84,13 @@ impl Shop {
         }
     }
 
-    /// One look. Its result has a `status`.
+    /// Reads the purchase once. The result has a `status`.
     async fn look(self: &Rc<Self>, reference: &JsValue, options: CallOptions) -> Result<JsValue, CallError> {
-        // A URL parser would take these for a step in the path.
+        // A URL parser would resolve these as a step in the path.
         let payment_ref = get_text(reference, "payment_ref").unwrap_or_default();
         let has_route = self.merchant.has("status") && !["", ".", ".."].contains(&payment_ref.as_str());
         let mut found =
-            if has_route { self.ask_status(reference.clone(), options).await } else { Err(nobody_to_ask()) };
+            if has_route { self.request_status(reference.clone(), options).await } else { Err(no_way_to_read()) };
         if matches!(&found, Err(error) if error.is(Kind::Unsupported)) {
             found = self.look_with_session(reference, options).await;
         }
@@ -108,19 +108,19 @@ impl Shop {
         options: CallOptions,
     ) -> Result<JsValue, CallError> {
         let Some(Ok(id)) = get_text(reference, "id").map(IntentId::new).filter(|_| self.merchant.has("session")) else {
-            return Err(nobody_to_ask());
+            return Err(no_way_to_read());
         };
         match self.send_with_session(AuthorizedRequest::new(&ReadPaymentIntent::new(id))?, options).await {
-            Err(error) if error.is(Kind::Unsupported) => Err(nobody_to_ask()),
+            Err(error) if error.is(Kind::Unsupported) => Err(no_way_to_read()),
             reply => Ok(reply?.data()),
         }
     }
 }
 
-/// What a purchase has come to, as far as it was seen.
+/// The state of a purchase from the last read.
 fn state_of(found: &JsValue, turned_back: bool) -> Option<OutcomeState> {
     let status = IntentStatus::from(get_text(found, "status")?);
-    // A purchase that its merchant has yet to confirm: the customer has done their part.
+    // The customer has done their part if only the merchant's confirmation is missing.
     let is_done = get_text(&get(found, "next_action"), "type").as_deref() == Some("confirm");
     Some(OutcomeState::of(&status, turned_back && !is_done))
 }
@@ -136,7 +136,7 @@ fn outcome(found: JsValue, reference: JsValue, turned_back: bool) -> Outcome {
     }
 }
 
-fn nobody_to_ask() -> CallError {
+fn no_way_to_read() -> CallError {
     CallError::new(
         Kind::Unsupported,
         "There is no way to look up this purchase. Let your server answer GET {merchant}/intents/{payment_ref} with {status}, or pass `merchant.status`.",

@@ -1,4 +1,4 @@
-//! The page itself: its address, clocks, storage and channels. Where there is no page (a worker, Node.js) it has none.
+//! The page: its address, clocks, storage and channels. In a worker or in Node.js there is no page.
 
 use super::error::CallError;
 use super::events::Notification;
@@ -27,7 +27,7 @@ pub(crate) fn random_u32() -> u32 {
     (Math::random() * f64::from(u32::MAX)) as u32
 }
 
-/// A global object; `None` where there is none.
+/// A global object; `None` if it does not exist.
 fn global<T: JsCast>(name: &str) -> Option<T> {
     Some(get(&js_sys::global(), name)).filter(JsValue::is_truthy).map(JsCast::unchecked_into)
 }
@@ -39,7 +39,7 @@ fn page() -> Option<(Window, Document)> {
     Some((window, document))
 }
 
-/// Refuses what only a browser's page can do, where there is none: Node.js has no page, and jsdom's cannot leave.
+/// Returns an error if there is no browser's page: Node.js has none, and jsdom's cannot navigate.
 pub(crate) fn check_page(call: &str) -> Result<(), CallError> {
     let is_real = page().is_some_and(|(window, _)| {
         let agent = get_text(&get(&window, "navigator"), "userAgent").unwrap_or_default();
@@ -56,7 +56,7 @@ pub(crate) fn check_page(call: &str) -> Result<(), CallError> {
     Err(CallError::new(Kind::Unsupported, &message))
 }
 
-/// Calls a function of the page's. What it throws is reported, and stops nothing.
+/// Calls a function of the page. An exception is reported to the console and does not stop the caller.
 pub(crate) fn notify(listener: &Function, value: &JsValue) {
     if let Err(error) = listener.call1(&JsValue::UNDEFINED, value)
         && let Some(report) = global::<Function>("reportError")
@@ -65,22 +65,22 @@ pub(crate) fn notify(listener: &Function, value: &JsValue) {
     }
 }
 
-/// The address of the page, or of the worker, which has a location, too.
+/// The address of the page, or of the worker, which has a location too.
 pub(crate) fn current_address() -> Option<String> {
     get_text(&global::<JsValue>("location")?, "href")
 }
 
-/// Its origin.
+/// The origin of the page.
 pub(crate) fn page_origin() -> Option<String> {
     get_text(&global::<JsValue>("location")?, "origin")
 }
 
-/// Goes to another address.
+/// Navigates to another address.
 pub(crate) fn go_to(address: &str) -> Result<(), JsValue> {
     page().map_or(Ok(()), |(window, _)| window.location().assign(address))
 }
 
-/// Goes there, and the back button does not come back here.
+/// Navigates to another address that replaces this page in the history.
 pub(crate) fn replace_page(address: &str) -> Result<(), JsValue> {
     page().map_or(Ok(()), |(window, _)| window.location().replace(address))
 }
@@ -91,19 +91,19 @@ pub(crate) fn history_state() -> JsValue {
     history.and_then(|history| history.state().ok()).unwrap_or_default()
 }
 
-/// Puts another address into the address bar, of the same page.
+/// Replaces the address in the address bar without a navigation.
 pub(crate) fn replace_address(state: &JsValue, address: &str) -> Result<(), JsValue> {
     let Some((window, _)) = page() else { return Ok(()) };
     window.history()?.replace_state_with_url(state, "", Some(address))
 }
 
-/// Keeps a value in this tab, or in the tab of a popup. A browser may forbid its storage: then nothing is kept.
+/// Stores a value in this tab, or in the tab of a popup. If the browser forbids its storage, nothing is stored.
 pub(crate) fn store(key: &str, value: &JsValue, popup: Option<&Window>) -> Option<()> {
     let json: String = JSON::stringify(value).ok()?.into();
     session_storage(popup)?.set_item(key, &json).ok()
 }
 
-/// What this tab keeps.
+/// The value that this tab has stored.
 pub(crate) fn stored(key: &str) -> Option<JsValue> {
     let json = session_storage(None)?.get_item(key).ok()??;
     JSON::parse(&json).ok().filter(JsValue::is_object)
@@ -117,7 +117,7 @@ fn session_storage(popup: Option<&Window>) -> Option<Storage> {
     .ok()?
 }
 
-/// Waits this long, or until there may be news: the page is online again, or visible again.
+/// Waits this long, or until there may be news: the page is online or visible again.
 pub(crate) async fn pause(time: Ms) {
     let Some((window, document)) = page() else {
         Notification::after(time).await;
@@ -158,10 +158,10 @@ impl Drop for Channel {
     }
 }
 
-/// Follows an address on this page, and is ready when the back button shows the page again.
+/// Follows an address on this page. Ready when the back button shows the page again.
 ///
 /// # Errors
-/// What the browser throws if it does not let the page leave.
+/// The browser's exception if it does not let the page navigate.
 pub(crate) async fn leave(address: &str) -> Result<(), JsValue> {
     let Some((window, _)) = page() else { return Ok(()) };
     let mut shown = Notification::event(&window, "pageshow");
@@ -172,16 +172,16 @@ pub(crate) async fn leave(address: &str) -> Result<(), JsValue> {
     Ok(())
 }
 
-/// Follows an address in a popup. Ready when the customer is back: `true` where the return page says so by this key;
-/// `false` when this page is used again and the popup is gone. That alone says nothing: a page can cut itself off from
-/// its opener, to which it then looks closed.
+/// Follows an address in a popup. Ready when the customer has returned: `true` if the return page announces it by this
+/// key, `false` if this page is used again and the popup looks closed. That is no proof: a page can cut itself off from
+/// its opener, and then looks closed to it.
 ///
 /// # Errors
-/// What the browser throws if it does not let the open popup go there.
+/// The browser's exception if it does not let the open popup navigate.
 pub(crate) async fn leave_in_popup(address: &str, popup: &Window, key: &str) -> Result<bool, JsValue> {
     const LOOK_EVERY: Ms = 300.0;
     let Some((window, document)) = page() else { return Ok(false) };
-    // Without channels no return is announced: the customer closes the popup.
+    // Without channels no return is announced. The customer closes the popup.
     let channel = Channel::open(key);
     let next = || {
         let news = Notification::after(LOOK_EVERY).or(&window, "pointerdown");
@@ -207,7 +207,8 @@ pub(crate) async fn leave_in_popup(address: &str, popup: &Window, key: &str) -> 
     }
 }
 
-/// Tells the page that waits for this return. If there is one, it goes on there and this window closes.
+/// Announces a return to the page that waits for it. If there is one, the checkout continues there and this window
+/// closes.
 pub(crate) async fn announce_return(key: &str) {
     const ANSWER_WITHIN: Ms = 1000.0;
     let Some(channel) = Channel::open(key) else { return };
@@ -219,8 +220,8 @@ pub(crate) async fn announce_return(key: &str) {
     }
 }
 
-/// Messages between the tabs of one service's clients. WebKit does not deliver one to a page that the back button keeps:
-/// the last one is stored, with its time, and is read when the page is shown again.
+/// Messages between the tabs of one service's clients. WebKit delivers none to a page that the back button keeps, so
+/// the last message is stored with its time, and is read when the page is shown again.
 pub(crate) struct Tabs {
     name: String,
     channel: Channel,
@@ -229,7 +230,7 @@ pub(crate) struct Tabs {
 }
 
 impl Tabs {
-    /// Hears the other tabs until it is dropped. `None` where there are no tabs.
+    /// Listens to the other tabs until it is dropped. `None` if there are no tabs.
     pub(crate) fn open(name: String, hear: impl Fn(&str) + Clone + 'static) -> Option<Self> {
         let (window, _) = page()?;
         let channel = Channel::open(&name)?;

@@ -1,4 +1,4 @@
-//! Moving an intent so that nobody is charged twice, and following it until it is settled or needs its customer.
+//! Moves an intent so that nobody is charged twice, and reads it until it is settled or needs its customer.
 
 use super::call_options::CallOptions;
 use super::error::CallError;
@@ -14,13 +14,13 @@ use js_sys::Function;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-/// How often one move is sent, where each time it is known that the one before never arrived.
+/// How many times one move is sent, provided that the one before is known not to have arrived.
 const MAX_SENDINGS: u32 = 3;
 
-/// What moves an intent.
+/// A request that changes an intent.
 pub(crate) enum Move {
     Pay(Instrument),
-    /// With the code that the customer was sent.
+    /// With the code that the customer received.
     Answer(String),
     Cancel,
 }
@@ -35,27 +35,27 @@ impl Move {
     }
 }
 
-/// How to follow an intent.
+/// The options of following an intent.
 pub(crate) struct FollowOptions {
-    /// Until when to look, on the monotonic clock.
+    /// The end of following, on the monotonic clock.
     pub(crate) until: Ms,
     /// Called with the intent whenever its state has changed.
     pub(crate) on_status: Option<Function>,
-    /// How long each request may take.
+    /// The time limit of each request.
     pub(crate) options: CallOptions,
 }
 
 impl FollowOptions {
     const DEFAULT_BUDGET: Ms = 600_000.0;
 
-    /// For so long from now.
+    /// Follows for this time from now.
     pub(crate) fn new(budget: Option<Ms>, on_status: Option<Function>, options: CallOptions) -> Self {
         Self { until: now() + budget.unwrap_or(Self::DEFAULT_BUDGET), on_status, options }
     }
 }
 
 impl HostedCheckout {
-    /// Sends what moves the intent, and follows the intent. A second move of the same kind joins the first.
+    /// Sends a move, and follows the intent. A second move of the same kind joins the first.
     pub(crate) fn move_and_follow(self: Rc<Self>, action: Move, follow: FollowOptions) -> Pending<JsValue> {
         Box::pin(async move {
             let key = action.name();
@@ -80,12 +80,12 @@ impl HostedCheckout {
         })
     }
 
-    /// Looks at the intent, and follows it.
+    /// Reads the intent, and follows it.
     pub(crate) async fn look_and_follow(self: Rc<Self>, follow: FollowOptions) -> Result<JsValue, CallError> {
         self.follow(follow, false).await
     }
 
-    /// Looks until the intent is settled or needs its customer. With `is_seen`, it was read just now.
+    /// Reads the intent until it is settled or needs its customer. `is_seen`: it was read just now.
     async fn follow(self: Rc<Self>, follow: FollowOptions, mut is_seen: bool) -> Result<JsValue, CallError> {
         let FollowOptions { until, on_status, options } = follow;
         let mut looks = 1;
@@ -111,7 +111,7 @@ impl HostedCheckout {
             }
             match pause_within(looks, until - now()) {
                 Some(time) if !(is_known && is_settled) => sleep(time).await,
-                // An intent that was read before this call is no answer to it.
+                // An intent that was read before this call is no result of it.
                 _ => return problem.filter(|_| !is_seen).map_or_else(|| Ok(self.intent()), Err),
             }
             looks += 1;
@@ -124,17 +124,17 @@ impl HostedCheckout {
         }
     }
 
-    /// Sends a move. If its reply is lost, looks at the intent, and sends it again only if it is known never to have
+    /// Sends a move. If its reply is lost, reads the intent, and sends the move again only if it is known not to have
     /// arrived.
     async fn send_once(&self, request: AuthorizedRequest<ClientSecret>, options: CallOptions) -> Result<(), CallError> {
         let mut before = self.snapshot();
         if self.is_stale.get() {
-            // It is not known what came of the move before.
+            // The result of the move before is not known.
             self.look(options.restarted()).await?;
             before = self.snapshot();
             let is_repeatable = request.spec().repeat == Repeat::Always;
             if !is_repeatable && before.status != IntentStatus::RequiresAction {
-                // It has arrived after all: it is followed.
+                // It has arrived, so it is followed.
                 return Ok(());
             }
         }
@@ -144,7 +144,7 @@ impl HostedCheckout {
             self.is_stale.set(true);
             let result = self.send(&request, options.restarted())?.await.and_then(|reply| self.keep(&reply));
             let Err(error) = result else { return Ok(()) };
-            // A conflict means that another tab was first: the intent says more than the refusal.
+            // A conflict means that another tab was first: the intent's state says more than the error.
             if !(error.may_have_executed() || error.status() == 409) {
                 self.is_stale.set(false);
                 return Err(error);
@@ -160,7 +160,7 @@ impl HostedCheckout {
         }
     }
 
-    /// Looks what became of a move, again and again for as long as one call may take. Whether it was seen.
+    /// Reads the result of a move, repeatedly, for as long as one call may take. Returns whether it could be read.
     async fn look_after(&self, options: CallOptions) -> bool {
         let options = options.restarted();
         let mut looks = 1;
@@ -175,7 +175,7 @@ impl HostedCheckout {
         }
     }
 
-    /// What to do about a move whose reply was lost or refused, now that the intent was read.
+    /// Decides about a move whose reply was lost or refused, after the intent was read.
     fn classify(&self, before: &IntentSnapshot, error: CallError, operation: &'static str) -> Result<Next, CallError> {
         let now = self.snapshot();
         let was_refused = !error.may_have_executed();
@@ -190,20 +190,20 @@ impl HostedCheckout {
                 Err(CallError::of(Kind::Settled, &message, operation, &error.reply()))
             }
             LostCharge::Follow if !was_refused => Ok(Next::Follow),
-            // A request that was answered, or only late, may still be under way: it is not sent again.
+            // A request with a reply, or one that is only late, may still be processed: it is not sent again.
             LostCharge::SendAgain if error.is(Kind::Offline) => Ok(Next::Retry(error)),
             _ => Err(error),
         }
     }
 }
 
-/// What follows a lost reply.
+/// The action after a lost reply.
 enum Next {
     Follow,
     Retry(CallError),
 }
 
-/// An error that no further look can change.
+/// Whether no further read can change this error.
 fn is_final(error: &CallError) -> bool {
     error.is_one_of(&[Kind::Session, Kind::NotFound, Kind::Unsupported])
 }

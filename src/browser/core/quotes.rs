@@ -1,4 +1,4 @@
-//! What each way of paying costs: the active methods of a country, and the fee of each, requested side by side.
+//! The price of each payment method: the active methods of a country, and the fee of each, requested concurrently.
 
 use super::call_options::CallOptions;
 use super::error::CallError;
@@ -14,21 +14,21 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-/// A client that requests what needs no credential, with the credential that it has.
+/// A client that sends public requests with the credential that it has.
 pub(crate) trait PublicReads {
     fn read_public(self: Rc<Self>, request: AuthorizedRequest<NoCredential>, options: CallOptions) -> Pending<Reply>;
 }
 
-/// What is priced, and by which methods.
+/// The amount to price, and the methods.
 pub(crate) struct QuoteSelection {
     pub(crate) request: QuoteRequest,
-    /// Only these fee codes; all where it is empty.
+    /// Only these fee codes; all if it is empty.
     pub(crate) methods: Vec<String>,
     /// Fee codes by method id: an object.
     pub(crate) codes: JsValue,
 }
 
-/// One way of paying, priced.
+/// The price of one payment method.
 pub(crate) struct Quote {
     /// The service's own object.
     pub(crate) method: JsValue,
@@ -37,7 +37,7 @@ pub(crate) struct Quote {
     pub(crate) currency: Currency,
     pub(crate) amount: Amount,
     pub(crate) fee: Option<Amount>,
-    /// What the customer pays and the merchant gets; or why it has no price.
+    /// The price for the customer and for the merchant, or the error if there is none.
     pub(crate) price: Result<Price, CallError>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) async fn payment_methods(
     client.read_public(AuthorizedRequest::new(&operation)?, options).await?.array()
 }
 
-/// What requests the fee of one method.
+/// The request for the fee of one method.
 pub(crate) fn fee_of(request: &QuoteRequest, method: MethodCode, card_type: CardType) -> CalculateFee {
     let mut operation = CalculateFee::new(method, request.currency.clone(), request.amount).card_type(card_type);
     operation.country_code = request.country_code.clone();
@@ -82,7 +82,8 @@ fn fee_reply(
     Ok(client.read_public(AuthorizedRequest::new(operation)?, options))
 }
 
-/// Every way of paying, the cheapest for the customer first. A method whose fee cannot be had is listed with its error.
+/// The price of every method, the cheapest for the customer first. A method whose fee could not be read is listed with
+/// its error.
 pub(crate) async fn quotes(
     client: Rc<dyn PublicReads>,
     selection: QuoteSelection,
@@ -147,7 +148,7 @@ fn price_method(
     Ok(Box::pin(async move { selection.quote(method, code, card_type, reply.await) }))
 }
 
-/// By insertion: `sort_by` weighs 1.5 KB brotli in wasm.
+/// Insertion sort: `sort_by` takes 1.5 KB brotli more in wasm.
 fn in_order(quotes: Vec<Quote>) -> Vec<Quote> {
     let mut ordered: Vec<Quote> = Vec::new();
     for quote in quotes {

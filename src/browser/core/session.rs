@@ -17,16 +17,16 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-/// The message to other tabs that the customer has signed out. The time of it follows.
+/// The message to other tabs that the customer has signed out. The time of signing out follows it.
 const SIGNED_OUT: &str = "signed_out";
-/// The key of the one renewal that may be under way.
+/// The key of the renewal, of which only one runs at a time.
 const RENEWAL: &str = "renewal";
 
 pub(crate) struct Session {
     held: RefCell<Option<HeldToken>>,
     /// The customer has signed out: no token is requested until `renew`.
     is_over: Cell<bool>,
-    /// Counts the sign-outs, so that a token requested before one is not taken after it.
+    /// Counts the sign-outs, so that a token requested before one is not used after it.
     sign_outs: Cell<u32>,
     on_change: Box<dyn Fn(SessionStatus)>,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Session {
 struct HeldToken {
     token: SessionToken,
     lifetime: Lifetime,
-    /// In milliseconds since 1970; `None` where it is not known.
+    /// In milliseconds since 1970; `None` if it is not known.
     expires_at: Option<f64>,
     email: Option<String>,
     /// The service has refused it.
@@ -46,7 +46,7 @@ struct HeldToken {
 /// The session's state.
 pub(crate) struct SessionStatus {
     pub(crate) state: State,
-    /// When it ends, in milliseconds since 1970, where it is known.
+    /// When it ends, in milliseconds since 1970, if that is known.
     pub(crate) expires_at: Option<f64>,
     pub(crate) email: Option<String>,
     /// How long this state lasts; `None` if only a call can change it.
@@ -62,7 +62,7 @@ impl Session {
         self.held.borrow().clone()
     }
 
-    /// Takes the answer of a session route. Its token is checked before anything else is done with it.
+    /// Takes the token from the reply of a session route, after checking it.
     fn take(&self, answer: &JsValue) -> Result<(), CallError> {
         let lifetime = Lifetime::new(0.0, f64::NAN);
         let token = token_of(answer)?;
@@ -74,7 +74,7 @@ impl Session {
         Ok(())
     }
 
-    /// Keeps what the service says about this token; `None` if it refuses the token.
+    /// Stores the service's details about this token; `None` if it refuses the token.
     fn learn(&self, token: &SessionToken, details: Option<&JsValue>) {
         if let Some(held) = self.held.borrow_mut().as_mut().filter(|held| held.token == *token) {
             match details {
@@ -106,7 +106,7 @@ impl Session {
 }
 
 impl HeldToken {
-    /// Reads whose session it is and when it ends, as far as the reply has it.
+    /// Reads the customer's e-mail and the end of the session, as far as the reply has them.
     fn learn(&mut self, about: &JsValue) {
         self.email = get_text(about, "customer_email").or(self.email.take());
         if let Some(end) = get_text(about, "expires_at") {
@@ -117,7 +117,7 @@ impl HeldToken {
     }
 }
 
-/// The token that a session route has answered.
+/// The token in the reply of a session route.
 fn token_of(answer: &JsValue) -> Result<SessionToken, CallError> {
     if is_nullish(answer) {
         return Err(signed_out());
@@ -142,15 +142,15 @@ impl Shop {
         self.session.status()
     }
 
-    /// A message of another tab.
+    /// Handles a message of another tab.
     pub(super) fn hear(self: &Rc<Self>, message: &str) {
         if message.starts_with(SIGNED_OUT) {
             self.sign_out(None);
         }
     }
 
-    /// A token that is valid now; with `renews`, renewed if it has ended or is about to. A renewal that takes longer
-    /// than the call may goes on without it.
+    /// Returns a token that is valid now; with `renews`, renews one that has ended or is about to. A renewal that takes
+    /// longer than the call may continues in the background.
     async fn token(self: &Rc<Self>, renews: bool, options: CallOptions) -> Result<SessionToken, CallError> {
         let session = &self.session;
         if session.is_over.get() {
@@ -164,7 +164,7 @@ impl Shop {
         match (renewal.unwrap_or_else(|| Err(CallError::timed_out(&SESSION, options))), session.held()) {
             (Ok(()), Some(held)) => Ok(held.token),
             (Ok(()), None) => Err(signed_out()),
-            // It could not be renewed in its last seconds, and is valid until they are over.
+            // It could not be renewed in its last seconds, and is valid until they have passed.
             (Err(error), Some(held))
                 if !held.is_spent && held.lifetime.state(now()) == State::Expiring && error.may_have_executed() =>
             {
@@ -174,8 +174,8 @@ impl Shop {
         }
     }
 
-    /// Sends with the session's token. If the service refuses the token, renews it once and sends again: a 401 was not
-    /// executed.
+    /// Sends a request with the session's token. If the service refuses the token with 401, the request was not
+    /// executed: renews the token once and sends it again.
     pub(super) async fn send_with_session(
         self: &Rc<Self>,
         request: AuthorizedRequest<SessionToken>,
@@ -247,7 +247,7 @@ impl Shop {
         Ok(self.transport.send(&AuthorizedRequest::new(&RevokeSession::new())?, token, options))
     }
 
-    /// Ends the session of this tab. A token that is not this one, which the service has revoked, is revoked in the
+    /// Ends the session of this tab. If its token is not the one that the service has revoked, it is revoked in the
     /// background.
     fn sign_out(&self, revoked: Option<SessionToken>) {
         let session = &self.session;
@@ -267,7 +267,7 @@ impl Shop {
         }
     }
 
-    /// Requests a token; calls at the same time wait for the same one. It goes on though nobody waits for it.
+    /// Requests a token; concurrent calls wait for the same one. It continues even if no call waits for it any more.
     fn renewal(self: &Rc<Self>) -> impl Future<Output = Result<(), CallError>> + use<> {
         self.renewals.under_way(RENEWAL).unwrap_or_else(|| {
             let shop = Rc::clone(self);
@@ -275,8 +275,8 @@ impl Shop {
                 String::from(RENEWAL),
                 Box::pin(async move {
                     let sign_outs = shop.session.sign_outs.get();
-                    let answer = shop.ask_session(CallOptions::default()).await;
-                    // The customer has signed out meanwhile: this token is not taken, and is revoked, too.
+                    let answer = shop.request_session(CallOptions::default()).await;
+                    // The customer has signed out meanwhile: this token is not used, and is revoked too.
                     if shop.session.sign_outs.get() != sign_outs {
                         if let Ok(token) = answer.and_then(|answer| token_of(&answer)) {
                             shop.revoke_in_background(&token);

@@ -1,4 +1,4 @@
-//! The client of a shop's page: what all its calls share.
+//! The client of a shop's page: the parts that all its calls share.
 
 use super::call_options::CallOptions;
 use super::checkout::Checkout;
@@ -14,15 +14,15 @@ use crate::protocol::NoCredential;
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
 
-/// What a page says once.
+/// The options of the page.
 pub(crate) struct ShopConfig {
     pub(crate) transport: Transport,
     pub(crate) merchant: MerchantRoutes,
-    /// Where a `checkout_url` may lead.
+    /// The origins that a `checkout_url` may have.
     pub(crate) checkout_origins: Vec<String>,
     /// Whether methods and fees are requested with the session's token.
     pub(crate) reads_with_session: bool,
-    /// Called when the session's status may have changed.
+    /// Called when the session's state may have changed.
     pub(crate) on_session: Box<dyn Fn(SessionStatus)>,
 }
 
@@ -34,13 +34,13 @@ pub(crate) struct Shop {
     pub(super) checkout_origins: Vec<String>,
     pub(super) renewals: SingleFlight<()>,
     pub(super) checkouts: SingleFlight<Outcome>,
-    /// Whether the console says that the return nonce is missing.
+    /// Whether the console already says that the return nonce is missing.
     pub(super) warned: Cell<bool>,
     reads_with_session: bool,
 }
 
 impl Shop {
-    /// Sends nothing.
+    /// Creates the client. Sends nothing.
     pub(crate) fn new(config: ShopConfig) -> Rc<Self> {
         let ShopConfig { transport, merchant, checkout_origins, reads_with_session, on_session } = config;
         Rc::new_cyclic(|shop: &Weak<Self>| {
@@ -64,7 +64,7 @@ impl Shop {
         })
     }
 
-    /// Starts a checkout, or joins the one of an equal order.
+    /// Starts a checkout, or joins that of an equal order.
     pub(crate) fn checkout(self: &Rc<Self>, checkout: Checkout) -> Pending<Outcome> {
         Box::pin(Rc::clone(self).start_or_join(checkout))
     }

@@ -1,6 +1,6 @@
-//! Equal calls at the same time are one call: the first starts it, and the others wait for the same result.
+//! Concurrent equal calls are one call: the first starts it, and the others wait for the same result.
 //!
-//! `futures_util::future::Shared` in place of [`Joined`] weighs 1.4 KB brotli more.
+//! `futures_util::future::Shared` in place of [`Joined`] takes 1.4 KB brotli more.
 
 use super::error::CallError;
 use super::events::Pending;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 #[expect(clippy::type_complexity, reason = "a list of calls by their key")]
-/// The calls under way, by key. A call ends early when nobody waits for it any more.
+/// The calls in progress, by key. A call is cancelled when no caller waits for it any more.
 pub(crate) struct SingleFlight<T>(RefCell<Vec<(String, Weak<RefCell<Flight<T>>>)>>);
 
 struct Flight<T> {
@@ -31,11 +31,11 @@ impl<T> Default for SingleFlight<T> {
 }
 
 impl<T: Clone> SingleFlight<T> {
-    /// The call under way with this key.
+    /// The call in progress with this key.
     pub(crate) fn under_way(&self, key: &str) -> Option<Joined<T>> {
         let flights = self.0.borrow();
         let flight = flights.iter().find(|(known, _)| known == key)?.1.upgrade()?;
-        // It cannot be borrowed while it is polled, and is running then.
+        // It is borrowed while it is polled, and then it is running.
         let is_running = flight.try_borrow().map_or(true, |flight| matches!(flight.state, State::Running(_)));
         is_running.then_some(Joined(flight))
     }
@@ -54,7 +54,7 @@ impl<T: Clone> SingleFlight<T> {
     }
 }
 
-/// One who waits for a call. Whoever is polled first polls it for all.
+/// A caller that waits for a call. The first one to be polled polls the call for all.
 pub(crate) struct Joined<T>(Rc<RefCell<Flight<T>>>);
 
 impl<T> Clone for Joined<T> {
@@ -84,7 +84,7 @@ impl<T: Clone> Future for Joined<T> {
     }
 }
 
-/// Those who wait for one call. The call wakes them all: one of them may be kept and never polled again.
+/// The callers that wait for one call. The call wakes them all, because one of them may be kept and never polled again.
 #[derive(Default)]
 struct Waiters(Mutex<Vec<Waker>>);
 

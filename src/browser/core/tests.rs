@@ -1,4 +1,4 @@
-//! What only a browser can show of the core: `cargo xtask test` runs these in Chromium and Firefox.
+//! Tests of the core that need a browser: `cargo xtask test` runs them in Chromium and Firefox.
 
 use super::call_options::CallOptions;
 use super::error::CallError;
@@ -63,7 +63,7 @@ async fn one_who_is_kept_and_not_polled_does_not_hang_the_others() {
 }
 
 #[wasm_bindgen_test]
-async fn a_call_that_nobody_waits_for_ends() {
+async fn a_call_without_waiting_callers_ends() {
     let flights = SingleFlight::<u32>::default();
     let alive = Rc::new(());
     let held = Rc::clone(&alive);
@@ -101,8 +101,8 @@ async fn an_event_that_comes_before_the_time_is_over_stops_the_timer() {
          globalThis.restore = () => { globalThis.clearTimeout = clear; }");
     let event = Notification::event(&target, "ready");
     let _ = target.dispatch_event(&web_sys::Event::new("ready").expect("it is a name"));
-    let came = unless(Notification::after(60_000.0), event).await;
-    assert_eq!(came.and_then(|event| get_text(&event, "type")).as_deref(), Some("ready"));
+    let event_or_timeout = unless(Notification::after(60_000.0), event).await;
+    assert_eq!(event_or_timeout.and_then(|event| get_text(&event, "type")).as_deref(), Some("ready"));
     assert_eq!(timers(), Some(1.0));
     run("restore()");
 }
@@ -128,7 +128,7 @@ async fn a_page_of_html_is_unreadable_and_is_kept() {
 }
 
 #[wasm_bindgen_test]
-async fn what_is_no_reply_is_offline() {
+async fn a_value_that_is_no_response_is_offline() {
     for fetch in ["throw 'no network'", "return {}", "return undefined", "return { status: 200, text: 7 }"] {
         let error = methods(fetch, 300.0).await.err().unwrap_or_else(|| panic!("{fetch} is no reply"));
         assert!(error.is(Kind::Offline), "{fetch}");
@@ -184,7 +184,7 @@ fn run(script: &str) -> JsValue {
     Function::new_no_args(script).call0(&JsValue::UNDEFINED).expect("the script does not throw")
 }
 
-/// Lets a future begin, which does not end yet.
+/// Polls a future that is not ready yet, so that it starts.
 async fn poll_once<F: Future + ?Sized>(future: std::pin::Pin<&mut F>) {
     let mut future = pin!(future);
     std::future::poll_fn(|context| {

@@ -35,10 +35,10 @@ pub(crate) struct Transport {
     pub(crate) reads: SingleFlight<Reply>,
 }
 
-/// One request that has ended, for monitoring. It holds no address and no secret.
+/// One finished request, for monitoring. It contains no address and no secret.
 pub(crate) struct CallReport {
     pub(crate) operation: &'static str,
-    /// From 1.
+    /// The number of the attempt, from 1.
     pub(crate) attempt: u32,
     pub(crate) ms: Ms,
     pub(crate) status: Option<u16>,
@@ -90,7 +90,7 @@ fn prepare(
 }
 
 impl AuthorizedRequest<NoCredential> {
-    /// A request that needs no credential may be sent with any.
+    /// Takes any credential for a request that needs none.
     pub(crate) fn with_credential<C: Fulfils<Anyone>>(self) -> AuthorizedRequest<C> {
         AuthorizedRequest { prepared: self.prepared, credential: PhantomData }
     }
@@ -126,12 +126,12 @@ impl ReplyBody {
         if data.is_object() { Ok(data) } else { Err(self.unreadable()) }
     }
 
-    /// What an error keeps: the body, or the text if it is not JSON.
+    /// The content that an error keeps: the body, or the text if it is not JSON.
     pub(crate) fn content(&self) -> JsValue {
         if is_nullish(&self.body) { self.text.clone() } else { self.body.clone() }
     }
 
-    /// The error for a reply that cannot be read.
+    /// The error of a reply that cannot be read.
     pub(crate) fn unreadable(&self) -> CallError {
         let message = if is_nullish(&self.body) {
             "The reply is not JSON: it may be a page of HTML, such as a login form."
@@ -153,13 +153,13 @@ pub(crate) fn data_of(value: JsValue) -> JsValue {
     if is_nullish(&data) { value } else { data }
 }
 
-/// A request as it is sent, to the service or to the merchant.
+/// A request to the service or to the merchant.
 pub(crate) struct Outgoing {
     pub(crate) spec: &'static Spec,
     pub(crate) url: String,
     /// Names and values.
     pub(crate) headers: Vec<(String, String)>,
-    /// JSON.
+    /// The JSON.
     pub(crate) body: Option<String>,
     pub(crate) policy: &'static FetchPolicy,
     /// The credential, which no error may show.
@@ -167,7 +167,7 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// What `fetch` is given: an object of its own for each attempt, since a caller's `fetch` may change it.
+    /// The `RequestInit`. Each attempt has an object of its own, because a caller's `fetch` may change it.
     fn init(&self, signal: JsValue) -> JsValue {
         let headers = Object::new().into();
         for (name, value) in &self.headers {
@@ -179,7 +179,7 @@ impl Outgoing {
     }
 }
 
-/// What a request's `RequestInit` says beside its content.
+/// The members of a `RequestInit` other than the request's content.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FetchPolicy {
@@ -191,7 +191,7 @@ pub(crate) struct FetchPolicy {
 }
 
 impl FetchPolicy {
-    /// To the service: no cookie, no referrer, no redirect followed.
+    /// For the service: no cookie, no referrer, no redirect followed.
     const SERVICE: Self = Self {
         credentials: "omit",
         referrer_policy: "no-referrer",
@@ -201,9 +201,9 @@ impl FetchPolicy {
     };
     /// Reads without a credential may come from the cache: `no-store` costs a CORS preflight for each of them in Chromium.
     const PUBLIC: Self = Self { cache: "default", ..Self::SERVICE };
-    /// One that says only that something is over (a session) arrives though the page goes away.
+    /// For the end of a session: the request is sent even if the page is closed.
     const LAST_WORD: Self = Self { keepalive: true, ..Self::SERVICE };
-    /// To the merchant: with the cookies of the page's own origin.
+    /// For the merchant: with the cookies of the page's own origin.
     pub(crate) const MERCHANT: Self =
         Self { credentials: "same-origin", referrer_policy: "", redirect: "follow", ..Self::SERVICE };
 }
@@ -300,8 +300,8 @@ impl Transport {
         })
     }
 
-    /// Records the result of one attempt, and reports it to `on_call`. `reply` is `None` if the deadline came first, and
-    /// `Some(None)` if there was no reply.
+    /// Records the result of one attempt, and reports it to `on_call`. `reply` is `None` if the deadline passed first,
+    /// and `Some(None)` if there was no reply.
     #[inline(never)]
     fn record(
         &self,
@@ -368,8 +368,8 @@ async fn read(spec: &'static Spec, response: JsValue) -> Option<Reply> {
         return None;
     }
     let response: web_sys::Response = response.unchecked_into();
-    // Not by gloo-net's `text` and `Headers::get`, which panic where a look-alike rejects with no `Error` or has no such
-    // method.
+    // Not with gloo-net's `text` and `Headers::get`, which panic if such an object rejects without an `Error` or has no
+    // such method.
     let text = settled(&response.text().ok()?.into()).await.ok()?;
     let headers = get(&response, "headers");
     let header = |name: &str| {

@@ -26,19 +26,19 @@ pub(crate) fn get(object: &JsValue, name: &str) -> JsValue {
     try_get(object, name).unwrap_or_default()
 }
 
-/// The same, or what its getter throws.
+/// The same, or the exception of its getter.
 #[inline(never)]
 pub(crate) fn try_get(object: &JsValue, name: &str) -> Result<JsValue, JsValue> {
     // `Reflect.get` throws for a primitive, and each caught exception keeps a slot of the reference table.
     if object.is_object() { reflect_get(object, name) } else { Ok(JsValue::UNDEFINED) }
 }
 
-/// A value as JSON; `None` where it cannot be written, or is absent from JSON, as a function is.
+/// A value as JSON; `None` if JSON cannot express it, as for a function.
 pub(crate) fn stringify(value: &JsValue) -> Option<String> {
     JSON::stringify(value).ok()?.as_string()
 }
 
-/// Sets a member of an object that this crate has made.
+/// Sets a member of an object that this crate has created.
 pub(crate) fn set(object: &JsValue, name: &str, value: &JsValue) {
     reflect_set(object, name, value);
 }
@@ -49,13 +49,13 @@ pub(crate) fn text(value: &JsValue) -> Option<String> {
     (value.is_string() || value.as_f64().is_some()).then(|| display(value))
 }
 
-/// A member that is one.
+/// A member that is a string or a number, as a string.
 #[inline(never)]
 pub(crate) fn get_text(object: &JsValue, name: &str) -> Option<String> {
     text(&get(object, name))
 }
 
-/// What `String(value)` makes of any value: the address of an `URL`. Empty where that throws.
+/// `String(value)` of any value: the address of a `URL`. Empty if that throws.
 #[inline(never)]
 pub(crate) fn display(value: &JsValue) -> String {
     to_js_string(value).unwrap_or_default()
@@ -72,12 +72,13 @@ pub(crate) fn optional(text: Option<&str>) -> JsValue {
     text.map_or(JsValue::UNDEFINED, JsValue::from_str)
 }
 
-/// A struct or a map as a plain object: as a `Map`, JSON would write it as `{}`. Nothing that is written here can fail.
+/// Writes a struct or a map as a plain object: JSON would write a `Map` as `{}`. No value that is written here can
+/// fail.
 pub(crate) fn write<T: Serialize + ?Sized>(value: &T) -> JsValue {
     value.serialize(&Serializer::new().serialize_maps_as_objects(true)).unwrap_or_default()
 }
 
-/// An object of these members, without those that are undefined.
+/// An object with these members, without undefined ones.
 pub(crate) fn object<const N: usize>(members: [(&str, JsValue); N]) -> JsValue {
     object_of(&members)
 }
@@ -97,7 +98,7 @@ pub(crate) fn merged(first: &JsValue, second: &JsValue) -> JsValue {
     let merged = Object::new().into();
     for members in [first, second] {
         if members.is_object() {
-            // A getter may throw: the members up to it are there.
+            // A getter may throw: the members before it are copied.
             let _ = assign(&merged, members);
         }
     }

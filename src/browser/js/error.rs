@@ -1,4 +1,4 @@
-//! Errors as JavaScript sees them: `GuichetError`, a subclass of `Error`.
+//! Errors in JavaScript: `GuichetError`, a subclass of `Error`.
 
 use crate::browser::core::{CallError, Failure, write};
 use crate::protocol::FieldError;
@@ -27,7 +27,7 @@ struct Details<'a> {
     cause: JsValue,
 }
 
-/// A `GuichetError`, or what a function of the page has thrown.
+/// A `GuichetError`, or the value that a function of the page has thrown.
 #[inline(never)]
 pub(super) fn to_js(error: CallError) -> JsValue {
     let failure = match error {

@@ -1,4 +1,4 @@
-//! What `openHostedCheckout` makes: the module of the hosted checkout page.
+//! The object that `openHostedCheckout` returns: the module of the hosted checkout page.
 
 use super::inputs::Inputs;
 use super::options::{
@@ -28,7 +28,7 @@ pub struct HostedPage(Rc<HostedCheckout>);
 
 #[wasm_bindgen]
 impl HostedPage {
-    /// Reads the options, and takes the client secret out of the address bar. Sends nothing.
+    /// Reads the options, and removes the client secret from the address bar. Sends nothing.
     #[wasm_bindgen(constructor)]
     pub fn new(given: &JsValue) -> Result<HostedPage, JsValue> {
         check_no_secret_key_within(given)?;
@@ -96,12 +96,12 @@ impl HostedPage {
         })
     }
 
-    /// Follows the address of the intent's own `next_action`.
+    /// Goes to the address of the intent's own `next_action`.
     pub fn proceed(&self) -> Result<(), JsValue> {
         Ok(self.0.proceed()?)
     }
 
-    /// Leaves for the intent's own `redirect_url`.
+    /// Goes to the intent's own `redirect_url`.
     pub fn leave(&self) -> Result<(), JsValue> {
         Ok(self.0.leave()?)
     }
@@ -124,8 +124,8 @@ fn follow_options(how: &JsValue) -> Result<FollowOptions, CallError> {
     Ok(FollowOptions::new(duration(how, "budgetMs")?, function(how, "onStatus"), call_options(how)?))
 }
 
-/// `{type: "mobile_money", phone, country_code?}` or `{type: "card", card: {number, exp_month, exp_year, cvc}}`, as
-/// people write them.
+/// `{type: "mobile_money", phone, country_code?}` or `{type: "card", card: {number, exp_month, exp_year, cvc}}`, in the
+/// form that customers type.
 fn instrument(given: &JsValue) -> Result<Instrument, CallError> {
     match get_text(given, "type").as_deref() {
         Some("mobile_money") => {
@@ -159,7 +159,7 @@ fn card(given: &JsValue) -> Result<Instrument, CallError> {
     })
 }
 
-/// The code that the customer was sent, as they type it.
+/// The code that the customer received, in the form that they type it.
 fn one_time_code(given: &JsValue) -> Result<String, CallError> {
     let code: String = text(given).unwrap_or_default().chars().filter(|c| !c.is_whitespace()).collect();
     if code.is_empty() { Err(CallError::field("otp", "It is the code that the customer was sent.")) } else { Ok(code) }

@@ -1,4 +1,4 @@
-//! Reading the first argument of a call. Every field that is wrong is gathered, so that they are reported together.
+//! Reads the first argument of a call. Collects the errors of all fields, so that they are reported together.
 
 use crate::browser::core::{CallError, field_error, get, get_text, is_nullish};
 use crate::protocol::FieldError;
@@ -17,14 +17,14 @@ impl<'a> Inputs<'a> {
         Self { given, errors: Vec::new(), message: String::new() }
     }
 
-    /// A field that must be there.
+    /// Reads a required field.
     #[cfg(feature = "js-hosted")]
     pub(super) fn required<T>(&mut self, param: &str, check: impl FnOnce(&str) -> Result<T, Invalid>) -> Option<T> {
         self.require(param);
         self.optional(param, check)
     }
 
-    /// Reports a field that is missing.
+    /// Reports a missing field.
     #[inline(never)]
     pub(super) fn require(&mut self, param: &str) {
         if is_nullish(&get(self.given, param)) {
@@ -32,7 +32,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// A field that may be missing. `None` where it is, or is wrong.
+    /// Reads an optional field. `None` if it is missing or wrong.
     pub(super) fn optional<T>(&mut self, param: &str, check: impl FnOnce(&str) -> Result<T, Invalid>) -> Option<T> {
         match check(&self.text(param)?) {
             Ok(value) => Some(value),
@@ -61,7 +61,7 @@ impl<'a> Inputs<'a> {
         self.errors.push(field_error(param, code, message));
     }
 
-    /// What was read of it, unless a field is wrong or `None`.
+    /// Returns the value, unless a field is wrong or the value is `None`.
     pub(super) fn finish<T>(self, read: Option<T>) -> Result<T, CallError> {
         match read {
             Some(read) if self.errors.is_empty() => Ok(read),

@@ -14,11 +14,11 @@ use web_sys::AbortSignal;
 
 #[wasm_bindgen(raw_module = "../texts.js")]
 extern "C" {
-    /// Every text in a value, names included, a line each.
+    /// Every text in a value, names included, one per line.
     fn texts(value: &JsValue) -> String;
 }
 
-/// The way to the service: `baseUrl`, `fetch`, `onCall`.
+/// The options of the transport: `baseUrl`, `fetch`, `onCall`.
 pub(super) fn transport(options: &JsValue) -> Result<Transport, CallError> {
     let base = get(options, "baseUrl");
     if is_nullish(&base) {
@@ -62,8 +62,8 @@ pub(super) fn function(options: &JsValue, name: &str) -> Option<Function> {
     get(options, name).dyn_into().ok()
 }
 
-/// Refuses a secret key and unknown names in the arguments of a call: `fields` are the names of the first, `options` those
-/// of the last.
+/// Refuses a secret key and unknown names in the arguments of a call: `fields` are the known names of the first
+/// argument, `options` those of the last.
 pub(super) fn check_call(
     first: &JsValue,
     fields: Option<&[&str]>,
@@ -76,13 +76,13 @@ pub(super) fn check_call(
     fields.map_or(Ok(()), |fields| only(first, "field", fields))
 }
 
-/// Refuses an option or an argument that contains a secret key, at any depth, in a value or in a name.
+/// Refuses a value that contains a secret key, at any depth, in a value or in a name.
 pub(super) fn check_no_secret_key_within(given: &JsValue) -> Result<(), CallError> {
     check_no_secret_key_in(&texts(given))
 }
 
-/// Refuses an object with a name that is none of `known`: a mistyped name would pass for one that was left out. `what` is
-/// the word for such a name: `option`, `field`.
+/// Refuses an object with a name that is not in `known`, because a mistyped option would be ignored. `what` is the word
+/// for such a name: `option`, `field`.
 #[inline(never)]
 pub(super) fn only(given: &JsValue, what: &str, known: &[&str]) -> Result<(), CallError> {
     let listed = || ["The ", what, "s are: ", &known.join(", "), "."].concat();
@@ -94,7 +94,7 @@ pub(super) fn only(given: &JsValue, what: &str, known: &[&str]) -> Result<(), Ca
     }
     for name in keys(given)?.iter() {
         let name = display(&name);
-        // What cannot be read is not taken for what was left out.
+        // A member that cannot be read does not count as absent.
         try_get(given, &name)?;
         if !known.contains(&&*name) {
             let remedy = match nearest(&name, known.iter().copied()) {
@@ -116,7 +116,7 @@ pub(super) fn origins(options: &JsValue, name: &str) -> Result<Vec<String>, Call
     let mut origins = Vec::new();
     for origin in list(&given).iter() {
         let origin = display(&origin);
-        // Written as the browser writes it, so that the two compare.
+        // Written as the browser writes it, so that the two can be compared.
         let address = Address::new(&origin).map_err(|invalid| CallError::field(name, invalid.reason()))?;
         origins.push(address.origin().to_owned());
     }
@@ -144,6 +144,6 @@ pub(super) fn duration(options: &JsValue, name: &str) -> Result<Option<Ms>, Call
 /// `signal` of a call.
 pub(super) fn signal(options: &JsValue) -> Result<Option<AbortSignal>, JsValue> {
     let signal = try_get(options, "signal")?;
-    // Not by `instanceof`: a page may bring its own.
+    // Not with `instanceof`: a page may bring its own class.
     Ok(signal.is_object().then(|| signal.unchecked_into()))
 }

@@ -1,4 +1,4 @@
-//! The client that `createGuichet` makes: the module of a shop's page.
+//! The client that `createGuichet` returns: the module of a shop's page.
 
 use super::options::{self, call_options, check_call, check_no_secret_key_within, duration, function, only, origins};
 use super::promise::promise;
@@ -29,7 +29,7 @@ pub struct Client(Rc<Shop>);
 
 #[wasm_bindgen]
 impl Client {
-    /// Reads the options, and sends nothing. `on_session` is called when the session's status may have changed.
+    /// Reads the options. Sends nothing. `on_session` is called when the session's state may have changed.
     #[wasm_bindgen(constructor)]
     pub fn new(given: &JsValue, on_session: Function) -> Result<Client, JsValue> {
         Ok(Self(Shop::new(config(given, on_session)?)))

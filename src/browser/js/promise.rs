@@ -1,4 +1,4 @@
-//! A call as a promise, which a signal may cancel.
+//! A call as a promise that a signal may cancel.
 
 use super::error::to_js;
 use super::options::signal;
@@ -12,8 +12,8 @@ use web_sys::AbortSignal;
 
 #[wasm_bindgen(raw_module = "../calls.js")]
 extern "C" {
-    /// Rust code begins to run in the background. If it does not say that it has ended, it has panicked. `false` after a
-    /// panic: then nothing runs any more.
+    /// Reports that Rust code begins to run in the background. If it does not report its end, it has panicked. `false`
+    /// after a panic: then nothing runs any more.
     fn enter() -> bool;
     fn leave();
 }
@@ -44,7 +44,7 @@ async fn unless_aborted(signal: Option<AbortSignal>, mut call: Pending<JsValue>)
     result.map_err(to_js)
 }
 
-// By name: a signal of the page's own may throw.
+// By name, because a signal of the page's own may throw.
 fn is_aborted(signal: &AbortSignal) -> bool {
     get(signal, "aborted").is_truthy()
 }
@@ -53,7 +53,7 @@ fn reason(signal: &AbortSignal) -> JsValue {
     get(signal, "reason")
 }
 
-/// A future that tells JavaScript when it is polled. A panic ends a poll without a word, and the promise would stay
+/// A future that tells JavaScript when it is polled. A panic ends a poll without any report, and the promise would stay
 /// pending.
 pub(in crate::browser) struct Watched<F>(Pin<Box<F>>);
 

@@ -13,7 +13,7 @@ use js_sys::Array;
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
-/// Reads what `fee` and `quotes` have in common.
+/// Reads the arguments that `fee` and `quotes` share.
 #[inline(never)]
 fn amount_to_price(inputs: &mut Inputs<'_>) -> Option<QuoteRequest> {
     let currency = inputs.optional("currency", |text| Currency::new(text));
@@ -46,7 +46,7 @@ pub(super) fn country(given: &JsValue) -> Result<Option<Country>, CallError> {
     inputs.finish(Some(country))
 }
 
-/// Reads no `payment_method`: quotes are requested with an intent's own object too, where it means something else.
+/// Reads no `payment_method`: `quotes` also accepts an intent's own object, in which it means something else.
 pub(super) fn quote_request(given: &JsValue) -> Result<QuoteSelection, CallError> {
     let mut inputs = Inputs::of(given);
     inputs.require("amount");
@@ -76,7 +76,7 @@ struct WrittenQuote<'a> {
 }
 
 pub(super) fn written(quotes: Vec<Quote>) -> JsValue {
-    // One by one: a list that serde writes weighs 0.1 KB brotli more.
+    // One by one: a list that serde writes takes 0.1 KB brotli more.
     let written = Array::new();
     for quote in &quotes {
         written.push(&write(&WrittenQuote {

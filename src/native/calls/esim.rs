@@ -19,8 +19,8 @@ impl Client {
         self.page(list).await
     }
 
-    /// `POST /v1/esim/orders`: order eSIMs of one package. The order waits for a payment intent of its amount, whose
-    /// `metadata.esim_order_id` names it (a decision).
+    /// `POST /v1/esim/orders`: order eSIMs of one package. The order waits for a payment intent of its amount whose
+    /// `metadata.esim_order_id` is the order's identifier (a decision).
     ///
     #[doc = example!()]
     /// use guichet::operations::{CreateEsimOrder, ListEsimPackages};
@@ -37,7 +37,7 @@ impl Client {
         self.send(order).await
     }
 
-    /// `GET /v1/esim/orders/{id}`: how an order stands, and its eSIMs once it is paid. A decision.
+    /// `GET /v1/esim/orders/{id}`: an order's current state, and its eSIMs once it is paid. A decision.
     ///
     #[doc = example!()]
     /// # use guichet::operations::{CreateEsimOrder, ListEsimPackages};

@@ -7,7 +7,7 @@ use crate::protocol::{Error, Page};
 use crate::values::IntentId;
 
 impl Client {
-    /// `POST /v1/payment-intents`: begin a payment. The same order twice is one payment.
+    /// `POST /v1/payment-intents`: create a payment. Sending the same order twice creates one payment.
     ///
     #[doc = example!()]
     /// use guichet::operations::{CreatePaymentIntent, CustomerName};
@@ -22,12 +22,12 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::send`]; code `merchant_reference_conflict` where the reference names another payment.
+    /// As [`Client::send`]; code `merchant_reference_conflict` if the reference names another payment.
     pub async fn create_payment_intent(&self, order: &CreatePaymentIntent) -> Result<PaymentIntent, Error> {
         self.send(order).await
     }
 
-    /// `GET /v1/payment-intents/{id}`: how a payment stands. Ship on `succeeded`, and on nothing else. A decision.
+    /// `GET /v1/payment-intents/{id}`: a payment's current state. Ship on `succeeded`, and on nothing else. A decision.
     ///
     #[doc = example!()]
     /// use guichet::values::IntentStatus;
@@ -53,13 +53,13 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As of [`Client::send`].
+    /// As [`Client::send`].
     pub async fn list_payment_intents(&self, list: &ListPaymentIntents) -> Result<Page<PaymentIntent>, Error> {
         self.page(list).await
     }
 
-    /// `POST /v1/payment-intents/{id}/payment-method`: pay with this instrument. It is not sent again when its answer is
-    /// lost: read the intent first. A decision.
+    /// `POST /v1/payment-intents/{id}/payment-method`: pay with this instrument. The client does not retry it if the
+    /// response was lost: read the intent first. A decision.
     ///
     #[doc = example!()]
     /// use guichet::operations::Instrument;
@@ -72,13 +72,13 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::send`]; code `intent_not_confirmable` for an intent that takes no payment now.
+    /// As [`Client::send`]; code `intent_not_confirmable` if the intent accepts no payment now.
     pub async fn attach_payment_method(&self, id: &IntentId, instrument: Instrument) -> Result<PaymentIntent, Error> {
         self.send(&AttachPaymentMethod::new(id.clone(), instrument)).await
     }
 
-    /// `POST /v1/payment-intents/{id}/confirm`: charge what the customer attached, of an intent with `manual`
-    /// confirmation. It is not sent again when its answer is lost: read the intent first. A decision.
+    /// `POST /v1/payment-intents/{id}/confirm`: charge the attached method of an intent with `manual` confirmation. The
+    /// client does not retry it if the response was lost: read the intent first. A decision.
     ///
     #[doc = example!()]
     /// use guichet::operations::Instrument;
@@ -94,12 +94,12 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::send`]; code `intent_not_confirmable` where no method is attached, or the charge has been asked for.
+    /// As [`Client::send`]; code `intent_not_confirmable` if no method is attached, or if it was confirmed before.
     pub async fn confirm_payment_intent(&self, id: &IntentId) -> Result<PaymentIntent, Error> {
         self.send(&ConfirmPaymentIntent::new(id.clone())).await
     }
 
-    /// `POST /v1/payment-intents/{id}/answer`: the one-time code that the customer was sent. A decision.
+    /// `POST /v1/payment-intents/{id}/answer`: send the one-time code that the customer received. A decision.
     ///
     #[doc = example!()]
     /// # use guichet::{operations::Instrument, values::{IntentStatus, Phone}};
@@ -112,13 +112,13 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::send`]; code `intent_not_confirmable` where no code is waited for. A wrong code is no error: it is
-    /// the intent's `last_payment_error`.
+    /// As [`Client::send`]; code `intent_not_confirmable` if the intent waits for no code. A wrong code is no error: it
+    /// is the intent's `last_payment_error`.
     pub async fn answer_payment_intent(&self, id: &IntentId, otp: &str) -> Result<PaymentIntent, Error> {
         self.send(&AnswerPaymentIntent::new(id.clone(), otp)).await
     }
 
-    /// `POST /v1/payment-intents/{id}/cancel`: call a payment off, while nothing is under way. It can be repeated. A
+    /// `POST /v1/payment-intents/{id}/cancel`: cancel a payment while no charge is under way. It can be repeated. A
     /// decision.
     ///
     #[doc = example!()]
@@ -129,7 +129,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::send`]; code `intent_not_cancelable` for an intent that is being paid, or has ended otherwise.
+    /// As [`Client::send`]; code `intent_not_cancelable` if the intent is being paid, or has ended otherwise.
     pub async fn cancel_payment_intent(&self, id: &IntentId) -> Result<PaymentIntent, Error> {
         self.send(&CancelPaymentIntent::new(id.clone())).await
     }

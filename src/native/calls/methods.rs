@@ -21,7 +21,7 @@ impl Client {
 
     /// `GET /v1/payment-methods/fee/{payment_method}/{currency}/{amount}`: the fee of an amount.
     ///
-    /// What every method costs, and who pays it, says [`Client::quotes`].
+    /// [`Client::quotes`] returns the price of every method.
     ///
     #[doc = example!()]
     /// use guichet::operations::CalculateFee;

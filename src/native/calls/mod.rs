@@ -1,4 +1,4 @@
-//! A method of the client for each operation: one file a family, as in [`operations`](crate::operations).
+//! The client's methods, one for each operation: one file per family, as in [`operations`](crate::operations).
 //!
 //! `tests/service/native/operations.rs` sends each of them to a sandbox.
 

@@ -4,7 +4,7 @@ use crate::protocol::{Error, Page};
 use crate::values::PlanId;
 
 impl Client {
-    /// `POST /v1/subscriptions/plans`: define what customers subscribe to.
+    /// `POST /v1/subscriptions/plans`: create a plan that customers can subscribe to.
     ///
     #[doc = example!()]
     /// use guichet::operations::CreatePlan;
@@ -15,7 +15,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::send`]; code `plan_code_taken` where the code names another plan.
+    /// As [`Client::send`]; code `plan_code_taken` if another plan has the code.
     pub async fn create_plan(&self, plan: &CreatePlan) -> Result<Plan, Error> {
         self.send(plan).await
     }
@@ -40,8 +40,8 @@ impl Client {
         self.page(list).await
     }
 
-    /// `DELETE /v1/subscriptions/plans/{id}`: nobody subscribes to this plan any more. It can be repeated; who has
-    /// subscribed already goes on at the same price (a decision).
+    /// `DELETE /v1/subscriptions/plans/{id}`: deactivate a plan, so that it accepts no new subscriptions. It can be
+    /// repeated. Existing subscriptions continue at the same price (a decision).
     ///
     #[doc = example!()]
     /// # let plan = client.create_plan(&gold()?).await?;

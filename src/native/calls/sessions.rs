@@ -4,10 +4,10 @@ use crate::protocol::Error;
 use crate::values::{Email, Moment};
 
 impl Client {
-    /// `POST /v1/sessions/create`: a token with which this customer's browser acts for 30 minutes.
+    /// `POST /v1/sessions/create`: create a token with which this customer's browser acts for 30 minutes.
     ///
-    /// The other two calls of a session are sent with its token: [`Client::customer`]. For one token a login, made and
-    /// ended in one place, there is [`Sessions`](crate::native::Sessions).
+    /// The other two operations of a session are sent with its token: [`Client::customer`].
+    /// [`Sessions`](crate::native::Sessions) keeps one token per login and ends it.
     ///
     #[doc = example!()]
     /// use guichet::values::Email;
@@ -23,13 +23,13 @@ impl Client {
         self.create_session_with_date(customer_email).await.map(|(session, _)| session)
     }
 
-    /// The same, and the service's time of it, where its reply says so.
+    /// The same, with the service's time of its reply, if the reply says it.
     pub(in crate::native) async fn create_session_with_date(
         &self,
         customer_email: &Email,
     ) -> Result<(CustomerSession, Option<Moment>), Error> {
-        let answer = self.ask(&CreateSession::new(customer_email.clone()), self.key()).await?;
-        let date = answer.date();
-        Ok((answer.into_output::<CreateSession>()?, date))
+        let reply = self.send_with(&CreateSession::new(customer_email.clone()), self.key()).await?;
+        let date = reply.date();
+        Ok((reply.into_output::<CreateSession>()?, date))
     }
 }

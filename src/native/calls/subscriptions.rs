@@ -9,7 +9,7 @@ use crate::values::SubscriptionId;
 impl Client {
     /// `POST /v1/subscriptions`: bill a customer by a plan. A decision.
     ///
-    /// A first charge that is declined is no error: the subscription is made, and is `past_due`.
+    /// A first charge that is declined is no error: the subscription is created with the status `past_due`.
     ///
     #[doc = example!()]
     /// use guichet::operations::{CreateSubscription, CustomerName, Instrument};
@@ -44,7 +44,7 @@ impl Client {
         self.page(list).await
     }
 
-    /// `GET /v1/subscriptions/{id}`: how a subscription stands. A decision.
+    /// `GET /v1/subscriptions/{id}`: a subscription's current state. A decision.
     ///
     #[doc = example!()]
     /// # client.create_plan(&gold()?).await?;
@@ -72,12 +72,12 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::send`]; code `subscription_state` for one that has ended.
+    /// As [`Client::send`]; code `subscription_state` if it has ended.
     pub async fn pause_subscription(&self, pause: &PauseSubscription) -> Result<Subscription, Error> {
         self.send(pause).await
     }
 
-    /// `POST /v1/subscriptions/{id}/resume`: charge again. It also takes back a pause or an end that is still to come.
+    /// `POST /v1/subscriptions/{id}/resume`: charge again. It also undoes a scheduled pause or cancellation.
     ///
     #[doc = example!()]
     /// # use guichet::operations::PauseSubscription;
@@ -90,12 +90,12 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::send`]; code `subscription_state` for one that is not paused, or has ended.
+    /// As [`Client::send`]; code `subscription_state` if it is not paused, or has ended.
     pub async fn resume_subscription(&self, id: &SubscriptionId) -> Result<Subscription, Error> {
         self.send(&ResumeSubscription::new(id.clone())).await
     }
 
-    /// `POST /v1/subscriptions/{id}/cancel`: end it with its period, which is the document's default, or now.
+    /// `POST /v1/subscriptions/{id}/cancel`: end it at the end of its period, which is the document's default, or now.
     ///
     #[doc = example!()]
     /// use guichet::operations::CancelSubscription;
@@ -111,7 +111,7 @@ impl Client {
         self.send(cancel).await
     }
 
-    /// `PUT /v1/subscriptions/{id}/payment-method`: pay with another phone or card from now on. Where a charge has failed,
+    /// `PUT /v1/subscriptions/{id}/payment-method`: pay with another phone or card from now on. If a charge has failed,
     /// the new one is charged at once (a decision).
     ///
     #[doc = example!()]
@@ -124,7 +124,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::send`]; code `subscription_state` for one that has ended.
+    /// As [`Client::send`]; code `subscription_state` if it has ended.
     pub async fn change_subscription_payment_method(
         &self,
         id: &SubscriptionId,
@@ -133,7 +133,7 @@ impl Client {
         self.send(&ChangeSubscriptionPaymentMethod::new(id.clone(), instrument)).await
     }
 
-    /// `PUT /v1/subscriptions/{id}/fallback`: what is charged when the payment method fails again and again.
+    /// `PUT /v1/subscriptions/{id}/fallback`: set the method to charge when the payment method fails repeatedly.
     ///
     #[doc = example!()]
     /// use guichet::operations::ConfigureFallback;
@@ -147,7 +147,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::send`]; code `subscription_state` for one that has ended.
+    /// As [`Client::send`]; code `subscription_state` if it has ended.
     pub async fn configure_fallback(&self, fallback: &ConfigureFallback) -> Result<Subscription, Error> {
         self.send(fallback).await
     }

@@ -1,4 +1,4 @@
-//! The guard of the merchant's own API: whose session token a request brings, and whether it is valid.
+//! The guard of the merchant's own API: it validates the session token of a request.
 
 use super::known::{Hash, KEPT_FOR, KnownTokens, Lookup, Rejection};
 use super::single_flight::SingleFlight;
@@ -12,17 +12,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// The most unknown tokens that the service is asked about at once. A token that was valid a moment ago is not unknown.
+/// The most validations of unknown tokens at the same time. A token that was valid a moment ago is not unknown.
 const MAX_UNKNOWN_AT_ONCE: usize = 32;
-/// How long an unknown token waits for its turn: long enough for the customers who come back after a restart.
+/// The time that an unknown token waits for its turn: enough for the customers who return after a restart.
 const TURN_WITHIN: Duration = Duration::from_secs(1);
-/// No token comes near it.
+/// The greatest length of a token in bytes; real tokens are far shorter.
 const LONGEST_TOKEN: usize = 4096;
 
 /// A customer whose request brings a valid session token.
 ///
-/// With the feature `axum` it is an extractor, which asks the [`SessionGuard`] of the router's state: a router without one
-/// does not compile.
+/// With the feature `axum` it is an extractor, which uses the [`SessionGuard`] in the router's state: a router without
+/// one does not compile.
 ///
 #[cfg_attr(feature = "axum", doc = "```")]
 #[cfg_attr(not(feature = "axum"), doc = "```text")]
@@ -40,24 +40,26 @@ const LONGEST_TOKEN: usize = 4096;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CustomerSession {
-    /// Whose session it is: what they may see and change is decided by this, and by nothing that the request says.
+    /// The customer's e-mail address. Decide by this alone what they may see and change, and by nothing else in the
+    /// request.
     pub customer_email: Email,
-    /// When it ends, where the service says so.
+    /// When the session ends, if the service says it.
     pub expires_at: Option<Moment>,
 }
 
 impl CustomerSession {
-    /// Whether something of this e-mail is the customer's own, such as a subscription by its `customer_email`. Capitals do
-    /// not count; no e-mail is nobody's.
+    /// Whether an object with this e-mail belongs to the customer, such as a subscription by its `customer_email`. Case
+    /// is ignored; an object without an e-mail belongs to no customer.
     #[must_use]
     pub fn owns<'a>(&self, email: impl Into<Option<&'a str>>) -> bool {
         email.into().is_some_and(|email| self.customer_email.as_str().eq_ignore_ascii_case(email))
     }
 }
 
-/// Lets in who brings a session token that the service takes. Cheap to clone; one is enough for a server.
+/// Admits requests with a session token that the service accepts. Cheap to clone; a server needs only one.
 ///
-/// A customer pauses *their own* subscription in the merchant's application, and the merchant's server does it with its key:
+/// In this example a customer pauses *their own* subscription in the merchant's application, and the merchant's server
+/// does it with its key:
 ///
 #[cfg_attr(feature = "axum", doc = "```")]
 #[cfg_attr(not(feature = "axum"), doc = "```text")]
@@ -89,22 +91,22 @@ impl CustomerSession {
 /// }
 /// ```
 ///
-/// [`SessionGuard::check`] works with any server. With the feature `axum`, it is kept in the state of a router, for
-/// [`CustomerSession`] as an extractor, or laid around a router as a layer: then
-/// `Extension<CustomerSession>` says whom the innermost layer has admitted.
+/// [`SessionGuard::check`] works with any server. With the feature `axum`, put the guard into the state of a router,
+/// for [`CustomerSession`] as an extractor, or around a router as a layer: then `Extension<CustomerSession>` is the
+/// customer that the innermost layer has admitted.
 ///
-/// - The token comes as `Authorization: Bearer …`. Anything else is answered 401 in the document's envelope, with
+/// - The token is sent as `Authorization: Bearer …`. Any other request gets 401 in the document's envelope, with
 ///   `WWW-Authenticate: Bearer`.
-/// - The service's word on a token, good or bad, is kept for 30 seconds at most, never past the session's end (`expires_at`
-///   minus the `Date` of the same reply, so that the two clocks need not agree), and by the token's SHA-256: the token itself
-///   is kept nowhere and logged nowhere.
-/// - Requests with the same token at the same time wait for the same answer.
-/// - The service is asked about at most 32 unknown tokens at once. Beyond that a request waits one second for its turn and
-///   is answered 503 with `Retry-After`. Known tokens do not wait.
-/// - If the service does not answer, nobody is admitted: 503. A refusal that would only come again, such as a 400 or a reply
-///   without an e-mail, is kept for 30 seconds too, under its own code.
-/// - A guard accepts its own word alone: in an application with guards for two services, the extractor of one asks its own
-///   service about a request that the other has admitted.
+/// - The result of a validation is cached for at most 30 seconds, and never past the session's end (`expires_at` minus
+///   the `Date` of the same reply, so that the two clocks need not agree). The key is the token's SHA-256: the token
+///   itself is neither stored nor logged.
+/// - Concurrent requests with the same token wait for the same validation.
+/// - At most 32 unknown tokens are validated at once. Beyond that a request waits one second for its turn and then gets
+///   503 with `Retry-After`. Known tokens do not wait.
+/// - If the service does not reply, the request gets 503. A refusal that would be repeated, such as a 400 or a reply
+///   without an e-mail, is also cached for 30 seconds, with its own code.
+/// - A guard trusts only its own result: in an application with guards for two services, the extractor of one validates
+///   a request with its own service even if the other has admitted it.
 #[derive(Clone)]
 pub struct SessionGuard(Arc<Inner>);
 
@@ -116,19 +118,19 @@ struct Inner {
 }
 
 impl SessionGuard {
-    /// A guard that asks this client's service.
+    /// Creates a guard that validates tokens with this client's service.
     #[must_use]
     pub fn new(client: Client) -> Self {
         let unknown_at_once = Semaphore::new(MAX_UNKNOWN_AT_ONCE);
         Self(Arc::new(Inner { client, known: Mutex::default(), checks: SingleFlight::default(), unknown_at_once }))
     }
 
-    /// Who has sent a request with these headers.
+    /// Returns the customer who sent a request with these headers.
     ///
     /// # Errors
     /// 401 with code `authentication_required`, `session_token_required`, `session_expired`, `session_revoked` or
-    /// `session_unknown`; 502 or 503 where the service cannot say, or does not say whose session it is; 503 with
-    /// `Retry-After` where it is being asked about too many unknown tokens.
+    /// `session_unknown`; 502 or 503 if the service cannot tell, or does not say whose session it is; 503 with
+    /// `Retry-After` if too many unknown tokens are being validated.
     pub async fn check(&self, headers: &HeaderMap) -> Result<CustomerSession, Refused> {
         let token = token(headers)?;
         let hash: Hash = Sha256::digest(token.expose()).into();
@@ -141,7 +143,8 @@ impl SessionGuard {
         self.0.checks.run(hash, work).await.ok_or_else(broken_off)?
     }
 
-    /// Refuses a token from now on, for as long as a session can live, whatever the service says of it: it is being revoked.
+    /// Refuses a token that is being revoked, from now on and for the longest lifetime of a session, even if the
+    /// service still accepts it.
     pub fn refuse(&self, token: &SessionToken) {
         self.0.lock().end(Sha256::digest(token.expose()).into(), clock::monotonic_now());
     }
@@ -149,7 +152,7 @@ impl SessionGuard {
 
 #[cfg(feature = "axum")]
 impl SessionGuard {
-    /// Whether it is a clone of that one.
+    /// Whether this is a clone of the other guard.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -159,7 +162,7 @@ impl Inner {
     async fn check_with_service(&self, token: &SessionToken, hash: Hash) -> Result<CustomerSession, Refused> {
         let lookup = self.lock().look_up(&hash, clock::monotonic_now());
         let _permit = match lookup {
-            // An earlier request with the same token was answered in the meantime.
+            // Another request with the same token got a result in the meantime.
             Lookup::Known(known) => return Ok(known?),
             Lookup::WasValid => None,
             Lookup::Unknown => match tokio::time::timeout(TURN_WITHIN, self.unknown_at_once.acquire()).await {
@@ -167,7 +170,7 @@ impl Inner {
                 Err(_) => return Err(too_many_unknown()),
             },
         };
-        let asked_at = clock::monotonic_now();
+        let requested_at = clock::monotonic_now();
         let (state, date) = match self.client.customer(token).validate_with_date().await {
             Err(error) if error.kind() == Kind::Session => return Err(self.reject(hash, Rejection::Unknown)),
             Err(error) => return Err(self.refuse_check(hash, error.into())),
@@ -182,19 +185,19 @@ impl Inner {
             return Err(self.refuse_check(hash, Refused::new(502, Reason { code: "customer_unknown", message })));
         };
         let session = CustomerSession { customer_email, expires_at: state.expires_at };
-        // Counted from when it was asked: the reply may have been long on its way.
-        let until = asked_at + kept_for(session.expires_at, date);
+        // Counted from the time of the request, because the reply may have taken long.
+        let until = requested_at + kept_for(session.expires_at, date);
         Ok(self.lock().accept(hash, until, session, clock::monotonic_now())?)
     }
 
-    /// Remembers why a token is rejected; the refusal.
+    /// Caches the rejection of a token and returns the refusal.
     fn reject(&self, hash: Hash, rejection: Rejection) -> Refused {
         let now = clock::monotonic_now();
         self.lock().reject(hash, now + KEPT_FOR, rejection.clone(), now);
         rejection.into()
     }
 
-    /// Remembers a failed check, unless another attempt may succeed; the refusal.
+    /// Caches a failed check, unless another attempt may succeed, and returns the refusal.
     fn refuse_check(&self, hash: Hash, refused: Refused) -> Refused {
         if refused.is_retryable() { refused } else { self.reject(hash, Rejection::CheckFailed(Box::new(refused))) }
     }
@@ -204,8 +207,8 @@ impl Inner {
     }
 }
 
-/// How long the service's word on a session is kept: what is left of the session by the service's own clock. Both times are
-/// whole seconds: the one that has begun is over. Without a `Date`, nobody knows what is left.
+/// The time for which a valid result is cached: what is left of the session by the service's own clock, at most
+/// [`KEPT_FOR`]. Both times are whole seconds, so one second is subtracted. Without a `Date` the time left is unknown.
 fn kept_for(expires_at: Option<Moment>, date: Option<Moment>) -> Duration {
     let left = expires_at.zip(date).map(|(end, date)| end.unix().saturating_sub(date.unix()).saturating_sub(1));
     left.map_or(KEPT_FOR, |left| Duration::from_secs(u64::try_from(left).unwrap_or(0)).min(KEPT_FOR))
@@ -243,7 +246,7 @@ fn token(headers: &HeaderMap) -> Result<SessionToken, Refused> {
         return Err(missing());
     }
     if looks_like_a_secret_key(token) {
-        // It is not sent on: whoever has it here should not have it at all.
+        // It is not sent on, because this API must not receive such a credential at all.
         let message =
             "This is a merchant's secret key. A customer comes with a session token; replace the key, it was shown.";
         return Err(Refused::new(401, Reason { code: "session_token_required", message }).challenged(INVALID));
@@ -261,8 +264,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_services_word_is_kept_for_thirty_seconds_and_never_past_the_sessions_end() {
-        // By the service's clock, of which it may be all but 1001 by now.
+    fn a_validation_is_cached_for_thirty_seconds_and_never_past_the_sessions_end() {
+        // The service's clock may be up to 1001 by now.
         let date = Some(Moment::from_unix(1000));
         for (end, date, seconds) in [
             (Some(1010), date, 9),

@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// The guards that have admitted a request, each with whom it has admitted.
+/// The guards that have admitted a request, each with the admitted customer.
 #[derive(Clone, Default)]
 struct Admissions(Vec<(SessionGuard, CustomerSession)>);
 
@@ -48,7 +48,7 @@ impl<S> Layer<S> for SessionGuard {
     }
 }
 
-/// A service behind a [`SessionGuard`]: what its layer makes.
+/// A service behind a [`SessionGuard`], created by the guard's layer.
 ///
 /// ```
 /// use axum::{Extension, Router, routing::get};
@@ -83,7 +83,7 @@ where
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         let guard = self.guard.clone();
-        // The one that is ready is the one that is called; a clone of it may not be.
+        // Call the service that was polled ready; a clone of it may not be ready.
         let clone = self.inner.clone();
         let mut ready = std::mem::replace(&mut self.inner, clone);
         Box::pin(async move {

@@ -1,5 +1,5 @@
-//! The tokens of the merchant's customers: one live token a login, made one at a time, and all of them ended when the
-//! customer signs out.
+//! The session tokens of the merchant's customers: one valid token per login, created once for concurrent requests, and
+//! all ended when the customer signs out.
 
 mod guard;
 mod known;
@@ -23,18 +23,18 @@ use std::sync::Arc;
 use std::time::Duration;
 use tracing::Instrument;
 
-/// A token that ends within two minutes is not handed out any more: the page that gets it would have to come back at once.
+/// A token that ends within two minutes is not handed out: the page that gets it would have to renew it at once.
 const MARGIN: i64 = 120;
-/// The longest that a session lives by the document, whatever the service's clock says.
+/// The longest lifetime of a session in the document, whatever the service's clock says.
 const LONGEST: Duration = Duration::from_secs(store::LIFETIME.unsigned_abs());
 
-/// The session tokens of the merchant's customers, by their login in the shop. Cheap to clone; one is enough for a server.
+/// The session tokens of the merchant's customers, by their login in the shop. Cheap to clone; a server needs only one.
 ///
-/// - One live token a login: a second tab gets the same, after the service has said that it is still good.
-/// - One at a time: whoever asks meanwhile waits for the same answer.
-/// - Signing out ends all of a login's tokens, also one that is made at that very moment and arrives late.
+/// - One valid token per login: a second tab gets the same one, after the service has confirmed that it is still valid.
+/// - One creation at a time: concurrent requests wait for the same result.
+/// - Signing out ends all tokens of a login, also one that is being created at that moment and arrives later.
 ///
-/// The merchant's routes hand them out, for a shop that says which login a request is of ([`Shop::login`](super::Shop::login)).
+/// The merchant's routes hand them out if the shop names the login of a request ([`Shop::login`](super::Shop::login)).
 ///
 #[doc = example!()]
 /// use guichet::native::Sessions;
@@ -57,18 +57,18 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Kept in memory, for a shop of one server.
+    /// Keeps the tokens in memory, for a shop with one server.
     #[must_use]
     pub fn new(client: Client) -> Self {
         Self::with_store(client, MemoryStore::default())
     }
 
-    /// Kept in this store.
+    /// Keeps the tokens in this store.
     pub fn with_store(client: Client, store: impl SessionStore) -> Self {
         Self { inner: Arc::new(Inner { client, store: Box::new(store) }), creating: Arc::default(), guard: None }
     }
 
-    /// Tells this guard of every token that is ended by signing out, so that it refuses it at once.
+    /// Makes this guard refuse at once every token that is ended by signing out.
     #[must_use]
     pub fn guarded_by(self, guard: SessionGuard) -> Self {
         Self { guard: Some(guard), ..self }
@@ -78,8 +78,8 @@ impl Sessions {
     /// service no longer accepts it.
     ///
     /// # Errors
-    /// [`Refused`] with 401 `authentication_required` where the login has ended; where the service makes no session; and
-    /// what the store says.
+    /// [`Refused`] with 401 `authentication_required` if the login has ended; the service's error if it creates no
+    /// session; the store's error.
     pub async fn get_or_create(&self, login: &str, customer: &Email) -> Result<KeptSession, Refused> {
         let (inner, login, customer) = (Arc::clone(&self.inner), login.to_owned(), customer.clone());
         let work = {
@@ -90,16 +90,16 @@ impl Sessions {
         self.creating.run((login, customer), work).await.ok_or_else(broken_off)?
     }
 
-    /// Ends a login: all its tokens are revoked, and no other is ever made for it. Once it has begun it goes on to its end,
-    /// also where the request that asked for it is gone. It can be repeated, and should be after an error: what could not
-    /// be revoked ends by itself within 30 minutes.
+    /// Ends a login: revokes all its tokens, and creates no other for it. It continues to the end even if the caller
+    /// drops the future. It can be repeated, and should be after an error: a token that could not be revoked expires
+    /// within 30 minutes.
     ///
     /// # Errors
-    /// [`Refused`] where the service did not revoke a token, and what the store says: the first of them, after every token
-    /// was tried.
+    /// [`Refused`] if the service did not revoke a token, or the store's error. It is the first error, after every
+    /// token was tried.
     pub async fn sign_out(&self, login: &str) -> Result<(), Refused> {
         let (inner, guard, login) = (Arc::clone(&self.inner), self.guard.clone(), login.to_owned());
-        // In a task of its own: the page that asked may go away, and nobody comes again for a login that has ended.
+        // In a task of its own: the caller may disappear, and no later call ends this login.
         let work = tokio::spawn(async move { inner.end(&login, guard.as_ref()).await }.in_current_span());
         work.await.unwrap_or_else(|_| Err(Refused::broken("a login was not ended: the work has broken off")))
     }
@@ -133,18 +133,18 @@ impl Inner {
         match self.store.keep(login, &kept).await {
             Ok(true) => Ok(kept),
             not_kept => {
-                // Nobody will ever end it but this.
+                // No other code will end this session.
                 if let Err(refused) = self.revoke(&kept.token).await {
                     tracing::warn!(code = %printable(refused.code()), "a session that came too late was not revoked");
                 }
-                Err(not_kept.err().unwrap_or_else(Refused::nobody))
+                Err(not_kept.err().unwrap_or_else(Refused::not_signed_in))
             }
         }
     }
 
     async fn end(&self, login: &str, guard: Option<&SessionGuard>) -> Result<(), Refused> {
         let left = self.store.end(login, clock::now()).await?;
-        // All of them before the first is revoked, which may take long.
+        // The guard refuses all of them before the first is revoked, because revoking may take long.
         if let Some(guard) = guard {
             left.iter().for_each(|kept| guard.refuse(&kept.token));
         }
@@ -159,7 +159,8 @@ impl Inner {
         outcome
     }
 
-    /// Whether the service still takes a token. One that it cannot be asked about is handed out: its bearer will hear.
+    /// Whether the service still accepts a token. If the service cannot be reached, the token counts as good: its next
+    /// use will tell.
     async fn is_good(&self, token: &SessionToken) -> bool {
         match self.client.customer(token).validate().await {
             Ok(state) => state.valid,
@@ -169,7 +170,7 @@ impl Inner {
 
     async fn revoke(&self, token: &SessionToken) -> Result<(), Refused> {
         match self.client.customer(token).revoke().await {
-            // What the service does not know is no session of anybody.
+            // A session that the service does not know needs no revocation.
             Err(error) if error.kind() != Kind::Session => Err(error.into()),
             _ => Ok(()),
         }
@@ -177,25 +178,25 @@ impl Inner {
 }
 
 impl KeptSession {
-    /// Whether it ends too soon to be handed out. If its lifetime is not known, or is shorter than the margin, the service
-    /// alone can say.
+    /// Whether it ends too soon to be handed out. If its lifetime is unknown, or shorter than the margin, only the
+    /// service can tell.
     fn is_ending(&self, now: Moment) -> bool {
         let age = now.unix().saturating_sub(self.made_at.unix());
-        // The clock was set back, by more than the clocks of two servers differ: its age is not known.
+        // The clock was set back, by more than the clocks of two servers differ, so its age is unknown.
         let is_of_the_future = age < -MARGIN;
         let lifetime = self.lifetime.map(|lifetime| lifetime.min(LONGEST).as_secs().cast_signed());
         is_of_the_future || lifetime.is_some_and(|lifetime| lifetime > MARGIN && lifetime.saturating_sub(age) < MARGIN)
     }
 }
 
-/// How long a session lives that ends at one moment of a clock and was made at another.
+/// The time from a session's creation to its end.
 fn lifetime(ends_at: Moment, made_at: Moment) -> Option<Duration> {
     u64::try_from(ends_at.unix().saturating_sub(made_at.unix())).ok().map(Duration::from_secs)
 }
 
 type Waiting<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refused>> + Send + 'a>>;
 
-/// A [`SessionStore`] of any kind, so that what holds one has no parameter for it.
+/// A [`SessionStore`] as a trait object, so that [`Sessions`] has no type parameter for it.
 trait Store: Send + Sync {
     fn newest<'a>(&'a self, login: &'a str) -> Waiting<'a, Option<KeptSession>>;
     fn keep<'a>(&'a self, login: &'a str, session: &'a KeptSession) -> Waiting<'a, bool>;
@@ -229,10 +230,10 @@ mod tests {
             (Some(1800), 1680, false),
             (Some(1800), 1681, true),
             (Some(1800), 5000, true),
-            // By a service whose clock was moved: it lives no longer than the document says.
+            // The service's clock was moved: the session lives no longer than the document says.
             (Some(1_000_000), 1680, false),
             (Some(1_000_000), 1681, true),
-            // It ends before it could be handed out, or nobody knows when: the service is asked.
+            // It ends before it could be handed out, or its end is unknown: the service is asked.
             (Some(100), 10, false),
             (None, 5000, false),
             // Another server of the shop is a minute ahead; this server's clock was set back by an hour.

@@ -1,4 +1,4 @@
-//! One run of the same work for all who request it at the same moment.
+//! Runs the same work once for all callers that request it at the same time.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use tracing::Instrument;
 
-/// The work that is under way, by its key.
+/// The work in progress, by its key.
 pub(super) struct SingleFlight<K, V>(Arc<Mutex<HashMap<K, watch::Receiver<Option<V>>>>>);
 
 impl<K, V> SingleFlight<K, V>
@@ -29,7 +29,8 @@ where
         let running = Running { all: Arc::clone(&self.0), key };
         let run = async move {
             let value = work.await;
-            // A caller who comes from here on starts the work again: this run may have seen less than the caller knows.
+            // A caller that arrives from here on starts the work again: this run may have seen less than the caller
+            // knows.
             drop(running);
             sender.send_replace(Some(value));
         };
@@ -45,7 +46,7 @@ impl<K, V> Default for SingleFlight<K, V> {
     }
 }
 
-/// Removes its key when the work ends, however it ends.
+/// Removes its key when the work ends, in any way.
 struct Running<K: Eq + Hash, V> {
     all: Arc<Mutex<HashMap<K, watch::Receiver<Option<V>>>>>,
     key: K,

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Where [`Sessions`](super::Sessions) keeps the tokens of each login. In memory there is [`MemoryStore`]; several servers
-/// of one shop share a database, and write the four methods as `async fn` over it.
+/// Stores the tokens of each login for [`Sessions`](super::Sessions). [`MemoryStore`] keeps them in memory; several
+/// servers of one shop share a database and implement the four methods as `async fn` over it.
 ///
-/// A login is what the shop says it is: a text that names one signing-in of one customer, and never another one. Its
-/// entries may be dropped once they have ended, 30 minutes after they were made; that a login has ended is kept as long.
+/// The shop defines a login: a text that names one sign-in of one customer, and never another one. An entry may be
+/// deleted 30 minutes after its creation, when the session has expired. Keep the fact that a login has ended for the
+/// same time.
 ///
 /// ```
 /// use guichet::native::{KeptSession, Refused, SessionStore};
@@ -38,20 +39,22 @@ use std::time::Duration;
 /// }
 /// ```
 pub trait SessionStore: Send + Sync + 'static {
-    /// The session that was kept last for a login; none where the login has ended.
+    /// The newest session of a login; `None` if the login has ended.
     fn newest(&self, login: &str) -> impl Future<Output = Result<Option<KeptSession>, Refused>> + Send;
 
-    /// Keeps a session; `false` where the login has ended, and then it is not kept. The two are one step.
+    /// Stores a session and returns `true`, or stores nothing and returns `false` if the login has ended. Both are one
+    /// atomic step.
     fn keep(&self, login: &str, session: &KeptSession) -> impl Future<Output = Result<bool, Refused>> + Send;
 
-    /// Ends a login for good; every session that is still kept for it. Again, it gives what is left.
+    /// Ends a login for good. Returns every session that is still stored for it; a second call returns those that are
+    /// left.
     fn end(&self, login: &str, now: Moment) -> impl Future<Output = Result<Vec<KeptSession>, Refused>> + Send;
 
-    /// Drops a session that was revoked.
+    /// Deletes a revoked session.
     fn forget(&self, login: &str, token: &SessionToken) -> impl Future<Output = Result<(), Refused>> + Send;
 }
 
-/// A session as it is kept. Its `Debug` shows no token.
+/// A stored session. Its `Debug` shows no token.
 ///
 /// ```
 /// use guichet::native::KeptSession;
@@ -68,21 +71,21 @@ pub trait SessionStore: Send + Sync + 'static {
 pub struct KeptSession {
     /// The token.
     pub token: SessionToken,
-    /// Whose it is.
+    /// The customer's e-mail address.
     pub customer_email: Email,
-    /// When it was made, by this server's clock.
+    /// When it was created, by this server's clock.
     pub made_at: Moment,
-    /// When it ends, by the service's clock, where that can be read.
+    /// When it ends, by the service's clock, if that can be parsed.
     pub ends_at: Option<Moment>,
-    /// How long it lives from `made_at` on: `ends_at` minus the `Date` of the reply that brought it, so that the two clocks
-    /// need not agree. It is kept with the rest; without it, the service is asked about a token that may be about to end.
+    /// Its lifetime from `made_at` on: `ends_at` minus the `Date` of the same reply, so that the two clocks need not
+    /// agree. Store it too: without it, the service is asked about a token that may be about to end.
     pub lifetime: Option<Duration>,
 }
 
-/// How long the document lets a session live.
+/// The document's lifetime of a session, in seconds.
 pub(super) const LIFETIME: i64 = 30 * 60;
 
-/// Sessions in this process's memory: lost with it, and what was lost ends by itself.
+/// Keeps sessions in this process's memory. They are lost with it; a lost session expires by itself.
 ///
 /// ```
 /// use guichet::native::{MemoryStore, Sessions};
@@ -113,7 +116,7 @@ impl SessionStore for MemoryStore {
 
     async fn keep(&self, login: &str, session: &KeptSession) -> Result<bool, Refused> {
         Ok(self.with(|logins| {
-            drop_what_is_over(logins, session.made_at);
+            drop_expired(logins, session.made_at);
             let login = logins.entry(login.to_owned()).or_default();
             let goes_on = login.ended_at.is_none();
             if goes_on {
@@ -125,7 +128,7 @@ impl SessionStore for MemoryStore {
 
     async fn end(&self, login: &str, now: Moment) -> Result<Vec<KeptSession>, Refused> {
         Ok(self.with(|logins| {
-            drop_what_is_over(logins, now);
+            drop_expired(logins, now);
             let login = logins.entry(login.to_owned()).or_default();
             login.ended_at.get_or_insert(now);
             login.sessions.clone()
@@ -142,8 +145,8 @@ impl SessionStore for MemoryStore {
     }
 }
 
-/// Sessions that have ended by themselves, and logins of which nothing can come any more.
-fn drop_what_is_over(logins: &mut HashMap<String, Login>, now: Moment) {
+/// Deletes expired sessions, and ended logins for which no session can arrive any more.
+fn drop_expired(logins: &mut HashMap<String, Login>, now: Moment) {
     let goes_on = |since: Moment| since.plus(LIFETIME) > now;
     logins.retain(|_, login| {
         login.sessions.retain(|session| goes_on(session.made_at));
@@ -166,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_has_ended_by_itself_is_not_kept_for_ever() {
+    async fn expired_sessions_are_deleted() {
         let store = MemoryStore::default();
         for (login, made_at) in [("a", 0), ("a", 60), ("b", LIFETIME)] {
             assert!(store.keep(login, &session(made_at)).await.expect("it is kept"));
