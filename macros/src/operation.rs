@@ -332,7 +332,7 @@ fn snake_case(name: &str) -> String {
     snake
 }
 
-/// The client's writer: `protocol::assemble` puts each field where the operation's `Spec` options.
+/// The client's writer: `protocol::assemble` puts each field where the operation's `Spec` says.
 fn writer(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream {
     let text = name.to_string();
     let count = fields.len();
