@@ -1,4 +1,4 @@
-// What the hosted checkout page says, in English and French. A shop's page does not load it.
+// The texts of the hosted checkout page, in English and French. A shop's page does not load it.
 //
 // The two languages hold the same keys: add to both. `{name}` in a sentence is a place for `fill`. French keeps a no-break
 // space before : ; ! ?

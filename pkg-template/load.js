@@ -42,7 +42,7 @@ async function explained(cause) {
   if (GuichetError.is(cause)) return cause;
   let error = new GuichetError("offline", "guichet's wasm could not be loaded.", { retryable: true });
   try {
-    // The smallest module there is: where even this one is refused, all are. WebKit compiles what it does not run.
+    // The smallest module: if even this one is refused, all are. WebKit compiles modules that it then does not run.
     await WebAssembly.instantiate(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0));
   } catch {
     error = new GuichetError("wasm_blocked", "WebAssembly is not allowed here: the page's Content-Security-Policy needs script-src 'wasm-unsafe-eval'.");

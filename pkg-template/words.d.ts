@@ -53,8 +53,8 @@ export function words(locale?: string): Words;
 
 /**
  * A sentence for a `GuichetError`, or for a decline (`last_payment_error`): by its code, else by
- * its kind, else a general one. Takes whatever was thrown. `words` is a locale, or a table of your own: what it lacks at run
- * time is said in English.
+ * its kind, else a general one. Takes whatever was thrown. `words` is a locale, or a table of your own: a sentence that it lacks
+ * at run time is in English.
  */
 export function describe(error: unknown, words?: string | ErrorWords): string;
 
@@ -64,6 +64,6 @@ export function fill(sentence: string, values: Readonly<Record<string, string>>)
 /**
  * An amount in the smallest unit of its currency, as people of `locale` write it:
  * `formatMoney("5000", "XAF", "fr")` is "5 000 FCFA". Exact for amounts of any length that `Intl`
- * takes; what cannot be formatted is returned as it came, followed by the currency.
+ * takes; a value that cannot be formatted is returned unchanged, followed by the currency.
  */
 export function formatMoney(amount: string, currency: string, locale?: string): string;

@@ -1,4 +1,4 @@
-// What a shop's page says to its customers about paying, in English and French: a sentence for every error and decline, the
+// The texts of a shop's page about paying, in English and French: a sentence for every error and decline, the
 // names of the payment methods, and amounts. The sentences of the hosted checkout page are in hosted-words.js.
 //
 // A sentence says what happened, then what to do. The two languages hold the same keys: add to
@@ -52,9 +52,9 @@ const en = {
     body_too_slow: "Your connection is too slow to send this. Try again where it is better.",
     unsupported_media_type: "The payment service could not read what was sent. Reload the page and try again.",
     merchant_reference_conflict: "The order has changed since its payment began. Go back to the shop and order again.",
-    intent_not_confirmable: "This payment can no longer be made, or another attempt is under way. Reload the page to see where it stands.",
-    intent_not_cancelable: "This payment can no longer be canceled. Reload the page to see where it stands.",
-    subscription_state: "The subscription's state does not allow this. Reload the page to see where it stands.",
+    intent_not_confirmable: "This payment can no longer be made, or another attempt is under way. Reload the page to see its status.",
+    intent_not_cancelable: "This payment can no longer be canceled. Reload the page to see its status.",
+    subscription_state: "The subscription's state does not allow this. Reload the page to see its status.",
     plan_code_taken: "Another plan already has this code. Choose another code.",
     parameter_missing: "Something is missing. Fill in every field and try again.",
     parameter_invalid: "Something that you entered is not valid. Check it and try again.",
@@ -179,7 +179,7 @@ export function words(locale) {
 
 /**
  * A sentence for an error or a decline: by its code, else by its kind, else a general one. In the language of a locale, or
- * from a table of the page's own; what the table lacks is said in English.
+ * from a table of the page's own; a sentence that the table lacks is in English.
  */
 export function describe(error, locale) {
   return sentence(error, typeof locale === "object" ? locale : words(locale)) || sentence(error, en);
@@ -198,12 +198,12 @@ export function fill(sentence, values) {
   return sentence.replace(/\{(\w+)\}/g, (place, name) => own(values, name) ?? place);
 }
 
-// How many decimals the smallest unit stands for; the service's own list. Others: by Intl.
+// The number of decimals of a currency's smallest unit, from the service's own list. Other currencies: by Intl.
 const DECIMALS = { XAF: 0, XOF: 0, RWF: 0, UGX: 0, NGN: 2, GHS: 2, KES: 2, USD: 2, EUR: 2 };
 
 /**
  * An amount in the smallest unit, as people write it: `formatMoney("5000", "XAF", "fr")` is
- * "5 000 FCFA". What cannot be formatted is shown as it came.
+ * "5 000 FCFA". A value that cannot be formatted is returned unchanged.
  */
 export function formatMoney(amount, currency, locale) {
   const figure = /^(-?)(\d+)(?:\.(\d+))?$/.exec(String(amount));

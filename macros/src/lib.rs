@@ -12,7 +12,7 @@ use syn::parse_macro_input;
 /// Declares an operation: `METHOD "path" -> Output`, then further arguments.
 ///
 /// ```text
-/// /// `POST /v1/subscriptions/plans`: define what customers subscribe to.
+/// /// `POST /v1/subscriptions/plans`: create a plan that customers can subscribe to.
 /// #[operation(POST "/v1/subscriptions/plans" -> Plan, role = Merchant, command = "plans create")]
 /// pub struct CreatePlan {
 ///     /// The name that customers see.
@@ -20,7 +20,7 @@ use syn::parse_macro_input;
 ///     /// The price of each period, in the smallest unit.
 ///     #[field(with = AmountNumber)]
 ///     pub amount: Amount,
-///     /// In which currency.
+///     /// The currency of the price.
 ///     #[field(default, check = supported)]
 ///     pub currency: Currency,
 /// }
@@ -52,8 +52,8 @@ use syn::parse_macro_input;
 /// }
 ///
 /// impl CreatePlan {
-///     pub fn new(name: impl Into<String>, amount: Amount) -> Self { … }        // what is required
-///     pub fn currency(mut self, currency: Currency) -> Self { … }              // a setter for all else
+///     pub fn new(name: impl Into<String>, amount: Amount) -> Self { … }        // the required fields
+///     pub fn currency(mut self, currency: Currency) -> Self { … }              // a setter for each other field
 /// }
 ///
 /// impl Operation for CreatePlan {
@@ -85,7 +85,7 @@ use syn::parse_macro_input;
 ///
 /// | of the operation | |
 /// |---|---|
-/// | `role = Merchant` | who may send it: a type of `protocol::role` |
+/// | `role = Merchant` | the role that may send it: a type of `protocol::role` |
 /// | `command = "plans create"` | its group and verb at the terminal |
 /// | `columns = ["id", "name"]` | the columns of a list at the terminal |
 /// | `envelope = Session` | the envelope of its reply, if not `Standard` |
@@ -118,10 +118,10 @@ pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// Declares a resource: an object in a reply. `#[resource(undocumented)]`: the interface document shows none of its fields.
 ///
 /// ```text
-/// /// A session that was made.
+/// /// A new session.
 /// #[resource]
 /// pub struct CustomerSession {
-///     /// Give it to the customer's browser, and to nobody else.
+///     /// The token. Give it to the customer's browser only.
 ///     #[field(required)]
 ///     pub session_token: SessionToken,
 ///     /// When it ends.

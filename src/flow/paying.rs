@@ -21,7 +21,7 @@ pub struct IntentSnapshot {
     pub next_action: Option<String>,
 }
 
-/// What to do after a charge whose response was lost.
+/// The action after a charge whose response was lost.
 ///
 /// ```
 /// use guichet::flow::{LostCharge, IntentSnapshot, classify_lost_charge};

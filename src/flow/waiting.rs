@@ -14,7 +14,7 @@ use crate::values::IntentStatus;
 pub enum OutcomeState {
     /// Canceled.
     Canceled,
-    /// The customer came back without having begun to pay.
+    /// The customer returned without having started to pay.
     Dismissed,
     /// Not paid, and cannot be.
     Failed,

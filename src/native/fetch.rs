@@ -419,7 +419,7 @@ mod tests {
         let clone = header.clone();
         for header in [&header, &clone] {
             assert!(header.is_sensitive() && header == "Bearer sk_test_1");
-            assert_eq!(header.as_bytes().as_ptr(), place, "it is a copy, which nobody wipes");
+            assert_eq!(header.as_bytes().as_ptr(), place, "it is a copy, which is never wiped");
         }
         drop(header);
         assert_eq!(Arc::strong_count(&alive), 2);

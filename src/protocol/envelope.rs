@@ -43,7 +43,7 @@ fn data(body: &[u8]) -> Option<&str> {
 /// let reply = br#"{"data": ["a", "b"], "pagination": {"has_more": true, "next_cursor": "b"}}"#;
 /// let page = decode_page::<String>(reply)?;
 /// assert_eq!(page.entries.len(), 2);
-/// // The next page is asked for with `starting_after`.
+/// // The next page is requested with `starting_after`.
 /// assert_eq!(page.next.as_deref(), Some("b"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```

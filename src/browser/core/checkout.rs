@@ -99,7 +99,7 @@ impl Shop {
                 &[
                     "This purchase is already finished: ",
                     status.as_str(),
-                    ". Ask your server how it stands; a new attempt needs a new merchant_reference.",
+                    ". Ask your server for its state; a new attempt needs a new merchant_reference.",
                 ]
                 .concat(),
             );

@@ -14,7 +14,7 @@ use js_sys::Function;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-/// How many times one move is sent, provided that the one before is known not to have arrived.
+/// The greatest number of times one move is sent. It is repeated only if the one before is known not to have arrived.
 const MAX_SENDINGS: u32 = 3;
 
 /// A request that changes an intent.

@@ -49,7 +49,7 @@ pub(crate) struct SessionStatus {
     /// When it ends, in milliseconds since 1970, if that is known.
     pub(crate) expires_at: Option<f64>,
     pub(crate) email: Option<String>,
-    /// How long this state lasts; `None` if only a call can change it.
+    /// The time until the state changes; `None` if only a call can change it.
     pub(crate) lasts: Option<Ms>,
 }
 

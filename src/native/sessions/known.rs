@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 pub(super) type Hash = [u8; 32];
 
-/// How long the guard caches the result of a token's validation.
+/// The time for which the guard caches the result of a token's validation.
 pub(super) const KEPT_FOR: Duration = Duration::from_secs(30);
-/// How long a token that this server has ended is refused: the lifetime of a session. Meanwhile the service may not have
+/// The time for which a token that this server has ended is refused: the lifetime of a session. Meanwhile the service may not have
 /// revoked it yet, and a reply to an earlier validation may still arrive.
 const ENDED_FOR: Duration = Duration::from_secs(LIFETIME.unsigned_abs());
 /// The most valid tokens in the cache. Further ones are validated at each request.

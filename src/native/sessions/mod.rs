@@ -135,7 +135,7 @@ impl Inner {
             not_kept => {
                 // No other code will end this session.
                 if let Err(refused) = self.revoke(&kept.token).await {
-                    tracing::warn!(code = %printable(refused.code()), "a session that came too late was not revoked");
+                    tracing::warn!(code = %printable(refused.code()), "a session that was created after its login had ended was not revoked");
                 }
                 Err(not_kept.err().unwrap_or_else(Refused::not_signed_in))
             }
@@ -233,7 +233,7 @@ mod tests {
             // The service's clock was moved: the session lives no longer than the document says.
             (Some(1_000_000), 1680, false),
             (Some(1_000_000), 1681, true),
-            // It ends before it could be handed out, or its end is unknown: the service is asked.
+            // It ends before it could be handed out, or its end is unknown: the service validates it.
             (Some(100), 10, false),
             (None, 5000, false),
             // Another server of the shop is a minute ahead; this server's clock was set back by an hour.

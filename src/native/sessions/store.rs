@@ -78,7 +78,7 @@ pub struct KeptSession {
     /// When it ends, by the service's clock, if that can be parsed.
     pub ends_at: Option<Moment>,
     /// Its lifetime from `made_at` on: `ends_at` minus the `Date` of the same reply, so that the two clocks need not
-    /// agree. Store it too: without it, the service is asked about a token that may be about to end.
+    /// agree. Store it too: without it, the service must validate a token that may be about to end.
     pub lifetime: Option<Duration>,
 }
 
