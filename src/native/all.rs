@@ -145,12 +145,12 @@ impl<T: DeserializeOwned + Send + 'static> Stream for All<T> {
                         return Poll::Ready(Some(Ok(entry)));
                     }
                     (None, Some(Ok(request))) => {
-                        this.state = State::Fetching(request.clone(), this.fetch_page(&request))
+                        this.state = State::Fetching(request.clone(), this.fetch_page(&request));
                     }
                     (None, Some(Err(error))) => this.state = State::Ending(Some(error)),
                     (None, None) => this.state = State::Ending(None),
                 },
-                State::Fetching(request, asking) => match asking.as_mut().poll(context) {
+                State::Fetching(request, fetching) => match fetching.as_mut().poll(context) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Ok((page, reply))) => {
                         let request = request.clone();
