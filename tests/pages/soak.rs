@@ -46,7 +46,7 @@ async fn the_memory_of_a_pages_wasm_does_not_grow_with_its_calls() {
     let shop = Storefront::open().await;
     let browser = Browser::start("soak").await;
     browser.open(&format!("{}/", shop.url())).await;
-    browser.run(KEEP_MEMORIES).await;
+    browser.run_async(KEEP_MEMORIES).await;
     shop.create_client(&browser, "{}").await;
     let call = async || -> u64 {
         let bytes = browser
