@@ -302,7 +302,7 @@ const CLIPPY: [(&str, &[&str]); 2] = [
 
 /// Tests that run only in Chromium, or not in WebKit, with the reason. Only Chromium's driver can disconnect a page from the
 /// network, run a script before the page's own, set the colour scheme, and count the bytes of a visit without headers.
-const NOT_IN: [(&str, &[&str], &str); 8] = [
+const NOT_IN: [(&str, &[&str], &str); 9] = [
     ("accessible::", &["firefox", "webkit"], DEVTOOLS),
     ("wire::", &["firefox", "webkit"], DEVTOOLS),
     ("the_network_lost_for_20_seconds_while_paying_charges_once", &["firefox", "webkit"], DEVTOOLS),
@@ -318,6 +318,11 @@ const NOT_IN: [(&str, &[&str], &str); 8] = [
         "a_payment_settled_in_another_tab_is_not_paid_again",
         &["webkit"],
         "the driver opens windows, not tabs, so the first page stays visible and does not read again",
+    ),
+    (
+        "the_preload_links_of_the_readme_load_the_wasm_that_the_page_uses",
+        &["webkit"],
+        "WebKitGTK's `fetch` uses no preload and loads the file twice",
     ),
 ];
 const DEVTOOLS: &str = "it uses Chromium's DevTools protocol";
