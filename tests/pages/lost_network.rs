@@ -1,7 +1,7 @@
 //! The network is lost in the middle of each step of a purchase, which ends paid once or not at all, and the page shows
 //! which. (`troubles.rs` has the case of 20 seconds.)
 
-use crate::support::browser::{Browser, TIMEOUT};
+use crate::support::browser::{Browser, until};
 use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_one_browser};
 use crate::support::proxy::Proxy;
@@ -17,9 +17,8 @@ const ASKS_FOR_CODE: &str = "237670000010";
 const ASKS_THE_BANK: &str = "4000000000003220";
 /// Longer than the last retry: four attempts with pauses of 0.25, 0.5 and 1 s at most.
 const GONE: Duration = Duration::from_secs(4);
-/// The delay of responses, so that the network is lost while a request is running.
-const SLOWLY: Duration = Duration::from_millis(1500);
-const BEGUN: Duration = Duration::from_millis(400);
+/// The delay of a request, so that the network is lost while it is running. It is over before the network is back.
+const SLOWLY: Duration = Duration::from_secs(3);
 
 in_one_browser!(chromium Chromium
     while_prices_are_asked
@@ -56,8 +55,10 @@ async fn while_the_payment_is_made(engine: Engine) {
     way.demo.merchant.fault(Fault::delay::<CreatePaymentIntent>(SLOWLY));
     way.browser.click("[data-test='pay']").await;
     way.is_lost_for_a_while().await;
+    // The page shows why it failed, unless a retry came through.
+    let shown = way.browser.wait_for("[data-test='problem'],[data-test='method-mobile_money']").await;
     if way.browser.url().await.path() == "/" {
-        assert!(!way.browser.wait_for("[data-test='problem']").await.is_empty(), "the page shows why it failed");
+        assert!(!shown.is_empty());
         way.browser.click("[data-test='pay']").await;
     }
     way.arrives_at_the_hosted_page().await;
@@ -69,7 +70,7 @@ async fn on_the_way_to_the_hosted_page(engine: Engine) {
     way.proxy.delay_responses(SLOWLY);
     way.browser.run("document.querySelector(\"[data-test='pay']\").click()").await;
     way.asks("/checkout/pi_").await;
-    way.is_lost_for_a_while().await;
+    way.is_lost_now().await;
     way.again_until("[data-test='method-mobile_money'],[data-test='quote-mobile_money']").await;
     if way.browser.url().await.path() == "/" {
         way.browser.click("[data-test='pay']").await;
@@ -220,9 +221,13 @@ impl Way {
         way
     }
 
-    /// Loses the network while the request that was just sent is running.
+    /// Loses the network while the request that the service delays is running.
     async fn is_lost_for_a_while(&self) {
-        tokio::time::sleep(BEGUN).await;
+        until("the request is running", async || self.demo.merchant.faults().is_empty()).await;
+        self.is_lost_now().await;
+    }
+
+    async fn is_lost_now(&self) {
         self.proxy.disconnect();
         nobody_may_pay(&self.browser).await;
         self.proxy.reconnect();
@@ -230,11 +235,8 @@ impl Way {
 
     /// Waits until the page has sent a request whose path begins like this.
     async fn asks(&self, path: &str) {
-        let begun = Instant::now();
-        while !self.proxy.requests().iter().any(|request| request.path.starts_with(path)) {
-            assert!(begun.elapsed() < TIMEOUT, "no request for {path}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let requested = async || self.proxy.requests().iter().any(|request| request.path.starts_with(path));
+        until(&format!("{path} is requested"), requested).await;
     }
 
     async fn arrives_at_the_hosted_page(&self) {

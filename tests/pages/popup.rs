@@ -1,12 +1,11 @@
 //! Checkout in a popup: the window opens in the click itself, the customer pays in it, and the opening page gets the outcome,
 //! whatever the customer does meanwhile.
 
-use crate::support::browser::{Browser, Tab};
+use crate::support::browser::{Browser, Tab, until};
 use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use guichet::values::IntentStatus;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
 
 const SUCCEEDS: &str = "237670000000";
 const AFTER_30_SECONDS: &str = "237670000001";
@@ -250,7 +249,7 @@ async fn a_forged_message_on_the_returns_channel_makes_no_payment_succeed(engine
         .browser
         .run_async(
             "const channel = new BroadcastChannel('guichet.return.' + nonce);
-             const answered = new Promise((heard) => { channel.onmessage = () => heard(true); setTimeout(heard, 5000); });
+             const answered = new Promise((heard) => { channel.onmessage = () => heard(true); setTimeout(heard, 30000); });
              for (const word of ['succeeded', { state: 'succeeded' }, { status: 'succeeded', match: 'matched' }]) channel.postMessage(word);
              return answered",
         )
@@ -370,11 +369,7 @@ impl Shop {
 
     /// Waits until every popup is closed, and switches to the shop.
     async fn only_the_shop_is_open(&self) {
-        let begun = Instant::now();
-        while self.browser.tabs().await != [self.tab.clone()] {
-            assert!(begun.elapsed() < Duration::from_secs(10), "a popup stays open");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        until("every popup is closed", async || self.browser.tabs().await == [self.tab.clone()]).await;
         self.browser.switch_to(&self.tab).await;
     }
 

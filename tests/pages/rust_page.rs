@@ -1,13 +1,12 @@
 //! `examples/rust-page`, a page without JavaScript: a customer signs in, sees prices, pays and returns.
 
-use crate::support::browser::{Browser, Tab};
+use crate::support::browser::{Browser, Tab, until};
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::site::CannedResponse;
 use crate::support::storefront::{CUSTOMER, INTENTS, RETURN, SESSION, Storefront};
 use guichet::operations::ListPaymentIntents;
 use guichet::values::IntentStatus;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 const SUCCEEDS: &str = "237670000000";
 
@@ -137,11 +136,7 @@ impl RustPage {
 
     /// Waits until every popup is closed, and switches to the page.
     async fn is_alone(&self) {
-        let begun = Instant::now();
-        while self.browser.tabs().await != [self.tab.clone()] {
-            assert!(begun.elapsed() < Duration::from_secs(10), "a popup stays open");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        until("every popup is closed", async || self.browser.tabs().await == [self.tab.clone()]).await;
         self.browser.switch_to(&self.tab).await;
     }
 

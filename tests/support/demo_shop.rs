@@ -47,18 +47,26 @@ impl DemoShop {
     }
 
     pub async fn pay_by_phone(&self, browser: &Browser, phone: &str) {
-        browser.click("[data-test='method-mobile_money']").await;
-        browser.fill("[data-test='phone']", phone).await;
+        self.enter_phone(browser, phone).await;
         browser.click("[data-test='pay']").await;
     }
 
+    pub async fn enter_phone(&self, browser: &Browser, phone: &str) {
+        browser.click("[data-test='method-mobile_money']").await;
+        browser.fill("[data-test='phone']", phone).await;
+    }
+
     pub async fn pay_by_card(&self, browser: &Browser, number: &str) {
+        self.enter_card(browser, number).await;
+        browser.click("[data-test='pay']").await;
+    }
+
+    pub async fn enter_card(&self, browser: &Browser, number: &str) {
         browser.click("[data-test^='method-card']").await;
         browser.fill("[data-test='card-number']", number).await;
         browser.fill("[data-test='exp-month']", "12").await;
         browser.fill("[data-test='exp-year']", "2034").await;
         browser.fill("[data-test='cvc']", "123").await;
-        browser.click("[data-test='pay']").await;
     }
 
     /// Creates an intent with the secret key, without the shop.

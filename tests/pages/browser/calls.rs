@@ -1,5 +1,6 @@
 //! How calls end: at their deadline, when they are aborted, when the page goes away; and which error each failure is.
 
+use crate::support::browser::until;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::proxy::Proxy;
 use crate::support::storefront::{SESSION, Storefront};
@@ -31,11 +32,13 @@ in_chromium!(
 );
 
 const FEE: &str = "guichet.fee({ payment_method: 'mobile_money', currency: 'XAF', amount: '5000' }";
-/// Returns the fields of a promise's error, and the milliseconds until it was rejected.
-const OUTCOME: &str = "const outcome = async (work) => {
+/// Returns the fields of a promise's error, and the milliseconds until it was rejected. A call that has not ended when a timer of
+/// `latest` milliseconds fires is too late. A busy machine delays that timer, too.
+const OUTCOME: &str = "const outcome = async (work, latest = 20000) => {
     const began = performance.now();
-    const outcome = await work().then(() => ({ kind: 'resolved' }), ({ kind, retryable, status, code, name }) => ({ kind, retryable, status, code, name }));
-    return { ...outcome, ms: performance.now() - began };
+    const too_late = new Promise((go) => setTimeout(go, latest, { kind: 'too late' }));
+    const ended = work().then(() => ({ kind: 'resolved' }), ({ kind, retryable, status, code, name }) => ({ kind, retryable, status, code, name }));
+    return { ...await Promise.race([ended, too_late]), ms: performance.now() - began };
 };";
 
 async fn a_call_ends_at_its_deadline_with_a_timeout(engine: Engine) {
@@ -46,27 +49,32 @@ async fn a_call_ends_at_its_deadline_with_a_timeout(engine: Engine) {
     shop.tenant.fault(Fault::delay::<CalculateFee>(Duration::from_secs(30)));
 
     let result =
-        browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 400 }}))")).await;
+        browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 400 }}), 5000)")).await;
 
     assert_eq!((&result["kind"], &result["retryable"]), (&json!("timeout"), &json!(true)), "{result}");
-    assert!((390.0..5000.0).contains(&result["ms"].as_f64().unwrap()), "{result}");
+    assert!(result["ms"].as_f64().unwrap() >= 390.0, "{result}");
     browser.close().await;
 }
 
 async fn a_deadline_holds_for_all_the_attempts_of_a_call_together(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("attempts").await;
-    shop.visit(&browser, "{}").await;
+    // The first attempt is refused on the page, because a busy machine may take longer than the deadline allows.
+    let busy = "{ fetch: async (address, init) => {
+        if (!String(address).includes('/fee/')) return fetch(address, init);
+        window.attempts = (window.attempts ?? 0) + 1;
+        if (attempts > 1) return new Promise(() => {});
+        return new Response('{}', { status: 503, headers: { 'retry-after': '1' } });
+    } }";
+    shop.visit(&browser, busy).await;
     browser.run_async("await guichet.session.validate()").await;
-    shop.tenant.fault(Fault::status::<CalculateFee>(503).retry_after(1));
-    shop.tenant.fault(Fault::delay::<CalculateFee>(Duration::from_secs(30)));
 
     let result =
-        browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 2000 }}))")).await;
+        browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 3000 }}), 3900)")).await;
 
     assert_eq!(result["kind"], "timeout", "{result}");
-    assert!((1990.0..8000.0).contains(&result["ms"].as_f64().unwrap()), "{result}");
-    assert_eq!(shop.count("calculate_fee"), 2);
+    assert!(result["ms"].as_f64().unwrap() >= 2990.0, "{result}");
+    assert_eq!(browser.run("return attempts").await, 2);
     browser.close().await;
 }
 
@@ -119,19 +127,26 @@ async fn a_call_that_is_aborted_before_it_begins_sends_nothing(engine: Engine) {
 async fn aborting_one_caller_of_a_shared_read_does_not_abort_the_others(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("shared").await;
-    shop.visit(&browser, "{}").await;
+    let held = "{ fetch: async (address, init) => { await window.hold?.(); return fetch(address, init); } }";
+    shop.visit(&browser, held).await;
     browser.run_async("await guichet.session.validate()").await;
-    shop.tenant.fault(Fault::delay::<CalculateFee>(Duration::from_millis(700)));
     let result = browser
         .run_async(&format!(
-            "const leaving = new AbortController();
+            "let release;
+             const held = new Promise((go) => {{ release = go; }});
+             const begun = new Promise((go) => {{ window.hold = () => (go(), held); }});
+             const leaving = new AbortController();
              const first = {FEE}, {{ signal: leaving.signal }}).catch(({{ name }}) => name);
              const second = {FEE}).then(({{ currency }}) => currency, ({{ name }}) => name);
-             setTimeout(() => leaving.abort(), 100);
-             return [await first, await second]"
+             await begun;
+             leaving.abort();
+             const left = await first;
+             release();
+             return [left, await second]"
         ))
         .await;
     assert_eq!(result, json!(["AbortError", "XAF"]));
+    assert_eq!(shop.count("calculate_fee"), 1);
     browser.close().await;
 }
 
@@ -141,14 +156,15 @@ async fn a_lost_network_a_slow_one_and_a_refusal_are_distinct_errors(engine: Eng
     let browser = engine.start_with_proxy(&proxy, "offline").await;
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
-    let asks = format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 3000 }}))");
+    let asks = format!("{OUTCOME} return await outcome(() => {FEE}))");
 
     proxy.disconnect();
     let result = browser.run_async(&asks).await;
     assert_eq!((&result["kind"], &result["retryable"]), (&json!("offline"), &json!(true)), "{result}");
 
     proxy.stall();
-    let result = browser.run_async(&asks).await;
+    let result =
+        browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 3000 }}))")).await;
     assert_eq!((&result["kind"], &result["retryable"]), (&json!("timeout"), &json!(true)), "{result}");
 
     proxy.reconnect();
@@ -206,7 +222,6 @@ async fn a_retry_after_beyond_the_deadline_ends_the_call_at_once(engine: Engine)
         (&json!("refused"), &json!(429), &json!(true)),
         "{result}"
     );
-    assert!(result["ms"].as_f64().unwrap() < 10_000.0, "{result}");
     assert_eq!(shop.count("calculate_fee"), 1);
     browser.close().await;
 }
@@ -320,17 +335,14 @@ async fn a_page_that_goes_away_leaves_nothing_running(engine: Engine) {
     browser.run_async("await guichet.session.validate()").await;
     shop.tenant.fault(Fault::status::<CalculateFee>(503).retry_after(1).times(9));
     browser.run(&format!("void {FEE}).catch(() => {{}})")).await;
-    let begun = std::time::Instant::now();
-    while shop.count("calculate_fee") == 0 {
-        assert!(begun.elapsed() < Duration::from_secs(10), "the call has started");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until("the call has started", async || shop.count("calculate_fee") > 0).await;
 
     browser.open(&format!("{}/elsewhere", shop.url())).await;
 
+    let before = shop.count("calculate_fee");
     tokio::time::sleep(Duration::from_millis(2500)).await; // enough for two retries
-    let requests_before = shop.count("calculate_fee");
-    assert!(requests_before <= 2, "{requests_before} requests, of which one may have been running");
+    let after = shop.count("calculate_fee");
+    assert!(after <= before + 1, "{before} requests, then {after}, of which one may have been running");
     browser.close().await;
 }
 

@@ -1,6 +1,6 @@
 //! Pages that the customer leaves: those that the back button restores from the back/forward cache, and those that are gone.
 
-use crate::support::browser::Browser;
+use crate::support::browser::{Browser, until};
 use crate::support::engine::{Engine, in_every_browser};
 use crate::support::site::{CannedResponse, Site};
 use crate::support::storefront::{INTENTS, SESSION, Storefront};
@@ -8,7 +8,7 @@ use axum::Router;
 use guichet::operations::{Instrument, ListPaymentIntents};
 use guichet::values::Phone;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 in_every_browser!(
     a_checkout_settles_on_a_page_restored_by_the_back_button,
@@ -84,7 +84,7 @@ async fn a_restored_page_knows_of_a_sign_out_elsewhere(engine: Engine) {
             (&json!("signed_out"), request),
             "{result}"
         );
-        until(async || !shop.accepts(&shop.tokens()[0]).await).await;
+        until("the token is revoked", async || !shop.accepts(&shop.tokens()[0]).await).await;
         // A customer who signs in again stays signed in on every page.
         browser.run_async("await guichet.session.renew()").await;
         browser.open(&format!("{}/elsewhere", shop.url())).await;
@@ -117,15 +117,7 @@ async fn a_sign_out_that_is_sent_as_the_page_goes_away_arrives(engine: Engine) {
     browser.run("guichet.session.revoke(); location.assign('/elsewhere')").await;
 
     browser.wait_for_url("elsewhere", |url| url.path() == "/elsewhere").await;
-    until(async || service.requests(REVOKE).iter().any(|request| request.method == "POST")).await;
+    let revoked = async || service.requests(REVOKE).iter().any(|request| request.method == "POST");
+    until("the request arrives", revoked).await;
     browser.close().await;
-}
-
-/// Waits until a condition becomes true.
-async fn until(is_so: impl AsyncFn() -> bool) {
-    let begun = Instant::now();
-    while !is_so().await {
-        assert!(begun.elapsed() < Duration::from_secs(10), "the condition does not become true");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
 }

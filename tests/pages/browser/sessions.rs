@@ -7,7 +7,6 @@ use guichet::operations::ListPaymentIntents;
 use guichet::sandbox::Config;
 use guichet::values::IntentStatus;
 use serde_json::json;
-use std::time::Duration;
 
 in_every_browser!(a_sign_out_is_final_in_every_tab_and_at_the_service,);
 
@@ -110,15 +109,21 @@ async fn a_sign_out_is_final_in_every_tab_and_at_the_service(engine: Engine) {
 async fn a_session_requested_before_a_sign_out_is_not_used_after_it(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("overtaken").await;
-    shop.visit(&browser, "{}").await;
+    let slow = "{ fetch: async (address, init) => {
+        const reply = await fetch(address, init);
+        if (String(address).endsWith('/guichet/session')) await window.hold;
+        return reply;
+    } }";
+    shop.visit(&browser, slow).await;
     browser.run_async("await guichet.session.validate()").await;
-    let session = shop.session().await;
-    shop.respond(SESSION, CannedResponse::json(&session).after(Duration::from_millis(500)));
 
     let result = browser
         .run_async(
-            "const renewal = guichet.session.renew().then(() => 'renewed', ({ kind }) => kind);
+            "let release;
+             window.hold = new Promise((go) => { release = go; });
+             const renewal = guichet.session.renew().then(() => 'renewed', ({ kind }) => kind);
              await guichet.session.revoke();
+             release();
              return [await renewal, guichet.session.state, await guichet.paymentMethods().catch(({ kind }) => kind)]",
         )
         .await;

@@ -62,6 +62,8 @@ async fn a_message_from_another_page_makes_no_payment_succeed(engine: Engine) {
              const frame = document.createElement('iframe');
              frame.src = `{}/forger?name=guichet&name=guichet.return.${{return_nonce}}`;
              document.body.append(frame);
+             while (!messages) await new Promise((go) => setTimeout(go, 20));
+             messages = 0;
              const outcome = await guichet.waitForOutcome({{ payment_ref: intent.payment_ref }}, {{ budgetMs: 3000, onStatus: (status) => heard.push(status) }});
              return [outcome.state, heard, messages > 10]",
             evil.url()

@@ -142,13 +142,13 @@ const found = {
       const controller = new AbortController();
       const call = work({ signal: controller.signal }).then(() => "it resolves", (e) => e);
       const is_under_way = () => Object.entries(holds).every(([what, least]) => page.now()[what] - before[what] >= least);
-      for (let looks = 0; looks < 150 && !is_under_way(); looks++) await page.sleep(20);
+      for (let looks = 0; looks < 1000 && !is_under_way(); looks++) await page.sleep(20);
       await page.sleep(100);
       const during = page.now();
       controller.abort("enough");
       const rejected = await call;
       const is_over = () => JSON.stringify(page.now()) === JSON.stringify(before);
-      for (let looks = 0; looks < 100 && !is_over(); looks++) await page.sleep(20);
+      for (let looks = 0; looks < 1000 && !is_over(); looks++) await page.sleep(20);
       found[name] = { rejected: String(rejected), holds, before, during, after: page.now() };
     }
     return found;
