@@ -1,6 +1,4 @@
 #![cfg_attr(doc_labels, feature(doc_cfg))]
-// In a page's wasm the library's `Debug` writes nothing: `xtask/src/shrink.rs`.
-#![cfg_attr(all(target_arch = "wasm32", feature = "browser", not(test)), warn(clippy::use_debug))]
 #![cfg_attr(feature = "axum", doc = include_str!("../README.md"))]
 #![cfg_attr(
     not(feature = "axum"),
