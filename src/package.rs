@@ -22,9 +22,9 @@ pub(crate) enum Package {
 impl Package {
     /// Finds the package: in the given folder; otherwise in this binary, if embedded; otherwise below the current folder or the
     /// project's folder, where `cargo xtask pack` writes it.
-    pub(crate) fn find(said: Option<PathBuf>) -> Self {
+    pub(crate) fn find(folder: Option<PathBuf>) -> Self {
         const PLACE: &str = "target/npm/package";
-        match said {
+        match folder {
             Some(folder) => Self::Folder(folder),
             None if !EMBEDDED.is_empty() => Self::Embedded(EMBEDDED),
             None if FilePath::new(PLACE).is_dir() => Self::Folder(PLACE.into()),
@@ -86,7 +86,7 @@ pub(crate) struct Fingerprint(Vec<(String, u64, Option<SystemTime>)>);
 /// The depth to which folders are read; the package's are two deep.
 const DEPTH: usize = 4;
 /// The most files of a package. A folder with more is not a package.
-const MOST_FILES: usize = 1000;
+const MAX_FILES: usize = 1000;
 
 fn list(folder: &FilePath, prefix: &str, depth: usize, files: &mut Vec<(String, u64, Option<SystemTime>)>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
@@ -95,7 +95,7 @@ fn list(folder: &FilePath, prefix: &str, depth: usize, files: &mut Vec<(String, 
         let (Ok(name), Ok(metadata)) = (entry.file_name().into_string(), fs::metadata(entry.path())) else { continue };
         if metadata.is_dir() && depth < DEPTH && name != "node_modules" {
             list(&entry.path(), &format!("{prefix}{name}/"), depth + 1, files);
-        } else if metadata.is_file() && files.len() < MOST_FILES {
+        } else if metadata.is_file() && files.len() < MAX_FILES {
             files.push((format!("{prefix}{name}"), metadata.len(), metadata.modified().ok()));
         }
     }

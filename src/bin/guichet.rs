@@ -1,4 +1,4 @@
-//! The `guichet` command: `guichet::terminal` is all of it.
+//! The `guichet` command. It only calls `guichet::terminal`.
 
 #[tokio::main]
 async fn main() -> std::process::ExitCode {

@@ -127,7 +127,7 @@ impl Orders {
         self.find(id, customer).await
     }
 
-    /// Stores what a payment is for.
+    /// Stores a payment with the order and the customer it belongs to.
     pub(super) async fn remember(&self, sold: &Sold, owner: &Email) -> Result<(), sqlx::Error> {
         let text = serde_json::to_string(sold).map_err(|error| sqlx::Error::Encode(error.into()))?;
         sqlx::query("INSERT INTO payments (payment_ref, owner, sold) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
@@ -147,7 +147,7 @@ impl Orders {
         Ok(())
     }
 
-    /// What a payment is for, if it belongs to this customer.
+    /// The payment with this reference, if it belongs to this customer.
     pub(super) async fn sold(&self, payment_ref: &PaymentRef, owner: &Email) -> Result<Option<Sold>, sqlx::Error> {
         let row = sqlx::query("SELECT sold FROM payments WHERE payment_ref = $1 AND owner = $2")
             .bind(payment_ref.as_str())

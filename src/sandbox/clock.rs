@@ -32,7 +32,7 @@ pub(super) struct ServiceClock {
     current: AtomicI64,
     /// The latest second that is stored.
     stored: AtomicI64,
-    /// Whether the log has said that seconds are not being stored.
+    /// Whether the log contains the warning that seconds are not being stored.
     is_unstored: AtomicBool,
     /// Held by the request that waits for a second to be stored; other requests wait for it.
     storing: tokio::sync::Mutex<Storing>,
@@ -54,7 +54,7 @@ struct Shown {
     second: i64,
     /// Its time on the monotonic clock.
     at: Duration,
-    /// Whether the log has said that the wall clock is behind.
+    /// Whether the log contains the warning that the wall clock is behind.
     is_behind: bool,
 }
 
@@ -79,7 +79,7 @@ impl ServiceClock {
         Moment::from_unix(self.current.load(Ordering::Acquire))
     }
 
-    /// The current second, which may not be stored yet. No response may depend on it.
+    /// The current second, even if it is not stored yet. No response may depend on it.
     pub(super) fn peek(&self) -> Moment {
         Moment::from_unix(self.shown())
     }

@@ -41,7 +41,8 @@ pub(super) fn routes(control: Arc<ControlApi>) -> Router {
 
 async fn answer(State(control): State<Arc<ControlApi>>, request: Incoming) -> Response<Body> {
     let request_id = id("req_");
-    // In its own task: the database and the memory change together even if the client disconnects. Without a listener nobody does.
+    // In its own task, so that the database and the memory change together even if the client disconnects. Without a listener there is no
+    // connection to lose.
     #[cfg(feature = "sandbox-serve")]
     let answered = tokio::spawn(async move { control.answer(request).await })
         .await

@@ -1,4 +1,4 @@
-//! Why a request was refused, and how that is written: the error envelope of `decisions.md` 1.
+//! Errors of requests, and the error envelope in which they are sent: `decisions.md` 1.
 
 use super::rules::Conflict;
 use super::store::Unavailable;
@@ -7,7 +7,7 @@ use crate::values::printable;
 use axum::http::StatusCode;
 use serde::Serialize;
 
-/// A refusal.
+/// The error with which a request is refused.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) status: StatusCode,
@@ -16,7 +16,7 @@ pub(super) struct Problem {
     more: Box<More>,
 }
 
-/// What few refusals have.
+/// The parts that only few errors have.
 #[derive(Debug, Default)]
 struct More {
     fields: Vec<FieldError>,
@@ -26,18 +26,18 @@ struct More {
 }
 
 impl Problem {
-    /// A refusal with this code, and the status that it comes with.
+    /// An error with this code and its usual status.
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let status = code.status().and_then(|status| StatusCode::from_u16(status).ok());
         Self::with_status(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), code, message)
     }
 
-    /// A refusal with another status than its code comes with.
+    /// An error whose status is not the usual one of its code.
     pub(super) fn with_status(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into(), more: Box::default() }
     }
 
-    /// Fields that were refused, all together.
+    /// The 422 of all invalid fields of a request.
     pub(super) fn fields(errors: Vec<FieldError>) -> Self {
         let (code, message) =
             errors.first().map_or((ErrorCode::ParameterInvalid, "A field is wrong.".to_owned()), |first| {
@@ -48,47 +48,47 @@ impl Problem {
         problem
     }
 
-    /// One field that a rule refuses.
+    /// The 422 of one field.
     pub(super) fn field(param: &str, code: ErrorCode, message: impl Into<String>) -> Self {
         Self::fields(vec![FieldError::of(param, &code, message)])
     }
 
-    /// Not there, or not this caller's: the answer is the same, so that nobody learns that it exists.
+    /// The 404 of an object that does not exist or belongs to another caller. Both get the same response, so that existence is not revealed.
     pub(super) fn missing(what: &str) -> Self {
         Self::new(ErrorCode::ResourceMissing, format!("There is no such {what}."))
     }
 
-    /// A move that the state of an intent does not allow; the sentence names the state.
+    /// The error for a change that an intent's status does not allow. Its message names the status.
     pub(super) fn state(code: ErrorCode, conflict: Conflict) -> Self {
         let message = format!("The payment intent is {} {}", conflict.status.as_str(), conflict.why);
         Self::new(code, message)
     }
 
-    /// With the id of what is there already.
+    /// Adds the id of the existing object.
     pub(super) fn existing(mut self, id: &str) -> Self {
         self.more.existing_id = Some(id.to_owned());
         self
     }
 
-    /// With `data`, as JSON: only the 401 of a session that is asked about has some.
+    /// Sets `data`, as JSON. Only the 401 of `validate_session` has one.
     pub(super) fn with_data(mut self, data: String) -> Self {
         self.more.data = Some(data);
         self
     }
 
-    /// A method that a path does not take, and those that it does.
+    /// The 405 of a method that a path does not support. `allow` lists the supported ones.
     pub(super) fn method_not_allowed(allow: String) -> Self {
         let mut problem = Self::new(ErrorCode::MethodNotAllowed, format!("This path takes {allow}."));
         problem.more.allow = Some(allow);
         problem
     }
 
-    /// A path that is no route.
+    /// The 404 of an unknown path.
     pub(super) fn route_not_found() -> Self {
         Self::new(ErrorCode::RouteNotFound, "There is nothing at this address.")
     }
 
-    /// Something of ours is broken; what it is goes to the log.
+    /// A 500 for a defect of the service. Its cause is logged and not sent.
     pub(super) fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!(cause = %printable(cause), "a request could not be answered");
         Self::new(ErrorCode::InternalError, "The sandbox has a defect. Its log says more.")
@@ -99,7 +99,7 @@ impl Problem {
         is_retryable_status(self.status.as_u16())
     }
 
-    /// The body; `session` adds what the session envelope always has.
+    /// The body of the error response. `session` adds `success:false`, the member of the session envelope.
     pub(super) fn body(&self, request_id: &str, session: bool) -> String {
         #[derive(Serialize)]
         struct Body<'a> {
@@ -143,12 +143,12 @@ impl Problem {
         serde_json::to_string(&body).expect("an error is plain words and numbers")
     }
 
-    /// The methods that a path takes, of a 405.
+    /// The `Allow` header of a 405.
     pub(super) fn allow(&self) -> Option<&str> {
         self.more.allow.as_deref()
     }
 
-    /// What the challenge of a 401 says.
+    /// The `WWW-Authenticate` header of a 401.
     pub(super) fn challenge(&self) -> Option<&'static str> {
         match (self.status, &self.code) {
             (StatusCode::UNAUTHORIZED, ErrorCode::AuthenticationRequired) => Some(r#"Bearer realm="guichet""#),
@@ -160,7 +160,7 @@ impl Problem {
 
 impl From<Unavailable> for Problem {
     fn from(cause: Unavailable) -> Self {
-        tracing::error!(cause = %printable(cause), "the store did not answer");
+        tracing::error!(cause = %printable(cause), "the store is unavailable");
         Self::new(ErrorCode::Unavailable, "The sandbox cannot store or read anything now. Try again.")
     }
 }

@@ -70,7 +70,7 @@ impl InstanceKey {
         let code: [u8; 32] = mac.finalize().into_bytes().into();
         let (card, matching) = code.split_at(16);
         let digits = card.iter().fold(0_u64, |sum, byte| (sum * 256 + u64::from(*byte)) % 10_u64.pow(13));
-        // 89 stands for telecommunication; no country has the code 999.
+        // 89 is the industry code of telecommunication; no country has the code 999.
         let iccid = with_check_digit(format!("89999{digits:013}"));
         (iccid, Secret::new(format!("LPA:1$esim.guichet.invalid${}", hex(matching).to_uppercase())))
     }

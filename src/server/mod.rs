@@ -1,4 +1,4 @@
-//! What the sandbox and the demo's shop share of HTTP: sites of static files, known hosts, and with `sandbox-serve` the listener.
+//! The HTTP parts that the sandbox and the demo's shop share: sites of static files, known hosts, and with `sandbox-serve` the listener.
 
 pub(crate) mod host;
 #[cfg(feature = "sandbox-serve")]

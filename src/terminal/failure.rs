@@ -1,4 +1,4 @@
-//! How a command fails: a message and an exit code.
+//! The failure of a command: a message and an exit code.
 
 use crate::protocol::{Error, Kind};
 use crate::values::printable;
@@ -29,7 +29,7 @@ impl Failure {
     pub(super) fn report(self) -> ExitCode {
         match self {
             Self::Clap(error) => {
-                // If stderr is closed, nobody can read the message.
+                // If stderr is closed, the message cannot be shown.
                 let _ = error.print();
                 ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
             }

@@ -53,23 +53,23 @@ const STUB: &str = "{
     // Delayed messages appear at once, and the page does not leave by itself.
     window.setTimeout = (done, ms, ...what) => ms === 6000 ? 0 : setTimeout(done, what.length && !stub.patient ? 0 : ms, ...what);
     const never = new Promise(() => {});
-    let looks = -Infinity; // reads since a charge was lost
+    let reads = -Infinity; // reads since a charge was lost
     window.fetch = async (url, init) => {
         const path = new URL(url, location).pathname;
         if (path.endsWith('/payment-methods') && stub.methods) return Response.json({ status_code: 200, data: [] });
         if (path.includes('/fee/') && stub.fees) return Response.json({}, { status: 422 });
         if (!path.includes('/payment-intents/')) return fetch(url, init);
-        const what = init.method === 'POST' ? stub.charge : looks++ > 0 ? 'hangs' : stub.look;
+        const what = init.method === 'POST' ? stub.charge : reads++ > 0 ? 'hangs' : stub.look;
         if (what === 'hangs') return never;
         if (what === 'fails') {
-            looks = 0;
+            reads = 0;
             throw new TypeError('the network is gone');
         }
         const answer = await fetch(url, init);
         if (!answer.ok) return answer;
         const reply = await answer.json();
         Object.assign(reply.data, stub.intent);
-        if (looks > 0) delete reply.data.attempts; // the page cannot know whether it arrived
+        if (reads > 0) delete reply.data.attempts; // the page cannot know whether it arrived
         return Response.json(reply);
     };
 }";

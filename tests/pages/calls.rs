@@ -69,9 +69,9 @@ async fn an_aborted_call_leaves_no_timer_listener_or_request(engine: Engine) {
 
 async fn a_long_wait_keeps_no_listeners_of_finished_reads(engine: Engine) {
     let found = found(engine, "long_wait").await;
-    let looks = found["looks"].as_array().unwrap();
-    assert!(looks.len() >= 8, "{found}");
-    assert!(looks.iter().all(|listeners| *listeners == looks[0]), "listeners of the page, at each read: {found}");
+    let reads = found["reads"].as_array().unwrap();
+    assert!(reads.len() >= 8, "{found}");
+    assert!(reads.iter().all(|listeners| *listeners == reads[0]), "listeners of the page, at each read: {found}");
     assert_eq!((&found["state"], &found["checkout"]), (&json!("succeeded"), &json!("refused")), "{found}");
     assert_eq!(found["left"], json!(0), "listeners of the caller's signal: {found}");
 }
@@ -83,8 +83,8 @@ async fn a_repeated_public_read_needs_no_preflight_and_a_payment_is_never_cached
     let service = served(Router::new().fallback(async move |method: Method, uri: Uri| {
         let mut requests = recorded.lock().unwrap();
         requests.push(format!("{method} {}", uri.path()));
-        let looks = requests.iter().filter(|requests| requests.starts_with("GET /v1/payment-intents/")).count();
-        let status = if looks > 1 { "succeeded" } else { "processing" };
+        let reads = requests.iter().filter(|requests| requests.starts_with("GET /v1/payment-intents/")).count();
+        let status = if reads > 1 { "succeeded" } else { "processing" };
         let kept = if uri.path().starts_with("/v1/payment-intents") { "max-age=600" } else { "no-store" };
         let headers = [
             ("access-control-allow-origin", "*"),
@@ -153,7 +153,7 @@ async fn signing_out_ends_the_sessions_of_every_tab_with_the_service_too(engine:
 /// Waits until the token is revoked at the service: the token of another tab is revoked in the background.
 async fn ends(browser: &crate::support::browser::Browser, service: &str, token: &str) {
     let call = format!(
-        "for (let looks = 0; looks < 100; looks++) {{
+        "for (let polls = 0; polls < 100; polls++) {{
              const answer = await fetch('{service}{}', {{ method: '{}', headers: {{ authorization: 'Bearer {token}' }} }});
              if (answer.status === 401) return (await answer.json()).data.reason;
              await new Promise((over) => setTimeout(over, 50));
@@ -223,7 +223,7 @@ async fn a_page_that_may_not_leave_rejects_the_checkout_and_stays_usable(engine:
 async fn timeouts_and_budgets_are_counted_from_the_call(engine: Engine) {
     let found = found(engine, "from_the_call").await;
     assert_eq!((&found["call"], &found["requests"]), (&json!("timeout"), &json!([])), "{found}");
-    assert_eq!((&found["state"], &found["looks"]), (&json!("pending"), &json!(1)), "{found}");
+    assert_eq!((&found["state"], &found["reads"]), (&json!("pending"), &json!(1)), "{found}");
     assert_eq!((&found["paid"], &found["sent"]), (&json!("processing"), &json!(["POST"])), "{found}");
 }
 

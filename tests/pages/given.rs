@@ -7,11 +7,11 @@ use axum::Router;
 use serde_json::{Value, json};
 
 in_every_browser!(
-    a_secret_key_is_refused_wherever_it_stands_and_nothing_is_sent,
+    a_secret_key_is_refused_in_any_argument_and_nothing_is_sent,
     an_ordinary_text_is_not_taken_for_a_secret_key,
     an_unknown_name_is_refused_with_a_suggestion,
     a_hostile_reply_becomes_an_error_of_the_package,
-    headers_that_are_a_promise_are_refused,
+    headers_given_as_a_promise_are_refused,
     a_fetch_that_breaks_its_contract_fails_one_call_and_not_the_next,
 );
 
@@ -36,7 +36,7 @@ async fn on_a_page(engine: Engine, scenario: &'static str, script: &str) -> Valu
     found
 }
 
-async fn a_secret_key_is_refused_wherever_it_stands_and_nothing_is_sent(engine: Engine) {
+async fn a_secret_key_is_refused_in_any_argument_and_nothing_is_sent(engine: Engine) {
     let found = on_a_page(
         engine,
         "secret-key",
@@ -255,7 +255,7 @@ async fn a_hostile_reply_becomes_an_error_of_the_package(engine: Engine) {
     assert!(found["declined"].as_str().is_some_and(|sentence| sentence.starts_with("Something went wrong")), "{found}");
 }
 
-async fn headers_that_are_a_promise_are_refused(engine: Engine) {
+async fn headers_given_as_a_promise_are_refused(engine: Engine) {
     let found = on_a_page(
         engine,
         "promise",

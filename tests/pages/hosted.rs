@@ -200,9 +200,9 @@ async fn waiting_without_any_response_is_an_error_and_returns_no_old_intent(engi
                  results.push(await page.wait({ budgetMs: 400, timeoutMs: 200 }).then(({ status }) => status, (e) => e.kind));
              }
              // One response is enough to resolve with the last status.
-             let looks = 0;
+             let reads = 0;
              answer = async () => {
-                 if (looks++) throw new TypeError('no network');
+                 if (reads++) throw new TypeError('no network');
                  return Response.json({ data: { id: 'pi_1', status: 'processing', attempts: 1 } });
              };
              const { status, attempts } = await page.wait({ budgetMs: 1600, timeoutMs: 200 });

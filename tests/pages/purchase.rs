@@ -1,6 +1,5 @@
 //! The whole purchase: shop, hosted checkout page and back, in real browsers, against the demo's shop and a sandbox over
 //! sockets. `cargo xtask demo --check` runs this in Chromium and writes screenshots of each page.
-//! page.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;

@@ -250,13 +250,13 @@ async fn through_a_purchase(document: &str) -> Vec<String> {
     let scripts = scripts(&text);
     assert!(!scripts.is_empty(), "{document} shows no JavaScript");
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let books = Arc::new(Books::default());
-    let shop = open_shop(&sandbox, &scripts, &books).await;
+    let test_shop = Arc::new(TestShop::default());
+    let shop = open_shop(&sandbox, &scripts, &test_shop).await;
     let browser = Browser::start("readme").await;
     let mut logs = Vec::new();
     for (number, script) in scripts.iter().enumerate() {
         let page = format!("{shop}/{number}");
-        books.back.lock().expect("not poisoned").clone_from(&page);
+        test_shop.back.lock().expect("not poisoned").clone_from(&page);
         browser.open(&page).await;
         ran(&browser, document).await;
         if script.contains(POPUP) {
@@ -306,7 +306,7 @@ fn scripts(document: &str) -> Vec<String> {
 }
 
 /// Serves each script in its own page, with the merchant's three routes and the package.
-async fn open_shop(sandbox: &Sandbox, scripts: &[String], books: &Arc<Books>) -> String {
+async fn open_shop(sandbox: &Sandbox, scripts: &[String], test_shop: &Arc<TestShop>) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("it listens"));
     let pages: Vec<String> = scripts.iter().map(|script| page(script, sandbox.base_url())).collect();
@@ -314,7 +314,7 @@ async fn open_shop(sandbox: &Sandbox, scripts: &[String], books: &Arc<Books>) ->
     let client = Client::builder(sandbox.base_url(), key).build().expect("a client");
     let shop = Router::new()
         .route("/{number}", get(async move |InPath(number): InPath<usize>| Html(pages[number].clone())))
-        .nest("/guichet", Routes::new(client, Arc::clone(books)).router())
+        .nest("/guichet", Routes::new(client, Arc::clone(test_shop)).router())
         .nest_service("/package", ServeDir::new(root().join("target/npm/package")));
     tokio::spawn(async move { axum::serve(listener, shop).await });
     url
@@ -348,13 +348,13 @@ fn page(script: &str, service: &str) -> String {
 
 /// A merchant with one signed-in customer, who has one order per page.
 #[derive(Default)]
-struct Books {
+struct TestShop {
     /// The address of the return page.
     back: Mutex<String>,
     sold: Mutex<Vec<Sold>>,
 }
 
-impl Shop for Books {
+impl Shop for TestShop {
     async fn customer(&self, _: &Parts) -> Result<Option<Email>, Refused> {
         Email::new("awa@example.com").map(Some).map_err(Refused::broken)
     }

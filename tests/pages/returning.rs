@@ -151,10 +151,10 @@ async fn an_address_full_of_question_marks_is_parsed_in_linear_time(engine: Engi
         .run_async(
             "const marks = '?'.repeat(500_000);
              history.replaceState(null, '', '/return?q=' + marks);
-             const nobody = await guichet.returned();
+             const none = await guichet.returned();
              history.replaceState(null, '', '/return?payment_intent=pi_1&q=' + marks);
              const { reference } = await guichet.returned();
-             return [nobody, reference.id, location.search.length];",
+             return [none, reference.id, location.search.length];",
         )
         .await;
     assert_eq!(result, json!([null, "pi_1", "?q=".len() + 500_000]));

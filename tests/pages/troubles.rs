@@ -1,5 +1,5 @@
-//! Purchases that fail, in real browsers: every failure ends on a page that names it in the customer's language, and nobody
-//! pays twice.
+//! Purchases that fail, in real browsers: every failure ends on a page that names it in the customer's language, and no customer pays
+//! twice.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;

@@ -78,8 +78,8 @@ async fn an_exhausted_budget_reads_once_more(engine: Engine) {
         .run(
             "const now = Date.now;
              const status = async () => {
-                 status.looks = (status.looks ?? 0) + 1;
-                 if (status.looks === 1) {
+                 status.reads = (status.reads ?? 0) + 1;
+                 if (status.reads === 1) {
                      setTimeout(() => { Date.now = () => now() + 86400000; dispatchEvent(new Event('online')); }, 50);
                      return { status: 'processing' };
                  }
@@ -88,10 +88,10 @@ async fn an_exhausted_budget_reads_once_more(engine: Engine) {
              const outcomes = [];
              for (const of of ['succeeded', 'processing']) {
                  Date.now = now;
-                 status.looks = 0;
+                 status.reads = 0;
                  window.last = of;
                  const { state } = await client({ status }).waitForOutcome({ payment_ref: 'gch_1' }, { budgetMs: 60000 });
-                 outcomes.push([state, status.looks]);
+                 outcomes.push([state, status.reads]);
              }
              Date.now = now;
              return outcomes;",
@@ -108,19 +108,19 @@ async fn it_reads_at_once_when_there_may_be_news(engine: Engine) {
             "const after = setTimeout.bind(window);
              // No timer of the client ends a pause, so a read that follows is caused by the event.
              window.setTimeout = () => 0;
-             let looks = 0;
-             const status = async () => ({ status: ++looks > 3 ? 'failed' : 'processing' });
+             let reads = 0;
+             const status = async () => ({ status: ++reads > 3 ? 'failed' : 'processing' });
              const going = client({ status }).waitForOutcome({ payment_ref: 'gch_1' });
              const news = [() => dispatchEvent(new Event('online')), () => document.dispatchEvent(new Event('visibilitychange')),
                  () => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))];
              for (const [index, happens] of news.entries()) {
-                 while (looks <= index) await new Promise((go) => after(go, 5));
+                 while (reads <= index) await new Promise((go) => after(go, 5));
                  await new Promise((go) => after(go, 50));
                  happens();
              }
              const { state } = await going;
              window.setTimeout = after;
-             return [state, looks];",
+             return [state, reads];",
         )
         .await;
     assert_eq!(result, json!(["failed", 4]));
@@ -148,8 +148,8 @@ async fn a_hidden_tab_keeps_its_deadlines_and_reads_when_it_is_visible_again(eng
              const begun = Date.now();
              for (let ticks = 0; ticks < 4; ticks++) await after(10);
              const ticked = Date.now() - begun;
-             const nobody = () => new Promise(() => {});
-             const call = await since(() => client(undefined, { fetch: nobody }).paymentMethods({}, { timeoutMs: 1500 }), 5000);
+             const never = () => new Promise(() => {});
+             const call = await since(() => client(undefined, { fetch: never }).paymentMethods({}, { timeoutMs: 1500 }), 5000);
              const wait = await since(() => client({ status }).waitForOutcome({ payment_ref: 'gch_1' }, { budgetMs: 5000 }), 10000);
              localStorage.statuses = JSON.stringify([ticked, call, wait]);
          };

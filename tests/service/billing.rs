@@ -33,36 +33,36 @@ async fn a_subscription_is_returned_with_all_fields() {
     let mut fields = subscription(&plan, card("5555555555554444"));
     fields["metadata"] = json!({ "seat": { "row": 4 } });
     let created = shop.call("POST", "/v1/subscriptions", fields).await;
-    let told = created.body["data"].as_object().unwrap().clone();
-    let plan_id = told["plan"]["id"].as_str().unwrap();
-    let customer = told["customer_id"].as_str().unwrap();
+    let data = created.body["data"].as_object().unwrap().clone();
+    let plan_id = data["plan"]["id"].as_str().unwrap();
+    let customer = data["customer_id"].as_str().unwrap();
     assert!(
         plan_id.starts_with("plan_")
             && customer.starts_with("cus_")
-            && told["id"].as_str().unwrap().starts_with("sub_")
+            && data["id"].as_str().unwrap().starts_with("sub_")
     );
     let charge = &shop.intents().await[0];
     assert_eq!(
-        Value::Object(told.clone()),
+        Value::Object(data.clone()),
         json!({
-            "id": told["id"], "object": "subscription", "status": "active",
+            "id": data["id"], "object": "subscription", "status": "active",
             "customer_email": "awa@example.com", "customer_id": customer,
             "plan": {
                 "id": plan_id, "code": "weekly-0", "name": "Gold", "amount": 5000, "currency": "XAF", "billing_cycle": "weekly",
             },
             "payment_method": { "type": "card", "brand": "mastercard", "last4": "4444" },
             "fallback_payment_method": null, "trigger_after_failures": 3, "consecutive_failures": 0,
-            "current_period_start": told["current_period_start"], "current_period_end": told["current_period_end"],
-            "trial_end": null, "next_charge_at": told["current_period_end"],
+            "current_period_start": data["current_period_start"], "current_period_end": data["current_period_end"],
+            "trial_end": null, "next_charge_at": data["current_period_end"],
             "cancel_at_period_end": false, "pause_at_period_end": false,
             "paused_at": null, "canceled_at": null, "cancellation_reason": null,
-            "latest_payment_intent": charge["id"], "metadata": { "seat": { "row": 4 } }, "created_at": told["created_at"],
+            "latest_payment_intent": charge["id"], "metadata": { "seat": { "row": 4 } }, "created_at": data["created_at"],
             "duplicate_payments": [],
         })
     );
     assert_eq!((charge["amount"].as_str(), charge["currency"].as_str()), (Some("5000"), Some("XAF")));
     assert_eq!((charge["status"].as_str(), charge["attempts"].as_u64()), (Some("succeeded"), Some(1)));
-    assert_eq!(charge["metadata"], json!({ "subscription_id": told["id"] }));
+    assert_eq!(charge["metadata"], json!({ "subscription_id": data["id"] }));
     assert_eq!(charge["customer"], json!({ "firstname": "Awa", "lastname": "Ngo", "email": "awa@example.com" }));
 }
 
@@ -142,7 +142,7 @@ async fn due_work_runs_without_a_request() {
     let due = created["created_at"].as_i64().unwrap() + 2;
     let options = SqliteConnectOptions::new().filename(folder.path.join("sandbox.sqlite")).read_only(true);
     let mut database = options.connect().await.unwrap();
-    let mut looks = 0;
+    let mut polls = 0;
     loop {
         let text = "SELECT due_at FROM subscriptions";
         let next: i64 = sqlx::query_scalar(text).fetch_one(&mut database).await.unwrap();
@@ -150,8 +150,8 @@ async fn due_work_runs_without_a_request() {
             assert_eq!(next, due - 2 + D, "the next due work is the next period");
             break;
         }
-        looks += 1;
-        assert!(looks < 600, "the due work did not run");
+        polls += 1;
+        assert!(polls < 600, "the due work did not run");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -166,19 +166,19 @@ async fn concurrent_requests_charge_once() {
     shop.advance(62 * DAY).await;
     let again = shop.subscribe(&plan, phone(TOO_POOR)).await;
     let at_once = |subscription: &Value, verb: &'static str, fields: Value| {
-        let asked: Vec<_> = (0..24)
+        let requests: Vec<_> = (0..24)
             .map(|_| {
                 let (shop, subscription, fields) = (shop.clone(), subscription.clone(), fields.clone());
                 tokio::spawn(async move { shop.change_subscription(&subscription, verb, fields).await.status })
             })
             .collect();
         async move {
-            let mut answers = Vec::new();
-            for answer in asked {
-                answers.push(answer.await.unwrap());
+            let mut statuses = Vec::new();
+            for request in requests {
+                statuses.push(request.await.unwrap());
             }
-            answers.sort_unstable();
-            answers
+            statuses.sort_unstable();
+            statuses
         }
     };
     assert_eq!(at_once(&again, "payment-method", phone(PAYS)).await, [200; 24]);
@@ -200,8 +200,8 @@ async fn intents_and_subscriptions_share_one_customer() {
     let other = shop.call("POST", "/v1/subscriptions", fields.clone()).await.body["data"].clone();
     assert_eq!((&one["customer_id"], &other["customer_email"]), (&other["customer_id"], &json!("AWA@example.com")));
     fields["customer_email"] = json!("ngo@example.com");
-    let stranger = shop.call("POST", "/v1/subscriptions", fields).await.body["data"].clone();
-    assert_ne!(stranger["customer_id"], one["customer_id"]);
+    let of_another_customer = shop.call("POST", "/v1/subscriptions", fields).await.body["data"].clone();
+    assert_ne!(of_another_customer["customer_id"], one["customer_id"]);
 }
 
 #[tokio::test]

@@ -111,8 +111,8 @@ async fn all_field_errors_of_a_subscription_are_reported_together() {
             let mut fields = good.clone();
             fields[field] = value.clone();
             let refused = shop.call("POST", SUBSCRIPTIONS, fields).await;
-            let told = &faults(&refused)[0].0;
-            assert!(refused.status == 422 && told.starts_with(field), "{told}: {value}: {}", refused.text);
+            let param = &faults(&refused)[0].0;
+            assert!(refused.status == 422 && param.starts_with(field), "{param}: {value}: {}", refused.text);
         }
     }
     assert_eq!(shop.call("GET", SUBSCRIPTIONS, Value::Null).await.body["data"], json!([]), "none was made");
@@ -205,8 +205,8 @@ async fn invalid_fields_of_an_update_are_refused_and_change_nothing() {
     for (verb, fields, params) in cases {
         let refused = shop.change_subscription(&created, verb, fields.clone()).await;
         assert_eq!(refused.status, 422, "{verb} {fields}: {}", refused.text);
-        let told: Vec<String> = faults(&refused).into_iter().map(|(param, _)| param).collect();
-        assert_eq!(told, params, "{verb} {fields}");
+        let reported: Vec<String> = faults(&refused).into_iter().map(|(param, _)| param).collect();
+        assert_eq!(reported, params, "{verb} {fields}");
     }
     for verb in ["payment-method", "fallback"] {
         assert_eq!(faults(&shop.change_subscription(&created, verb, json!({})).await), missing(&["payment_method"]));

@@ -73,7 +73,7 @@ async fn no_third_party_can_write_a_line_of_a_merchants_log() {
         currency: Currency::xaf(),
         owner: None,
     };
-    settle(&client(&lying), &Books, &sold).await.expect_err("the payment is another one");
+    settle(&client(&lying), &TestShop, &sold).await.expect_err("the payment is another one");
 
     let log = log.text();
     assert_steers_nothing("the merchant's log", &log);
@@ -139,7 +139,7 @@ async fn json_is_escaped_only_if_stdout_is_a_terminal() {
     }
 }
 
-/// A reply that is not JSON keeps its line ends, because nobody mistakes a requested page of HTML for a log.
+/// A reply that is not JSON keeps its line ends, because a requested page of HTML is not mistaken for a log.
 #[cfg(target_os = "linux")]
 const FORGED_LINE: &str = "2026-11-21T10:30:00Z";
 
@@ -257,7 +257,7 @@ async fn serve(status: StatusCode, body: String) -> String {
     url
 }
 
-/// What a subscriber has received, in order.
+/// The output that a subscriber has written, in order.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -285,9 +285,9 @@ impl<'a> MakeWriter<'a> for Log {
 }
 
 /// A shop that does nothing.
-struct Books;
+struct TestShop;
 
-impl Shop for Books {
+impl Shop for TestShop {
     async fn customer(&self, _: &axum::http::request::Parts) -> Result<Option<Email>, Refused> {
         Ok(None)
     }

@@ -30,7 +30,7 @@ async fn a_generated_python_client_pays_at_the_sandbox() {
     let folder = Folder::new("generated-python");
     let programs = installed("openapi-python-client").join("bin");
     let config = folder.path.join("config.yml");
-    // The generator formats what it has written, by programs on PATH: nobody reads it.
+    // Formatting would need programs on PATH, and the generated code is only executed here.
     std::fs::write(&config, "post_hooks: []\n").unwrap();
     run(Command::new(programs.join("openapi-python-client"))
         .args(["generate", "--meta", "none", "--fail-on-warning", "--output-path"])

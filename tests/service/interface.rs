@@ -87,7 +87,7 @@ fn every_field_error_is_reported_at_once() {
         json!({ "amount": 5000, "currency": "xaf", "phone": "+237", "redirect_url": "javascript:alert(1)" }),
     ));
     assert!(CreatePaymentIntent::read(&mut fields).is_none());
-    let told: Vec<_> = fields.into_errors().into_iter().map(|error| (error.param, error.code)).collect();
+    let errors: Vec<_> = fields.into_errors().into_iter().map(|error| (error.param, error.code)).collect();
     let expected = [
         ("firstname", "parameter_missing"),
         ("lastname", "parameter_missing"),
@@ -98,7 +98,7 @@ fn every_field_error_is_reported_at_once() {
         ("merchant_reference", "parameter_missing"),
         ("redirect_url", "parameter_invalid"),
     ];
-    assert_eq!(told, expected.map(|(param, code)| (param.to_owned(), code.to_owned())));
+    assert_eq!(errors, expected.map(|(param, code)| (param.to_owned(), code.to_owned())));
 }
 
 #[test]

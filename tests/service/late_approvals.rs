@@ -80,7 +80,7 @@ fn step() -> impl Strategy<Value = Step> {
 struct World {
     folder: Folder,
     sandbox: Option<Sandbox>,
-    shop: Books,
+    shop: TestShop,
     sold: Sold,
     attempts: u64,
     /// The attempts that the operator approves late.
@@ -109,7 +109,7 @@ impl World {
             currency: Currency::xaf(),
             owner: Some(email),
         };
-        let shop = Books { failures: Mutex::new(failures), ..Books::default() };
+        let shop = TestShop { failures: Mutex::new(failures), ..TestShop::default() };
         Self { folder, sandbox: Some(sandbox), shop, sold, attempts: 0, approvals: BTreeSet::new() }
     }
 
@@ -206,13 +206,13 @@ fn client(sandbox: &Sandbox) -> Client {
 
 /// A shop that fails to store the first duplicate payments that are reported to it.
 #[derive(Default)]
-struct Books {
+struct TestShop {
     failures: Mutex<u32>,
     stored: Mutex<BTreeSet<(String, u32)>>,
     settled: Mutex<u32>,
 }
 
-impl Shop for Books {
+impl Shop for TestShop {
     async fn customer(&self, _: &Parts) -> Result<Option<Email>, Refused> {
         Ok(None)
     }

@@ -85,7 +85,7 @@ async fn by_default_a_plain_form_is_redirected_only_to_the_services_origin() {
     let sandbox = guichet::sandbox::Sandbox::start().await.expect("a sandbox");
     let key = SecretKey::new(sandbox.secret_key().expose()).expect("a key");
     let client = Client::builder(sandbox.base_url(), key).build().expect("a client");
-    let url = serve(Routes::new(client, Arc::new(Books::default())).router()).await;
+    let url = serve(Routes::new(client, Arc::new(TestShop::default())).router()).await;
     let answer = post(&format!("{url}/intents"), &form, "id=17").await;
     let location = answer.header("location").unwrap_or_default();
     assert!(answer.status == 303 && location.starts_with(sandbox.base_url()), "{} {location}", answer.status);
@@ -137,11 +137,11 @@ async fn a_customer_who_pays_and_closes_the_page_has_paid() {
     let merchant = Merchant::open(answers.into()).await;
     post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
     // From here on no page sends a request: the shop settles the payments that it has stored.
-    let sold = merchant.books.sold.lock().expect("not poisoned")[0].clone();
-    let read = settle(&merchant.client, &merchant.books, &sold).await.expect("the payment");
+    let sold = merchant.shop.sold.lock().expect("not poisoned")[0].clone();
+    let read = settle(&merchant.client, &merchant.shop, &sold).await.expect("the payment");
     assert_eq!((&read.intent.status, read.ask_again), (&IntentStatus::Processing, AskAgain::Soon));
     assert!(merchant.settled().is_empty());
-    settle(&merchant.client, &merchant.books, &sold).await.expect("the payment");
+    settle(&merchant.client, &merchant.shop, &sold).await.expect("the payment");
     assert_eq!(merchant.settled(), ["ORDER-17 succeeded"]);
 }
 
@@ -155,15 +155,15 @@ async fn every_reading_reports_a_duplicate_payment_until_the_shop_has_stored_it(
         || changed_intent("succeeded", "45000", &[("attempts", json!(3)), ("duplicate_payments", twice.clone())]);
     let merchant = Merchant::open(vec![intent("requires_action", "45000"), paid(), paid(), paid()]).await;
     post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
-    let sold = merchant.books.sold.lock().expect("not poisoned")[0].clone();
-    let failed = settle(&merchant.client, &merchant.books, &sold)
+    let sold = merchant.shop.sold.lock().expect("not poisoned")[0].clone();
+    let failed = settle(&merchant.client, &merchant.shop, &sold)
         .await
         .expect_err("the first was not stored, so it is reported again");
     assert_eq!(failed.code(), "internal_error");
     assert_eq!(merchant.settled(), ["ORDER-17 succeeded"], "the order is paid nevertheless");
     let both = ["ORDER-17 attempt 1: 45000 XAF", "ORDER-17 attempt 2: 45000 XAF"];
     assert_eq!(merchant.overpaid(), both, "a failure to store one does not block the others");
-    let settled = settle(&merchant.client, &merchant.books, &sold).await.expect("the payment");
+    let settled = settle(&merchant.client, &merchant.shop, &sold).await.expect("the payment");
     assert_eq!((settled.ask_again, merchant.overpaid().len()), (AskAgain::ForADay, 4));
     // A request of a page reports the duplicate to the shop as well, and the response names the refund.
     let status = get(&merchant.at("/intents/gch_1"), &[AWA]).await.json();
@@ -205,8 +205,8 @@ fn an_unreadable_duplicate_payment_is_still_reported() {
 async fn settling_without_a_page_makes_the_same_checks_as_the_routes() {
     let merchant = Merchant::open(vec![intent("requires_action", "45000"), intent("succeeded", "1")]).await;
     post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
-    let sold = merchant.books.sold.lock().expect("not poisoned")[0].clone();
-    let refused = settle(&merchant.client, &merchant.books, &sold).await.expect_err("another amount");
+    let sold = merchant.shop.sold.lock().expect("not poisoned")[0].clone();
+    let refused = settle(&merchant.client, &merchant.shop, &sold).await.expect_err("another amount");
     assert_eq!(refused.code(), "payment_mismatch");
     assert!(merchant.settled().is_empty());
 }
@@ -229,8 +229,9 @@ async fn the_session_route_sends_the_expiry_in_utc_or_unchanged() {
 async fn an_allowed_origin_may_be_given_with_a_trailing_slash() {
     let client =
         Client::builder("http://127.0.0.1:1", SecretKey::new("sk_test_1").expect("a key")).build().expect("a client");
-    let routes =
-        Routes::new(client, Arc::new(Books::default())).allow_origin("https://www.shop.example/").expect("an origin");
+    let routes = Routes::new(client, Arc::new(TestShop::default()))
+        .allow_origin("https://www.shop.example/")
+        .expect("an origin");
     let url = serve(routes.router()).await;
     let www = "Origin: https://www.shop.example";
     assert_eq!(get(&format!("{url}/intents/gch_1"), &[AWA, www]).await.status, 404, "it is not refused");
@@ -300,11 +301,11 @@ struct Merchant {
     url: String,
     client: Client,
     service: FakeService,
-    books: Arc<Books>,
+    shop: Arc<TestShop>,
 }
 
 #[derive(Default)]
-struct Books {
+struct TestShop {
     sold: Mutex<Vec<Sold>>,
     settled: Mutex<Vec<String>>,
     /// The duplicate payments that were reported. The first attempt to store one fails.
@@ -316,10 +317,10 @@ impl Merchant {
         let service = FakeService::start(answers).await;
         let client =
             Client::builder(&service.base_url, SecretKey::new("sk_test_1").expect("a key")).build().expect("a client");
-        let books = Arc::new(Books::default());
-        let routes = Routes::new(client.clone(), Arc::clone(&books)).checkout_origin("https://pay.example");
+        let shop = Arc::new(TestShop::default());
+        let routes = Routes::new(client.clone(), Arc::clone(&shop)).checkout_origin("https://pay.example");
         let url = serve(routes.expect("an origin").router()).await;
-        Self { url, client, service, books }
+        Self { url, client, service, shop }
     }
 
     fn at(&self, route: &str) -> String {
@@ -327,11 +328,11 @@ impl Merchant {
     }
 
     fn overpaid(&self) -> Vec<String> {
-        self.books.overpaid.lock().expect("not poisoned").clone()
+        self.shop.overpaid.lock().expect("not poisoned").clone()
     }
 
     fn settled(&self) -> Vec<String> {
-        self.books.settled.lock().expect("not poisoned").clone()
+        self.shop.settled.lock().expect("not poisoned").clone()
     }
 }
 
@@ -344,7 +345,7 @@ async fn serve(routes: axum::Router) -> String {
     url
 }
 
-impl Shop for Books {
+impl Shop for TestShop {
     async fn customer(&self, request: &Parts) -> Result<Option<Email>, Refused> {
         let cookie = request.headers.get("cookie").and_then(|cookie| cookie.to_str().ok()?.strip_prefix("customer="));
         cookie.map(Email::new).transpose().map_err(Refused::broken)

@@ -246,8 +246,10 @@ async fn an_unrepeatable_call_is_sent_once_and_is_not_retryable() {
 
 #[tokio::test]
 async fn a_call_that_was_not_executed_is_retryable() {
-    let error =
-        client("http://127.0.0.1:1").attach_payment_method(&intent_id("pi_1"), phone()).await.expect_err("nobody");
+    let error = client("http://127.0.0.1:1")
+        .attach_payment_method(&intent_id("pi_1"), phone())
+        .await
+        .expect_err("no service listens there");
     assert_eq!((error.kind(), error.is_retryable()), (Kind::Offline, true), "there was no connection");
 
     let busy = r#"{"message":"Busy.","error":{"code":"unavailable","retryable":true}}"#;
@@ -366,7 +368,7 @@ async fn an_ended_session_is_a_result_and_any_other_401_is_an_error() {
 #[tokio::test]
 async fn a_secret_key_is_never_printed() {
     let unreachable = client("http://127.0.0.1:1");
-    let error = unreachable.read_payment_intent(&intent_id("pi_1")).await.expect_err("nobody listens");
+    let error = unreachable.read_payment_intent(&intent_id("pi_1")).await.expect_err("no service listens there");
     assert_eq!(error.kind(), Kind::Offline);
     let builder = Client::builder("https://api.example.com", key());
     let shown = format!("{:?} {builder:?} {unreachable:?} {error} {error:?} {:?}", key(), unreachable.return_key());

@@ -253,9 +253,9 @@ async fn all_field_errors_are_reported_together() {
     assert_eq!((refused.status, params(&refused)), (422, members.to_vec()));
     assert_eq!(refused.body["error"]["errors"][3]["code"], "parameter_missing");
 
-    let mut nobody = order("ORDER-17");
-    nobody.as_object_mut().unwrap().remove("email");
-    let refused = shop.call("POST", CREATE, nobody).await;
+    let mut without_contact = order("ORDER-17");
+    without_contact.as_object_mut().unwrap().remove("email");
+    let refused = shop.call("POST", CREATE, without_contact).await;
     assert_eq!(
         (refused.status, refused.code(), params(&refused)),
         (422, "parameter_missing", vec!["email".to_owned()])

@@ -211,7 +211,7 @@ async fn clock(sandbox: &SandboxProcess) -> i64 {
     reply.body["now"].as_i64().unwrap()
 }
 
-/// What the database contains: the clock's latest second, and the number of intents per final status.
+/// Reads from the database the clock's latest second and the number of intents per final status.
 async fn stored(folder: &Folder) -> (i64, Vec<(String, i64)>) {
     let options = SqliteConnectOptions::new().filename(folder.path.join("sandbox.sqlite"));
     let pool = SqlitePool::connect_with(options).await.unwrap();

@@ -285,10 +285,10 @@ async fn validate(shop: &Merchant, token: &str) -> Reply {
 }
 
 async fn preflight(shop: &Merchant, method: &str, path: &str, origin: (&str, &str)) -> Reply {
-    let asks = [
+    let headers = [
         origin,
         ("access-control-request-method", method),
         ("access-control-request-headers", "authorization,content-type"),
     ];
-    shop.send("OPTIONS", path, None, None, &asks).await
+    shop.send("OPTIONS", path, None, None, &headers).await
 }

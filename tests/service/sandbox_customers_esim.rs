@@ -29,9 +29,9 @@ async fn creating_intents_creates_each_customer_once() {
     assert_eq!(shop.call("POST", "/v1/payment-intents", order("1")).await.status, 200, "a repeat creates no customer");
 
     let listed = customers(&shop, "").await;
-    let told: Vec<_> = listed.body["data"].as_array().unwrap().iter().map(contact).collect();
+    let contacts: Vec<_> = listed.body["data"].as_array().unwrap().iter().map(contact).collect();
     assert_eq!(
-        told,
+        contacts,
         [
             ("ngo@example.com".to_owned(), "237690000003".to_owned(), "Awa".to_owned()),
             (String::new(), "237670000000".into(), "Bih".into()),
@@ -152,12 +152,12 @@ async fn an_order_is_fulfilled_by_a_payment_that_names_it() {
     }
     assert_eq!(read(&shop, &ordered).await, fulfilled, "every reading returns the same");
     let events = shop.tenant.events().await.unwrap();
-    let told: Vec<_> = events.iter().filter(|event| event.subject == text(&ordered["order_id"])).collect();
+    let order_events: Vec<_> = events.iter().filter(|event| event.subject == text(&ordered["order_id"])).collect();
     assert_eq!(
-        told.iter().map(|event| event.kind.as_str()).collect::<Vec<_>>(),
+        order_events.iter().map(|event| event.kind.as_str()).collect::<Vec<_>>(),
         ["esim_order.created", "esim_order.fulfilled"]
     );
-    assert_eq!(told[1].at.unix(), fulfilled["fulfilled_at"].as_i64().unwrap());
+    assert_eq!(order_events[1].at.unix(), fulfilled["fulfilled_at"].as_i64().unwrap());
     assert_eq!(events.last().unwrap().kind, "esim_order.fulfilled", "fulfilled after it was paid");
 }
 
@@ -177,14 +177,14 @@ async fn events_name_the_fulfilled_orders_and_their_payments() {
         orders.push(ordered);
     }
     let events = shop.tenant.events().await.unwrap();
-    let told = |kind: &str| -> Vec<String> {
+    let subjects_of = |kind: &str| -> Vec<String> {
         events.iter().filter(|event| event.kind == kind).map(|event| event.subject.clone()).collect()
     };
     let ids = |numbers: &[usize]| -> Vec<String> {
         numbers.iter().map(|number| text(&orders[*number]["order_id"]).to_owned()).collect()
     };
-    assert_eq!(told("esim_order.created"), ids(&[0, 1, 2, 3, 4, 5]));
-    let mut fulfilled = told("esim_order.fulfilled");
+    assert_eq!(subjects_of("esim_order.created"), ids(&[0, 1, 2, 3, 4, 5]));
+    let mut fulfilled = subjects_of("esim_order.fulfilled");
     fulfilled.sort_by_key(|id| orders.iter().position(|order| order["order_id"] == *id));
     assert_eq!(fulfilled, ids(&[0, 2, 3, 4]));
     assert_eq!(shop.tenant.events().await.unwrap(), events, "every reading returns the same");

@@ -93,7 +93,7 @@ fn a_second_process_on_the_same_database_is_refused_with_the_reason() {
 
 #[tokio::test]
 async fn a_stopped_process_leaves_one_complete_file() {
-    let folder = Folder::new("asked");
+    let folder = Folder::new("terminated");
     let mut sandbox = SandboxProcess::start(&folder, None);
     assert_eq!(sandbox.call("POST", CREATE, order("ORDER-17")).await.status, 201);
     assert!(Command::new("kill").arg("-TERM").arg(sandbox.child.id().to_string()).status().unwrap().success());

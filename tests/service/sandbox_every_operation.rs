@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 /// another intent, none.
 fn expected_responses(role: &str) -> [(u16, &'static str); 4] {
     const FORBIDDEN: (u16, &str) = (403, "role_required");
-    const NOBODY: (u16, &str) = (401, "authentication_required");
+    const ANONYMOUS: (u16, &str) = (401, "authentication_required");
     const NO_SESSION: (u16, &str) = (401, "session_token_required");
     const ADMITTED: (u16, &str) = (0, "");
     match role {
-        "merchant" => [ADMITTED, FORBIDDEN, FORBIDDEN, NOBODY],
-        "session" => [NO_SESSION, ADMITTED, NO_SESSION, NOBODY],
-        "customer" => [ADMITTED, ADMITTED, FORBIDDEN, NOBODY],
-        "payer" => [ADMITTED, ADMITTED, ADMITTED, NOBODY],
-        "anyone" => [ADMITTED, ADMITTED, ADMITTED, NOBODY],
+        "merchant" => [ADMITTED, FORBIDDEN, FORBIDDEN, ANONYMOUS],
+        "session" => [NO_SESSION, ADMITTED, NO_SESSION, ANONYMOUS],
+        "customer" => [ADMITTED, ADMITTED, FORBIDDEN, ANONYMOUS],
+        "payer" => [ADMITTED, ADMITTED, ADMITTED, ANONYMOUS],
+        "anyone" => [ADMITTED, ADMITTED, ADMITTED, ANONYMOUS],
         other => panic!("the table has no role {other}"),
     }
 }
@@ -55,7 +55,7 @@ async fn unknown_ids_and_ids_of_other_merchants_get_equal_responses() {
             continue;
         }
         let theirs = theirs(&other, spec.path).await;
-        let mut told = Vec::new();
+        let mut messages = Vec::new();
         for id in [theirs.as_str(), "unknown", "17", "%F0%9F%A5%BF", "..%2F.."] {
             let path = if by_path { path(&spec, id) } else { format!("{}?starting_after={id}", spec.path) };
             let reply = shop.call(spec.method.as_str(), &path, body(&spec)).await;
@@ -66,10 +66,10 @@ async fn unknown_ids_and_ids_of_other_merchants_get_equal_responses() {
                 spec.name,
                 reply.text
             );
-            told.push(reply.message().to_owned());
+            messages.push(reply.message().to_owned());
         }
-        told.dedup();
-        assert_eq!(told.len(), 1, "{} tells unknown and foreign ids apart: {told:?}", spec.name);
+        messages.dedup();
+        assert_eq!(messages.len(), 1, "{} tells unknown and foreign ids apart: {messages:?}", spec.name);
     }
 }
 

@@ -169,13 +169,13 @@ async fn the_control_api_adds_lists_and_removes_faults() {
     let (sandbox, _) = shop().await;
     let first = Merchant::new(sandbox.merchant().await.unwrap());
     let merchant = first.tenant.id();
-    let asked = [
+    let faults = [
         json!({ "merchant": merchant, "operation": "create_payment_intent", "kind": "status", "count": 2, "status": 429, "retry_after": 3 }),
         json!({ "merchant": merchant, "operation": "read_payment_intent", "kind": "delay", "milliseconds": 5 }),
         json!({ "merchant": merchant, "operation": "cancel_payment_intent", "kind": "lost_response", "count": 1 }),
     ];
     let mut listed = Value::Null;
-    for fault in asked {
+    for fault in faults {
         let reply = control(&sandbox, "POST", "/faults", fault).await;
         assert_eq!(reply.status, 200, "{}", reply.text);
         listed = reply.body;
@@ -250,10 +250,10 @@ async fn the_request_list_shows_requests_without_secrets() {
     assert!(shop.try_call("GET", "/v1/payment-methods", Value::Null).await.is_err());
 
     let seen = shop.tenant.requests();
-    let told: Vec<_> =
+    let recorded: Vec<_> =
         seen.iter().map(|request| (request.operation, request.credential, request.status, request.fault)).collect();
     assert_eq!(
-        told,
+        recorded,
         [
             ("create_payment_intent", "secret_key", Some(201), None),
             ("attach_payment_method", "client_secret", Some(200), None),
@@ -289,12 +289,12 @@ async fn the_event_list_shows_events_in_order() {
     shop.tenant.clock().advance(60).await.unwrap();
 
     let events = shop.tenant.events().await.unwrap();
-    let told: Vec<_> = events
+    let listed: Vec<_> = events
         .iter()
         .map(|event| (event.merchant_reference.as_deref().unwrap_or_default(), event.kind.as_str()))
         .collect();
     assert_eq!(
-        told,
+        listed,
         [
             ("ORDER-1", "payment_intent.created"),
             ("ORDER-1", "payment_intent.processing"),

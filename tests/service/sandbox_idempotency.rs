@@ -12,24 +12,24 @@ const DAY: u32 = 24 * 60 * 60;
 #[tokio::test]
 async fn two_requests_with_one_key_create_one_object() {
     let (_sandbox, shop) = shop().await;
-    for what in what(&shop).await {
-        let first = what.send(&shop, Some("key-1")).await;
+    for request in keyed_requests(&shop).await {
+        let first = request.send(&shop, Some("key-1")).await;
         assert_eq!((first.status, first.header("idempotent-replayed")), (201, None), "{}", first.text);
-        let repeated = what.send(&shop, Some("key-1")).await;
-        assert_eq!((repeated.status, repeated.header("idempotent-replayed")), (200, Some("true")), "{}", what.path);
+        let repeated = request.send(&shop, Some("key-1")).await;
+        assert_eq!((repeated.status, repeated.header("idempotent-replayed")), (200, Some("true")), "{}", request.path);
         assert_eq!(repeated.body["data"], first.body["data"]);
-        let other = what.send(&shop, Some("key-2")).await;
+        let other = request.send(&shop, Some("key-2")).await;
         assert_eq!(other.status, 201);
-        assert_ne!(what.id(&other), what.id(&first));
-        let none = [what.send(&shop, None).await, what.send(&shop, None).await];
-        assert_ne!(what.id(&none[0]), what.id(&none[1]), "without a key each request creates another object");
+        assert_ne!(request.id(&other), request.id(&first));
+        let none = [request.send(&shop, None).await, request.send(&shop, None).await];
+        assert_ne!(request.id(&none[0]), request.id(&none[1]), "without a key each request creates another object");
     }
 }
 
 #[tokio::test]
 async fn a_repeat_returns_the_current_state() {
     let (_sandbox, shop) = shop().await;
-    let [esims, subscription] = what(&shop).await;
+    let [esims, subscription] = keyed_requests(&shop).await;
     let ordered = esims.send(&shop, Some("key")).await.body["data"].clone();
     let mut paying = order("ORDER-17");
     paying["amount"] = json!(ordered["amount"].to_string());
@@ -47,38 +47,38 @@ async fn a_repeat_returns_the_current_state() {
 #[tokio::test]
 async fn another_body_under_a_key_is_refused_and_an_equal_one_accepted() {
     let (_sandbox, shop) = shop().await;
-    for what in what(&shop).await {
-        let first = what.send(&shop, Some("key")).await;
-        for (name, value) in what.changes.clone() {
-            let mut fields = what.fields.clone();
+    for request in keyed_requests(&shop).await {
+        let first = request.send(&shop, Some("key")).await;
+        for (name, value) in request.changes.clone() {
+            let mut fields = request.fields.clone();
             fields[name] = value;
-            let refused = what.send_this(&shop, Some("key"), fields.to_string()).await;
+            let refused = request.send_this(&shop, Some("key"), fields.to_string()).await;
             assert_eq!((refused.status, refused.code()), (422, "idempotency_key_reused"), "{name}");
-            assert_eq!(&refused.body["error"]["existing_id"], what.id(&first));
+            assert_eq!(&refused.body["error"]["existing_id"], request.id(&first));
         }
         // The same fields in another order, with an explicit default and an unknown field.
-        let mut pairs: Vec<_> = what.fields.as_object().unwrap().clone().into_iter().collect();
-        pairs.extend(what.defaults.clone().map(|(name, value)| (name.to_owned(), value)));
+        let mut pairs: Vec<_> = request.fields.as_object().unwrap().clone().into_iter().collect();
+        pairs.extend(request.defaults.clone().map(|(name, value)| (name.to_owned(), value)));
         pairs.push(("unheard_of".into(), json!(1)));
         let turned: Vec<_> = pairs.iter().rev().map(|(name, value)| format!("{}: {value}", json!(name))).collect();
-        let repeated = what.send_this(&shop, Some("key"), format!("{{{}}}", turned.join(" , "))).await;
-        assert_eq!((repeated.status, what.id(&repeated)), (200, what.id(&first)), "{}", repeated.text);
+        let repeated = request.send_this(&shop, Some("key"), format!("{{{}}}", turned.join(" , "))).await;
+        assert_eq!((repeated.status, request.id(&repeated)), (200, request.id(&first)), "{}", repeated.text);
     }
 }
 
 #[tokio::test]
 async fn sixty_four_concurrent_requests_with_one_key_create_one_object() {
     let (_sandbox, shop) = shop().await;
-    for what in what(&shop).await {
+    for request in keyed_requests(&shop).await {
         let mut calls = JoinSet::new();
         for _ in 0..64 {
-            let (shop, what) = (shop.clone(), what.clone());
-            calls.spawn(async move { what.send(&shop, Some("key")).await });
+            let (shop, request) = (shop.clone(), request.clone());
+            calls.spawn(async move { request.send(&shop, Some("key")).await });
         }
         let replies = calls.join_all().await;
         assert_eq!(replies.iter().filter(|reply| reply.status == 201).count(), 1);
         assert_eq!(replies.iter().filter(|reply| reply.status == 200).count(), 63);
-        assert!(replies.iter().all(|reply| what.id(reply) == what.id(&replies[0])));
+        assert!(replies.iter().all(|reply| request.id(reply) == request.id(&replies[0])));
     }
     let charged = shop.call("GET", "/v1/payment-intents", Value::Null).await;
     assert_eq!(charged.body["data"].as_array().unwrap().len(), 1, "the subscription is charged once");
@@ -87,7 +87,7 @@ async fn sixty_four_concurrent_requests_with_one_key_create_one_object() {
 #[tokio::test]
 async fn a_key_is_remembered_for_a_day_and_free_after_it() {
     let (_sandbox, shop) = shop().await;
-    let [esims, _] = what(&shop).await;
+    let [esims, _] = keyed_requests(&shop).await;
     let first = esims.send(&shop, Some("key")).await;
     shop.tenant.clock().advance(DAY - 60).await.unwrap();
     assert_eq!(esims.id(&esims.send(&shop, Some("key")).await), esims.id(&first));
@@ -102,7 +102,7 @@ async fn a_key_is_remembered_for_a_day_and_free_after_it() {
 #[tokio::test]
 async fn a_key_belongs_to_one_merchant_and_one_operation() {
     let (sandbox, shop) = shop().await;
-    let [esims, subscription] = what(&shop).await;
+    let [esims, subscription] = keyed_requests(&shop).await;
     let ours = esims.send(&shop, Some("key")).await;
     assert_eq!(subscription.send(&shop, Some("key")).await.status, 201);
     let other = Merchant::new(sandbox.merchant().await.unwrap());
@@ -114,7 +114,7 @@ async fn a_key_belongs_to_one_merchant_and_one_operation() {
 #[tokio::test]
 async fn a_refused_request_reserves_no_key() {
     let (_sandbox, shop) = shop().await;
-    let [esims, _] = what(&shop).await;
+    let [esims, _] = keyed_requests(&shop).await;
     for (wrong, status) in [
         (json!({ "package_id": "esp_none" }), 404),
         (json!({ "package_id": "esp_cm_night" }), 422),
@@ -129,17 +129,17 @@ async fn a_refused_request_reserves_no_key() {
 #[tokio::test]
 async fn a_key_has_up_to_255_visible_characters() {
     let (_sandbox, shop) = shop().await;
-    for what in what(&shop).await {
+    for request in keyed_requests(&shop).await {
         let (longest, too_long) = ("k".repeat(255), "k".repeat(256));
-        assert_eq!(what.send(&shop, Some(&longest)).await.status, 201);
+        assert_eq!(request.send(&shop, Some(&longest)).await.status, 201);
         for wrong in [too_long.as_str(), "", "order 17", "clé"] {
-            let refused = what.send(&shop, Some(wrong)).await;
+            let refused = request.send(&shop, Some(wrong)).await;
             assert_eq!((refused.status, refused.code()), (422, "parameter_invalid"), "{wrong:?}");
             assert_eq!(refused.body["error"]["param"], "Idempotency-Key");
         }
-        let mut fields = what.fields.clone();
+        let mut fields = request.fields.clone();
         fields["Idempotency-Key"] = json!("key");
-        let refused = what.send_this(&shop, None, fields.to_string()).await;
+        let refused = request.send_this(&shop, None, fields.to_string()).await;
         assert_eq!((refused.status, refused.body["error"]["param"].as_str()), (422, Some("Idempotency-Key")));
         assert!(refused.message().contains("header"), "{}", refused.message());
     }
@@ -191,13 +191,13 @@ async fn keys_survive_a_restart_and_end_with_a_reset_and_only_their_digests_are_
 #[tokio::test]
 async fn a_retry_after_a_lost_response_creates_no_second_object() {
     let (_sandbox, shop) = shop().await;
-    let [esims, subscription] = what(&shop).await;
+    let [esims, subscription] = keyed_requests(&shop).await;
     shop.tenant.fault(Fault::lost_response::<CreateEsimOrder>());
     shop.tenant.fault(Fault::lost_response::<CreateSubscription>());
-    for what in [esims, subscription] {
-        let sent = what.try_send(&shop, "key").await;
+    for request in [esims, subscription] {
+        let sent = request.try_send(&shop, "key").await;
         assert!(sent.is_err(), "the response is lost");
-        let repeated = what.send(&shop, Some("key")).await;
+        let repeated = request.send(&shop, Some("key")).await;
         assert_eq!((repeated.status, repeated.header("idempotent-replayed")), (200, Some("true")), "{}", repeated.text);
     }
     assert_eq!(shop.call("GET", "/v1/subscriptions", Value::Null).await.body["data"].as_array().unwrap().len(), 1);
@@ -205,7 +205,7 @@ async fn a_retry_after_a_lost_response_creates_no_second_object() {
 
 /// A request that creates an object and accepts an idempotency key.
 #[derive(Clone)]
-struct What {
+struct KeyedRequest {
     path: &'static str,
     /// The field of the response with the object's id.
     id: &'static str,
@@ -216,7 +216,7 @@ struct What {
     defaults: Option<(&'static str, Value)>,
 }
 
-impl What {
+impl KeyedRequest {
     async fn send(&self, shop: &Merchant, key: Option<&str>) -> Reply {
         self.send_this(shop, key, self.fields.to_string()).await
     }
@@ -238,19 +238,19 @@ impl What {
 }
 
 /// Every request that accepts an idempotency key.
-async fn what(shop: &Merchant) -> [What; 2] {
+async fn keyed_requests(shop: &Merchant) -> [KeyedRequest; 2] {
     let plan = json!({ "name": "Gold", "code": "gold-plan", "amount": 5000, "billing_cycle": "monthly" });
     assert_eq!(shop.call("POST", "/v1/subscriptions/plans", plan).await.status, 201);
     let paid_with = |number: &str| json!({ "type": "mobile_money", "phone": number });
     [
-        What {
+        KeyedRequest {
             path: "/v1/esim/orders",
             id: "order_id",
             fields: json!({ "package_id": "esp_cm_1gb" }),
             changes: vec![("package_id", json!("esp_cm_5gb")), ("quantity", json!(2))],
             defaults: Some(("quantity", json!(1))),
         },
-        What {
+        KeyedRequest {
             path: "/v1/subscriptions",
             id: "id",
             fields: json!({

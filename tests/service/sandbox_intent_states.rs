@@ -13,10 +13,10 @@ async fn a_payment_with_a_one_time_code_succeeds_with_the_right_one() {
     let intent = shop.create_intent("ORDER-17").await;
     let early = shop.intent_action(&intent, "answer", json!({ "otp": "123456" })).await;
     assert_eq!((early.status, early.code()), (409, "intent_not_confirmable"), "no code is awaited");
-    let asked = shop.attach(&intent, phone("237670000010")).await;
-    assert_eq!((asked.status, &asked.body["data"]["next_action"]), (200, &json!({ "type": "otp" })));
+    let attached = shop.attach(&intent, phone("237670000010")).await;
+    assert_eq!((attached.status, &attached.body["data"]["next_action"]), (200, &json!({ "type": "otp" })));
     assert_eq!(
-        (&asked.body["data"]["status"], &asked.body["data"]["attempts"]),
+        (&attached.body["data"]["status"], &attached.body["data"]["attempts"]),
         (&json!("requires_action"), &json!(0))
     );
     let paid = shop.intent_action(&intent, "answer", json!({ "otp": "123456" })).await;
@@ -34,10 +34,13 @@ async fn a_wrong_code_is_a_decline_and_the_third_is_final() {
     for (attempt, status) in [(1, "requires_action"), (2, "requires_action"), (3, "failed")] {
         assert_eq!(shop.attach(&intent, phone("237670000010")).await.body["data"]["next_action"]["type"], "otp");
         let refused = shop.intent_action(&intent, "answer", json!({ "otp": "000000" })).await;
-        let told = &refused.body["data"];
-        assert_eq!((refused.status, &told["status"], &told["attempts"]), (200, &json!(status), &json!(attempt)));
+        let answered = &refused.body["data"];
         assert_eq!(
-            (&told["last_payment_error"]["code"], &told["next_action"]),
+            (refused.status, &answered["status"], &answered["attempts"]),
+            (200, &json!(status), &json!(attempt))
+        );
+        assert_eq!(
+            (&answered["last_payment_error"]["code"], &answered["next_action"]),
             (&json!("incorrect_otp"), &Value::Null)
         );
     }
@@ -228,10 +231,10 @@ async fn every_test_card_and_phone_behaves_as_the_decisions_say() {
     ];
     for (number, (method, status, declined)) in table.into_iter().enumerate() {
         let intent = shop.create_intent(&format!("ORDER-{number}")).await;
-        let told = shop.attach(&intent, method.clone()).await;
-        assert_eq!((told.status, &told.body["data"]["status"]), (200, &json!(status)), "{method}");
-        assert_eq!(told.body["data"]["last_payment_error"]["code"], declined, "{method}");
-        assert_eq!(told.body["data"]["attempts"], 1);
+        let attached = shop.attach(&intent, method.clone()).await;
+        assert_eq!((attached.status, &attached.body["data"]["status"]), (200, &json!(status)), "{method}");
+        assert_eq!(attached.body["data"]["last_payment_error"]["code"], declined, "{method}");
+        assert_eq!(attached.body["data"]["attempts"], 1);
     }
 }
 
@@ -288,10 +291,10 @@ async fn a_late_approval_after_another_payment_or_a_cancel_is_a_duplicate_paymen
         assert_eq!(duplicate["payment_method"], json!({ "type": "mobile_money", "phone": masked }));
         assert!(duplicate["approved_at"].as_str().unwrap().ends_with('Z'));
         let events = shop.tenant.events().await.unwrap();
-        let told = |event: &&guichet::sandbox::Event| {
+        let is_of_the_duplicate = |event: &&guichet::sandbox::Event| {
             intent["id"] == event.subject.as_str() && event.kind == "payment_intent.duplicate_payment"
         };
-        assert_eq!(events.iter().filter(told).count(), 1, "{reference}");
+        assert_eq!(events.iter().filter(is_of_the_duplicate).count(), 1, "{reference}");
         shop.tenant.clock().advance(90_000).await.unwrap();
         assert_eq!(shop.read_intent(&intent).await["duplicate_payments"], read["duplicate_payments"], "{reference}");
     }
@@ -396,8 +399,8 @@ async fn the_native_client_confirms_answers_and_cancels() {
     let early = client.confirm_payment_intent(&id(&intent)).await.unwrap_err();
     assert_eq!(early.code(), Some("intent_not_confirmable"));
     shop.attach(&intent, phone("237670000010")).await;
-    let asked = client.confirm_payment_intent(&id(&intent)).await.unwrap();
-    assert_eq!(asked.next_action.map(|action| action.kind).as_deref(), Some("otp"));
+    let confirmed = client.confirm_payment_intent(&id(&intent)).await.unwrap();
+    assert_eq!(confirmed.next_action.map(|action| action.kind).as_deref(), Some("otp"));
     let wrong = client.answer_payment_intent(&id(&intent), "000000").await.unwrap();
     assert_eq!(wrong.last_payment_error.unwrap().code, "incorrect_otp");
     for _ in 0..2 {

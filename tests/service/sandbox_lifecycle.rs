@@ -42,17 +42,17 @@ async fn requests_in_flight_at_a_stop_are_answered_or_dropped_and_answered_ones_
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
     let (url, key) = (format!("{}/v1/payment-intents", sandbox.base_url()), sandbox.secret_key().expose().to_owned());
     let http = client();
-    let mut asked = Vec::new();
+    let mut requests = Vec::new();
     for number in 0..64 {
         let request = http.post(&url).bearer_auth(&key).header("content-type", "application/json");
         let request = request.body(order(&format!("ORDER-{number}")).to_string());
-        asked.push(tokio::spawn(async move { request.send().await.map(|response| response.status().as_u16()) }));
+        requests.push(tokio::spawn(async move { request.send().await.map(|response| response.status().as_u16()) }));
     }
-    asked.remove(0).await.unwrap().unwrap();
+    requests.remove(0).await.unwrap().unwrap();
     sandbox.stop().await;
     let mut answered = Vec::new();
-    for (number, answer) in (1..).zip(asked) {
-        if let Ok(status) = answer.await.unwrap() {
+    for (number, request) in (1..).zip(requests) {
+        if let Ok(status) = request.await.unwrap() {
             assert_eq!(status, 201);
             answered.push(number);
         }
@@ -294,9 +294,9 @@ async fn the_control_api_requires_its_token_and_a_known_host() {
         let refused = send(&client(), "GET", &url, Some(token), None, &[("host", host)]).await;
         assert_eq!((refused.status, refused.code()), (403, "host_not_allowed"), "{host}");
     }
-    let asked = call(None, &[("origin", "http://localhost:1")]).await;
+    let described = call(None, &[("origin", "http://localhost:1")]).await;
     assert_eq!(
-        (asked.status, asked.header("access-control-allow-origin")),
+        (described.status, described.header("access-control-allow-origin")),
         (200, None),
         "no page can read the response"
     );

@@ -69,7 +69,7 @@ enum Caller {
     ClientSecret,
     Customer,
     Merchant,
-    Nobody,
+    Anonymous,
     OtherCustomer,
     OtherMerchant,
 }
@@ -130,7 +130,7 @@ fn command() -> impl Strategy<Value = Command> {
         4 => Just(Caller::ClientSecret),
         3 => Just(Caller::Merchant),
         2 => Just(Caller::Customer),
-        1 => prop::sample::select(vec![Caller::Nobody, Caller::OtherCustomer, Caller::OtherMerchant]),
+        1 => prop::sample::select(vec![Caller::Anonymous, Caller::OtherCustomer, Caller::OtherMerchant]),
     ];
     (0..2_usize, caller, action, prop::bool::weighted(0.2)).prop_map(|(of, caller, action, twice)| Command {
         of,
@@ -376,7 +376,7 @@ impl Comparison {
             let reply =
                 call(&self.shop, &intent.created, action, self.credential(*caller, &intent.created).await).await;
             let expected = match caller {
-                Caller::Nobody => 401,
+                Caller::Anonymous => 401,
                 Caller::OtherCustomer | Caller::OtherMerchant => 404,
                 Caller::ClientSecret if secret_has_ended => 404,
                 Caller::ClientSecret | Caller::Customer | Caller::Merchant => intent.apply(*caller, action, self.now),
@@ -401,7 +401,7 @@ impl Comparison {
             Caller::ClientSecret => intent["client_secret"].as_str().map(str::to_owned),
             Caller::Customer => Some(session("awa@example.com").await),
             Caller::Merchant => Some(self.shop.key()),
-            Caller::Nobody => None,
+            Caller::Anonymous => None,
             Caller::OtherCustomer => Some(session("ngo@example.com").await),
             Caller::OtherMerchant => Some(self.other.key()),
         }

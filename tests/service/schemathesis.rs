@@ -151,7 +151,7 @@ impl SandboxProcess {
         for (operation, parameter, dictionary) in NAMED {
             let mut says =
                 format!("parameters = {{ {parameter:?} = {{ dictionary = {dictionary:?}, probability = 0.8 }} }}");
-            if REFUSED_FOR_WHAT_IS_THERE.contains(&operation) {
+            if REFUSED_BY_STATE.contains(&operation) {
                 says += "\nchecks.positive_data_acceptance.expected-statuses = [\"2xx\", 401, 403, 404, 409, 422]";
             }
             section(&mut config, operation, &says);
@@ -165,7 +165,7 @@ const PLANS: usize = 12;
 
 /// Well-formed requests that are refused with 422 because of the state, which no schema can express: a plan that is no
 /// longer active, a method that this payment does not accept, an `Idempotency-Key` that was used with another body.
-const REFUSED_FOR_WHAT_IS_THERE: [&str; 3] = ["create_subscription", "attach_payment_method", "create_esim_order"];
+const REFUSED_BY_STATE: [&str; 3] = ["create_subscription", "attach_payment_method", "create_esim_order"];
 
 /// The parameters of operations that name an existing object.
 const NAMED: [(&str, &str, &str); 19] = [

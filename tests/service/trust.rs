@@ -86,7 +86,7 @@ fn every_test_that_the_table_names_exists() {
     let there = functions();
     let named = rules().part.into_iter().flat_map(|part| part.rules).flat_map(|(_, _, tests)| tests);
     let missing: Vec<String> =
-        named.chain(OF_THE_FIELDS.map(str::to_owned)).filter(|name| !there.contains(name)).collect();
+        named.chain(FIELD_TESTS.map(str::to_owned)).filter(|name| !there.contains(name)).collect();
     assert_eq!(missing, Vec::<String>::new(), "docs/rules.toml names tests that do not exist");
 }
 
@@ -100,7 +100,7 @@ fn every_rule_is_from_the_document_or_from_a_decision() {
 }
 
 /// The tests that prove every field: of requests as written, of requests as read, and of responses.
-const OF_THE_FIELDS: [&str; 5] = [
+const FIELD_TESTS: [&str; 5] = [
     "every_operation_is_written_as_documented",
     "required_fields_of_the_description_are_those_of_the_reader",
     "every_described_field_is_read",
@@ -147,7 +147,7 @@ fn table(rules: &Rules, described: &Value) -> String {
             let _ = writeln!(text, "| {} | {source} | {tests} |", cell(rule));
         }
     }
-    let tests = OF_THE_FIELDS.map(|test| format!("`{test}`")).join(", ");
+    let tests = FIELD_TESTS.map(|test| format!("`{test}`")).join(", ");
     let _ = writeln!(text, "\n# What each operation takes and answers\n\nProven for every field: {tests}.");
     for (path, methods) in described["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {

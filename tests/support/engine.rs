@@ -299,7 +299,7 @@ struct Driver {
     stdin: Option<ChildStdin>,
     /// The output of the driver and its browser.
     output: File,
-    /// Where the output of the current test begins, in bytes.
+    /// The offset at which the output of the current test begins, in bytes.
     output_start: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What it takes to use one Firefox for several tests, one after the other.
+//! Reuses one Firefox for several tests, one after the other.
 
 use fantoccini::Client;
 use fantoccini::error::CmdError;

@@ -1,4 +1,4 @@
-//! What both test binaries share: browsers, servers and clients for tests.
+//! The browsers, servers and clients that both test binaries use.
 #![allow(dead_code, unused_imports, unused_macros, reason = "each test binary uses a part of it")]
 
 pub mod api;

@@ -135,7 +135,7 @@ impl Response {
     }
 }
 
-/// What a `$ref` of a description refers to; anything else as it is.
+/// Resolves a `$ref` of a description. Returns any other value unchanged.
 pub fn resolve<'a>(value: &'a Value, described: &'a Value) -> &'a Value {
     let reference = value["$ref"].as_str().map(|reference| reference.trim_start_matches('#'));
     reference.map_or(value, |reference| described.pointer(reference).unwrap())

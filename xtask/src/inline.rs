@@ -32,12 +32,12 @@ mod tests {
 
     #[test]
     fn every_byte_has_its_own_printable_characters() {
-        let told: Vec<String> = (0..=255).map(|byte| module(&[byte])).collect();
-        for (byte, text) in told.iter().enumerate() {
+        let encoded: Vec<String> = (0..=255).map(|byte| module(&[byte])).collect();
+        for (byte, text) in encoded.iter().enumerate() {
             let inner = text.strip_prefix("export default \"").and_then(|text| text.strip_suffix("\";\n"));
             let inner = inner.expect("a module of one text");
             assert!(inner.bytes().all(|c| (b' '..=b'~').contains(&c) && !b"\"\\!".contains(&c)), "{byte}: {inner}");
-            assert_eq!(told.iter().filter(|other| *other == text).count(), 1, "{byte}");
+            assert_eq!(encoded.iter().filter(|other| *other == text).count(), 1, "{byte}");
         }
         assert_eq!(module(b"\0asm"), "export default \"$ + = 7\";\n");
     }

@@ -261,7 +261,7 @@ const WASM_OPT: [&str; 7] = [
     "--strip-producers",
 ];
 
-/// How a package was built, in its stamp file.
+/// The build mode of a package, in its stamp file.
 const UNOPTIMIZED: &str = "quick";
 const OPTIMIZED: &str = "optimized";
 

@@ -51,7 +51,7 @@ fn without_browser() -> Result<()> {
     let imports: Vec<_> = module.imports.iter().map(|import| format!("{}.{}", import.module, import.name)).collect();
     ensure!(imports.is_empty(), "guichet makes a crate that depends on it import {imports:?}");
     let exports: BTreeSet<_> = module.exports.iter().map(|export| export.name.as_str()).collect();
-    let own = ["__data_end", "__heap_base", "is_amount", "memory", "next_look"];
+    let own = ["__data_end", "__heap_base", "is_amount", "memory", "next_read"];
     ensure!(exports == own.into(), "guichet adds exports to a crate that depends on it: {exports:?}");
     Ok(())
 }

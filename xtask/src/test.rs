@@ -29,7 +29,7 @@ pub fn command(args: &[String]) -> Result<()> {
 pub struct Run {
     pub steps: Steps,
     tally: Tally,
-    /// What could not run on this machine, and how to change that. It counts neither as passed nor as failed.
+    /// The tests and checks that could not run on this machine, with the remedy. They count neither as passed nor as failed.
     not_run: Vec<String>,
 }
 

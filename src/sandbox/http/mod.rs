@@ -60,7 +60,7 @@ struct Route {
     spec: Spec,
     /// Whether a browser may send it: its role is not Merchant.
     open_to_browsers: bool,
-    /// Whether it needs no credential.
+    /// Whether it can be called without a credential.
     is_public: fn(&Service) -> bool,
     /// Adds the remedy to an error for a page.
     advise_page: fn(Problem) -> Problem,

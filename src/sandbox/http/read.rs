@@ -14,7 +14,7 @@ use url::form_urlencoded;
 /// The largest body, in bytes.
 const BODY_LIMIT: usize = 64 * 1024;
 /// The timeout for receiving the body.
-const BODY_PATIENCE: Duration = Duration::from_secs(30);
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// The deepest nesting of a body.
 const DEPTH_LIMIT: usize = 32;
 
@@ -34,7 +34,7 @@ pub(super) async fn fields(spec: &Spec, request: RawRequest) -> Result<Map<Strin
     if spec.place(IDEMPOTENCY_KEY) == Place::Header
         && let Some(key) = request.headers.get(IDEMPOTENCY_KEY)
     {
-        // What is no text is refused as an empty one is.
+        // A key that is not text is refused like an empty one.
         fields.insert(IDEMPOTENCY_KEY.to_owned(), Value::String(key.to_str().unwrap_or_default().to_owned()));
     }
     let path = request.path.map_err(|_| malformed(ErrorCode::InvalidUtf8, "The path is not UTF-8."))?;
@@ -54,7 +54,7 @@ pub(super) async fn fields(spec: &Spec, request: RawRequest) -> Result<Map<Strin
 
 /// Reads a body, up to the limit.
 pub(in crate::sandbox) async fn read_body(body: Body) -> Result<Bytes, Problem> {
-    read_within(body, BODY_PATIENCE).await
+    read_within(body, BODY_TIMEOUT).await
 }
 
 async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {

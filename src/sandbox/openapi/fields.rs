@@ -1,4 +1,4 @@
-//! What an operation takes: the parameters of its path and query, and its body, from the type that reads them.
+//! Describes the request of an operation (its parameters and its body) from the type that the service reads.
 
 use super::{titles, word};
 use crate::protocol::{Method, Place, Served, Source, Spec};
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// What an operation takes, and what it says of itself.
+/// The request of an operation, with its documentation.
 pub(super) struct Taken {
     pub(super) summary: String,
     pub(super) description: String,
@@ -28,7 +28,7 @@ impl Taken {
     }
 }
 
-/// What the operation `O` takes, with the values of one request as examples.
+/// Describes the request of the operation `O`, with the values of one request as examples.
 pub(super) fn of<O: Served + JsonSchema>(example: &O) -> Taken {
     let example = serde_json::to_value(example).expect("a request is written as JSON");
     let settings = SchemaSettings::draft2020_12().with(|settings| {
@@ -39,7 +39,7 @@ pub(super) fn of<O: Served + JsonSchema>(example: &O) -> Taken {
     label(&mut schema, O::SPEC.source, &mark);
     without_bits(&mut schema);
     complete(&mut schema);
-    let (summary, description) = said(schema["description"].as_str().unwrap_or_default());
+    let (summary, description) = summary_and_description(schema["description"].as_str().unwrap_or_default());
     let mut required: Vec<String> = serde_json::from_value(schema["required"].take()).unwrap_or_default();
     let Value::Object(properties) = schema["properties"].take() else {
         return Taken { summary, description, parameters: Vec::new(), body: None };
@@ -74,8 +74,8 @@ pub(super) fn of<O: Served + JsonSchema>(example: &O) -> Taken {
     Taken { summary, description, parameters, body }
 }
 
-/// Labels every field of a schema, at any depth. A type that names its documented fields has decided the others; of one
-/// that names none, all are from where it is from.
+/// Calls `field` with the source of every field of a schema, at any depth. If a type lists its documented fields, all its other fields
+/// are decisions. If it has no such list, all its fields have the source of the type.
 pub(super) fn label(schema: &mut Value, source: Source, field: &dyn Fn(&mut Value, Source)) {
     match schema {
         Value::Object(object) => {
@@ -110,14 +110,14 @@ pub(super) fn label(schema: &mut Value, source: Source, field: &dyn Fn(&mut Valu
     }
 }
 
-/// Writes where a field is from.
+/// Adds the source of a field to its schema.
 pub(super) fn mark(field: &mut Value, source: Source) {
     if let Value::Object(field) = field {
         field.insert("x-guichet-source".into(), word(source).into());
     }
 }
 
-/// Takes out how many bits a number has: its range says more.
+/// Removes the formats of integers, such as `int64`: their ranges are more exact.
 pub(super) fn without_bits(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
@@ -129,11 +129,11 @@ pub(super) fn without_bits(schema: &mut Value) {
     }
 }
 
-/// Puts in what a type cannot say of itself: the tables of the sandbox, and how a plain text is read.
+/// Adds the constraints that a type's schema lacks: the values of the sandbox's tables, and the pattern of a text that must not be blank.
 fn complete(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
-            // For the terminal alone.
+            // Only the command uses it.
             object.remove("x-guichet-secret");
             if let Some(known) = object.remove("x-guichet-known") {
                 object.remove("minLength");
@@ -154,7 +154,7 @@ fn complete(schema: &mut Value) {
     }
 }
 
-/// The words of one of the sandbox's tables.
+/// The values of one of the sandbox's tables.
 fn known_values(table: &str) -> Vec<String> {
     match table {
         "countries" => Fees::standard().countries(),
@@ -182,13 +182,13 @@ fn parameter(place: &str, name: &str, mut schema: Value, required: bool, example
     parameter
 }
 
-/// Where a parameter stands: as the path and then the query name them.
+/// The sort position of a parameter: first those of the path, then those of the query, in the operation's order.
 fn place_in(spec: &Spec, name: &str) -> usize {
     let in_path = spec.path.find(&format!("{{{name}}}"));
-    in_path.unwrap_or_else(|| spec.path.len() + spec.query.iter().position(|asked| *asked == name).unwrap_or_default())
+    in_path.unwrap_or_else(|| spec.path.len() + spec.query.iter().position(|field| *field == name).unwrap_or_default())
 }
 
-/// A field that may be absent may be null: it counts as absent then.
+/// Allows null for an optional field: the service treats null as absent.
 fn or_null(mut schema: Value) -> Value {
     const NULL: &str = "null";
     match schema.get_mut("type") {
@@ -213,7 +213,7 @@ fn or_null(mut schema: Value) -> Value {
     schema
 }
 
-/// A parameter is there or it is not: it is never null.
+/// Disallows null, for example for a parameter, which is present or absent.
 pub(super) fn without_null(schema: &mut Value) {
     let Value::Object(object) = schema else { return };
     if let Some(Value::Array(kinds)) = object.get_mut("type") {
@@ -238,9 +238,9 @@ pub(super) fn without_null(schema: &mut Value) {
     }
 }
 
-/// The sentence of an operation's documentation, and the whole of it. It begins with the method and the path, which are
-/// said already: `` `POST /v1/sessions/create`: make a token that… ``.
-fn said(documentation: &str) -> (String, String) {
+/// The summary and the description of an operation, from its documentation. Removes the method and the path with which it begins, since
+/// the OpenAPI description has them already: `` `POST /v1/sessions/create`: make a token that… ``.
+fn summary_and_description(documentation: &str) -> (String, String) {
     let text = documentation.split_once("`: ").map_or(documentation, |(_, rest)| rest);
     let sentence = text.split("\n\n").next().unwrap_or_default().replace('\n', " ");
     let mut letters = sentence.chars();

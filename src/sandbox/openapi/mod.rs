@@ -1,25 +1,25 @@
-//! The description of the service, OpenAPI 3.1, made from what reads and writes it: the operations' own types, roles and
-//! fixed halves, and what their handlers may come to. An operation that does not describe itself does not compile.
+//! Generates the OpenAPI 3.1 description of the service from the operations' types, roles and specifications, and from their handlers'
+//! outcomes. If an operation lacks its description, the service does not compile.
 
-mod answers;
 mod fields;
 mod refusals;
+mod responses;
 mod titles;
 
 use super::service::{Example, Examples, Handle, Service};
 use crate::operations::*;
 use crate::protocol::{CredentialKind, Role, Served, Source};
-use answers::Answers;
 use axum::body::Bytes;
 use fields::Body;
+use responses::Responses;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
-/// The description of the service, OpenAPI 3.1, as the sandbox serves it at `/sandbox/openapi.json`.
+/// Returns the OpenAPI 3.1 description of the service, which the sandbox serves at `/sandbox/openapi.json`.
 ///
-/// Every operation, parameter, field, header and answer says in `x-guichet-source` whether the document shows it
-/// (`documented`) or the sandbox has decided it (`decision`).
+/// Every operation, parameter, field, header and response has the member `x-guichet-source`: `documented` if the interface's document
+/// shows it, `decision` if it is the sandbox's own rule.
 ///
 /// ```
 /// let described = guichet::sandbox::openapi();
@@ -29,7 +29,7 @@ use std::sync::LazyLock;
 /// ```
 #[must_use]
 pub fn openapi() -> Value {
-    let mut description = Description { paths: Map::new(), answers: Answers::new(), examples: Examples::new() };
+    let mut description = Description { paths: Map::new(), responses: Responses::new(), examples: Examples::new() };
     macro_rules! describe {
         ($($operation:ident)*) => { $(description.add::<$operation>();)* };
     }
@@ -37,16 +37,16 @@ pub fn openapi() -> Value {
     description.written()
 }
 
-/// The same as text, made once for every request.
+/// The description as JSON text, generated once and shared by all requests.
 pub(super) fn text() -> Bytes {
     static TEXT: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(openapi().to_string()));
     TEXT.clone()
 }
 
-/// What is described so far.
+/// The description under construction.
 struct Description {
     paths: Map<String, Value>,
-    answers: Answers,
+    responses: Responses,
     examples: Examples,
 }
 
@@ -60,7 +60,7 @@ impl Description {
         let spec = O::SPEC;
         let Example { request, done } = <Service as Handle<O>>::example(&self.examples);
         let fields = fields::of::<O>(&request);
-        let responses = self.answers.of::<O>(fields.has_body(), &done);
+        let responses = self.responses.of::<O>(fields.has_body(), &done);
         let mut operation = json!({
             "operationId": spec.name,
             "summary": fields.summary,
@@ -83,7 +83,7 @@ impl Description {
     }
 
     fn written(mut self) -> Value {
-        let (schemas, responses) = self.answers.components();
+        let (schemas, responses) = self.responses.components();
         link(&mut self.paths, &schemas);
         json!({
             "openapi": "3.1.0",
@@ -91,8 +91,8 @@ impl Description {
                 "title": "Payments, subscriptions, sessions and eSIM",
                 "version": "v1",
                 "summary": "The interface of the service, as the guichet sandbox serves it.",
-                "description": "What `x-guichet-source` calls `documented` is shown by the interface's document. What it calls \
-                    `decision` is the sandbox's own rule, where the document shows none: a real service may have decided otherwise. \
+                "description": "`x-guichet-source` is `documented` for everything that the interface's document shows. It is \
+                    `decision` for the sandbox's own rules, where the document shows none: a real service may have decided otherwise. \
                     The `enum` of a reply's field lists what the sandbox sends: a real service may send other codes and statuses, \
                     and a client should hand those on.",
             },
@@ -103,7 +103,8 @@ impl Description {
     }
 }
 
-/// Links what makes something to what reads and moves it: `POST /v1/payment-intents` to `/v1/payment-intents/{id}/cancel`.
+/// Links the operation that creates an object to those that read or change it: `POST /v1/payment-intents` to
+/// `/v1/payment-intents/{id}/cancel`.
 fn link(paths: &mut Map<String, Value>, schemas: &Value) {
     let about: Vec<(String, Value)> = paths
         .iter()
@@ -114,22 +115,24 @@ fn link(paths: &mut Map<String, Value>, schemas: &Value) {
         })
         .collect();
     for (made_at, name) in about {
-        let answers = paths.get_mut(&made_at).and_then(|methods| methods.pointer_mut("/post/responses"));
-        for answer in answers.and_then(Value::as_object_mut).into_iter().flat_map(|answers| answers.values_mut()) {
+        let responses = paths.get_mut(&made_at).and_then(|methods| methods.pointer_mut("/post/responses"));
+        for response in
+            responses.and_then(Value::as_object_mut).into_iter().flat_map(|responses| responses.values_mut())
+        {
             let named = |schema: Option<&Value>| schemas.get(schema?["$ref"].as_str()?.rsplit('/').next()?);
-            let envelope = named(answer.pointer("/content/application~1json/schema"));
+            let envelope = named(response.pointer("/content/application~1json/schema"));
             let Some(made) = envelope.and_then(|envelope| named(envelope.pointer("/properties/data"))) else {
                 continue;
             };
             let id = if made["properties"].get("id").is_some() { "id" } else { "order_id" };
             let id = format!("$response.body#/data/{id}");
-            answer["links"][name.as_str().unwrap_or_default()] =
+            response["links"][name.as_str().unwrap_or_default()] =
                 json!({ "operationId": name, "parameters": { "id": id } });
         }
     }
 }
 
-/// Documented, or a decision.
+/// The name of a source in `x-guichet-source`.
 fn word(source: Source) -> &'static str {
     match source {
         Source::Decision => "decision",
@@ -137,7 +140,7 @@ fn word(source: Source) -> &'static str {
     }
 }
 
-/// The family of a path: its first segment after the version.
+/// The tag of a path: its first segment after the version.
 fn family(path: &str) -> &str {
     path.split('/').nth(2).unwrap_or_default()
 }
@@ -146,13 +149,13 @@ const CREDENTIALS: [(CredentialKind, &str, &str); 3] = [
     (
         CredentialKind::SecretKey,
         "secret_key",
-        "The merchant's secret key, `sk_test_…`: on the merchant's server alone.",
+        "The merchant's secret key, `sk_test_…`. Use it only on the merchant's server.",
     ),
-    (CredentialKind::SessionToken, "session_token", "A customer's session token, `cst_test_…`, good for 30 minutes."),
+    (CredentialKind::SessionToken, "session_token", "A customer's session token, `cst_test_…`, valid for 30 minutes."),
     (CredentialKind::ClientSecret, "client_secret", "The client secret of one payment intent, `pi_…_secret_…`."),
 ];
 
-/// Any one of the credentials that fulfil a role.
+/// The security requirement of a role: any one of the credentials that it accepts.
 fn security<R: Role>() -> Value {
     CREDENTIALS.iter().filter(|(kind, ..)| R::admits(*kind)).map(|(_, name, _)| json!({ *name: [] })).collect()
 }

@@ -1,10 +1,10 @@
-//! How an operation may be refused: its codes by status, `decisions.md` 1.
+//! Describes the error responses of an operation: its error codes by status, `decisions.md` 1.
 
 use crate::protocol::{CredentialKind, ErrorCode, ErrorType, Method, Role, Spec, is_retryable_status};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The codes with which an operation may be refused, by status: those that follow from what it is, and those of its rules.
+/// The error codes of an operation by status: those that follow from its method, path and role, and those of its rules.
 pub(super) fn codes<R: Role>(
     spec: &Spec,
     has_fields: bool,
@@ -56,7 +56,8 @@ pub(super) fn codes<R: Role>(
     codes
 }
 
-/// How one refusal narrows the shared schema of an error. Generators read the `$ref` alone, validators all of it.
+/// The schema of one error response: the shared schema by `$ref`, and the constraints of this status. Code generators read only the
+/// `$ref`, validators read both.
 pub(super) fn body(status: u16, codes: &[&str], is_of_session: bool) -> Value {
     let has_fields = status == 422;
     let has_existing = codes.contains(&ErrorCode::MerchantReferenceConflict.as_str())
@@ -85,7 +86,7 @@ pub(super) fn body(status: u16, codes: &[&str], is_of_session: bool) -> Value {
     })
 }
 
-/// The schemas that all refusals share, of these codes.
+/// The shared schemas of errors, with these codes.
 pub(super) fn schemas<'a>(codes: impl IntoIterator<Item = &'a str>) -> [(&'static str, Value); 6] {
     let codes: BTreeSet<&str> = codes.into_iter().collect();
     let types: BTreeSet<&str> =
@@ -96,7 +97,7 @@ pub(super) fn schemas<'a>(codes: impl IntoIterator<Item = &'a str>) -> [(&'stati
         ("ErrorDetails", details()),
         ("FieldError", field_error()),
         ("ErrorType", json!({ "type": "string", "enum": types, "description": "The kind of the cause." })),
-        ("ErrorCode", json!({ "type": "string", "enum": codes, "description": "The stable word for the cause." })),
+        ("ErrorCode", json!({ "type": "string", "enum": codes, "description": "The stable code of the cause." })),
     ]
 }
 
@@ -105,7 +106,7 @@ fn error(data: Value, is_of_session: bool) -> Value {
     let mut fields = decided(json!({
         "status_code": { "type": "integer", "description": "The HTTP status." },
         "response_type": { "const": "error" },
-        "message": { "type": "string", "minLength": 1, "description": "A sentence for people." },
+        "message": { "type": "string", "minLength": 1, "description": "A message for people." },
         "data": data,
         "error": reference("ErrorDetails"),
     }));
@@ -115,25 +116,25 @@ fn error(data: Value, is_of_session: bool) -> Value {
         fields["success"] = json!({ "const": false, "x-guichet-source": "documented" });
         required.push("success");
     }
-    json!({ "type": "object", "description": "Why a request was refused.", "required": required, "properties": fields })
+    json!({ "type": "object", "description": "The response to a refused request.", "required": required, "properties": fields })
 }
 
 fn details() -> Value {
     json!({
         "type": "object",
-        "description": "The cause of a refusal.",
+        "description": "The cause of an error.",
         "required": ["type", "code", "request_id", "retryable"],
         "properties": decided(json!({
             "type": reference("ErrorType"),
             "code": reference("ErrorCode"),
-            "param": { "type": "string", "description": "The first field that was refused." },
+            "param": { "type": "string", "description": "The first invalid field." },
             "errors": {
                 "type": "array", "minItems": 1, "items": reference("FieldError"),
-                "description": "Every field that was refused.",
+                "description": "Every invalid field.",
             },
             "request_id": request_id(),
             "retryable": { "type": "boolean", "description": "Whether the same request can succeed later." },
-            "existing_id": { "type": "string", "description": "What is there already." },
+            "existing_id": { "type": "string", "description": "The id of the existing object." },
         })),
     })
 }
@@ -141,7 +142,7 @@ fn details() -> Value {
 fn field_error() -> Value {
     json!({
         "type": "object",
-        "description": "Why one field was refused.",
+        "description": "The error of one field.",
         "required": ["param", "code", "message"],
         "properties": decided(json!({
             "param": { "type": "string" },
@@ -163,7 +164,7 @@ fn reference(schema: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{schema}") })
 }
 
-/// The name of a request.
+/// The schema of a request's id.
 pub(super) fn request_id() -> Value {
     json!({ "type": "string", "pattern": "^req_[0-9A-Za-z]{22}$" })
 }

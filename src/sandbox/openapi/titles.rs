@@ -1,9 +1,9 @@
-//! Titles for the shapes that have no name of their own. Generators that make one type of each take it for the name, and would
-//! otherwise count: `PaymentMethodType0`.
+//! Adds titles to inline schemas. Code generators use a title as the name of a type. Without one they number the types:
+//! `PaymentMethodType0`.
 
 use serde_json::{Value, json};
 
-/// Gives every choice and every object inside a schema a title, from the field that it is in.
+/// Gives every enum and every object inside a schema the name of its field as a title.
 pub(super) fn give(schema: &mut Value) {
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     for (name, field) in properties.into_iter().flatten() {
@@ -12,7 +12,7 @@ pub(super) fn give(schema: &mut Value) {
     }
 }
 
-/// A field, or one of its alternatives.
+/// Gives a field, its alternatives and its items their titles.
 fn give_one(schema: &mut Value, title: &str) {
     for alternatives in ["anyOf", "oneOf"] {
         for one in schema.get_mut(alternatives).and_then(Value::as_array_mut).into_iter().flatten() {
@@ -30,7 +30,7 @@ fn give_one(schema: &mut Value, title: &str) {
     give(schema);
 }
 
-/// Writes a choice that may be null as the choice, or null: of one list with null in it, generators make several types.
+/// Writes a nullable enum as `anyOf` the enum and null. From an enum that contains null, code generators create several types.
 fn one_choice(field: &mut Value) {
     let Some(words) = field.get_mut("enum").and_then(Value::as_array_mut) else { return };
     let before = words.len();
@@ -46,7 +46,7 @@ fn one_choice(field: &mut Value) {
     }
 }
 
-/// `fee_bearer` as `FeeBearer`.
+/// Converts snake case to Pascal case: `fee_bearer` becomes `FeeBearer`.
 fn pascal(name: &str) -> String {
     name.split('_')
         .map(|word| word.chars().take(1).flat_map(char::to_uppercase).chain(word.chars().skip(1)).collect::<String>())

@@ -21,9 +21,9 @@ pub(super) async fn decide(
     let request_id = tokens::id("req_");
     match decided(&pages, id, request).await {
         Ok(checkout_url) => {
-            let said =
+            let body =
                 json!({ "status_code": 200, "response_type": "success", "data": { "checkout_url": checkout_url } });
-            plain(StatusCode::OK, said.to_string(), &request_id)
+            plain(StatusCode::OK, body.to_string(), &request_id)
         }
         Err(problem) => refuse(problem, &request_id, Envelope::Standard),
     }
@@ -42,5 +42,5 @@ async fn decided(pages: &Pages, id: String, request: Request) -> Result<String, 
     let token = fields.get("token").and_then(Value::as_str).unwrap_or_default();
     let id = IntentId::new(id).map_err(|_| Problem::missing("payment intent"))?;
     pages.service.catch_up().await;
-    pages.service.challenged(&id, token, approved).await
+    pages.service.decide_challenge(&id, token, approved).await
 }

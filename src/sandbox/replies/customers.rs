@@ -3,7 +3,7 @@ use crate::operations::Customer as CustomerReply;
 use crate::sandbox::store::Customer;
 use crate::values::{Amount, CustomerId};
 
-/// One customer of the list. Nothing in the interface moves a balance or makes a profile inactive.
+/// A customer. Its balance and its status are constant: no operation of the interface changes them.
 pub(in crate::sandbox) fn customer(customer: &Customer) -> String {
     let Customer { id, firstname, lastname, email, phone, created_at, .. } = customer.clone();
     written(&CustomerReply {

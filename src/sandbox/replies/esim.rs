@@ -4,7 +4,7 @@ use crate::sandbox::rules::{EsimOrder, EsimPackage};
 use crate::sandbox::tokens::InstanceKey;
 use crate::values::{Amount, EsimOrderStatus};
 
-/// One package of the list.
+/// A package.
 pub(in crate::sandbox) fn esim_package(package: &EsimPackage) -> String {
     let EsimPackage {
         id, name, data_mb, validity_days, amount, currency, supported_countries, network, active, ..
@@ -23,7 +23,7 @@ pub(in crate::sandbox) fn esim_package(package: &EsimPackage) -> String {
     })
 }
 
-/// An order, with its eSIMs once it is paid.
+/// An order. If it is paid, with its eSIMs.
 pub(in crate::sandbox) fn esim_order(order: &EsimOrder, key: &InstanceKey) -> String {
     let esim = |number| {
         let (iccid, activation_code) = key.esim(&order.id, number);

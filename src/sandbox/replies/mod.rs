@@ -1,4 +1,4 @@
-//! What the service answers with: the interface's resources, made from what it knows, and written with their secrets.
+//! Writes the replies: the interface's resources as JSON, with their secrets.
 
 mod billing;
 mod customers;
@@ -67,7 +67,7 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
     })
 }
 
-/// A late approval beside another payment or after the end, of an intent that a subscription's record has to name.
+/// A late approval during another attempt or after the final status. `payment_intent` is set only in a subscription's reply.
 fn duplicate_payment(
     payment_intent: Option<IntentId>,
     approval: &LateApproval,
@@ -84,23 +84,23 @@ fn duplicate_payment(
     }
 }
 
-/// Where the customer pays. The secret is in the fragment, which reaches no log and no `Referer`.
+/// The address of the hosted page. The client secret is in the fragment, which reaches no log and no `Referer`.
 pub(super) fn checkout_url(intent: &Intent, key: &InstanceKey, public_origin: &str) -> String {
     format!("{public_origin}/checkout/{}#client_secret={}", intent.id, key.client_secret(&intent.id).expose())
 }
 
-/// The page of the card's issuer, in the round that the intent is in.
+/// The address of the simulated issuer's page for the intent's current round.
 fn challenge_url(intent: &Intent, key: &InstanceKey, public_origin: &str) -> String {
     let token = key.challenge(&intent.id, intent.state.attempts);
     format!("{public_origin}/checkout/{}/challenge#token={}", intent.id, token.expose())
 }
 
-/// What was given at creation, from the text that was stored; empty where nothing was given.
+/// The metadata from its stored text. Empty if none was given.
 fn metadata(stored: Option<&RawValue>) -> BTreeMap<String, Value> {
     stored.and_then(|stored| serde_json::from_str(stored.get()).ok()).unwrap_or_default()
 }
 
-/// What a customer pays with, as far as it is shown.
+/// The part of a payment method that a reply shows.
 fn paid_with(with: &PayingWith) -> PaidWith {
     match with {
         PayingWith::Card { brand, last4, .. } => PaidWith::Card { brand: brand.to_string(), last4: last4.to_string() },
@@ -108,7 +108,7 @@ fn paid_with(with: &PayingWith) -> PaidWith {
     }
 }
 
-/// A session that was just made, with its token: the only time it is shown.
+/// A new session with its token, which is shown only here.
 pub(super) fn new_session(session: &Session, token: &SessionToken) -> String {
     written(&CustomerSession {
         session_token: token.clone(),
@@ -117,7 +117,7 @@ pub(super) fn new_session(session: &Session, token: &SessionToken) -> String {
     })
 }
 
-/// A session that is valid.
+/// A valid session.
 pub(super) fn valid_session(session: &Session) -> String {
     written(&SessionState {
         valid: true,
@@ -127,12 +127,12 @@ pub(super) fn valid_session(session: &Session) -> String {
     })
 }
 
-/// A session that is not valid: `expired`, `revoked` or `unknown`. Of one that is not known there is nothing else to say.
+/// An invalid session, with the reason: `expired`, `revoked` or `unknown`.
 pub(super) fn invalid_session(reason: &str) -> String {
     format!(r#"{{"valid":false,"reason":"{reason}"}}"#)
 }
 
-/// A session that was ended.
+/// A revoked session.
 pub(super) fn revoked_session(session: &Session, revoked_at: Moment) -> String {
     written(&RevokedSession {
         revoked: true,
@@ -155,7 +155,7 @@ pub(super) fn methods(methods: &[ListedMethod<'_>]) -> String {
     written(&list.collect::<Vec<_>>())
 }
 
-/// What an amount costs.
+/// The fee of an amount.
 pub(super) fn fee(amount: u64, currency: &Currency, fee: u64) -> String {
     written(&FeeBreakdown {
         amount: Amount::units(amount),

@@ -41,7 +41,7 @@ pub(in crate::sandbox) struct EsimOrder {
     pub(in crate::sandbox) fulfilment: Option<Fulfilment>,
 }
 
-/// How an order was fulfilled. Final.
+/// The fulfilment of an order. It never changes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::sandbox) struct Fulfilment {
     pub(in crate::sandbox) paid_by: IntentId,

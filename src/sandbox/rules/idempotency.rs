@@ -2,7 +2,7 @@
 
 use crate::values::Moment;
 
-/// How long a key is remembered, in seconds.
+/// The lifetime of a key, in seconds.
 const LIFETIME: i64 = 24 * 60 * 60;
 
 /// A request with an `Idempotency-Key`. A key belongs to one merchant and one operation.

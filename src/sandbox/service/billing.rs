@@ -1,7 +1,7 @@
-//! Billing that runs: what comes of itself, each at its own moment, whenever it is done.
+//! Runs the billing: applies what has become due in subscriptions, each event at its own time even if it runs later.
 
 use super::intents::new_intent;
-use super::{Merchant, ROUNDS, Service};
+use super::{MAX_ROUNDS, Merchant, Service};
 use crate::operations::{CreatePaymentIntent, CustomerName};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::rules::billing::{Charge, Due, Subscription, SubscriptionState};
@@ -10,26 +10,26 @@ use crate::sandbox::store::{Billed, Customer, Unavailable};
 use crate::values::{Email, MerchantReference, Moment, printable};
 use serde_json::Value;
 
-/// How many subscriptions are written together.
-const TOGETHER: i64 = 32;
-/// How often it is looked for what has come due. Whoever asks for a subscription has it looked for at once.
+/// How many subscriptions are written in one commit.
+const BATCH_SIZE: i64 = 32;
+/// How often the service looks for due subscriptions. A request for a subscription applies what is due at once.
 #[cfg(feature = "sandbox-serve")]
-const TICK: std::time::Duration = std::time::Duration::from_secs(1);
-/// How many turns of one subscription are written together.
-const TURNS: usize = 16;
+const BILLING_INTERVAL: std::time::Duration = std::time::Duration::from_secs(1);
+/// How many transitions of one subscription are written in one commit.
+const MAX_TRANSITIONS: usize = 16;
 
 impl Service {
-    /// Does what has come due for a merchant by now.
+    /// Applies everything that is due by now in a merchant's subscriptions.
     ///
-    /// Each subscription goes through its own time in order. Subscriptions do not know of each other, so that several are
-    /// written together.
+    /// The events of one subscription are applied in order. Subscriptions are independent of each other, so several are written in one
+    /// commit.
     pub(in crate::sandbox) async fn bill(&self, merchant: &Merchant) -> Result<(), Unavailable> {
-        // One at a time, so that nobody rules about what another is writing.
-        let _turn = merchant.billing.lock().await;
+        // One run at a time, so that none reads a subscription that another is writing.
+        let _guard = merchant.billing.lock().await;
         let mut lost = 0;
-        while lost < ROUNDS {
+        while lost < MAX_ROUNDS {
             let until = merchant.now();
-            let due = self.store.due(&merchant.id, until, TOGETHER).await?;
+            let due = self.store.due(&merchant.id, until, BATCH_SIZE).await?;
             if due.is_empty() {
                 return Ok(());
             }
@@ -42,13 +42,13 @@ impl Service {
                 billing.run(until)?;
                 billed.push(billing.into_billed());
             }
-            // What was not stored, since someone else was faster, is due again.
+            // If another request changed a subscription first, its events are due again in the next round.
             lost = if self.store.save_billed(billed).await? { 0 } else { lost + 1 };
         }
         Err(Unavailable::contended())
     }
 
-    /// Moves a merchant's clock forward, does what has come due by then, and says what the clock shows.
+    /// Moves a merchant's clock forward, applies everything that is due by then, and returns the clock's new time.
     pub(in crate::sandbox) async fn advance(&self, merchant: &Merchant, seconds: u32) -> Result<Moment, Unavailable> {
         self.catch_up().await;
         let now = self.merchants.advance(&self.store, merchant, seconds).await?;
@@ -56,31 +56,31 @@ impl Service {
         Ok(now)
     }
 
-    /// Does what comes due, for as long as this is polled.
+    /// Applies what becomes due in the background, as long as this is polled.
     #[cfg(feature = "sandbox-serve")]
     pub(in crate::sandbox) async fn keep_billing(&self) {
-        let mut ticks = tokio::time::interval(TICK);
+        let mut ticks = tokio::time::interval(BILLING_INTERVAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
             if let Err(error) = self.bill_all().await {
-                tracing::error!(error = %printable(error), "what has come due was not billed");
+                tracing::error!(error = %printable(error), "the due events of subscriptions were not applied");
             }
         }
     }
 
-    /// Does what has come due for every merchant by now.
+    /// Applies everything that is due by now for every merchant.
     pub(in crate::sandbox) async fn bill_all(&self) -> Result<(), Unavailable> {
         let due = self.store.merchants_due(self.clock.peek()).await?;
         if !due.is_empty() {
             self.catch_up().await;
         }
         for id in due {
-            // What keeps one merchant's from being done keeps nobody else's.
+            // An error of one merchant does not stop the billing of the others.
             if let Some(merchant) = self.merchants.by_id(&id)
                 && let Err(error) = self.bill(&merchant).await
             {
-                tracing::error!(error = %printable(error), merchant = %id, "what has come due was not billed");
+                tracing::error!(error = %printable(error), merchant = %id, "the due events of subscriptions were not applied");
             }
         }
         Ok(())
@@ -98,29 +98,29 @@ pub(super) fn is_reference(reference: &str) -> bool {
         && parts.next().is_none()
 }
 
-/// A subscription on its way through time, with what begins and happens on the way.
+/// A subscription to which transitions are applied, with the charges and events that they cause.
 pub(super) struct Billing {
     subscription: Subscription,
     customer: Option<Customer>,
-    /// The intent of the charge under way, as far as it was read.
+    /// The stored intent of the charge under way, if there is one.
     known: Option<Intent>,
     charges: Vec<Intent>,
     events: Vec<(Moment, &'static str)>,
 }
 
 impl Billing {
-    /// Of a subscription that is there.
+    /// Starts with a stored subscription.
     pub(super) fn of(subscription: Subscription) -> Self {
         Self { subscription, customer: None, known: None, charges: Vec::new(), events: Vec::new() }
     }
 
-    /// Of a subscription that this customer makes now.
+    /// Starts with a new subscription of this customer.
     pub(super) fn begin(subscription: Subscription, customer: Customer, now: Moment) -> Self {
         Self { customer: Some(customer), events: vec![(now, "created")], ..Self::of(subscription) }
     }
 
-    /// It comes to this, with the charge that begins.
-    pub(super) fn turn(
+    /// Applies a transition: the next state, with the charge that begins.
+    pub(super) fn transition(
         &mut self,
         (state, charge): (SubscriptionState, Option<Charge>),
         at: Moment,
@@ -139,35 +139,36 @@ impl Billing {
         Ok(())
     }
 
-    /// Goes on with what comes of itself until then.
+    /// Applies the events that are due until this time, at most [`MAX_TRANSITIONS`] of them.
     pub(super) fn run(&mut self, until: Moment) -> Result<(), Unavailable> {
-        for _ in 0..TURNS {
+        for _ in 0..MAX_TRANSITIONS {
             let Some((at, due)) = self.subscription.state.due().filter(|(at, _)| *at <= until) else { break };
             let state = self.subscription.state.clone();
-            let turn = match &due {
+            let transition = match &due {
                 Due::Settlement(id) => {
                     let of_charge = |intent: &&Intent| intent.id == *id;
                     let intent = self.charges.iter().chain(&self.known).find(of_charge);
-                    let intent = intent.ok_or_else(|| Unavailable::because("a charge is not there"))?.clone();
+                    let intent =
+                        intent.ok_or_else(|| Unavailable::because("the intent of a charge is missing"))?.clone();
                     let ended = intent.at(at).state;
-                    // A charge has one attempt: the one that may be approved late.
+                    // A charge has only one attempt, so at most one late approval.
                     let late = ended.late_approvals.into_iter().next();
                     state.settled(ended.status == Status::Succeeded, late, at)
                 }
                 due => state.apply_due(due),
             };
-            self.turn(turn, at)?;
+            self.transition(transition, at)?;
         }
         Ok(())
     }
 
-    /// What is to be stored.
+    /// The subscription, its charges and its events, to be stored.
     pub(super) fn into_billed(self) -> Billed {
         let Self { subscription, customer, charges, events, .. } = self;
         Billed { subscription, customer, charges, events }
     }
 
-    /// The intent of a charge. Its one attempt has begun.
+    /// The intent of a charge, whose only attempt has begun.
     fn charged(&self, charge: &Charge, at: Moment) -> Result<Intent, Unavailable> {
         let Subscription { id, terms, .. } = &self.subscription;
         let reference = MerchantReference::new(format!("{id}:{}:{}", charge.period, charge.attempt));

@@ -1,4 +1,4 @@
-//! Customers: listed here, and made where someone pays.
+//! Lists customers. Payment intents and subscriptions create them.
 
 use super::examples::{Example, Examples, page};
 use super::{Done, Handle, Outcomes, Service, to_read};

@@ -1,8 +1,8 @@
-//! eSIM packages, and the orders of them that payments fulfil.
+//! eSIM packages, and the orders that payments fulfil.
 
 use super::examples::{Example, Examples, page, valid};
 use super::idempotency::idempotent_request;
-use super::{Done, Handle, Merchant, Outcomes, ROUNDS, Service};
+use super::{Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service};
 use crate::operations::{CreateEsimOrder, ListEsimPackages, ReadEsimOrder};
 use crate::protocol::ErrorCode;
 use crate::sandbox::auth::Caller;
@@ -54,7 +54,7 @@ impl Handle<CreateEsimOrder> for Service {
     async fn handle(&self, caller: Caller, operation: CreateEsimOrder) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let request = idempotent_request(merchant, &operation, operation.idempotency_key.as_ref())?;
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let (id, before) = match self.created_before(request.as_ref()).await? {
                 Some(id) => (EsimOrderId::new(id).map_err(|error| Problem::internal(&error))?, true),
                 None => {
@@ -67,7 +67,7 @@ impl Handle<CreateEsimOrder> for Service {
                 }
             };
             let order = self.esim_order_of(merchant, &id).await?;
-            return Ok(Done::made(replies::esim_order(&order, &self.instance_key), before));
+            return Ok(Done::created_or_replayed(replies::esim_order(&order, &self.instance_key), before));
         }
         Err(Unavailable::contended().into())
     }
@@ -110,14 +110,14 @@ impl Service {
         })
     }
 
-    /// A merchant's newest orders as they stand now, the newest first.
+    /// The current state of a merchant's newest orders, newest first.
     pub(super) async fn esim_orders(&self, merchant: &Merchant, limit: i64) -> Result<Vec<EsimOrder>, Unavailable> {
-        for _ in 0..ROUNDS {
-            // Before the orders: what is fulfilled between the two is seen to be.
+        for _ in 0..MAX_ROUNDS {
+            // Read before the orders: if another request fulfils an order between the two reads, this one sees it as fulfilled.
             let now = merchant.now();
             let mut paying: HashMap<String, Vec<Intent>> = HashMap::new();
             let intents = self.store.intents_of_open_esim_orders(&merchant.id, limit).await?;
-            for intent in self.all_as_they_stand(intents, now).await? {
+            for intent in self.current_intents(intents, now).await? {
                 if let Some(order) = intent.terms.esim_order() {
                     paying.entry(order).or_default().push(intent);
                 }
@@ -137,27 +137,27 @@ impl Service {
         Err(Unavailable::contended())
     }
 
-    /// A merchant's order as it stands now.
+    /// The current state of a merchant's order.
     async fn esim_order_of(&self, merchant: &Merchant, id: &EsimOrderId) -> Result<EsimOrder, Problem> {
         let order = self.store.esim_order(&merchant.id, id).await?;
         Ok(self.fulfilled(merchant, order.ok_or_else(|| Problem::missing("eSIM order"))?).await?)
     }
 
-    /// An order as it stands now. IdempotentRequest it was seen to be paid, by which payment is stored before anyone hears of it: it
-    /// never changes, whoever pays it again.
+    /// The current state of an order. If it was paid meanwhile, the payment that fulfils it is stored before the state is returned, so
+    /// that a second payment never changes it.
     async fn fulfilled(&self, merchant: &Merchant, mut order: EsimOrder) -> Result<EsimOrder, Unavailable> {
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             if order.fulfilment.is_some() {
                 return Ok(order);
             }
             let intents = self.store.intents_of_esim_order(&merchant.id, &order.id).await?;
-            let intents = self.all_as_they_stand(intents, merchant.now()).await?;
+            let intents = self.current_intents(intents, merchant.now()).await?;
             let Some(fulfilment) = order.fulfilled_by(&intents) else { return Ok(order) };
-            // Where someone else was faster, theirs stands: either way it is read again.
+            // If another request has stored a fulfilment first, that one is kept. So the order is read again in both cases.
             self.store.fulfil(vec![(order.id.clone(), fulfilment)]).await?;
             match self.store.esim_order(&merchant.id, &order.id).await? {
                 Some(read) => order = read,
-                // A reset has come between.
+                // A reset has deleted it meanwhile.
                 None => return Ok(order),
             }
         }

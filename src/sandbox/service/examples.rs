@@ -1,5 +1,5 @@
-//! The examples of the description: the requests as a client writes them, and the replies as the service does. Nothing in them
-//! is random, so that the description is the same each time.
+//! The examples of the OpenAPI description: requests as a client writes them, and replies as the service writes them. They contain
+//! nothing random, so that the description is the same each time.
 
 use super::intent_actions::paying_with;
 use super::intents::new_intent;
@@ -21,7 +21,7 @@ use std::fmt::Debug;
 /// The customer of every example.
 const AWA: CustomerName<'_> = CustomerName { firstname: "Awa", lastname: "Ngono" };
 
-/// One request, and what the service makes of it.
+/// A request and its result.
 pub(in crate::sandbox) struct Example<O> {
     pub(in crate::sandbox) request: O,
     pub(in crate::sandbox) done: Done,
@@ -33,7 +33,7 @@ impl<O> Example<O> {
     }
 }
 
-/// What the examples have in common: one merchant, one customer, one moment.
+/// The values that the examples share: one merchant, one customer, one time.
 pub(in crate::sandbox) struct Examples {
     pub(super) now: Moment,
     pub(super) fees: Fees,
@@ -60,12 +60,12 @@ impl Examples {
         phone("237670000000")
     }
 
-    /// Another phone than [`Examples::mobile_money`].
+    /// A different phone from [`Examples::mobile_money`].
     pub(super) fn other_phone(&self) -> Instrument {
         phone("237690000003")
     }
 
-    /// A phone whose owner is asked for a one-time code.
+    /// A phone that requires a one-time code.
     pub(super) fn phone_with_code(&self) -> Instrument {
         phone("237670000010")
     }
@@ -78,7 +78,7 @@ impl Examples {
             .payment_method_types(vec!["mobile_money".to_owned(), "card".to_owned()])
     }
 
-    /// What [`Examples::order`] makes.
+    /// The intent that [`Examples::order`] creates.
     pub(super) fn intent(&self) -> Intent {
         let intent = valid(new_intent("", self.order(), IntentState::new(), self.now));
         Intent { id: self.intent_id(), payment_ref: id("gch_"), ..intent }
@@ -131,7 +131,7 @@ impl Examples {
         CreatePlan::new("Gold", code, amount, BillingCycle::Monthly).trial_days(14_u32)
     }
 
-    /// What [`Examples::create_plan`] makes.
+    /// The plan that [`Examples::create_plan`] creates.
     pub(super) fn plan(&self) -> Plan {
         let CreatePlan { name, code, amount, currency, billing_cycle, trial_days } = self.create_plan();
         Plan {
@@ -151,7 +151,7 @@ impl Examples {
         valid(SubscriptionId::new(id("sub_")))
     }
 
-    /// What [`Examples::create_subscription`] makes: a trial has begun.
+    /// The subscription that [`Examples::create_subscription`] creates. Its trial has begun.
     pub(super) fn subscription(&self) -> Subscription {
         let (plan, customer) = (self.plan(), self.customer());
         Subscription {
@@ -172,7 +172,7 @@ impl Examples {
         }
     }
 
-    /// A subscription that one of its rules has moved on.
+    /// A subscription after a transition.
     pub(super) fn moved<T>(
         &self,
         subscription: Subscription,
@@ -203,7 +203,7 @@ pub(super) fn page(entries: &[String]) -> Done {
     Done { page: Some(page), ..Done::ok(format!("[{}]", entries.join(","))) }
 }
 
-/// What the sandbox lets a customer pay with.
+/// Reads the payment method of an example.
 pub(super) fn with(instrument: &Instrument) -> PayingWith {
     valid(paying_with(instrument))
 }
@@ -212,17 +212,17 @@ fn phone(number: &str) -> Instrument {
     Instrument::MobileMoney { phone: valid(Phone::new(number)) }
 }
 
-/// An identifier of this kind, always the same.
+/// An identifier with this prefix, always the same.
 fn id(prefix: &str) -> String {
     format!("{prefix}{}", base62(&Sha256::digest(prefix)[..16], 22))
 }
 
-/// What an example is made of is valid.
+/// Unwraps a part of an example, which is always valid.
 pub(super) fn valid<T, E: Debug>(value: Result<T, E>) -> T {
     value.expect("a test makes every example")
 }
 
-/// The rules of an example have an effect.
+/// Unwraps the state after a transition of an example, which always has an effect.
 pub(super) fn moved<T>(state: Option<T>) -> T {
     state.expect("a test makes every example")
 }

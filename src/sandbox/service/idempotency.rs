@@ -1,4 +1,4 @@
-//! What is done once under an Idempotency-Key, however often it is asked for.
+//! Idempotency keys: a repeated request with the same `Idempotency-Key` is executed once.
 
 use super::intents::sorted;
 use super::{Done, Merchant, Service};
@@ -10,14 +10,14 @@ use crate::sandbox::tokens;
 use crate::values::IdempotencyKey;
 use serde_json::Value;
 
-/// A request of an operation that takes a key, where it was sent with one.
+/// The request's idempotency key with the digest of its body. `None` if it was sent without a key.
 pub(super) fn idempotent_request<O: Operation>(
     merchant: &Merchant,
     operation: &O,
     key: Option<&IdempotencyKey>,
 ) -> Result<Option<IdempotentRequest>, Problem> {
     let Some(key) = key else { return Ok(None) };
-    // As it was understood: parsed, defaults applied, keys in one order. Equal requests have equal ones.
+    // The canonical body: parsed, defaults applied, keys sorted. Equal requests have equal canonical bodies.
     let body = assemble(operation).map_err(|error| Problem::internal(&error))?.body.unwrap_or_default();
     let body: Value = serde_json::from_str(&body).map_err(|error| Problem::internal(&error))?;
     Ok(Some(IdempotentRequest {
@@ -29,20 +29,20 @@ pub(super) fn idempotent_request<O: Operation>(
     }))
 }
 
-/// How often the keys whose time is over are forgotten.
+/// The interval between deletions of expired keys.
 #[cfg(feature = "sandbox-serve")]
-const SWEEP: std::time::Duration = std::time::Duration::from_secs(60);
+const DELETION_INTERVAL: std::time::Duration = std::time::Duration::from_secs(60);
 
 impl Service {
-    /// Forgets the keys whose time is over, for as long as this is polled: no request pays for it.
+    /// Deletes expired keys in the background, as long as this is polled, so that no request waits for it.
     #[cfg(feature = "sandbox-serve")]
     pub(in crate::sandbox) async fn keep_deleting_expired_keys(&self) {
-        let mut ticks = tokio::time::interval(SWEEP);
+        let mut ticks = tokio::time::interval(DELETION_INTERVAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
             if let Err(error) = self.delete_expired_keys().await {
-                tracing::error!(error = %crate::values::printable(error), "the idempotency keys whose time is over were not forgotten");
+                tracing::error!(error = %crate::values::printable(error), "expired idempotency keys were not deleted");
             }
         }
     }
@@ -55,10 +55,10 @@ impl Service {
         Ok(())
     }
 
-    /// The id of what was made under the key of a request.
+    /// The id of the object that was created under the request's key. `None` if there is none.
     ///
     /// # Errors
-    /// Where it was made by a request with another body.
+    /// `idempotency_key_reused` if that request had another body.
     pub(super) async fn created_before(&self, request: Option<&IdempotentRequest>) -> Result<Option<String>, Problem> {
         let Some(request) = request else { return Ok(None) };
         match self.store.made(request).await? {
@@ -72,8 +72,8 @@ impl Service {
 }
 
 impl Done {
-    /// Something that was made now, or before under the same key: then this is how it stands.
-    pub(super) fn made(data: String, before: bool) -> Self {
-        if before { Self { replayed: true, ..Self::ok(data) } } else { Self::created(data) }
+    /// The result of a create that is safe to repeat: 201 if the object was created now. If it existed before, 200 with its current state.
+    pub(super) fn created_or_replayed(data: String, replayed: bool) -> Self {
+        if replayed { Self { replayed, ..Self::ok(data) } } else { Self::created(data) }
     }
 }

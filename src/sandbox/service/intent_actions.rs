@@ -1,7 +1,7 @@
-//! What moves a payment intent: a method, a confirmation, a code, the issuer's word, a cancellation.
+//! The operations that change a payment intent: attach a method, confirm, answer with a code, decide at the card's issuer, cancel.
 
 use super::examples::{Example, Examples, moved, valid};
-use super::{Done, Handle, Outcomes, ROUNDS, Service};
+use super::{Done, Handle, MAX_ROUNDS, Outcomes, Service};
 use crate::operations::{
     AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent, Instrument,
 };
@@ -30,7 +30,7 @@ impl Handle<AttachPaymentMethod> for Service {
 
     async fn handle(&self, caller: Caller, operation: AttachPaymentMethod) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
-        self.change(&caller, &operation.id, |intent, now| {
+        self.change_intent(&caller, &operation.id, |intent, now| {
             if !intent.terms.accepts(with.kind()) {
                 let message = format!("This payment does not take {}.", with.kind());
                 return Err(Problem::field("payment_method.type", ErrorCode::PaymentMethodUnavailable, message));
@@ -57,7 +57,7 @@ impl Handle<ConfirmPaymentIntent> for Service {
     }
 
     async fn handle(&self, caller: Caller, operation: ConfirmPaymentIntent) -> Result<Done, Problem> {
-        self.change(&caller, &operation.id, |intent, now| {
+        self.change_intent(&caller, &operation.id, |intent, now| {
             if intent.terms.confirmation_method == ConfirmationMethod::Manual && !matches!(caller, Caller::Merchant(_))
             {
                 return Err(role_required(MerchantRole::NAME));
@@ -83,7 +83,7 @@ impl Handle<AnswerPaymentIntent> for Service {
     }
 
     async fn handle(&self, caller: Caller, operation: AnswerPaymentIntent) -> Result<Done, Problem> {
-        self.change(&caller, &operation.id, |intent, now| {
+        self.change_intent(&caller, &operation.id, |intent, now| {
             intent
                 .state
                 .answer(&operation.otp, now)
@@ -110,7 +110,7 @@ impl Handle<CancelPaymentIntent> for Service {
             Caller::Merchant(_) => Cancellation::RequestedByMerchant,
             _ => Cancellation::RequestedByCustomer,
         };
-        self.change(&caller, &operation.id, |intent, now| {
+        self.change_intent(&caller, &operation.id, |intent, now| {
             intent.state.cancel(by, now).map_err(|conflict| Problem::state(ErrorCode::IntentNotCancelable, conflict))
         })
         .await
@@ -118,18 +118,20 @@ impl Handle<CancelPaymentIntent> for Service {
 }
 
 impl Service {
-    /// The customer's word at the card's issuer, and the address where the checkout goes on. A page that is opened again,
-    /// or whose answer was lost, is led on without effect; a token of an older round, or of none, is told nothing.
-    pub(in crate::sandbox) async fn challenged(
+    /// Applies the customer's decision at the card's issuer, and returns the address where the checkout continues.
+    ///
+    /// If the page was opened again, or its response was lost, repeating the decision has no effect and returns the same address. A token
+    /// that is invalid or belongs to an older round gets the 404 of an unknown intent.
+    pub(in crate::sandbox) async fn decide_challenge(
         &self,
         id: &IntentId,
         token: &str,
         approved: bool,
     ) -> Result<String, Problem> {
         let caller = client_secret(self, id.clone()).await?;
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let (mut intent, now) = self.intent_of(&caller, id).await?;
-            // Every round is compared, so that the time says nothing of which.
+            // Compares every round, so that the response time does not reveal which one matches.
             let rounds = (0..=intent.state.attempts)
                 .filter(|round| same(self.instance_key.challenge(id, *round).expose(), token));
             let round = rounds
@@ -148,20 +150,21 @@ impl Service {
         Err(Unavailable::contended().into())
     }
 
-    /// Loads, rules, saves; and rules again where someone was faster. A rule that gives nothing has no effect.
-    async fn change(
+    /// Loads an intent, applies a rule and saves the result. If another request changed it meanwhile, it starts again. If the rule returns
+    /// `None`, nothing changes.
+    async fn change_intent(
         &self,
         caller: &Caller,
         id: &IntentId,
         rule: impl Fn(&Intent, Moment) -> Result<Option<IntentState>, Problem>,
     ) -> Result<Done, Problem> {
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let (mut intent, now) = self.intent_of(caller, id).await?;
             match rule(&intent, now)? {
                 None => return Ok(Done::ok(self.reply(&intent))),
                 Some(state) => intent.state = state,
             }
-            // What the move comes to at once is stored with it: it may be final.
+            // Everything that follows at once, such as a final status, is stored in the same write.
             let intent = intent.at(now);
             if self.store.save_intent(intent.clone()).await? {
                 return Ok(Done::ok(self.reply(&intent)));
@@ -171,12 +174,12 @@ impl Service {
     }
 }
 
-/// What the sandbox lets a customer pay with.
+/// Reads a payment method. A card that is not a test card is an error.
 pub(super) fn paying_with(instrument: &Instrument) -> Result<PayingWith, Problem> {
     read_instrument(instrument).ok_or_else(|| Problem::fields(vec![no_test_card()]))
 }
 
-/// The fault of a card that is no test card.
+/// The field error for a card that is not a test card.
 pub(super) fn no_test_card() -> FieldError {
     FieldError::of(
         "payment_method.card.number",

@@ -1,7 +1,7 @@
-//! Payment intents: made, read, listed.
+//! Creates, reads and lists payment intents.
 
 use super::examples::{Example, Examples, page};
-use super::{Done, Handle, Merchant, Outcomes, ROUNDS, Service, billing, to_read};
+use super::{Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service, billing, to_read};
 use crate::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
 use crate::protocol::ErrorCode;
 use crate::sandbox::auth::Caller;
@@ -15,8 +15,8 @@ use crate::values::{IntentId, Moment, PageLimit};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Of how many payments the events are told, and how many events of subscriptions: the newest.
-const TOLD: i64 = 1000;
+/// How many of the newest payments, eSIM orders and subscription events the list of events covers.
+const MAX_EVENTS: i64 = 1000;
 
 impl Handle<CreatePaymentIntent> for Service {
     const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
@@ -30,18 +30,18 @@ impl Handle<CreatePaymentIntent> for Service {
         Example::new(examples.order(), Done::created(examples.intent_reply(&examples.intent())))
     }
 
-    /// `merchant_reference` makes it safe to repeat: the row is there once, whoever comes first.
+    /// Creates the intent. `merchant_reference` is unique, so repeating the request returns the same intent.
     async fn handle(&self, caller: Caller, operation: CreatePaymentIntent) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         check(&operation)?;
         let intent = new_intent(&merchant.id, operation, IntentState::new(), merchant.now())?;
         let customer = customer_of(&intent);
         let mut existing = None;
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             if self.store.add_intent(intent.clone(), customer.clone()).await? {
                 return Ok(Done::created(self.reply(&intent)));
             }
-            // If a reset has come between, the reference is free again.
+            // If a reset has deleted the other intent meanwhile, the reference is free again.
             let reference = &intent.terms.merchant_reference;
             existing = self.store.intent_by_reference(&merchant.id, reference).await?;
             if existing.is_some() {
@@ -50,9 +50,9 @@ impl Handle<CreatePaymentIntent> for Service {
         }
         let existing = existing.ok_or_else(Unavailable::contended)?;
         if existing.digest == intent.digest {
-            let existing = self.as_it_stands(existing, merchant.now()).await?;
+            let existing = self.current_intent(existing, merchant.now()).await?;
             let existing = existing.ok_or_else(Unavailable::contended)?;
-            return Ok(Done::made(self.reply(&existing), true));
+            return Ok(Done::created_or_replayed(self.reply(&existing), true));
         }
         let message = "This merchant_reference belongs to another payment. Give each payment its own, or send exactly what was sent first.";
         Err(Problem::new(ErrorCode::MerchantReferenceConflict, message).existing(existing.id.as_str()))
@@ -88,13 +88,13 @@ impl Handle<ListPaymentIntents> for Service {
         let after = self.after(List::Intents, merchant, starting_after).await?;
         let limit = operation.limit.unwrap_or_default();
         let intents = self.store.intents(&merchant.id, after, to_read(limit)).await?;
-        let intents = self.all_as_they_stand(intents, merchant.now()).await?;
+        let intents = self.current_intents(intents, merchant.now()).await?;
         Ok(Done::list(intents, limit, |intent| intent.id.to_string(), |intent| self.reply(&intent)))
     }
 }
 
 impl Service {
-    /// The intent a caller asks for, as it stands now; 404 unless it is theirs.
+    /// The current state of an intent, and the time of that state. 404 if the caller may not read it.
     pub(in crate::sandbox) async fn intent_of(
         &self,
         caller: &Caller,
@@ -113,27 +113,27 @@ impl Service {
         };
         let merchant = self.merchants.by_id(&intent.merchant).filter(|_| theirs).ok_or_else(missing)?;
         let now = merchant.now();
-        let intent = self.as_it_stands(intent, now).await?.ok_or_else(missing)?;
+        let intent = self.current_intent(intent, now).await?.ok_or_else(missing)?;
         if matches!(caller, Caller::ClientSecret(..)) && intent.secret_has_ended(now) {
             return Err(missing());
         }
         Ok((intent, now))
     }
 
-    /// What has happened to the newest payments, subscriptions and eSIM orders of a merchant.
+    /// The events of a merchant's newest payments, subscriptions and eSIM orders.
     pub(in crate::sandbox) async fn events(&self, merchant: &Merchant) -> Result<Vec<Event>, Unavailable> {
         self.bill(merchant).await?;
         let now = merchant.now();
-        let intents = self.store.intents(&merchant.id, None, TOLD).await?;
-        let happened = self.store.subscription_events(&merchant.id, TOLD).await?;
-        let orders = self.esim_orders(merchant, TOLD).await?;
-        Ok(Event::of(&self.all_as_they_stand(intents, now).await?, &happened, &orders))
+        let intents = self.store.intents(&merchant.id, None, MAX_EVENTS).await?;
+        let happened = self.store.subscription_events(&merchant.id, MAX_EVENTS).await?;
+        let orders = self.esim_orders(merchant, MAX_EVENTS).await?;
+        Ok(Event::of(&self.current_intents(intents, now).await?, &happened, &orders))
     }
 
-    /// An intent as it stands at a moment; none where a reset has come between. A final status that time alone has brought
-    /// is stored before anyone is told of it.
-    pub(super) async fn as_it_stands(&self, mut intent: Intent, now: Moment) -> Result<Option<Intent>, Unavailable> {
-        for _ in 0..ROUNDS {
+    /// The state of an intent at this time. `None` if a reset has deleted it meanwhile. If time alone made its status final, the status is
+    /// stored before it is returned.
+    pub(super) async fn current_intent(&self, mut intent: Intent, now: Moment) -> Result<Option<Intent>, Unavailable> {
+        for _ in 0..MAX_ROUNDS {
             let was_final = intent.state.final_since().is_some();
             intent = intent.at(now);
             if was_final || intent.state.final_since().is_none() {
@@ -148,13 +148,9 @@ impl Service {
         Err(Unavailable::contended())
     }
 
-    /// Intents as they stand at a moment, without those that a reset has taken meanwhile. The final statuses that time alone
-    /// has brought are stored, by one commit, before anyone is told of them.
-    pub(super) async fn all_as_they_stand(
-        &self,
-        intents: Vec<Intent>,
-        now: Moment,
-    ) -> Result<Vec<Intent>, Unavailable> {
+    /// The states of intents at this time, without those that a reset has deleted meanwhile. The statuses that time alone made final are
+    /// stored, in one commit, before they are returned.
+    pub(super) async fn current_intents(&self, intents: Vec<Intent>, now: Moment) -> Result<Vec<Intent>, Unavailable> {
         let mut ended = Vec::new();
         let mut all = Vec::with_capacity(intents.len());
         for intent in intents {
@@ -168,11 +164,11 @@ impl Service {
         if ended.is_empty() || self.store.save_intents(ended).await? {
             return Ok(all);
         }
-        // Someone else was faster with one of them: what is stored now is told.
+        // Another request changed one of them first, so each is read again.
         let mut read = Vec::with_capacity(all.len());
         for intent in all {
             if let Some(intent) = self.store.intent(&intent.id).await? {
-                read.extend(self.as_it_stands(intent, now).await?);
+                read.extend(self.current_intent(intent, now).await?);
             }
         }
         Ok(read)
@@ -183,7 +179,7 @@ impl Service {
     }
 }
 
-/// What the fields of an intent alone do not say.
+/// Checks that the reference does not have the format of a subscription's charge.
 fn check(operation: &CreatePaymentIntent) -> Result<(), Problem> {
     if !billing::is_reference(operation.merchant_reference.as_str()) {
         return Ok(());
@@ -192,7 +188,7 @@ fn check(operation: &CreatePaymentIntent) -> Result<(), Problem> {
     Err(Problem::field("merchant_reference", ErrorCode::ParameterInvalid, message))
 }
 
-/// An intent of these terms.
+/// A new intent with the terms of a create request.
 pub(super) fn new_intent(
     merchant: &str,
     operation: CreatePaymentIntent,
@@ -215,7 +211,7 @@ pub(super) fn new_intent(
     })
 }
 
-/// The customer whom an intent makes, where they are not known yet.
+/// The customer that is created with an intent, unless the merchant has one with the same contact.
 fn customer_of(intent: &Intent) -> Customer {
     let terms = &intent.terms;
     Customer {
@@ -230,18 +226,18 @@ fn customer_of(intent: &Intent) -> Customer {
     }
 }
 
-/// The body as it was understood: parsed, defaults applied, keys in one order. Equal requests have equal ones.
+/// The canonical body: parsed, defaults applied, keys sorted. Equal requests have equal canonical bodies.
 fn canonical(mut operation: CreatePaymentIntent) -> String {
     operation.metadata = operation.metadata.map(in_one_order);
     serde_json::to_string(&operation).expect("an operation that was read from JSON is written as JSON")
 }
 
-/// The same metadata, its keys sorted at every depth.
+/// Sorts the keys of metadata at every depth.
 pub(super) fn in_one_order(metadata: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     metadata.into_iter().map(|(key, value)| (key, sorted(value))).collect()
 }
 
-/// The same value, its keys sorted whatever order a map keeps.
+/// Sorts the keys of a JSON value at every depth, even if `serde_json` keeps maps in insertion order.
 pub(super) fn sorted(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(sorted).collect(),

@@ -1,4 +1,4 @@
-//! The merchants, which are few: all are in memory.
+//! The merchants. All are kept in memory, since they are few.
 
 use crate::sandbox::StartError;
 use crate::sandbox::clock::ServiceClock;
@@ -143,7 +143,7 @@ impl Merchants {
     ) -> Result<Moment, Unavailable> {
         let seconds = i64::from(seconds);
         // The database and the memory change together: no reset can run in between.
-        let _turn = merchant.billing.lock().await;
+        let _guard = merchant.billing.lock().await;
         store.advance_clock(merchant.id.clone(), seconds).await?;
         merchant.clock_offset.fetch_add(seconds, Ordering::AcqRel);
         Ok(merchant.now())
@@ -151,7 +151,7 @@ impl Merchants {
 
     /// Deletes everything of a merchant but its name and its key. Its clock shows the service's time again.
     pub(in crate::sandbox) async fn reset(&self, store: &Store, merchant: &Merchant) -> Result<(), Unavailable> {
-        let _turn = merchant.billing.lock().await;
+        let _guard = merchant.billing.lock().await;
         store.reset(merchant.id.clone()).await?;
         merchant.clock_offset.store(0, Ordering::Release);
         merchant.faults.clear();

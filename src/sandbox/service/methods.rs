@@ -1,4 +1,4 @@
-//! Payment methods and what they cost.
+//! Payment methods and their fees.
 
 use super::examples::{Example, Examples, valid};
 use super::{Done, Handle, Outcomes, Service};
@@ -18,12 +18,12 @@ impl Handle<ListPaymentMethods> for Service {
 
     fn example(examples: &Examples) -> Example<ListPaymentMethods> {
         let methods = replies::methods(&examples.fees.methods(&Country::cm()));
-        Example::new(ListPaymentMethods::new().country_code(Country::cm()), Done::ok(methods).saying(METHODS))
+        Example::new(ListPaymentMethods::new().country_code(Country::cm()), Done::ok(methods).with_message(METHODS))
     }
 
     async fn handle(&self, _: Caller, operation: ListPaymentMethods) -> Result<Done, Problem> {
         let country = operation.country_code.unwrap_or_else(Country::cm);
-        Ok(Done::ok(replies::methods(&self.fees.methods(&country))).saying(METHODS))
+        Ok(Done::ok(replies::methods(&self.fees.methods(&country))).with_message(METHODS))
     }
 }
 
@@ -41,7 +41,7 @@ impl Handle<CalculateFee> for Service {
         let fee = examples.fees.fee(method.as_str(), &currency, &Country::cm(), CardType::Local, units);
         let data = replies::fee(units, &currency, fee.unwrap_or_default());
         let request = CalculateFee::new(method, currency, amount).country_code(Country::cm());
-        Example::new(request, Done::ok(data).saying(FEE))
+        Example::new(request, Done::ok(data).with_message(FEE))
     }
 
     async fn handle(&self, _: Caller, operation: CalculateFee) -> Result<Done, Problem> {
@@ -59,6 +59,6 @@ impl Handle<CalculateFee> for Service {
                 "There is no such payment method. The codes are mobile_money and card; svc_… are identifiers of the list.",
             ),
         })?;
-        Ok(Done::ok(replies::fee(amount, &currency, fee)).saying(FEE))
+        Ok(Done::ok(replies::fee(amount, &currency, fee)).with_message(FEE))
     }
 }

@@ -1,4 +1,5 @@
-//! What the service does with an operation: load, rule, save; and rule again where someone was faster.
+//! The handlers of the operations. Each loads the state, applies a rule and saves the result. If another request changed the state
+//! meanwhile, it starts again.
 
 mod billing;
 mod customers;
@@ -27,10 +28,11 @@ use crate::values::{Moment, PageLimit};
 use axum::http::StatusCode;
 use std::sync::Arc;
 
-/// How often a request loads, rules and saves again, where others were faster. Then it is refused, and can be sent again.
-const ROUNDS: u32 = 100;
+/// How often a request loads, applies and saves when other requests change the same state meanwhile. After that it is refused with a
+/// retryable error.
+const MAX_ROUNDS: u32 = 100;
 
-/// Everything the service knows.
+/// The state and the settings of the service.
 pub(super) struct Service {
     pub(super) store: Store,
     pub(super) clock: Arc<ServiceClock>,
@@ -45,77 +47,77 @@ pub(super) struct Service {
     pub(super) allow_origins: Vec<String>,
 }
 
-/// The service's handler of one operation.
+/// Handles one operation. If an operation of the interface has no handler, the service does not compile.
 #[diagnostic::on_unimplemented(
     message = "the sandbox has no handler of `{O}`",
     label = "write `impl Handle<{O}> for Service` in the family's file in src/sandbox/service/"
 )]
 pub(super) trait Handle<O: Operation> {
-    /// What it may come to: the description of the service says it.
+    /// Its success statuses and error codes, for the OpenAPI description.
     const OUTCOMES: Outcomes;
 
-    /// A request and its reply, for the description of the service.
+    /// A request and its reply, for the OpenAPI description.
     fn example(examples: &Examples) -> Example<O>;
 
-    /// Does it, for a caller whom the operation's role admits.
+    /// Executes the operation. The caller is authorized for the operation's role.
     fn handle(&self, caller: Caller, operation: O) -> impl Future<Output = Result<Done, Problem>> + Send;
 }
 
-/// What an operation may come to, beside what every operation of its kind may.
+/// The success statuses and the error codes of one operation.
 #[derive(Clone, Copy)]
 pub(super) struct Outcomes {
     /// The statuses of its success.
     pub(super) statuses: &'static [u16],
-    /// The codes of the rules that may refuse it. Of those of its credentials, its path and its fields' shapes nothing is
-    /// said here: they follow from the operation itself.
+    /// The error codes of its rules. The codes of its credentials, its path and its fields' formats follow from the operation itself
+    /// and are not listed here.
     pub(super) codes: &'static [ErrorCode],
 }
 
 impl Outcomes {
-    /// 200.
     const OK: Self = Self { statuses: &[200], codes: &[] };
-    /// 201: something new was made.
+    /// The operation always creates a new object.
     const CREATED: Self = Self { statuses: &[201], codes: &[] };
-    /// 201, and 200 where it was made before.
+    /// The operation is safe to repeat: 201 if it creates the object, 200 if the object existed before.
     const CREATED_ONCE: Self = Self { statuses: &[200, 201], codes: &[] };
 
-    /// Or it is refused by a rule, with one of these codes.
+    /// Adds the error codes of the operation's rules.
     const fn or(self, codes: &'static [ErrorCode]) -> Self {
         Self { codes, ..self }
     }
 }
 
-/// An operation that was done.
+/// The result of an executed operation.
 pub(super) struct Done {
     pub(super) status: StatusCode,
-    /// What the envelope holds, as JSON.
+    /// The `data` of the envelope, as JSON.
     pub(super) data: String,
     pub(super) message: Option<&'static str>,
-    /// Whether it was done before.
+    /// Whether an earlier request with the same content was executed instead: the header `Idempotent-Replayed`.
     pub(super) replayed: bool,
-    /// Of a list: where it goes on.
+    /// `Some` if `data` is a page of a list.
     pub(super) page: Option<Page>,
 }
 
 /// One page of a list.
 pub(super) struct Page {
     pub(super) limit: u8,
-    /// The last entry's id, where more come after it.
+    /// The id of the page's last entry, if more entries follow.
     pub(super) next: Option<String>,
 }
 
 impl Service {
-    /// Brings the service's clock to the second of a request that has arrived, or goes on after a wait.
+    /// Moves the service's clock to the current second. Called when a request arrives or continues after a wait.
     pub(super) async fn catch_up(&self) {
         self.clock.catch_up(&self.store).await;
     }
 
-    /// The service's clock, for whoever belongs to no merchant.
+    /// The service's time, for requests that belong to no merchant.
     pub(super) fn now(&self) -> Moment {
         self.clock.now()
     }
 
-    /// Where a page of a merchant's list begins: after the entry of this id, or at the list's begin.
+    /// The position at which a page of a merchant's list begins: after the entry with this id, or at the start if there is no id. 404 if
+    /// the entry does not exist.
     async fn after(&self, list: List, merchant: &Merchant, id: Option<&str>) -> Result<After, Problem> {
         let Some(id) = id else { return Ok(None) };
         let what = match list {
@@ -129,29 +131,29 @@ impl Service {
     }
 }
 
-/// How many entries are read for a page: one more than it holds tells whether more come.
+/// How many entries are read for a page: one more than its limit, to find out whether more follow.
 fn to_read(limit: PageLimit) -> i64 {
     i64::from(limit.entries()) + 1
 }
 
-/// The most bytes of a page, `decisions.md` 5. A client may refuse to read more.
-const MOST_PAGE_BYTES: usize = 4 << 20;
-/// What stands around the entries of a page: the envelope and `pagination`.
+/// The largest page, in bytes: `decisions.md` 5. A client may refuse to read more.
+const MAX_PAGE_BYTES: usize = 4 << 20;
+/// The bytes reserved for the envelope and `pagination` around the entries.
 const ENVELOPE_BYTES: usize = 512;
 
 impl Done {
-    /// Done, and this is what it came to.
+    /// 200 with this `data`.
     fn ok(data: String) -> Self {
         Self { status: StatusCode::OK, data, message: None, replayed: false, page: None }
     }
 
-    /// Something new was made.
+    /// 201 with this `data`.
     fn created(data: String) -> Self {
         Self { status: StatusCode::CREATED, ..Self::ok(data) }
     }
 
-    /// One page of a list, of which one entry more was read than it holds. It ends early where its bytes would pass
-    /// [`MOST_PAGE_BYTES`], and has at least one entry.
+    /// A page of a list, from one entry more than its limit if more follow. If the page would exceed [`MAX_PAGE_BYTES`], it ends earlier,
+    /// but it has at least one entry.
     fn list<T>(
         entries: Vec<T>,
         limit: PageLimit,
@@ -163,7 +165,7 @@ impl Done {
         for entry in entries.into_iter().take(usize::from(limit.entries())) {
             let (id, reply) = (id(&entry), reply(entry));
             if written > 0 {
-                if data.len() + reply.len() + ENVELOPE_BYTES > MOST_PAGE_BYTES {
+                if data.len() + reply.len() + ENVELOPE_BYTES > MAX_PAGE_BYTES {
                     break;
                 }
                 data.push(',');
@@ -177,8 +179,8 @@ impl Done {
         Self { page: Some(Page { limit: limit.entries(), next }), ..Self::ok(data) }
     }
 
-    /// With a sentence.
-    fn saying(self, message: &'static str) -> Self {
+    /// Sets the envelope's message.
+    fn with_message(self, message: &'static str) -> Self {
         Self { message: Some(message), ..self }
     }
 }
@@ -196,15 +198,15 @@ mod tests {
 
     #[test]
     fn a_page_ends_before_the_entry_that_would_exceed_its_size() {
-        let half = MOST_PAGE_BYTES / 2 - ENVELOPE_BYTES;
+        let half = MAX_PAGE_BYTES / 2 - ENVELOPE_BYTES;
         let (bytes, next) = page_of(&[half, half, 3]);
         assert_eq!(next, None, "{bytes}");
         let (bytes, next) = page_of(&[half - 1, half, 1000]);
-        assert!(bytes <= MOST_PAGE_BYTES);
+        assert!(bytes <= MAX_PAGE_BYTES);
         assert_eq!(next, Some(half.to_string()), "it goes on after the second");
-        let (bytes, next) = page_of(&[MOST_PAGE_BYTES * 2, 1]);
-        assert!(bytes > MOST_PAGE_BYTES, "one entry at least, however large");
-        assert_eq!(next, Some((MOST_PAGE_BYTES * 2).to_string()));
+        let (bytes, next) = page_of(&[MAX_PAGE_BYTES * 2, 1]);
+        assert!(bytes > MAX_PAGE_BYTES, "one entry at least, however large");
+        assert_eq!(next, Some((MAX_PAGE_BYTES * 2).to_string()));
         assert_eq!(page_of(&[]), (2, None));
     }
 }

@@ -1,4 +1,4 @@
-//! Plans: made, listed, deactivated.
+//! Creates, lists and deactivates plans.
 
 use super::examples::{Example, Examples, page};
 use super::{Done, Handle, Outcomes, Service, to_read};
@@ -65,7 +65,7 @@ impl Handle<DeactivatePlan> for Service {
         Example::new(DeactivatePlan::new(plan.id.clone()), Done::ok(replies::plan(&plan)))
     }
 
-    /// A plan that is not active is deactivated again.
+    /// Deactivates the plan. Deactivating it again succeeds without effect.
     async fn handle(&self, caller: Caller, operation: DeactivatePlan) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let plan = self.store.plan(&merchant.id, &operation.id).await?.ok_or_else(|| Problem::missing("plan"))?;

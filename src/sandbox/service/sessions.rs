@@ -19,7 +19,7 @@ impl Handle<CreateSession> for Service {
 
     fn example(examples: &Examples) -> Example<CreateSession> {
         let data = replies::new_session(&examples.session(), &examples.session_token());
-        Example::new(CreateSession::new(examples.email()), Done::created(data).saying(CREATED))
+        Example::new(CreateSession::new(examples.email()), Done::created(data).with_message(CREATED))
     }
 
     async fn handle(&self, caller: Caller, operation: CreateSession) -> Result<Done, Problem> {
@@ -36,7 +36,7 @@ impl Handle<CreateSession> for Service {
         };
         let reply = replies::new_session(&session, &token);
         self.store.add_session(session).await?;
-        Ok(Done::created(reply).saying(CREATED))
+        Ok(Done::created(reply).with_message(CREATED))
     }
 }
 
@@ -44,7 +44,7 @@ impl Handle<ValidateSession> for Service {
     const OUTCOMES: Outcomes = Outcomes::OK;
 
     fn example(examples: &Examples) -> Example<ValidateSession> {
-        Example::new(ValidateSession::new(), Done::ok(replies::valid_session(&examples.session())).saying(VALID))
+        Example::new(ValidateSession::new(), Done::ok(replies::valid_session(&examples.session())).with_message(VALID))
     }
 
     async fn handle(&self, caller: Caller, _: ValidateSession) -> Result<Done, Problem> {
@@ -53,7 +53,7 @@ impl Handle<ValidateSession> for Service {
         let now = merchant.now();
         let reason = if session.status(now) == SessionStatus::Revoked { "revoked" } else { "expired" };
         require_valid(&session, now).map_err(|problem| about(problem, reason))?;
-        Ok(Done::ok(replies::valid_session(&session)).saying(VALID))
+        Ok(Done::ok(replies::valid_session(&session)).with_message(VALID))
     }
 }
 
@@ -62,10 +62,10 @@ impl Handle<RevokeSession> for Service {
 
     fn example(examples: &Examples) -> Example<RevokeSession> {
         let data = replies::revoked_session(&examples.session(), examples.now);
-        Example::new(RevokeSession::new(), Done::ok(data).saying(ENDED))
+        Example::new(RevokeSession::new(), Done::ok(data).with_message(ENDED))
     }
 
-    /// A logout can be repeated: a session already revoked is revoked again, with the moment it was first.
+    /// Revokes the session. Revoking it again succeeds and returns the time of the first revocation, so that a client can repeat a logout.
     async fn handle(&self, caller: Caller, _: RevokeSession) -> Result<Done, Problem> {
         let Caller::Session(merchant, session) = caller else { return Err(session_unknown()) };
         let now = merchant.now();
@@ -77,6 +77,6 @@ impl Handle<RevokeSession> for Service {
                 now
             }
         };
-        Ok(Done::ok(replies::revoked_session(&session, revoked_at)).saying(ENDED))
+        Ok(Done::ok(replies::revoked_session(&session, revoked_at)).with_message(ENDED))
     }
 }

@@ -1,11 +1,11 @@
-//! Subscriptions: made, read, listed, and moved by the merchant.
+//! Creates, reads and lists subscriptions, and changes them for the merchant.
 
 use super::billing::Billing;
 use super::examples::{Example, Examples, page, with};
 use super::idempotency::idempotent_request;
 use super::intent_actions::paying_with;
 use super::intents::in_one_order;
-use super::{Done, Handle, Merchant, Outcomes, ROUNDS, Service, to_read};
+use super::{Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service, to_read};
 use crate::operations::{
     CancelSubscription, ChangeSubscriptionPaymentMethod, ConfigureFallback, CreateSubscription, ListSubscriptions,
     PauseSubscription, ReadSubscription, ResumeSubscription,
@@ -36,7 +36,7 @@ impl Handle<CreateSubscription> for Service {
     async fn handle(&self, caller: Caller, operation: CreateSubscription) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let request = idempotent_request(merchant, &operation, operation.idempotency_key.as_ref())?;
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let (id, before) = match self.created_before(request.as_ref()).await? {
                 Some(id) => (SubscriptionId::new(id).map_err(|error| Problem::internal(&error))?, true),
                 None => match self.subscribe(merchant, operation.clone(), request.clone()).await? {
@@ -45,7 +45,7 @@ impl Handle<CreateSubscription> for Service {
                 },
             };
             let made = self.subscription_of(merchant, &id).await?;
-            return Ok(Done::made(replies::subscription(&made, None), before));
+            return Ok(Done::created_or_replayed(replies::subscription(&made, None), before));
         }
         Err(Unavailable::contended().into())
     }
@@ -95,7 +95,7 @@ impl Handle<PauseSubscription> for Service {
 
     async fn handle(&self, caller: Caller, operation: PauseSubscription) -> Result<Done, Problem> {
         let PauseSubscription { id, immediately, trigger_after_failures } = operation;
-        let paused = self.move_on(&caller, &id, |state, now| state.pause(immediately, now)).await?;
+        let paused = self.change_subscription(&caller, &id, |state, now| state.pause(immediately, now)).await?;
         Ok(Done::ok(replies::subscription(&paused, trigger_after_failures)))
     }
 }
@@ -111,7 +111,7 @@ impl Handle<ResumeSubscription> for Service {
     }
 
     async fn handle(&self, caller: Caller, operation: ResumeSubscription) -> Result<Done, Problem> {
-        let resumed = self.move_on(&caller, &operation.id, SubscriptionState::resume).await?;
+        let resumed = self.change_subscription(&caller, &operation.id, SubscriptionState::resume).await?;
         Ok(Done::ok(replies::subscription(&resumed, None)))
     }
 }
@@ -129,7 +129,9 @@ impl Handle<CancelSubscription> for Service {
     async fn handle(&self, caller: Caller, operation: CancelSubscription) -> Result<Done, Problem> {
         let CancelSubscription { id, immediately } = operation;
         let canceled = self
-            .move_on(&caller, &id, |state, now| Ok(state.cancel(immediately, now).map(|state| (state, None))))
+            .change_subscription(&caller, &id, |state, now| {
+                Ok(state.cancel(immediately, now).map(|state| (state, None)))
+            })
             .await?;
         Ok(Done::ok(replies::subscription(&canceled, None)))
     }
@@ -147,7 +149,7 @@ impl Handle<ChangeSubscriptionPaymentMethod> for Service {
 
     async fn handle(&self, caller: Caller, operation: ChangeSubscriptionPaymentMethod) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
-        let changed = self.move_on(&caller, &operation.id, |state, _| state.pay_with(with.clone())).await?;
+        let changed = self.change_subscription(&caller, &operation.id, |state, _| state.pay_with(with.clone())).await?;
         Ok(Done::ok(replies::subscription(&changed, None)))
     }
 }
@@ -165,15 +167,16 @@ impl Handle<ConfigureFallback> for Service {
     async fn handle(&self, caller: Caller, operation: ConfigureFallback) -> Result<Done, Problem> {
         let ConfigureFallback { id, payment_method, trigger_after_failures } = operation;
         let with = paying_with(&payment_method)?;
-        let changed =
-            self.move_on(&caller, &id, |state, _| state.fall_back_on(with.clone(), trigger_after_failures)).await?;
+        let changed = self
+            .change_subscription(&caller, &id, |state, _| state.fall_back_on(with.clone(), trigger_after_failures))
+            .await?;
         Ok(Done::ok(replies::subscription(&changed, None)))
     }
 }
 
 impl Service {
-    /// Makes a subscription, with the charge that it may begin with, and says its id; none where another was made under
-    /// the same key meanwhile.
+    /// Creates a subscription, with its first charge if it has no trial, and returns its id. `None` if another was created under the same
+    /// idempotency key meanwhile.
     pub(super) async fn subscribe(
         &self,
         merchant: &Merchant,
@@ -225,35 +228,36 @@ impl Service {
         };
         let id = subscription.id.clone();
         let mut billing = Billing::begin(subscription, customer, now);
-        billing.turn(first, now)?;
+        billing.transition(first, now)?;
         billing.run(now)?;
         Ok(self.store.add_billed(billing.into_billed(), request).await?.then_some(id))
     }
 
-    /// A merchant's subscription, as it stands now.
+    /// The current state of a merchant's subscription.
     async fn subscription_of(&self, merchant: &Merchant, id: &SubscriptionId) -> Result<Subscription, Problem> {
         self.bill(merchant).await?;
         self.store.subscription(&merchant.id, id).await?.ok_or_else(|| Problem::missing("subscription"))
     }
 
-    /// Loads, rules, saves; and rules again where someone was faster. A rule that gives nothing has no effect.
-    async fn move_on(
+    /// Loads a subscription, applies a rule and saves the result. If another request changed it meanwhile, it starts again. If the rule
+    /// returns `None`, nothing changes.
+    async fn change_subscription(
         &self,
         caller: &Caller,
         id: &SubscriptionId,
         rule: impl Fn(&SubscriptionState, Moment) -> Result<Option<(SubscriptionState, Option<Charge>)>, Conflict>,
     ) -> Result<Subscription, Problem> {
         let merchant = caller.merchant()?;
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let subscription = self.subscription_of(merchant, id).await?;
             let now = merchant.now();
             if subscription.state.due().is_some_and(|(at, _)| at <= now) {
-                // A second has passed meanwhile: what came of itself in it comes first.
+                // Something became due after the subscription was read: it is applied first.
                 continue;
             }
-            let Some(turn) = rule(&subscription.state, now).map_err(refused)? else { return Ok(subscription) };
+            let Some(transition) = rule(&subscription.state, now).map_err(refused)? else { return Ok(subscription) };
             let mut billing = Billing::of(subscription);
-            billing.turn(turn, now)?;
+            billing.transition(transition, now)?;
             billing.run(now)?;
             let billed = billing.into_billed();
             let moved = billed.subscription.clone();
@@ -265,7 +269,7 @@ impl Service {
     }
 }
 
-/// The refusal of a move; the sentence names the state.
+/// The error for a change that the subscription's status does not allow. Its message names the status.
 fn refused(conflict: Conflict) -> Problem {
     let message = format!("The subscription is {} {}", conflict.status.as_str(), conflict.why);
     Problem::new(ErrorCode::SubscriptionState, message)

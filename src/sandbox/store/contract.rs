@@ -1,4 +1,4 @@
-//! The contract, tested: the same history on every store has the same effects, and the same is read after it.
+//! Tests the contract: the same history has the same effects on every store, and every read returns the same after it.
 
 use super::write::Write;
 use super::{After, Backend, Billed, Customer, List, MerchantRow, Store};
@@ -19,12 +19,12 @@ async fn stores() -> [Store; 2] {
     [Store::in_memory(), Store::on_sqlite().await]
 }
 
-/// Commits a group as one.
+/// Commits the writes as one group.
 async fn commit(store: &Store, group: Vec<Write>) -> Vec<bool> {
     if let Backend::Memory(memory) = &store.backend {
         return memory.commit(group).unwrap();
     }
-    // The writer runs on this thread, once all are queued.
+    // The writer runs on this thread, so it begins only when all writes are queued.
     let mut pending = Vec::new();
     for write in group {
         pending.push(store.begin(write).await.unwrap());
@@ -159,7 +159,7 @@ proptest! {
     }
 }
 
-/// A write of a history. Numbers that name an object count those that were there before the group.
+/// A write of a history. A number that refers to an object is its index among those that existed before the group.
 #[derive(Clone, Debug)]
 enum Step {
     Advance { merchant: u32, seconds: i64 },
@@ -207,7 +207,7 @@ fn group() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..8)
 }
 
-/// The ids that a history has given.
+/// The ids of the objects that a history has created.
 #[derive(Clone, Default)]
 struct Known {
     last: u32,
@@ -345,7 +345,7 @@ impl Known {
                 for (list, id) in named {
                     let place = store.place(list, merchant, &id).await.unwrap();
                     all.push(format!("{list:?} of {merchant}: {id} is there: {}", place.is_some()));
-                    // Positions are the store's own: what comes after them is not.
+                    // Each store numbers positions its own way, but the entries after a position must be the same.
                     if place.is_some() {
                         all.push(match list {
                             List::Customers => text(&store.customers(merchant, place, 2).await),
@@ -395,7 +395,7 @@ fn text(read: &impl Debug) -> String {
     format!("{read:?}")
 }
 
-/// One of these; none if there are none.
+/// Picks one of the values. `None` if there are none.
 fn picked<T: Copy>(known: &[T], of: usize) -> Option<T> {
     (!known.is_empty()).then(|| known[of % known.len()])
 }
@@ -472,7 +472,7 @@ fn plan(number: u32, merchant: &str, code: &str) -> Plan {
     }
 }
 
-/// A new subscription, or with a version the next state of one.
+/// A new subscription. With `version`, the next state of a stored one.
 fn billed(number: u32, merchant: &str, contact: &str, trial_days: u32, version: Option<i64>) -> Billed {
     let with = PayingWith::MobileMoney { phone: "237670000000".into(), behaviour: Behaviour::Hangs };
     let offer = offer("gold", trial_days);

@@ -27,7 +27,7 @@ impl Location {
         }
     }
 
-    /// The file, where there is one.
+    /// The database file. `None` in memory.
     pub(in crate::sandbox) fn file(&self) -> Option<&Path> {
         match self {
             Self::Memory => None,

@@ -1,29 +1,31 @@
-//! The store: what the service remembers, and the only thing of it that the service sees.
+//! The store: the service's state, and the only interface through which the service reads and writes it.
 //!
 //! # The contract
 //!
-//! A backend commits groups of writes and answers reads. Every backend keeps this to the letter, and `contract` tests each.
+//! A backend commits groups of writes and executes reads. Every backend follows this contract exactly, and the module `contract` tests
+//! each of them.
 //!
-//! - **Commit.** A group is stored whole or not at all. If it is stored, durably where the backend is durable, each write's effect is
-//!   returned, in the group's order: whether it changed what it was to change. A conflict is not an error but a write without effect.
+//! - **Commit.** A group is stored whole or not at all. If it is stored (durably, if the backend is durable), the backend returns for
+//!   each write, in the group's order, whether it had an effect. A conflict is not an error but a write without effect.
 //!   [`Unavailable`] means that nothing of the group was stored.
 //! - **A group's order.** Its writes come from callers who do not know each other's results, so none may depend on another's. New
 //!   intents join their list in the group's order, and after them the charges that began, in order of their time. A reset comes last: it
 //!   deletes what the same group has created.
 //! - **Versions.** An intent or a subscription is saved only if its stored version is the one that was read. The stored version is then
 //!   one greater. Only the state is saved: everything else never changes.
-//! - **What is unique.** A merchant's reference, a plan's code, and a secret key: the later write has no effect. A customer's contact:
-//!   the first customer stays, without a word. An inactive plan keeps its code.
-//! - **Idempotency keys.** A key belongs to a merchant and an operation. It is reserved with the object that is created under it, and
-//!   until it expires, at `expires_at` exactly, another creation under it has no effect. An expired key is free at once, whether or not it
-//!   has been deleted. Of what has expired by each merchant's own clock at most so many are deleted as told.
+//! - **Uniqueness.** A merchant's reference, a plan's code and a secret key are unique: a later write has no effect. A customer's contact
+//!   is unique too: if it exists, the stored customer stays, and the write still counts as one with an effect. An inactive plan keeps its
+//!   code.
+//! - **Idempotency keys.** A key belongs to a merchant and an operation. It is reserved with the object that is created under it. Until
+//!   `expires_at`, exclusive, another creation under it has no effect. An expired key is free at once, even before it is deleted. Each
+//!   merchant's own clock decides which keys have expired. A deletion removes at most as many keys as the write says.
 //! - **The order of lists.** Newest first, by a sequence number that the store assigns at creation and never changes: entries of one second
 //!   have the order in which they were stored. A page begins after a [`Place`], so that new entries are neither skipped nor repeated. The
-//!   intents of an eSIM order: oldest first. Subscriptions that are due: by that time, then by id. Events: newest first by their time,
-//!   then by sequence number. Merchants: by place, then by id.
+//!   intents of an eSIM order are listed oldest first. Due subscriptions are sorted by their due time, then by id; events by time, newest
+//!   first, then by sequence number; merchants by place, then by id.
 //! - **A subscription's customer** is the one with the same contact when it is read.
 //! - **A reset** deletes everything of one merchant but its name and its key, and sets the offset of its clock to 0.
-//! - **Closed** stores answer nothing but [`Unavailable`].
+//! - **Closing.** After the store is closed, every read and write returns [`Unavailable`].
 
 #[cfg(test)]
 mod contract;
@@ -56,8 +58,8 @@ pub(super) struct Store {
 
 #[derive(Debug)]
 enum Backend {
-    /// Its commits wait for no disk, so there is nothing to share: each write is committed at once by its caller, under the lock. So it
-    /// needs no task, and works without a runtime, as in wasm32.
+    /// A commit in memory waits for no disk, so grouping writes saves nothing. Each caller commits its own write under the lock. This needs
+    /// no task, and works without a runtime, as in wasm32.
     Memory(Memory),
     #[cfg(feature = "sandbox-sqlite")]
     Sqlite { reads: sqlite::Sqlite, writer: writer::Writer },
@@ -109,7 +111,7 @@ impl std::fmt::Display for Unavailable {
 
 impl std::error::Error for Unavailable {}
 
-/// A read of the backend in use. In memory it has no error of its own.
+/// Calls a read of the backend in use. A read in memory fails only if the store is closed.
 macro_rules! read {
     ($store:expr, $read:ident($($argument:expr),*)) => {
         match &$store.backend {
@@ -149,7 +151,7 @@ impl Store {
         }
     }
 
-    /// Begins a write. It is executed even if nobody waits for its result.
+    /// Begins a write. It is executed even if the caller drops the result.
     async fn begin(&self, write: Write) -> Result<PendingWrite, Unavailable> {
         match &self.backend {
             Backend::Memory(memory) => {

@@ -1,4 +1,4 @@
-//! What is stored beside the objects of `rules`, whatever the database.
+//! The records of every backend that are not objects of `rules`.
 
 use crate::sandbox::rules::Intent;
 use crate::sandbox::rules::billing::Subscription;
@@ -37,8 +37,8 @@ impl Customer {
     }
 }
 
-/// A subscription's next state, with the charges that began and the events. All of it is stored, or nothing: so each period is charged
-/// once, whenever the process ends.
+/// A subscription's next state, with the charges that began and the events. They are stored in one commit, so that each period is
+/// charged once, even if the process ends at any moment.
 #[derive(Clone, Debug)]
 pub(in crate::sandbox) struct Billed {
     pub(in crate::sandbox) subscription: Subscription,
@@ -52,7 +52,7 @@ pub(in crate::sandbox) struct Billed {
 const MAX_EVENTS_PER_WRITE: i64 = 1000;
 
 impl Billed {
-    /// Its events with their numbers within the subscription, from 0. No two writes of a subscription give the same.
+    /// Its events with their numbers within the subscription, from 0. Two writes of one subscription never use the same number.
     pub(super) fn numbered_events(&self) -> impl Iterator<Item = (i64, Moment, &'static str)> {
         // A new subscription has version 1, and so has the state that its first change replaces.
         let first = if self.customer.is_some() { 0 } else { self.subscription.version * MAX_EVENTS_PER_WRITE };

@@ -1,5 +1,5 @@
-//! The grouping of writes: they queue up, are committed in groups, and only then their results are returned. Above the contract, without
-//! a word of SQL.
+//! Groups writes: they queue up, are committed in groups, and only then are their results returned. It relies only on the contract of the
+//! store and contains no SQL.
 
 use super::{PendingWrite, Unavailable, Write};
 use crate::values::printable;
@@ -12,7 +12,7 @@ const GROUP: usize = 256;
 
 /// A database whose commits are worth sharing, because each waits for a disk.
 pub(super) trait Commit: Send + 'static {
-    /// Commits a group: the contract says what that means.
+    /// Commits a group as the store's contract requires.
     fn commit(&mut self, group: Vec<Write>) -> impl Future<Output = Result<Vec<bool>, Unavailable>> + Send;
 
     /// Closes the database.
@@ -43,7 +43,7 @@ impl Writer {
         Self { jobs: Mutex::new(Some(jobs)), task: Mutex::new(Some(task)) }
     }
 
-    /// Queues a write. It is executed even if nobody waits for its result.
+    /// Queues a write. It is executed even if the caller drops the result.
     pub(super) async fn begin(&self, write: Write) -> Result<PendingWrite, Unavailable> {
         let jobs = self.jobs.lock().map_err(|_| Unavailable::closed())?.clone().ok_or_else(Unavailable::closed)?;
         let (done, pending) = oneshot::channel();
@@ -96,7 +96,7 @@ async fn write_groups(database: &mut impl Commit, mut gathered: mpsc::Receiver<J
 mod tests {
     use super::*;
 
-    /// A database that says how many writes each group had, and fails where told.
+    /// A database that records the size of each group, and fails if a test asks it to.
     struct Counting {
         groups: mpsc::UnboundedSender<usize>,
         failing: usize,
@@ -105,7 +105,7 @@ mod tests {
     impl Commit for Counting {
         async fn commit(&mut self, group: Vec<Write>) -> Result<Vec<bool>, Unavailable> {
             let _ = self.groups.send(group.len());
-            // Others queue up meanwhile.
+            // Other writes queue up meanwhile.
             tokio::task::yield_now().await;
             if self.failing > 0 {
                 self.failing -= 1;

@@ -12,7 +12,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 use std::io::Read;
 
-/// What the command of an operation needs of its JSON schema.
+/// The parts of an operation's JSON schema that its command uses.
 pub(super) struct Description {
     /// The summary in the list of commands.
     pub about: String,

@@ -1,4 +1,4 @@
-//! How calls end: at their deadline, when they are aborted, when the page goes away; and which error each failure is.
+//! The end of a call: at its deadline, when it is aborted, when the page goes away. And the error that each failure becomes.
 
 use crate::support::browser::until;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
@@ -156,10 +156,10 @@ async fn a_lost_network_a_slow_one_and_a_refusal_are_distinct_errors(engine: Eng
     let browser = engine.start_with_proxy(&proxy, "offline").await;
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
-    let asks = format!("{OUTCOME} return await outcome(() => {FEE}))");
+    let call = format!("{OUTCOME} return await outcome(() => {FEE}))");
 
     proxy.disconnect();
-    let result = browser.run_async(&asks).await;
+    let result = browser.run_async(&call).await;
     assert_eq!((&result["kind"], &result["retryable"]), (&json!("offline"), &json!(true)), "{result}");
 
     proxy.stall();
@@ -169,13 +169,13 @@ async fn a_lost_network_a_slow_one_and_a_refusal_are_distinct_errors(engine: Eng
 
     proxy.reconnect();
     shop.tenant.fault(Fault::status::<CalculateFee>(403));
-    let result = browser.run_async(&asks).await;
+    let result = browser.run_async(&call).await;
     assert_eq!(
         (&result["kind"], &result["status"], &result["retryable"]),
         (&json!("refused"), &json!(403), &json!(false)),
         "{result}"
     );
-    assert_eq!(browser.run_async(&asks).await["kind"], "resolved", "the next call succeeds");
+    assert_eq!(browser.run_async(&call).await["kind"], "resolved", "the next call succeeds");
     browser.close().await;
 }
 

@@ -205,7 +205,7 @@ async fn a_device_without_webassembly_is_reported(engine: Engine) {
     browser.close().await;
 }
 
-/// A trap after the reply has arrived, when no JavaScript is on the stack to catch it, stands for a panic.
+/// Simulates a panic by a trap after the reply has arrived, when no JavaScript is on the stack to catch it.
 async fn after_a_panic_every_call_is_rejected_until_the_page_is_reloaded(engine: Engine) {
     const KIND: &str = "const kind = (call) => call.then(() => 'resolved', (e) => e.kind ?? String(e));";
     let shop = Storefront::open().await;

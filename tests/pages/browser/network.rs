@@ -1,4 +1,5 @@
-//! A customer loses the network in the middle of each step of a purchase, which ends paid once or not at all, as shown.
+//! A customer loses the network in the middle of each step of a purchase. The purchase ends paid once or not at all, and the page shows
+//! which.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
@@ -17,7 +18,7 @@ in_every_browser!(
 const SUCCEEDS: &str = "237670000000";
 const AFTER_30_SECONDS: &str = "237670000001";
 /// Longer than the last retry: four attempts with pauses of 0.25, 0.5 and 1 s at most.
-const GONE: Duration = Duration::from_secs(4);
+const OUTAGE: Duration = Duration::from_secs(4);
 
 async fn the_network_lost_while_the_shop_is_left_for_the_hosted_page(engine: Engine) {
     let (proxy, demo) = (Proxy::open().await, DemoShop::open().await);
@@ -29,7 +30,7 @@ async fn the_network_lost_while_the_shop_is_left_for_the_hosted_page(engine: Eng
 
     proxy.disconnect();
     browser.click("[data-test='pay']").await;
-    tokio::time::sleep(GONE).await; // without a network
+    tokio::time::sleep(OUTAGE).await; // without a network
     assert!(!browser.wait_for("[data-test='problem']").await.is_empty(), "the page shows the error");
     proxy.reconnect();
 
@@ -44,7 +45,7 @@ async fn the_network_lost_while_paying(engine: Engine) {
 
     proxy.disconnect();
     demo.pay_by_phone(&browser, SUCCEEDS).await;
-    tokio::time::sleep(GONE).await; // without a network
+    tokio::time::sleep(OUTAGE).await; // without a network
     let charges = demo.only_intent().await.attempts;
     assert_eq!(charges, Some(0), "no request reached the service");
     proxy.reconnect();
@@ -66,7 +67,7 @@ async fn the_network_lost_while_the_payer_approves_on_the_phone(engine: Engine) 
 
     proxy.disconnect();
     demo.merchant.clock().advance(30).await.unwrap(); // the payment succeeds meanwhile
-    tokio::time::sleep(GONE).await; // without a network
+    tokio::time::sleep(OUTAGE).await; // without a network
     browser.wait_for("[data-status='waiting']").await;
     assert_eq!(
         browser.run("return !document.querySelector('#form').hidden").await,
@@ -88,7 +89,7 @@ async fn the_network_lost_on_the_way_back(engine: Engine) {
 
     proxy.stall(); // the return page loads only when the network is back
     browser.run("setTimeout(() => document.querySelector(\"[data-test='leave']\").click(), 100)").await;
-    tokio::time::sleep(GONE).await; // without a network
+    tokio::time::sleep(OUTAGE).await; // without a network
     proxy.reconnect();
 
     browser.wait_for("[data-test='outcome'][data-state='paid']").await;

@@ -134,21 +134,21 @@ async fn a_session_requested_before_a_sign_out_is_not_used_after_it(engine: Engi
 
 async fn the_page_is_notified_of_its_sessions_state(engine: Engine) {
     let shop = Storefront::open().await;
-    let browser = engine.start("stands").await;
+    let browser = engine.start("state").await;
     shop.visit(&browser, "{}").await;
     browser
         .run("window.states = []; window.unsubscribe = guichet.session.subscribe((state) => states.push(state))")
         .await;
-    let stands = "return [guichet.session.state, guichet.session.email ?? null, typeof guichet.session.expiresAt?.getTime() === 'number']";
-    assert_eq!(browser.run(stands).await, json!(["none", null, false]));
+    let state = "return [guichet.session.state, guichet.session.email ?? null, typeof guichet.session.expiresAt?.getTime() === 'number']";
+    assert_eq!(browser.run(state).await, json!(["none", null, false]));
 
     browser.run_async("await guichet.session.validate()").await;
-    assert_eq!(browser.run(stands).await, json!(["active", CUSTOMER, true]));
+    assert_eq!(browser.run(state).await, json!(["active", CUSTOMER, true]));
     let left = browser.run("return guichet.session.expiresAt - Date.now()").await.as_f64().unwrap();
     assert!((29.0 * 60_000.0..=30.0 * 60_000.0).contains(&left), "the session ends in half an hour: {left} ms");
 
     browser.run_async("await guichet.session.revoke()").await;
-    assert_eq!(browser.run(stands).await, json!(["revoked", null, false]));
+    assert_eq!(browser.run(state).await, json!(["revoked", null, false]));
     assert_eq!(browser.run("unsubscribe(); return states").await, json!(["active", "revoked"]));
     browser.run_async("await guichet.session.renew()").await;
     assert_eq!(
@@ -186,7 +186,7 @@ async fn every_documented_shape_of_a_session_reply_is_accepted(engine: Engine) {
 
 async fn a_guest_is_signed_out_and_the_session_route_is_not_called_again(engine: Engine) {
     let shop = Storefront::open().await;
-    let browser = engine.start("nobody").await;
+    let browser = engine.start("not-signed-in").await;
     shop.visit(&browser, "{}").await;
     for (answer, response) in [
         ("null", CannedResponse::json(&json!(null))),
@@ -204,7 +204,7 @@ async fn a_guest_is_signed_out_and_the_session_route_is_not_called_again(engine:
             )
             .await;
         assert_eq!(result, json!([{ "valid": false, "reason": "signed_out" }, "signed_out"]), "{answer}");
-        assert_eq!(shop.requests(SESSION).len() - before, 2, "{answer}: each call asks once");
+        assert_eq!(shop.requests(SESSION).len() - before, 2, "{answer}: each call requests a session once");
     }
     assert_eq!(shop.tenant.requests().len(), 0, "no request is sent to the service");
     browser.close().await;

@@ -128,7 +128,7 @@ const found = {
       validate: [hangs, request, (options) => guichet.session.validate(options)],
       outcome: [hangs, request, (options) => guichet.waitForOutcome({ id: "pi_1" }, options)],
       outcome_by_the_merchant: [hangs, request, (options) => shop.waitForOutcome({ payment_ref: "gch_1" }, options)],
-      outcome_between_looks: [processing, { timers: 1, listeners: 4 }, (options) => guichet.waitForOutcome({ id: "pi_1" }, options)],
+      outcome_between_reads: [processing, { timers: 1, listeners: 4 }, (options) => guichet.waitForOutcome({ id: "pi_1" }, options)],
       intent: [hangs, request, (options) => shop.checkout(order, options)],
       intent_by_a_function: [hangs, { timers: 1, listeners: 1 }, (options) => functions.checkout(order, options)],
       redirect: [ordered, { listeners: 2 }, (options) => shop.checkout(order, options)],
@@ -142,20 +142,20 @@ const found = {
       const controller = new AbortController();
       const call = work({ signal: controller.signal }).then(() => "it resolves", (e) => e);
       const is_under_way = () => Object.entries(holds).every(([what, least]) => page.now()[what] - before[what] >= least);
-      for (let looks = 0; looks < 1000 && !is_under_way(); looks++) await page.sleep(20);
+      for (let polls = 0; polls < 1000 && !is_under_way(); polls++) await page.sleep(20);
       await page.sleep(100);
       const during = page.now();
       controller.abort("enough");
       const rejected = await call;
       const is_over = () => JSON.stringify(page.now()) === JSON.stringify(before);
-      for (let looks = 0; looks < 1000 && !is_over(); looks++) await page.sleep(20);
+      for (let polls = 0; polls < 1000 && !is_over(); polls++) await page.sleep(20);
       found[name] = { rejected: String(rejected), holds, before, during, after: page.now() };
     }
     return found;
   },
 
   async long_wait() {
-    const looks = [];
+    const reads = [];
     let listeners = 0;
     const { addEventListener: add, removeEventListener: remove } = EventTarget.prototype;
     const { signal } = new AbortController();
@@ -171,20 +171,20 @@ const found = {
     };
     const answers = (url) => {
       if (url.endsWith("/guichet/intents")) return new Response("{}", { status: 400 });
-      looks.push(listeners);
+      reads.push(listeners);
       setTimeout(() => dispatchEvent(new Event("online")), 50); // causes a read at once
-      return json({ data: { id: "pi_1", status: looks.length < 8 ? "processing" : "succeeded" } });
+      return json({ data: { id: "pi_1", status: reads.length < 8 ? "processing" : "succeeded" } });
     };
     const { guichet } = client(answers, { merchant: { session: async () => "cst_test_1" } });
     await guichet.paymentMethods({}).catch(() => {}); // creates the client's own listeners
-    looks.length = 0;
+    reads.length = 0;
     const before = listeners;
     const { state } = await guichet.waitForOutcome({ id: "pi_1" }, { signal });
     const shop = client(answers, { merchant: "/guichet" }).guichet;
     await shop.paymentMethods({}).catch(() => {});
     const between = listeners;
     const checkout = await shop.checkout({ order: 1 }, { signal }).catch(kind_of);
-    return { looks, state, checkout, left: listeners - between, ended: between - before };
+    return { reads, state, checkout, left: listeners - between, ended: between - before };
   },
 
   async asked_again() {
@@ -343,8 +343,8 @@ const found = {
   async from_the_call() {
     const late = (value) => new Promise((come) => setTimeout(come, 800, value));
     const of = { payment_ref: "gch_1" };
-    let looks = 0;
-    const status = () => (looks++, late({ status: "processing" }));
+    let reads = 0;
+    const status = () => (reads++, late({ status: "processing" }));
     const { guichet, requests } = client(() => json({ data: methods }), { merchant: { session: () => late("cst_test_1"), status } });
     await guichet.ready();
     const call = await guichet.paymentMethods({}, { timeoutMs: 400 }).catch(kind_of);
@@ -361,7 +361,7 @@ const found = {
     const page = await openHostedCheckout({ baseUrl: "https://api.example", intent, fetch });
     sent.length = 0;
     const paid = await page.pay({ type: "mobile_money", phone: "237670000000" }, { budgetMs: 400 });
-    return { call, requests, state, looks, paid: paid.status, sent };
+    return { call, requests, state, reads, paid: paid.status, sent };
   },
 
   async no_channels() {

@@ -81,7 +81,7 @@ async fn another_customers_order_and_payment_get_the_404_of_unknown_ones() {
     let theirs = shop.call("POST", "/guichet/intents", Some(r#"{"id": "17"}"#), &[bello]).await;
     let unknown = shop.call("POST", "/guichet/intents", Some(r#"{"id": "18"}"#), &[bello]).await;
     assert_eq!((theirs.status, &theirs.text), (404, &unknown.text));
-    assert_eq!(shop.call("GET", &own, None, &[]).await.status, 401, "nobody is signed in");
+    assert_eq!(shop.call("GET", &own, None, &[]).await.status, 401, "no customer is signed in");
     sandbox.stop().await;
 }
 

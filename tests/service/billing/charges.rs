@@ -1,4 +1,4 @@
-//! What is charged and when: periods, attempts, fallbacks.
+//! The charges of subscriptions and their times: periods, attempts, fallbacks.
 
 use super::*;
 use crate::support::api;
@@ -116,7 +116,7 @@ async fn late_approvals_after_the_subscription_ended_are_in_its_record() {
 async fn a_charge_under_way_at_a_cancel_is_settled_and_has_an_event() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("monthly", 0).await;
-    for (number, status, told) in [
+    for (number, status, events) in [
         ("237670000001", "succeeded", &["created", "canceled", "charge_succeeded"][..]),
         ("237670000004", "failed", &["created", "canceled", "charge_failed"]),
         ("237670000011", "failed", &["created", "canceled", "charge_failed", "duplicate_payment"]),
@@ -128,7 +128,7 @@ async fn a_charge_under_way_at_a_cancel_is_settled_and_has_an_event() {
         assert_eq!(shop.charges(&created).await, expected(&[("0:1", 0, status)]), "{number}");
         let now = shop.read_subscription(&created).await;
         assert_eq!((&now["status"], &now["canceled_at"]), (&json!("canceled"), &canceled["canceled_at"]), "it stays");
-        assert_eq!(shop.subscription_events(&created).await, told, "{number}");
+        assert_eq!(shop.subscription_events(&created).await, events, "{number}");
     }
 }
 
@@ -319,9 +319,9 @@ async fn a_method_that_needs_the_customer_is_declined() {
         assert_eq!(created["status"], "past_due");
         let path = format!("/v1/payment-intents/{}", created["latest_payment_intent"].as_str().unwrap());
         let charge = shop.call("GET", &path, Value::Null).await;
-        let told = &charge.body["data"];
-        assert_eq!((&told["status"], &told["next_action"]), (&json!("failed"), &Value::Null));
-        assert_eq!(told["last_payment_error"]["code"], "authentication_required");
+        let intent = &charge.body["data"];
+        assert_eq!((&intent["status"], &intent["next_action"]), (&json!("failed"), &Value::Null));
+        assert_eq!(intent["last_payment_error"]["code"], "authentication_required");
         assert_eq!(
             shop.changed_subscription(&created, "payment-method", card("4242424242424242")).await["status"],
             "active"

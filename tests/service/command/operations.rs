@@ -131,7 +131,7 @@ async fn an_error_of_the_service_is_printed_with_its_code_and_exits_with_1() {
     assert_eq!((missing.code, &reply["error"]["code"]), (1, &json!("resource_missing")));
 
     let inactive = sandbox.run(&["methods", "fee", "card", "XAF", "45000", "--country-code", "FR"]);
-    assert_eq!(inactive.stderr.matches("is not available in FR").count(), 1, "said once: {}", inactive.stderr);
+    assert_eq!(inactive.stderr.matches("is not available in FR").count(), 1, "reported once: {}", inactive.stderr);
     assert!(inactive.stderr.starts_with("guichet: calculate_fee: country_code: card is not"), "{}", inactive.stderr);
 
     let first = sandbox.intent("ORDER-1", &[]);
@@ -234,8 +234,8 @@ async fn invalid_arguments_exit_with_2_and_send_nothing() {
 #[tokio::test]
 async fn an_unreachable_service_exits_with_3_and_an_uncertain_call_with_4() {
     let sandbox = Terminal::open();
-    let nobody = sandbox.run(&["plans", "list", "--base-url", "http://127.0.0.1:1", "--timeout", "1"]);
-    assert_eq!(nobody.code, 3, "{}", nobody.stderr);
+    let unreachable = sandbox.run(&["plans", "list", "--base-url", "http://127.0.0.1:1", "--timeout", "1"]);
+    assert_eq!(unreachable.code, 3, "{}", unreachable.stderr);
 
     let intent = sandbox.intent("ORDER-1", &[]);
     sandbox.faults(&["set", "attach_payment_method", "lost_response"]);
@@ -292,8 +292,8 @@ async fn the_clock_of_a_sandbox_is_read_and_moved_and_its_faults_are_set_and_cle
     assert!(sandbox.run_with(&["faults"], &control_api, "").stdout.contains("No faults"));
     let unknown = sandbox.run_with(&["faults", "set", "make_money", "drop"], &control_api, "");
     assert_eq!(unknown.code, 1);
-    let stranger = sandbox.run_with(&["clock", "--merchant", "mer_nobody"], &control_api, "");
-    assert_eq!(stranger.code, 1, "{}", stranger.stderr);
+    let unknown = sandbox.run_with(&["clock", "--merchant", "mer_nobody"], &control_api, "");
+    assert_eq!(unknown.code, 1, "{}", unknown.stderr);
     let old =
         [("GUICHET_CONTROL_URL", sandbox.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", "ctl_of_the_last_start")];
     let old = sandbox.run_with(&["clock"], &old, "");
@@ -473,7 +473,7 @@ async fn a_large_reply_is_printed_in_bounded_time() {
         // A second is enough, more on a busy machine. Quadratic time would be hours.
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         let status = loop {
-            if let Some(status) = child.try_wait().expect("it can be asked") {
+            if let Some(status) = child.try_wait().expect("its status can be read") {
                 break status;
             }
             if std::time::Instant::now() > deadline {

@@ -47,8 +47,8 @@ fn decisions_that_do_not_hold_are_reported_and_exit_with_6() {
     assert_eq!(output.status.code(), Some(6));
     let report: Value = serde_json::from_slice(&output.stdout).expect("one line of JSON");
     let rows = report["rows"].as_array().expect("rows");
-    let nobody = &rows[0];
-    assert_eq!((nobody["holds"].as_bool(), nobody["seen"].as_str()), (Some(false), Some("200")));
+    let first = &rows[0];
+    assert_eq!((first["holds"].as_bool(), first["seen"].as_str()), (Some(false), Some("200")));
     assert!(rows.iter().filter(|row| row["holds"] == true).count() <= 5, "{rows:?}");
 }
 
@@ -61,8 +61,8 @@ fn probe_sends_nothing_with_a_live_key_without_consent_or_without_a_service() {
     let unasked = sandbox.run(&["probe"]);
     assert_eq!((unasked.code, unasked.stdout.as_str()), (2, ""));
     assert!(unasked.stderr.contains("creates these objects") && unasked.stderr.contains("--yes"), "{}", unasked.stderr);
-    let nobody = sandbox.run(&["probe", "--yes", "--base-url", "http://127.0.0.1:1"]);
-    assert_eq!((nobody.code, nobody.stdout.as_str()), (3, ""));
+    let unreachable = sandbox.run(&["probe", "--yes", "--base-url", "http://127.0.0.1:1"]);
+    assert_eq!((unreachable.code, unreachable.stdout.as_str()), (3, ""));
 }
 
 fn assumed() -> Vec<&'static str> {

@@ -1,4 +1,4 @@
-//! What an error says of its cause: where the network failed, and the library's own error behind it.
+//! The cause of an error: the step at which the network failed, and the library's own error as the source.
 
 use super::{client, intent_id, key, read};
 use crate::support::fake_service::{FakeService, reply};
@@ -46,7 +46,7 @@ async fn an_address_that_never_answers_is_a_connect_timeout() {
         .connect_timeout(Duration::from_millis(200))
         .build()
         .expect("a client");
-    let error = client.read_payment_intent(&intent_id("pi_1")).await.expect_err("nobody accepts");
+    let error = client.read_payment_intent(&intent_id("pi_1")).await.expect_err("no connection is accepted");
     assert_failure(&error, NetworkFailure::ConnectTimeout);
 }
 
@@ -109,7 +109,10 @@ async fn an_unreadable_reply_names_its_field_and_shows_no_value() {
 
 #[tokio::test]
 async fn no_error_shows_the_requested_address() {
-    let error = client("http://127.0.0.1:1").read_payment_intent(&intent_id("pi_private")).await.expect_err("nobody");
+    let error = client("http://127.0.0.1:1")
+        .read_payment_intent(&intent_id("pi_private"))
+        .await
+        .expect_err("no service listens there");
     assert!(!shown(&error).contains("pi_private"), "{}", shown(&error));
     assert!(causes(&error).iter().any(|cause| cause.is::<reqwest::Error>()));
 }

@@ -237,7 +237,8 @@ struct Inner {
 }
 
 impl Validator {
-    /// A service that accepts these tokens. Its sessions end after so many seconds, or always one second after the response.
+    /// A service that accepts these tokens. Its sessions end after `ends_in` seconds, or if it is `None`, always one second after the
+    /// response.
     async fn start(valid: &[&'static str], ahead: i64, ends_in: Option<i64>) -> Self {
         let inner = Arc::new(Inner {
             valid: valid.to_vec(),
@@ -252,7 +253,7 @@ impl Validator {
         Self { base_url: serve(router).await, inner }
     }
 
-    /// Whether it responds to requests with unknown tokens.
+    /// Sets whether it responds to requests with unknown tokens.
     fn answer_unknown(&self, answers: bool) {
         self.inner.answers_unknown.send_replace(answers);
     }

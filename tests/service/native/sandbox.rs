@@ -39,9 +39,9 @@ async fn an_expired_or_unknown_session_is_a_result_and_no_error() {
     let state = client.customer(&session.session_token).validate().await.expect("an answer");
     assert_eq!((state.valid, state.reason.as_deref()), (false, Some("expired")));
 
-    let stranger = client.customer(&SessionToken::new("cst_test_nobody"));
-    assert_eq!(stranger.validate().await.expect("an answer").reason.as_deref(), Some("unknown"));
-    assert_eq!(stranger.revoke().await.expect_err("unknown").kind(), Kind::Session);
+    let unknown = client.customer(&SessionToken::new("cst_test_nobody"));
+    assert_eq!(unknown.validate().await.expect("a response").reason.as_deref(), Some("unknown"));
+    assert_eq!(unknown.revoke().await.expect_err("unknown").kind(), Kind::Session);
     sandbox.stop().await;
 }
 
@@ -162,8 +162,8 @@ async fn a_reused_reference_is_a_conflict_that_names_the_existing_intent() {
 async fn another_merchants_intent_is_not_found_and_a_wrong_key_is_refused() {
     let (sandbox, _, client) = open().await;
     let intent = client.create_payment_intent(&order("ORDER-20")).await.expect("an intent");
-    let stranger = client_of(&sandbox.merchant().await.expect("another merchant"));
-    assert_eq!(stranger.read_payment_intent(&intent.id).await.expect_err("not theirs").kind(), Kind::NotFound);
+    let other_merchant = client_of(&sandbox.merchant().await.expect("another merchant"));
+    assert_eq!(other_merchant.read_payment_intent(&intent.id).await.expect_err("not theirs").kind(), Kind::NotFound);
 
     let wrong =
         Client::builder(sandbox.base_url(), SecretKey::new("sk_test_wrong").expect("a key")).build().expect("a client");

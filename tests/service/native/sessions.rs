@@ -21,15 +21,15 @@ async fn sixty_four_concurrent_requests_share_one_new_session() {
     let (sandbox, merchant, client) = open().await;
     let sessions = Sessions::new(client);
     merchant.fault(Fault::delay::<CreateSession>(Duration::from_millis(100)));
-    let asked: Vec<_> = (0..64)
+    let requests: Vec<_> = (0..64)
         .map(|_| {
             let sessions = sessions.clone();
             tokio::spawn(async move { sessions.get_or_create("login-1", &email()).await.expect("a session").token })
         })
         .collect();
     let mut tokens = Vec::new();
-    for asked in asked {
-        tokens.push(asked.await.expect("it ends"));
+    for request in requests {
+        tokens.push(request.await.expect("it ends"));
     }
     assert!(tokens.iter().all(|token| *token == tokens[0]));
     assert_eq!(count::<CreateSession>(&merchant), 1);
@@ -330,7 +330,8 @@ async fn a_running_check_does_not_readmit_a_revoked_token() {
 #[tokio::test]
 async fn a_silent_service_admits_nobody() {
     let guard = SessionGuard::new(client("http://127.0.0.1:1"));
-    let refused = guard.check(&headers(&SessionToken::new("cst_test_1"))).await.expect_err("nobody can say");
+    let refused =
+        guard.check(&headers(&SessionToken::new("cst_test_1"))).await.expect_err("the service does not respond");
     assert_eq!((refused.status(), refused.code()), (503, "unavailable"));
 
     let nameless = reply("200 OK", r#"{"data":{"valid":true}}"#);

@@ -157,8 +157,8 @@ impl SubscriptionState {
         let ends =
             self.cancel_at_period_end || runs && (self.pause_at_period_end || self.paid && self.under_way.is_none());
         let late = self.late_charges.first().map(|late| Moment::from_unix(late.approval.approved_at));
-        // Of two at one time, the first in this list is first: a payment counts before the period ends. A canceled subscription
-        // has only the first two: money that is on its way still arrives and is reported.
+        // If two are due at the same time, the first in this list is applied first: a payment counts before the period ends. A
+        // canceled subscription has only the first two: a charge under way still ends, and a late approval is still reported.
         let all = [
             settles.map(|(at, intent)| (at, Due::Settlement(intent))),
             late.map(|at| (at, Due::LateApproval)),

@@ -62,7 +62,7 @@ pub(in crate::sandbox) enum Status {
     Succeeded,
 }
 
-/// What the customer, or for `confirm` the merchant, must do before the charge.
+/// The action that the customer, or for `confirm` the merchant, must take before the charge.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::sandbox) enum NextAction {
@@ -92,12 +92,12 @@ impl Intent {
         self
     }
 
-    /// Whether its client secret has ended. The secret stays in the browser's history, so it ends some time after the final status.
+    /// Whether its client secret has expired. The secret stays in the browser's history, so it expires some time after the final status.
     pub(in crate::sandbox) fn secret_has_ended(&self, now: Moment) -> bool {
         self.state.final_since().is_some_and(|end| now >= end.plus(SECRET_AFTER_FINAL))
     }
 
-    /// What the customer pays. `None` if it depends on a method that is not known yet.
+    /// The total that the customer pays. `None` if it depends on a method that is not known yet.
     pub(in crate::sandbox) fn amount_payable(&self, fees: &Fees) -> Option<u64> {
         match (self.terms.fee_bearer, &self.state.paying_with) {
             (FeeBearer::Merchant, _) => self.terms.amount.whole_units(),
@@ -106,9 +106,9 @@ impl Intent {
         }
     }
 
-    /// What the customer pays with a method. `None` if the table has no fee for it.
+    /// The total that the customer pays with a method. `None` if the table has no fee for it.
     ///
-    /// An intent has no country, so its fee is that of a fee calculation without one: what the customer was quoted.
+    /// An intent has no country, so its fee is that of a fee calculation without one, which is what the customer was quoted.
     pub(in crate::sandbox) fn amount_with(&self, with: &PayingWith, fees: &Fees) -> Option<u64> {
         let amount = self.terms.amount.whole_units()?;
         if self.terms.fee_bearer == FeeBearer::Merchant {

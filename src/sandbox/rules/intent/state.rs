@@ -20,7 +20,7 @@ pub(in crate::sandbox) struct IntentState {
     pub(in crate::sandbox) attempts: u32,
     pub(in crate::sandbox) paying_with: Option<PayingWith>,
     pub(in crate::sandbox) next_action: Option<NextAction>,
-    /// How and when the attempt under way will end.
+    /// The end of the attempt under way.
     pub(in crate::sandbox) settlement: Option<Settlement>,
     /// Why the last attempt was declined.
     pub(in crate::sandbox) declined: Option<Decline>,
@@ -43,7 +43,7 @@ fn default_attempts() -> u32 {
     MAX_ATTEMPTS
 }
 
-/// How and when an attempt ends.
+/// The end of an attempt: its time and its result.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(in crate::sandbox) struct Settlement {
     settles_at: i64,
@@ -64,8 +64,8 @@ pub(in crate::sandbox) struct LateApproval {
     pub(in crate::sandbox) approved_at: i64,
 }
 
-/// An event that time alone causes. Of two at one time the earlier variant is first: an attempt ends before a late approval checks
-/// whether another is processing, and money counts before the intent expires.
+/// An event that time alone causes. If two are due at the same time, the earlier variant is applied first: an attempt ends before a late
+/// approval checks whether another is processing, and a payment counts before the intent expires.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum TimeEvent {
     Settlement,
@@ -336,7 +336,7 @@ pub(super) mod tests {
 
     const START: Moment = Moment::from_unix(1_000_000);
 
-    /// What each test phone makes of an intent: when it is charged for the first, second and third time, and then.
+    /// For each test phone, the state of an intent after its first, second and third charge, and later.
     #[test]
     fn intent_states_follow_the_table_of_the_decisions() {
         let table = [
@@ -428,10 +428,10 @@ pub(super) mod tests {
 
     #[test]
     fn a_one_time_code_is_requested_before_the_charge() {
-        let asked = IntentState::new().attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
-        assert_eq!((asked.status, asked.next_action, asked.attempts), (RequiresAction, Some(NextAction::Otp), 0));
-        assert!(asked.confirm(START).is_err(), "the code is what is waited for");
-        let paid = asked.answer("123456", START).unwrap().at(START, Intent::expiry(START));
+        let waiting = IntentState::new().attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
+        assert_eq!((waiting.status, waiting.next_action, waiting.attempts), (RequiresAction, Some(NextAction::Otp), 0));
+        assert!(waiting.confirm(START).is_err(), "a code is expected");
+        let paid = waiting.answer("123456", START).unwrap().at(START, Intent::expiry(START));
         assert_eq!((paid.status, paid.next_action, paid.attempts), (Succeeded, None, 1));
         assert_eq!(paid.answer("123456", START).unwrap_err().status, Succeeded);
     }
@@ -568,8 +568,9 @@ pub(super) mod tests {
         assert_eq!(one_paid.duplicate_payments.len(), 1, "the second is approved after the first has paid");
         let none_paid = attached(state, "0000012", START.plus(2)).at(START.plus(5_000), expiry);
         assert_eq!((none_paid.status, none_paid.final_since()), (Failed, Some(START.plus(2))));
-        let told: Vec<_> = none_paid.duplicate_payments.iter().map(|one| (one.attempt, one.approved_at)).collect();
-        assert_eq!(told, [(1, START.unix() + 600), (2, START.unix() + 601), (3, START.unix() + 602)]);
+        let duplicates: Vec<_> =
+            none_paid.duplicate_payments.iter().map(|one| (one.attempt, one.approved_at)).collect();
+        assert_eq!(duplicates, [(1, START.unix() + 600), (2, START.unix() + 601), (3, START.unix() + 602)]);
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Writes in memory, with the effects that the contract says.
+//! Writes in memory, with the effects that the store's contract requires.
 
 use super::{SubscriptionRow, Tables};
 use crate::sandbox::rules::Intent;
 use crate::sandbox::rules::billing::Subscription;
 use crate::sandbox::store::{Billed, Customer, MerchantRow, SubscriptionEvent, Write};
 
-/// What a group writes after everything else.
+/// The parts of a group that are written after all others.
 #[derive(Default)]
 struct Later {
     charges: Vec<Intent>,

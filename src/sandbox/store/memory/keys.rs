@@ -42,7 +42,7 @@ impl Keys {
         true
     }
 
-    /// What was created under the request's key, unless it has expired.
+    /// The object that was created under the request's key. `None` if there is none or the key has expired.
     pub(super) fn made(&self, request: &IdempotentRequest) -> Option<Made> {
         let name = (request.operation, request.fingerprint.clone());
         let key = self.0.get(&request.merchant)?.keys.get(&name)?;

@@ -25,7 +25,7 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// Commits a group. Nobody else reads or writes meanwhile.
+    /// Commits a group under the lock, so that no other read or write runs meanwhile.
     pub(super) fn commit(&self, group: Vec<Write>) -> Result<Vec<bool>, Unavailable> {
         let mut tables = self.0.write().map_err(|_| Unavailable::closed())?;
         Ok(tables.as_deref_mut().ok_or_else(Unavailable::closed)?.commit(group))
@@ -36,13 +36,13 @@ impl Memory {
         Ok(self.commit(vec![write])? == [true])
     }
 
-    /// Reads. What it returns is a copy.
+    /// Reads under the lock. `read` must return a copy.
     pub(super) fn read<T>(&self, read: impl FnOnce(&Tables) -> T) -> Result<T, Unavailable> {
         let tables = self.0.read().map_err(|_| Unavailable::closed())?;
         tables.as_deref().map(read).ok_or_else(Unavailable::closed)
     }
 
-    /// Forgets everything.
+    /// Deletes everything. Later reads and writes fail.
     pub(super) fn close(&self) {
         if let Ok(mut tables) = self.0.write() {
             *tables = None;
@@ -54,7 +54,7 @@ impl Memory {
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     latest_second: i64,
-    /// By id. They are few.
+    /// By id. Not indexed otherwise, since merchants are few.
     merchants: BTreeMap<String, MerchantRow>,
     customers: Table<Customer>,
     esim_orders: Table<EsimOrder>,

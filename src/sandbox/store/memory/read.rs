@@ -1,4 +1,4 @@
-//! Reads in memory: copies, in the order that the contract says.
+//! Reads in memory. They return copies, in the order that the store's contract requires.
 
 use super::table::{Row, Table};
 use super::{SubscriptionRow, Tables};
@@ -145,7 +145,7 @@ impl Tables {
 
     pub(in crate::sandbox::store) fn merchants(&self) -> Vec<MerchantRow> {
         let mut merchants: Vec<_> = self.merchants.values().cloned().collect();
-        // Stable: those of one place stay in the order of their ids.
+        // A stable sort: merchants with the same place stay in the order of their ids.
         merchants.sort_by_key(|merchant| merchant.place);
         merchants
     }
@@ -157,7 +157,7 @@ fn newest<'a, T: Row>(table: &'a Table<T>, merchant: &str, after: After) -> impl
     table.newest_before(merchant, number)
 }
 
-/// At most so many of them.
+/// Copies at most `limit` of the rows.
 fn page<'a, T: Row>(
     table: &'a Table<T>,
     merchant: &str,

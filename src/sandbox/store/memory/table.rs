@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What a table must know of its rows. None of it may change while the row is there.
+/// The keys by which a table indexes its rows. They must not change while the row exists.
 pub(super) trait Row {
     /// Unique in the table.
     fn id(&self) -> &str;
@@ -13,7 +13,7 @@ pub(super) trait Row {
     }
 }
 
-/// Rows under their sequence numbers. The maps without an order are only ever asked for one key.
+/// Rows by their sequence numbers. The unordered maps are only used to look up a single key.
 #[derive(Debug)]
 pub(super) struct Table<T> {
     rows: BTreeMap<i64, Box<T>>,

@@ -98,7 +98,7 @@ impl DatabaseFile {
     /// Checks that no writes of this database are in the log beside the name under which it was last used.
     ///
     /// # Errors
-    /// If they do: SQLite would open the file without them.
+    /// If there are any: SQLite would open the file without them.
     pub(super) fn refuse_lost_log(&self, last_used_as: &Path) -> Result<(), StartError> {
         if last_used_as == self.path {
             return Ok(());

@@ -39,7 +39,7 @@ impl From<sqlx::Error> for Unavailable {
     }
 }
 
-/// What tests do to a database, below the store.
+/// Access to the database for tests, bypassing the store.
 #[cfg(test)]
 mod testing {
     use super::commit::Committer;

@@ -53,7 +53,7 @@ impl Store {
     }
 }
 
-/// Creates the schema, or migrates an older one. Without a file in tests alone.
+/// Creates the schema, or migrates an older one. `file` is `None` only in tests.
 pub(super) async fn migrate(pool: &SqlitePool, path: &Path, file: Option<&DatabaseFile>) -> Result<(), StartError> {
     let database_error = |error: sqlx::Error| StartError::Database(message_for(path, &error));
     let tables: Vec<String> = sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'")

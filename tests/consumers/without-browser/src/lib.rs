@@ -11,7 +11,7 @@ pub extern "C" fn is_amount(units: u64) -> bool {
 
 /// The milliseconds to wait before the next read of a payment, or 0 if it has succeeded.
 #[unsafe(no_mangle)]
-pub extern "C" fn next_look(looks: u32, has_succeeded: bool) -> f64 {
+pub extern "C" fn next_read(reads: u32, has_succeeded: bool) -> f64 {
     let status = if has_succeeded { IntentStatus::Succeeded } else { IntentStatus::Processing };
-    if OutcomeState::of(&status, false) == OutcomeState::Succeeded { 0.0 } else { pause(looks) }
+    if OutcomeState::of(&status, false) == OutcomeState::Succeeded { 0.0 } else { pause(reads) }
 }

@@ -1,7 +1,7 @@
-//! What an operation answers: the two envelopes, what they hold, and the headers.
+//! Describes the responses of an operation: the two envelopes, their data, and the headers.
 //!
-//! Each envelope and the error is a named schema, so that generators make one type of it. An answer refers to it by `$ref`
-//! and says beside it what is narrower there, which validators read and generators pass over.
+//! The envelopes and the error are named schemas, so that code generators create one type for each. A response refers to them by
+//! `$ref` and adds its own constraints beside it, which validators check and generators ignore.
 
 use super::fields::{label, mark, without_bits, without_null};
 use super::refusals::{self, request_id};
@@ -14,15 +14,15 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// The answers described so far, and the schemas and refusals that they share.
-pub(super) struct Answers {
+/// The schemas and the error responses that operations share, collected so far.
+pub(super) struct Responses {
     outputs: SchemaGenerator,
     envelopes: Map<String, Value>,
     refusals: Map<String, Value>,
     codes: BTreeSet<&'static str>,
 }
 
-impl Answers {
+impl Responses {
     pub(super) fn new() -> Self {
         let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
             settings.definitions_path = "/components/schemas".into();
@@ -31,7 +31,7 @@ impl Answers {
         Self { outputs: settings.into_generator(), envelopes: Map::new(), refusals: Map::new(), codes: BTreeSet::new() }
     }
 
-    /// What an operation answers, by status; `done` is the example.
+    /// The responses of an operation, by status. `done` is the example.
     pub(super) fn of<O>(&mut self, has_body: bool, done: &Done) -> Value
     where
         O: Operation,
@@ -42,25 +42,27 @@ impl Answers {
         let outcomes = <Service as Handle<O>>::OUTCOMES;
         let is_page = spec.query.contains(&"starting_after");
         let envelope = self.envelope::<O>(is_page);
-        let mut answers = Map::new();
+        let mut responses = Map::new();
         for status in outcomes.statuses {
             let mut headers = common_headers();
             if outcomes.statuses == [200, 201] && *status == 200 {
-                headers["Idempotent-Replayed"] = header(true, json!({ "const": "true" }), "It was made before.");
+                headers["Idempotent-Replayed"] =
+                    header(true, json!({ "const": "true" }), "Present if an earlier request created the object.");
             }
             if is_page {
-                headers["Link"] = header(false, json!({ "type": "string" }), "Where the list goes on, `rel=\"next\"`.");
+                headers["Link"] =
+                    header(false, json!({ "type": "string" }), "The address of the next page, `rel=\"next\"`.");
             }
             let mut body = envelope.clone();
             if spec.envelope == Envelope::Standard {
                 body["properties"] = json!({ "status_code": { "const": status } });
             }
-            let mut answer = response("Done.", spec.source, headers, body);
+            let mut response = new_response("Success.", spec.source, headers, body);
             if *status == done.status.as_u16() {
-                answer["content"]["application/json"]["example"] =
+                response["content"]["application/json"]["example"] =
                     serde_json::from_str(&http::envelope(done, &spec)).expect("a reply is JSON");
             }
-            answers.insert(status.to_string(), answer);
+            responses.insert(status.to_string(), response);
         }
         let has_fields = has_body || spec.path.contains('{') || !spec.query.is_empty();
         for (status, codes) in refusals::codes::<O::Role>(&spec, has_fields, has_body, outcomes.codes) {
@@ -70,14 +72,14 @@ impl Answers {
             if is_of_session && !(status == 401 && spec.name == "validate_session") {
                 body["properties"]["data"] = json!({ "type": "null" });
             }
-            let refusal = response(why(status), Source::Decision, refusal_headers(status), body);
+            let refusal = new_response(why(status), Source::Decision, refusal_headers(status), body);
             let of_sessions = if is_of_session { "Session" } else { "" };
-            answers.insert(status.to_string(), self.share(&format!("{of_sessions}Error{status}"), refusal));
+            responses.insert(status.to_string(), self.share(&format!("{of_sessions}Error{status}"), refusal));
         }
-        Value::Object(answers)
+        Value::Object(responses)
     }
 
-    /// A reference to the envelope of an operation's success.
+    /// A reference to the schema of an operation's successful response.
     fn envelope<O>(&mut self, is_page: bool) -> Value
     where
         O: Operation,
@@ -95,7 +97,7 @@ impl Answers {
         reference
     }
 
-    /// One of the refusals that several operations have in common.
+    /// A reference to an error response. Equal responses of several operations are stored once.
     fn share(&mut self, name: &str, refusal: Value) -> Value {
         let name = (1..)
             .map(|number| if number == 1 { name.to_owned() } else { format!("{name}_{number}") })
@@ -106,20 +108,20 @@ impl Answers {
         reference
     }
 
-    /// The schemas, and the refusals.
+    /// The shared schemas and the shared error responses.
     pub(super) fn components(mut self) -> (Value, Value) {
         let mut schemas = Value::Object(self.outputs.take_definitions(false));
         for schema in schemas.as_object_mut().into_iter().flat_map(|schemas| schemas.values_mut()) {
             label(schema, Source::Decision, &|field, source| {
                 mark(field, source);
-                // What the document shows is always there: it says nowhere that a field may be null.
+                // The interface's document never says that a field may be null.
                 if source == Source::Documented {
                     without_null(field);
                 }
             });
             without_bits(schema);
             titles::give(schema);
-            // What a reader puts where a service says nothing is nothing that this one says.
+            // Defaults are what a client reads if a service omits a field. This service does not omit them.
             for field in schema["properties"].as_object_mut().into_iter().flat_map(|fields| fields.values_mut()) {
                 field.as_object_mut().map(|field| field.remove("default"));
             }
@@ -134,7 +136,7 @@ impl Answers {
     }
 }
 
-/// The envelope of a success.
+/// The schema of a successful response.
 fn envelope(envelope: Envelope, mut data: Value, is_page: bool) -> Value {
     let documented = |schema: Value| {
         let mut schema = schema;
@@ -170,11 +172,11 @@ fn envelope(envelope: Envelope, mut data: Value, is_page: bool) -> Value {
     }
 }
 
-/// The sibling of a list's `data`, `decisions.md` 5.
+/// The member `pagination` beside a list's `data`: `decisions.md` 5.
 fn pagination() -> Value {
     let mut fields = json!({
         "has_more": { "type": "boolean" },
-        "next_cursor": { "type": ["string", "null"], "description": "Give it as `starting_after`." },
+        "next_cursor": { "type": ["string", "null"], "description": "Pass it as `starting_after` to read the next page." },
         "limit": { "type": "integer", "minimum": 1, "maximum": 100 },
     });
     fields
@@ -185,11 +187,11 @@ fn pagination() -> Value {
     json!({ "type": "object", "required": ["has_more", "next_cursor", "limit"], "properties": fields })
 }
 
-/// What the 401 of a session that is asked about holds.
+/// The `data` of the 401 of `validate_session`.
 fn ended_session() -> Value {
     json!({
         "type": "object",
-        "description": "Why a session is not valid.",
+        "description": "The state of a session that is not valid.",
         "required": ["valid", "reason"],
         "properties": {
             "valid": { "const": false, "x-guichet-source": "decision" },
@@ -198,7 +200,7 @@ fn ended_session() -> Value {
     })
 }
 
-fn response(description: &str, source: Source, headers: Value, body: Value) -> Value {
+fn new_response(description: &str, source: Source, headers: Value, body: Value) -> Value {
     json!({
         "description": description, "headers": headers, "content": { "application/json": { "schema": body } },
         "x-guichet-source": word(source),
@@ -207,12 +209,12 @@ fn response(description: &str, source: Source, headers: Value, body: Value) -> V
 
 fn common_headers() -> Value {
     json!({
-        "Request-Id": header(true, request_id(), "The name of the request."),
-        "Cache-Control": header(true, json!({ "const": "no-store" }), "An answer is kept nowhere."),
+        "Request-Id": header(true, request_id(), "The id of the request."),
+        "Cache-Control": header(true, json!({ "const": "no-store" }), "Responses must not be cached."),
         "Date": header(
             true,
             json!({ "type": "string", "pattern": "^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$" }),
-            "The merchant's clock when it was answered; the service's where no merchant is known.",
+            "The time of the response on the merchant's clock, or on the service's clock if no merchant is known.",
         ),
     })
 }
@@ -222,7 +224,7 @@ fn refusal_headers(status: u16) -> Value {
     if status == 401 {
         let challenge =
             json!({ "type": "string", "pattern": "^Bearer realm=\"guichet\"(, error=\"invalid_token\")?$" });
-        headers["WWW-Authenticate"] = header(true, challenge, "No `error` where no credential was sent.");
+        headers["WWW-Authenticate"] = header(true, challenge, "Without `error` if no credential was sent.");
     }
     if is_retryable_status(status) {
         let seconds = json!({ "type": "integer", "minimum": 0 });
@@ -238,15 +240,15 @@ fn header(required: bool, schema: Value, description: &str) -> Value {
 fn why(status: u16) -> &'static str {
     match status {
         400 => "The request is malformed.",
-        401 => "The credential is missing, unknown or no longer good.",
-        403 => "This credential may not do this.",
-        404 => "It does not exist, or is not the caller's: there is no hint which.",
-        409 => "What is there does not allow it. The message names the state.",
+        401 => "The credential is missing, unknown, expired or revoked.",
+        403 => "The credential does not permit this request.",
+        404 => "The object does not exist or is not the caller's. The response does not say which.",
+        409 => "An existing object or its state does not allow it. The message names it.",
         413 => "The body is larger than 64 KiB.",
         415 => "The body is not JSON.",
-        422 => "Fields were refused, all that were together.",
-        429 => "Too many requests. The sandbox says so only where a fault asks for it.",
-        503 => "It cannot be stored or read now.",
+        422 => "Fields are invalid. `errors` lists all of them.",
+        429 => "Too many requests. The sandbox sends this only as an injected fault.",
+        503 => "The service cannot store or read anything now.",
         _ => "A defect of the service.",
     }
 }
