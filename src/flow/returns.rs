@@ -83,14 +83,14 @@ pub fn is_return_nonce(text: &str) -> bool {
 #[must_use]
 pub fn arrival(address: &str) -> Option<Arrival> {
     let (before, query, fragment) = split(address);
+    let in_query = pieces(query.unwrap_or_default(), &NAMES);
     // A page may have its route in the fragment. Parameters that a service appends to the address are then in the
     // fragment too.
-    let (fragment, end) = match fragment.and_then(|fragment| second_query(fragment, &NAMES)) {
-        Some((route, end)) => (Some(route), end),
-        None => (fragment, ""),
+    let (route, in_fragment) = match fragment.and_then(|fragment| second_query(fragment, &NAMES)) {
+        Some((route, end)) => (Some(route), pieces(end, &NAMES)),
+        None => (fragment, Vec::new()),
     };
-    let mut parameters = pieces(query.unwrap_or_default(), &NAMES);
-    parameters.extend(pieces(end, &NAMES));
+    let parameters = [in_query.as_slice(), &in_fragment].concat();
     let nonce = value(&parameters, RETURN_PARAMETER);
     let id = value(&parameters, INTENT);
     if nonce.is_none() && id.is_none() {
@@ -103,8 +103,22 @@ pub fn arrival(address: &str) -> Option<Arrival> {
             payment_ref: value(&parameters, PAYMENT_REF),
             merchant_reference: value(&parameters, MERCHANT_REFERENCE),
         },
-        clean: join(before, &without(&parameters, &NAMES), fragment),
+        clean: join(
+            before,
+            &without(&in_query, &NAMES),
+            route.map(|route| extend(route, &without(&in_fragment, &NAMES))).as_deref(),
+        ),
     })
+}
+
+/// A route with the rest of its own query.
+fn extend(route: &str, query: &str) -> String {
+    let separator = match query {
+        "" => "",
+        _ if route.contains('?') => "&",
+        _ => "?",
+    };
+    [route, separator, query].concat()
 }
 
 /// Compares an arrival with what this tab stored under its nonce: the purchase, and whether its return was handled
@@ -162,6 +176,8 @@ mod tests {
             ("?guichet_return={N}#/return?payment_intent=pi_1&payment_ref=gch_1", "#/return"),
             ("?a=1#/return?b=2&guichet_return={N}?payment_intent=pi_1&payment_ref=gch_1", "?a=1#/return?b=2"),
             ("?guichet_return={N}&payment_intent=pi_1&payment_ref=gch_1#/return?&b=2&", "#/return?&b=2&"),
+            ("#/return?guichet_return={N}&b=2?payment_intent=pi_1&payment_ref=gch_1", "#/return?b=2"),
+            ("?a=1#/return?b=2&guichet_return={N}&c=3?payment_intent=pi_1&payment_ref=gch_1", "?a=1#/return?b=2&c=3"),
         ] {
             let address = format!("https://shop.example/{}", path.replace("{N}", N));
             let back = arrival(&address).unwrap();
