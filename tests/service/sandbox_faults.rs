@@ -82,6 +82,7 @@ async fn a_call_with_an_injected_status_is_not_executed() {
         (403, "role_required"),
         (404, "resource_missing"),
         (405, "method_not_allowed"),
+        (408, "body_too_slow"),
         (409, "intent_not_confirmable"),
         (422, "parameter_invalid"),
         (429, "rate_limited"),

@@ -1,6 +1,6 @@
 //! Injects faults into a call, before or after it is executed.
 
-use super::respond::{drop_connection, refuse};
+use super::respond::{drop_connection, error};
 use crate::protocol::{Envelope, ErrorCode};
 use crate::sandbox::FaultKind;
 use crate::sandbox::problem::Problem;
@@ -18,7 +18,7 @@ pub(super) async fn before(fault: Option<FaultKind>, request_id: &str, envelope:
     match fault? {
         FaultKind::Drop => Some(drop_connection()),
         FaultKind::Status { status, retry_after } => {
-            let mut response = refuse(Problem::injected(status), request_id, envelope);
+            let mut response = error(Problem::injected(status), request_id, envelope);
             if let Some(seconds) = retry_after {
                 response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
             }
@@ -92,6 +92,7 @@ impl Problem {
             403 => ErrorCode::RoleRequired,
             404 => ErrorCode::ResourceMissing,
             405 => ErrorCode::MethodNotAllowed,
+            408 => ErrorCode::BodyTooSlow,
             409 => ErrorCode::IntentNotConfirmable,
             413 => ErrorCode::BodyTooLarge,
             415 => ErrorCode::UnsupportedMediaType,

@@ -66,12 +66,13 @@ fn pagination(page: &Page) -> String {
     format!(r#","pagination":{{"has_more":{},"next_cursor":{next},"limit":{}}}"#, page.next.is_some(), page.limit)
 }
 
-/// The response with an error.
+/// The response with an error. A client that sends too slowly gets none: its connection is closed, and nothing was executed.
 pub(in crate::sandbox) fn refuse(problem: Problem, request_id: &str, envelope: Envelope) -> Response<Body> {
-    if problem.status == StatusCode::REQUEST_TIMEOUT {
-        // Closes the connection of a client that sends too slowly; nothing was executed.
-        return drop_connection();
-    }
+    if problem.status == StatusCode::REQUEST_TIMEOUT { drop_connection() } else { error(problem, request_id, envelope) }
+}
+
+/// The response with an error, whatever its status.
+pub(super) fn error(problem: Problem, request_id: &str, envelope: Envelope) -> Response<Body> {
     let mut response = plain(problem.status, problem.body(request_id, envelope == Envelope::Session), request_id);
     let headers = response.headers_mut();
     if let Some(challenge) = problem.challenge() {
