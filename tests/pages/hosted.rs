@@ -276,6 +276,7 @@ async fn two_tabs_that_pay_at_once_charge_once(engine: Engine) {
         browser.switch_to(tab).await;
         browser.run("document.querySelector(\"[data-test='pay']\").click()").await;
     }
+    until("both tabs have sent their charge", async || demo.merchant.faults().is_empty()).await;
     for tab in [&first, &second] {
         browser.switch_to(tab).await;
         browser.wait_for("[data-status='waiting'],[data-status='succeeded'],[data-status='settled']").await;

@@ -340,7 +340,8 @@ async fn a_page_that_goes_away_leaves_nothing_running(engine: Engine) {
     browser.open(&format!("{}/elsewhere", shop.url())).await;
 
     let before = shop.count("calculate_fee");
-    tokio::time::sleep(Duration::from_millis(2500)).await; // enough for two retries
+    // Longer than two retries, each at least 1 s after the attempt before it, plus at most 0.5 and 1 s.
+    tokio::time::sleep(Duration::from_secs(4)).await;
     let after = shop.count("calculate_fee");
     assert!(after <= before + 1, "{before} requests, then {after}, of which one may have been running");
     browser.close().await;

@@ -1,5 +1,4 @@
-//! A customer loses the network in the middle of each step of a purchase. The purchase ends paid once or not at all, and the page shows
-//! which.
+//! The network is lost in four steps of a purchase, in every browser. `lost_network.rs` has each step, in one browser.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
