@@ -16,7 +16,7 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&
 }
 
 fn letters(name: &str) -> Vec<u8> {
-    // A name that is longer than every known one is near to none, so its end does not matter.
+    // A name of more than 64 letters is near to no known one, so its end does not matter.
     name.bytes().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase()).take(64).collect()
 }
 

@@ -57,9 +57,9 @@ impl OutcomeState {
 
 /// The pause after this many reads (from 1): one second, then half as long again each time, at most ten.
 #[must_use]
-pub fn pause(looks: u32) -> Ms {
+pub fn pause(reads: u32) -> Ms {
     let mut pause = 1_000.0;
-    for _ in 1..looks.min(10) {
+    for _ in 1..reads.min(10) {
         pause *= 1.5;
     }
     if pause < 10_000.0 { pause } else { 10_000.0 }
@@ -68,8 +68,8 @@ pub fn pause(looks: u32) -> Ms {
 /// The pause if only this much time is left: the last reads come closer together, so that one falls near the end.
 /// `None` if there is no time for another.
 #[must_use]
-pub fn pause_within(looks: u32, left: Ms) -> Option<Ms> {
-    (left > 250.0).then(|| pause(looks).min(left * 0.75))
+pub fn pause_within(reads: u32, left: Ms) -> Option<Ms> {
+    (left > 250.0).then(|| pause(reads).min(left * 0.75))
 }
 
 #[cfg(test)]
@@ -82,15 +82,15 @@ mod tests {
         assert_eq!(pause(1), 1_000.0);
         assert_eq!(pause(2), 1_500.0);
         assert_eq!(pause(3), 2_250.0);
-        assert!((1..100).all(|looks| pause(looks) <= pause(looks + 1)));
+        assert!((1..100).all(|reads| pause(reads) <= pause(reads + 1)));
         assert_eq!(pause(u32::MAX), 10_000.0);
     }
 
     #[test]
-    fn the_last_look_falls_near_the_end_of_the_budget() {
+    fn the_last_read_falls_near_the_end_of_the_budget() {
         let mut left = 20_000.0;
-        for looks in 1.. {
-            let Some(pause) = pause_within(looks, left) else { break };
+        for reads in 1.. {
+            let Some(pause) = pause_within(reads, left) else { break };
             assert!(pause < left);
             left -= pause;
         }

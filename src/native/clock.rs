@@ -11,7 +11,10 @@ pub(super) fn now() -> Moment {
 }
 
 /// The time of a clock that only goes forward.
-#[expect(clippy::disallowed_methods, reason = "the one place where the merchant's server reads a monotonic clock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the monotonic clock of every module but `fetch`, which times its own calls"
+)]
 pub(super) fn monotonic_now() -> Instant {
     Instant::now()
 }

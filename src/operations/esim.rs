@@ -109,7 +109,7 @@ pub struct EsimPackage {
     /// Its name for people.
     #[field(undocumented)]
     pub name: String,
-    /// Its data volume in megabytes; absent if it is unlimited.
+    /// Its data volume in megabytes; none (`null`) if it is unlimited.
     #[field(undocumented)]
     pub data_mb: Option<u64>,
     /// Whether its data volume is unlimited.
@@ -197,8 +197,7 @@ pub struct Esim {
     /// The ICCID, the serial number of the SIM.
     #[field(required)]
     pub iccid: String,
-    /// The code that installs the eSIM on a phone, once. Show it only to the customer and do not log it; it prints as
-    /// `***`.
+    /// The code that installs the eSIM on a phone, once. Show it only to the customer, and do not log it.
     #[field(required)]
     pub activation_code: Secret,
 }

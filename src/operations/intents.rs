@@ -366,7 +366,7 @@ pub struct NextAction {
     #[field(required, name = "type")]
     pub kind: String,
     /// The address of a `redirect`: the page of the card's issuer. It contains a token: send it only to the customer's
-    /// browser, and do not log it. It prints as `***`.
+    /// browser, and do not log it.
     #[field(omitted)]
     pub url: Option<Secret>,
 }

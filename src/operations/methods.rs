@@ -72,7 +72,7 @@ pub struct CalculateFee {
 /// ```
 #[resource]
 pub struct PaymentMethod {
-    /// Its identifier, such as `svc_mobile_money`. A fee is requested by [`MethodId::code`].
+    /// Its identifier, such as `svc_mobile_money`. A fee is requested by its code: the identifier without `svc_`.
     #[field(required)]
     pub id: MethodId,
     /// Its name for people.

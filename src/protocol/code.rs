@@ -159,7 +159,7 @@ error_codes! {
         InternalError = "internal_error",
     }
     503 {
-        /// The service cannot store or read now.
+        /// The service cannot execute the request now: it could not store or read what it needs.
         Unavailable = "unavailable",
     }
 }

@@ -28,7 +28,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 /// | result | safe to repeat | not |
 /// |---|---|---|
 /// | a reply: 2xx, 3xx, 4xx but 429 | done | done |
-/// | 429: not executed | again, not before `Retry-After` | again, not before `Retry-After` |
+/// | 429, unless it says `retryable: false`: not executed | again, not before `Retry-After` | again, not before `Retry-After` |
 /// | 5xx, unless it says `retryable: false` | again, not before `Retry-After` | done |
 /// | 503 that says `retryable: true`: not executed | again | again |
 /// | no reply | again | done |

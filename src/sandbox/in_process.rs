@@ -104,7 +104,7 @@ impl InProcess {
     /// [`Dropped`] if a fault drops the connection. Before or after the request was executed: the fault says.
     pub async fn respond(&self, request: Request<Body>) -> Result<Response<Body>, Dropped> {
         if let Err(error) = self.do_due_work().await {
-            tracing::error!(error = %crate::values::printable(&error), "what has come due was not done");
+            tracing::error!(error = %crate::values::printable(&error), "due work was not executed");
         }
         let Ok(response) = self.router.clone().call(request).await;
         if response.extensions().get::<DropConnection>().is_some() { Err(Dropped) } else { Ok(response) }
@@ -133,7 +133,7 @@ impl InProcess {
         &self.secret_key
     }
 
-    /// Forgets everything, or closes the database. Every later request is 503.
+    /// Closes the store; a store in memory is deleted. Later, each request that needs the store gets 503.
     pub async fn close(&self) {
         self.service.store.close().await;
     }

@@ -90,7 +90,7 @@ impl Problem {
 
     /// A 500 for a defect of the service. Its cause is logged and not sent.
     pub(super) fn internal(cause: &dyn std::fmt::Display) -> Self {
-        tracing::error!(cause = %printable(cause), "a request could not be answered");
+        tracing::error!(cause = %printable(cause), "a request failed because of a defect");
         Self::new(ErrorCode::InternalError, "The sandbox has a defect. Its log says more.")
     }
 
@@ -161,6 +161,6 @@ impl Problem {
 impl From<Unavailable> for Problem {
     fn from(cause: Unavailable) -> Self {
         tracing::error!(cause = %printable(cause), "the store is unavailable");
-        Self::new(ErrorCode::Unavailable, "The sandbox cannot store or read anything now. Try again.")
+        Self::new(ErrorCode::Unavailable, "The sandbox cannot store or read what this request needs now. Try again.")
     }
 }

@@ -91,7 +91,7 @@ choice! {
     /// ```
     #[derive(Default)]
     ConfirmationMethod {
-        /// The hosted page confirms it. The document's default.
+        /// Attaching a payment method charges it, as the hosted page does. The document's default.
         #[default]
         Automatic = "automatic",
         /// The merchant's server confirms it with a call.

@@ -24,8 +24,8 @@ pub fn remove_panic_messages(wasm: &[u8]) -> Result<Module> {
     let mut module = Module::from_buffer(wasm).context("cargo's wasm cannot be read")?;
     let named = |name: &str| match name {
         _ if ENDS.iter().any(|end| name.contains(end)) => Some(Instead::Trap),
-        // The library's `Debug`, as of `char` and `Range`: only panic messages use it, and no text of a page may.
-        // Its `Display` stays: an amount is a `u64` that is written so.
+        // Every `Debug`, by the trait's path: only panic messages use it. No text of a page may; nothing checks that.
+        // `Display` stays: an amount is a `u64` that is written so.
         _ if name.contains("4core") && name.contains("5Debug3fmt") => Some(Instead::Nothing),
         _ => None,
     };

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 /// The time limit of the last read, even if the caller's time is over.
-const LAST_LOOK: Ms = 5_000.0;
+const LAST_READ: Ms = 5_000.0;
 
 /// The options of waiting for an outcome.
 pub(crate) struct OutcomeOptions {
@@ -55,10 +55,10 @@ impl Shop {
         // By the wall clock: the page's own clock may stop while the device sleeps.
         let until = wall_clock_ms() + budget;
         let mut found = JsValue::UNDEFINED;
-        let mut looks = 0;
+        let mut reads = 0;
         loop {
-            looks += 1;
-            let options = options.restarted().at_most((until - wall_clock_ms()).max(LAST_LOOK));
+            reads += 1;
+            let options = options.restarted().at_most((until - wall_clock_ms()).max(LAST_READ));
             match self.look(&reference, options).await {
                 Ok(now) => {
                     let status = get_text(&now, "status");
@@ -75,7 +75,7 @@ impl Shop {
                 }
                 Err(_) => {}
             }
-            match pause_within(looks, until - wall_clock_ms()) {
+            match pause_within(reads, until - wall_clock_ms()) {
                 Some(time) if matches!(state_of(&found, turned_back), None | Some(OutcomeState::Pending)) => {
                     pause(time).await;
                 }

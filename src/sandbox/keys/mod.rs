@@ -40,7 +40,7 @@ impl Keys {
         Ok(Self { instance: instance.unwrap_or(stored.instance), secret_key: secret_key.unwrap_or(stored.secret_key) })
     }
 
-    /// Without databases there is no file beside which the keys could be stored.
+    /// Without the feature `sandbox-sqlite` there is no file beside which the keys could be stored.
     #[cfg(not(feature = "sandbox-sqlite"))]
     fn beside(_: &Path, _: Option<&Path>) -> Result<Self, StartError> {
         Ok(Self::generate())

@@ -239,7 +239,7 @@ pub(super) fn without_null(schema: &mut Value) {
 }
 
 /// The summary and the description of an operation, from its documentation. Removes the method and the path with which it begins, since
-/// the OpenAPI description has them already: `` `POST /v1/sessions/create`: make a token that… ``.
+/// the OpenAPI description has them already: `` `POST /v1/sessions/create`: create a token that… ``.
 fn summary_and_description(documentation: &str) -> (String, String) {
     let text = documentation.split_once("`: ").map_or(documentation, |(_, rest)| rest);
     let sentence = text.split("\n\n").next().unwrap_or_default().replace('\n', " ");

@@ -243,12 +243,12 @@ fn why(status: u16) -> &'static str {
         401 => "The credential is missing, unknown, expired or revoked.",
         403 => "The credential does not permit this request.",
         404 => "The object does not exist or is not the caller's. The response does not say which.",
-        409 => "An existing object or its state does not allow it. The message names it.",
+        409 => "Another object, or the object's status, does not allow it. The message says which.",
         413 => "The body is larger than 64 KiB.",
         415 => "The body is not JSON.",
-        422 => "Fields are invalid. `errors` lists all of them.",
+        422 => "Fields are invalid. `errors` lists all that were found together.",
         429 => "Too many requests. The sandbox sends this only as an injected fault.",
-        503 => "The service cannot store or read anything now.",
+        503 => "The service cannot execute the request now: it could not store or read what it needs.",
         _ => "A defect of the service.",
     }
 }

@@ -63,7 +63,7 @@ impl Service {
         let Some(request) = request else { return Ok(None) };
         match self.store.made(request).await? {
             Some(made) if made.digest != request.digest => {
-                let message = "This Idempotency-Key was sent with another body. Give each thing that is made its own, or send exactly what was sent first.";
+                let message = "This Idempotency-Key was sent with another body. Use a new key for a new object, or send exactly the first body.";
                 Err(Problem::field(IDEMPOTENCY_KEY, ErrorCode::IdempotencyKeyReused, message).existing(&made.id))
             }
             made => Ok(made.map(|made| made.id)),

@@ -184,6 +184,6 @@ pub(super) fn no_test_card() -> FieldError {
     FieldError::of(
         "payment_method.card.number",
         &ErrorCode::TestCardRequired,
-        "The sandbox takes test cards alone, such as 4242424242424242. The number was neither kept nor logged.",
+        "The sandbox accepts only test cards, such as 4242424242424242. The number was neither stored nor logged.",
     )
 }

@@ -34,7 +34,7 @@ impl Handle<CreatePlan> for Service {
         if self.store.add_plan(plan).await? {
             return Ok(Done::created(reply));
         }
-        let message = "Another plan has this code, which stays taken even where that plan is no longer active. Give this one its own.";
+        let message = "Another plan has this code. A code stays taken even if its plan is no longer active. Give this plan another code.";
         Err(Problem::new(ErrorCode::PlanCodeTaken, message))
     }
 }

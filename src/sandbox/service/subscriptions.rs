@@ -187,7 +187,7 @@ impl Service {
         let plan = self.store.plan_by_key(&merchant.id, &plan).await?.ok_or_else(|| Problem::missing("plan"))?;
         let mut faults = Vec::new();
         if !plan.active {
-            let message = "This plan is no longer active: nobody can subscribe to it any more.".to_owned();
+            let message = "This plan is no longer active. Subscribe to an active plan.".to_owned();
             faults.push(FieldError::of("plan", &ErrorCode::PlanInactive, message));
         }
         let with = read_instrument(&payment_method);

@@ -52,15 +52,12 @@ pub(super) async fn write(connection: &mut SqliteConnection, billed: &Billed) ->
     Ok(true)
 }
 
-/// The columns of a subscription. Its customer is the one with the same contact.
+/// The columns that are read, and the condition that every read has. A subscription's customer is the one with the same contact.
 macro_rules! columns {
-    ($rest:literal) => {
-        concat!(
-            "id, merchant, terms, state, created_at, version, (SELECT customers.id FROM customers \
-             WHERE customers.merchant = subscriptions.merchant AND customers.contact = subscriptions.contact) AS customer \
-             FROM subscriptions WHERE merchant = $1",
-            $rest
-        )
+    () => {
+        "id, merchant, terms, state, created_at, version, (SELECT customers.id FROM customers \
+         WHERE customers.merchant = subscriptions.merchant AND customers.contact = subscriptions.contact) AS customer \
+         FROM subscriptions WHERE merchant = $1"
     };
 }
 
@@ -70,7 +67,7 @@ impl Sqlite {
         merchant: &str,
         id: &SubscriptionId,
     ) -> Result<Option<Subscription>, Unavailable> {
-        let text = concat!("SELECT ", columns!(" AND id = $2"));
+        let text = concat!("SELECT ", columns!(), " AND id = $2");
         let row = sqlx::query(text).bind(merchant).bind(id.as_str()).fetch_optional(&self.readers).await?;
         row.as_ref().map(read).transpose()
     }
@@ -81,7 +78,7 @@ impl Sqlite {
         after: After,
         limit: i64,
     ) -> Result<Vec<Subscription>, Unavailable> {
-        let text = newest_first!(columns!(""));
+        let text = newest_first!(columns!());
         rows_after(&self.readers, text, merchant, after, limit).await?.iter().map(read).collect()
     }
 
@@ -92,7 +89,7 @@ impl Sqlite {
         until: Moment,
         limit: i64,
     ) -> Result<Vec<Subscription>, Unavailable> {
-        let text = concat!("SELECT ", columns!(" AND due_at <= $2 ORDER BY due_at, id LIMIT $3"));
+        let text = concat!("SELECT ", columns!(), " AND due_at <= $2 ORDER BY due_at, id LIMIT $3");
         let rows = sqlx::query(text).bind(merchant).bind(until.unix()).bind(limit).fetch_all(&self.readers).await?;
         rows.iter().map(read).collect()
     }
