@@ -87,6 +87,20 @@ impl Browser {
         }
     }
 
+    /// Clicks a checkbox until it is checked: a click misses if the layout moves at that moment.
+    pub async fn check(&self, css: &str) {
+        let is_checked = format!("return document.querySelector({}).checked", json!(css));
+        self.click(css).await;
+        until(&format!("{css} is checked"), async || {
+            let checked = self.run(&is_checked).await == true;
+            if !checked {
+                self.click(css).await;
+            }
+            checked
+        })
+        .await;
+    }
+
     /// Replaces the text of a field.
     pub async fn fill(&self, css: &str, text: &str) {
         self.wait_for(css).await;
