@@ -10,7 +10,7 @@ use syn::{
 /// One field of an operation or a resource.
 pub(crate) struct Field {
     pub(crate) name: Ident,
-    pub(crate) kind: Type,
+    pub(crate) ty: Type,
     pub(crate) visibility: Visibility,
     /// Its documentation, and every attribute that is not for these macros.
     pub(crate) attributes: Vec<Attribute>,
@@ -43,25 +43,25 @@ pub(crate) struct FieldOptions {
 
 impl Field {
     /// The fields of a struct with named fields.
-    pub(crate) fn all(item: &DeriveInput, known: &[&str]) -> Result<Vec<Self>> {
+    pub(crate) fn all(item: &DeriveInput, allowed: &[&str]) -> Result<Vec<Self>> {
         let Data::Struct(data) = &item.data else {
             return Err(Error::new_spanned(&item.ident, "an operation or a resource is a struct"));
         };
         let Fields::Named(fields) = &data.fields else {
             return Err(Error::new_spanned(&item.ident, "an operation or a resource has named fields"));
         };
-        fields.named.iter().map(|field| Self::of(field, known)).collect()
+        fields.named.iter().map(|field| Self::of(field, allowed)).collect()
     }
 
-    fn of(field: &syn::Field, known: &[&str]) -> Result<Self> {
+    fn of(field: &syn::Field, allowed: &[&str]) -> Result<Self> {
         let (ours, attributes) = field.attrs.iter().cloned().partition(|attribute| attribute.path().is_ident("field"));
         let ours: Vec<Attribute> = ours;
         let mut options = FieldOptions::default();
         for attribute in ours {
-            options.read_from(&attribute, known)?;
+            options.read_from(&attribute, allowed)?;
         }
         let name = field.ident.clone().expect("a named field has a name");
-        Ok(Self { name, kind: field.ty.clone(), visibility: field.vis.clone(), attributes, options })
+        Ok(Self { name, ty: field.ty.clone(), visibility: field.vis.clone(), attributes, options })
     }
 
     /// Its name on the wire.
@@ -74,8 +74,8 @@ impl Field {
     }
 
     /// The `T` of an `Option<T>`.
-    pub(crate) fn optional(&self) -> Option<&Type> {
-        let Type::Path(path) = &self.kind else { return None };
+    pub(crate) fn option_inner(&self) -> Option<&Type> {
+        let Type::Path(path) = &self.ty else { return None };
         let last = path.path.segments.last().filter(|last| last.ident == "Option")?;
         let syn::PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
         match arguments.args.first() {
@@ -86,8 +86,8 @@ impl Field {
 
     /// Whether its type, or the one inside its `Option`, has this name.
     pub(crate) fn is_a(&self, name: &str) -> bool {
-        let kind = self.optional().unwrap_or(&self.kind);
-        matches!(kind, Type::Path(path) if path.path.is_ident(name))
+        let ty = self.option_inner().unwrap_or(&self.ty);
+        matches!(ty, Type::Path(path) if path.path.is_ident(name))
     }
 
     /// Its default, if it has one.
@@ -106,14 +106,14 @@ impl Field {
         }
         // The type of an operation's field describes its limits.
         let (min, max) = if described.is_some() { (&None, &None) } else { (min, max) };
-        let inner = always.then(|| self.optional().cloned()).flatten();
+        let inner = always.then(|| self.option_inner().cloned()).flatten();
         let inner = inner.filter(|_| !number);
         let number = number.then(|| quote!(crate::values::Number));
         if let Some(other) = like.clone().or(inner) {
             let other = other.to_token_stream().to_string();
             options.push(quote!(with = #other));
         } else if let Some(with) = described.or(number) {
-            let is_optional = self.optional().is_some() && !always;
+            let is_optional = self.option_inner().is_some() && !always;
             let with = if is_optional { quote!(Option<#with>) } else { with }.to_string();
             options.push(quote!(with = #with));
         }
@@ -142,11 +142,11 @@ impl Field {
 }
 
 impl FieldOptions {
-    fn read_from(&mut self, attribute: &Attribute, known: &[&str]) -> Result<()> {
+    fn read_from(&mut self, attribute: &Attribute, allowed: &[&str]) -> Result<()> {
         attribute.parse_nested_meta(|meta| {
             let word = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
-            if !known.contains(&word.as_str()) {
-                return Err(meta.error(format!("`{word}` is no argument here. Arguments: {}", known.join(", "))));
+            if !allowed.contains(&word.as_str()) {
+                return Err(meta.error(format!("`{word}` is no argument here. Arguments: {}", allowed.join(", "))));
             }
             match word.as_str() {
                 "absent" => self.absent = Some(meta.value()?.parse()?),
@@ -171,7 +171,8 @@ impl FieldOptions {
                 }
                 "secret" => self.secret = true,
                 "undocumented" => self.undocumented = true,
-                _ => self.with = Some(meta.value()?.parse()?),
+                "with" => self.with = Some(meta.value()?.parse()?),
+                _ => unreachable!("`{word}` is allowed, but no field option"),
             }
             Ok(())
         })

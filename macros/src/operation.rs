@@ -154,7 +154,7 @@ pub(crate) fn expand(arguments: Arguments, item: DeriveInput) -> Result<TokenStr
 
 /// Whether the field is required in a request.
 fn is_required(field: &Field) -> bool {
-    field.optional().is_none() && field.options.default.is_none()
+    field.option_inner().is_none() && field.options.default.is_none()
 }
 
 /// The struct itself, with its schema attributes.
@@ -172,12 +172,12 @@ fn declaration(arguments: &Arguments, item: &DeriveInput, fields: &[Field]) -> T
     }
     type_schema.retain(|option| !option.is_empty());
     let debug = (!fields.iter().any(|field| field.options.secret)).then(|| quote!(Debug,));
-    let default = fields.iter().all(|field| field.optional().is_some()).then(|| quote!(Default,));
+    let default = fields.iter().all(|field| field.option_inner().is_some()).then(|| quote!(Default,));
     let fields = fields.iter().map(|field| {
-        let Field { name, kind, visibility, attributes, .. } = field;
+        let Field { name, ty, visibility, attributes, .. } = field;
         let field_type = field_type(arguments, field);
         let schema = field.schema(Some(quote!(crate::protocol::Described<#field_type>)));
-        quote!(#(#attributes)* #schema #visibility #name: #kind)
+        quote!(#(#attributes)* #schema #visibility #name: #ty)
     });
     quote! {
         #(#attributes)*
@@ -204,14 +204,14 @@ fn constructor(arguments: &Arguments, fields: &[Field]) -> Result<TokenStream> {
     let is_converted = |field: &Field| field.options.into || field.is_a("String");
     let takes = taken.iter().map(|argument| match argument {
         Argument::Field(name) => {
-            let (kind, is_converted) = (&field(name).kind, is_converted(field(name)));
-            if is_converted { quote!(#name: impl Into<#kind>) } else { quote!(#name: #kind) }
+            let (ty, is_converted) = (&field(name).ty, is_converted(field(name)));
+            if is_converted { quote!(#name: impl Into<#ty>) } else { quote!(#name: #ty) }
         }
-        Argument::Struct(kind, fields) => quote!(#kind { #(#fields),* }: #kind<'_>),
+        Argument::Struct(ty, fields) => quote!(#ty { #(#fields),* }: #ty<'_>),
     });
     let values = fields.iter().map(|field| {
         let name = &field.name;
-        if field.optional().is_some() {
+        if field.option_inner().is_some() {
             quote!(#name: None)
         } else if let Some(default) = field.default() {
             quote!(#name: #default)
@@ -249,11 +249,11 @@ fn checked(new: &[Argument], required: &[&Field]) -> Result<Vec<Argument>> {
 
 /// The setter of a field that is not required.
 fn setter(field: &Field) -> TokenStream {
-    let Field { name, kind, attributes, .. } = field;
+    let Field { name, ty, attributes, .. } = field;
     let documentation = attributes.iter().filter(|attribute: &&Attribute| attribute.path().is_ident("doc"));
-    let (takes, value) = match field.optional() {
+    let (takes, value) = match field.option_inner() {
         Some(inner) => (inner, quote!(Some(#name))),
-        None => (kind, quote!(#name)),
+        None => (ty, quote!(#name)),
     };
     quote! {
         #(#documentation)*
@@ -339,7 +339,7 @@ fn writer(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream 
     let writes = fields.iter().map(|field| {
         let (name, wire_name, field_type) = (&field.name, field.wire_name(), field_type(arguments, field));
         let written = quote!(crate::protocol::Written::<#field_type>);
-        let value = match field.optional() {
+        let value = match field.option_inner() {
             Some(_) => quote!(self.#name.as_ref().map(#written)),
             None => quote!(#written(&self.#name)),
         };
@@ -369,8 +369,8 @@ fn field_type(arguments: &Arguments, field: &Field) -> TokenStream {
     } else if field.is_a("bool") && travels_in_the_query(arguments, field) {
         quote!(crate::protocol::Switch)
     } else {
-        let kind = field.optional().unwrap_or(&field.kind);
-        quote!(#kind)
+        let ty = field.option_inner().unwrap_or(&field.ty);
+        quote!(#ty)
     }
 }
 
@@ -408,7 +408,7 @@ fn served(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream 
 /// Reads one field; `None` if it has an error, which is collected with those of the others.
 fn read(arguments: &Arguments, field: &Field) -> TokenStream {
     let (name, text, field_type) = (&field.name, field.wire_name(), field_type(arguments, field));
-    let read = match (field.optional(), field.default()) {
+    let read = match (field.option_inner(), field.default()) {
         (Some(_), _) => quote!(fields.optional::<#field_type>(#text)),
         (None, Some(default)) => quote!(fields.or::<#field_type>(#text, #default)),
         (None, None) => quote!(fields.required::<#field_type>(#text)),
@@ -419,7 +419,7 @@ fn read(arguments: &Arguments, field: &Field) -> TokenStream {
 /// The check of one field, if it could be read.
 fn check(field: &Field) -> Option<TokenStream> {
     let (check, name, text) = (field.options.check.as_ref()?, &field.name, field.wire_name());
-    let pattern = if field.optional().is_some() { quote!(Some(Some(value))) } else { quote!(Some(value)) };
+    let pattern = if field.option_inner().is_some() { quote!(Some(Some(value))) } else { quote!(Some(value)) };
     Some(quote! {
         if let #pattern = &#name {
             #check(fields, #text, value);

@@ -65,7 +65,7 @@ pub(crate) fn expand(arguments: &Arguments, item: DeriveInput) -> Result<TokenSt
 
 /// A field with the attributes that read, write and describe it.
 fn declaration(resource: &Ident, field: &Field) -> TokenStream {
-    let Field { name, kind, visibility, attributes, options } = field;
+    let Field { name, ty, visibility, attributes, options } = field;
     let mut serde = Vec::new();
     if let Some(name) = &options.name {
         serde.push(quote!(rename = #name));
@@ -87,14 +87,14 @@ fn declaration(resource: &Ident, field: &Field) -> TokenStream {
     }
     let serde = (!serde.is_empty()).then(|| quote!(#[serde(#(#serde),*)]));
     let schema = field.schema(None);
-    quote!(#(#attributes)* #serde #schema #visibility #name: #kind)
+    quote!(#(#attributes)* #serde #schema #visibility #name: #ty)
 }
 
 /// The function that returns a field's value if a reply lacks the field.
 fn absent(field: &Field) -> Option<TokenStream> {
-    let (absent, kind, name) = (field.options.absent.as_ref()?, &field.kind, absent_name(&field.name));
+    let (absent, ty, name) = (field.options.absent.as_ref()?, &field.ty, absent_name(&field.name));
     Some(quote! {
-        fn #name() -> #kind {
+        fn #name() -> #ty {
             #absent
         }
     })

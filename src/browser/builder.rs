@@ -146,7 +146,7 @@ impl ClientBuilder {
         let reads_with_session = !anonymous_reads && merchant.has("session");
         let last_state = Cell::new(State::None);
         let shop = Shop::new(ShopConfig {
-            transport: Transport { base, fetch: None, on_call, reads: Default::default() },
+            transport: Transport { base, fetch: None, on_call, shared_calls: Default::default() },
             merchant,
             checkout_origins: origins,
             reads_with_session,

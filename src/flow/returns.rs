@@ -126,15 +126,15 @@ fn extend(route: &str, query: &str) -> String {
 ///
 /// The stored purchase has precedence over the address.
 #[must_use]
-pub fn classify(arrived: Purchase, kept: Option<(Purchase, bool)>) -> (Match, Purchase) {
-    match kept {
-        Some((kept, taken)) if arrived.id.is_none() || arrived.id == kept.id => {
+pub fn classify(arrived: Purchase, stored: Option<(Purchase, bool)>) -> (Match, Purchase) {
+    match stored {
+        Some((stored, was_handled)) if arrived.id.is_none() || arrived.id == stored.id => {
             let purchase = Purchase {
-                id: kept.id,
-                payment_ref: kept.payment_ref.or(arrived.payment_ref),
-                merchant_reference: kept.merchant_reference.or(arrived.merchant_reference),
+                id: stored.id,
+                payment_ref: stored.payment_ref.or(arrived.payment_ref),
+                merchant_reference: stored.merchant_reference.or(arrived.merchant_reference),
             };
-            (if taken { Match::Replayed } else { Match::Matched }, purchase)
+            (if was_handled { Match::Replayed } else { Match::Matched }, purchase)
         }
         _ => (Match::Unmatched, arrived),
     }
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_question_mark_is_read() {
+    fn parameters_after_a_second_question_mark_are_read() {
         let back = arrival(&format!(
             "https://shop.example/r?q=who?&guichet_return={N}?payment_intent=pi_1&status=failed?payment_ref=gch_1"
         ))

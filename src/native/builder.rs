@@ -131,7 +131,7 @@ impl ClientBuilder {
         let encrypted = self.http.has_proxy() || [&base, &gateway].iter().any(|address| address.scheme() == "https");
         let fetch = match self.http_client {
             None => Fetch::new(self.http.build(encrypted)?),
-            Some(http_client) if self.http.is_default() => Fetch::over(http_client),
+            Some(http_client) if self.http.is_default() => Fetch::with_application_client(http_client),
             Some(_) => {
                 let message = "`http_client` brings its own connect timeout, proxies, root certificates and user agent. Set them on the \
                                `reqwest::Client`, and not on this builder.";

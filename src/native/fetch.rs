@@ -30,7 +30,7 @@ const FOLLOWED: &str = "The HTTP client followed a redirect, and a request that 
 pub(super) struct Fetch {
     http: reqwest::Client,
     /// Whether it is the application's own client, which may follow redirects.
-    is_foreign: bool,
+    is_from_application: bool,
 }
 
 /// A credential, in the form of a request.
@@ -56,12 +56,12 @@ pub(super) struct Reply {
 
 impl Fetch {
     pub(super) fn new(http: reqwest::Client) -> Self {
-        Self { http, is_foreign: false }
+        Self { http, is_from_application: false }
     }
 
     /// Sends over the application's own client. A reply from another address than the request's is an error.
-    pub(super) fn over(http: reqwest::Client) -> Self {
-        Self { http, is_foreign: true }
+    pub(super) fn with_application_client(http: reqwest::Client) -> Self {
+        Self { http, is_from_application: true }
     }
 
     /// The HTTP client itself, which sends one request without retries and without a credential.
@@ -122,7 +122,7 @@ impl Fetch {
         let begun = Instant::now();
         let mut call = Call::new(repeat, timeouts);
         let mut last = None;
-        let mut may_have_been_done = false;
+        let mut earlier_may_have_executed = false;
         loop {
             match call.next(begun.elapsed()) {
                 Action::Wait(pause) => sleep(pause).await,
@@ -134,14 +134,20 @@ impl Fetch {
                                 .caused_by(elapsed),
                         )),
                     };
-                    let outcome = outcome.map(|reply| reply.without(bearer));
+                    let outcome = outcome.map(|reply| reply.redact_request_id(bearer));
                     let result = outcome.as_ref().map_or_else(Lost::result, Reply::result);
-                    record(span, call.attempt(), &outcome);
+                    record_in_span(span, call.attempt(), &outcome);
                     call.record(&result, || getrandom::u32().unwrap_or(u32::MAX));
-                    let doubtful = may_have_executed(spec, &outcome, result);
-                    last =
-                        Some(classify(spec, outcome, may_have_been_done, doubtful, repeat == Repeat::Always, bearer));
-                    may_have_been_done |= doubtful;
+                    let this_may_have_executed = may_have_executed(spec, &outcome, result);
+                    last = Some(classify(
+                        spec,
+                        outcome,
+                        earlier_may_have_executed,
+                        this_may_have_executed,
+                        repeat == Repeat::Always,
+                        bearer,
+                    ));
+                    earlier_may_have_executed |= this_may_have_executed;
                 }
                 Action::Done => {
                     return last.unwrap_or_else(|| {
@@ -166,7 +172,7 @@ impl Fetch {
         }
         let mut reply = sending.send().await?;
         let status = reply.status().as_u16();
-        let is_redirected = self.is_foreign && *reply.url() != prepared.url;
+        let is_redirected = self.is_from_application && *reply.url() != prepared.url;
         let headers = std::mem::take(reply.headers_mut());
         let mut body = reply.chunk().await?.unwrap_or_default();
         if body.len() > LARGEST_REPLY {
@@ -209,7 +215,7 @@ fn merchant_reference(spec: &Spec, request: &Request) -> Option<String> {
 }
 
 /// Records the result of an attempt in the call's span.
-fn record(span: &Span, attempt: u32, outcome: &Result<Reply, Lost>) {
+fn record_in_span(span: &Span, attempt: u32, outcome: &Result<Reply, Lost>) {
     span.record("attempt", attempt);
     match outcome {
         Ok(reply) => {
@@ -231,7 +237,7 @@ impl Reply {
     }
 
     /// Redacts the credential in the headers that errors and logs show. The body is kept as it was received.
-    fn without(mut self, bearer: Option<&str>) -> Self {
+    fn redact_request_id(mut self, bearer: Option<&str>) -> Self {
         let echoes = |id: &str| bearer.is_some_and(|bearer| !bearer.is_empty() && id.contains(bearer));
         if self.request_id().is_some_and(echoes) {
             self.headers.insert(REQUEST_ID, HeaderValue::from_static("***"));
@@ -280,15 +286,15 @@ fn may_have_executed(spec: &Spec, outcome: &Result<Reply, Lost>, result: Attempt
     }
 }
 
-/// Turns the outcome of an attempt into the caller's result. `was_in_doubt`: an earlier attempt may have been executed;
-/// `is_in_doubt`: this one may have been. `can_be_sent_again`: the caller may repeat the same request safely. The
-/// service's texts may contain the credential, so it is redacted.
+/// Turns the outcome of an attempt into the caller's result. `earlier_may_have_executed`: the service may have executed
+/// an earlier attempt; `this_may_have_executed`: this one. `is_repeatable`: the caller may repeat the same request safely.
+/// The service's texts may contain the credential, so it is redacted.
 fn classify(
     spec: &Spec,
     outcome: Result<Reply, Lost>,
-    was_in_doubt: bool,
-    is_in_doubt: bool,
-    can_be_sent_again: bool,
+    earlier_may_have_executed: bool,
+    this_may_have_executed: bool,
+    is_repeatable: bool,
     bearer: Option<&str>,
 ) -> Result<Reply, Error> {
     const LOST: &str = "The answer was lost, and it may have been done all the same. Read what is there before anything is sent again.";
@@ -297,10 +303,10 @@ fn classify(
     let reply = match outcome {
         Ok(reply) => reply,
         Err(lost) => {
-            let must_be_read_first = (was_in_doubt || is_in_doubt) && !can_be_sent_again;
-            let error = match (lost, must_be_read_first) {
+            let is_uncertain = (earlier_may_have_executed || this_may_have_executed) && !is_repeatable;
+            let error = match (lost, is_uncertain) {
                 (lost, false) => lost.into_error(),
-                (Lost::Refused { error, .. }, true) => {
+                (Lost::RefusedByHttpClient { error, .. }, true) => {
                     let message = format!("{} {LOST}", error.message());
                     error.uncertain(message)
                 }
@@ -310,7 +316,7 @@ fn classify(
         }
     };
     let error = match reply.status {
-        _ if reply.is_redirected && is_in_doubt && !can_be_sent_again => {
+        _ if reply.is_redirected && this_may_have_executed && !is_repeatable => {
             Error::new(Kind::Address, FOLLOWED).uncertain(format!("{FOLLOWED} {LOST}"))
         }
         _ if reply.is_redirected => Error::new(Kind::Address, FOLLOWED),
@@ -326,9 +332,9 @@ fn classify(
         ),
         status => {
             let error = Error::refused(spec, status, redact_refusal(Refusal::read(&reply.body), bearer));
-            if status == 409 && was_in_doubt {
+            if status == 409 && earlier_may_have_executed {
                 error.uncertain(CONFLICT)
-            } else if (is_in_doubt || was_in_doubt && status == 429) && !can_be_sent_again {
+            } else if (this_may_have_executed || earlier_may_have_executed && status == 429) && !is_repeatable {
                 error.uncertain(LOST)
             } else {
                 error
@@ -375,13 +381,13 @@ fn redact(text: String, bearer: Option<&str>) -> String {
 
 /// `Authorization: Bearer …`, marked as sensitive so that no log shows it.
 pub(super) fn authorization(bearer: &str) -> Result<HeaderValue, Error> {
-    header_of(Zeroizing::new(["Bearer ", bearer].concat()))
+    sensitive_header(Zeroizing::new(["Bearer ", bearer].concat()))
         .ok_or_else(|| Error::new(Kind::Input, "The credential holds characters that no header can carry."))
 }
 
 /// A header that owns the text itself and no copy, so that the text is wiped when the last clone of the header is
 /// dropped.
-fn header_of(text: impl AsRef<[u8]> + Send + 'static) -> Option<HeaderValue> {
+fn sensitive_header(text: impl AsRef<[u8]> + Send + 'static) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_maybe_shared(Bytes::from_owner(text)).ok()?;
     value.set_sensitive(true);
     Some(value)
@@ -415,7 +421,7 @@ mod tests {
         }
         let (alive, text) = (Arc::new(()), Zeroizing::new("Bearer sk_test_1".to_owned()));
         let place = text.as_ptr();
-        let header = header_of(Owner { text, _alive: Arc::clone(&alive) }).expect("a header");
+        let header = sensitive_header(Owner { text, _alive: Arc::clone(&alive) }).expect("a header");
         let clone = header.clone();
         for header in [&header, &clone] {
             assert!(header.is_sensitive() && header == "Bearer sk_test_1");

@@ -12,7 +12,7 @@ pub(super) enum Lost {
     /// The request was sent and may have been executed.
     Unanswered(Error),
     /// The HTTP client refuses the address, or the redirect in the reply, and would refuse it again.
-    Refused {
+    RefusedByHttpClient {
         /// The reason.
         error: Error,
         /// Whether the request was sent and may have been executed.
@@ -26,7 +26,7 @@ impl Lost {
         match self {
             Self::NotSent(_) => false,
             Self::Unanswered(_) => true,
-            Self::Refused { is_sent, .. } => *is_sent,
+            Self::RefusedByHttpClient { is_sent, .. } => *is_sent,
         }
     }
 
@@ -34,17 +34,19 @@ impl Lost {
     pub(super) fn result(&self) -> AttemptResult {
         match self {
             Self::NotSent(_) | Self::Unanswered(_) => AttemptResult::NoReply,
-            Self::Refused { .. } => AttemptResult::Reply { status: 300, retry_after: None, retryable: None },
+            Self::RefusedByHttpClient { .. } => {
+                AttemptResult::Reply { status: 300, retry_after: None, retryable: None }
+            }
         }
     }
 
     pub(super) fn error(&self) -> &Error {
-        let (Self::NotSent(error) | Self::Unanswered(error) | Self::Refused { error, .. }) = self;
+        let (Self::NotSent(error) | Self::Unanswered(error) | Self::RefusedByHttpClient { error, .. }) = self;
         error
     }
 
     pub(super) fn into_error(self) -> Error {
-        let (Self::NotSent(error) | Self::Unanswered(error) | Self::Refused { error, .. }) = self;
+        let (Self::NotSent(error) | Self::Unanswered(error) | Self::RefusedByHttpClient { error, .. }) = self;
         error
     }
 }
@@ -61,11 +63,11 @@ impl From<reqwest::Error> for Lost {
         let error = error.without_url();
         if error.is_builder() {
             let error = Error::new(Kind::Input, REFUSED_ADDRESS).caused_by(error);
-            return Self::Refused { error, is_sent: false };
+            return Self::RefusedByHttpClient { error, is_sent: false };
         }
         if error.is_redirect() {
             let error = Error::new(Kind::Address, REFUSED_REDIRECT).caused_by(error);
-            return Self::Refused { error, is_sent: true };
+            return Self::RefusedByHttpClient { error, is_sent: true };
         }
         let is_sent = !error.is_connect();
         let failure = if is_sent { NetworkFailure::Interrupted } else { failure(&error) };

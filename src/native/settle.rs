@@ -46,11 +46,11 @@ impl AskAgain {
     /// If the service does not count attempts, there may have been several.
     #[must_use]
     pub fn about(intent: &PaymentIntent) -> Self {
-        let declined_at_most = match intent.status {
+        let max_declined = match intent.status {
             IntentStatus::Succeeded => intent.attempts.map(|attempts| attempts.saturating_sub(1)),
             _ => intent.attempts,
         };
-        match declined_at_most {
+        match max_declined {
             _ if !intent.status.is_final() => Self::Soon,
             Some(0) => Self::Never,
             _ => Self::ForADay,

@@ -37,27 +37,27 @@ pub struct Fields {
     values: Map<String, Value>,
     errors: Vec<FieldError>,
     /// The fields of the operation, if unknown fields are errors.
-    known: Option<Vec<String>>,
+    names_read: Option<Vec<String>>,
 }
 
 impl Fields {
     /// The fields of a request.
     #[must_use]
     pub fn new(values: Map<String, Value>) -> Self {
-        Self { values, errors: Vec::new(), known: None }
+        Self { values, errors: Vec::new(), names_read: None }
     }
 
     /// Refuses the fields that the operation does not have.
     #[must_use]
     pub fn strict(self) -> Self {
-        Self { known: Some(Vec::new()), ..self }
+        Self { names_read: Some(Vec::new()), ..self }
     }
 
     /// Whether no error was collected. If the fields are read strictly, an unknown one is an error.
     pub fn has_no_errors(&mut self) -> bool {
-        if let Some(known) = self.known.take() {
+        if let Some(names_read) = self.names_read.take() {
             let unknown_fields: Vec<String> =
-                self.values.keys().filter(|name| !known.contains(name)).cloned().collect();
+                self.values.keys().filter(|name| !names_read.contains(name)).cloned().collect();
             for name in unknown_fields {
                 self.error(&name, ErrorCode::ParameterUnknown, format!("{name} is no field of this operation."));
             }
@@ -84,8 +84,8 @@ impl Fields {
 
     /// Reads an optional field: `Some(None)` if it is absent or `null`, `None` if it is invalid.
     pub fn optional<F: FieldType>(&mut self, param: &str) -> Option<Option<F::Holds>> {
-        if let Some(known) = &mut self.known {
-            known.push(param.to_owned());
+        if let Some(names_read) = &mut self.names_read {
+            names_read.push(param.to_owned());
         }
         match self.values.get(param) {
             None | Some(Value::Null) => Some(None),

@@ -1,7 +1,7 @@
 //! The error of a call.
 
 use super::call_options::CallOptions;
-use super::transport::ReplyBody;
+use super::transport::ReplyContent;
 use super::value::{display, get, get_text, text};
 use crate::flow::carries_a_secret_key;
 use crate::protocol::{FieldError, Kind, Repeat, Spec};
@@ -96,7 +96,7 @@ impl CallError {
     /// The error of a reply with an error status. The credential is redacted, because the service may repeat it in the
     /// reply.
     #[inline(never)]
-    pub(crate) fn refused(spec: &Spec, reply: &ReplyBody, credential: Option<&str>) -> Self {
+    pub(crate) fn refused(spec: &Spec, reply: &ReplyContent, credential: Option<&str>) -> Self {
         // A reply is untrusted JSON: if a text is expected, an object or a list counts as absent.
         let redact = |value: &JsValue| -> Option<String> {
             let text = text(value).or_else(|| value.as_bool().map(|_| display(value)))?;

@@ -46,7 +46,7 @@ impl Drop for Deferred {
 }
 
 /// The result of a promise of the page. The promise may never settle: dropping this future frees everything.
-pub(crate) async fn settled(promise: &JsValue) -> Result<JsValue, JsValue> {
+pub(crate) async fn await_promise(promise: &JsValue) -> Result<JsValue, JsValue> {
     let dropped = Deferred::new();
     Promise::race(&Array::of2(promise, &dropped.promise)).await
 }

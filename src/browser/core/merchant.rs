@@ -2,7 +2,7 @@
 
 use super::call_options::CallOptions;
 use super::error::{CallError, check_no_secret_key, check_no_secret_key_in};
-use super::events::{Notification, Pending, settled, unless};
+use super::events::{Notification, Pending, await_promise, unless};
 use super::shop::Shop;
 use super::transport::{AbortOnDrop, FetchPolicy, Outgoing, data_of};
 use super::value::{get, get_text, is_nullish, object, text};
@@ -157,7 +157,7 @@ impl Shop {
         } else {
             function.call2(place, &argument, &how)?
         };
-        let result = unless(Notification::after(left), settled(&result)).await;
+        let result = unless(Notification::after(left), await_promise(&result)).await;
         if result.is_some() {
             aborter.disarm();
         }

@@ -172,7 +172,7 @@ async fn methods(fetch: &str, timeout: Ms) -> Result<Reply, CallError> {
 fn transport(fetch: &str) -> Rc<Transport> {
     let base = Base::new("https://api.example.com", None).expect("it is an address");
     let fetch = Function::new_with_args("url, init", &format!("return (async () => {{ {fetch} }})()"));
-    Rc::new(Transport { base, fetch: Some(fetch), on_call: None, reads: Default::default() })
+    Rc::new(Transport { base, fetch: Some(fetch), on_call: None, shared_calls: Default::default() })
 }
 
 fn send(transport: &Rc<Transport>, timeout: Ms) -> Pending<Reply> {

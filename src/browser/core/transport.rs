@@ -2,7 +2,7 @@
 
 use super::call_options::CallOptions;
 use super::error::{CallError, check_no_secret_key};
-use super::events::{Notification, Pending, cancel_reason, settled, unless};
+use super::events::{Notification, Pending, await_promise, cancel_reason, unless};
 use super::page::{now, random_u32};
 use super::single_flight::SingleFlight;
 use super::value::{get, is_nullish, merged, object, optional, set, write};
@@ -32,7 +32,7 @@ pub(crate) struct Transport {
     /// The page's own `fetch`, in place of the browser's.
     pub(crate) fetch: Option<Function>,
     pub(crate) on_call: Option<Box<dyn Fn(CallReport)>>,
-    pub(crate) reads: SingleFlight<Reply>,
+    pub(crate) shared_calls: SingleFlight<Reply>,
 }
 
 /// One finished request, for monitoring. It contains no address and no secret.
@@ -97,9 +97,9 @@ impl AuthorizedRequest<NoCredential> {
 }
 
 /// The whole reply to a call that succeeded.
-pub(crate) type Reply = Rc<ReplyBody>;
+pub(crate) type Reply = Rc<ReplyContent>;
 
-pub(crate) struct ReplyBody {
+pub(crate) struct ReplyContent {
     operation: &'static str,
     pub(crate) status: u16,
     pub(crate) text: JsValue,
@@ -109,18 +109,18 @@ pub(crate) struct ReplyBody {
     retry_after: JsValue,
 }
 
-impl ReplyBody {
+impl ReplyContent {
     /// The member `data` of the envelope, or the whole body without one.
     pub(crate) fn data(&self) -> JsValue {
         data_of(self.body.clone())
     }
 
-    /// [`ReplyBody::data`], which must be an array.
+    /// [`ReplyContent::data`], which must be an array.
     pub(crate) fn array(&self) -> Result<Array, CallError> {
         self.data().dyn_into().map_err(|_| self.unreadable())
     }
 
-    /// [`ReplyBody::data`], which must be an object.
+    /// [`ReplyContent::data`], which must be an object.
     pub(crate) fn object(&self) -> Result<JsValue, CallError> {
         let data = self.data();
         if data.is_object() { Ok(data) } else { Err(self.unreadable()) }
@@ -202,7 +202,7 @@ impl FetchPolicy {
     /// Reads without a credential may come from the cache: `no-store` costs a CORS preflight for each of them in Chromium.
     const PUBLIC: Self = Self { cache: "default", ..Self::SERVICE };
     /// For the end of a session: the request is sent even if the page is closed.
-    const LAST_WORD: Self = Self { keepalive: true, ..Self::SERVICE };
+    const KEEPALIVE: Self = Self { keepalive: true, ..Self::SERVICE };
     /// For the merchant: with the cookies of the page's own origin.
     pub(crate) const MERCHANT: Self =
         Self { credentials: "same-origin", referrer_policy: "", redirect: "follow", ..Self::SERVICE };
@@ -229,9 +229,9 @@ impl Transport {
                     outgoing.credential.as_deref().unwrap_or_default(),
                 ]
                 .concat();
-                let (read, is_own) = match transport.reads.under_way(&key) {
+                let (read, is_own) = match transport.shared_calls.under_way(&key) {
                     Some(read) => (read, false),
-                    None => (transport.reads.start(key, transport.request(Rc::clone(&outgoing), options)), true),
+                    None => (transport.shared_calls.start(key, transport.request(Rc::clone(&outgoing), options)), true),
                 };
                 match read.await {
                     // The shared request began before this call, so its deadline is earlier. Send another request.
@@ -273,7 +273,7 @@ impl Transport {
         }
         let policy = match (is_public, spec.method, &body) {
             (true, ..) => &FetchPolicy::PUBLIC,
-            (_, Method::Post, None) => &FetchPolicy::LAST_WORD,
+            (_, Method::Post, None) => &FetchPolicy::KEEPALIVE,
             _ => &FetchPolicy::SERVICE,
         };
         Ok(Outgoing { spec, url, headers, body, policy, credential })
@@ -319,13 +319,13 @@ impl Transport {
             kind: None,
             request_id: None,
         };
-        let mut attempt = AttemptResult::NoReply;
+        let mut attempt_result = AttemptResult::NoReply;
         let result = match reply {
             None => Err(CallError::timed_out(spec, options)),
             Some(None) => Err(CallError::offline(spec)),
             Some(Some(reply)) => {
                 let retry_after = reply.retry_after.as_string();
-                attempt = AttemptResult::Reply {
+                attempt_result = AttemptResult::Reply {
                     status: reply.status,
                     retry_after: retry_after.as_deref().and_then(whole_number).map(Duration::from_secs),
                     retryable: reply.retryable(),
@@ -343,7 +343,7 @@ impl Transport {
             }
             on_call(report);
         }
-        call.record(&attempt, random_u32);
+        call.record(&attempt_result, random_u32);
         result
     }
 
@@ -355,7 +355,7 @@ impl Transport {
             Some(fetch) => fetch.call2(&JsValue::UNDEFINED, &url.into(), &init),
             None => global_fetch(url, &init),
         };
-        let response = settled(&sent.ok()?).await.ok()?;
+        let response = await_promise(&sent.ok()?).await.ok()?;
         let reply = read(outgoing.spec, response).await;
         aborter.disarm();
         reply
@@ -370,7 +370,7 @@ async fn read(spec: &'static Spec, response: JsValue) -> Option<Reply> {
     let response: web_sys::Response = response.unchecked_into();
     // Not with gloo-net's `text` and `Headers::get`, which panic if such an object rejects without an `Error` or has no
     // such method.
-    let text = settled(&response.text().ok()?.into()).await.ok()?;
+    let text = await_promise(&response.text().ok()?.into()).await.ok()?;
     let headers = get(&response, "headers");
     let header = |name: &str| {
         let headers: &Headers = headers.unchecked_ref();
@@ -378,7 +378,7 @@ async fn read(spec: &'static Spec, response: JsValue) -> Option<Reply> {
     };
     let status = gloo_net::http::Response::from(response).status();
     (status > 0).then(|| {
-        Rc::new(ReplyBody {
+        Rc::new(ReplyContent {
             operation: spec.name,
             status,
             body: JSON::parse(&text.as_string().unwrap_or_default()).unwrap_or_default(),

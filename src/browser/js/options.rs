@@ -29,7 +29,7 @@ pub(super) fn transport(options: &JsValue) -> Result<Transport, CallError> {
         Base::new(&base, page_origin().as_deref()).map_err(|invalid| CallError::field("baseUrl", invalid.reason()))?;
     let on_call = function(options, "onCall")
         .map(|listener| -> Box<dyn Fn(CallReport)> { Box::new(move |report| notify(&listener, &written(&report))) });
-    Ok(Transport { base, fetch: function(options, "fetch"), on_call, reads: Default::default() })
+    Ok(Transport { base, fetch: function(options, "fetch"), on_call, shared_calls: Default::default() })
 }
 
 #[derive(Serialize)]

@@ -42,24 +42,24 @@ pub(super) async fn after(fault: Option<FaultKind>, mut response: Response<Body>
                 Body::from("<!doctype html><html><title>Bad gateway</title><h1>Bad gateway</h1></html>");
             response
         }
-        Some(FaultKind::Truncate) => truncated(response).await,
+        Some(FaultKind::Truncate) => truncate(response).await,
         Some(FaultKind::Delay { .. } | FaultKind::Drop | FaultKind::Status { .. }) | None => response,
     }
 }
 
 /// Sends the head of a response and the first half of its body, then closes the connection.
-async fn truncated(mut response: Response<Body>) -> Response<Body> {
+async fn truncate(mut response: Response<Body>) -> Response<Body> {
     let body = std::mem::take(response.body_mut());
     let Ok(whole) = axum::body::to_bytes(body, usize::MAX).await else { return drop_connection() };
     response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(whole.len()));
-    *response.body_mut() = Body::new(Half { first: Some(whole.slice(..whole.len() / 2)), sent: false });
+    *response.body_mut() = Body::new(Half { first: Some(whole.slice(..whole.len() / 2)), has_yielded: false });
     response
 }
 
 /// A body that ends with an error after its first part.
 struct Half {
     first: Option<Bytes>,
-    sent: bool,
+    has_yielded: bool,
 }
 
 impl axum::body::HttpBody for Half {
@@ -73,9 +73,9 @@ impl axum::body::HttpBody for Half {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(Frame::data(first))));
         }
-        if !self.sent {
+        if !self.has_yielded {
             // Yields once, so that the first part is sent before the error.
-            self.sent = true;
+            self.has_yielded = true;
             context.waker().wake_by_ref();
             return Poll::Pending;
         }

@@ -25,9 +25,9 @@ impl Service {
     /// commit.
     pub(in crate::sandbox) async fn bill(&self, merchant: &Merchant) -> Result<(), Unavailable> {
         // One run at a time, so that none reads a subscription that another is writing.
-        let _guard = merchant.billing.lock().await;
-        let mut lost = 0;
-        while lost < MAX_ROUNDS {
+        let _guard = merchant.billing_lock.lock().await;
+        let mut conflicts_in_a_row = 0;
+        while conflicts_in_a_row < MAX_ROUNDS {
             let until = merchant.now();
             let due = self.store.due(&merchant.id, until, BATCH_SIZE).await?;
             if due.is_empty() {
@@ -37,13 +37,13 @@ impl Service {
             for subscription in due {
                 let mut billing = Billing::of(subscription);
                 if let Some(id) = billing.subscription.state.charge_under_way() {
-                    billing.known = self.store.intent(id).await?;
+                    billing.stored_intent = self.store.intent(id).await?;
                 }
                 billing.run(until)?;
                 billed.push(billing.into_billed());
             }
             // If another request changed a subscription first, its events are due again in the next round.
-            lost = if self.store.save_billed(billed).await? { 0 } else { lost + 1 };
+            conflicts_in_a_row = if self.store.save_billed(billed).await? { 0 } else { conflicts_in_a_row + 1 };
         }
         Err(Unavailable::contended())
     }
@@ -88,7 +88,7 @@ impl Service {
 }
 
 /// Whether a reference names a charge of a subscription: `{subscription}:{period}:{attempt}`.
-pub(super) fn is_reference(reference: &str) -> bool {
+pub(super) fn is_charge_reference(reference: &str) -> bool {
     let mut parts = reference.split(':');
     let number =
         |part: Option<&str>| part.is_some_and(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
@@ -103,7 +103,7 @@ pub(super) struct Billing {
     subscription: Subscription,
     customer: Option<Customer>,
     /// The stored intent of the charge under way, if there is one.
-    known: Option<Intent>,
+    stored_intent: Option<Intent>,
     charges: Vec<Intent>,
     events: Vec<(Moment, &'static str)>,
 }
@@ -111,11 +111,11 @@ pub(super) struct Billing {
 impl Billing {
     /// Starts with a stored subscription.
     pub(super) fn of(subscription: Subscription) -> Self {
-        Self { subscription, customer: None, known: None, charges: Vec::new(), events: Vec::new() }
+        Self { subscription, customer: None, stored_intent: None, charges: Vec::new(), events: Vec::new() }
     }
 
     /// Starts with a new subscription of this customer.
-    pub(super) fn begin(subscription: Subscription, customer: Customer, now: Moment) -> Self {
+    pub(super) fn of_new(subscription: Subscription, customer: Customer, now: Moment) -> Self {
         Self { customer: Some(customer), events: vec![(now, "created")], ..Self::of(subscription) }
     }
 
@@ -128,7 +128,7 @@ impl Billing {
         let state = match charge {
             None => state,
             Some(charge) => {
-                let intent = self.charged(&charge, at)?;
+                let intent = self.intent_of_charge(&charge, at)?;
                 let state = state.charging(&charge, intent.id.clone(), at, intent.state.settles_at());
                 self.charges.push(intent);
                 state
@@ -147,7 +147,7 @@ impl Billing {
             let transition = match &due {
                 Due::Settlement(id) => {
                     let of_charge = |intent: &&Intent| intent.id == *id;
-                    let intent = self.charges.iter().chain(&self.known).find(of_charge);
+                    let intent = self.charges.iter().chain(&self.stored_intent).find(of_charge);
                     let intent =
                         intent.ok_or_else(|| Unavailable::because("the intent of a charge is missing"))?.clone();
                     let ended = intent.at(at).state;
@@ -169,7 +169,7 @@ impl Billing {
     }
 
     /// The intent of a charge, whose only attempt has begun.
-    fn charged(&self, charge: &Charge, at: Moment) -> Result<Intent, Unavailable> {
+    fn intent_of_charge(&self, charge: &Charge, at: Moment) -> Result<Intent, Unavailable> {
         let Subscription { id, terms, .. } = &self.subscription;
         let reference = MerchantReference::new(format!("{id}:{}:{}", charge.period, charge.attempt));
         let reference = reference.map_err(|error| Unavailable::because(error.reason()))?;

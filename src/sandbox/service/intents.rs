@@ -181,7 +181,7 @@ impl Service {
 
 /// Checks that the reference does not have the format of a subscription's charge.
 fn check(operation: &CreatePaymentIntent) -> Result<(), Problem> {
-    if !billing::is_reference(operation.merchant_reference.as_str()) {
+    if !billing::is_charge_reference(operation.merchant_reference.as_str()) {
         return Ok(());
     }
     let message = "A merchant_reference like this names a charge of a subscription. Give the payment another.";

@@ -21,7 +21,7 @@ pub(in crate::sandbox) struct Merchant {
     /// The offset of its clock from the service's, in seconds; never negative.
     clock_offset: AtomicI64,
     /// Held while due work runs, and while the clock is moved.
-    pub(super) billing: Mutex<()>,
+    pub(super) billing_lock: Mutex<()>,
     /// Its waiting faults.
     pub(in crate::sandbox) faults: Faults,
     /// Its newest requests.
@@ -62,7 +62,7 @@ impl Table {
             name: row.name,
             clock: Arc::clone(clock),
             clock_offset: AtomicI64::new(row.clock_offset),
-            billing: Mutex::default(),
+            billing_lock: Mutex::default(),
             faults: Faults::default(),
             requests: Requests::default(),
         });
@@ -143,7 +143,7 @@ impl Merchants {
     ) -> Result<Moment, Unavailable> {
         let seconds = i64::from(seconds);
         // The database and the memory change together: no reset can run in between.
-        let _guard = merchant.billing.lock().await;
+        let _guard = merchant.billing_lock.lock().await;
         store.advance_clock(merchant.id.clone(), seconds).await?;
         merchant.clock_offset.fetch_add(seconds, Ordering::AcqRel);
         Ok(merchant.now())
@@ -151,7 +151,7 @@ impl Merchants {
 
     /// Deletes everything of a merchant but its name and its key. Its clock shows the service's time again.
     pub(in crate::sandbox) async fn reset(&self, store: &Store, merchant: &Merchant) -> Result<(), Unavailable> {
-        let _guard = merchant.billing.lock().await;
+        let _guard = merchant.billing_lock.lock().await;
         store.reset(merchant.id.clone()).await?;
         merchant.clock_offset.store(0, Ordering::Release);
         merchant.faults.clear();

@@ -227,7 +227,7 @@ impl Service {
             version: 1,
         };
         let id = subscription.id.clone();
-        let mut billing = Billing::begin(subscription, customer, now);
+        let mut billing = Billing::of_new(subscription, customer, now);
         billing.transition(first, now)?;
         billing.run(now)?;
         Ok(self.store.add_billed(billing.into_billed(), request).await?.then_some(id))

@@ -27,7 +27,7 @@ async fn commit(store: &Store, group: Vec<Write>) -> Vec<bool> {
     // The writer runs on this thread, so it begins only when all writes are queued.
     let mut pending = Vec::new();
     for write in group {
-        pending.push(store.begin(write).await.unwrap());
+        pending.push(store.queue(write).await.unwrap());
     }
     let mut effects = Vec::new();
     for pending in pending {

@@ -147,12 +147,12 @@ impl Store {
         match &self.backend {
             Backend::Memory(memory) => memory.commit_one(write),
             #[cfg(feature = "sandbox-sqlite")]
-            Backend::Sqlite { writer, .. } => writer.begin(write).await?.await.map_err(|_| Unavailable::closed())?,
+            Backend::Sqlite { writer, .. } => writer.queue(write).await?.await.map_err(|_| Unavailable::closed())?,
         }
     }
 
     /// Begins a write. It is executed even if the caller drops the result.
-    async fn begin(&self, write: Write) -> Result<PendingWrite, Unavailable> {
+    async fn queue(&self, write: Write) -> Result<PendingWrite, Unavailable> {
         match &self.backend {
             Backend::Memory(memory) => {
                 let effect = memory.commit_one(write)?;
@@ -161,7 +161,7 @@ impl Store {
                 Ok(pending)
             }
             #[cfg(feature = "sandbox-sqlite")]
-            Backend::Sqlite { writer, .. } => writer.begin(write).await,
+            Backend::Sqlite { writer, .. } => writer.queue(write).await,
         }
     }
 
@@ -187,7 +187,7 @@ impl Store {
 
     /// Begins to store a second of the service's clock. An earlier one than the stored has no effect.
     pub(super) async fn begin_saving_second(&self, second: i64) -> Result<PendingWrite, Unavailable> {
-        self.begin(Write::SaveSecond(second)).await
+        self.queue(Write::SaveSecond(second)).await
     }
 
     /// Stores a new plan. `false` if the merchant's code is taken.

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 const GROUP: usize = 256;
 
 /// A database whose commits are worth sharing, because each waits for a disk.
-pub(super) trait Commit: Send + 'static {
+pub(super) trait GroupCommit: Send + 'static {
     /// Commits a group as the store's contract requires.
     fn commit(&mut self, group: Vec<Write>) -> impl Future<Output = Result<Vec<bool>, Unavailable>> + Send;
 
@@ -34,17 +34,17 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts the writer task. At its end it closes the database.
-    pub(super) fn start(mut database: impl Commit) -> Self {
-        let (jobs, gathered) = mpsc::channel(4 * GROUP);
+    pub(super) fn start(mut database: impl GroupCommit) -> Self {
+        let (jobs, receiver) = mpsc::channel(4 * GROUP);
         let task = tokio::spawn(async move {
-            write_groups(&mut database, gathered).await;
+            write_groups(&mut database, receiver).await;
             database.close().await;
         });
         Self { jobs: Mutex::new(Some(jobs)), task: Mutex::new(Some(task)) }
     }
 
     /// Queues a write. It is executed even if the caller drops the result.
-    pub(super) async fn begin(&self, write: Write) -> Result<PendingWrite, Unavailable> {
+    pub(super) async fn queue(&self, write: Write) -> Result<PendingWrite, Unavailable> {
         let jobs = self.jobs.lock().map_err(|_| Unavailable::closed())?.clone().ok_or_else(Unavailable::closed)?;
         let (done, pending) = oneshot::channel();
         jobs.send(Job { write, done }).await.map_err(|_| Unavailable::closed())?;
@@ -64,11 +64,11 @@ impl Writer {
     }
 }
 
-async fn write_groups(database: &mut impl Commit, mut gathered: mpsc::Receiver<Job>) {
+async fn write_groups(database: &mut impl GroupCommit, mut receiver: mpsc::Receiver<Job>) {
     let mut jobs = Vec::with_capacity(GROUP);
     // Logged when writing begins to fail and when it works again, not for every group.
     let mut is_failing = false;
-    while gathered.recv_many(&mut jobs, GROUP).await > 0 {
+    while receiver.recv_many(&mut jobs, GROUP).await > 0 {
         let (group, waiting): (Vec<Write>, Vec<_>) = jobs.drain(..).map(|job| (job.write, job.done)).unzip();
         match database.commit(group).await {
             Ok(effects) => {
@@ -102,7 +102,7 @@ mod tests {
         failing: usize,
     }
 
-    impl Commit for Counting {
+    impl GroupCommit for Counting {
         async fn commit(&mut self, group: Vec<Write>) -> Result<Vec<bool>, Unavailable> {
             let _ = self.groups.send(group.len());
             // Other writes queue up meanwhile.
@@ -127,7 +127,7 @@ mod tests {
         let (writer, mut counts) = counting(0);
         let mut pending = Vec::new();
         for second in 0..100 {
-            pending.push(writer.begin(Write::SaveSecond(second)).await.unwrap());
+            pending.push(writer.queue(Write::SaveSecond(second)).await.unwrap());
         }
         for (second, pending) in pending.into_iter().enumerate() {
             assert_eq!(pending.await.unwrap().unwrap(), second % 2 == 0);
@@ -135,15 +135,15 @@ mod tests {
         assert_eq!(counts.recv().await, Some(100));
         writer.close().await;
         assert_eq!(counts.recv().await, None, "the database was closed");
-        assert!(writer.begin(Write::SaveSecond(1)).await.is_err(), "a closed writer takes no writes");
+        assert!(writer.queue(Write::SaveSecond(1)).await.is_err(), "a closed writer takes no writes");
     }
 
     #[tokio::test]
-    async fn a_group_that_fails_is_acknowledged_to_nobody_and_the_next_one_is() {
+    async fn every_write_of_a_failed_group_gets_the_error_and_the_next_group_succeeds() {
         let (writer, _counts) = counting(1);
-        let (first, second) =
-            (writer.begin(Write::SaveSecond(2)).await.unwrap(), writer.begin(Write::SaveSecond(4)).await.unwrap());
-        assert!(first.await.unwrap().is_err() && second.await.unwrap().is_err());
-        assert!(writer.begin(Write::SaveSecond(6)).await.unwrap().await.unwrap().unwrap());
+        let (one, other) =
+            (writer.queue(Write::SaveSecond(2)).await.unwrap(), writer.queue(Write::SaveSecond(4)).await.unwrap());
+        assert!(one.await.unwrap().is_err() && other.await.unwrap().is_err());
+        assert!(writer.queue(Write::SaveSecond(6)).await.unwrap().await.unwrap().unwrap());
     }
 }

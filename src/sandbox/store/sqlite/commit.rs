@@ -9,7 +9,7 @@ use super::intents::{self, IntentWrites};
 use super::sessions::{self, SessionWrites};
 use super::{clock, esim, keys, merchants, plans, subscriptions};
 use crate::sandbox::rules::Intent;
-use crate::sandbox::store::writer::Commit;
+use crate::sandbox::store::writer::GroupCommit;
 use crate::sandbox::store::{Customer, Unavailable, Write};
 use sqlx::{SqliteConnection, SqlitePool};
 use std::collections::VecDeque;
@@ -28,7 +28,7 @@ impl Committer {
     }
 }
 
-impl Commit for Committer {
+impl GroupCommit for Committer {
     async fn commit(&mut self, group: Vec<Write>) -> Result<Vec<bool>, Unavailable> {
         Ok(commit(&self.writing, &self.writes, group).await?)
     }
