@@ -179,8 +179,8 @@ impl FieldOptions {
     }
 }
 
-/// The description of a type in its schema, if its documentation has an example. The example is left out, because it is
-/// in Rust.
+/// The schema description of a type whose documentation has an example: without the example, which is Rust. Empty for
+/// other types: schemars writes theirs.
 pub(crate) fn description(attributes: &[Attribute]) -> TokenStream {
     let mut lines: Vec<String> = Vec::new();
     let (mut has_example, mut is_in_example) = (false, false);

@@ -70,7 +70,7 @@ use syn::parse_macro_input;
 ///         let amount = fields.required::<AmountNumber>("amount");
 ///         let currency = fields.or::<Currency>("currency", Default::default());
 ///         if let Some(currency) = &currency { supported(fields, "currency", currency); }
-///         Some(Self { name: name?, amount: amount?, currency: currency? })     // all errors, then none or all
+///         Some(Self { name: name?, amount: amount?, currency: currency? })   // by now every field's error is collected
 ///     }
 /// }
 ///
@@ -83,7 +83,7 @@ use syn::parse_macro_input;
 /// The operation's name is the type's name in snake case. A field is in the path if the path names it, otherwise in the query
 /// of a `GET` and in the body of other methods.
 ///
-/// | of the operation | |
+/// | argument of `#[operation]` | |
 /// |---|---|
 /// | `role = Merchant` | the role that may send it: a type of `protocol::role` |
 /// | `command = "plans create"` | its group and verb at the terminal |
@@ -95,7 +95,8 @@ use syn::parse_macro_input;
 /// | `at_least_one(email, phone, "An e-mail or a phone is required.")` | one of these fields is required, or else this error |
 ///
 /// A field of type `Option<_>` may be absent; one with `default` is sent with its default; all others are required. `new`
-/// takes no two texts in a row, since a caller would swap them: put them into a struct that borrows them.
+/// with two `String`s in a row does not compile, since a caller would swap them: put them into a struct that borrows
+/// them.
 ///
 /// | of a field, in `#[field(…)]` | |
 /// |---|---|
@@ -103,7 +104,7 @@ use syn::parse_macro_input;
 /// | `min = 1`, `max = 10` | the limits of a whole number |
 /// | `with = AmountNumber` | its `FieldType`, if that is not its own type |
 /// | `check = supported` | a check of the service: `fn(&mut Fields, param: &str, &T)` |
-/// | `into` | `new` takes `impl Into` of its type |
+/// | `into` | `new` takes `impl Into` of its type, as it always does for a `String` |
 /// | `idempotency_key` | the field is the header `Idempotency-Key`; with it the operation is repeatable |
 /// | `secret` | `Debug` does not show it, and the terminal reads it from standard input |
 /// | `undocumented` | the interface document does not show the field |

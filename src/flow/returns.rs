@@ -40,7 +40,7 @@ pub struct Purchase {
     pub id: Option<String>,
     /// The service's public reference.
     pub payment_ref: Option<String>,
-    /// The merchant's own name of the payment.
+    /// The merchant's reference of the payment.
     pub merchant_reference: Option<String>,
 }
 
@@ -79,7 +79,7 @@ pub fn is_return_nonce(text: &str) -> bool {
     text.len() == RETURN_NONCE_LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Reads the address of a page; `None` if it contains neither a nonce nor an intent, so that no customer returns.
+/// Reads the address of a page; `None` if it contains neither a nonce nor an intent: then the page is no return page.
 #[must_use]
 pub fn arrival(address: &str) -> Option<Arrival> {
     let (before, query, fragment) = split(address);

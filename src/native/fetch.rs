@@ -29,11 +29,11 @@ const FOLLOWED: &str = "The HTTP client followed a redirect, and a request that 
 /// The HTTP client of one [`Client`](super::Client).
 pub(super) struct Fetch {
     http: reqwest::Client,
-    /// Whether it is the application's own client, which may follow redirects.
+    /// Whether the application supplied the client, which may follow redirects.
     is_from_application: bool,
 }
 
-/// A credential, in the form of a request.
+/// A credential, as a text and as the header that sends it.
 #[derive(Clone, Copy)]
 pub(super) struct Bearer<'a> {
     /// Its text, which no error and no log may contain.
@@ -97,7 +97,7 @@ impl Fetch {
 
     #[expect(
         clippy::disallowed_methods,
-        reason = "this is the fetch room: it alone reads the clock, and hands time on as an argument"
+        reason = "only this loop reads the clock; what it calls takes the time as an argument"
     )]
     async fn attempts(
         &self,
@@ -115,8 +115,7 @@ impl Fetch {
             idempotency_key: request.idempotency_key,
             authorization: bearer.map(|bearer| bearer.header),
         };
-        // A key from the caller means that the service supports keys: it executes the request once, however often it is
-        // sent.
+        // With a key from the caller every retry is safe: the service executes a key's request once.
         let repeat = if prepared.idempotency_key.is_some() { Repeat::Always } else { spec.repeat };
         let bearer = bearer.map(|bearer| bearer.text);
         let begun = Instant::now();
@@ -236,7 +235,7 @@ impl Reply {
         AttemptResult::Reply { status: self.status, retry_after: self.retry_after(), retryable }
     }
 
-    /// Redacts the credential in the headers that errors and logs show. The body is kept as it was received.
+    /// Redacts the credential in `Request-Id`, which errors and logs show. The body is kept as received.
     fn redact_request_id(mut self, bearer: Option<&str>) -> Self {
         let echoes = |id: &str| bearer.is_some_and(|bearer| !bearer.is_empty() && id.contains(bearer));
         if self.request_id().is_some_and(echoes) {
@@ -297,7 +296,8 @@ fn classify(
     is_repeatable: bool,
     bearer: Option<&str>,
 ) -> Result<Reply, Error> {
-    const LOST: &str = "The answer was lost, and it may have been done all the same. Read what is there before anything is sent again.";
+    const LOST: &str =
+        "The service may have executed the request. Read the current state before you send anything again.";
     const CONFLICT: &str = "The answer to a first attempt was lost, and the service now refuses to repeat it. Read what is there (existing_id) \
                             before anything is sent again.";
     let reply = match outcome {

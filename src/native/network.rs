@@ -30,7 +30,8 @@ impl Lost {
         }
     }
 
-    /// The result for the retry table. A refusal of the HTTP client is final, as a redirect is: it would refuse again.
+    /// The result for the retry table. A refusal by the HTTP client counts as a reply with status 300: final, because
+    /// it would refuse again.
     pub(super) fn result(&self) -> AttemptResult {
         match self {
             Self::NotSent(_) | Self::Unanswered(_) => AttemptResult::NoReply,

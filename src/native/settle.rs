@@ -32,8 +32,8 @@ pub struct Settled {
 pub enum AskAgain {
     /// The payment has no final status: read it every few seconds.
     Soon,
-    /// The status is final, but an operator may still approve an attempt that was declined. Read it now and then, until
-    /// a read has succeeded that began at least 24 hours after the first one with a final status.
+    /// The status is final, but an operator may still approve an attempt that was declined. Read it now and then for 24
+    /// hours after the first read with a final status, and then until one more read has succeeded.
     ForADay,
     /// The status is final, and no more money can arrive.
     Never,
@@ -43,7 +43,7 @@ impl AskAgain {
     /// Whether to read a payment in this state again. An operator can approve an attempt for at most 24 hours after it
     /// ended, and only a declined one: if a payment has succeeded with its only attempt, that attempt was not declined.
     ///
-    /// If the service does not count attempts, there may have been several.
+    /// If the service does not count attempts, a final status gives [`AskAgain::ForADay`]: there may have been several.
     #[must_use]
     pub fn about(intent: &PaymentIntent) -> Self {
         let max_declined = match intent.status {
@@ -59,7 +59,8 @@ impl AskAgain {
 }
 
 /// Reads a payment with the secret key, checks that it is the one that was sold, and reports a final status and every
-/// duplicate payment to the shop. `GET {m}/intents/{payment_ref}` does the same for a page.
+/// duplicate payment to the shop. The merchant route `GET {m}/intents/{payment_ref}` does the same for a page (`{m}`:
+/// the address of the routes).
 ///
 /// No page asks for the payment of a customer who pays and closes the tab. Call this every few seconds for each payment
 /// that is not settled yet: otherwise the order stays unpaid although money was taken. If [`Settled::ask_again`] says
@@ -87,8 +88,8 @@ pub async fn settle<S: Shop>(client: &Client, shop: &S, sold: &Sold) -> Result<S
     Ok(Settled { intent, ask_again })
 }
 
-/// Reports a final status and every duplicate payment to the shop, if the payment is the one that was sold. A report
-/// that fails does not prevent the others.
+/// Reports a final status and every duplicate payment to the shop, if the payment is the one that was sold. Every
+/// report is made even if an earlier one fails; the first error is returned.
 pub(super) async fn verify_and_settle<S: Shop>(shop: &S, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
     if !sold.is(intent) {
         let (intent, reference) = (printable(&intent.id), printable(&sold.merchant_reference));

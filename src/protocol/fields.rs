@@ -22,8 +22,8 @@ pub trait Served: Operation + Sized {
     fn read(fields: &mut Fields) -> Option<Self>;
 }
 
-/// The fields of one request, from path, query and body. A field of the path or the query is a JSON string here, and
-/// the body may not contain it again.
+/// The fields of one request, from path, query, body and the header `Idempotency-Key`. A field from outside of the body
+/// is a JSON string here, and the sandbox refuses it in the body.
 ///
 /// ```
 /// use guichet::operations::CreateSession;
@@ -36,7 +36,7 @@ pub trait Served: Operation + Sized {
 pub struct Fields {
     values: Map<String, Value>,
     errors: Vec<FieldError>,
-    /// The fields of the operation, if unknown fields are errors.
+    /// The names read so far, if unknown fields are errors.
     names_read: Option<Vec<String>>,
 }
 
@@ -47,13 +47,14 @@ impl Fields {
         Self { values, errors: Vec::new(), names_read: None }
     }
 
-    /// Refuses the fields that the operation does not have.
+    /// Makes [`Fields::has_no_errors`] refuse the fields that the operation does not have.
     #[must_use]
     pub fn strict(self) -> Self {
         Self { names_read: Some(Vec::new()), ..self }
     }
 
-    /// Whether no error was collected. If the fields are read strictly, an unknown one is an error.
+    /// Whether no error was collected. Call it once, after all fields are read: a strict reader then adds an error for
+    /// each unknown field.
     pub fn has_no_errors(&mut self) -> bool {
         if let Some(names_read) = self.names_read.take() {
             let unknown_fields: Vec<String> =
@@ -104,7 +105,7 @@ impl Fields {
         self.errors.push(FieldError::of(param, &code, message));
     }
 
-    /// Adds an error and returns `None` if none of these fields was sent.
+    /// Adds an error and returns `None` if none of these fields was sent with a value other than `null`.
     pub fn at_least_one(&mut self, params: &[&str], message: &'static str) -> Option<()> {
         if params.iter().any(|param| self.has(param)) {
             return Some(());
@@ -113,7 +114,7 @@ impl Fields {
         None
     }
 
-    /// Whether the request has this field.
+    /// Whether the request has this field, with a value other than `null`.
     #[must_use]
     pub fn has(&self, param: &str) -> bool {
         self.values.get(param).is_some_and(|value| !value.is_null())

@@ -208,7 +208,7 @@ pub enum Envelope {
 pub enum Source {
     /// `decisions.md`: the sandbox's own rule; a real service may have decided otherwise.
     Decision,
-    /// `interface.md`.
+    /// The interface document shows it.
     Documented,
 }
 

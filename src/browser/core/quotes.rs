@@ -148,7 +148,7 @@ fn price_method(
     Ok(Box::pin(async move { selection.quote(method, code, card_type, reply.await) }))
 }
 
-/// Insertion sort: `sort_by` takes 1.5 KB brotli more in wasm.
+/// Insertion sort: `sort_by` adds 1.5 KB (brotli) to the wasm.
 fn in_order(quotes: Vec<Quote>) -> Vec<Quote> {
     let mut ordered: Vec<Quote> = Vec::new();
     for quote in quotes {

@@ -1,6 +1,6 @@
 //! Concurrent equal calls are one call: the first starts it, and the others wait for the same result.
 //!
-//! `futures_util::future::Shared` in place of [`Joined`] takes 1.4 KB brotli more.
+//! `futures_util::future::Shared` in place of [`Joined`] adds 1.4 KB (brotli) to the wasm.
 
 use super::error::CallError;
 use super::events::Pending;
@@ -35,7 +35,7 @@ impl<T: Clone> SingleFlight<T> {
     pub(crate) fn under_way(&self, key: &str) -> Option<Joined<T>> {
         let flights = self.0.borrow();
         let flight = flights.iter().find(|(known, _)| known == key)?.1.upgrade()?;
-        // It is borrowed while it is polled, and then it is running.
+        // If it is borrowed, the call is being polled, so it is running.
         let is_running = flight.try_borrow().map_or(true, |flight| matches!(flight.state, State::Running(_)));
         is_running.then_some(Joined(flight))
     }
@@ -48,13 +48,13 @@ impl<T: Clone> SingleFlight<T> {
         Joined(flight)
     }
 
-    /// Removes the call of this key: no later call joins it.
+    /// Forgets the call of this key, so that no later caller joins it. The call itself continues.
     pub(crate) fn forget(&self, key: &str) {
         self.0.borrow_mut().retain(|(known, flight)| known != key && flight.strong_count() > 0);
     }
 }
 
-/// A caller that waits for a call. The first one to be polled polls the call for all.
+/// A caller that waits for a call. Polling any of them polls the call.
 pub(crate) struct Joined<T>(Rc<RefCell<Flight<T>>>);
 
 impl<T> Clone for Joined<T> {
@@ -84,7 +84,8 @@ impl<T: Clone> Future for Joined<T> {
     }
 }
 
-/// The callers that wait for one call. The call wakes them all, because one of them may be kept and never polled again.
+/// The callers that wait for one call. The call wakes them all: if it woke only the last one that polled it, and that
+/// one is never polled again, the others would hang.
 #[derive(Default)]
 struct Waiters(Mutex<Vec<Waker>>);
 

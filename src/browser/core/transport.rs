@@ -35,7 +35,7 @@ pub(crate) struct Transport {
     pub(crate) shared_calls: SingleFlight<Reply>,
 }
 
-/// One finished request, for monitoring. It contains no address and no secret.
+/// One finished attempt, for monitoring. It contains no address and no secret.
 pub(crate) struct CallReport {
     pub(crate) operation: &'static str,
     /// The number of the attempt, from 1.
@@ -46,7 +46,7 @@ pub(crate) struct CallReport {
     pub(crate) request_id: Option<String>,
 }
 
-/// A request for an operation, which only a credential of this type may send.
+/// A request that only a credential of type `C` may send.
 pub(crate) struct AuthorizedRequest<C> {
     prepared: Rc<PreparedRequest>,
     credential: PhantomData<C>,
@@ -90,13 +90,13 @@ fn prepare(
 }
 
 impl AuthorizedRequest<NoCredential> {
-    /// Takes any credential for a request that needs none.
+    /// Allows a request that needs no credential to be sent with one.
     pub(crate) fn with_credential<C: Fulfils<Anyone>>(self) -> AuthorizedRequest<C> {
         AuthorizedRequest { prepared: self.prepared, credential: PhantomData }
     }
 }
 
-/// The whole reply to a call that succeeded.
+/// A whole reply, of any status.
 pub(crate) type Reply = Rc<ReplyContent>;
 
 pub(crate) struct ReplyContent {
@@ -201,7 +201,7 @@ impl FetchPolicy {
     };
     /// Reads without a credential may come from the cache: `no-store` costs a CORS preflight for each of them in Chromium.
     const PUBLIC: Self = Self { cache: "default", ..Self::SERVICE };
-    /// For the end of a session: the request is sent even if the page is closed.
+    /// For a POST without a body (revoke, cancel, validate): the request is sent even if the page is closed.
     const KEEPALIVE: Self = Self { keepalive: true, ..Self::SERVICE };
     /// For the merchant: with the cookies of the page's own origin.
     pub(crate) const MERCHANT: Self =
@@ -219,7 +219,8 @@ impl Transport {
         let prepared = Rc::clone(&request.prepared);
         let (transport, bearer) = (Rc::clone(self), credential.bearer().map(String::from));
         Box::pin(async move {
-            // Equal concurrent reads share one request. A read with another timeout is not equal.
+            // Equal concurrent repeatable calls without a body share one request. Calls with different timeouts are not
+            // equal.
             let is_shared = prepared.spec.repeat == Repeat::Always && prepared.request.body.is_none();
             let outgoing = Rc::new(transport.outgoing(&prepared, None, bearer)?);
             if is_shared {
@@ -243,7 +244,8 @@ impl Transport {
         })
     }
 
-    /// Sends a request that is never shared. `path` replaces the operation's own path.
+    /// Sends a request that is never shared: a read that began before a charge does not show that charge.
+    /// `path` replaces the operation's own path.
     pub(crate) fn send_alone<C: Credential>(
         self: &Rc<Self>,
         request: &AuthorizedRequest<C>,
@@ -347,7 +349,7 @@ impl Transport {
         result
     }
 
-    /// Sends one request and reads the whole reply. `None` if there is none. If it is dropped, `fetch` is aborted.
+    /// Sends one request and reads the whole reply. `None` if no reply came. Dropping the future aborts `fetch`.
     async fn exchange(&self, outgoing: &Outgoing) -> Option<Reply> {
         let mut aborter = AbortOnDrop::new()?;
         let (url, init) = (&outgoing.url, outgoing.init(aborter.signal()));

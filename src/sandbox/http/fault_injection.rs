@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Applies a fault before the call. Returns the response that replaces the call, or `None` if the call must be executed.
+/// Applies a fault that acts before the call. Returns the response that replaces the call, or `None` if the call must be executed.
 pub(super) async fn before(fault: Option<FaultKind>, request_id: &str, envelope: Envelope) -> Option<Response<Body>> {
     match fault? {
         FaultKind::Drop => Some(drop_connection()),
@@ -47,7 +47,7 @@ pub(super) async fn after(fault: Option<FaultKind>, mut response: Response<Body>
     }
 }
 
-/// Sends the head of a response and the first half of its body, then closes the connection.
+/// The same response with a body that fails after its first half.
 async fn truncate(mut response: Response<Body>) -> Response<Body> {
     let body = std::mem::take(response.body_mut());
     let Ok(whole) = axum::body::to_bytes(body, usize::MAX).await else { return drop_connection() };
@@ -56,7 +56,7 @@ async fn truncate(mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-/// A body that ends with an error after its first part.
+/// A body that fails after its first half.
 struct Half {
     first: Option<Bytes>,
     has_yielded: bool,
@@ -74,7 +74,7 @@ impl axum::body::HttpBody for Half {
             return Poll::Ready(Some(Ok(Frame::data(first))));
         }
         if !self.has_yielded {
-            // Yields once, so that the first part is sent before the error.
+            // Yields once: the server sends the first half before it reads the error.
             self.has_yielded = true;
             context.waker().wake_by_ref();
             return Poll::Pending;

@@ -18,7 +18,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// The deepest nesting of a body.
 const DEPTH_LIMIT: usize = 32;
 
-/// The fields of a request, from path, query and body.
+/// The fields of a request, from path, query, body and the header `Idempotency-Key`.
 pub(super) async fn fields(spec: &Spec, request: RawRequest) -> Result<Map<String, Value>, Problem> {
     let mut fields = match spec.method {
         Method::Get => Map::new(),

@@ -12,7 +12,7 @@ use std::time::{Duration, UNIX_EPOCH};
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-/// Closes the connection without a response.
+/// A response with the mark on which the server closes the connection instead of sending it.
 pub(super) fn drop_connection() -> Response<Body> {
     let mut response = Response::new(Body::empty());
     response.extensions_mut().insert(DropConnection);

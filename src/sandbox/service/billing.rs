@@ -12,7 +12,8 @@ use serde_json::Value;
 
 /// How many subscriptions are written in one commit.
 const BATCH_SIZE: i64 = 32;
-/// How often the service looks for due subscriptions. A request for a subscription applies what is due at once.
+/// How often the service looks for due subscriptions. Requests that list payments or events, or read or change subscriptions, first apply
+/// what is due.
 #[cfg(feature = "sandbox-serve")]
 const BILLING_INTERVAL: std::time::Duration = std::time::Duration::from_secs(1);
 /// How many transitions of one subscription are written in one commit.
@@ -24,7 +25,7 @@ impl Service {
     /// The events of one subscription are applied in order. Subscriptions are independent of each other, so several are written in one
     /// commit.
     pub(in crate::sandbox) async fn bill(&self, merchant: &Merchant) -> Result<(), Unavailable> {
-        // One run at a time, so that none reads a subscription that another is writing.
+        // One run at a time. A clock move and a reset wait for it too.
         let _guard = merchant.billing_lock.lock().await;
         let mut conflicts_in_a_row = 0;
         while conflicts_in_a_row < MAX_ROUNDS {
@@ -56,7 +57,7 @@ impl Service {
         Ok(now)
     }
 
-    /// Applies what becomes due in the background, as long as this is polled.
+    /// Applies due events every second, until the future is dropped.
     #[cfg(feature = "sandbox-serve")]
     pub(in crate::sandbox) async fn keep_billing(&self) {
         let mut ticks = tokio::time::interval(BILLING_INTERVAL);
@@ -87,7 +88,7 @@ impl Service {
     }
 }
 
-/// Whether a reference names a charge of a subscription: `{subscription}:{period}:{attempt}`.
+/// Whether a merchant reference has the format of a subscription's charge: `{subscription}:{period}:{attempt}`.
 pub(super) fn is_charge_reference(reference: &str) -> bool {
     let mut parts = reference.split(':');
     let number =

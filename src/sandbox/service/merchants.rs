@@ -20,7 +20,7 @@ pub(in crate::sandbox) struct Merchant {
     clock: Arc<ServiceClock>,
     /// The offset of its clock from the service's, in seconds; never negative.
     clock_offset: AtomicI64,
-    /// Held while due work runs, and while the clock is moved.
+    /// Held while due work runs, while the clock is moved, and while a reset runs.
     pub(super) billing_lock: Mutex<()>,
     /// Its waiting faults.
     pub(in crate::sandbox) faults: Faults,

@@ -151,7 +151,7 @@ impl Store {
         }
     }
 
-    /// Begins a write. It is executed even if the caller drops the result.
+    /// Queues a write. It is committed even if the caller drops the returned receiver.
     async fn queue(&self, write: Write) -> Result<PendingWrite, Unavailable> {
         match &self.backend {
             Backend::Memory(memory) => {

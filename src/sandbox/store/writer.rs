@@ -12,7 +12,7 @@ const GROUP: usize = 256;
 
 /// A database whose commits are worth sharing, because each waits for a disk.
 pub(super) trait GroupCommit: Send + 'static {
-    /// Commits a group as the store's contract requires.
+    /// Commits a group. Returns for each write, in order, whether it had an effect; a conflict has none.
     fn commit(&mut self, group: Vec<Write>) -> impl Future<Output = Result<Vec<bool>, Unavailable>> + Send;
 
     /// Closes the database.
@@ -33,7 +33,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the writer task. At its end it closes the database.
+    /// Starts the writer task. When the task ends, it closes the database.
     pub(super) fn start(mut database: impl GroupCommit) -> Self {
         let (jobs, receiver) = mpsc::channel(4 * GROUP);
         let task = tokio::spawn(async move {
@@ -43,7 +43,7 @@ impl Writer {
         Self { jobs: Mutex::new(Some(jobs)), task: Mutex::new(Some(task)) }
     }
 
-    /// Queues a write. It is executed even if the caller drops the result.
+    /// Queues a write. It is committed even if the caller drops the returned receiver.
     pub(super) async fn queue(&self, write: Write) -> Result<PendingWrite, Unavailable> {
         let jobs = self.jobs.lock().map_err(|_| Unavailable::closed())?.clone().ok_or_else(Unavailable::closed)?;
         let (done, pending) = oneshot::channel();
