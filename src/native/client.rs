@@ -1,4 +1,4 @@
-use super::fetch::{Bearer, Fetch, Reply, authorization, unreadable};
+use super::fetch::{Bearer, Fetch, Reply, authorization};
 use super::reply::UnreadableReply;
 use super::{ClientBuilder, CustomerClient, ReturnKey, SecretKey};
 use crate::operations::CreatePaymentIntent;
@@ -219,12 +219,6 @@ impl Reply {
         let cause = UnreadableReply::new::<T>(&self.body, error);
         let why = format!("The service's reply cannot be read ({cause}). It is kept in the error's `reply`.");
         self.rejected(spec, &why).caused_by(cause)
-    }
-
-    /// The error of a successful reply that is unusable. It keeps the reply.
-    pub(super) fn rejected(self, spec: &'static Spec, why: &str) -> Error {
-        let request_id = self.request_id().map(str::to_owned);
-        unreadable(spec, why).with_reply(self.status, request_id, self.body.into())
     }
 }
 

@@ -52,6 +52,8 @@ pub(super) struct Reply {
     whole: bool,
     /// Whether it comes from the target of a redirect.
     is_redirected: bool,
+    /// Whether its request may be repeated.
+    is_repeatable: bool,
 }
 
 impl Fetch {
@@ -108,15 +110,16 @@ impl Fetch {
         bearer: Option<Bearer<'_>>,
         timeouts: Timeouts,
     ) -> Result<Reply, Error> {
+        // With a key from the caller every retry is safe: the service executes a key's request once.
+        let repeat = if request.idempotency_key.is_some() { Repeat::Always } else { spec.repeat };
         let prepared = Prepared {
             method: http_method(request.method),
             url,
             body: request.body.map(Bytes::from),
             idempotency_key: request.idempotency_key,
             authorization: bearer.map(|bearer| bearer.header),
+            is_repeatable: repeat == Repeat::Always,
         };
-        // With a key from the caller every retry is safe: the service executes a key's request once.
-        let repeat = if prepared.idempotency_key.is_some() { Repeat::Always } else { spec.repeat };
         let bearer = bearer.map(|bearer| bearer.text);
         let begun = Instant::now();
         let mut call = Call::new(repeat, timeouts);
@@ -143,7 +146,7 @@ impl Fetch {
                         outcome,
                         earlier_may_have_executed,
                         this_may_have_executed,
-                        repeat == Repeat::Always,
+                        prepared.is_repeatable,
                         bearer,
                     ));
                     earlier_may_have_executed |= this_may_have_executed;
@@ -172,10 +175,11 @@ impl Fetch {
         let mut reply = sending.send().await?;
         let status = reply.status().as_u16();
         let is_redirected = self.is_from_application && *reply.url() != prepared.url;
+        let is_repeatable = prepared.is_repeatable;
         let headers = std::mem::take(reply.headers_mut());
         let mut body = reply.chunk().await?.unwrap_or_default();
         if body.len() > LARGEST_REPLY {
-            return Ok(Reply { status, body, headers, whole: false, is_redirected });
+            return Ok(Reply { status, body, headers, whole: false, is_redirected, is_repeatable });
         }
         // Most replies come in one piece, which is kept without a copy.
         if let Some(second) = reply.chunk().await? {
@@ -183,14 +187,14 @@ impl Fetch {
             let mut next = Some(second);
             while let Some(chunk) = next {
                 if all.len() + chunk.len() > LARGEST_REPLY {
-                    return Ok(Reply { status, body: all.into(), headers, whole: false, is_redirected });
+                    return Ok(Reply { status, body: all.into(), headers, whole: false, is_redirected, is_repeatable });
                 }
                 all.extend_from_slice(&chunk);
                 next = reply.chunk().await?;
             }
             body = all.into();
         }
-        Ok(Reply { status, body, headers, whole: true, is_redirected })
+        Ok(Reply { status, body, headers, whole: true, is_redirected, is_repeatable })
     }
 }
 
@@ -201,6 +205,7 @@ struct Prepared<'a> {
     body: Option<Bytes>,
     idempotency_key: Option<String>,
     authorization: Option<&'a HeaderValue>,
+    is_repeatable: bool,
 }
 
 /// The merchant's reference of the payment that a request creates.
@@ -229,7 +234,17 @@ fn record_in_span(span: &Span, attempt: u32, outcome: &Result<Reply, Lost>) {
 }
 
 impl Reply {
+    /// The error of a success that is unusable. It keeps the reply.
+    pub(super) fn rejected(self, spec: &'static Spec, why: &str) -> Error {
+        let request_id = self.request_id().map(str::to_owned);
+        unreadable(spec, self.is_repeatable, why).with_reply(self.status, request_id, self.body.into())
+    }
+
     fn result(&self) -> AttemptResult {
+        if self.is_redirected {
+            // Final, whatever the redirect's target replied: the request is not sent again.
+            return AttemptResult::Reply { status: 300, retry_after: None, retryable: None };
+        }
         // Only an error reply says whether another attempt can help; the body of a success is not parsed twice.
         let retryable = if self.status >= 400 { Refusal::read(&self.body).retryable } else { None };
         AttemptResult::Reply { status: self.status, retry_after: self.retry_after(), retryable }
@@ -286,7 +301,8 @@ fn may_have_executed(spec: &Spec, outcome: &Result<Reply, Lost>, result: Attempt
 }
 
 /// Turns the outcome of an attempt into the caller's result. `earlier_may_have_executed`: the service may have executed
-/// an earlier attempt; `this_may_have_executed`: this one. `is_repeatable`: the caller may repeat the same request safely.
+/// an earlier attempt, which only a repeatable request has; `this_may_have_executed`: this one. `is_repeatable`: the
+/// caller may repeat the same request safely.
 /// The service's texts may contain the credential, so it is redacted.
 fn classify(
     spec: &Spec,
@@ -303,7 +319,7 @@ fn classify(
     let reply = match outcome {
         Ok(reply) => reply,
         Err(lost) => {
-            let is_uncertain = (earlier_may_have_executed || this_may_have_executed) && !is_repeatable;
+            let is_uncertain = this_may_have_executed && !is_repeatable;
             let error = match (lost, is_uncertain) {
                 (lost, false) => lost.into_error(),
                 (Lost::RefusedByHttpClient { error, .. }, true) => {
@@ -323,6 +339,7 @@ fn classify(
         200..300 if reply.whole => return Ok(reply),
         200..300 => unreadable(
             spec,
+            is_repeatable,
             &format!("The service's reply is larger than {LARGEST_REPLY} bytes; it was not read to its end."),
         ),
         300..400 => Error::new(
@@ -334,7 +351,7 @@ fn classify(
             let error = Error::refused(spec, status, redact_refusal(Refusal::read(&reply.body), bearer));
             if status == 409 && earlier_may_have_executed {
                 error.uncertain(CONFLICT)
-            } else if (this_may_have_executed || earlier_may_have_executed && status == 429) && !is_repeatable {
+            } else if this_may_have_executed && !is_repeatable {
                 error.uncertain(LOST)
             } else {
                 error
@@ -345,10 +362,10 @@ fn classify(
     Err(error.of(spec.name).with_reply(reply.status, request_id, reply.body.into()))
 }
 
-/// The error of a success that cannot be read. An operation that may not be repeated was most likely executed.
-pub(super) fn unreadable(spec: &Spec, why: &str) -> Error {
+/// The error of a success that cannot be read. The request was most likely executed: if it may not be repeated, the error says so.
+fn unreadable(spec: &Spec, is_repeatable: bool, why: &str) -> Error {
     let error = Error::new(Kind::Unreadable, why).of(spec.name);
-    if spec.repeat == Repeat::Always {
+    if is_repeatable {
         return error;
     }
     error.uncertain(format!("{why} It was most likely done: read what is there before anything is sent again."))

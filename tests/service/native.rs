@@ -171,6 +171,11 @@ async fn an_unreadable_success_of_an_unrepeatable_call_is_uncertain_and_keeps_th
     let service = FakeService::start(vec![reply("201 Created", "a".repeat(9 * 1024 * 1024))]).await;
     let error = client(&service.base_url).send(&esim_order()).await.expect_err("too large");
     assert_eq!(error.kind(), Kind::Uncertain);
+
+    let service = FakeService::start(vec![reply("201 Created", "<html>Made</html>")]).await;
+    let error = client(&service.base_url).send(&esim_order().idempotency_key(order_key())).await.expect_err("no JSON");
+    assert_eq!(error.kind(), Kind::Unreadable, "a caller with the key can retry");
+    assert_eq!(error.reply(), Some(b"<html>Made</html>".as_slice()));
 }
 
 fn order_key() -> IdempotencyKey {

@@ -66,6 +66,19 @@ async fn an_own_reqwest_client_is_used_and_must_not_follow_redirects() {
     let error = client.confirm_payment_intent(&intent_id("pi_1")).await.expect_err("a reply of another address");
     assert_eq!(error.kind(), Kind::Uncertain, "the other address may have executed it: {error}");
 
+    // Wherever a redirect leads, the request is not sent again.
+    for status in ["429 Too Many Requests", "503 Service Unavailable"] {
+        let busy = || reply(status, r#"{"error":{"retryable":true}}"#);
+        let elsewhere = FakeService::start(vec![busy(), busy()]).await;
+        let location: &'static str = format!("Location: {}/v1/payment-intents/pi_1/confirm", elsewhere.base_url).leak();
+        let headers: &'static [&'static str] = vec![location].leak();
+        let moved = || ScriptedResponse::Reply("303 See Other", headers, String::new());
+        let service = FakeService::start(vec![moved(), moved()]).await;
+        let client = Client::builder(&service.base_url, key()).http_client(own.clone()).build().expect("a client");
+        let error = client.confirm_payment_intent(&intent_id("pi_1")).await.expect_err("a reply of another address");
+        assert_eq!((error.kind(), service.requests().len()), (Kind::Uncertain, 1), "{error}");
+    }
+
     let both = Client::builder(&service.base_url, key()).http_client(own).user_agent_suffix("shoeshop/1.4");
     assert_eq!(both.build().expect_err("one of the two").kind(), Kind::Input);
 }
