@@ -17,6 +17,9 @@ type Files = &'static [(&'static str, &'static [u8])];
 pub(crate) enum Package {
     Folder(PathBuf),
     Embedded(Files),
+    /// Files that the caller reads, as in wasm32, which has no file system.
+    #[cfg(all(target_arch = "wasm32", feature = "sandbox-js"))]
+    Given(fn() -> Vec<(String, Bytes)>),
 }
 
 impl Package {
@@ -53,6 +56,8 @@ impl Package {
             Self::Embedded(files) => {
                 files.iter().map(|(name, bytes)| ((*name).to_owned(), Bytes::from_static(bytes))).collect()
             }
+            #[cfg(all(target_arch = "wasm32", feature = "sandbox-js"))]
+            Self::Given(read) => read(),
         }
     }
 
@@ -73,13 +78,15 @@ impl Package {
         let folder = match self {
             Self::Folder(folder) => folder.display().to_string(),
             Self::Embedded(_) => "this binary".to_owned(),
+            #[cfg(all(target_arch = "wasm32", feature = "sandbox-js"))]
+            Self::Given(_) => "this package".to_owned(),
         };
         let page = Missing { folder: &folder }.render();
         page.unwrap_or_else(|_| "Build the npm package: cargo xtask pack --quick".into())
     }
 }
 
-/// The names, sizes and modification times of a package's files. Empty for an embedded package, which does not change.
+/// The names, sizes and modification times of a package's files. Empty for a package that is in no folder: it does not change.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Fingerprint(Vec<(String, u64, Option<SystemTime>)>);
 

@@ -45,7 +45,7 @@ impl std::fmt::Display for Dropped {
 impl std::error::Error for Dropped {}
 
 /// Its address, unless the configuration has another.
-const BASE_URL: &str = "http://localhost:4243";
+pub(super) const BASE_URL: &str = "http://localhost:4243";
 
 impl InProcess {
     /// Starts the service. The surroundings give it time and randomness; those of the first start stay the process's.
@@ -56,11 +56,17 @@ impl InProcess {
         surroundings::give(surroundings);
         let location = Location::read(&config.database)?;
         let base_url = config.public_url.clone().unwrap_or_else(|| BASE_URL.to_owned());
-        Self::open(config, &location, base_url).await
+        let package = Package::find(config.package.clone());
+        Self::open(config, &location, base_url, package).await
     }
 
     /// Opens the database and the keys.
-    pub(super) async fn open(config: Config, location: &Location, base_url: String) -> Result<Self, StartError> {
+    pub(super) async fn open(
+        config: Config,
+        location: &Location,
+        base_url: String,
+        package: Package,
+    ) -> Result<Self, StartError> {
         let public_origin = match &config.public_url {
             Some(url) => origin(url)?,
             None => base_url.clone(),
@@ -90,7 +96,6 @@ impl InProcess {
         let control_token = tokens::secret("ctl_");
         let control =
             ControlApi { service: Arc::clone(&service), token: control_token.clone(), hosts: config.allow_hosts };
-        let package = Package::find(config.package);
         let router = http::routes()
             .with_state(Arc::clone(&service))
             .merge(control::routes(Arc::new(control)))

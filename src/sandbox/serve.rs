@@ -4,6 +4,7 @@ use super::config::{Config, StartError};
 use super::in_process::InProcess;
 use super::store::{Location, Unavailable};
 use super::tenant::{Clock, Tenant, run_on};
+use crate::package::Package;
 use crate::server::{Limits, serve};
 use crate::values::Secret;
 use std::io;
@@ -185,7 +186,8 @@ async fn open(config: Config) -> Result<(InProcess, TcpListener, Limits), StartE
     let location = Location::read(&config.database)?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| cannot_listen(config.listen, &error))?;
     let address = listener.local_addr().map_err(|error| cannot_listen(config.listen, &error))?;
-    let whole = InProcess::open(config, &location, format!("http://{address}")).await?;
+    let package = Package::find(config.package.clone());
+    let whole = InProcess::open(config, &location, format!("http://{address}"), package).await?;
     Ok((whole, listener, limits))
 }
 

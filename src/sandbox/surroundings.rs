@@ -1,5 +1,5 @@
-//! What the sandbox needs of its surroundings: time, randomness, and waiting. On a system they are its own; elsewhere, as in wasm32, the
-//! caller gives them.
+//! What the sandbox needs of its surroundings: time, randomness, waiting, and environment variables. On a system they are its own;
+//! elsewhere, as in wasm32, the caller gives them.
 
 use std::pin::{Pin, pin};
 use std::sync::OnceLock;
@@ -17,6 +17,8 @@ pub struct Surroundings {
     pub fill_random: fn(&mut [u8]),
     /// Resolves after this time.
     pub sleep: fn(Duration) -> Sleep,
+    /// An environment variable: `GUICHET_SECRET_KEY` or `GUICHET_INSTANCE_KEY`.
+    pub variable: fn(&str) -> Option<String>,
 }
 
 /// A future that resolves after a time.
@@ -55,6 +57,10 @@ pub(super) fn sleep(time: Duration) -> Sleep {
     (given().sleep)(time)
 }
 
+pub(super) fn variable(name: &str) -> Option<String> {
+    (given().variable)(name)
+}
+
 /// Polls work for at most this long, and at least once. `None` if that was not enough.
 pub(super) async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);
@@ -90,6 +96,7 @@ impl Surroundings {
                 getrandom::fill(bytes).expect("the system's random generator works: it did when the sandbox started");
             },
             sleep: |time| Box::pin(tokio::time::sleep(time)),
+            variable: |name| std::env::var(name).ok(),
         }
     }
 }

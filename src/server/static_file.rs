@@ -3,11 +3,8 @@
 use crate::encoding::{hex, media_type};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::io::{self, Write};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 /// The `Cache-Control` policy of a file.
@@ -136,8 +133,8 @@ impl StaticFile {
         self.bytes.len() >= SMALLEST_COMPRESSED && !ALREADY_COMPRESSED.contains(&self.media_type)
     }
 
-    fn smaller(&self, compressed: io::Result<Vec<u8>>) -> Option<Bytes> {
-        compressed.ok().filter(|compressed| compressed.len() < self.bytes.len()).map(Bytes::from)
+    fn smaller(&self, compressed: Option<Vec<u8>>) -> Option<Bytes> {
+        compressed.filter(|compressed| compressed.len() < self.bytes.len()).map(Bytes::from)
     }
 }
 
@@ -181,18 +178,32 @@ fn has_match(request: &HeaderMap, etag: &str) -> bool {
         .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == etag)
 }
 
-fn brotli(bytes: &[u8]) -> io::Result<Vec<u8>> {
+#[cfg(feature = "sandbox-serve")]
+fn brotli(bytes: &[u8]) -> Option<Vec<u8>> {
     let size_hint = bytes.len();
     let best = brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, size_hint, ..Default::default() };
     let mut compressed = Vec::new();
-    brotli::BrotliCompress(&mut &*bytes, &mut compressed, &best)?;
-    Ok(compressed)
+    brotli::BrotliCompress(&mut &*bytes, &mut compressed, &best).ok()?;
+    Some(compressed)
 }
 
-fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes)?;
-    encoder.finish()
+#[cfg(feature = "sandbox-serve")]
+fn gzip(bytes: &[u8]) -> Option<Vec<u8>> {
+    use std::io::Write as _;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).ok()?;
+    encoder.finish().ok()
+}
+
+/// Without a listener the responses cross no network, so nothing is compressed.
+#[cfg(not(feature = "sandbox-serve"))]
+fn brotli(_: &[u8]) -> Option<Vec<u8>> {
+    None
+}
+
+#[cfg(not(feature = "sandbox-serve"))]
+fn gzip(_: &[u8]) -> Option<Vec<u8>> {
+    None
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 #[cfg(feature = "sandbox-sqlite")]
 mod file;
 
-use super::StartError;
 use super::tokens::{SECRET_KEY, secret};
+use super::{StartError, surroundings};
 use crate::values::Secret;
 use std::path::Path;
 
@@ -58,7 +58,7 @@ fn is_valid_key(text: &str) -> bool {
 }
 
 fn from_environment(variable: &str) -> Option<Secret> {
-    std::env::var(variable).ok().filter(|text| !text.is_empty()).map(Secret::new)
+    surroundings::variable(variable).filter(|text| !text.is_empty()).map(Secret::new)
 }
 
 #[cfg(test)]
