@@ -21,6 +21,8 @@ mod events;
 mod faults;
 mod http;
 mod in_process;
+#[cfg(all(target_arch = "wasm32", feature = "sandbox-js"))]
+mod js;
 mod keys;
 mod openapi;
 mod pages;

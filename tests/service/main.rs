@@ -38,6 +38,7 @@ mod sandbox_idempotency;
 mod sandbox_intent_states;
 mod sandbox_lifecycle;
 mod sandbox_model;
+mod sandbox_package;
 mod sandbox_service;
 mod sandbox_session_model;
 mod schemathesis;

@@ -1,4 +1,5 @@
-//! Builds pages with the package as its users do: from the tarball, with every bundler, without configuration.
+//! Uses the packages as their users do, from the tarballs: builds pages with every bundler, without configuration, and runs the sandbox
+//! in Node.js.
 //!
 //! The pages are written to `target/consumers/out/`, and `tests/pages/package/` opens them in a real browser.
 
@@ -26,9 +27,15 @@ pub struct CheckResult {
     pub result: Result<()>,
 }
 
-/// Runs all checks on a tarball. Fails if it cannot even be installed.
-pub fn check_all(tarball: &Path, locked: &Tools, newest: &Tools) -> Result<Vec<CheckResult>> {
-    let project = Project::install(tarball)?;
+/// The tarballs of both packages.
+pub struct Tarballs {
+    pub guichet: PathBuf,
+    pub sandbox: PathBuf,
+}
+
+/// Runs all checks on the tarballs. Fails if they cannot even be installed.
+pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<Vec<CheckResult>> {
+    let project = Project::install(tarballs)?;
     let check = |what, run: &dyn Fn(&mut String) -> Result<()>| {
         let (begun, mut remark) = (steps::now(), String::new());
         let result = run(&mut remark);
@@ -38,56 +45,63 @@ pub fn check_all(tarball: &Path, locked: &Tools, newest: &Tools) -> Result<Vec<C
         check("pages by every bundler", &|remark| project.bundle(newest, remark)),
         check("a preload by Vite", &|remark| project.preload_by_vite(newest, remark)),
         check("a page in React", &|remark| project.develop_in_react(newest, remark)),
-        check("the manifest and the licences", &|_| project.is_described()),
+        check("the manifests and the licences", &|_| {
+            is_described(&project.package())?;
+            is_described(&project.sandbox())
+        }),
         check("types", &|remark| types::check(&project, locked, newest, remark)),
         check("import in Node.js", &|_| project.import_in_node()),
         check("calls without a page", &|remark| project.call_without_a_page(newest, remark)),
-        check("publint", &|_| publint(tarball, newest)),
-        check("attw", &|_| attw(tarball, newest)),
+        check("the sandbox in a process of Node.js", &|remark| project.run_sandbox(newest, remark)),
+        check("the command guichet-sandbox", &|remark| project.run_sandbox_command(newest, remark)),
+        check("publint", &|_| publint(tarballs, newest)),
+        check("attw", &|_| attw(tarballs, newest)),
     ])
 }
 
 /// publint must report nothing, not even a suggestion.
-fn publint(tarball: &Path, newest: &Tools) -> Result<()> {
-    let output =
-        run_quietly(newest.node("publint", "publint")?.env("NO_COLOR", "1").arg("run").arg(tarball).arg("--strict"))?;
-    let report = String::from_utf8_lossy(&output.stdout);
-    ensure!(report.contains("All good!"), "publint reports:\n{report}");
+fn publint(tarballs: &Tarballs, newest: &Tools) -> Result<()> {
+    for tarball in [&tarballs.guichet, &tarballs.sandbox] {
+        let mut publint = newest.node("publint", "publint")?;
+        let output = run_quietly(publint.env("NO_COLOR", "1").arg("run").arg(tarball).arg("--strict"))?;
+        let report = String::from_utf8_lossy(&output.stdout);
+        ensure!(report.contains("All good!"), "publint reports:\n{report}");
+    }
     Ok(())
 }
 
-/// attw checks that each entry has the types of the module that is loaded. The `.wasm` entry is not a module and is excluded.
-fn attw(tarball: &Path, newest: &Tools) -> Result<()> {
-    let how = [
-        "--profile",
-        "esm-only",
-        "--no-emoji",
-        "--no-color",
-        "--exclude-entrypoints",
-        "./core/guichet_core_bg.wasm",
-        "./core/guichet_hosted_bg.wasm",
-    ];
-    run_quietly(newest.node("@arethetypeswrong/cli", "attw")?.arg(tarball).args(how)).map(drop)
+/// attw checks that each entry has the types of the module that is loaded. The `.wasm` entries are not modules and are excluded.
+fn attw(tarballs: &Tarballs, newest: &Tools) -> Result<()> {
+    let wasm = ["--exclude-entrypoints", "./core/guichet_core_bg.wasm", "./core/guichet_hosted_bg.wasm"];
+    for (tarball, excluded) in [(&tarballs.guichet, &wasm[..]), (&tarballs.sandbox, &[])] {
+        let how = ["--profile", "esm-only", "--no-emoji", "--no-color"];
+        run_quietly(newest.node("@arethetypeswrong/cli", "attw")?.arg(tarball).args(how).args(excluded))?;
+    }
+    Ok(())
 }
 
-/// A project into which npm has installed the package from its tarball.
+/// A project into which npm has installed the packages from their tarballs.
 pub struct Project {
     folder: PathBuf,
 }
 
 impl Project {
     /// Creates the project from scratch.
-    pub fn install(tarball: &Path) -> Result<Self> {
+    pub fn install(tarballs: &Tarballs) -> Result<Self> {
         let consumers = root().join("target/consumers");
         if consumers.exists() {
             fs::remove_dir_all(&consumers)?;
         }
         let folder = consumers.join("project");
         fs::create_dir_all(&folder)?;
-        let file = tarball.file_name().context("the tarball has a file name")?.to_string_lossy();
-        let manifest = serde_json::json!({
-            "private": true, "type": "module", "dependencies": { "guichet": format!("file:../../npm/{file}") },
+        let file = |tarball: &Path| {
+            let name = tarball.file_name().context("a tarball has a file name")?;
+            Ok::<_, anyhow::Error>(format!("file:../../npm/{}", name.to_string_lossy()))
+        };
+        let dependencies = serde_json::json!({
+            "guichet": file(&tarballs.guichet)?, "guichet-sandbox": file(&tarballs.sandbox)?,
         });
+        let manifest = serde_json::json!({ "private": true, "type": "module", "dependencies": dependencies });
         fs::write(folder.join("package.json"), manifest.to_string())?;
         run_quietly(npm(&folder).args(["install", "--offline", "--no-package-lock"]).args(INSTALL))?;
 
@@ -106,37 +120,16 @@ impl Project {
         self.folder.join("node_modules/guichet")
     }
 
+    /// The folder of the package `guichet-sandbox`.
+    pub fn sandbox(&self) -> PathBuf {
+        self.folder.join("node_modules/guichet-sandbox")
+    }
+
     /// Copies these sources into a folder beside the package.
     pub fn with_sources(&self, sources: &Path) -> Result<PathBuf> {
         let folder = self.folder.join(sources.file_name().context("the sources have a parent folder")?);
         copy(sources, &folder)?;
         Ok(folder)
-    }
-
-    /// Checks that the installed package has the licences and the fields of package.json that a registry shows.
-    fn is_described(&self) -> Result<()> {
-        let manifest: Value = serde_json::from_str(&fs::read_to_string(self.package().join("package.json"))?)?;
-        let repository = manifest["repository"]["url"].as_str().unwrap_or_default();
-        let crates = fs::read_to_string(root().join("Cargo.toml"))?;
-        let address = repository.trim_start_matches("git+").trim_end_matches(".git");
-        ensure!(
-            address.starts_with("https://") && crates.contains(&format!("repository = \"{address}\"")),
-            "package.json names the repository {repository:?}, and Cargo.toml another"
-        );
-        for name in ["homepage", "bugs"] {
-            let value = manifest[name].as_str().unwrap_or_default();
-            ensure!(value.starts_with(address), "package.json: `{name}` is {value:?}, which is not of {address}");
-        }
-        let node = manifest["engines"]["node"].as_str();
-        ensure!(node.is_some_and(|node| node.starts_with(">=")), "package.json: `engines` has no `node`");
-        for license in LICENSES {
-            let published = fs::read(self.package().join(license));
-            ensure!(
-                published.is_ok_and(|text| fs::read(root().join(license)).is_ok_and(|own| own == text)),
-                "the tarball has no {license}"
-            );
-        }
-        Ok(())
     }
 
     /// Imports every entry in Node.js.
@@ -155,6 +148,28 @@ impl Project {
             .context("a call without a page fails its check")?;
         *remark = format!("jsdom {}", tools.version("jsdom")?);
         Ok(())
+    }
+
+    /// Uses the sandbox in the process of a test, in Node.js and in jsdom.
+    fn run_sandbox(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        let figures = self.run_script("sandbox.js", tools).context("the sandbox in a process fails its check")?;
+        *remark = format!("started in {} ms, {} creations a second", figures["started"], figures["perSecond"]);
+        Ok(())
+    }
+
+    /// Runs the command `guichet-sandbox`.
+    fn run_sandbox_command(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        let figures = self.run_script("sandbox_command.js", tools).context("`guichet-sandbox` fails its check")?;
+        *remark = format!("ready after {} ms", figures["readyMs"]);
+        Ok(())
+    }
+
+    /// Runs a script of `tests/pages/package/`. Returns the JSON that it prints.
+    fn run_script(&self, script: &str, tools: &Tools) -> Result<Value> {
+        fs::copy(root().join("tests/pages/package").join(script), self.folder.join(script))?;
+        let mut node = at_root("node");
+        let output = run_quietly(node.current_dir(&self.folder).env("JSDOM", tools.modules()).arg(script))?;
+        serde_json::from_slice(&output.stdout).with_context(|| format!("{script} printed no figures"))
     }
 
     /// Builds every page with every bundler.
@@ -207,6 +222,32 @@ impl Project {
         *remark = format!("react {}", tools.version("react")?);
         Ok(())
     }
+}
+
+/// Checks that an installed package has the licences and the fields of package.json that a registry shows.
+fn is_described(package: &Path) -> Result<()> {
+    let manifest: Value = serde_json::from_str(&fs::read_to_string(package.join("package.json"))?)?;
+    let repository = manifest["repository"]["url"].as_str().unwrap_or_default();
+    let crates = fs::read_to_string(root().join("Cargo.toml"))?;
+    let address = repository.trim_start_matches("git+").trim_end_matches(".git");
+    ensure!(
+        address.starts_with("https://") && crates.contains(&format!("repository = \"{address}\"")),
+        "package.json names the repository {repository:?}, and Cargo.toml another"
+    );
+    for name in ["homepage", "bugs"] {
+        let value = manifest[name].as_str().unwrap_or_default();
+        ensure!(value.starts_with(address), "package.json: `{name}` is {value:?}, which is not of {address}");
+    }
+    let node = manifest["engines"]["node"].as_str();
+    ensure!(node.is_some_and(|node| node.starts_with(">=")), "package.json: `engines` has no `node`");
+    for license in LICENSES {
+        let published = fs::read(package.join(license));
+        ensure!(
+            published.is_ok_and(|text| fs::read(root().join(license)).is_ok_and(|own| own == text)),
+            "the tarball has no {license}"
+        );
+    }
+    Ok(())
 }
 
 /// The first code block of a document in this language that contains this text.

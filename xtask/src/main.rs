@@ -14,6 +14,7 @@ mod npm;
 mod pack;
 mod rust_consumers;
 mod rust_page;
+mod sandbox_package;
 mod semver;
 mod setup;
 mod shrink;
@@ -43,9 +44,10 @@ usage: cargo xtask <command>
                   installed, and semver checks against the last tag
   soak            rounds of kill -9, a long load, and memory over tens of thousands
                   of calls, with progress (about half an hour)
-  pack            build the npm package with optimized wasm, as a tarball in
-                  target/npm/; fails if a page would load too many bytes
-  pack --quick    build the npm package with Rust alone, in target/npm/package/
+  pack            build the npm packages guichet and guichet-sandbox with optimized
+                  wasm, as tarballs in target/npm/; fails if one is too large
+  pack --quick    build the npm package guichet with Rust alone, in
+                  target/npm/package/
   rust-page       build the Rust page examples/rust-page, in target/rust-page/
   size            print the sizes of the package, of what a page loads of it, and
                   the bytes that a browser receives

@@ -1,5 +1,6 @@
 //! `cargo xtask pack --quick`: builds the npm package with Rust alone.
-//! `cargo xtask pack`: the same with optimized wasm and a tarball, and checks the byte budget.
+//! `cargo xtask pack`: the same with optimized wasm and a tarball, and checks the byte budget. The same for the package
+//! `guichet-sandbox` (`sandbox_package`).
 //!
 //! The package is written to `target/npm/package/`: the hand-written
 //! modules of `pkg-template/`, and under `core/` the crate as wasm, its glue, and
@@ -16,7 +17,7 @@ use wasm_bindgen_cli_support::Bindgen;
 use crate::cargo::{self, cargo, root};
 use crate::npm::{self, Tools, run_quietly};
 use crate::steps::Steps;
-use crate::{inline, setup, shrink, size};
+use crate::{inline, sandbox_package, setup, shrink, size};
 
 /// The file name of the module for shop pages: `core/guichet_core.js` and `core/guichet_core_bg.wasm`.
 const CORE: &str = "guichet_core";
@@ -42,8 +43,13 @@ pub fn command(args: &[String]) -> Result<()> {
                 *remark = relative(&packed.tarball()?);
                 Ok(())
             })?;
+            let sandbox = sandbox_package::build(&mut steps, &tools, &packed)?;
+            steps.step("the sandbox's tarball", |remark| {
+                *remark = relative(&sandbox.tarball()?);
+                Ok(())
+            })?;
             let sizes = size::measure(&packed, &tools)?;
-            println!("\n{sizes}");
+            println!("\n{sizes}\n\n{}", sandbox_package::measure(&sandbox)?);
             sizes.check_budget()
         }
         _ => bail!("usage: cargo xtask pack [--quick]"),
@@ -91,15 +97,17 @@ impl Packed {
         self.folder.join("core").join(format!("{CORE}.js"))
     }
 
-    /// Writes the tarball, and deletes older ones.
+    /// Writes the tarball, and deletes older ones of the same package.
     pub fn tarball(&self) -> Result<PathBuf> {
         let folder = self.folder.parent().expect("the package's folder has a parent");
-        for old in tarballs(folder)? {
+        let manifest: serde_json::Value = serde_json::from_slice(&read(&self.folder.join("package.json"))?)?;
+        let name = manifest["name"].as_str().context("package.json has no name")?;
+        for old in tarballs(folder, name)? {
             fs::remove_file(old)?;
         }
-        let pack = ["pack", "./package", "--pack-destination=.", "--ignore-scripts", "--loglevel=error"];
-        run_quietly(npm::npm(folder).args(pack))?;
-        tarballs(folder)?.pop().context("`npm pack` wrote no tarball")
+        let pack = ["--pack-destination=.", "--ignore-scripts", "--loglevel=error"];
+        run_quietly(npm::npm(folder).arg("pack").arg(&self.folder).args(pack))?;
+        tarballs(folder, name)?.pop().context("`npm pack` wrote no tarball")
     }
 }
 
@@ -120,8 +128,8 @@ fn build_wasm() -> Result<BuiltModules> {
     Ok(BuiltModules { version, wasm, hosted })
 }
 
-/// Builds one module of the package. Returns it with the crate's version.
-fn build_module(profile: &str, feature: &str) -> Result<(Vec<u8>, String)> {
+/// Builds one module of a package. Returns it with the crate's version.
+pub fn build_module(profile: &str, feature: &str) -> Result<(Vec<u8>, String)> {
     let built = cargo::build(
         cargo([
             "rustc",
@@ -171,15 +179,7 @@ impl BuiltModules {
         // that reads the folder meanwhile never sees a partial package.
         let new = npm.join(format!("package.new-{}", std::process::id()));
         remove(&new)?;
-        copy(&template, &new)?;
-        for license in LICENSES {
-            fs::copy(root().join(license), new.join(license)).with_context(|| format!("{license} is missing"))?;
-        }
-        let manifest = new.join("package.json");
-        if manifest.exists() {
-            let text = fs::read_to_string(&manifest)?;
-            fs::write(&manifest, with_version(&text, &self.version)?)?;
-        }
+        write_template(&template, &new, &self.version)?;
         let core = new.join("core");
         for (name, wasm, inlined) in [(CORE, &self.wasm, "inline.js"), (HOSTED, &self.hosted, "inline_hosted.js")] {
             generate(name, wasm, &core, false)?;
@@ -203,18 +203,48 @@ impl BuiltModules {
         self.version.hash(&mut hasher);
         self.wasm.hash(&mut hasher);
         self.hosted.hash(&mut hasher);
-        for file in files(template)? {
-            file.strip_prefix(template)?.hash(&mut hasher);
-            read(&file)?.hash(&mut hasher);
-        }
-        for license in LICENSES {
-            read(&root().join(license))?.hash(&mut hasher);
-        }
-        let xtask = fs::metadata(std::env::current_exe()?)?;
-        xtask.len().hash(&mut hasher);
-        xtask.modified()?.hash(&mut hasher);
+        hash_files(&template_files(template)?, template, &mut hasher)?;
+        hash_xtask(&mut hasher)?;
         Ok(hasher.finish())
     }
+}
+
+/// Copies the hand-written half of a package, with the version and the licences.
+pub fn write_template(template: &Path, folder: &Path, version: &str) -> Result<()> {
+    copy(&template_files(template)?, template, folder)?;
+    for license in LICENSES {
+        fs::copy(root().join(license), folder.join(license)).with_context(|| format!("{license} is missing"))?;
+    }
+    let manifest = folder.join("package.json");
+    let text = fs::read_to_string(&manifest).context("the package has no package.json")?;
+    Ok(fs::write(&manifest, with_version(&text, version)?)?)
+}
+
+/// The hand-written files of a package. Those of `guichet-sandbox` are in a folder of their own.
+pub fn template_files(template: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = files(template)?;
+    let of_the_sandbox = template.join("sandbox");
+    found.retain(|file| !file.starts_with(&of_the_sandbox));
+    Ok(found)
+}
+
+pub fn hash_files(files: &[PathBuf], folder: &Path, hasher: &mut DefaultHasher) -> Result<()> {
+    for file in files {
+        file.strip_prefix(folder)?.hash(hasher);
+        read(file)?.hash(hasher);
+    }
+    Ok(())
+}
+
+/// Hashes what determines every package: xtask itself and the licences.
+pub fn hash_xtask(hasher: &mut DefaultHasher) -> Result<()> {
+    for license in LICENSES {
+        read(&root().join(license))?.hash(hasher);
+    }
+    let xtask = fs::metadata(std::env::current_exe()?)?;
+    xtask.len().hash(hasher);
+    xtask.modified()?.hash(hasher);
+    Ok(())
 }
 
 /// The optimized wasm of a shop's page with the names of its functions.
@@ -228,8 +258,15 @@ pub fn with_function_names(tools: &Tools) -> Result<Vec<u8>> {
 }
 
 fn generate(name: &str, wasm: &[u8], folder: &Path, names: bool) -> Result<()> {
-    Bindgen::new()
-        .input_module(name, shrink::remove_panic_messages(wasm)?)
+    let mut bindgen = bindgen(names)?;
+    bindgen.input_module(name, shrink::remove_panic_messages(wasm)?);
+    bindgen.generate(folder).context("the glue could not be generated")
+}
+
+/// The generator of the glue, as every package has it.
+pub fn bindgen(names: bool) -> Result<Bindgen> {
+    let mut bindgen = Bindgen::new();
+    bindgen
         .web(true)?
         // The entries pass the wasm's address. An address in the glue would make
         // bundlers emit the file as well for the entry that embeds it.
@@ -237,9 +274,8 @@ fn generate(name: &str, wasm: &[u8], folder: &Path, names: bool) -> Result<()> {
         // The types are hand-written, because generated ones are too loose.
         .typescript(false)
         .remove_name_section(!names)
-        .remove_producers_section(true)
-        .generate(folder)
-        .context("the glue could not be generated")
+        .remove_producers_section(true);
+    Ok(bindgen)
 }
 
 /// Optimizes a wasm file in place. wasm-opt reads the allowed WebAssembly features from the file.
@@ -288,22 +324,27 @@ fn up_to_date(folder: &Path, stamp_file: &Path, stamp: u64, optimized: bool) -> 
 /// The text of a package.json with its version replaced and everything else unchanged.
 fn with_version(manifest: &str, version: &str) -> Result<String> {
     let key = "\"version\": \"";
-    let start = manifest.find(key).context("pkg-template/package.json has no \"version\": \"…\"")? + key.len();
-    let end = start + manifest[start..].find('"').context("pkg-template/package.json: the version does not end")?;
+    let start = manifest.find(key).context("package.json has no \"version\": \"…\"")? + key.len();
+    let end = start + manifest[start..].find('"').context("package.json: the version does not end")?;
     let filled = format!("{}{version}{}", &manifest[..start], &manifest[end..]);
-    let read: serde_json::Value = serde_json::from_str(&filled).context("pkg-template/package.json is not JSON")?;
-    ensure!(read["version"] == version, "pkg-template/package.json: the first \"version\" is not that of the package");
+    let read: serde_json::Value = serde_json::from_str(&filled).context("package.json is not JSON")?;
+    ensure!(read["version"] == version, "package.json: the first \"version\" is not that of the package");
     Ok(filled)
 }
 
-fn tarballs(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = files(folder)?;
-    found.retain(|file| file.extension().is_some_and(|extension| extension == "tgz"));
-    Ok(found)
+/// The tarballs of one package: `guichet-0.1.0.tgz`, but not `guichet-sandbox-0.1.0.tgz`.
+fn tarballs(folder: &Path, package: &str) -> Result<Vec<PathBuf>> {
+    let is_of_package = |file: &Path| {
+        let name = file.file_name()?.to_str()?.strip_suffix(".tgz")?;
+        let version = name.strip_prefix(package)?.strip_prefix('-')?;
+        version.starts_with(|first: char| first.is_ascii_digit()).then_some(())
+    };
+    let entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    Ok(entries.into_iter().filter(|file| is_of_package(file).is_some()).collect())
 }
 
 /// Replaces `folder` by the folder `new`.
-fn swap(new: &Path, folder: &Path) -> Result<()> {
+pub fn swap(new: &Path, folder: &Path) -> Result<()> {
     let old = folder.with_extension(format!("old-{}", std::process::id()));
     if folder.exists() {
         fs::rename(folder, &old).with_context(|| format!("{} could not be moved away", folder.display()))?;
@@ -312,20 +353,20 @@ fn swap(new: &Path, folder: &Path) -> Result<()> {
     remove(&old)
 }
 
-/// Copies every file under `from`.
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    for file in files(from)? {
+/// Copies these files of a folder into another one.
+pub fn copy(files: &[PathBuf], from: &Path, to: &Path) -> Result<()> {
+    for file in files {
         let target = to.join(file.strip_prefix(from)?);
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder)?;
         }
-        fs::copy(&file, &target).with_context(|| format!("{} could not be copied", file.display()))?;
+        fs::copy(file, &target).with_context(|| format!("{} could not be copied", file.display()))?;
     }
     Ok(())
 }
 
 /// Every file under a folder, sorted by path.
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -343,14 +384,14 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn remove(folder: &Path) -> Result<()> {
+pub fn remove(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(()),
     }
 }
 
-fn read(file: &Path) -> Result<Vec<u8>> {
+pub fn read(file: &Path) -> Result<Vec<u8>> {
     fs::read(file).with_context(|| format!("{} could not be read", file.display()))
 }
 
@@ -374,6 +415,19 @@ mod tests {
         let nested = r#"{"engine": {"version": "1"}, "version": "0.0.0"}"#;
         assert!(with_version(nested, "1.2.3").is_err());
         assert!(with_version("{}", "1.2.3").is_err());
+    }
+
+    #[test]
+    fn the_tarballs_of_one_package_are_not_those_of_another() {
+        let here = std::env::temp_dir().join(format!("guichet-tarballs-{}", std::process::id()));
+        fs::create_dir_all(&here).expect("the system has a folder for this");
+        let [guichet, sandbox] = ["guichet-0.1.0.tgz", "guichet-sandbox-0.1.0.tgz"].map(|name| here.join(name));
+        for file in [&guichet, &sandbox, &here.join("guichet-0.1.0.txt")] {
+            fs::write(file, "").expect("it can be written");
+        }
+        assert_eq!(tarballs(&here, "guichet").expect("it can be read"), [guichet]);
+        assert_eq!(tarballs(&here, "guichet-sandbox").expect("it can be read"), [sandbox]);
+        fs::remove_dir_all(&here).expect("it can be removed");
     }
 
     #[test]

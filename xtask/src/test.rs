@@ -6,11 +6,14 @@ use anyhow::{Result, bail, ensure};
 
 use crate::binaries::Binary;
 use crate::cargo::{cargo, run, run_reading};
-use crate::consumers::{self, CheckResult};
+use crate::consumers::{self, CheckResult, Tarballs};
 use crate::durations::Durations;
 use crate::npm::Tools;
+use crate::pack::Packed;
 use crate::steps::{Steps, bold, in_background};
-use crate::{binaries, frameworks, pack, rust_consumers, rust_page, semver, setup, size, toolchains, unit_tests};
+use crate::{
+    binaries, frameworks, pack, rust_consumers, rust_page, sandbox_package, semver, setup, size, toolchains, unit_tests,
+};
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
 
@@ -102,8 +105,7 @@ impl Run {
         self.check("the sandbox for wasm32", |_| sandbox_for_wasm());
 
         let tools = self.steps.join(tools)?;
-        let packed = pack::optimized(&mut self.steps, &tools)?;
-        let tarball = self.steps.step("the tarball", |_| packed.tarball())?;
+        let (packed, tarballs) = self.pack(&tools)?;
         self.check("what a page loads", |remark| {
             let sizes = size::measure(&packed, &tools)?;
             println!("{sizes}");
@@ -115,7 +117,7 @@ impl Run {
         // The package is checked while the tests are built.
         let consumers = thread::spawn({
             let tools = tools.clone();
-            move || consumers::check_all(&tarball, &tools, &tools)
+            move || consumers::check_all(&tarballs, &tools, &tools)
         });
         let binaries = self.steps.step("build the tests", |_| binaries::build())?;
         self.consumers(consumers)?;
@@ -179,11 +181,10 @@ impl Run {
             Ok(newest)
         })?;
         self.steps.step("set-up: the browsers", setup::browsers)?;
-        let packed = pack::optimized(&mut self.steps, &tools)?;
-        let tarball = self.steps.step("the tarball", |_| packed.tarball())?;
+        let (_, tarballs) = self.pack(&tools)?;
         let consumers = thread::spawn({
             let newest = newest.clone();
-            move || consumers::check_all(&tarball, &tools, &newest)
+            move || consumers::check_all(&tarballs, &tools, &newest)
         });
         let binaries = self.steps.step("build the tests", |_| binaries::build())?;
         self.consumers(consumers)?;
@@ -211,6 +212,20 @@ impl Run {
                 .push(format!("semver checks (no tag v* to compare with; {} names a commit)", semver::BASELINE)),
         }
         Ok(())
+    }
+
+    /// Builds both npm packages and their tarballs.
+    fn pack(&mut self, tools: &Tools) -> Result<(Packed, Tarballs)> {
+        let packed = pack::optimized(&mut self.steps, tools)?;
+        let sandbox = sandbox_package::build(&mut self.steps, tools, &packed)?;
+        let tarballs = self
+            .steps
+            .step("the tarballs", |_| Ok(Tarballs { guichet: packed.tarball()?, sandbox: sandbox.tarball()? }))?;
+        self.check("the size of the sandbox's wasm", |remark| {
+            *remark = sandbox_package::measure(&sandbox)?;
+            Ok(())
+        });
+        Ok((packed, tarballs))
     }
 
     /// Builds the page in Rust, which tests of pages open.
@@ -339,16 +354,21 @@ const APPLICATIONS: [&str; 2] = ["application-default-tls", "application-own-pro
 /// The environment variable with the folder of the npm tools, for the tests of pages.
 const NPM_TOOLS: &str = "GUICHET_NPM_TOOLS";
 
-/// Compiles the sandbox for wasm32, where the time and randomness come from the caller: without wasm-bindgen, which only a page has.
+/// Compiles the sandbox for wasm32: as it is in `guichet-sandbox`, and alone, where time and randomness come from the caller. Alone it
+/// is without wasm-bindgen.
 fn sandbox_for_wasm() -> Result<()> {
-    let options =
-        ["--package=guichet", "--no-default-features", "--features=sandbox", "--target=wasm32-unknown-unknown"];
-    run(cargo(["clippy", "--lib"]).args(options).args(["--", "--deny=warnings"]))?;
-    let tree = cargo(["tree", "--edges=normal", "--prefix=none"]).args(options).output()?;
+    let options = ["--package=guichet", "--target=wasm32-unknown-unknown"];
+    for features in ["--features=sandbox", "--features=sandbox-js"] {
+        run(cargo(["clippy", "--lib", features]).args(options).args(["--", "--deny=warnings"]))?;
+    }
+    let tree = cargo(["tree", "--edges=normal", "--prefix=none", "--features=sandbox"]).args(options).output()?;
     ensure!(tree.status.success(), "cargo tree has failed");
     let tree = String::from_utf8(tree.stdout)?;
-    for page_only in ["wasm-bindgen", "js-sys", "web-sys"] {
-        ensure!(!tree.lines().any(|line| line.starts_with(page_only)), "the sandbox depends on {page_only} for wasm32");
+    for of_javascript in ["wasm-bindgen", "js-sys", "web-sys"] {
+        ensure!(
+            !tree.lines().any(|line| line.starts_with(of_javascript)),
+            "the sandbox alone depends on {of_javascript} for wasm32"
+        );
     }
     Ok(())
 }

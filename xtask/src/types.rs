@@ -15,7 +15,9 @@ use crate::npm::{Tools, run_quietly};
 
 /// Compiles it: the oldest compiler resolves modules as Node.js does, the newest as a bundler does.
 pub fn check(project: &Project, oldest: &Tools, newest: &Tools, remark: &mut String) -> Result<()> {
-    declarations(&project.package())?;
+    for package in [project.package(), project.sandbox()] {
+        declarations(&package)?;
+    }
     let consumer = project.with_sources(&root().join("tests/types"))?;
     run_quietly(at_root("node").current_dir(&consumer).arg("words.mjs"))
         .context("the sentences do not match their types")?;
@@ -51,7 +53,8 @@ pub fn check(project: &Project, oldest: &Tools, newest: &Tools, remark: &mut Str
 }
 
 /// The documents whose JavaScript is compiled as strict TypeScript, each with the name of its files.
-const READMES: [(&str, &str); 2] = [("root", "README.md"), ("package", "pkg-template/README.md")];
+const READMES: [(&str, &str); 3] =
+    [("root", "README.md"), ("package", "pkg-template/README.md"), ("sandbox", "pkg-template/sandbox/README.md")];
 
 /// The scripts of a document. A block without imports continues the block before it.
 fn scripts(document: &str) -> Vec<String> {

@@ -1,0 +1,99 @@
+import { isIP } from "node:net";
+import { parseArgs } from "node:util";
+import { serve } from "./serve.js";
+import { file } from "./host.js";
+
+/** The command `guichet-sandbox`: it serves until Ctrl-C or SIGTERM. Its options are those of `guichet sandbox`. */
+export async function run(args) {
+  try {
+    const { help, version, json, ...options } = read(args);
+    if (help) return console.log(HELP);
+    if (version) return console.log(JSON.parse(file("package.json")).version);
+    const running = await serve(options);
+    process.once("SIGINT", running.stop).once("SIGTERM", running.stop);
+    console.log(json ? asJson(running) : asText(running));
+  } catch (e) {
+    if (!(e instanceof Refused)) e = new Refused(1, e.message);
+    for (const line of e.message.split("\n")) console.error(`guichet-sandbox: ${line}`);
+    process.exitCode = e.exitCode;
+  }
+}
+
+/** Invalid arguments (2), or what this machine cannot do (1). */
+class Refused extends Error {
+  constructor(exitCode, message) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+const HELP = `\
+The whole payment service of guichet on this machine, in memory. No account, no real money.
+
+Usage: guichet-sandbox [OPTIONS]
+
+      --listen <ADDRESS>       The address to listen on; port 0 takes a free port [default: 127.0.0.1:4243]
+      --public-url <URL>       The origin under which customers reach the sandbox; default: the address it listens on
+      --allow-host <NAME>      A host name under which the control API answers, besides loopback. May be repeated
+      --allow-origin <ORIGIN>  An origin whose pages may call the service; default: every origin. May be repeated
+      --public-methods         Let anyone read payment methods and fees without a credential
+      --strict                 Refuse unknown fields
+      --json                   Print one line of JSON when ready, and nothing else on stdout
+  -h, --help                   Print this help
+  -V, --version                Print the version
+
+If GUICHET_SECRET_KEY is set (sk_test_ and at least 16 letters and digits), the first merchant has that key.
+It keeps nothing after it stops. The binary \`guichet sandbox\` can keep a database file.`;
+
+const OPTIONS = {
+  listen: { type: "string", default: "127.0.0.1:4243" },
+  "public-url": { type: "string" },
+  "allow-host": { type: "string", multiple: true },
+  "allow-origin": { type: "string", multiple: true },
+  "public-methods": { type: "boolean" },
+  strict: { type: "boolean" },
+  json: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+  version: { type: "boolean", short: "V" },
+};
+/** Options of the binary that need what this package does not have. */
+const OF_THE_BINARY = { database: "a database", package: "another npm package", "connections-per-address": "a limit of connections" };
+
+function read(args) {
+  let values;
+  try {
+    ({ values } = parseArgs({ args, options: OPTIONS, allowPositionals: false }));
+  } catch (e) {
+    const [, name] = /^Unknown option '--([^']+)'/.exec(e.message) ?? [];
+    const needed = OF_THE_BINARY[name];
+    throw new Refused(2, needed ? `--${name}: for ${needed}, use the binary: guichet sandbox --${name} …` : `${e.message.split(". ")[0]}. --help lists the options.`);
+  }
+  const { listen, "public-url": publicUrl, "allow-host": allowHosts, "allow-origin": allowOrigins, "public-methods": publicMethods, ...rest } = values;
+  const { host, port } = address(listen);
+  if (/^[0:.]+$/.test(host) && publicUrl === undefined) {
+    throw new Refused(1, `${listen} is every address of this machine, so the sandbox does not know the address of its checkout page for customers. Missing option --public-url, for example --public-url http://192.168.1.20:${port}.`);
+  }
+  return { host, port, publicUrl, allowHosts, allowOrigins, publicMethods, ...rest };
+}
+
+/** Reads an IP address with a port. */
+function address(text) {
+  const [, v6, v4, digits] = /^(?:\[([^\]]+)\]|([^:]+)):(\d+)$/.exec(text) ?? [];
+  const port = Number(digits);
+  if (isIP(v6 ?? v4) === (v6 ? 6 : 4) && port < 65_536) return { host: v6 ?? v4, port };
+  const [, given] = /^:?(\d+)$/.exec(text) ?? [];
+  throw new Refused(2, `invalid value '${text}' for '--listen <ADDRESS>': the option takes an address with a port, for example 127.0.0.1:${given < 65_536 ? given : 4343}`);
+}
+
+const asJson = ({ baseUrl, controlToken, secretKey }) =>
+  JSON.stringify({ base_url: baseUrl, control_token: controlToken, control_url: `${baseUrl}/sandbox`, secret_key: secretKey });
+
+const asText = ({ baseUrl, controlToken, secretKey }) => `\
+The sandbox is running: the whole service on this machine. No real money moves.
+
+  The service          ${baseUrl}/v1
+  The secret key       ${secretKey}    (a test key: for your server, never for a page)
+  The control API      ${baseUrl}/sandbox
+  The control token    ${controlToken}
+
+It was ready after ${Math.round(performance.now())} ms. It keeps nothing after it stops. Ctrl-C stops it.`;

@@ -1,0 +1,44 @@
+// What the wasm takes from Node.js. The functions are kept from the start: a test may replace the global ones.
+import { randomFillSync } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const { now } = Date;
+const monotonic = performance.now.bind(performance);
+
+export const unixMilliseconds = now;
+export const monotonicMilliseconds = monotonic;
+
+// Made in advance: an id needs few bytes, and a call into the system costs more than they do.
+const random = Buffer.alloc(4096);
+let used = random.length;
+
+/** Fills with random bytes, none of which is used twice. */
+export function fillRandom(bytes) {
+  if (bytes.length > random.length) return void randomFillSync(bytes);
+  if (used + bytes.length > random.length) {
+    randomFillSync(random);
+    used = 0;
+  }
+  bytes.set(random.subarray(used, used + bytes.length));
+  used += bytes.length;
+}
+
+export const variable = (name) => process.env[name];
+export const panicked = (message) => console.error(`guichet-sandbox has stopped because of a bug: ${message}`);
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+
+/** The bytes of a file of this package. */
+export const file = (name) => readFileSync(join(here, name));
+
+/** The modules of the npm package `guichet`, which the hosted page loads: a name, its content, a name, its content. */
+export function packageFiles() {
+  const folder = join(here, "guichet");
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.flatMap((entry) => {
+    const path = join(entry.parentPath ?? entry.path, entry.name);
+    return [path.slice(folder.length + 1).replaceAll(sep, "/"), readFileSync(path)];
+  });
+}

@@ -1,0 +1,156 @@
+/** The whole payment service in this process, in memory. */
+export interface Sandbox {
+  /** Its address, without `/v1`. Only `sandbox.fetch` finds it: no port is open. */
+  readonly baseUrl: string;
+  /** The first merchant's secret key. It belongs in a developer's own process, never in a page. */
+  readonly secretKey: string;
+  /** The token of the control API under `/sandbox`. */
+  readonly controlToken: string;
+  /**
+   * Sends a request to the sandbox, as the global `fetch` does to a server. It needs no `this`. A request for another origin is
+   * refused. The faults `drop` and `lost_response` reject with `TypeError: fetch failed`; `truncate` breaks off the body.
+   */
+  readonly fetch: typeof globalThis.fetch;
+  /** Creates a merchant. Give each test one, so that tests are independent. */
+  merchant(options?: TenantOptions): Promise<Tenant>;
+  /** Deletes everything of the first merchant and of all that `merchant()` made, but their names and keys. */
+  reset(): Promise<void>;
+  /** Forgets everything. Every later call is rejected. */
+  close(): Promise<void>;
+}
+
+export interface SandboxOptions {
+  /** The origin for which `fetch` answers. Default: `http://localhost:4243`. */
+  baseUrl?: string | URL;
+  /** The origin under which customers reach the hosted page, in `checkout_url`. Default: `baseUrl`. */
+  publicUrl?: string | URL;
+  /** The first merchant's name, which the hosted page shows. */
+  merchantName?: string;
+  /** The origins whose pages may call the service. Default: every origin. */
+  allowOrigins?: readonly string[];
+  /** Host names under which the control API answers, besides loopback. */
+  allowHosts?: readonly string[];
+  /** Whether payment methods and fees may be read without a credential. */
+  publicMethods?: boolean;
+  /** Whether unknown fields are refused. */
+  strict?: boolean;
+}
+
+/**
+ * Starts a sandbox. A process may have several, which share nothing. `GUICHET_SECRET_KEY`, if set, is the first merchant's key.
+ * It has no timer: what has come due, such as the charge of a subscription, is done before the next response.
+ */
+export declare function createSandbox(options?: SandboxOptions): Promise<Sandbox>;
+
+export interface TenantOptions {
+  /** Its name, which the hosted page shows. */
+  name?: string;
+}
+
+/** One merchant of a sandbox: its own key, clock, customers and payments. */
+export interface Tenant {
+  readonly id: string;
+  /** Its secret key. */
+  readonly secretKey: string;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  /** The newest 1,000 requests of this merchant and its customers, oldest first. */
+  requests(): Promise<ReceivedRequest[]>;
+  /** The newest events of its payments, subscriptions and eSIM orders, in order. */
+  events(): Promise<SandboxEvent[]>;
+  /** Deletes everything of this merchant but its name and key, and sets its clock to the sandbox's. */
+  reset(): Promise<void>;
+}
+
+/** A merchant's clock, which only goes forward. */
+export interface Clock {
+  now(): Promise<Date>;
+  /** Moves it forward. What comes due, such as a charge, is done first, each at its own time. Resolves with the new time. */
+  advance(by: TimeSpan): Promise<Date>;
+}
+
+/** Seconds, or a number and its unit: `"90s"`, `"15m"`, `"2h"`, `"31d"`. */
+export type TimeSpan = number | `${number}` | `${number}${"s" | "m" | "h" | "d"}`;
+
+export interface Faults {
+  /** Makes the next calls of an operation by this merchant or its customers fail. Resolves with all waiting faults. */
+  set(fault: Fault): Promise<WaitingFault[]>;
+  list(): Promise<WaitingFault[]>;
+  clear(): Promise<void>;
+}
+
+/**
+ * How the next calls of an operation fail. `delay`, `lost_response`, `malformed` and `truncate` execute the call, but the response
+ * is late, lost or broken. `drop` and `status` do not execute it.
+ */
+export type Fault = {
+  operation: Operation;
+  /** The number of calls. Default: 1. */
+  count?: number;
+} & (
+  | { kind: "delay"; milliseconds: number }
+  | { kind: "drop" | "lost_response" | "malformed" | "truncate" }
+  | { kind: "status"; /** 400 to 599; default: 503. */ status?: number; /** In seconds. */ retry_after?: number }
+);
+
+export type WaitingFault = { operation: Operation; count: number } & (
+  | { kind: "delay"; milliseconds: number }
+  | { kind: "drop" | "lost_response" | "malformed" | "truncate" }
+  | { kind: "status"; status: number; retry_after: number | null }
+);
+
+export type Operation =
+  | "answer_payment_intent"
+  | "attach_payment_method"
+  | "calculate_fee"
+  | "cancel_payment_intent"
+  | "cancel_subscription"
+  | "change_subscription_payment_method"
+  | "configure_fallback"
+  | "confirm_payment_intent"
+  | "create_esim_order"
+  | "create_payment_intent"
+  | "create_plan"
+  | "create_session"
+  | "create_subscription"
+  | "deactivate_plan"
+  | "list_customers"
+  | "list_esim_packages"
+  | "list_payment_intents"
+  | "list_payment_methods"
+  | "list_plans"
+  | "list_subscriptions"
+  | "pause_subscription"
+  | "read_esim_order"
+  | "read_payment_intent"
+  | "read_subscription"
+  | "resume_subscription"
+  | "revoke_session"
+  | "validate_session";
+
+/** A request that reached the service. Credentials, queries and bodies are not kept. */
+export interface ReceivedRequest {
+  /** Its time by the merchant's clock, in Unix seconds. */
+  at: number;
+  operation: Operation;
+  method: "DELETE" | "GET" | "POST" | "PUT";
+  /** The operation's path: `/v1/payment-intents/{id}`. */
+  path: string;
+  /** The payment intent in its path. */
+  intent: string | null;
+  credential: "client_secret" | "none" | "secret_key" | "session_token";
+  request_id: string;
+  /** The status of the response. `null` if there is none yet, or the connection ended first. */
+  status: number | null;
+  fault: Fault["kind"] | null;
+}
+
+/** A change of a payment, a subscription or an eSIM order. */
+export interface SandboxEvent {
+  id: string;
+  /** `payment_intent.succeeded`, `subscription.renewed`, … */
+  type: string;
+  /** Its time by the merchant's clock, in Unix seconds. */
+  created_at: number;
+  data: { id: string; merchant_reference?: string };
+}

@@ -1,0 +1,222 @@
+//! What the npm package `guichet-sandbox` calls: a start, and a function from request to response. The rest of the package is
+//! JavaScript over these two.
+#![allow(unnameable_types, unreachable_pub, reason = "wasm-bindgen exports what is `pub`; Rust does not name it")]
+
+use super::config::Config;
+use super::in_process::{BASE_URL, InProcess};
+use super::store::Location;
+use super::surroundings::{self, Sleep, Surroundings};
+use crate::flow::nearest;
+use crate::package::Package;
+use crate::platform::read_origin;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::{HeaderName, HeaderValue, Request};
+use futures_util::future::{Either, select};
+use gloo_timers::future::TimeoutFuture;
+use js_sys::{Array, Promise, Uint8Array};
+use serde_json::Value;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::time::Duration;
+use tokio::sync::oneshot;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+
+#[wasm_bindgen(raw_module = "../host.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = unixMilliseconds)]
+    fn unix_milliseconds() -> f64;
+    #[wasm_bindgen(js_name = monotonicMilliseconds)]
+    fn monotonic_milliseconds() -> f64;
+    #[wasm_bindgen(js_name = fillRandom)]
+    fn fill_random(bytes: &mut [u8]);
+    fn variable(name: &str) -> Option<String>;
+    /// The files of the npm package `guichet`: a name, its content, a name, its content.
+    #[wasm_bindgen(js_name = packageFiles)]
+    fn package_files() -> Array;
+    fn panicked(message: &str);
+}
+
+/// A sandbox in this process, in memory.
+#[wasm_bindgen]
+pub struct Sandbox(InProcess);
+
+#[wasm_bindgen]
+impl Sandbox {
+    /// Starts a sandbox. The options are an object as JSON.
+    pub async fn start(options: String) -> Result<Sandbox, JsError> {
+        std::panic::set_hook(Box::new(|panic| panicked(&panic.to_string())));
+        surroundings::give(node());
+        let (config, base_url) = read_options(&options).map_err(|message| JsError::new(&message))?;
+        let started =
+            InProcess::open(config, &Location::read("memory:")?, base_url, Package::Given(read_package)).await?;
+        Ok(Self(started))
+    }
+
+    #[wasm_bindgen(getter, js_name = baseUrl)]
+    pub fn base_url(&self) -> String {
+        self.0.base_url().to_owned()
+    }
+
+    #[wasm_bindgen(getter, js_name = secretKey)]
+    pub fn secret_key(&self) -> String {
+        self.0.secret_key().expose().to_owned()
+    }
+
+    #[wasm_bindgen(getter, js_name = controlToken)]
+    pub fn control_token(&self) -> String {
+        self.0.control_token().expose().to_owned()
+    }
+
+    /// Answers a request: `[status, [name, value, name, value, …], body, whether the body is whole]`. `undefined` if a fault drops
+    /// the connection, or if `aborted` resolves first: then the request is not executed any further.
+    pub async fn respond(
+        &self,
+        method: String,
+        target: String,
+        headers: Vec<String>,
+        body: Vec<u8>,
+        aborted: Option<Promise>,
+    ) -> JsValue {
+        let Some(request) = request(&method, &target, &headers, body) else { return malformed() };
+        let responding = pin!(self.0.respond(request));
+        let response = match aborted {
+            Some(aborted) => match select(responding, JsFuture::from(aborted)).await {
+                Either::Left((response, _)) => response.ok(),
+                Either::Right(_) => None,
+            },
+            None => responding.await.ok(),
+        };
+        let Some(response) = response else { return JsValue::UNDEFINED };
+        let (head, body) = response.into_parts();
+        let (body, is_whole) = read(body).await;
+        let headers = Array::new();
+        for (name, value) in &head.headers {
+            headers.push(&name.as_str().into());
+            headers.push(&String::from_utf8_lossy(value.as_bytes()).as_ref().into());
+        }
+        answer(head.status.as_u16(), headers, &body, is_whole)
+    }
+
+    /// Forgets everything.
+    pub async fn close(&self) {
+        self.0.close().await;
+    }
+}
+
+fn request(method: &str, target: &str, headers: &[String], body: Vec<u8>) -> Option<Request<Body>> {
+    let mut request = Request::builder().method(method).uri(target);
+    for header in headers.chunks_exact(2) {
+        // JavaScript holds a header's bytes as one character each.
+        let value: Option<Vec<u8>> = header[1].chars().map(|character| u8::try_from(character).ok()).collect();
+        let name = HeaderName::try_from(&header[0]).ok()?;
+        request = request.header(name, HeaderValue::try_from(value?).ok()?);
+    }
+    request.body(Body::from(body)).ok()
+}
+
+/// The response to a request that is not HTTP, as that of the binary's listener.
+fn malformed() -> JsValue {
+    answer(400, Array::new(), &[], true)
+}
+
+fn answer(status: u16, headers: Array, body: &[u8], is_whole: bool) -> JsValue {
+    Array::of4(&status.into(), &headers, &Uint8Array::from(body), &is_whole.into()).into()
+}
+
+/// Reads a body, and whether it is whole: a fault may break it off.
+async fn read(mut body: Body) -> (Vec<u8>, bool) {
+    let mut bytes = Vec::new();
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        match frame.map(|frame| frame.into_data()) {
+            Ok(Ok(data)) => bytes.extend_from_slice(&data),
+            Ok(Err(_)) => {}
+            Err(_) => return (bytes, false),
+        }
+    }
+    (bytes, true)
+}
+
+/// Node.js as the surroundings.
+fn node() -> Surroundings {
+    Surroundings {
+        unix_seconds: || (unix_milliseconds() / 1000.0).floor() as i64,
+        monotonic_now: || Duration::from_secs_f64(monotonic_milliseconds() / 1000.0),
+        fill_random: |bytes| fill_random(bytes),
+        sleep,
+        variable: |name| variable(name),
+    }
+}
+
+/// A timer of JavaScript. It cannot leave its thread as the service's futures may, so it runs beside the future that waits for it,
+/// and ends with it.
+fn sleep(time: Duration) -> Sleep {
+    let milliseconds = u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
+    let (mut done, waiting) = oneshot::channel::<()>();
+    spawn_local(async move {
+        select(TimeoutFuture::new(milliseconds), pin!(done.closed())).await;
+        let _ = done.send(());
+    });
+    Box::pin(async move { drop(waiting.await) })
+}
+
+fn read_package() -> Vec<(String, Bytes)> {
+    let files: Vec<JsValue> = package_files().iter().collect();
+    let file = |[name, content]: &[JsValue; 2]| Some((name.as_string()?, Uint8Array::new(content).to_vec().into()));
+    files.as_chunks().0.iter().filter_map(file).collect()
+}
+
+/// The options, and what each must be.
+const OPTIONS: [(&str, &str); 7] = [
+    ("allowHosts", "a list of host names"),
+    ("allowOrigins", "a list of origins"),
+    ("baseUrl", "an origin: http://localhost:4243"),
+    ("merchantName", "a string"),
+    ("publicMethods", "true or false"),
+    ("publicUrl", "an origin: https://pay.example.com"),
+    ("strict", "true or false"),
+];
+
+/// Reads the options: the configuration, and the sandbox's own address.
+fn read_options(json: &str) -> Result<(Config, String), String> {
+    let Ok(Value::Object(options)) = serde_json::from_str(json) else {
+        return Err("The options must be an object.".to_owned());
+    };
+    let (mut config, mut base_url) = (Config::default(), BASE_URL.to_owned());
+    for (name, value) in options {
+        let is_read = match name.as_str() {
+            "allowHosts" => texts(&value).map(|hosts| config.allow_hosts = hosts),
+            "allowOrigins" => texts(&value).map(|origins| config.allow_origins = origins),
+            "baseUrl" => value.as_str().and_then(read_origin).map(|origin| base_url = origin),
+            "merchantName" => value.as_str().map(|name| config.merchant_name = name.to_owned()),
+            "publicMethods" => value.as_bool().map(|on| config.public_methods = on),
+            "publicUrl" => value.as_str().map(|url| config.public_url = Some(url.to_owned())),
+            "strict" => value.as_bool().map(|on| config.strict = on),
+            _ => None,
+        };
+        if is_read.is_none() && (!value.is_null() || what(&name).is_none()) {
+            return Err(match what(&name) {
+                Some(what) => format!("Option `{name}` must be {what}."),
+                None => unknown(&name),
+            });
+        }
+    }
+    Ok((config, base_url))
+}
+
+/// What an option must be. `None` if there is no such option.
+fn what(name: &str) -> Option<&'static str> {
+    OPTIONS.iter().find(|(known, _)| *known == name).map(|(_, what)| *what)
+}
+
+fn unknown(name: &str) -> String {
+    let known = OPTIONS.map(|(known, _)| known);
+    match nearest(name, known.iter().copied()) {
+        Some(meant) => format!("Unknown option `{name}`. Did you mean `{meant}`?"),
+        None => format!("Unknown option `{name}`. The options are: {}.", known.join(", ")),
+    }
+}
+
+fn texts(value: &Value) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect()
+}

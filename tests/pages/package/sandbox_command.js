@@ -1,0 +1,149 @@
+// `npx guichet-sandbox` as its users run it: on a port, with the hosted page, faults that cut the connection, and signals.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { createServer, request } from "node:http";
+import { createInterface } from "node:readline";
+
+const COMMAND = "node_modules/.bin/guichet-sandbox";
+const env = { ...process.env, GUICHET_SECRET_KEY: "sk_test_4eC39HqLyjWDarjtT1zdp7dc" };
+const running = [];
+process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
+
+const readyMs = await aPurchase();
+await faultsCutTheConnection();
+await requestsInFlightAreAnswered();
+await options();
+await whatItRefuses();
+console.log(JSON.stringify({ readyMs }));
+
+async function start(args) {
+  const begun = performance.now();
+  const child = spawn(COMMAND, ["--listen", "127.0.0.1:0", "--json", ...args], { env, stdio: ["ignore", "pipe", "inherit"] });
+  running.push(child);
+  const lines = [];
+  const ended = new Promise((resolve) => child.once("exit", (code, signal) => resolve(signal ?? code)));
+  const ready = await new Promise((resolve, reject) => {
+    createInterface(child.stdout).on("line", (line) => (lines.push(line), resolve(JSON.parse(line))));
+    ended.then((code) => reject(new Error(`it ended: ${code}`)));
+  });
+  const ms = performance.now() - begun;
+  const call = async (path, method = "GET", body, token = path.startsWith("/sandbox") ? ready.control_token : ready.secret_key) => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const response = await fetch(ready.base_url + path, { method, headers, body: body && JSON.stringify(body) });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+  const stop = async (signal = "SIGTERM") => {
+    child.kill(signal);
+    return { code: await ended, lines };
+  };
+  return { ready, ms, call, stop };
+}
+
+async function aPurchase() {
+  const { ready, ms, call, stop } = await start([]);
+  assert.deepEqual(Object.keys(ready).sort(), ["base_url", "control_token", "control_url", "secret_key"]);
+  assert.deepEqual([ready.control_url, ready.secret_key], [`${ready.base_url}/sandbox`, env.GUICHET_SECRET_KEY]);
+  const order = { firstname: "Awa", lastname: "Ngono", email: "awa@example.com", merchant_reference: "ORDER-1", amount: "5000", description: "Shoes" };
+  const created = await call("/v1/payment-intents", "POST", order);
+  assert.equal(created.status, 201, created.text);
+  assert.equal(Number(created.headers.get("content-length")), Buffer.byteLength(created.text));
+  const { id, checkout_url } = JSON.parse(created.text).data;
+  assert.ok(checkout_url.startsWith(`${ready.base_url}/checkout/`));
+  const page = await fetch(checkout_url);
+  assert.match(page.headers.get("content-security-policy"), /^default-src 'none'/);
+  assert.match(await page.text(), /package\/hosted\.js/);
+  const phone = { payment_method: { type: "mobile_money", phone: "237670000000" } };
+  assert.equal((await call(`/v1/payment-intents/${id}/payment-method`, "POST", phone)).status, 200);
+  assert.equal((await call("/sandbox/clock", "POST", { advance_seconds: 60 })).status, 200);
+  assert.equal(JSON.parse((await call(`/v1/payment-intents/${id}`)).text).data.status, "succeeded");
+  const head = await call("/v1/payment-methods", "HEAD");
+  assert.deepEqual([head.status, head.text], [200, ""]);
+  // A body that is too large, a name that is not this machine's, and a page of another origin.
+  assert.equal((await call("/v1/payment-intents", "POST", { a: "x".repeat(300_000) })).status, 413);
+  assert.equal(await statusAs(ready, "evil.example"), 403);
+  const preflight = { method: "OPTIONS", headers: { origin: "https://shop.example", "access-control-request-method": "GET" } };
+  assert.equal((await fetch(`${ready.base_url}/v1/payment-methods`, preflight)).headers.get("access-control-allow-origin"), "*");
+  const { code, lines } = await stop();
+  assert.deepEqual([code, lines.length], [0, 1], "SIGTERM ends it, and stdout had one line");
+  return Math.round(ms);
+}
+
+/** The status of the control API under another host name. */
+function statusAs(ready, host) {
+  const headers = { host, authorization: `Bearer ${ready.control_token}` };
+  return new Promise((resolve, reject) => {
+    request(`${ready.control_url}/clock`, { headers }, (response) => resolve(response.resume().statusCode)).on("error", reject).end();
+  });
+}
+
+async function faultsCutTheConnection() {
+  const { ready, call, stop } = await start(["--public-methods"]);
+  const fault = (kind, more) => call("/sandbox/faults", "POST", { operation: "list_payment_methods", kind, ...more });
+  for (const kind of ["drop", "lost_response"]) {
+    await fault(kind);
+    await assert.rejects(call("/v1/payment-methods"), { message: "fetch failed" });
+  }
+  await fault("truncate");
+  await assert.rejects(call("/v1/payment-methods"), { name: "TypeError", message: "terminated" });
+  assert.equal((await call("/v1/payment-methods", "GET", undefined, "")).status, 200, "--public-methods");
+  const requests = JSON.parse((await call("/sandbox/requests")).text).requests.map(({ fault, status }) => [fault, status]);
+  assert.deepEqual(requests, [["drop", null], ["lost_response", null], ["truncate", 200], [null, 200]]);
+  // A client that goes away ends a delay.
+  await fault("delay", { milliseconds: 600_000 });
+  const gone = fetch(`${ready.base_url}/v1/payment-methods`, { signal: AbortSignal.timeout(50) });
+  await assert.rejects(gone, { name: "TimeoutError" });
+  assert.equal((await stop("SIGINT")).code, 0);
+}
+
+async function requestsInFlightAreAnswered() {
+  const { call, stop } = await start([]);
+  await call("/sandbox/faults", "POST", { operation: "list_payment_methods", kind: "delay", milliseconds: 700 });
+  const slow = call("/v1/payment-methods");
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const stopped = stop();
+  assert.equal((await slow).status, 200);
+  assert.equal((await stopped).code, 0);
+}
+
+async function options() {
+  const { ready, call, stop } = await start(["--strict", "--public-url", "https://pay.example.com", "--allow-host", "sandbox.test", "--allow-origin", "https://shop.example"]);
+  const order = { firstname: "Awa", lastname: "Ngono", email: "awa@example.com", merchant_reference: "1", amount: "5000", description: "Shoes" };
+  assert.equal((await call("/v1/payment-intents", "POST", { ...order, unknown: 1 })).status, 422);
+  assert.match((await call("/v1/payment-intents", "POST", order)).text, /https:\/\/pay\.example\.com\/checkout\//);
+  assert.equal(await statusAs(ready, "sandbox.test"), 200);
+  const from = async (origin) => (await fetch(`${ready.base_url}/v1/payment-methods`, { headers: { origin } })).headers.get("access-control-allow-origin");
+  assert.deepEqual([await from("https://shop.example"), await from("https://other.example")], ["https://shop.example", null]);
+  await stop();
+  for (const [option, expected] of [["--help", /--public-methods/], ["--version", /^\d+\.\d+\.\d+\n$/]]) {
+    const { status, stdout } = spawnSync(COMMAND, [option], { encoding: "utf8" });
+    assert.equal(status, 0);
+    assert.match(stdout, expected);
+  }
+}
+
+async function whatItRefuses() {
+  const other = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => other.once("listening", resolve));
+  const taken = `127.0.0.1:${other.address().port}`;
+  const listen = ["--listen", "127.0.0.1:0"];
+  for (const [args, code, message] of [
+    [["--listen", taken], 1, `Another program already listens on ${taken}. Stop it, or give another port with --listen.`],
+    [["--listen", "0.0.0.0:0"], 1, "0.0.0.0:0 is every address of this machine, so the sandbox does not know the address of its checkout page"],
+    [["--listen", "4343"], 2, "the option takes an address with a port, for example 127.0.0.1:4343"],
+    [["--listen", "localhost:1"], 2, "the option takes an address with a port"],
+    [["--listen"], 2, "--listen"],
+    [["--strictt"], 2, "Unknown option '--strictt'. --help lists the options."],
+    [["--database", "memory:"], 2, "--database: for a database, use the binary: guichet sandbox --database"],
+    [[...listen, "--public-url", "pay.example.com/x"], 1, "is not an origin"],
+    [[...listen, "--allow-origin", "shop"], 1, "shop is not an origin"],
+    [["extra"], 2, "extra"],
+  ]) {
+    const { status, stdout, stderr } = spawnSync(COMMAND, args, { env, encoding: "utf8", timeout: 20_000 });
+    assert.deepEqual([status, stdout], [code, ""], `${args}: ${stderr}`);
+    assert.ok(stderr.startsWith("guichet-sandbox: ") && stderr.includes(message), `${args}: ${stderr}`);
+  }
+  const live = spawnSync(COMMAND, listen, { env: { ...env, GUICHET_SECRET_KEY: "sk_live_1" }, encoding: "utf8", timeout: 20_000 });
+  assert.equal(live.status, 1);
+  assert.match(live.stderr, /GUICHET_SECRET_KEY is not a valid test key/);
+  other.close();
+}

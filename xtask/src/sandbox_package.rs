@@ -1,0 +1,73 @@
+//! The npm package `guichet-sandbox`, in `target/npm/sandbox/`: the hand-written modules of `pkg-template/sandbox/`, under `core/`
+//! the sandbox as wasm and its glue, and under `guichet/` the modules that its hosted page loads.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::bytes::Weight;
+use crate::cargo::root;
+use crate::npm::{Tools, run_quietly};
+use crate::pack::{self, Packed};
+use crate::steps::Steps;
+
+/// The file name of the module: `core/guichet_sandbox.js` and `core/guichet_sandbox_bg.wasm`.
+const MODULE: &str = "guichet_sandbox";
+/// The limit of the wasm in bytes after brotli.
+const LIMIT: usize = 900_000;
+
+/// Builds the package around the package `guichet`, or keeps the one that is up to date.
+pub fn build(steps: &mut Steps, tools: &Tools, guichet: &Packed) -> Result<Packed> {
+    let (wasm, version) = steps.step("the sandbox as wasm", |_| pack::build_module("wasm-sandbox", "sandbox-js"))?;
+    steps.step("the sandbox's package", |_| package(&wasm, &version, tools, guichet))
+}
+
+fn package(wasm: &[u8], version: &str, tools: &Tools, guichet: &Packed) -> Result<Packed> {
+    let template = root().join("pkg-template/sandbox");
+    let folder = root().join("target/npm/sandbox");
+    let stamp_file = folder.with_extension("stamp");
+    let stamp = stamp(wasm, version, &template, guichet)?;
+    if folder.is_dir() && fs::read_to_string(&stamp_file).is_ok_and(|text| text == stamp) {
+        return Ok(Packed { folder });
+    }
+    let new = folder.with_extension(format!("new-{}", std::process::id()));
+    pack::remove(&new)?;
+    pack::write_template(&template, &new, version)?;
+    // Its modules alone: a second package.json would be taken for that of a package.
+    let mut modules = pack::files(&guichet.folder)?;
+    modules.retain(|file| file.extension().is_some_and(|extension| extension == "js" || extension == "wasm"));
+    pack::copy(&modules, &guichet.folder, &new.join("guichet"))?;
+    let core = new.join("core");
+    let mut bindgen = pack::bindgen(false)?;
+    bindgen.input_bytes(MODULE, wasm.to_vec()).generate(&core).context("the glue could not be generated")?;
+    optimize(tools, &core.join(format!("{MODULE}_bg.wasm")))?;
+    pack::swap(&new, &folder)?;
+    fs::write(stamp_file, stamp)?;
+    Ok(Packed { folder })
+}
+
+/// Optimizes the wasm lightly: by `-Os` it is smaller, but larger after brotli, and takes three times as long.
+fn optimize(tools: &Tools, wasm: &Path) -> Result<()> {
+    let how = ["-O1", "--strip-target-features", "--strip-producers"];
+    run_quietly(tools.node("binaryen", "wasm-opt")?.args(how).arg(wasm).arg("-o").arg(wasm)).map(drop)
+}
+
+fn stamp(wasm: &[u8], version: &str, template: &Path, guichet: &Packed) -> Result<String> {
+    let mut hasher = DefaultHasher::new();
+    (wasm, version).hash(&mut hasher);
+    for folder in [template, &guichet.folder] {
+        pack::hash_files(&pack::files(folder)?, folder, &mut hasher)?;
+    }
+    pack::hash_xtask(&mut hasher)?;
+    Ok(format!("{:016x}\n", hasher.finish()))
+}
+
+/// Measures the wasm. Fails if it is over the limit.
+pub fn measure(sandbox: &Packed) -> Result<String> {
+    let weights = Weight::of(&[sandbox.folder.join("core").join(format!("{MODULE}_bg.wasm"))])?;
+    let brotli = weights[0].brotli;
+    ensure!(brotli <= LIMIT, "the sandbox's wasm has {brotli} bytes after brotli, and the limit is {LIMIT}");
+    Ok(format!("the sandbox's wasm  {}  of {LIMIT} ({} %)", weights[0], brotli * 100 / LIMIT))
+}
