@@ -146,7 +146,7 @@ async fn a_window_that_is_closed_unpaid_keeps_the_order_and_says_so(engine: Engi
     browser.wait_for_text("[data-test='dismissed']", "nothing was charged").await;
     browser.step("The window was closed unpaid", "[data-test='dismissed']").await;
 
-    browser.check("[data-test='pay-in-window']").await;
+    browser.set_checked("[data-test='pay-in-window']", false).await;
     demo.leave_for_the_hosted_page(&browser).await;
     assert_eq!(demo.intents().await.len(), 1, "the same order is the same payment");
     browser.close().await;
@@ -206,7 +206,7 @@ async fn open_a_window(demo: &DemoShop, browser: &Browser) {
     browser.click("[data-test^='add-']").await;
     browser.click("[data-test^='sign-in-']").await;
     browser.wait_for("[data-test='quote-mobile_money']").await;
-    browser.check("[data-test='pay-in-window']").await;
+    browser.set_checked("[data-test='pay-in-window']", true).await;
     browser.click("[data-test='pay']").await;
     let window = browser.wait_for_other_tab(&shop).await;
     browser.switch_to(&window).await;

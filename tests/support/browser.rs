@@ -87,16 +87,16 @@ impl Browser {
         }
     }
 
-    /// Clicks a checkbox until it is checked: a click misses if the layout moves at that moment.
-    pub async fn check(&self, css: &str) {
+    /// Clicks a checkbox until it is in this state: a click misses if the layout moves at that moment.
+    pub async fn set_checked(&self, css: &str, checked: bool) {
+        self.wait_for(css).await;
         let is_checked = format!("return document.querySelector({}).checked", json!(css));
-        self.click(css).await;
-        until(&format!("{css} is checked"), async || {
-            let checked = self.run(&is_checked).await == true;
-            if !checked {
+        until(&format!("{css} is checked: {checked}"), async || {
+            let is_so = self.run(&is_checked).await == checked;
+            if !is_so {
                 self.click(css).await;
             }
-            checked
+            is_so
         })
         .await;
     }
