@@ -177,14 +177,14 @@ pub async fn open(database: &Path, create: bool) -> SqlitePool {
     SqlitePoolOptions::new().max_connections(1).test_before_acquire(false).connect_with(options).await.unwrap()
 }
 
-/// Every table: its columns and its rows.
+/// Every table: its columns and its rows, without the number `seq` that the database assigns to each row.
 async fn dump(pool: &SqlitePool) -> BTreeMap<String, (Vec<String>, Vec<Vec<Value>>)> {
     let mut tables = BTreeMap::new();
     let names: Vec<String> =
         sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'").fetch_all(pool).await.unwrap();
     for name in names {
-        let columns: Vec<String> =
-            sqlx::query_scalar("SELECT name FROM pragma_table_info($1)").bind(&name).fetch_all(pool).await.unwrap();
+        let columns = sqlx::query_scalar("SELECT name FROM pragma_table_info($1) WHERE name <> 'seq'");
+        let columns: Vec<String> = columns.bind(&name).fetch_all(pool).await.unwrap();
         let rows = format!("SELECT json_array({}) FROM {name}", columns.join(", "));
         let rows: Vec<String> = sqlx::query_scalar(AssertSqlSafe(rows)).fetch_all(pool).await.unwrap();
         let rows = rows.iter().map(|row| serde_json::from_str(row).unwrap()).collect();
