@@ -29,7 +29,7 @@ export async function serve({ host, port, ...options }) {
       closeIfDone();
     });
     respond(service, request, response).catch((e) => {
-      // The client has gone, or the service cannot answer: there is nobody to tell, or nothing to say.
+      // The client has disconnected, or the service has failed: there is no response to send.
       if (!request.socket.destroyed) console.error(e);
       request.socket.destroy();
     });

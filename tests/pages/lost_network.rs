@@ -55,7 +55,7 @@ async fn while_the_payment_is_created(engine: Engine) {
     customer.demo.merchant.fault(Fault::delay::<CreatePaymentIntent>(RESPONSE_DELAY));
     customer.browser.click("[data-test='pay']").await;
     customer.loses_the_network_during_the_request().await;
-    // The page shows why it failed, unless a retry came through.
+    // The page shows why it failed, unless a retry succeeded.
     let shown = customer.browser.wait_for("[data-test='problem'],[data-test='method-mobile_money']").await;
     if customer.browser.url().await.path() == "/" {
         assert!(!shown.is_empty());
