@@ -5,7 +5,7 @@ use super::error::{CallError, check_no_secret_key};
 use super::events::{Notification, Pending, await_promise, cancel_reason, unless};
 use super::page::{now, random_u32};
 use super::single_flight::SingleFlight;
-use super::value::{get, is_nullish, merged, object, optional, set, write};
+use super::value::{get, is_nullish, optional, set, write};
 use crate::flow::{Base, Ms};
 use crate::protocol::{
     Action, Anyone, AttemptResult, Call, Credential, CredentialKind, Fulfils, Kind, Method, NoCredential, Operation,
@@ -173,9 +173,12 @@ impl Outgoing {
         for (name, value) in &self.headers {
             set(&headers, name, &value.into());
         }
+        let init = write(self.policy);
         let (method, body) = (self.spec.method.as_str().into(), optional(self.body.as_deref()));
-        let content = object([("method", method), ("headers", headers), ("body", body), ("signal", signal)]);
-        merged(&write(self.policy), &content)
+        for (name, value) in [("method", method), ("headers", headers), ("body", body), ("signal", signal)] {
+            set(&init, name, &value);
+        }
+        init
     }
 }
 
