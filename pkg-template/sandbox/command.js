@@ -3,15 +3,12 @@ import { parseArgs } from "node:util";
 import { serve } from "./serve.js";
 import { file } from "./host.js";
 
-/** The command `guichet-sandbox`: it serves until Ctrl-C or SIGTERM. Its options are those of `guichet sandbox`. */
+/** The command `guichet-sandbox`: it serves until Ctrl-C or SIGTERM. */
 export async function run(args) {
   try {
-    const { help, version, json, ...options } = read(args);
-    if (help) return console.log(HELP);
-    if (version) return console.log(JSON.parse(file("package.json")).version);
-    const running = await serve(options);
-    process.once("SIGINT", running.stop).once("SIGTERM", running.stop);
-    console.log(json ? asJson(running) : asText(running));
+    if (args[0] !== "demo") return await sandbox(args);
+    const { demo } = await import("./demo/command.js");
+    await demo(args.slice(1));
   } catch (e) {
     if (!(e instanceof Refused)) e = new Refused(1, e.message);
     for (const line of e.message.split("\n")) console.error(`guichet-sandbox: ${line}`);
@@ -19,8 +16,18 @@ export async function run(args) {
   }
 }
 
+/** The service alone. Its options are those of `guichet sandbox`. */
+async function sandbox(args) {
+  const { help, version, json, ...options } = read(args);
+  if (help) return console.log(HELP);
+  if (version) return console.log(JSON.parse(file("package.json")).version);
+  const running = await serve(options);
+  process.once("SIGINT", running.stop).once("SIGTERM", running.stop);
+  console.log(json ? asJson(running) : asText(running));
+}
+
 /** Invalid arguments (2), or what this machine cannot do (1). */
-class Refused extends Error {
+export class Refused extends Error {
   constructor(exitCode, message) {
     super(message);
     this.exitCode = exitCode;
@@ -31,6 +38,7 @@ const HELP = `\
 The whole payment service of guichet on this machine, in memory. No account, no real money.
 
 Usage: guichet-sandbox [OPTIONS]
+       guichet-sandbox demo [OPTIONS]    A shop that uses it, in a browser; demo --help lists its options
 
       --listen <ADDRESS>       The address to listen on; port 0 takes a free port [default: 127.0.0.1:4243]
       --public-url <URL>       The origin under which customers reach the sandbox; default: the address it listens on
@@ -60,14 +68,7 @@ const OPTIONS = {
 const OF_THE_BINARY = { database: "a database", package: "another npm package", "connections-per-address": "a limit of connections" };
 
 function read(args) {
-  let values;
-  try {
-    ({ values } = parseArgs({ args, options: OPTIONS, allowPositionals: false }));
-  } catch (e) {
-    const [, name] = /^Unknown option '--([^']+)'/.exec(e.message) ?? [];
-    const needed = OF_THE_BINARY[name];
-    throw new Refused(2, needed ? `--${name}: for ${needed}, use the binary: guichet sandbox --${name} …` : `${e.message.split(". ")[0]}. --help lists the options.`);
-  }
+  const values = parse(args, OPTIONS, "guichet sandbox", OF_THE_BINARY);
   const { listen, "public-url": publicUrl, "allow-host": allowHosts, "allow-origin": allowOrigins, "public-methods": publicMethods, ...rest } = values;
   const { host, port } = address(listen);
   if (/^[0:.]+$/.test(host) && publicUrl === undefined) {
@@ -76,13 +77,24 @@ function read(args) {
   return { host, port, publicUrl, allowHosts, allowOrigins, publicMethods, ...rest };
 }
 
-/** Reads an IP address with a port. */
-function address(text) {
+/** Reads arguments. `ofTheBinary` are options that only the binary's command has, with what they are for. */
+export function parse(args, options, command, ofTheBinary) {
+  try {
+    return parseArgs({ args, options, allowPositionals: false }).values;
+  } catch (e) {
+    const [, name] = /^Unknown option '--([^']+)'/.exec(e.message) ?? [];
+    const needed = ofTheBinary[name];
+    throw new Refused(2, needed ? `--${name}: for ${needed}, use the binary: ${command} --${name} …` : `${e.message.split(". ")[0]}. --help lists the options.`);
+  }
+}
+
+/** Reads an IP address with a port, the value of an option. */
+export function address(text, option = "listen") {
   const [, v6, v4, digits] = /^(?:\[([^\]]+)\]|([^:]+)):(\d+)$/.exec(text) ?? [];
   const port = Number(digits);
   if (isIP(v6 ?? v4) === (v6 ? 6 : 4) && port < 65_536) return { host: v6 ?? v4, port };
   const [, given] = /^:?(\d+)$/.exec(text) ?? [];
-  throw new Refused(2, `invalid value '${text}' for '--listen <ADDRESS>': the option takes an address with a port, for example 127.0.0.1:${given < 65_536 ? given : 4343}`);
+  throw new Refused(2, `invalid value '${text}' for '--${option} <ADDRESS>': the option takes an address with a port, for example 127.0.0.1:${given < 65_536 ? given : 4343}`);
 }
 
 const asJson = ({ baseUrl, controlToken, secretKey }) =>

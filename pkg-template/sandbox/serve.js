@@ -6,11 +6,10 @@ const ENOUGH = 128 * 1024;
 /** How long a head may take, a connection may be idle, and a stop waits for requests in flight. */
 const [HEAD_MS, IDLE_MS, STOP_MS] = [30_000, 30_000, 10_000];
 
-/** Starts the service on a port. Resolves when it answers. */
-export async function serve({ host, port, ...options }) {
+/** Starts the service on a port, which `listenOption` sets. Resolves when it answers. */
+export async function serve({ host, port, listenOption = "--listen", ...options }) {
   const server = createServer({ headersTimeout: HEAD_MS, keepAliveTimeout: IDLE_MS });
-  const { family, address, port: taken } = await listen(server, host, port);
-  const baseUrl = `http://${family === "IPv6" ? `[${address}]` : address}:${taken}`;
+  const baseUrl = await listen(server, host, port, listenOption);
   let service;
   try {
     service = await start({ ...options, baseUrl });
@@ -42,17 +41,21 @@ export async function serve({ host, port, ...options }) {
   return { baseUrl, secretKey: service.secretKey, controlToken: service.controlToken, stop };
 }
 
-const listen = (server, host, port) =>
+/** Listens on a port, which this option of the command sets. Resolves with the server's address. */
+export const listen = (server, host, port, option) =>
   new Promise((resolve, reject) => {
     const at = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
-    server.once("error", ({ code, message }) => reject(new Error((WHY[code] ?? ((address) => `The sandbox cannot listen on ${address}: ${message}.`))(at))));
-    server.listen(port, host, () => resolve(server.address()));
+    server.once("error", ({ code, message }) => reject(new Error(WHY[code]?.(at, option) ?? `Nothing can listen on ${at}: ${message}.`)));
+    server.listen(port, host, () => {
+      const { family, address, port: taken } = server.address();
+      resolve(`http://${family === "IPv6" ? `[${address}]` : address}:${taken}`);
+    });
   });
 
 const WHY = {
-  EADDRINUSE: (address) => `Another program already listens on ${address}. Stop it, or give another port with --listen.`,
+  EADDRINUSE: (address, option) => `Another program already listens on ${address}. Stop it, or give another port with ${option}.`,
   EADDRNOTAVAIL: (address) => `${address} is not an address of this machine.`,
-  EACCES: (address) => `This user may not listen on ${address}. Give a port above 1023 with --listen.`,
+  EACCES: (address, option) => `This user may not listen on ${address}. Give a port above 1023 with ${option}.`,
 };
 
 async function respond(service, request, response) {

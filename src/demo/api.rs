@@ -55,7 +55,7 @@ impl Api {
 async fn shop(State(api): State<Api>, headers: HeaderMap) -> Result<Response, Refused> {
     let body = json!({
         "base_url": api.base_url, "checkout_origins": api.checkout_origins, "country_code": COUNTRY, "currency": CURRENCY,
-        "customers": CUSTOMERS, "customer": api.customer(&headers).await?, "products": PRODUCTS,
+        "customers": CUSTOMERS, "customer": api.customer(&headers).await?, "products": PRODUCTS, "has_subscriptions": true,
     });
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(body)).into_response())
 }

@@ -23,7 +23,8 @@ function open() {
   ui("products").append(...shop.products.map(product));
   ui("customers").append(...signInButtons(shop.customers, problem));
   ui("customer").textContent = shop.customer?.name ?? "";
-  ui("sign-out").hidden = ui("subscriptions").hidden = !shop.customer;
+  ui("sign-out").hidden = !shop.customer;
+  ui("subscriptions").hidden = !(shop.customer && shop.has_subscriptions);
   ui("sign-out").addEventListener("click", () => signOut(guichet).catch(problem));
   ui("pay").addEventListener("click", pay);
   // A window must be opened within the click, so the order is placed before.

@@ -54,6 +54,7 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<
         check("calls without a page", &|remark| project.call_without_a_page(newest, remark)),
         check("the sandbox in a process of Node.js", &|remark| project.run_sandbox(newest, remark)),
         check("the command guichet-sandbox", &|remark| project.run_sandbox_command(newest, remark)),
+        check("the command guichet-sandbox demo", &|remark| project.run_demo(newest, remark)),
         check("publint", &|_| publint(tarballs, newest)),
         check("attw", &|_| attw(tarballs, newest)),
     ])
@@ -160,6 +161,13 @@ impl Project {
     /// Runs the command `guichet-sandbox`.
     fn run_sandbox_command(&self, tools: &Tools, remark: &mut String) -> Result<()> {
         let figures = self.run_script("sandbox_command.js", tools).context("`guichet-sandbox` fails its check")?;
+        *remark = format!("ready after {} ms", figures["readyMs"]);
+        Ok(())
+    }
+
+    /// Runs the command `guichet-sandbox demo`.
+    fn run_demo(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        let figures = self.run_script("sandbox_demo.js", tools).context("`guichet-sandbox demo` fails its check")?;
         *remark = format!("ready after {} ms", figures["readyMs"]);
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! The npm package `guichet-sandbox`, in `target/npm/sandbox/`: the hand-written modules of `pkg-template/sandbox/`, under `core/`
-//! the sandbox as wasm and its glue, and under `guichet/` the modules that its hosted page loads.
+//! the sandbox as wasm and its glue, under `guichet/` the modules that its pages load, and under `demo/pages/` the shop's pages.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -39,6 +39,7 @@ fn package(wasm: &[u8], version: &str, tools: &Tools, guichet: &Packed) -> Resul
     let mut modules = pack::files(&guichet.folder)?;
     modules.retain(|file| file.extension().is_some_and(|extension| extension == "js" || extension == "wasm"));
     pack::copy(&modules, &guichet.folder, &new.join("guichet"))?;
+    pack::copy(&shop_pages()?, &shop_folder(), &new.join("demo/pages"))?;
     let core = new.join("core");
     let mut bindgen = pack::bindgen(false)?;
     bindgen.input_bytes(MODULE, wasm.to_vec()).generate(&core).context("the glue could not be generated")?;
@@ -46,6 +47,17 @@ fn package(wasm: &[u8], version: &str, tools: &Tools, guichet: &Packed) -> Resul
     pack::swap(&new, &folder)?;
     fs::write(stamp_file, stamp)?;
     Ok(Packed { folder })
+}
+
+/// The shop's pages and their files. The shop of this package has no subscriptions.
+fn shop_pages() -> Result<Vec<PathBuf>> {
+    let mut pages = pack::files(&shop_folder())?;
+    pages.retain(|page| page.file_stem().is_none_or(|name| name != "subscriptions"));
+    Ok(pages)
+}
+
+fn shop_folder() -> PathBuf {
+    root().join("www/shop")
 }
 
 /// Optimizes the wasm lightly: by `-Os` it is smaller, but larger after brotli, and takes three times as long.
@@ -60,6 +72,7 @@ fn stamp(wasm: &[u8], version: &str, template: &Path, guichet: &Packed) -> Resul
     for folder in [template, &guichet.folder] {
         pack::hash_files(&pack::files(folder)?, folder, &mut hasher)?;
     }
+    pack::hash_files(&shop_pages()?, &shop_folder(), &mut hasher)?;
     pack::hash_xtask(&mut hasher)?;
     Ok(format!("{:016x}\n", hasher.finish()))
 }

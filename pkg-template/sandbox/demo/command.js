@@ -1,0 +1,84 @@
+// `guichet-sandbox demo`: the sandbox and a shop that uses it, each on a port of its own.
+import { createServer } from "node:http";
+import { address, parse, Refused } from "../command.js";
+import { listen, serve } from "../serve.js";
+import { SHOP_NAME } from "./catalogue.js";
+import { Shop } from "./shop.js";
+
+/** Opens the shop until Ctrl-C or SIGTERM. Its options are those of `guichet demo`, without a database. */
+export async function demo(args) {
+  const { help, json, shop, sandbox } = read(args);
+  if (help) return console.log(HELP);
+  const service = await serve({ ...sandbox, listenOption: "--sandbox-listen", merchantName: SHOP_NAME });
+  try {
+    const opened = await open(shop, service);
+    const stop = () => [opened, service].forEach((running) => running.stop());
+    process.once("SIGINT", stop).once("SIGTERM", stop);
+    console.log(json ? asJson(opened, service) : asText(opened, service));
+  } catch (e) {
+    service.stop();
+    throw e;
+  }
+}
+
+async function open({ host, port }, { baseUrl, secretKey }) {
+  // Timeouts, so that slow clients do not hold connections.
+  const server = createServer({ requestTimeout: 30_000, keepAliveTimeout: 30_000 });
+  const url = await listen(server, host, port, "--listen");
+  const shop = new Shop({ url, baseUrl, secretKey });
+  server.on("request", (request, response) => void shop.respond(request, response));
+  const stop = () => {
+    shop.stop();
+    server.close();
+    server.closeAllConnections();
+  };
+  return { url, stop };
+}
+
+const HELP = `\
+A shop of shoes and the payment service that it uses, on this machine, in memory. No account, no real money.
+
+Usage: guichet-sandbox demo [OPTIONS]
+
+      --listen <ADDRESS>          The address of the shop; port 0 takes a free port [default: 127.0.0.1:4242]
+      --sandbox-listen <ADDRESS>  The address of the payment service [default: 127.0.0.1:4243]
+      --json                      Print one line of JSON when ready, and nothing else on stdout
+  -h, --help                      Print this help
+
+It keeps nothing after it stops. The binary \`guichet demo\` keeps its orders, and has subscriptions too.`;
+
+const OPTIONS = {
+  listen: { type: "string", default: "127.0.0.1:4242" },
+  "sandbox-listen": { type: "string", default: "127.0.0.1:4243" },
+  json: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+};
+/** Options of the binary that need what this package does not have. */
+const OF_THE_BINARY = { database: "a database", package: "another npm package", "base-url": "another service" };
+
+function read(args) {
+  const { listen, "sandbox-listen": sandboxListen, ...rest } = parse(args, OPTIONS, "guichet demo", OF_THE_BINARY);
+  return { ...rest, shop: loopback(listen, "listen"), sandbox: loopback(sandboxListen, "sandbox-listen") };
+}
+
+/** Reads an address of this machine alone: the shop has no passwords and serves plain http. */
+function loopback(text, option) {
+  const at = address(text, option);
+  if (at.host === "::1" || at.host.startsWith("127.")) return at;
+  throw new Refused(1, `${text} is not a loopback address, and the demo serves this machine only. Give one: --${option} 127.0.0.1:${at.port}.`);
+}
+
+const asJson = ({ url }, { baseUrl, controlToken }) =>
+  JSON.stringify({ shop_url: url, base_url: baseUrl, control_url: `${baseUrl}/sandbox`, control_token: controlToken });
+
+const asText = ({ url }, { baseUrl }) => `\
+The shop is running. Put a pair of shoes in the basket and pay; no real money moves.
+
+  The shop             ${url}
+  The service          ${baseUrl}
+
+  A phone that pays    237670000000
+  A phone that fails   237670000009
+  A card that pays     4242424242424242, any future date, any three digits
+
+It was ready after ${Math.round(performance.now())} ms. It keeps nothing after it stops. Ctrl-C stops it.`;

@@ -1,0 +1,57 @@
+import { createHash, randomBytes } from "node:crypto";
+import { CUSTOMERS } from "./catalogue.js";
+import { notSignedIn } from "./refused.js";
+
+const COOKIE = "shop_login";
+const ATTRIBUTES = "Path=/; HttpOnly; SameSite=Lax";
+/** The most logins and, of one login, session tokens that are kept. The oldest is forgotten first. */
+const [MAX_LOGINS, MAX_TOKENS] = [10_000, 100];
+
+/** The logins of the shop: an HttpOnly cookie, whose token is stored only as a hash. The demo's customers have no password. */
+export class Logins {
+  /** By the hash of the cookie's token. */
+  #logins = new Map();
+
+  /** Signs a customer in. Returns the value of the `Set-Cookie` header. */
+  begin(customer) {
+    const token = randomBytes(32).toString("hex");
+    this.#logins.set(hash(token), { customer, sessionTokens: [] });
+    if (this.#logins.size > MAX_LOGINS) this.#logins.delete(this.#logins.keys().next().value);
+    return `${COOKIE}=${token}; ${ATTRIBUTES}`;
+  }
+
+  /** The login of a request: its customer, and the session tokens of the payment service that its pages got. */
+  find(request) {
+    const token = tokenOf(request);
+    return token && this.#logins.get(hash(token));
+  }
+
+  /** The same. Refuses a request of nobody. */
+  require(request) {
+    const login = this.find(request);
+    if (!login) throw notSignedIn();
+    return login;
+  }
+
+  /** Signs the sender of a request out. Returns the login that ended, and the value of the `Set-Cookie` header. */
+  end(request) {
+    const login = this.find(request);
+    if (login) this.#logins.delete(hash(tokenOf(request)));
+    return { login, cookie: `${COOKIE}=; ${ATTRIBUTES}; Max-Age=0` };
+  }
+}
+
+/** Keeps a session token of a login, so that signing out ends it. */
+export function keepToken(login, token) {
+  login.sessionTokens.push(token);
+  if (login.sessionTokens.length > MAX_TOKENS) login.sessionTokens.shift();
+}
+
+export const customerOf = (id) => CUSTOMERS.find((customer) => customer.id === id);
+
+function tokenOf({ headers }) {
+  const cookies = (headers.cookie ?? "").split(";").map((cookie) => cookie.trim().split("="));
+  return cookies.find(([name]) => name === COOKIE)?.[1];
+}
+
+const hash = (token) => createHash("sha256").update(token).digest("hex");

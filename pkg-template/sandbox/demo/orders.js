@@ -1,0 +1,81 @@
+import { randomInt } from "node:crypto";
+import { CURRENCY, PRODUCTS } from "./catalogue.js";
+import { Refused } from "./refused.js";
+
+/** The most pairs of one shoe in an order, and the most orders. */
+const [MAX_QUANTITY, MAX_ORDERS] = [99, 10_000];
+const NUMBERS = [100_000, 1_000_000];
+
+/** The orders of the shop. They stand for the tables of your database, and are lost when this process ends. */
+export class Orders {
+  #orders = new Map();
+
+  /** Places the order of a basket. An equal basket of a customer is the same order until that is paid. */
+  place(customer, basket, language) {
+    const lines = linesOf(basket, language);
+    const open = [...this.#orders.values()].find((order) => order.customer === customer && order.status !== "paid" && areEqual(order.lines, lines));
+    if (open) return open;
+    if (this.#orders.size >= MAX_ORDERS) throw new Refused(503, "unavailable", "The shop has too many orders. Please try again later.");
+    let id;
+    do id = String(randomInt(...NUMBERS));
+    while (this.#orders.has(id));
+    const order = { id, customer, lines, status: "unpaid", attempt: 0, paymentRef: undefined, refundsDue: new Map() };
+    this.#orders.set(id, order);
+    return order;
+  }
+
+  /** An order of this customer. The order of another one gets the same 404 as an unknown one. */
+  require(id, customer) {
+    const order = this.#orders.get(id);
+    if (order?.customer !== customer) throw new Refused(404, "order_missing", "There is no such order.");
+    return order;
+  }
+
+  /** An order to be paid. If its last payment failed for good, the next one gets a new reference. */
+  toPay(id, customer) {
+    const order = this.require(id, customer);
+    if (order.status === "failed" || order.status === "canceled") {
+      order.attempt += 1;
+      order.status = "unpaid";
+    }
+    return order;
+  }
+}
+
+/** Its total, in the smallest unit. */
+export const totalOf = ({ lines }) => lines.reduce((sum, { price, quantity }) => sum + price * quantity, 0);
+
+/** Its `merchant_reference`: `ORDER-482913`, and `ORDER-482913.1` after a payment that failed for good. */
+export const referenceOf = ({ id, attempt }) => (attempt ? `ORDER-${id}.${attempt}` : `ORDER-${id}`);
+
+/** The order as the pages get it. */
+export const publicOrder = ({ id, lines, status, paymentRef, refundsDue, ...order }) => ({
+  id,
+  total: String(totalOf({ lines, ...order })),
+  currency: CURRENCY,
+  lines: lines.map(({ price, ...line }) => ({ ...line, price: String(price) })),
+  status,
+  payment_ref: paymentRef,
+  refunds_due: [...refundsDue.values()],
+});
+
+/** The lines of an order, with names and prices from the catalogue: the page names products and quantities alone. */
+function linesOf(basket, language) {
+  const quantities = new Map();
+  for (const line of Array.isArray(basket) ? basket : []) quantities.set(line?.sku, (quantities.get(line?.sku) ?? 0) + line?.quantity);
+  const isValid = (quantity) => Number.isInteger(quantity) && quantity >= 1 && quantity <= MAX_QUANTITY;
+  if (quantities.size === 0 || ![...quantities.values()].every(isValid)) {
+    throw new Refused(422, "basket_invalid", `A basket holds 1 to ${MAX_QUANTITY} pairs of each shoe.`);
+  }
+  return [...quantities].sort().map(([sku, quantity]) => {
+    const product = PRODUCTS.find((product) => product.sku === sku);
+    if (!product) throw new Refused(422, "sku_unknown", "The shop does not sell this product.");
+    return { sku, quantity, name: product.name[language] ?? product.name.en, price: product.price };
+  });
+}
+
+/** Whether two baskets hold the same. The names may be in two languages. */
+function areEqual(some, others) {
+  const key = (lines) => JSON.stringify(lines.map(({ sku, quantity, price }) => [sku, quantity, price]));
+  return key(some) === key(others);
+}

@@ -1,0 +1,20 @@
+import { Refused } from "./refused.js";
+
+/** The names of this machine. */
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
+
+/** Refuses a request under another host name (DNS rebinding): a page of another site would be treated as the shop's own. */
+export function requireKnownHost({ host = "" }) {
+  if (!LOOPBACK.test(host)) {
+    throw new Refused(421, "host_not_allowed", "This shop answers only under localhost or a loopback address. Open the address that it printed when it started.");
+  }
+}
+
+/**
+ * Refuses a request from a page of another site: the shop's routes are called with the customer's cookies. Browsers set both headers,
+ * and no page can change them. A request without either does not come from a page.
+ */
+export function requireOwnPage({ host, origin, "sec-fetch-site": site }) {
+  const isOwn = site ? site === "same-origin" || site === "none" : [undefined, `http://${host}`, `https://${host}`].includes(origin);
+  if (!isOwn) throw new Refused(403, "cross_site", "Only the shop's own pages may call this address.");
+}
