@@ -32,7 +32,11 @@ in_chromium!(
 );
 
 async fn a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid(engine: Engine) {
-    let demo = DemoShop::open().await;
+    pay_and_return(engine, DemoShop::open().await).await;
+}
+
+/// A customer buys at this shop.
+pub async fn pay_and_return(engine: Engine, demo: DemoShop) {
     let browser = engine.start("paid").await;
 
     browser.open(demo.shop.url()).await;
@@ -119,7 +123,11 @@ async fn a_card_is_never_charged_more_than_the_button_says(engine: Engine) {
 }
 
 async fn a_customer_pays_in_a_window_of_its_own_and_the_shop_shows_it_paid(engine: Engine) {
-    let demo = DemoShop::open().await;
+    pay_in_a_window(engine, DemoShop::open().await).await;
+}
+
+/// A customer buys at this shop, and pays in a window.
+pub async fn pay_in_a_window(engine: Engine, demo: DemoShop) {
     let browser = engine.start("window").await;
     let shop = browser.current_tab().await;
     open_a_window(&demo, &browser).await;
@@ -230,7 +238,11 @@ async fn after_a_recoverable_decline_the_customer_can_pay_on_the_same_page(engin
 }
 
 async fn a_final_decline_is_shown_and_paying_again_creates_a_new_reference(engine: Engine) {
-    let demo = DemoShop::open().await;
+    pay_after_a_final_decline(engine, DemoShop::open().await).await;
+}
+
+/// A customer is declined for good at this shop, and pays again.
+pub async fn pay_after_a_final_decline(engine: Engine, demo: DemoShop) {
     let browser = engine.start("declined").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
 

@@ -7,8 +7,8 @@ mod pausing;
 
 use crate::support::api::{Merchant, card, phone};
 use crate::support::folder::Folder;
+use crate::support::service::Sandbox;
 use crate::support::subscriptions::{DAY, HOUR, after, expected, subscription};
-use guichet::sandbox::Sandbox;
 use guichet::values::Moment;
 use serde_json::{Value, json};
 use sqlx::ConnectOptions;

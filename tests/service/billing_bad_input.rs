@@ -2,8 +2,8 @@
 //! not revealed.
 
 use crate::support::api::{Merchant, Reply, card, phone};
+use crate::support::service::Sandbox;
 use crate::support::subscriptions::{DAY, subscription};
-use guichet::sandbox::Sandbox;
 use serde_json::{Value, json};
 
 const PLANS: &str = "/v1/subscriptions/plans";

@@ -3,8 +3,8 @@
 
 use crate::support::api::Merchant;
 use crate::support::model::{Method, cases, run};
+use crate::support::service::Sandbox;
 use crate::support::subscriptions::{DAY, HOUR, subscription};
-use guichet::sandbox::Sandbox;
 use guichet::values::Moment;
 use jiff::{Span, Timestamp, tz::TimeZone};
 use proptest::prelude::*;

@@ -4,7 +4,7 @@
 //! `cargo test --all-features --test service generated_clients:: -- --ignored`.
 
 use crate::support::folder::Folder;
-use guichet::sandbox::Sandbox;
+use crate::support::service::Sandbox;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -3,9 +3,10 @@
 use crate::interface::DOCUMENTED;
 use crate::support::api;
 use crate::support::openapi::errors;
+use crate::support::service::Sandbox;
 use guichet::operations::*;
 use guichet::protocol::{FieldType, Fields, Served};
-use guichet::sandbox::{Sandbox, openapi};
+use guichet::sandbox::openapi;
 use guichet::values::{Country, Email, MerchantReference, Phone, PlanCode};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

@@ -1,8 +1,9 @@
 //! Invalid requests: every field error is reported, all together, and nothing is stored.
 
 use crate::support::api::{Merchant, Reply, client, order, phone, try_send};
+use crate::support::service::Sandbox;
 use guichet::operations::{CreatePaymentIntent, CustomerName};
-use guichet::sandbox::{Config, Sandbox};
+use guichet::sandbox::Config;
 use serde_json::{Value, json};
 
 const CREATE: &str = "/v1/payment-intents";

@@ -1,7 +1,8 @@
 //! Authentication, roles and origins in the sandbox: `decisions.md` 4 and 13, over a real socket.
 
 use crate::support::api::{Merchant, Reply, order};
-use guichet::sandbox::{Config, Sandbox};
+use crate::support::service::Sandbox;
+use guichet::sandbox::Config;
 use serde_json::{Value, json};
 
 const ELSEWHERE: (&str, &str) = ("origin", "https://shop.example");

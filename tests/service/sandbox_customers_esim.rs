@@ -1,7 +1,7 @@
 //! Customers and eSIMs in the sandbox: `decisions.md` 3, 5 and 8, over a real socket.
 
 use crate::support::api::{Merchant, Reply, order, phone};
-use guichet::sandbox::Sandbox;
+use crate::support::service::Sandbox;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 

@@ -2,9 +2,9 @@
 //! `decisions.md` 1 and 4, over a real socket.
 
 use crate::support::api::{self, Merchant, Reply, order};
+use crate::support::service::Sandbox;
 use guichet::operations::*;
 use guichet::protocol::{Method, Operation, Role, Spec};
-use guichet::sandbox::Sandbox;
 use serde_json::{Value, json};
 
 /// The expected status and code of an operation that requires this role, with: the secret key, a session, the client secret of

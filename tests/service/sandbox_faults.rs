@@ -1,8 +1,9 @@
 //! Faults that the control API injects, and its lists of requests and events.
 
 use crate::support::api::{Merchant, card, control, order, phone};
+use crate::support::service::Sandbox;
 use guichet::operations::{AttachPaymentMethod, CreatePaymentIntent, ListPaymentMethods, ReadPaymentIntent};
-use guichet::sandbox::{Fault, Sandbox};
+use guichet::sandbox::Fault;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -251,8 +252,13 @@ async fn the_request_list_shows_requests_without_secrets() {
     assert!(shop.try_call("GET", "/v1/payment-methods", Value::Null).await.is_err());
 
     let seen = shop.tenant.requests();
-    let recorded: Vec<_> =
-        seen.iter().map(|request| (request.operation, request.credential, request.status, request.fault)).collect();
+    let recorded: Vec<_> = seen
+        .iter()
+        .map(|request| {
+            let (operation, credential) = (request.operation.as_str(), request.credential.as_str());
+            (operation, credential, request.status, request.fault.as_deref())
+        })
+        .collect();
     assert_eq!(
         recorded,
         [

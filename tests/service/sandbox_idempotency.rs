@@ -2,8 +2,9 @@
 
 use crate::support::api::{self, Merchant, Reply, client, order, phone};
 use crate::support::folder::Folder;
+use crate::support::service::Sandbox;
 use guichet::operations::{CreateEsimOrder, CreateSubscription};
-use guichet::sandbox::{Fault, Sandbox};
+use guichet::sandbox::Fault;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 

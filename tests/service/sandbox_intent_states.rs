@@ -1,8 +1,9 @@
 //! Changes of a payment intent after a method is attached: one-time codes, the issuer's page, confirmation, cancellation.
 
 use crate::support::api::{Merchant, Reply, card, order, phone};
+use crate::support::service::{Event, Sandbox};
 use guichet::operations::ListPaymentMethods;
-use guichet::sandbox::{Fault, Sandbox};
+use guichet::sandbox::Fault;
 use guichet::values::{IntentId, IntentStatus};
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
@@ -291,9 +292,8 @@ async fn a_late_approval_after_another_payment_or_a_cancel_is_a_duplicate_paymen
         assert_eq!(duplicate["payment_method"], json!({ "type": "mobile_money", "phone": masked }));
         assert!(duplicate["approved_at"].as_str().unwrap().ends_with('Z'));
         let events = shop.tenant.events().await.unwrap();
-        let is_of_the_duplicate = |event: &&guichet::sandbox::Event| {
-            intent["id"] == event.subject.as_str() && event.kind == "payment_intent.duplicate_payment"
-        };
+        let is_of_the_duplicate =
+            |event: &&Event| intent["id"] == event.subject.as_str() && event.kind == "payment_intent.duplicate_payment";
         assert_eq!(events.iter().filter(is_of_the_duplicate).count(), 1, "{reference}");
         shop.tenant.clock().advance(90_000).await.unwrap();
         assert_eq!(shop.read_intent(&intent).await["duplicate_payments"], read["duplicate_payments"], "{reference}");

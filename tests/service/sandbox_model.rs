@@ -3,7 +3,7 @@
 
 use crate::support::api::{Merchant, Reply, order};
 use crate::support::model::{Method, WALL_CLOCK, cases, run};
-use guichet::sandbox::Sandbox;
+use crate::support::service::{Event, Sandbox};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -477,9 +477,7 @@ impl Comparison {
             let at_once = history.windows(2).any(|pair| pair == ["processing", "processing"]);
             assert!(!at_once, "never two attempts at once: {history:?}");
             let read = self.shop.read_intent(&intent.created).await;
-            let is_duplicate = |event: &&guichet::sandbox::Event| {
-                event.subject == id && event.kind == "payment_intent.duplicate_payment"
-            };
+            let is_duplicate = |event: &&Event| event.subject == id && event.kind == "payment_intent.duplicate_payment";
             let duplicates = events.iter().filter(is_duplicate).count();
             assert_eq!(duplicates, intent.duplicates.len(), "an event for each duplicate payment");
             assert_eq!(read["attempts"].as_u64(), u64::try_from(count("processing")).ok(), "{history:?}");

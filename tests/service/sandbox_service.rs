@@ -1,7 +1,8 @@
 //! The sandbox's service over a real socket.
 
 use crate::support::api::{Merchant, Reply, body, card, order, phone};
-use guichet::sandbox::{Config, Sandbox};
+use crate::support::service::Sandbox;
+use guichet::sandbox::Config;
 use serde_json::{Value, json};
 
 #[tokio::test]

@@ -5,6 +5,9 @@
 //! `cargo test --all-features --test service schemathesis:: -- --ignored`.
 
 use crate::support::api::{client, order, phone, send};
+use crate::support::npm_service::NpmProcess;
+use crate::support::service::Service;
+use guichet::sandbox::Config;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
@@ -51,22 +54,34 @@ fn seed() -> String {
     std::env::var("GUICHET_SEED").unwrap_or_else(|_| "17".to_owned())
 }
 
-/// `guichet sandbox` with a temporary database.
+/// `guichet sandbox` in memory, or the npm package if that is chosen.
 struct SandboxProcess {
-    child: Child,
+    _process: Running,
     base_url: String,
     secret_key: String,
 }
 
-impl Drop for SandboxProcess {
+enum Running {
+    Binary(Child),
+    Package { _process: NpmProcess },
+}
+
+impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Self::Binary(child) = self {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
 impl SandboxProcess {
     fn start() -> Self {
+        if Service::chosen() == Service::Package {
+            let process = NpmProcess::start(&Config::default()).expect("the package starts");
+            let (base_url, secret_key) = (process.base_url.clone(), process.secret_key.expose().to_owned());
+            return Self { _process: Running::Package { _process: process }, base_url, secret_key };
+        }
         let mut child = Command::new(env!("CARGO_BIN_EXE_guichet"))
             .args(["sandbox", "--json", "--listen", "127.0.0.1:0", "--database", "memory:"])
             .stdout(Stdio::piped())
@@ -77,7 +92,7 @@ impl SandboxProcess {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let ready: Value = serde_json::from_str(&line).unwrap();
         let text = |name: &str| ready[name].as_str().unwrap().to_owned();
-        Self { child, base_url: text("base_url"), secret_key: text("secret_key") }
+        Self { _process: Running::Binary(child), base_url: text("base_url"), secret_key: text("secret_key") }
     }
 
     async fn call(&self, method: &str, path: &str, fields: Value) -> Value {

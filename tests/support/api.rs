@@ -1,7 +1,7 @@
 //! Calls the sandbox over HTTP with a plain reqwest client, without this crate's own client.
 
 use super::diagnostics;
-use guichet::sandbox::{Sandbox, Tenant};
+use super::service::{Controlled, Tenant};
 use serde_json::{Value, json};
 use std::sync::{Arc, Once};
 
@@ -38,8 +38,8 @@ impl Reply {
 }
 
 impl Merchant {
-    pub fn new(tenant: Tenant) -> Self {
-        let tenant = Arc::new(tenant);
+    pub fn new(tenant: impl Into<Tenant>) -> Self {
+        let tenant = Arc::new(tenant.into());
         diagnostics::print_requests_on_panic(&tenant);
         Self { base_url: tenant.base_url().to_owned(), tenant, client: client() }
     }
@@ -178,15 +178,8 @@ pub fn body(fields: &Value) -> String {
 }
 
 /// Calls the control API.
-pub async fn control(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
+pub async fn control(sandbox: &impl Controlled, method: &str, path: &str, fields: Value) -> Reply {
     let body = (!fields.is_null()).then(|| fields.to_string());
-    send(
-        &client(),
-        method,
-        &format!("{}{path}", sandbox.control_url()),
-        Some(sandbox.control_token().expose()),
-        body,
-        &[],
-    )
-    .await
+    let (url, token) = sandbox.control_api();
+    send(&client(), method, &format!("{url}{path}"), Some(token.expose()), body, &[]).await
 }

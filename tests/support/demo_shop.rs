@@ -1,20 +1,38 @@
-//! The demo's shop and a sandbox, each at its own origin, and the steps of a customer who buys there.
+//! The demo's shop and a service, each at its own origin, and the steps of a customer who buys there.
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use super::browser::Browser;
 use super::diagnostics;
+use super::npm_service::{NpmProcess, NpmTenant};
+use super::service::{Sandbox, Tenant};
 use guichet::demo::{SHOP_NAME, Shop, ShopConfig};
 use guichet::operations::{CreatePaymentIntent, ListPaymentIntents, PaymentIntent};
-use guichet::sandbox::{Sandbox, Tenant};
 use guichet::{Client, SecretKey};
 use std::sync::Arc;
 
-/// A running demo shop, its merchant, and the sandbox that it uses.
+/// A running demo shop, its merchant, and the service that it uses.
 pub struct DemoShop {
-    pub shop: Shop,
+    pub shop: Server,
     pub merchant: Arc<Tenant>,
-    _sandbox: Sandbox,
+    _service: Sandbox,
+}
+
+/// The server of a shop.
+pub enum Server {
+    /// That of `guichet demo`.
+    Rust(Shop),
+    /// That of `npx guichet-sandbox demo`, at this address.
+    Npx(String),
+}
+
+impl Server {
+    pub fn url(&self) -> &str {
+        match self {
+            Self::Rust(shop) => shop.url(),
+            Self::Npx(url) => url,
+        }
+    }
 }
 
 impl DemoShop {
@@ -29,7 +47,15 @@ impl DemoShop {
         diagnostics::print_requests_on_panic(&merchant);
         let config = ShopConfig::new(sandbox.base_url(), key(&merchant));
         let shop = Shop::start(config).await.expect("a shop starts on a free port");
-        Self { shop, merchant, _sandbox: sandbox }
+        Self { shop: Server::Rust(shop), merchant, _service: sandbox }
+    }
+
+    /// The shop of the npm package, as `npx guichet-sandbox demo` starts it.
+    pub fn by_npx() -> Self {
+        let process = Arc::new(NpmProcess::demo());
+        let shop = Server::Npx(process.ready["shop_url"].as_str().expect("it prints the shop's address").to_owned());
+        let merchant = Arc::new(Tenant::Npm(NpmTenant::first(&process)));
+        Self { shop, merchant, _service: Sandbox::Npm(process) }
     }
 
     pub async fn fill_a_basket_and_leave_for_the_hosted_page(&self, browser: &Browser) {

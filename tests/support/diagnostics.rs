@@ -1,6 +1,6 @@
 //! Output that explains a failed test. libtest prints it if the test fails and hides it otherwise.
 
-use guichet::sandbox::Tenant;
+use super::service::Tenant;
 use std::cell::RefCell;
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::panic;
@@ -31,11 +31,15 @@ fn print_requests() {
     const SHOWN: usize = 100;
     let tenants = TENANTS.try_with(|tenants| tenants.borrow().clone()).unwrap_or_default();
     for tenant in tenants.iter().filter_map(Weak::upgrade) {
+        // A panic here would end the whole process.
+        if matches!(*tenant, Tenant::Npm(_)) {
+            continue;
+        }
         let requests = tenant.requests();
         eprintln!("\nrequests to {}, the last {SHOWN} of {}:", tenant.base_url(), requests.len());
         for request in requests.iter().skip(requests.len().saturating_sub(SHOWN)) {
             let status = request.status.map_or_else(|| "no response".to_owned(), |status| status.to_string());
-            let fault = request.fault.map(|fault| format!(", fault {fault}")).unwrap_or_default();
+            let fault = request.fault.as_ref().map(|fault| format!(", fault {fault}")).unwrap_or_default();
             eprintln!("  {} {} {status}, {}{fault}", request.method, request.path, request.credential);
         }
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 /// A folder that no other test uses, removed when it is dropped.
+#[derive(Debug)]
 pub struct Folder {
     pub path: PathBuf,
     _inside: TempDir,

@@ -1,8 +1,9 @@
-//! Shared by the model-based tests: one sandbox on each store for all, with a new merchant for each case.
+//! Shared by the model-based tests: one sandbox on each store for all, or the npm package, with a new merchant for each case.
 
 use super::api::{card, phone};
 use super::folder::Folder;
-use guichet::sandbox::{Config, Sandbox, WallClock};
+use super::service::{Sandbox, Service};
+use guichet::sandbox::{self, Config, WallClock};
 use proptest::test_runner::{Config as ProptestConfig, FileFailurePersistence};
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -10,14 +11,18 @@ use tokio::runtime::Runtime;
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 static FOLDER: LazyLock<Folder> = LazyLock::new(|| Folder::new("model"));
-/// In memory, and in an SQLite file.
-static SANDBOXES: LazyLock<[Sandbox; 2]> = LazyLock::new(|| {
-    ["memory:".to_owned(), FOLDER.database()].map(|database| {
+/// In memory and in an SQLite file, or the npm package if that is chosen.
+static SANDBOXES: LazyLock<Vec<Sandbox>> = LazyLock::new(|| {
+    if Service::chosen() == Service::Package {
+        return vec![RUNTIME.block_on(Sandbox::start()).unwrap()];
+    }
+    let start = |database| -> Sandbox {
         let config = Config { database, wall_clock: WALL_CLOCK.clone(), ..Config::default() };
-        RUNTIME.block_on(Sandbox::start_with(config)).unwrap()
-    })
+        RUNTIME.block_on(sandbox::Sandbox::start_with(config)).unwrap().into()
+    };
+    ["memory:".to_owned(), FOLDER.database()].map(start).into()
 });
-/// The sandboxes' wall clock, which is set back now and then. No case may notice it.
+/// The wall clock of the sandboxes in this process, which is set back now and then. No case may notice it.
 pub static WALL_CLOCK: LazyLock<WallClock> = LazyLock::new(WallClock::default);
 
 /// A configuration with this many cases. The seed of a failure is stored beside the test.
@@ -30,7 +35,7 @@ pub fn cases(cases: u32) -> ProptestConfig {
     }
 }
 
-/// Runs one case on each store.
+/// Runs one case on each.
 pub fn run(case: impl AsyncFn(&Sandbox)) {
     for sandbox in &*SANDBOXES {
         RUNTIME.block_on(case(sandbox));

@@ -2,6 +2,7 @@
 
 use super::browser::Browser;
 use super::diagnostics;
+use super::service::Tenant;
 use super::site::{CannedResponse, Site};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -11,7 +12,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use guichet::native::{Reason, Refused, Routes, Shop, Sold};
 use guichet::operations::{CreatePaymentIntent, CustomerName, CustomerSession, DuplicatePayment, PaymentIntent};
-use guichet::sandbox::{Config, Sandbox, Tenant};
+use guichet::sandbox::{Config, Sandbox};
 use guichet::values::{Amount, Email, MerchantReference, PaymentRef, Phone, RedirectUrl, SessionToken};
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
@@ -62,7 +63,7 @@ impl Storefront {
 
     async fn build(config: Config, guests: bool) -> Self {
         let sandbox = Sandbox::start_with(config).await.expect("a sandbox starts on a free port");
-        let tenant = Arc::new(sandbox.merchant().await.expect("the sandbox adds a merchant"));
+        let tenant: Arc<Tenant> = Arc::new(sandbox.merchant().await.expect("the sandbox adds a merchant").into());
         diagnostics::print_requests_on_panic(&tenant);
         let key = SecretKey::new(tenant.secret_key().expose()).expect("the sandbox's key is a secret key");
         let client =

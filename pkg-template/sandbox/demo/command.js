@@ -22,8 +22,9 @@ export async function demo(args) {
 }
 
 async function open({ host, port }, { baseUrl, secretKey }) {
-  // Timeouts, so that slow clients do not hold connections.
+  // Limits, so that slow clients do not hold connections.
   const server = createServer({ requestTimeout: 30_000, keepAliveTimeout: 30_000 });
+  server.maxConnections = 1_000;
   const url = await listen(server, host, port, "--listen");
   const shop = new Shop({ url, baseUrl, secretKey });
   server.on("request", (request, response) => void shop.respond(request, response));

@@ -17,8 +17,9 @@ export class Orders {
     if (open) return open;
     if (this.#orders.size >= MAX_ORDERS) throw new Refused(503, "unavailable", "The shop has too many orders. Please try again later.");
     let id;
-    do id = String(randomInt(...NUMBERS));
-    while (this.#orders.has(id));
+    do {
+      id = String(randomInt(...NUMBERS));
+    } while (this.#orders.has(id));
     const order = { id, customer, lines, status: "unpaid", attempt: 0, paymentRef: undefined, refundsDue: new Map() };
     this.#orders.set(id, order);
     return order;
@@ -49,14 +50,14 @@ export const totalOf = ({ lines }) => lines.reduce((sum, { price, quantity }) =>
 export const referenceOf = ({ id, attempt }) => (attempt ? `ORDER-${id}.${attempt}` : `ORDER-${id}`);
 
 /** The order as the pages get it. */
-export const publicOrder = ({ id, lines, status, paymentRef, refundsDue, ...order }) => ({
-  id,
-  total: String(totalOf({ lines, ...order })),
+export const publicOrder = (order) => ({
+  id: order.id,
+  total: String(totalOf(order)),
   currency: CURRENCY,
-  lines: lines.map(({ price, ...line }) => ({ ...line, price: String(price) })),
-  status,
-  payment_ref: paymentRef,
-  refunds_due: [...refundsDue.values()],
+  lines: order.lines.map(({ price, ...line }) => ({ ...line, price: String(price) })),
+  status: order.status,
+  payment_ref: order.paymentRef,
+  refunds_due: [...order.refundsDue.values()],
 });
 
 /** The lines of an order, with names and prices from the catalogue: the page names products and quantities alone. */
@@ -70,7 +71,7 @@ function linesOf(basket, language) {
   return [...quantities].sort().map(([sku, quantity]) => {
     const product = PRODUCTS.find((product) => product.sku === sku);
     if (!product) throw new Refused(422, "sku_unknown", "The shop does not sell this product.");
-    return { sku, quantity, name: product.name[language] ?? product.name.en, price: product.price };
+    return { sku, quantity, name: language === "fr" ? product.name.fr : product.name.en, price: product.price };
   });
 }
 

@@ -37,7 +37,8 @@ export class Shop {
   /** Responds to a request of `node:http`. */
   async respond(request, response) {
     const { status, headers, body } = await this.#answer(request).catch((error) => {
-      logUnexpected(error);
+      // A client that has gone away needs no answer.
+      if (!response.destroyed) logUnexpected(error);
       const refused = error instanceof Refused ? error : new Refused(500, "internal_error", "Something went wrong in the shop. Please try again.");
       return json(refused.body, refused.status);
     });
