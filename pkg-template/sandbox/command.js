@@ -3,27 +3,24 @@ import { parseArgs } from "node:util";
 import { serve } from "./serve.js";
 import { file } from "./host.js";
 
-/** The command `guichet-sandbox`: it serves until Ctrl-C or SIGTERM. */
+/** The command `guichet-sandbox`: it serves until Ctrl-C or SIGTERM. Its options are those of `guichet sandbox`. */
 export async function run(args) {
   try {
-    if (args[0] !== "demo") return await sandbox(args);
-    const { demo } = await import("./demo/command.js");
-    await demo(args.slice(1));
+    if (args[0] === "demo") {
+      const { demo } = await import("./demo/command.js");
+      return await demo(args.slice(1));
+    }
+    const { help, version, json, ...options } = read(args);
+    if (help) return console.log(HELP);
+    if (version) return console.log(JSON.parse(file("package.json")).version);
+    const running = await serve(options);
+    process.once("SIGINT", running.stop).once("SIGTERM", running.stop);
+    console.log(json ? asJson(running) : asText(running));
   } catch (e) {
     if (!(e instanceof Refused)) e = new Refused(1, e.message);
     for (const line of e.message.split("\n")) console.error(`guichet-sandbox: ${line}`);
     process.exitCode = e.exitCode;
   }
-}
-
-/** The service alone. Its options are those of `guichet sandbox`. */
-async function sandbox(args) {
-  const { help, version, json, ...options } = read(args);
-  if (help) return console.log(HELP);
-  if (version) return console.log(JSON.parse(file("package.json")).version);
-  const running = await serve(options);
-  process.once("SIGINT", running.stop).once("SIGTERM", running.stop);
-  console.log(json ? asJson(running) : asText(running));
 }
 
 /** Invalid arguments (2), or what this machine cannot do (1). */

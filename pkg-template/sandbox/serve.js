@@ -6,10 +6,11 @@ const ENOUGH = 128 * 1024;
 /** How long a head may take, a connection may be idle, and a stop waits for requests in flight. */
 const [HEAD_MS, IDLE_MS, STOP_MS] = [30_000, 30_000, 10_000];
 
-/** Starts the service on a port, which `listenOption` sets. Resolves when it answers. */
-export async function serve({ host, port, listenOption = "--listen", ...options }) {
+/** Starts the service on a port, which this option of the command sets. Resolves when it answers. */
+export async function serve({ host, port, ...options }, option = "--listen") {
   const server = createServer({ headersTimeout: HEAD_MS, keepAliveTimeout: IDLE_MS });
-  const baseUrl = await listen(server, host, port, listenOption);
+  const { family, address, port: taken } = await listen(server, host, port, option);
+  const baseUrl = `http://${family === "IPv6" ? `[${address}]` : address}:${taken}`;
   let service;
   try {
     service = await start({ ...options, baseUrl });
@@ -46,10 +47,7 @@ export const listen = (server, host, port, option) =>
   new Promise((resolve, reject) => {
     const at = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
     server.once("error", ({ code, message }) => reject(new Error(WHY[code]?.(at, option) ?? `Nothing can listen on ${at}: ${message}.`)));
-    server.listen(port, host, () => {
-      const { family, address, port: taken } = server.address();
-      resolve(`http://${family === "IPv6" ? `[${address}]` : address}:${taken}`);
-    });
+    server.listen(port, host, () => resolve(server.address()));
   });
 
 const WHY = {

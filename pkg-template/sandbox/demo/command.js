@@ -1,6 +1,6 @@
 // `guichet-sandbox demo`: the sandbox and a shop that uses it, each on a port of its own.
 import { createServer } from "node:http";
-import { address, parse, Refused } from "../command.js";
+import { address as readAddress, parse, Refused } from "../command.js";
 import { listen, serve } from "../serve.js";
 import { SHOP_NAME } from "./catalogue.js";
 import { Shop } from "./shop.js";
@@ -9,7 +9,7 @@ import { Shop } from "./shop.js";
 export async function demo(args) {
   const { help, json, shop, sandbox } = read(args);
   if (help) return console.log(HELP);
-  const service = await serve({ ...sandbox, listenOption: "--sandbox-listen", merchantName: SHOP_NAME });
+  const service = await serve({ ...sandbox, merchantName: SHOP_NAME }, "--sandbox-listen");
   try {
     const opened = await open(shop, service);
     const stop = () => [opened, service].forEach((running) => running.stop());
@@ -25,7 +25,8 @@ async function open({ host, port }, { baseUrl, secretKey }) {
   // Limits, so that slow clients do not hold connections.
   const server = createServer({ requestTimeout: 30_000, keepAliveTimeout: 30_000 });
   server.maxConnections = 1_000;
-  const url = await listen(server, host, port, "--listen");
+  const { family, address, port: taken } = await listen(server, host, port, "--listen");
+  const url = `http://${family === "IPv6" ? `[${address}]` : address}:${taken}`;
   const shop = new Shop({ url, baseUrl, secretKey });
   server.on("request", (request, response) => void shop.respond(request, response));
   const stop = () => {
@@ -64,7 +65,7 @@ function read(args) {
 
 /** Reads an address of this machine alone: the shop has no passwords and serves plain http. */
 function loopback(text, option) {
-  const at = address(text, option);
+  const at = readAddress(text, option);
   if (at.host === "::1" || at.host.startsWith("127.")) return at;
   throw new Refused(1, `${text} is not a loopback address, and the demo serves this machine only. Give one: --${option} 127.0.0.1:${at.port}.`);
 }
