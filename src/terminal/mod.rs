@@ -12,7 +12,10 @@
 //! | 4 | uncertain: the call may have been executed; read the object before you repeat it |
 //! | 5 | the service's reply cannot be read |
 //! | 6 | `probe`: some decisions do not hold |
+//!
+//! `check` has its own: 0 every rule passed, 1 one failed, 2 some were not checked.
 
+mod check;
 mod connection;
 mod control_api;
 mod failure;
@@ -47,7 +50,7 @@ or --control-url (default: the sandbox on this machine).
 
 Exit codes: 0 done; 1 refused by the service, or not possible here; 2 invalid arguments, nothing was sent; 3 the service could not
 be reached in time; 4 uncertain: the call may have been executed, read the object before you repeat it; 5 the reply cannot be
-read; 6 probe: some decisions do not hold.
+read; 6 probe: some decisions do not hold. The exit codes of check are in its own help.
 
 GUICHET_LOG=debug logs more on stderr.";
 
@@ -64,6 +67,8 @@ enum Command {
     Faults(control_api::FaultsArgs),
     /// Test which decisions of this project hold at a service's test environment.
     Probe(probe::ProbeArgs),
+    /// Check a merchant's server: play customer, stranger and network against its three routes.
+    Check(check::CheckArgs),
     /// Print shell completions: `guichet completions bash > ~/.local/share/bash-completion/completions/guichet`.
     Completions {
         /// The shell.
@@ -83,31 +88,34 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let log = tracing_subscriber::fmt().with_max_level(level).with_ansi(stderr().is_terminal()).with_writer(stderr);
     log.fmt_fields(fields.delimited(" ")).init();
     match dispatch(arguments).await {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => failure.report(),
     }
 }
 
-async fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Failure> {
+async fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCode, Failure> {
     let matches = command().try_get_matches_from(arguments)?;
     if let Some((group, group_matches)) = matches.subcommand()
         && let Some((name, matches)) = group_matches.subcommand()
         && let Some(operation) = operations::find(group, name)
     {
-        return operation.run(matches).await;
+        operation.run(matches).await?;
+        return Ok(ExitCode::SUCCESS);
     }
     match Guichet::from_arg_matches(&matches)?.command {
-        Command::Sandbox(args) => Ok(serve::sandbox(args).await?),
-        Command::Demo(args) => Ok(serve::demo(args).await?),
-        Command::Clock(args) => control_api::clock(args).await,
-        Command::Faults(args) => control_api::faults(args).await,
-        Command::Probe(args) => probe::probe(args).await,
+        Command::Check(args) => return check::check(args).await,
+        Command::Sandbox(args) => serve::sandbox(args).await?,
+        Command::Demo(args) => serve::demo(args).await?,
+        Command::Clock(args) => control_api::clock(args).await?,
+        Command::Faults(args) => control_api::faults(args).await?,
+        Command::Probe(args) => probe::probe(args).await?,
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command(), "guichet", &mut script);
-            show::raw(&script)
+            show::raw(&script)?;
         }
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The command line, with a command for each operation.

@@ -178,7 +178,7 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
 }
 
 /// Parses the value of an option that takes an address to listen on. clap's message names the option.
-fn listen_address(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let port = text.strip_prefix(':').unwrap_or(text).parse::<u16>();
     text.parse().map_err(|_| {
         let example = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or(4343)));
@@ -215,7 +215,7 @@ fn sandbox_database(shop: &str) -> String {
 }
 
 /// Resolves on Ctrl-C, and on SIGTERM on Unix.
-fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+pub(super) fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
     Ok(async move {

@@ -10,7 +10,7 @@ const LAYERS: [&[&str]; 7] = [
     &["protocol"],
     &["flow", "operations", "server"],
     &["browser", "native", "sandbox"],
-    &["demo"],
+    &["check", "demo"],
     &["terminal"],
 ];
 

@@ -1,0 +1,51 @@
+//! What the check needs of the machine it runs on: HTTP, waiting, and commands. The rules use nothing else, so that they run
+//! wherever these four functions exist.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+/// A future of an environment.
+pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// A request to the shop. It is sent as it is: no header is added but `Host` and `Content-Length`.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) method: &'static str,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
+}
+
+/// The shop's response. A redirect is not followed.
+#[derive(Clone, Debug)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
+}
+
+impl Response {
+    /// The values of a header.
+    pub(crate) fn headers<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.headers.iter().filter(move |(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+}
+
+/// The machine that a check runs on.
+pub(crate) trait Environment {
+    /// Sends a request. The error says how the connection broke, or that the shop did not answer in time.
+    fn send(&self, request: Request) -> Boxed<'_, Result<Response, String>>;
+
+    /// Waits.
+    fn sleep(&self, time: Duration) -> Boxed<'_, ()>;
+
+    /// Runs a command of the person who checks, and discards its output. The error says why it failed.
+    fn run<'a>(&'a self, command: &'a str) -> Boxed<'a, Result<(), String>>;
+
+    /// Runs a command with these variables in its environment, and returns its output.
+    fn output<'a>(
+        &'a self,
+        command: &'a str,
+        variables: Vec<(&'static str, String)>,
+    ) -> Boxed<'a, Result<String, String>>;
+}

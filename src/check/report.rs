@@ -1,0 +1,75 @@
+//! What a check says about a rule.
+
+use super::{Outcome, Rule, Stop};
+use crate::values::printable;
+use serde_json::{Value, json};
+use std::fmt::{self, Write};
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Verdict {
+    Pass,
+    Fail,
+    NotChecked,
+}
+
+/// The verdict on a rule, with its reason. It shows no secret.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) rule: &'static Rule,
+    pub(crate) verdict: Verdict,
+    why: String,
+    sent: String,
+    came: String,
+}
+
+impl Report {
+    pub(crate) fn new(rule: &'static Rule, outcome: Outcome, secrets: &[String]) -> Self {
+        let (verdict, why, sent, came) = match outcome {
+            Ok(()) => (Verdict::Pass, String::new(), String::new(), String::new()),
+            Err(Stop::NotChecked(why)) => (Verdict::NotChecked, why, String::new(), String::new()),
+            Err(Stop::Failed { why, sent, came }) => (Verdict::Fail, why, sent, came),
+        };
+        let [why, sent, came] = [why, sent, came].map(|text| redact(&text, secrets));
+        Self { rule, verdict, why, sent, came }
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let Self { rule, verdict, why, sent, came } = self;
+        let text = |text: &String| (!text.is_empty()).then(|| text.clone());
+        json!({
+            "id": rule.id, "title": rule.title, "needs": rule.needs, "verdict": verdict.as_str(), "why": text(why), "sent": text(sent),
+            "came": text(came), "fix": (*verdict == Verdict::Fail).then_some(rule.fix),
+        })
+    }
+}
+
+impl Verdict {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::NotChecked => "not checked",
+        }
+    }
+}
+
+/// A line for the rule. A rule that did not pass has its reason below.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rule, verdict, why, sent, came } = self;
+        let verdict = if *verdict == Verdict::Fail { "FAIL" } else { verdict.as_str() };
+        write!(f, "{verdict:<12} {:<28} {}", rule.id, rule.title)?;
+        let fix = if self.verdict == Verdict::Fail { rule.fix } else { "" };
+        for (name, text) in [("", why.as_str()), ("sent", sent), ("came", came), ("fix", fix)] {
+            if !text.is_empty() {
+                f.write_char('\n')?;
+                write!(f, "{:13}{name}{}{}", "", if name.is_empty() { "" } else { ": " }, printable(text))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn redact(text: &str, secrets: &[String]) -> String {
+    secrets.iter().filter(|secret| !secret.is_empty()).fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
+}

@@ -1,0 +1,180 @@
+//! Requests to the shop, as browsers send them.
+
+use super::environment::{Request, Response};
+use super::{Check, Stop};
+use serde_json::Value;
+use std::cell::RefCell;
+
+/// A browser with its cookies.
+#[derive(Debug, Default)]
+pub(crate) struct Customer {
+    cookies: RefCell<Vec<(String, String)>>,
+}
+
+impl Customer {
+    fn store(&self, response: &Response) {
+        let mut cookies = self.cookies.borrow_mut();
+        for set in response.headers("set-cookie") {
+            let pair = set.split(';').next().unwrap_or_default();
+            let Some((name, value)) = pair.split_once('=') else { continue };
+            let name = name.trim();
+            cookies.retain(|(known, _)| known != name);
+            if !value.is_empty() {
+                cookies.push((name.to_owned(), value.trim().to_owned()));
+            }
+        }
+    }
+
+    fn cookie(&self, name: &str) -> Option<String> {
+        self.cookies.borrow().iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    }
+
+    fn header(&self) -> Option<String> {
+        let cookies = self.cookies.borrow();
+        let pairs: Vec<String> = cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        (!pairs.is_empty()).then(|| pairs.join("; "))
+    }
+}
+
+/// A request that is being written.
+pub(crate) struct Ask<'a> {
+    check: &'a Check,
+    customer: &'a Customer,
+    request: Request,
+    /// What a report shows of the request.
+    shown: String,
+    notes: Vec<String>,
+}
+
+impl Check {
+    /// A request to a path of the shop, by this customer's browser, without any header but the cookies.
+    pub(crate) fn ask<'a>(&'a self, customer: &'a Customer, method: &'static str, path: &str) -> Ask<'a> {
+        let url = format!("{}{path}", self.options.origin);
+        let headers = customer.header().map(|cookies| ("Cookie".to_owned(), cookies)).into_iter().collect();
+        let request = Request { method, url, headers, body: String::new() };
+        Ask { check: self, customer, request, shown: format!("{method} {path}"), notes: Vec::new() }
+    }
+
+    /// A request to one of the three routes.
+    pub(crate) fn ask_route<'a>(&'a self, customer: &'a Customer, method: &'static str, path: &str) -> Ask<'a> {
+        self.ask(customer, method, &format!("{}{path}", self.options.routes))
+    }
+}
+
+impl Ask<'_> {
+    /// Sends it from a page of the shop: with the headers that the browser adds there, and the CSRF token.
+    pub(crate) fn from_own_page(mut self) -> Self {
+        let origin = self.check.options.origin.clone();
+        if self.request.method != "GET" {
+            self.set("Origin", &origin);
+        }
+        self.set("Referer", &format!("{origin}/"));
+        self.set("Sec-Fetch-Site", "same-origin");
+        self.set("Sec-Fetch-Mode", "cors");
+        self.set("Sec-Fetch-Dest", "empty");
+        if let Some(csrf) = &self.check.options.csrf
+            && let Some(token) = self.customer.cookie(&csrf.cookie)
+        {
+            let token = percent_encoding::percent_decode_str(&token).decode_utf8_lossy().into_owned();
+            self.set(&csrf.header, &token);
+        }
+        self
+    }
+
+    /// Adds a header that the report shows.
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.set(name, value);
+        self.notes.push(format!("{name}: {value}"));
+        self
+    }
+
+    pub(crate) fn json(self, body: &Value) -> Self {
+        self.body("application/json", body.to_string())
+    }
+
+    pub(crate) fn body(mut self, content_type: &str, body: String) -> Self {
+        self.set("Content-Type", content_type);
+        if content_type != "application/json" {
+            self.notes.push(format!("Content-Type: {content_type}"));
+        }
+        self.shown.push(' ');
+        self.shown.push_str(&body);
+        self.request.body = body;
+        self
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
+        self.request.headers.push((name.to_owned(), value.to_owned()));
+    }
+
+    pub(crate) async fn send(mut self) -> Exchange {
+        if !self.notes.is_empty() {
+            self.shown.push_str(&format!(" ({})", self.notes.join(", ")));
+        }
+        let response = self.check.environment.send(self.request).await;
+        if let Ok(response) = &response {
+            self.customer.store(response);
+            self.check.responses.borrow_mut().push((self.shown.clone(), response.clone()));
+        }
+        Exchange { sent: self.shown, response }
+    }
+}
+
+/// A request and its response.
+#[derive(Clone, Debug)]
+pub(crate) struct Exchange {
+    pub(crate) sent: String,
+    pub(crate) response: Result<Response, String>,
+}
+
+impl Exchange {
+    /// The response's status; 0 if there is no response.
+    pub(crate) fn status(&self) -> u16 {
+        self.response.as_ref().map_or(0, |response| response.status)
+    }
+
+    pub(crate) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status())
+    }
+
+    pub(crate) fn is_sign_in_required(&self) -> bool {
+        [401, 403, 419].contains(&self.status())
+    }
+
+    /// The response's body; null if it is no JSON.
+    pub(crate) fn json(&self) -> Value {
+        self.response
+            .as_ref()
+            .map(|response| serde_json::from_str(&response.body).unwrap_or_default())
+            .unwrap_or_default()
+    }
+
+    /// The response for a report.
+    pub(crate) fn came(&self) -> String {
+        match &self.response {
+            Err(broken) => broken.clone(),
+            Ok(response) => {
+                let locations = response.headers("location").map(|location| format!(" Location: {location}"));
+                let body: String = response.body.chars().take(300).collect();
+                format!("{}{} {body}", response.status, locations.collect::<String>())
+            }
+        }
+    }
+
+    /// A failed rule, because of this exchange.
+    pub(crate) fn fail(&self, why: impl Into<String>) -> Stop {
+        Stop::Failed { why: why.into(), sent: self.sent.clone(), came: self.came() }
+    }
+
+    /// Whether the response is an error in the service's shape.
+    pub(crate) fn is_error_in_shape(&self) -> bool {
+        let body = self.json();
+        let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+        let status_agrees = body["status_code"].as_u64().is_none_or(|status| status == u64::from(self.status()));
+        self.status() >= 400
+            && body["response_type"] == "error"
+            && is_text(&body["message"])
+            && is_text(&body["error"]["code"])
+            && status_agrees
+    }
+}

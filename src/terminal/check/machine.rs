@@ -1,0 +1,108 @@
+//! The machine of `guichet check`: reqwest, the runtime's timer and the shell.
+
+use super::super::failure::{Failure, NOT_DONE};
+use crate::check::{Boxed, Environment, Request, Response};
+use crate::values::printable;
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::process::Command;
+
+pub(super) struct Machine {
+    http: reqwest::Client,
+    limit: Duration,
+}
+
+impl Machine {
+    /// Its requests and its commands end after this time.
+    pub(super) fn new(limit: Duration) -> Result<Self, Failure> {
+        // The command owns its process. An error means that there is a provider already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let http = reqwest::Client::builder()
+            .tls_backend_rustls()
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .timeout(limit)
+            // A restarted shop has closed its connections.
+            .pool_max_idle_per_host(0)
+            .build();
+        let http =
+            http.map_err(|error| Failure::Message(NOT_DONE, format!("The HTTP client cannot be set up: {error}.")))?;
+        Ok(Self { http, limit })
+    }
+
+    async fn send(&self, request: Request) -> Result<Response, String> {
+        let Request { method, url, headers, body } = request;
+        let method = reqwest::Method::from_bytes(method.as_bytes()).map_err(|error| error.to_string())?;
+        let mut asked = self.http.request(method, &url);
+        for (name, value) in headers {
+            asked = asked.header(name, value);
+        }
+        if !body.is_empty() {
+            asked = asked.body(body);
+        }
+        let response = asked.send().await.map_err(|error| self.broken(&error))?;
+        let status = response.status().as_u16();
+        let headers = response.headers().iter();
+        let headers = headers
+            .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+            .collect();
+        let body = response.bytes().await.map_err(|error| self.broken(&error))?;
+        Ok(Response { status, headers, body: String::from_utf8_lossy(&body).into_owned() })
+    }
+
+    fn broken(&self, error: &reqwest::Error) -> String {
+        if error.is_timeout() {
+            return format!("no answer in {} s", self.limit.as_secs());
+        }
+        if error.is_connect() { "no connection".into() } else { format!("the connection broke: {}", printable(error)) }
+    }
+
+    async fn finish(&self, command: &mut Command) -> Result<std::process::Output, String> {
+        let output = tokio::time::timeout(self.limit, command.kill_on_drop(true).output()).await;
+        let output = output.map_err(|_| format!("the command did not end in {} s", self.limit.as_secs()))?;
+        let output = output.map_err(|error| format!("the command cannot be run: {error}"))?;
+        if output.status.success() {
+            return Ok(output);
+        }
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        Err(format!("the command failed ({}). {last}", output.status))
+    }
+}
+
+impl Environment for Machine {
+    fn send(&self, request: Request) -> Boxed<'_, Result<Response, String>> {
+        Box::pin(self.send(request))
+    }
+
+    fn sleep(&self, time: Duration) -> Boxed<'_, ()> {
+        Box::pin(tokio::time::sleep(time))
+    }
+
+    fn run<'a>(&'a self, command: &'a str) -> Boxed<'a, Result<(), String>> {
+        // A shop that the command leaves running would hold a pipe open.
+        let mut shell = shell(command);
+        shell.stdout(Stdio::null()).stderr(Stdio::null());
+        Box::pin(async move { self.finish(&mut shell).await.map(drop) })
+    }
+
+    fn output<'a>(
+        &'a self,
+        command: &'a str,
+        variables: Vec<(&'static str, String)>,
+    ) -> Boxed<'a, Result<String, String>> {
+        let mut shell = shell(command);
+        shell.envs(variables).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Box::pin(async move {
+            let output = self.finish(&mut shell).await?;
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        })
+    }
+}
+
+fn shell(command: &str) -> Command {
+    let (program, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+    let mut shell = Command::new(program);
+    shell.arg(option).arg(command).stdin(Stdio::null());
+    shell
+}
