@@ -20,7 +20,7 @@
 //! - [`operations`]: the interface, declared once.
 //! - [`flow`]: what a paying page must decide, as pure functions.
 //! - `browser` (wasm32), `native`, `sandbox`: the three faces, never sideways.
-//! - `demo`: the shop of `guichet demo`; `terminal`: the `guichet` command.
+//! - `demo`: the shop of `guichet demo`; `check`: the rules of `guichet check`; `terminal`: the `guichet` command.
 
 #[cfg(all(target_arch = "wasm32", feature = "native-no-provider"))]
 compile_error!(

@@ -109,10 +109,15 @@ impl Check {
             }
             if let Ok(customer) = self.customer(0).await {
                 self.ask_route(&customer, "POST", "/session").from_own_page().json(&serde_json::json!({})).send().await;
-                if let Some(order) = self.options.orders.first() {
-                    self.buy(&customer, order).await.ok();
+                let order = self.options.orders.first().cloned().unwrap_or_default();
+                let asked = self.ask_route(&customer, "POST", "/intents").from_own_page().json(&order).send().await;
+                if asked.is_sign_in_required() && self.options.logins.is_empty() {
+                    // Nobody is signed in, so it has no reason to call the service.
+                    return Some(());
                 }
             }
+            // It may be started again with this service, and forget its logins.
+            self.customers.borrow_mut().clear();
             (self.service.mark() > 0).then_some(())
         };
         self.wait_for(limit, is_ready).await.is_some()
@@ -123,8 +128,9 @@ impl Check {
         if let Some(customer) = self.customers.borrow().get(number) {
             return Ok(Rc::clone(customer));
         }
-        while self.customers.borrow().len() <= number {
-            let customer = self.sign_in(self.customers.borrow().len()).await?;
+        let known = self.customers.borrow().len();
+        for next in known..=number {
+            let customer = self.sign_in(next).await?;
             self.customers.borrow_mut().push(Rc::new(customer));
         }
         Ok(Rc::clone(&self.customers.borrow()[number]))

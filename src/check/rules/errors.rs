@@ -4,7 +4,6 @@ use crate::check::payment::Payment;
 use crate::check::service::{Kind, Target};
 use crate::check::shop::{Customer, Exchange};
 use crate::check::{Check, Outcome, Stop};
-use futures_util::future::join;
 
 pub(super) async fn refusing_service(check: &Check) -> Outcome {
     let payment = check.open_payment().await?;
@@ -43,11 +42,11 @@ pub(super) async fn slow_service(check: &Check) -> Outcome {
     asked.iter().try_for_each(|asked| must_be_honest(asked, &payment, "The service did not answer the shop."))
 }
 
-/// Sends the order, and asks for its payment's status, at the same time.
+/// Sends the order, and then asks for its payment's status.
 async fn ask_both(check: &Check, customer: &Customer, payment: &Payment) -> Result<[Exchange; 2], Stop> {
     let mark = check.service.mark();
-    let order = check.ask_route(customer, "POST", "/intents").from_own_page().json(&payment.order).send();
-    let (order, status) = join(order, check.status(customer, payment)).await;
+    let order = check.ask_route(customer, "POST", "/intents").from_own_page().json(&payment.order).send().await;
+    let status = check.status(customer, payment).await;
     if check.service.mark() == mark {
         return Err(Stop::NotChecked("The shop answered without a call to the service.".into()));
     }
