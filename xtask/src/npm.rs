@@ -1,6 +1,6 @@
 //! Installs the tools from npm under `target/`.
 //!
-//! The tools that `cargo xtask test` uses are locked (`xtask/npm/`), so that equal sources give equal bytes and results.
+//! The tools that `cargo xtask test` uses are locked (`xtask/npm/`, `examples/express/`), so that equal sources give equal bytes and results.
 //! `cargo xtask test --newest` uses the newest versions of those that the package must work with
 //! (`tests/pages/package/newest.json`), because users install the newest.
 
@@ -29,6 +29,11 @@ impl Tools {
     /// openapi-typescript, which needs another TypeScript than the other tools.
     pub fn openapi() -> Result<Self> {
         Self::locked_in("xtask/npm/openapi", "npm-openapi")
+    }
+
+    /// What the example server on Express needs.
+    pub fn express() -> Result<Self> {
+        Self::locked_in("examples/express", "npm-express")
     }
 
     fn locked_in(sources: &str, place: &str) -> Result<Self> {

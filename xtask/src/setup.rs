@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::cargo::{at_root, cargo, root, run};
 use crate::npm::{Tools, run_quietly};
@@ -174,7 +174,7 @@ pub fn node(remark: &mut String) -> Result<()> {
 
 /// schemathesis, which generates requests from the OpenAPI description; in a virtual environment, `target/schemathesis/`.
 pub fn schemathesis(remark: &mut String) -> Result<()> {
-    python_program("schemathesis", remark)
+    python_program("schemathesis", "xtask/python/schemathesis.txt", remark)
 }
 
 /// The generators of clients from `docs/openapi.json`: openapi-typescript in `target/npm-openapi/`, and openapi-python-client in a
@@ -182,12 +182,42 @@ pub fn schemathesis(remark: &mut String) -> Result<()> {
 pub fn client_generators(remark: &mut String) -> Result<()> {
     node(remark)?;
     Tools::openapi()?;
-    python_program("openapi-python-client", remark)
+    python_program("openapi-python-client", "xtask/python/openapi-python-client.txt", remark)
 }
 
-/// A Python program with the versions of `xtask/python/<name>.txt`; in a virtual environment, `target/<name>/`.
-fn python_program(name: &str, remark: &mut String) -> Result<()> {
-    let wanted = root().join("xtask/python").join(name).with_extension("txt");
+/// What the servers of `examples/` need: Express in `target/npm-express/`, PHP, and Django in a virtual environment,
+/// `target/django/`.
+pub fn example_servers(remark: &mut String) -> Result<()> {
+    node(remark)?;
+    Tools::express()?;
+    php(remark)?;
+    python_program("django", "examples/django/requirements.txt", remark)
+}
+
+/// PHP with its extensions for SQLite and HTTP.
+fn php(remark: &mut String) -> Result<()> {
+    const PACKAGES: [&str; 3] = ["php-cli", "php-sqlite3", "php-curl"];
+    const ELSEWHERE: &str = "PHP 8.2 or newer, with the extensions pdo_sqlite and curl, from https://www.php.net.";
+    require(&[Tool { what: "PHP", names: &["php"], named_by: None, packages: &PACKAGES }], ELSEWHERE, remark)?;
+    let has_extensions = || {
+        let script = "exit(extension_loaded('pdo_sqlite') && extension_loaded('curl') ? 0 : 1);";
+        at_root("php").args(["-r", script]).status().is_ok_and(|status| status.success())
+    };
+    if !has_extensions() && is_debian() && is_root() {
+        println!("   missing: installing the extensions of PHP by apt-get");
+        apt_get(&PACKAGES)?;
+    }
+    ensure!(
+        has_extensions(),
+        "PHP has no pdo_sqlite or no curl.\nDebian: sudo apt-get install {}\n{ELSEWHERE}",
+        PACKAGES.join(" ")
+    );
+    Ok(())
+}
+
+/// A Python program with the versions of a file of requirements; in a virtual environment, `target/<name>/`.
+fn python_program(name: &str, requirements: &str, remark: &mut String) -> Result<()> {
+    let wanted = root().join(requirements);
     let folder = root().join("target").join(name);
     // The requirements of the installed version are beside it.
     let installed = folder.join("requirements.txt");

@@ -72,6 +72,7 @@ impl Run {
         let browsers = in_background("set-up: the browsers", setup::browsers);
         let schemathesis = in_background("set-up: schemathesis", setup::schemathesis);
         let generators = in_background("set-up: the generators of clients", setup::client_generators);
+        let servers = in_background("set-up: the example servers", setup::example_servers);
 
         self.check("format", |_| {
             require_component("fmt", "rustfmt")?;
@@ -142,6 +143,8 @@ impl Run {
         self.unit_tests_in_browsers();
         self.check("Rust crates that depend on guichet", |_| rust_consumers::look(&packed));
         self.rust_page();
+        let servers = self.steps.join(servers);
+        self.set_up(servers);
         for binary in &pages {
             self.tests(&format!("tests: {}", binary.name), binary.command().env(NPM_TOOLS, tools.folder()));
         }
@@ -181,6 +184,7 @@ impl Run {
             Ok(newest)
         })?;
         self.steps.step("set-up: the browsers", setup::browsers)?;
+        self.steps.step("set-up: the example servers", setup::example_servers)?;
         let (_, tarballs) = self.pack(&tools)?;
         let consumers = thread::spawn({
             let newest = newest.clone();
