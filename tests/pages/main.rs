@@ -21,6 +21,7 @@ mod readme;
 mod returning;
 mod rust_page;
 mod sandbox_issuer_page;
+mod servers;
 mod soak;
 mod troubles;
 mod waiting;

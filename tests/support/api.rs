@@ -28,6 +28,11 @@ impl Reply {
         self.headers.get(name)?.to_str().ok()
     }
 
+    /// Every value of a header.
+    pub fn header_values(&self, name: &str) -> Vec<&str> {
+        self.headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).collect()
+    }
+
     pub fn message(&self) -> &str {
         self.body["message"].as_str().unwrap_or_default()
     }

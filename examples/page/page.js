@@ -1,0 +1,125 @@
+// The page of the example shops. Their servers differ; this file is the same for all.
+
+import { createGuichet } from "/package/guichet.js"; // with a bundler: "guichet"
+import { describe, formatMoney } from "/package/words.js"; // "guichet/words"
+
+const language = navigator.language.startsWith("fr") ? "fr" : "en";
+const texts = {
+  en: {
+    who: "You are", signIn: "Sign in", signOut: "Sign out", pay: "Pay", popup: "Pay in a window", orders: "Your orders",
+    paid: "paid", open: "not paid", refund: "you paid twice: a refund is due", waiting: "One moment, we ask whether you have paid…",
+    states: {
+      succeeded: "Thank you, you have paid.", failed: "The payment failed. You can try again.",
+      canceled: "The payment was canceled. You can try again.", dismissed: "You have not paid yet.",
+      pending: "Your payment is not confirmed yet. The order below changes when it is.",
+      unknown: "We do not know yet whether you have paid. The order below changes when we do.",
+    },
+  },
+  fr: {
+    who: "Vous êtes", signIn: "Se connecter", signOut: "Se déconnecter", pay: "Payer", popup: "Payer dans une fenêtre",
+    orders: "Vos commandes", paid: "payée", open: "non payée", refund: "vous avez payé deux fois : un remboursement est dû",
+    waiting: "Un instant, nous demandons si vous avez payé…",
+    states: {
+      succeeded: "Merci, vous avez payé.", failed: "Le paiement a échoué. Vous pouvez réessayer.",
+      canceled: "Le paiement a été annulé. Vous pouvez réessayer.", dismissed: "Vous n’avez pas encore payé.",
+      pending: "Votre paiement n’est pas encore confirmé. La commande ci-dessous changera quand il le sera.",
+      unknown: "Nous ne savons pas encore si vous avez payé. La commande ci-dessous changera quand nous le saurons.",
+    },
+  },
+}[language];
+
+// The CSRF token that Django or Laravel keeps in a cookie, in the header in which it expects it. Empty for other servers.
+function csrfHeaders() {
+  const cookie = (name) => document.cookie.match(new RegExp(`(?:^|; )${name}=([^;]+)`))?.[1];
+  const [django, laravel] = [cookie("csrftoken"), cookie("XSRF-TOKEN")];
+  return { ...(django && { "X-CSRFToken": django }), ...(laravel && { "X-XSRF-TOKEN": decodeURIComponent(laravel) }) };
+}
+
+const find = (id) => document.getElementById(id);
+const show = (sentence) => (find("message").textContent = sentence);
+
+function element(name, properties, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+async function send(path, body) {
+  const headers = { "content-type": "application/json", ...csrfHeaders() };
+  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${path}: ${response.status}`);
+}
+
+// A basket has a number of its own, so that a second click is the same order. Once its order is paid, the next click is a new order.
+function basketOf(product, orders) {
+  const place = `basket-${product}`;
+  const kept = sessionStorage.getItem(place);
+  if (kept && !orders.some((order) => order.basket === kept && order.product === product && order.paid_by)) return kept;
+  const fresh = Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
+  sessionStorage.setItem(place, fresh);
+  return fresh;
+}
+
+function showShop(shop) {
+  find("sign-in").hidden = Boolean(shop.customer);
+  find("signed-in").hidden = !shop.customer;
+  find("customer").textContent = shop.customer;
+  find("orders-title").textContent = shop.orders.length ? texts.orders : "";
+  find("products").replaceChildren(...Object.entries(shop.products).map(([product, { amount, [language]: name }]) => {
+    // `checkout` is called in the click itself: a window that opens later is blocked.
+    const buy = (mode) => () => pay({ id: basketOf(product, shop.orders), product }, mode);
+    return element("li", {},
+      element("strong", { textContent: `${name}, ${formatMoney(amount, "XAF", language)}` }),
+      element("button", { className: `primary ${product}`, textContent: texts.pay, disabled: !shop.customer, onclick: buy("redirect") }),
+      element("button", { className: `popup ${product}`, textContent: texts.popup, disabled: !shop.customer, onclick: buy("popup") }));
+  }));
+  find("orders").replaceChildren(...shop.orders.map(({ id, product, paid_by, refunds }) => {
+    const state = [paid_by ? texts.paid : texts.open, ...(refunds ? [texts.refund] : [])].join(", ");
+    return element("li", {}, `${id}: ${shop.products[product]?.[language] ?? product}, ${state}`);
+  }));
+}
+
+const readShop = async () => (await fetch("/shop")).json();
+
+async function pay(order, mode) {
+  try {
+    const { state } = await guichet.checkout({ order }, { mode });
+    show(texts.states[state]);
+  } catch (error) {
+    show(describe(error, language));
+  }
+  showShop(await readShop());
+}
+
+document.documentElement.lang = language;
+find("who").textContent = texts.who;
+find("sign-in").elements[1].textContent = texts.signIn;
+find("sign-out").textContent = texts.signOut;
+
+const shop = await readShop();
+const guichet = createGuichet({ baseUrl: shop.base_url, merchant: "/guichet", merchantHeaders: csrfHeaders });
+
+find("sign-in").elements.email.append(...shop.customers.map((email) => element("option", { textContent: email })));
+find("sign-in").onsubmit = async (event) => {
+  event.preventDefault();
+  await send("/sign-in", { email: event.target.elements.email.value });
+  showShop(await readShop());
+};
+find("sign-out").onclick = async () => {
+  await guichet.session.revoke().catch(() => {}); // the session ends by itself, too
+  await send("/sign-out", {});
+  location.reload();
+};
+showShop(shop);
+
+try {
+  const back = await guichet.returned(); // null unless the customer returns from paying; in a popup, it closes the window
+  if (back) {
+    show(texts.waiting);
+    // What the customer reads. The order is paid when the server has read so from the service, whatever happens here.
+    show(texts.states[(await guichet.waitForOutcome(back)).state]);
+    showShop(await readShop());
+  }
+} catch (error) {
+  show(describe(error, language));
+}

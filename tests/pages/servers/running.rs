@@ -1,0 +1,247 @@
+//! A server of `examples/` as a process of its own, and visitors who send requests to it.
+
+use crate::support::api::{self, Reply};
+use crate::support::folder::Folder;
+use crate::support::port;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A server to copy.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Server {
+    Express,
+    Php,
+    Django,
+}
+
+impl Server {
+    fn file(self) -> &'static str {
+        match self {
+            Self::Express => "express/server.mjs",
+            Self::Php => "php/shop.php",
+            Self::Django => "django/shop.py",
+        }
+    }
+
+    /// The command that serves the shop.
+    fn serve(self, address: &str) -> Command {
+        match self {
+            Self::Express => command("node", &["server.mjs"]),
+            Self::Php => command("php", &["-S", address, "-t", "page", "shop.php"]),
+            Self::Django => command(&python(), &["shop.py", "runserver", "--noreload", address]),
+        }
+    }
+
+    /// The command that settles payments once. Express has a timer instead.
+    fn settle(self) -> Option<Command> {
+        match self {
+            Self::Express => None,
+            Self::Php => Some(command("php", &["shop.php", "settle"])),
+            Self::Django => Some(command(&python(), &["shop.py", "settle"])),
+        }
+    }
+}
+
+/// A running server. When it is dropped, its process is killed, and its log is printed if the test has failed.
+pub struct ShopServer {
+    server: Server,
+    pub url: String,
+    service: String,
+    key: String,
+    folder: Folder,
+    process: Child,
+}
+
+impl ShopServer {
+    /// Copies a server and its page into a folder, and starts it there.
+    pub async fn start(server: Server, service: &str, key: &str) -> Self {
+        let folder = Folder::new("server");
+        let file = root().join("examples").join(server.file());
+        fs::copy(&file, folder.path.join(file.file_name().unwrap())).unwrap();
+        let page = folder.path.join("page");
+        fs::create_dir(&page).unwrap();
+        for entry in fs::read_dir(root().join("examples/page")).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), page.join(entry.file_name())).unwrap();
+        }
+        let package = root().join("target/npm/package");
+        match server {
+            Server::Express => install(&package, &folder.path.join("node_modules")),
+            Server::Php | Server::Django => symlink(package, page.join("package")).unwrap(),
+        }
+        let url = format!("http://127.0.0.1:{}", port::free());
+        let process = spawn(server, &folder, &url, service, key);
+        let shop = Self { server, url, service: service.to_owned(), key: key.to_owned(), folder, process };
+        shop.is_open().await;
+        shop
+    }
+
+    /// Kills the process and starts another one on the same database.
+    pub async fn restart(&mut self) {
+        self.kill();
+        self.process = spawn(self.server, &self.folder, &self.url, &self.service, &self.key);
+        self.is_open().await;
+    }
+
+    /// Kills the process with SIGKILL.
+    pub fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Runs the command for cron once, if the server has one. Express settles by its own timer.
+    pub fn settle(&self) {
+        let Some(mut command) = self.server.settle() else { return };
+        prepare(&mut command, &self.folder, &self.url, &self.service, &self.key);
+        let status = command.status().unwrap();
+        assert!(status.success(), "{:?}: settling fails: {status}\n{}", self.server, self.log());
+    }
+
+    /// Settles until the log contains this line.
+    pub async fn settles(&self, line: &str) {
+        let begun = Instant::now();
+        while self.count(line) == 0 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it does not log {line:?}:\n{}", self.log());
+            self.settle();
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    }
+
+    /// How many lines of the log contain this text.
+    pub fn count(&self, text: &str) -> usize {
+        self.log().lines().filter(|line| line.contains(text)).count()
+    }
+
+    /// Everything that the server and its command have printed.
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&fs::read(self.folder.log()).unwrap()).into_owned()
+    }
+
+    async fn is_open(&self) {
+        let begun = Instant::now();
+        while api::client().get(format!("{}/shop", self.url)).send().await.is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{:?} does not start:\n{}", self.server, self.log());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+impl Drop for ShopServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        if std::thread::panicking() {
+            eprintln!("\nthe log of {:?}:\n{}", self.server, self.log());
+        }
+    }
+}
+
+/// A browser without a page: it keeps cookies and sends the CSRF token of Django.
+pub struct Visitor {
+    shop: String,
+    cookies: BTreeMap<String, String>,
+}
+
+impl Visitor {
+    /// A visitor who has seen the shop's page.
+    pub async fn of(shop: &ShopServer) -> Self {
+        let mut visitor = Self { shop: shop.url.clone(), cookies: BTreeMap::new() };
+        visitor.send("GET", "/shop", None, &[]).await;
+        visitor
+    }
+
+    /// The same, signed in.
+    pub async fn signed_in(shop: &ShopServer, email: &str) -> Self {
+        let mut visitor = Self::of(shop).await;
+        let reply = visitor.send("POST", "/sign-in", Some(&format!(r#"{{"email":"{email}"}}"#)), &[]).await;
+        assert_eq!(reply.status, 200, "{}", reply.text);
+        visitor
+    }
+
+    /// Sends a request with these headers.
+    pub async fn send(&mut self, method: &str, path: &str, body: Option<&str>, headers: &[(&str, &str)]) -> Reply {
+        let reply = self.request(method, path, body, headers).await;
+        for cookie in reply.header_values("set-cookie") {
+            let (name, value) = cookie.split(';').next().unwrap_or_default().split_once('=').unwrap_or_default();
+            self.cookies.insert(name.to_owned(), value.to_owned());
+        }
+        reply
+    }
+
+    /// The same, but cookies that the shop sets are ignored.
+    pub async fn request(&self, method: &str, path: &str, body: Option<&str>, headers: &[(&str, &str)]) -> Reply {
+        self.try_request(method, path, body, headers).await.unwrap()
+    }
+
+    /// Sends an order of trainers, as the page does.
+    pub async fn order(&self, basket: &str) -> Reply {
+        self.try_order(basket).await.unwrap()
+    }
+
+    /// The same. An error if the connection ends before the response.
+    pub async fn try_order(&self, basket: &str) -> Result<Reply, reqwest::Error> {
+        let order = format!(r#"{{"id":"{basket}","product":"trainers","amount":"1","merchant_reference":"x"}}"#);
+        self.try_request("POST", "/guichet/intents", Some(&order), &[("origin", &self.shop)]).await
+    }
+
+    async fn try_request(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&str>,
+        headers: &[(&str, &str)],
+    ) -> Result<Reply, reqwest::Error> {
+        let cookies: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let cookies = cookies.join("; ");
+        let mut all = headers.to_vec();
+        all.push(("cookie", &cookies));
+        if let Some(token) = self.cookies.get("csrftoken") {
+            all.push(("x-csrftoken", token));
+        }
+        let url = format!("{}{path}", self.shop);
+        api::try_send(&api::client(), method, &url, None, body.map(|body| body.to_owned().into()), &all).await
+    }
+}
+
+/// `node_modules/` of the installed packages and of `guichet`.
+fn install(package: &Path, modules: &Path) {
+    let installed = root().join("target/npm-express/node_modules");
+    fs::create_dir(modules).unwrap();
+    for entry in fs::read_dir(&installed).unwrap_or_else(|_| panic!("`cargo xtask test` installs {installed:?}")) {
+        let entry = entry.unwrap();
+        symlink(entry.path(), modules.join(entry.file_name())).unwrap();
+    }
+    symlink(package, modules.join("guichet")).unwrap();
+}
+
+fn spawn(server: Server, folder: &Folder, url: &str, service: &str, key: &str) -> Child {
+    let mut command = server.serve(url.trim_start_matches("http://"));
+    prepare(&mut command, folder, url, service, key);
+    command.spawn().unwrap_or_else(|error| panic!("{server:?}: {error}. `cargo xtask test` installs what it needs."))
+}
+
+fn prepare(command: &mut Command, folder: &Folder, url: &str, service: &str, key: &str) {
+    let log = File::options().create(true).append(true).open(folder.log()).unwrap();
+    command.current_dir(&folder.path).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+    command.env("GUICHET_BASE_URL", service).env("GUICHET_SECRET_KEY", key).env("SHOP_URL", url);
+    command.env_remove("SHOP_DATABASE").env_remove("PORT");
+}
+
+fn command(program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments);
+    command
+}
+
+/// Python with Django.
+fn python() -> String {
+    root().join("target/django/bin/python").display().to_string()
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
