@@ -1,5 +1,6 @@
 //! The merchant's three routes: authorization, responses, and when an order is paid.
 
+mod description;
 mod shop;
 
 use crate::support::fake_service::{FakeService, ScriptedResponse, reply};

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::cargo::{at_root, root};
 use crate::npm::{INSTALL, Tools, npm, run_quietly};
-use crate::pack::LICENSES;
+use crate::pack::ROOT_FILES;
 use crate::{steps, types};
 
 /// The entries of the package that a page may import, and the folders of their pages.
@@ -45,7 +45,7 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<
         check("pages by every bundler", &|remark| project.bundle(newest, remark)),
         check("a preload by Vite", &|remark| project.preload_by_vite(newest, remark)),
         check("a page in React", &|remark| project.develop_in_react(newest, remark)),
-        check("the manifests and the licences", &|_| {
+        check("the manifests, the licences and llms.txt", &|_| {
             is_described(&project.package())?;
             is_described(&project.sandbox())
         }),
@@ -232,7 +232,7 @@ impl Project {
     }
 }
 
-/// Checks that an installed package has the licences and the fields of package.json that a registry shows.
+/// Checks that an installed package has the licences, `llms.txt` and the fields of package.json that a registry shows.
 fn is_described(package: &Path) -> Result<()> {
     let manifest: Value = serde_json::from_str(&fs::read_to_string(package.join("package.json"))?)?;
     let repository = manifest["repository"]["url"].as_str().unwrap_or_default();
@@ -248,11 +248,11 @@ fn is_described(package: &Path) -> Result<()> {
     }
     let node = manifest["engines"]["node"].as_str();
     ensure!(node.is_some_and(|node| node.starts_with(">=")), "package.json: `engines` has no `node`");
-    for license in LICENSES {
-        let published = fs::read(package.join(license));
+    for file in ROOT_FILES {
+        let published = fs::read(package.join(file));
         ensure!(
-            published.is_ok_and(|text| fs::read(root().join(license)).is_ok_and(|own| own == text)),
-            "the tarball has no {license}"
+            published.is_ok_and(|text| fs::read(root().join(file)).is_ok_and(|own| own == text)),
+            "the tarball has no {file}"
         );
     }
     Ok(())

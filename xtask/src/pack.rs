@@ -24,8 +24,8 @@ const CORE: &str = "guichet_core";
 /// The file name of the module for the hosted page. It is separate, so that a shop's page does not load the code that charges.
 const HOSTED: &str = "guichet_hosted";
 
-/// The texts of the licences. npm publishes them only if they are in the package's folder.
-pub const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
+/// The files of the repository that each package holds. npm publishes them only if they are in the package's folder.
+pub const ROOT_FILES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "llms.txt"];
 
 pub fn command(args: &[String]) -> Result<()> {
     let mut steps = Steps::start();
@@ -197,7 +197,7 @@ impl BuiltModules {
         Ok((Packed { folder }, true))
     }
 
-    /// A hash of everything that determines the package: the wasm, the template, the licences and xtask itself.
+    /// A hash of everything that determines the package: the wasm, the template, the files of the repository and xtask itself.
     fn stamp(&self, template: &Path) -> Result<u64> {
         let mut hasher = DefaultHasher::new();
         self.version.hash(&mut hasher);
@@ -209,11 +209,11 @@ impl BuiltModules {
     }
 }
 
-/// Copies the hand-written half of a package, with the version and the licences.
+/// Copies the hand-written half of a package, with the version, the licences and `llms.txt`.
 pub fn write_template(template: &Path, folder: &Path, version: &str) -> Result<()> {
     copy(&template_files(template)?, template, folder)?;
-    for license in LICENSES {
-        fs::copy(root().join(license), folder.join(license)).with_context(|| format!("{license} is missing"))?;
+    for file in ROOT_FILES {
+        fs::copy(root().join(file), folder.join(file)).with_context(|| format!("{file} is missing"))?;
     }
     let manifest = folder.join("package.json");
     let text = fs::read_to_string(&manifest).context("the package has no package.json")?;
@@ -236,10 +236,10 @@ pub fn hash_files(files: &[PathBuf], folder: &Path, hasher: &mut DefaultHasher) 
     Ok(())
 }
 
-/// Hashes what determines every package: xtask itself and the licences.
+/// Hashes what determines every package: xtask itself and the files of the repository that each holds.
 pub fn hash_xtask(hasher: &mut DefaultHasher) -> Result<()> {
-    for license in LICENSES {
-        read(&root().join(license))?.hash(hasher);
+    for file in ROOT_FILES {
+        read(&root().join(file))?.hash(hasher);
     }
     let xtask = fs::metadata(std::env::current_exe()?)?;
     xtask.len().hash(hasher);

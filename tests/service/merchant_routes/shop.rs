@@ -366,7 +366,7 @@ async fn a_missing_package_and_a_port_in_use_are_reported() {
     sandbox.stop().await;
 }
 
-async fn open(sandbox: &Sandbox, database: &str, address: Option<&str>) -> Shop {
+pub async fn open(sandbox: &Sandbox, database: &str, address: Option<&str>) -> Shop {
     let mut config = ShopConfig::for_tests(sandbox);
     config.database = database.to_owned();
     // These tests need settling on a page's request only.
@@ -378,7 +378,7 @@ async fn open(sandbox: &Sandbox, database: &str, address: Option<&str>) -> Shop 
 }
 
 /// The cookie of a customer who has signed in.
-async fn sign_in(shop: &Shop, customer: &str) -> String {
+pub async fn sign_in(shop: &Shop, customer: &str) -> String {
     let reply = post(&format!("{}/api/sign-in", shop.url()), &[], &json!({"customer": customer}).to_string()).await;
     assert_eq!(reply.status, 200);
     let set = reply.header("set-cookie").expect("a cookie").to_owned();
@@ -393,7 +393,7 @@ async fn token(shop: &Shop, customer: &str) -> String {
     format!("Authorization: Bearer {}", session["session_token"].as_str().expect("a token"))
 }
 
-async fn place(shop: &Shop, cookie: &str) -> String {
+pub async fn place(shop: &Shop, cookie: &str) -> String {
     let basket = r#"{"lines":[{"sku":"trainers","quantity":1}]}"#;
     let reply = post(&format!("{}/api/orders", shop.url()), &[cookie], basket).await;
     assert_eq!(reply.status, 201, "{}", reply.body);
