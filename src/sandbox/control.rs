@@ -2,6 +2,7 @@
 //! interface itself stays as documented.
 
 use super::auth::bearer;
+use super::control_fields::refuse_unknown;
 use super::events::Event;
 use super::faults::{Fault, FaultKind, LONGEST_DELAY, operation_named};
 use super::http::{plain, read_body, read_object, refuse};
@@ -88,6 +89,7 @@ impl ControlApi {
             return Err(Problem::method_not_allowed(methods.join(", ")));
         }
         let fields = read_object(&parts.headers, &read_body(body).await?)?;
+        refuse_unknown(method, path, &fields)?;
         let merchant_in_query = query(parts.uri.query(), "merchant");
         let merchant = self.merchant(text(&fields, "merchant")?.or(merchant_in_query.as_deref()))?;
         let reply = self.dispatch(method, path, &merchant, &fields).await?;

@@ -13,7 +13,7 @@ use super::surroundings::{self, Surroundings};
 use super::tokens::{self, InstanceKey};
 use crate::package::Package;
 use crate::platform::read_origin;
-use crate::server::DropConnection;
+use crate::server::{DropConnection, host};
 use crate::values::Secret;
 use axum::Router;
 use axum::body::Body;
@@ -72,6 +72,7 @@ impl InProcess {
             None => base_url.clone(),
         };
         let allow_origins = config.allow_origins.iter().map(|text| allowed_origin(text)).collect::<Result<_, _>>()?;
+        let hosts = config.allow_hosts.iter().map(|text| allowed_host(text)).collect::<Result<_, _>>()?;
         let store = Store::open(location).await?;
         let (keys, clock, merchants) = match load(&store, location, &config).await {
             Ok(loaded) => loaded,
@@ -94,8 +95,7 @@ impl InProcess {
             allow_origins,
         });
         let control_token = tokens::secret("ctl_");
-        let control =
-            ControlApi { service: Arc::clone(&service), token: control_token.clone(), hosts: config.allow_hosts };
+        let control = ControlApi { service: Arc::clone(&service), token: control_token.clone(), hosts };
         let router = http::routes()
             .with_state(Arc::clone(&service))
             .merge(control::routes(Arc::new(control)))
@@ -178,4 +178,14 @@ fn allowed_origin(text: &str) -> Result<String, StartError> {
         )
     };
     read_origin(text).ok_or_else(|| StartError::Config(refused()))
+}
+
+/// Normalizes an allowed host name, as browsers send it.
+fn allowed_host(text: &str) -> Result<String, StartError> {
+    let refused = || {
+        format!(
+            "{text:?} is not a host name. Give the name under which the control API is called, without scheme and port: sandbox.test."
+        )
+    };
+    host::read_name(text).ok_or_else(|| StartError::Config(refused()))
 }

@@ -17,6 +17,7 @@ mod auth;
 mod clock;
 mod config;
 mod control;
+mod control_fields;
 mod events;
 mod faults;
 mod http;

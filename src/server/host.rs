@@ -22,9 +22,42 @@ pub(crate) fn is_known(host: &str, names: &[String]) -> bool {
         || names.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
+/// Reads a host name without a port, and writes it as browsers send it: in lower case and in ASCII. `None` if the text is none.
+#[cfg(feature = "sandbox")]
+pub(crate) fn read_name(text: &str) -> Option<String> {
+    let host = url::Host::parse(text).ok()?;
+    let is_label = |label: &str| {
+        !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    };
+    let is_name = match &host {
+        url::Host::Domain(name) => name.len() <= 253 && name.split('.').all(is_label),
+        url::Host::Ipv4(_) | url::Host::Ipv6(_) => true,
+    };
+    is_name.then(|| host.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "sandbox")]
+    #[test]
+    fn a_host_name_is_read_and_what_is_none_is_not() {
+        for (text, name) in [
+            ("sandbox.test", "sandbox.test"),
+            ("Sandbox_1.Test", "sandbox_1.test"),
+            ("château.test", "xn--chteau-hwa.test"),
+            ("192.168.1.20", "192.168.1.20"),
+            ("[fd00::1]", "[fd00::1]"),
+        ] {
+            assert_eq!(read_name(text).as_deref(), Some(name), "{text}");
+        }
+        for text in
+            ["", " ", ".", "a..b", "sandbox.test:4243", "http://sandbox.test", "a/b", "*.test", "a b", "fd00::1"]
+        {
+            assert_eq!(read_name(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn loopback_and_allowed_names_are_known_with_and_without_a_port() {

@@ -205,6 +205,7 @@ async fn the_control_api_adds_lists_and_removes_faults() {
     for (wrong, param) in [
         (json!({ "kind": "drop" }), "operation"),
         (json!({ "operation": "pay", "kind": "drop" }), "operation"),
+        (json!({ "opperation": "calculate_fee", "kind": "drop" }), "opperation"),
         (json!({ "operation": "calculate_fee" }), "kind"),
         (json!({ "operation": "calculate_fee", "kind": "explode" }), "kind"),
         (json!({ "operation": "calculate_fee", "kind": "drop", "count": 0 }), "count"),

@@ -262,8 +262,26 @@ async fn the_control_api_creates_merchants_and_moves_their_clocks() {
         let refused = control(&sandbox, "POST", "/clock", wrong).await;
         assert_eq!((refused.status, refused.code()), (422, "parameter_invalid"));
     }
+    for (path, wrong, remedy) in [
+        ("/clock", json!({ "advance_second": 60 }), "Did you mean `advance_seconds`?"),
+        ("/merchants", json!({ "title": "Awa" }), "The fields are: name, merchant."),
+        ("/reset", json!({ "merchnt": merchant }), "Did you mean `merchant`?"),
+    ] {
+        let refused = control(&sandbox, "POST", path, wrong).await;
+        assert_eq!((refused.status, refused.code()), (422, "parameter_unknown"));
+        assert!(refused.message().ends_with(remedy), "{}", refused.message());
+    }
     let unknown = control(&sandbox, "POST", "/clock", json!({ "merchant": "mch_none", "advance_seconds": 1 })).await;
     assert_eq!((unknown.status, unknown.code()), (404, "resource_missing"));
+}
+
+#[tokio::test]
+async fn an_allowed_host_that_is_no_host_name_is_refused() {
+    for host in ["", "http://sandbox.test", "sandbox.test:4243", "*.test"] {
+        let config = Config { allow_hosts: vec![host.into()], ..Config::default() };
+        let refused = Sandbox::start_with(config).await.unwrap_err().to_string();
+        assert!(refused.starts_with(&format!("{host:?} is not a host name.")), "{refused}");
+    }
 }
 
 #[tokio::test]
