@@ -179,9 +179,9 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
 
 /// Parses the value of an option that takes an address to listen on. clap's message names the option.
 pub(super) fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    let port = text.strip_prefix(':').unwrap_or(text).parse::<u16>();
+    let port = text.rsplit(':').next().unwrap_or_default().parse::<u16>();
     text.parse().map_err(|_| {
-        let example = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or(4343)));
+        let example = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or(4243)));
         format!("the option takes an address with a port, for example {example}")
     })
 }

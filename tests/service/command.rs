@@ -131,7 +131,9 @@ fn an_invalid_listen_address_names_its_option_and_an_example() {
     for (arguments, option, example) in [
         (&["sandbox", "--listen", "4343"][..], "--listen", "127.0.0.1:4343"),
         (&["sandbox", "--listen", ":8080"][..], "--listen", "127.0.0.1:8080"),
-        (&["sandbox", "--listen", "localhost"][..], "--listen", "127.0.0.1:4343"),
+        (&["sandbox", "--listen", "localhost:8080"][..], "--listen", "127.0.0.1:8080"),
+        (&["sandbox", "--listen", "localhost"][..], "--listen", "127.0.0.1:4243"),
+        (&["sandbox", "--listen", "127.0.0.1:99999"][..], "--listen", "127.0.0.1:4243"),
         (&["demo", "--listen", "4343"][..], "--listen", "127.0.0.1:4343"),
         (&["demo", "--sandbox-listen", "4343"][..], "--sandbox-listen", "127.0.0.1:4343"),
     ] {
