@@ -5,6 +5,7 @@
 //! /v1/…        the service, as documented and decided
 //! /checkout/…  the hosted checkout page, which uses the npm package like any page
 //! /sandbox/…   the control API: merchants, their clocks, and faults
+//! /            a page that says so
 //! ```
 //!
 //! A request passes through `http` (finds the operation), `auth` (authenticates and authorizes), `service` (loads, applies a rule,

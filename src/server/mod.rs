@@ -1,5 +1,6 @@
 //! The HTTP parts that the sandbox and the demo's shop share: sites of static files, known hosts, and with `sandbox-serve` the listener.
 
+pub(crate) mod accept;
 pub(crate) mod host;
 #[cfg(feature = "sandbox-serve")]
 mod listener;

@@ -1,5 +1,6 @@
 //! Responds with one static file: compressed once, with an entity tag, and 304 to a browser that has it.
 
+use super::accept;
 use crate::encoding::{hex, media_type};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
@@ -150,8 +151,7 @@ impl Coding {
 
 /// The content codings that the client accepts, best first: by the weights in `Accept-Encoding`, then by size.
 fn accepted(request: &HeaderMap) -> Vec<Coding> {
-    let values = request.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    let items: Vec<(&str, f32)> = values.flat_map(|value| value.split(',')).map(parse_weight).collect();
+    let items: Vec<(&str, f32)> = accept::items(request, &header::ACCEPT_ENCODING).collect();
     let weight = |name: &str| {
         let named = items.iter().find(|(item, _)| item.eq_ignore_ascii_case(name));
         named.or_else(|| items.iter().find(|(item, _)| *item == "*")).map_or(0.0, |(_, weight)| *weight)
@@ -160,13 +160,6 @@ fn accepted(request: &HeaderMap) -> Vec<Coding> {
     // The sort is stable: with equal weights, brotli stays first.
     codings.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     codings.into_iter().filter(|(_, weight)| *weight > 0.0).map(|(coding, _)| coding).collect()
-}
-
-/// Parses `br;q=0.5` into a name and its weight.
-fn parse_weight(item: &str) -> (&str, f32) {
-    let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
-    let weight = parameters.trim().strip_prefix("q=").map_or(1.0, |weight| weight.trim().parse().unwrap_or(0.0));
-    (name.trim(), weight)
 }
 
 /// Whether `If-None-Match` contains this entity tag.

@@ -1,5 +1,5 @@
-//! Accessibility of every state of the hosted page, the issuer's page and the shop, checked by axe-core in Chromium: in both
-//! languages, in light and dark mode, and at 320 pixels, where nothing may scroll sideways.
+//! Accessibility of every state of the hosted page, the issuer's page, the sandbox's front page and the shop, checked by axe-core in
+//! Chromium: in both languages, in light and dark mode, and at 320 pixels, where nothing may scroll sideways.
 //!
 //! `cargo xtask test` installs axe-core and then runs these tests.
 
@@ -7,6 +7,7 @@ use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
 use crate::support::npm_tools;
 use guichet::operations::{CreatePaymentIntent, CustomerName, Item};
+use guichet::sandbox::Sandbox;
 use guichet::values::{Amount, Currency, FeeBearer, MerchantReference, Phone, RedirectUrl};
 use serde_json::json;
 
@@ -161,6 +162,20 @@ async fn the_issuers_page_is_accessible() {
         browser.wait_for("[data-status='over']").await;
         look.once(&format!("issuer-over-{language}")).await;
     }
+    browser.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs axe-core: cargo xtask test"]
+async fn the_sandboxs_front_page_is_accessible() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let browser = Browser::start("front-accessible").await;
+    let look = Accessibility::new(&browser);
+    browser.open(&format!("{}/?lang=en", sandbox.base_url())).await;
+    look.once("front-en").await;
+    browser.click("header a").await;
+    browser.wait_for("html[lang='fr']").await;
+    look.once("front-fr").await;
     browser.close().await;
 }
 

@@ -53,6 +53,23 @@ fn french_in_the_pages_has_a_no_break_space_before_punctuation() {
 }
 
 #[test]
+fn the_french_front_page_has_a_no_break_space_before_punctuation() {
+    let page = read("www/checkout/sandbox.fr.html").replace("&nbsp;", "\u{a0}");
+    let (_, body) = page.split_once("<body>").unwrap();
+    // Every part after a tag is text, but not that of the code.
+    let texts: Vec<&str> = body
+        .split('<')
+        .filter(|part| !part.starts_with("code>"))
+        .filter_map(|part| part.split_once('>'))
+        .map(|(_, text)| text.trim_ascii())
+        .filter(|text| !text.is_empty())
+        .collect();
+    assert!(texts.len() > 20, "{texts:?}");
+    let wrong: Vec<String> = texts.into_iter().flat_map(mistakes).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
 fn no_page_adds_a_colon_between_words() {
     for script in files("js") {
         let text = fs::read_to_string(&script).unwrap();

@@ -16,6 +16,7 @@ mod connections;
 mod embedding;
 mod foreign_text;
 mod french;
+mod front_page;
 mod generated_clients;
 mod in_process;
 mod interface;

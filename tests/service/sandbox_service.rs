@@ -471,7 +471,7 @@ async fn malformed_bodies_get_400_and_invalid_fields_422() {
         ("PUT", create, None, &[], 405, "method_not_allowed"),
         ("GET", "/v1/sessions/create", None, &[], 405, "method_not_allowed"),
         ("GET", "/v1/nowhere", None, &[], 404, "route_not_found"),
-        ("GET", "/", None, &[], 404, "route_not_found"),
+        ("GET", "/nowhere", None, &[], 404, "route_not_found"),
         ("GET", "/v1/payment-intents/pi_unknown", None, &[], 404, "resource_missing"),
         ("GET", "/v1/payment-intents/%FF", None, &[], 400, "invalid_utf8"),
     ];

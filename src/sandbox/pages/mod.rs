@@ -1,6 +1,7 @@
-//! The hosted checkout page, under `/checkout`. It uses the npm package like any page.
+//! The hosted checkout page, under `/checkout`, which uses the npm package like any page; and the page at `/`.
 
 mod challenge;
+mod front;
 mod merchant;
 
 use super::rules::MAX_ATTEMPTS;
@@ -33,15 +34,19 @@ pub(super) struct Pages {
 
 impl Pages {
     pub(super) fn new(service: Arc<Service>, package: Package) -> Arc<Self> {
-        let site = Site::new("/checkout/assets", &FILES, &[CHECKOUT, CHALLENGE], package)
-            .value("attempts", MAX_ATTEMPTS.to_string());
+        let site =
+            Site::new("/checkout/assets", &FILES, &[CHECKOUT, CHALLENGE, front::ENGLISH, front::FRENCH], package)
+                .value("attempts", MAX_ATTEMPTS.to_string())
+                .value("origin", service.public_origin.clone())
+                .value("version", front::VERSION.to_owned());
         Arc::new(Self { service, site: Arc::new(site) })
     }
 }
 
-/// The routes of the hosted page.
+/// The routes of the pages.
 pub(super) fn routes(pages: Arc<Pages>) -> Router {
     Router::new()
+        .route("/", get(front::page))
         .route("/checkout/{id}", get(checkout))
         .route("/checkout/{id}/merchant", get(merchant::name))
         .route("/checkout/{id}/challenge", get(challenge).post(challenge::decide))
@@ -65,7 +70,7 @@ async fn file(State(pages): State<Arc<Pages>>, Path(path): Path<String>, headers
     pages.site.file(path, headers).await
 }
 
-/// Adds the security headers of everything under `/checkout`.
+/// Adds the security headers of the pages.
 async fn guarded(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

@@ -13,6 +13,7 @@ const started = Math.round(performance.now() - begun);
 await aTestOfAShop();
 await faults();
 await aFetch();
+await theFrontPage();
 await theHostedPage();
 await optionsAndErrors();
 await severalSandboxes();
@@ -151,6 +152,14 @@ async function aFetch() {
   assert.equal((await fetch(`${baseUrl}/v1/payment-intents`, large)).status, 413);
   const control = await fetch(`${baseUrl}/sandbox/clock`, { headers: { authorization: `Bearer ${sandbox.controlToken}` } });
   assert.equal(control.status, 200);
+}
+
+async function theFrontPage() {
+  const page = await sandbox.fetch(sandbox.baseUrl, { headers: { accept: "text/html", "accept-language": "fr" } });
+  assert.equal(page.status, 200);
+  const html = await page.text();
+  assert.ok(html.includes('<html lang="fr">') && html.includes(`${sandbox.baseUrl}/v1`), html);
+  assert.ok(!html.includes(sandbox.secretKey) && !html.includes(sandbox.controlToken), html);
 }
 
 async function theHostedPage() {
