@@ -1,11 +1,11 @@
-//! The commands that call a sandbox's control API: `clock` and `faults`.
+//! The commands that call a sandbox's control API: `clock`, `events`, `faults`, `merchants`, `requests` and `reset`.
 
 use super::connection::variable;
 use super::failure::Failure;
 use super::show;
 use crate::native::{Client, SecretKey};
-use crate::protocol::{Credential, Method, Operation, Request, Spec};
-use crate::values::{Moment, Secret};
+use crate::protocol::{Credential, Kind, Method, Operation, Request, Spec};
+use crate::values::{Moment, Secret, printable};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ pub(super) struct ClockArgs {
     #[command(subcommand)]
     command: Option<ClockCommand>,
     #[command(flatten)]
-    control_api: ControlApi,
+    merchant: OneMerchant,
 }
 
 #[derive(Subcommand)]
@@ -34,7 +34,7 @@ pub(super) struct FaultsArgs {
     #[command(subcommand)]
     command: Option<FaultsCommand>,
     #[command(flatten)]
-    control_api: ControlApi,
+    merchant: OneMerchant,
 }
 
 #[derive(Subcommand)]
@@ -67,7 +67,38 @@ enum FaultsCommand {
     Clear,
 }
 
-/// The last paragraph of both commands' help.
+#[derive(Args)]
+#[command(after_help = TOKEN)]
+pub(super) struct MerchantsArgs {
+    /// Its name, which the hosted checkout page shows; at most 100 characters.
+    #[arg(long)]
+    name: Option<String>,
+    #[command(flatten)]
+    control_api: ControlApi,
+}
+
+#[derive(Args)]
+#[command(after_help = TOKEN)]
+pub(super) struct RequestsArgs {
+    #[command(flatten)]
+    merchant: OneMerchant,
+}
+
+#[derive(Args)]
+#[command(after_help = TOKEN)]
+pub(super) struct EventsArgs {
+    #[command(flatten)]
+    merchant: OneMerchant,
+}
+
+#[derive(Args)]
+#[command(after_help = TOKEN)]
+pub(super) struct ResetArgs {
+    #[command(flatten)]
+    merchant: OneMerchant,
+}
+
+/// The last paragraph of each command's help.
 const TOKEN: &str = "\
 The sandbox prints the address and the token of its control API when it starts. Set GUICHET_CONTROL_TOKEN to the token, which
 is new at each start. The address comes from GUICHET_CONTROL_URL or --control-url (default: the sandbox on this machine).";
@@ -83,41 +114,49 @@ fn operations() -> String {
     format!("The operation: {}", crate::every_operation!(names).join(", "))
 }
 
-/// The two paths of the control API that are commands. Errors begin with their names.
+/// The paths of the control API that are commands. Errors begin with their names.
 const CLOCK: Spec = Spec::post("clock", "/sandbox/clock");
+const EVENTS: Spec = Spec::post("events", "/sandbox/events");
 const FAULTS: Spec = Spec::post("faults", "/sandbox/faults");
+const MERCHANTS: Spec = Spec::post("merchants", "/sandbox/merchants");
+const REQUESTS: Spec = Spec::post("requests", "/sandbox/requests");
+const RESET: Spec = Spec::post("reset", "/sandbox/reset");
 
-/// The sandbox and the merchant that a command is about.
+/// The sandbox that a command is about.
 #[derive(Args)]
 struct ControlApi {
     /// The address of the control API, as the sandbox prints it; or GUICHET_CONTROL_URL.
     #[arg(long, value_name = "URL", global = true)]
     control_url: Option<String>,
-    /// The merchant; default: the first one.
-    #[arg(long, value_name = "ID", global = true)]
-    merchant: Option<String>,
     /// Print the sandbox's reply as JSON.
     #[arg(long, global = true)]
     json: bool,
 }
 
+/// The sandbox and the merchant that a command is about.
+#[derive(Args)]
+struct OneMerchant {
+    #[command(flatten)]
+    control_api: ControlApi,
+    /// The merchant; default: the first one.
+    #[arg(long, value_name = "ID", global = true)]
+    merchant: Option<String>,
+}
+
 pub(super) async fn clock(args: ClockArgs) -> Result<(), Failure> {
     let reply = match args.command {
-        None => args.control_api.call(&CLOCK, Method::Get, Value::Null).await?,
+        None => args.merchant.call(&CLOCK, Method::Get, Value::Null).await?,
         Some(ClockCommand::Advance { by }) => {
-            args.control_api.call(&CLOCK, Method::Post, json!({"advance_seconds": by})).await?
+            args.merchant.call(&CLOCK, Method::Post, json!({"advance_seconds": by})).await?
         }
     };
-    args.control_api.print(&reply, |reply| {
-        let now = reply["now"].as_i64().map(Moment::from_unix);
-        println!("{}", now.map_or_else(|| "The sandbox's reply has no time.".to_owned(), |now| now.to_string()));
-    })
+    args.merchant.control_api.print(&reply, |reply| moment(&reply["now"]))
 }
 
 pub(super) async fn faults(args: FaultsArgs) -> Result<(), Failure> {
     let reply = match args.command {
-        None | Some(FaultsCommand::List) => args.control_api.call(&FAULTS, Method::Get, Value::Null).await?,
-        Some(FaultsCommand::Clear) => args.control_api.call(&FAULTS, Method::Delete, Value::Null).await?,
+        None | Some(FaultsCommand::List) => args.merchant.call(&FAULTS, Method::Get, Value::Null).await?,
+        Some(FaultsCommand::Clear) => args.merchant.call(&FAULTS, Method::Delete, Value::Null).await?,
         Some(FaultsCommand::Set { kind, milliseconds: None, .. }) if kind == "delay" => {
             return Err(Failure::usage("Missing option --milliseconds: a delay needs its length, at most 600000."));
         }
@@ -126,26 +165,99 @@ pub(super) async fn faults(args: FaultsArgs) -> Result<(), Failure> {
                 "operation": operation, "kind": kind, "count": count, "status": status, "retry_after": retry_after,
                 "milliseconds": milliseconds,
             });
-            args.control_api.call(&FAULTS, Method::Post, fault).await?
+            args.merchant.call(&FAULTS, Method::Post, fault).await?
         }
     };
-    args.control_api.print(&reply, |reply| match reply["faults"].as_array().filter(|faults| !faults.is_empty()) {
-        None => println!("No faults."),
-        Some(faults) => {
-            let text = |fault: &Value, name: &str| match &fault[name] {
-                Value::Null => String::new(),
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            let names = ["operation", "kind", "count", "status", "retry_after", "milliseconds"];
-            let rows = faults.iter().map(|fault| names.map(|name| text(fault, name)).to_vec());
-            println!("{}", show::grid(&names, rows));
-        }
+    args.merchant.control_api.print(&reply, |reply| {
+        let names = ["operation", "kind", "count", "status", "retry_after", "milliseconds"];
+        table(&reply["faults"], "No faults.", names, |fault| names.map(|name| text(&fault[name])))
     })
 }
 
-impl ControlApi {
+pub(super) async fn merchants(args: MerchantsArgs) -> Result<(), Failure> {
+    let body = match args.name {
+        Some(name) => json!({ "name": name }),
+        None => json!({}),
+    };
+    let reply = args.control_api.call(&MERCHANTS, Method::Post, MERCHANTS.path.to_owned(), Some(body)).await?;
+    args.control_api.print(&reply, |reply| {
+        let (merchant, secret_key) = (text(&reply["merchant"]), text(&reply["secret_key"]));
+        format!(
+            "The merchant      {}\n\
+             The secret key    {}    (a test key, shown this once: for your server, never for a page)",
+            printable(merchant),
+            printable(secret_key)
+        )
+    })
+}
+
+pub(super) async fn requests(args: RequestsArgs) -> Result<(), Failure> {
+    let reply = args.merchant.call(&REQUESTS, Method::Get, Value::Null).await?;
+    args.merchant.control_api.print(&reply, |reply| {
+        let names = ["at", "operation", "status", "credential", "intent", "fault", "request_id"];
+        table(&reply["requests"], "No requests.", names, |request| {
+            names.map(|name| if name == "at" { moment(&request[name]) } else { text(&request[name]) })
+        })
+    })
+}
+
+pub(super) async fn events(args: EventsArgs) -> Result<(), Failure> {
+    let reply = args.merchant.call(&EVENTS, Method::Get, Value::Null).await?;
+    args.merchant.control_api.print(&reply, |reply| {
+        table(&reply["events"], "No events.", ["at", "type", "object", "merchant_reference"], |event| {
+            let object = &event["data"];
+            [
+                moment(&event["created_at"]),
+                text(&event["type"]),
+                text(&object["id"]),
+                text(&object["merchant_reference"]),
+            ]
+        })
+    })
+}
+
+pub(super) async fn reset(args: ResetArgs) -> Result<(), Failure> {
+    let reply = args.merchant.call(&RESET, Method::Post, json!({})).await?;
+    args.merchant.control_api.print(&reply, |reply| {
+        let (merchant, now) = (text(&reply["merchant"]), moment(&reply["now"]));
+        format!(
+            "Everything of the merchant {} was deleted but its name and key. Its clock shows {now}.",
+            printable(merchant)
+        )
+    })
+}
+
+impl OneMerchant {
+    /// Calls the control API for this merchant: with a body that names it, or for null with a query.
     async fn call(&self, spec: &'static Spec, method: Method, fields: Value) -> Result<Vec<u8>, Failure> {
+        let mut target = spec.path.to_owned();
+        let body = match fields {
+            Value::Object(mut fields) => {
+                if let Some(merchant) = &self.merchant {
+                    fields.insert("merchant".into(), merchant.as_str().into());
+                }
+                Some(Value::Object(fields))
+            }
+            _ => {
+                if let Some(merchant) = &self.merchant {
+                    target.push_str("?merchant=");
+                    crate::protocol::percent_encode(&mut target, merchant);
+                }
+                None
+            }
+        };
+        self.control_api.call(spec, method, target, body).await
+    }
+}
+
+impl ControlApi {
+    async fn call(
+        &self,
+        spec: &'static Spec,
+        method: Method,
+        target: String,
+        body: Option<Value>,
+    ) -> Result<Vec<u8>, Failure> {
         let url = self.control_url.clone().or_else(|| variable("GUICHET_CONTROL_URL"));
         let url = url.unwrap_or_else(|| "http://127.0.0.1:4243/sandbox".to_owned());
         let token = variable("GUICHET_CONTROL_TOKEN").ok_or_else(|| {
@@ -153,33 +265,45 @@ impl ControlApi {
         })?;
         let base = url.trim_end_matches('/').trim_end_matches("/sandbox");
         let client = Client::builder(base, SecretKey::none(true)).build()?;
-        let mut target = spec.path.to_owned();
-        let mut body = None;
-        match (fields, &self.merchant) {
-            (Value::Object(mut fields), merchant) => {
-                if let Some(merchant) = merchant {
-                    fields.insert("merchant".into(), merchant.as_str().into());
-                }
-                body = Some(Value::Object(fields).to_string());
-            }
-            (_, Some(merchant)) => {
-                target.push_str("?merchant=");
-                crate::protocol::percent_encode(&mut target, merchant);
-            }
-            (_, None) => {}
-        }
-        let request = Request { method, target, body, idempotency_key: None };
-        Ok(client.reply(spec, request, &ControlToken(Secret::new(token))).await?)
+        let request = Request { method, target, body: body.map(|body| body.to_string()), idempotency_key: None };
+        client.reply(spec, request, &ControlToken(Secret::new(token))).await.map_err(|error| match error.kind() {
+            Kind::Offline => Failure::from(error).advise(
+                "Is the sandbox running? `guichet sandbox` starts it. --control-url gives the address of its control API.",
+            ),
+            _ => error.into(),
+        })
     }
 
     /// Prints a reply: as JSON under `--json`, otherwise for people.
-    fn print(&self, reply: &[u8], for_people: impl FnOnce(&Value)) -> Result<(), Failure> {
+    fn print(&self, reply: &[u8], for_people: impl FnOnce(&Value) -> String) -> Result<(), Failure> {
         if self.json {
             return show::reply(reply);
         }
-        for_people(&serde_json::from_slice(reply).unwrap_or_default());
-        Ok(())
+        show::raw(for_people(&serde_json::from_slice(reply).unwrap_or_default()).as_bytes())
     }
+}
+
+/// A table of a list in a reply, or the sentence `none` if it is empty.
+fn table<const N: usize>(list: &Value, none: &str, headings: [&str; N], row: impl Fn(&Value) -> [String; N]) -> String {
+    match list.as_array().filter(|list| !list.is_empty()) {
+        None => none.to_owned(),
+        Some(list) => show::grid(&headings, list.iter().map(|one| row(one).to_vec())),
+    }
+}
+
+/// A field of a reply: a string without quotes, null as the empty text.
+fn text(field: &Value) -> String {
+    match field {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A time in a reply.
+fn moment(field: &Value) -> String {
+    let moment = field.as_i64().map(Moment::from_unix);
+    moment.map_or_else(|| "The sandbox's reply has no time.".to_owned(), |moment| moment.to_string())
 }
 
 struct ControlToken(Secret);

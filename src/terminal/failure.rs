@@ -25,6 +25,14 @@ impl Failure {
         Self::Message(USAGE, sentence.into())
     }
 
+    /// Adds a line that says what to do.
+    pub(super) fn advise(self, advice: &str) -> Self {
+        match self {
+            Self::Message(code, sentence) => Self::Message(code, format!("{sentence}\n{advice}")),
+            Self::Clap(error) => Self::Clap(error),
+        }
+    }
+
     /// Prints the message on stderr. Returns the exit code.
     pub(super) fn report(self) -> ExitCode {
         match self {

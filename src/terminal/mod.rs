@@ -45,8 +45,8 @@ struct Guichet {
 const AFTER: &str = "\
 The secret key comes from GUICHET_SECRET_KEY or --key-file, the address of the service from GUICHET_BASE_URL or --base-url
 (default: the sandbox on this machine). A session token comes from GUICHET_SESSION_TOKEN or the standard input. The
-commands clock and faults call the control API of a sandbox, with the token in GUICHET_CONTROL_TOKEN, at GUICHET_CONTROL_URL
-or --control-url (default: the sandbox on this machine).
+commands clock, events, faults, merchants, requests and reset call the control API of a sandbox, with the token in
+GUICHET_CONTROL_TOKEN, at GUICHET_CONTROL_URL or --control-url (default: the sandbox on this machine).
 
 Exit codes: 0 done; 1 refused by the service, or not possible here; 2 invalid arguments, nothing was sent; 3 the service could not
 be reached in time; 4 uncertain: the call may have been executed, read the object before you repeat it; 5 the reply cannot be
@@ -65,6 +65,14 @@ enum Command {
     Clock(control_api::ClockArgs),
     /// Make the next calls of a sandbox fail.
     Faults(control_api::FaultsArgs),
+    /// Make a merchant in a sandbox, and print its secret key. Give each test one.
+    Merchants(control_api::MerchantsArgs),
+    /// List the newest requests that a sandbox received.
+    Requests(control_api::RequestsArgs),
+    /// List what has changed in a sandbox: payments, subscriptions, eSIM orders.
+    Events(control_api::EventsArgs),
+    /// Delete everything of a sandbox's merchant but its name and key.
+    Reset(control_api::ResetArgs),
     /// Test which decisions of this project hold at a service's test environment.
     Probe(probe::ProbeArgs),
     /// Check a merchant's server: play customer, stranger and network against its three routes.
@@ -108,6 +116,10 @@ async fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitC
         Command::Demo(args) => serve::demo(args).await?,
         Command::Clock(args) => control_api::clock(args).await?,
         Command::Faults(args) => control_api::faults(args).await?,
+        Command::Merchants(args) => control_api::merchants(args).await?,
+        Command::Requests(args) => control_api::requests(args).await?,
+        Command::Events(args) => control_api::events(args).await?,
+        Command::Reset(args) => control_api::reset(args).await?,
         Command::Probe(args) => probe::probe(args).await?,
         Command::Completions { shell } => {
             let mut script = Vec::new();

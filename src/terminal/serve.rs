@@ -15,7 +15,8 @@ The sandbox prints the first merchant's secret key. It makes the key at the firs
 first merchant has that key from then on, so a command in the same terminal uses the same key. Client secrets are made from
 GUICHET_INSTANCE_KEY, any text; without it, from a key in the same file.
 
-The control token is new at each start. `guichet clock` and `guichet faults` read it from GUICHET_CONTROL_TOKEN.";
+The control token is new at each start. The commands clock, events, faults, merchants, requests and reset read it from
+GUICHET_CONTROL_TOKEN.";
 
 #[derive(Args)]
 #[command(after_long_help = KEYS)]

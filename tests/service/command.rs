@@ -1,5 +1,6 @@
 //! The `guichet` command: its output and its exit codes.
 
+mod control_api;
 mod operations;
 mod probe;
 

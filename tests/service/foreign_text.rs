@@ -92,6 +92,13 @@ async fn everything_that_the_command_prints_is_escaped() {
     let showing = serve(StatusCode::OK, intent()).await;
     let faults = ["operation", "kind", "count", "status"].map(|name| (name.to_owned(), Value::from(FORGED)));
     let faulty = serve(StatusCode::OK, json!({"faults": [serde_json::Map::from_iter(faults)]}).to_string()).await;
+    let forged =
+        |names: &[&str]| -> Value { names.iter().map(|name| ((*name).to_owned(), Value::from(FORGED))).collect() };
+    let request = forged(&["operation", "credential", "intent", "fault", "request_id"]);
+    let requesting = serve(StatusCode::OK, json!({ "requests": [request] }).to_string()).await;
+    let event = json!({ "type": FORGED, "data": forged(&["id", "merchant_reference"]) });
+    let eventful = serve(StatusCode::OK, json!({ "events": [event] }).to_string()).await;
+    let making = serve(StatusCode::OK, forged(&["merchant", "secret_key"]).to_string()).await;
     let read: &[&str] = &["intents", "read", "pi_1"];
     for (place, service, arguments, shown) in [
         ("a refusal", &refusing, read, true),
@@ -102,6 +109,10 @@ async fn everything_that_the_command_prints_is_escaped() {
         ("details", &showing, read, true),
         ("details with their secrets", &showing, &["intents", "read", "pi_1", "--show-secrets"], true),
         ("the faults of a sandbox", &faulty, &["faults"], true),
+        ("the requests of a sandbox", &requesting, &["requests"], true),
+        ("the events of a sandbox", &eventful, &["events"], true),
+        ("a merchant of a sandbox", &making, &["merchants"], true),
+        ("a reset merchant", &making, &["reset"], true),
         ("a refusal of the control API", &refusing, &["clock"], true),
         ("probe", &refusing, &["probe", "--yes"], true),
     ] {
@@ -242,7 +253,7 @@ fn run(service: &str, arguments: &[&str]) -> Output {
 
 fn command(service: &str, arguments: &[&str]) -> Command {
     let mut command = guichet(arguments);
-    let of_the_sandbox = ["faults", "clock"].contains(&arguments[0]);
+    let of_the_sandbox = ["clock", "events", "faults", "merchants", "requests", "reset"].contains(&arguments[0]);
     command.env("GUICHET_SECRET_KEY", KEY).env("GUICHET_CONTROL_TOKEN", "token").env("GUICHET_LOG", "debug");
     command.args([if of_the_sandbox { "--control-url" } else { "--base-url" }, service]);
     command

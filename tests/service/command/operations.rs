@@ -429,10 +429,19 @@ impl Terminal {
         created["data"]["id"].as_str().expect("an identifier").to_owned()
     }
 
+    /// Runs a command of the control API.
+    pub fn control(&self, arguments: &[&str]) -> Output {
+        self.control_with(&self.control_token, arguments)
+    }
+
+    /// The same with this control token.
+    pub fn control_with(&self, token: &str, arguments: &[&str]) -> Output {
+        let environment = [("GUICHET_CONTROL_URL", self.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", token)];
+        self.run_with(arguments, &environment, "")
+    }
+
     fn faults(&self, arguments: &[&str]) {
-        let control_api =
-            [("GUICHET_CONTROL_URL", self.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", &self.control_token)];
-        let output = self.run_with(&[&["faults"], arguments].concat(), &control_api, "");
+        let output = self.control(&[&["faults"], arguments].concat());
         assert_eq!(output.code, 0, "{}", output.stderr);
     }
 
