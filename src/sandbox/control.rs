@@ -4,20 +4,20 @@
 use super::auth::bearer;
 use super::control_fields::refuse_unknown;
 use super::events::Event;
-use super::faults::{Fault, FaultKind, LONGEST_DELAY, operation_named};
+use super::faults::{Fault, FaultKind, LONGEST_DELAY, TooManyFaults, operation_named};
 use super::http::{plain, read_body, read_object, refuse};
 use super::openapi;
 use super::problem::Problem;
 use super::requests::Request;
 use super::service::{Merchant, Service};
 use super::tokens::{id, same};
-use crate::protocol::{Envelope, ErrorCode};
+use crate::protocol::{Envelope, ErrorCode, whole};
 use crate::server::host;
 use crate::values::Secret;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request as Incoming, State};
-use axum::http::{Method, Response, StatusCode};
+use axum::http::{Response, StatusCode};
 use axum::routing::any;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -30,10 +30,70 @@ pub(super) struct ControlApi {
     pub(super) hosts: Vec<String>,
 }
 
-/// The path of the OpenAPI description, which is public.
-const OPENAPI: &str = "/sandbox/openapi.json";
+/// A call of the control API. `openapi::control` describes each.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Call {
+    AddFault,
+    AdvanceClock,
+    ClearFaults,
+    CreateMerchant,
+    ListEvents,
+    ListFaults,
+    ListRequests,
+    ReadClock,
+    /// The OpenAPI description, which is public.
+    ReadDescription,
+    ResetMerchant,
+}
+
+impl Call {
+    /// Every call. The methods of a path are in the order in which `Allow` lists them.
+    pub(super) const ALL: [Self; 10] = [
+        Self::CreateMerchant,
+        Self::ReadClock,
+        Self::AdvanceClock,
+        Self::ListFaults,
+        Self::AddFault,
+        Self::ClearFaults,
+        Self::ListRequests,
+        Self::ListEvents,
+        Self::ResetMerchant,
+        Self::ReadDescription,
+    ];
+
+    /// Its method and its path.
+    pub(super) const fn endpoint(self) -> (&'static str, &'static str) {
+        match self {
+            Self::AddFault => ("POST", "/sandbox/faults"),
+            Self::AdvanceClock => ("POST", "/sandbox/clock"),
+            Self::ClearFaults => ("DELETE", "/sandbox/faults"),
+            Self::CreateMerchant => ("POST", "/sandbox/merchants"),
+            Self::ListEvents => ("GET", "/sandbox/events"),
+            Self::ListFaults => ("GET", "/sandbox/faults"),
+            Self::ListRequests => ("GET", "/sandbox/requests"),
+            Self::ReadClock => ("GET", "/sandbox/clock"),
+            Self::ReadDescription => ("GET", "/sandbox/openapi.json"),
+            Self::ResetMerchant => ("POST", "/sandbox/reset"),
+        }
+    }
+
+    /// Finds a call by its method and its path.
+    fn find(method: &str, path: &str) -> Result<Self, Problem> {
+        let at_path = || Self::ALL.into_iter().filter(|call| call.endpoint().1 == path);
+        if let Some(call) = at_path().find(|call| call.endpoint().0 == method) {
+            return Ok(call);
+        }
+        let methods: Vec<&str> = at_path().map(|call| call.endpoint().0).collect();
+        Err(if methods.is_empty() {
+            Problem::route_not_found()
+        } else {
+            Problem::method_not_allowed(methods.join(", "))
+        })
+    }
+}
+
 /// The most seconds by which one call moves a clock: a hundred years.
-const MAX_ADVANCE: u64 = 100 * 366 * 86_400;
+pub(super) const MAX_ADVANCE: u64 = 100 * 366 * 86_400;
 
 /// The routes of the control API.
 pub(super) fn routes(control: Arc<ControlApi>) -> Router {
@@ -64,70 +124,65 @@ impl ControlApi {
             let message = "The control API answers only under a loopback name, or one given with --allow-host.";
             return Err(Problem::new(ErrorCode::HostNotAllowed, message));
         }
-        if parts.uri.path() == OPENAPI && parts.method == Method::GET {
-            return Ok(openapi::text());
+        let call = Call::find(parts.method.as_str(), parts.uri.path());
+        if parts.uri.path() == Call::ReadDescription.endpoint().1 {
+            return call.map(|_| openapi::text());
         }
-        match bearer(&parts.headers) {
-            None => {
-                return Err(Problem::new(
-                    ErrorCode::AuthenticationRequired,
-                    "Missing control token. Send the token that the sandbox printed as Authorization: Bearer.",
-                ));
-            }
-            Some(token) if !same(token, self.token.expose()) => {
-                return Err(Problem::new(
-                    ErrorCode::InvalidKey,
-                    "This is not the control token of this sandbox. The token is new at each start: use the one that was printed last.",
-                ));
-            }
-            Some(_) => {}
-        }
+        self.check_token(bearer(&parts.headers))?;
         self.service.catch_up().await;
-        let (method, path) = (parts.method.as_str(), parts.uri.path());
-        let methods = methods(path).ok_or_else(Problem::route_not_found)?;
-        if !methods.contains(&method) {
-            return Err(Problem::method_not_allowed(methods.join(", ")));
-        }
+        let call = call?;
         let fields = read_object(&parts.headers, &read_body(body).await?)?;
         refuse_unknown(method, path, &fields)?;
         let merchant_in_query = query(parts.uri.query(), "merchant");
         let merchant = self.merchant(text(&fields, "merchant")?.or(merchant_in_query.as_deref()))?;
-        let reply = self.dispatch(method, path, &merchant, &fields).await?;
-        Ok(Bytes::from(reply.to_string()))
+        self.dispatch(call, &merchant, &fields).await
     }
 
-    async fn dispatch(
-        &self,
-        method: &str,
-        path: &str,
-        merchant: &Arc<Merchant>,
-        fields: &Map<String, Value>,
-    ) -> Result<Value, Problem> {
-        match (method, path) {
-            ("GET", "/sandbox/clock") => Ok(json!({ "now": merchant.now().unix() })),
-            (_, "/sandbox/clock") => self.advance(merchant, fields).await,
-            (_, "/sandbox/merchants") => self.create_merchant(fields).await,
-            ("GET", "/sandbox/faults") => Ok(faults_of(merchant)),
-            ("POST", "/sandbox/faults") => {
-                let fault = read_fault(fields)?;
-                merchant.faults.add(fault).map_err(|full| Problem::new(ErrorCode::TooManyFaults, full.to_string()))?;
-                Ok(faults_of(merchant))
-            }
-            (_, "/sandbox/faults") => {
-                merchant.faults.clear();
-                Ok(faults_of(merchant))
-            }
-            (_, "/sandbox/requests") => {
-                Ok(json!({ "requests": merchant.requests.list().iter().map(Request::to_json).collect::<Vec<_>>() }))
-            }
-            (_, "/sandbox/events") => Ok(
-                json!({ "events": self.service.events(merchant).await?.iter().map(Event::to_json).collect::<Vec<_>>() }),
+    fn check_token(&self, token: Option<&str>) -> Result<(), Problem> {
+        let (code, message) = match token {
+            Some(token) if same(token, self.token.expose()) => return Ok(()),
+            Some(_) => (
+                ErrorCode::InvalidKey,
+                "This is not the control token of this sandbox. The token is new at each start: use the one that was printed last.",
             ),
-            _ => {
-                self.service.merchants.reset(&self.service.store, merchant).await?;
-                Ok(json!({ "merchant": merchant.id, "now": merchant.now().unix() }))
+            None => (
+                ErrorCode::AuthenticationRequired,
+                "Missing control token. Send the token that the sandbox printed as Authorization: Bearer.",
+            ),
+        };
+        Err(Problem::new(code, message))
+    }
+
+    async fn dispatch(&self, call: Call, merchant: &Merchant, fields: &Map<String, Value>) -> Result<Bytes, Problem> {
+        let reply = match call {
+            Call::ReadDescription => return Ok(openapi::text()),
+            Call::CreateMerchant => self.create_merchant(fields).await?,
+            Call::ReadClock => json!({ "now": merchant.now().unix() }),
+            Call::AdvanceClock => self.advance(merchant, fields).await?,
+            Call::ListFaults => faults_of(merchant),
+            Call::AddFault => {
+                let fault = read_fault(fields)?;
+                let too_many =
+                    |full: TooManyFaults| Problem::field("count", ErrorCode::TooManyFaults, full.to_string());
+                merchant.faults.add(fault).map_err(too_many)?;
+                faults_of(merchant)
             }
-        }
+            Call::ClearFaults => {
+                merchant.faults.clear();
+                faults_of(merchant)
+            }
+            Call::ListRequests => {
+                json!({ "requests": merchant.requests.list().iter().map(Request::to_json).collect::<Vec<_>>() })
+            }
+            Call::ListEvents => {
+                json!({ "events": self.service.events(merchant).await?.iter().map(Event::to_json).collect::<Vec<_>>() })
+            }
+            Call::ResetMerchant => {
+                self.service.merchants.reset(&self.service.store, merchant).await?;
+                json!({ "merchant": merchant.id, "now": merchant.now().unix() })
+            }
+        };
+        Ok(Bytes::from(reply.to_string()))
     }
 
     fn merchant(&self, id: Option<&str>) -> Result<Arc<Merchant>, Problem> {
@@ -142,7 +197,7 @@ impl ControlApi {
             let message = "advance_seconds must be a whole number of seconds from 0 to 3,162,240,000 (a hundred years): the clock only goes forward.";
             Problem::field("advance_seconds", ErrorCode::ParameterInvalid, message)
         };
-        let seconds = fields.get("advance_seconds").and_then(Value::as_u64).filter(|seconds| *seconds <= MAX_ADVANCE);
+        let seconds = fields.get("advance_seconds").and_then(whole).filter(|seconds| *seconds <= MAX_ADVANCE);
         let seconds = seconds.and_then(|seconds| u32::try_from(seconds).ok()).ok_or_else(invalid)?;
         let now = self.service.advance(merchant, seconds).await?;
         Ok(json!({ "now": now.unix() }))
@@ -158,28 +213,20 @@ impl ControlApi {
     }
 }
 
-/// The methods of a path of the control API.
-fn methods(path: &str) -> Option<&'static [&'static str]> {
-    Some(match path {
-        "/sandbox/clock" => &["GET", "POST"],
-        "/sandbox/faults" => &["GET", "POST", "DELETE"],
-        OPENAPI | "/sandbox/events" | "/sandbox/requests" => &["GET"],
-        "/sandbox/merchants" | "/sandbox/reset" => &["POST"],
-        _ => return None,
-    })
-}
-
 fn faults_of(merchant: &Merchant) -> Value {
     json!({ "faults": merchant.faults.list().iter().map(Fault::to_json).collect::<Vec<_>>() })
 }
 
+/// The fields that only one kind of fault has, and that kind.
+const OF_ONE_KIND: [(&str, &str); 3] = [("milliseconds", "delay"), ("status", "status"), ("retry_after", "status")];
+
 /// Reads `{"operation", "kind", "count"?, "status"?, "retry_after"?, "milliseconds"?}`.
 fn read_fault(fields: &Map<String, Value>) -> Result<Fault, Problem> {
     let wrong = |param: &str, message: &str| Problem::field(param, ErrorCode::ParameterInvalid, message);
-    let whole = |name: &str, range: std::ops::RangeInclusive<u64>, message: &str| match fields.get(name) {
+    let integer = |name: &str, range: std::ops::RangeInclusive<u64>, message: &str| match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => {
-            value.as_u64().filter(|number| range.contains(number)).map(Some).ok_or_else(|| wrong(name, message))
+            whole(value).filter(|number| range.contains(number)).map(Some).ok_or_else(|| wrong(name, message))
         }
     };
     let required = |name: &'static str| {
@@ -187,19 +234,25 @@ fn read_fault(fields: &Map<String, Value>) -> Result<Fault, Problem> {
             .ok_or_else(|| Problem::field(name, ErrorCode::ParameterMissing, format!("{name} is required.")))
     };
     let operation = operation_named(required("operation")?).map_err(|message| wrong("operation", &message))?;
-    let count = whole("count", 1..=10_000, "count must be a whole number from 1 to 10,000.")?.unwrap_or(1);
-    let kind = match required("kind")? {
+    let count = integer("count", 1..=10_000, "count must be a whole number from 1 to 10,000.")?.unwrap_or(1);
+    let kind = required("kind")?;
+    for (name, of) in OF_ONE_KIND {
+        if of != kind && fields.get(name).is_some_and(|value| !value.is_null()) {
+            return Err(wrong(name, &format!("Only a fault of the kind {of} has {name}.")));
+        }
+    }
+    let kind = match kind {
         "delay" => {
             let message = "A delay requires milliseconds: a whole number, at most 600,000.";
-            let milliseconds = whole("milliseconds", 0..=LONGEST_DELAY, message)?;
+            let milliseconds = integer("milliseconds", 0..=LONGEST_DELAY, message)?;
             FaultKind::Delay {
                 milliseconds: milliseconds
                     .ok_or_else(|| Problem::field("milliseconds", ErrorCode::ParameterMissing, message))?,
             }
         }
         "status" => {
-            let status = whole("status", 400..=599, "status must be a whole number from 400 to 599.")?.unwrap_or(503);
-            let retry_after = whole(
+            let status = integer("status", 400..=599, "status must be a whole number from 400 to 599.")?.unwrap_or(503);
+            let retry_after = integer(
                 "retry_after",
                 0..=86_400,
                 "retry_after must be a whole number of seconds, at most 86,400 (a day).",

@@ -13,6 +13,7 @@ mod billing_killed;
 mod billing_model;
 mod command;
 mod connections;
+mod control_api;
 mod embedding;
 mod foreign_text;
 mod french;

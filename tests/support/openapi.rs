@@ -20,7 +20,8 @@ pub fn check(
     text: &str,
 ) {
     let path = target.split('?').next().unwrap_or_default();
-    if !path.starts_with("/v1/") || method == "OPTIONS" || is_a_fault(text, body) {
+    let is_described = ["/v1/", "/sandbox/"].iter().any(|start| path.starts_with(start));
+    if !is_described || method == "OPTIONS" || is_a_fault(text, body) {
         return;
     }
     let Some(operation) = operation(if method == "HEAD" { "GET" } else { method }, path) else {
@@ -98,7 +99,9 @@ static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
                 name: operation["operationId"].as_str().unwrap().to_owned(),
                 method: method.to_ascii_uppercase(),
                 path: path.split('/').map(str::to_owned).collect(),
-                body: operation.pointer("/requestBody/content/application~1json/schema").map(validator),
+                body: operation
+                    .pointer("/requestBody/content/application~1json/schema")
+                    .map(|schema| validator(&with_components(schema.clone(), &document))),
                 responses: responses
                     .map(|(status, response)| (status.parse().unwrap(), Response::new(response, &document)))
                     .collect(),
@@ -127,12 +130,17 @@ impl Response {
         let headers = response["headers"].as_object().unwrap().iter().filter(|(_, header)| header["required"] == true);
         let mut body = response["content"]["application/json"]["schema"].clone();
         close(&mut body);
-        body["components"] = document["components"].clone();
         Self {
             headers: headers.map(|(name, header)| (name.clone(), validator(&header["schema"]))).collect(),
-            body: validator(&body),
+            body: validator(&with_components(body, document)),
         }
     }
+}
+
+/// Adds the schemas to which a schema refers.
+fn with_components(mut schema: Value, document: &Value) -> Value {
+    schema["components"] = document["components"].clone();
+    schema
 }
 
 /// Resolves a `$ref` of a description. Returns any other value unchanged.

@@ -1,6 +1,7 @@
 //! Generates the OpenAPI 3.1 description of the service from the operations' types, roles and specifications, and from their handlers'
 //! outcomes. If an operation lacks its description, the service does not compile.
 
+mod control;
 mod fields;
 mod refusals;
 mod responses;
@@ -16,7 +17,7 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
-/// Returns the OpenAPI 3.1 description of the service, which the sandbox serves at `/sandbox/openapi.json`.
+/// Returns the OpenAPI 3.1 description of the service and of the control API, which the sandbox serves at `/sandbox/openapi.json`.
 ///
 /// Every operation, parameter, field, header and response has the member `x-guichet-source`: `documented` if the interface's document
 /// shows it, `decision` if it is the sandbox's own rule.
@@ -29,7 +30,12 @@ use std::sync::LazyLock;
 /// ```
 #[must_use]
 pub fn openapi() -> Value {
-    let mut description = Description { paths: Map::new(), responses: Responses::new(), examples: Examples::new() };
+    let mut description = Description {
+        operations: Vec::new(),
+        paths: Map::new(),
+        responses: Responses::new(),
+        examples: Examples::new(),
+    };
     macro_rules! describe {
         ($($operation:ident)*) => { $(description.add::<$operation>();)* };
     }
@@ -45,6 +51,8 @@ pub(super) fn text() -> Bytes {
 
 /// The description under construction.
 struct Description {
+    /// The names of the service's operations.
+    operations: Vec<&'static str>,
     paths: Map<String, Value>,
     responses: Responses,
     examples: Examples,
@@ -58,6 +66,7 @@ impl Description {
         Service: Handle<O>,
     {
         let spec = O::SPEC;
+        self.operations.push(spec.name);
         let Example { request, done } = <Service as Handle<O>>::example(&self.examples);
         let fields = fields::of::<O>(&request);
         let responses = self.responses.of::<O>(fields.has_body(), &done);
@@ -83,7 +92,9 @@ impl Description {
     }
 
     fn written(mut self) -> Value {
-        let (schemas, responses) = self.responses.components();
+        control::add(&mut self.paths, &mut self.responses);
+        let (mut schemas, responses) = self.responses.components();
+        schemas.as_object_mut().into_iter().for_each(|schemas| schemas.extend(control::schemas(&self.operations)));
         link(&mut self.paths, &schemas);
         json!({
             "openapi": "3.1.0",
@@ -94,7 +105,8 @@ impl Description {
                 "description": "`x-guichet-source` is `documented` for everything that the interface's document shows. It is \
                     `decision` for the sandbox's own rules, where the document shows none: a real service may have decided otherwise. \
                     The `enum` of a reply's field lists what the sandbox sends: a real service may send other codes and statuses, \
-                    and a client should hand those on.",
+                    and a client should hand those on. The paths under `/sandbox` are the control API of the sandbox, for tests: a real \
+                    service has none.",
             },
             "servers": [{ "url": "/", "description": "The sandbox that this description was read from" }],
             "paths": self.paths,
@@ -164,7 +176,8 @@ fn schemes() -> Value {
     let scheme = |(_, name, description): &(CredentialKind, &str, &str)| {
         ((*name).to_owned(), json!({ "type": "http", "scheme": "bearer", "description": description }))
     };
-    Value::Object(CREDENTIALS.iter().map(scheme).collect())
+    let control = (control::SCHEME.to_owned(), control::scheme());
+    Value::Object(CREDENTIALS.iter().map(scheme).chain([control]).collect())
 }
 
 #[cfg(test)]

@@ -11,12 +11,8 @@ pub(super) fn codes<R: Role>(
     has_body: bool,
     rules: &'static [ErrorCode],
 ) -> BTreeMap<u16, Vec<&'static str>> {
-    let mut codes: BTreeMap<u16, Vec<&'static str>> = BTreeMap::new();
-    let mut add = |of: &'static [ErrorCode]| {
-        for code in of {
-            codes.entry(code.status().unwrap_or_default()).or_default().push(code.as_str());
-        }
-    };
+    let mut codes: Vec<&'static [ErrorCode]> = vec![rules];
+    let mut add = |of: &'static [ErrorCode]| codes.push(of);
     let reads_a_body = spec.method != Method::Get;
     let about_sessions = !R::admits(CredentialKind::SecretKey);
 
@@ -48,12 +44,20 @@ pub(super) fn codes<R: Role>(
     add(&[ErrorCode::RateLimited]);
     add(&[ErrorCode::InternalError]);
     add(&[ErrorCode::Unavailable]);
-    add(rules);
-    codes.values_mut().for_each(|codes| {
+    by_status(codes)
+}
+
+/// Groups error codes by their status.
+pub(super) fn by_status(codes: impl IntoIterator<Item = &'static [ErrorCode]>) -> BTreeMap<u16, Vec<&'static str>> {
+    let mut grouped: BTreeMap<u16, Vec<&'static str>> = BTreeMap::new();
+    for code in codes.into_iter().flatten() {
+        grouped.entry(code.status().unwrap_or_default()).or_default().push(code.as_str());
+    }
+    grouped.values_mut().for_each(|codes| {
         codes.sort_unstable();
         codes.dedup();
     });
-    codes
+    grouped
 }
 
 /// The schema of one error response: the shared schema by `$ref`, and the constraints of this status. Code generators read only the
@@ -153,14 +157,14 @@ fn field_error() -> Value {
 }
 
 /// Marks fields as decisions.
-fn decided(mut fields: Value) -> Value {
+pub(super) fn decided(mut fields: Value) -> Value {
     for field in fields.as_object_mut().into_iter().flat_map(|fields| fields.values_mut()) {
         field["x-guichet-source"] = "decision".into();
     }
     fields
 }
 
-fn reference(schema: &str) -> Value {
+pub(super) fn reference(schema: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{schema}") })
 }
 

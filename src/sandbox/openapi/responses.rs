@@ -66,13 +66,14 @@ impl Responses {
         }
         let has_fields = has_body || spec.path.contains('{') || !spec.query.is_empty();
         for (status, codes) in refusals::codes::<O::Role>(&spec, has_fields, has_body, outcomes.codes) {
-            self.codes.extend(&codes);
+            self.add_codes(&codes);
             let is_of_session = spec.envelope == Envelope::Session;
             let mut body = refusals::body(status, &codes, is_of_session);
             if is_of_session && !(status == 401 && spec.name == "validate_session") {
                 body["properties"]["data"] = json!({ "type": "null" });
             }
-            let refusal = new_response(why(status), Source::Decision, refusal_headers(status), body);
+            let refusal =
+                new_response(why(status), Source::Decision, headers_of_refusal(status, common_headers()), body);
             let of_sessions = if is_of_session { "Session" } else { "" };
             responses.insert(status.to_string(), self.share(&format!("{of_sessions}Error{status}"), refusal));
         }
@@ -97,8 +98,13 @@ impl Responses {
         reference
     }
 
+    /// Adds error codes to the shared schema.
+    pub(super) fn add_codes(&mut self, codes: &[&'static str]) {
+        self.codes.extend(codes);
+    }
+
     /// A reference to an error response. Equal responses of several operations are stored once.
-    fn share(&mut self, name: &str, refusal: Value) -> Value {
+    pub(super) fn share(&mut self, name: &str, refusal: Value) -> Value {
         let name = (1..)
             .map(|number| if number == 1 { name.to_owned() } else { format!("{name}_{number}") })
             .find(|name| self.refusals.get(name).is_none_or(|known| *known == refusal))
@@ -200,7 +206,7 @@ fn ended_session() -> Value {
     })
 }
 
-fn new_response(description: &str, source: Source, headers: Value, body: Value) -> Value {
+pub(super) fn new_response(description: &str, source: Source, headers: Value, body: Value) -> Value {
     json!({
         "description": description, "headers": headers, "content": { "application/json": { "schema": body } },
         "x-guichet-source": word(source),
@@ -219,8 +225,8 @@ fn common_headers() -> Value {
     })
 }
 
-fn refusal_headers(status: u16) -> Value {
-    let mut headers = common_headers();
+/// Adds the headers of a refusal with this status.
+pub(super) fn headers_of_refusal(status: u16, mut headers: Value) -> Value {
     if status == 401 {
         let challenge =
             json!({ "type": "string", "pattern": "^Bearer realm=\"guichet\"(, error=\"invalid_token\")?$" });
@@ -233,7 +239,7 @@ fn refusal_headers(status: u16) -> Value {
     headers
 }
 
-fn header(required: bool, schema: Value, description: &str) -> Value {
+pub(super) fn header(required: bool, schema: Value, description: &str) -> Value {
     json!({ "required": required, "schema": schema, "description": description, "x-guichet-source": "decision" })
 }
 

@@ -1,0 +1,136 @@
+//! The control API: its description, its commands and its tables in the READMEs name the same calls.
+
+use crate::support::api::{client, control, send};
+use guichet::sandbox::{Sandbox, openapi};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+#[tokio::test]
+async fn the_control_api_has_exactly_the_described_calls() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let mut methods: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for call in calls() {
+        methods.entry(call.path).or_default().insert(call.method);
+    }
+    assert!(methods.len() >= 7, "{methods:?}");
+    for (path, described) in methods {
+        let refused = control(&sandbox, "PATCH", &path, Value::Null).await;
+        assert_eq!((refused.status, refused.code()), (405, "method_not_allowed"), "{path}");
+        let allowed = refused.header("allow").unwrap().split(", ").map(str::to_owned).collect::<BTreeSet<_>>();
+        assert_eq!(allowed, described, "{path}");
+    }
+    for path in ["", "/", "/nowhere", "/clock/", "/merchants/mch_1"] {
+        assert_eq!(control(&sandbox, "GET", path, Value::Null).await.code(), "route_not_found", "{path}");
+    }
+}
+
+/// The test client checks each response against the description.
+#[tokio::test]
+async fn every_described_call_of_the_control_api_answers_as_described() {
+    let sandbox = Sandbox::start().await.unwrap();
+    for call in calls() {
+        let reply = control(&sandbox, &call.method, &call.path, call.example.clone()).await;
+        assert_eq!(reply.status, 200, "{} {}: {}", call.method, call.path, reply.text);
+        let url = format!("{}{}", sandbox.control_url(), call.path);
+        let body = (!call.example.is_null()).then(|| call.example.to_string());
+        let foreign = send(&client(), &call.method, &url, None, body.clone(), &[("host", "evil.example")]).await;
+        assert_eq!((foreign.status, foreign.code()), (403, "host_not_allowed"), "{url}");
+        if call.operation["security"] == json!([]) {
+            assert_eq!(send(&client(), &call.method, &url, None, body, &[]).await.status, 200, "{url}");
+            continue;
+        }
+        for (token, code) in [(None, "authentication_required"), (Some("ctl_old"), "invalid_key")] {
+            let refused = send(&client(), &call.method, &url, token, body.clone(), &[]).await;
+            assert_eq!((refused.status, refused.code()), (401, code), "{url}");
+        }
+        if !call.example.is_null() {
+            for wrong in ["[]", "{"] {
+                let token = Some(sandbox.control_token().expose());
+                let refused = send(&client(), &call.method, &url, token, Some(wrong.to_owned()), &[]).await;
+                assert_eq!(refused.status, 400, "{url}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_about_an_unknown_merchant_is_refused() {
+    let sandbox = Sandbox::start().await.unwrap();
+    for call in calls() {
+        let takes_a_merchant = call.operation.to_string().contains("\"The merchant's id; default");
+        let path = format!("{}?merchant=mch_nobody", call.path);
+        let mut fields = call.example.clone();
+        let path = match fields.as_object_mut() {
+            Some(fields) => {
+                fields.insert("merchant".to_owned(), json!("mch_nobody"));
+                &call.path
+            }
+            None => &path,
+        };
+        if takes_a_merchant {
+            let refused = control(&sandbox, &call.method, path, fields).await;
+            assert_eq!((refused.status, refused.code()), (404, "resource_missing"), "{} {path}", call.method);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_field_of_another_kind_of_fault_is_refused() {
+    let sandbox = Sandbox::start().await.unwrap();
+    for (kind, field) in
+        [("drop", "milliseconds"), ("drop", "status"), ("delay", "retry_after"), ("status", "milliseconds")]
+    {
+        let mut fault = json!({ "operation": "calculate_fee", "kind": kind });
+        if kind == "delay" {
+            fault["milliseconds"] = json!(5);
+        }
+        fault[field] = json!(503);
+        let refused = control(&sandbox, "POST", "/faults", fault.clone()).await;
+        assert_eq!((refused.status, refused.body["error"]["param"].as_str()), (422, Some(field)), "{}", refused.text);
+        fault[field] = Value::Null;
+        assert_eq!(control(&sandbox, "POST", "/faults", fault.clone()).await.status, 200, "{fault}");
+    }
+}
+
+/// If this test fails, write the missing row: the HTTP call, the command, the method of the npm package.
+#[test]
+fn both_readmes_have_a_row_for_each_call_of_the_control_api() {
+    for readme in ["README.md", "pkg-template/sandbox/README.md"] {
+        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(readme)).unwrap();
+        let listed: BTreeSet<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+            .filter(|call| call.split_once(' ').is_some_and(|(_, path)| path.starts_with("/sandbox/")))
+            .collect();
+        let described: Vec<String> =
+            calls().iter().map(|call| format!("{} /sandbox{}", call.method, call.path)).collect();
+        assert_eq!(listed, described.iter().map(String::as_str).collect(), "{readme}");
+    }
+}
+
+/// A described call of the control API.
+struct Call {
+    method: String,
+    /// Its path below `/sandbox`.
+    path: String,
+    operation: Value,
+    /// The body of its example; null if it has no body.
+    example: Value,
+}
+
+fn calls() -> Vec<Call> {
+    let described = openapi();
+    let paths = described["paths"].as_object().unwrap().iter();
+    let of_the_control_api = paths.filter_map(|(path, methods)| Some((path.strip_prefix("/sandbox")?, methods)));
+    of_the_control_api
+        .flat_map(|(path, methods)| {
+            methods.as_object().unwrap().iter().map(|(method, operation)| Call {
+                method: method.to_ascii_uppercase(),
+                path: path.to_owned(),
+                operation: operation.clone(),
+                example: operation["requestBody"]["content"]["application/json"]["example"].clone(),
+            })
+        })
+        .collect()
+}
