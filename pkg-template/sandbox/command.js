@@ -11,16 +11,25 @@ export async function run(args) {
       return await demo(args.slice(1));
     }
     const { help, version, json, ...options } = read(args);
-    if (help) return console.log(HELP);
-    if (version) return console.log(JSON.parse(file("package.json")).version);
+    if (help) return print(HELP);
+    if (version) return print(JSON.parse(file("package.json")).version);
     const running = await serve(options);
     process.once("SIGINT", running.stop).once("SIGTERM", running.stop);
-    console.log(json ? asJson(running) : asText(running));
+    print(json ? asJson(running) : asText(running));
   } catch (e) {
     if (!(e instanceof Refused)) e = new Refused(1, e.message);
     for (const line of e.message.split("\n")) console.error(`guichet-sandbox: ${line}`);
     process.exitCode = e.exitCode;
   }
+}
+
+/** Writes to stdout. If nothing can read it, no one would learn the address: the command ends. */
+export function print(text) {
+  process.stdout.on("error", ({ code }) => {
+    console.error(`guichet-sandbox: stdout cannot be written (${code}): its reader has gone, or its disk is full. The command has stopped.`);
+    process.exit(1);
+  });
+  process.stdout.write(`${text}\n`);
 }
 
 /** Invalid arguments (2), or what this machine cannot do (1). */
@@ -90,8 +99,8 @@ export function address(text, option = "listen") {
   const [, v6, v4, digits] = /^(?:\[([^\]]+)\]|([^:]+)):(\d+)$/.exec(text) ?? [];
   const port = Number(digits);
   if (isIP(v6 ?? v4) === (v6 ? 6 : 4) && port < 65_536) return { host: v6 ?? v4, port };
-  const [, given] = /^:?(\d+)$/.exec(text) ?? [];
-  throw new Refused(2, `invalid value '${text}' for '--${option} <ADDRESS>': the option takes an address with a port, for example 127.0.0.1:${given < 65_536 ? given : 4343}`);
+  const [, given] = /^(?:.*:)?(\d+)$/.exec(text) ?? [];
+  throw new Refused(2, `invalid value '${text}' for '--${option} <ADDRESS>': the option takes an address with a port, for example 127.0.0.1:${given < 65_536 ? given : 4243}`);
 }
 
 const asJson = ({ baseUrl, controlToken, secretKey }) =>

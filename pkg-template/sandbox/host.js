@@ -2,13 +2,18 @@
 import { randomFillSync } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
+import { performance } from "node:perf_hooks";
+import timers from "node:timers";
 import { fileURLToPath } from "node:url";
+import { runInNewContext } from "node:vm";
 
-const { now } = Date;
-const monotonic = performance.now.bind(performance);
+// Of a realm of its own: a test may have replaced the global one before this module is loaded.
+export const unixMilliseconds = runInNewContext("Date.now");
+export const monotonicMilliseconds = performance.now.bind(performance);
 
-export const unixMilliseconds = now;
-export const monotonicMilliseconds = monotonic;
+const { setTimeout, clearTimeout } = timers;
+export const startTimer = (call, milliseconds) => setTimeout(call, milliseconds);
+export const endTimer = (timer) => clearTimeout(timer);
 
 // Made in advance: an id needs few bytes, and a call into the system costs more than they do.
 const random = Buffer.alloc(4096);

@@ -1,5 +1,7 @@
-/** The whole payment service in this process, in memory. */
-export interface Sandbox {
+/// <reference lib="esnext.disposable" />
+
+/** The whole payment service in this process, in memory. No method needs `this`. A refused argument rejects with a `TypeError`. */
+export interface Sandbox extends AsyncDisposable {
   /** Its address, without `/v1`. Only `sandbox.fetch` finds it: no port is open. */
   readonly baseUrl: string;
   /** The first merchant's secret key. It belongs in a developer's own process, never in a page. */
@@ -7,16 +9,15 @@ export interface Sandbox {
   /** The token of the control API under `/sandbox`. */
   readonly controlToken: string;
   /**
-   * Sends a request to the sandbox, as the global `fetch` does to a server. It needs no `this`. A request for another origin is
-   * refused. The faults `drop` and `lost_response` reject with `TypeError: fetch failed`; `truncate` breaks off the body.
+   * Sends a request to the sandbox, as the global `fetch` does to a server. A request for another origin is refused. The faults `drop` and `lost_response` reject with `TypeError: fetch failed`; `truncate` breaks off the body.
    */
   readonly fetch: typeof globalThis.fetch;
   /** Creates a merchant. Give each test one, so that tests are independent. */
-  merchant(options?: TenantOptions): Promise<Tenant>;
+  readonly merchant: (options?: TenantOptions) => Promise<Tenant>;
   /** Deletes everything of the first merchant and of all that `merchant()` made, but their names and keys. */
-  reset(): Promise<void>;
-  /** Forgets everything. Every later call is rejected. */
-  close(): Promise<void>;
+  readonly reset: () => Promise<void>;
+  /** Forgets everything. A request in flight and every later call is rejected. `await using` calls it, where the runtime has that. */
+  readonly close: () => Promise<void>;
 }
 
 export interface SandboxOptions {
@@ -24,7 +25,7 @@ export interface SandboxOptions {
   baseUrl?: string | URL;
   /** The origin under which customers reach the hosted page, in `checkout_url`. Default: `baseUrl`. */
   publicUrl?: string | URL;
-  /** The first merchant's name, which the hosted page shows. */
+  /** The first merchant's name of 1 to 100 characters, which the hosted page shows. */
   merchantName?: string;
   /** The origins whose pages may call the service. Default: every origin. */
   allowOrigins?: readonly string[];
@@ -43,7 +44,7 @@ export interface SandboxOptions {
 export declare function createSandbox(options?: SandboxOptions): Promise<Sandbox>;
 
 export interface TenantOptions {
-  /** Its name, which the hosted page shows. */
+  /** Its name of 1 to 100 characters, which the hosted page shows. */
   name?: string;
 }
 
@@ -55,18 +56,18 @@ export interface Tenant {
   readonly clock: Clock;
   readonly faults: Faults;
   /** The newest 1,000 requests of this merchant and its customers, oldest first. */
-  requests(): Promise<ReceivedRequest[]>;
+  readonly requests: () => Promise<ReceivedRequest[]>;
   /** The newest events of its payments, subscriptions and eSIM orders, in order. */
-  events(): Promise<SandboxEvent[]>;
+  readonly events: () => Promise<SandboxEvent[]>;
   /** Deletes everything of this merchant but its name and key, and sets its clock to the sandbox's. */
-  reset(): Promise<void>;
+  readonly reset: () => Promise<void>;
 }
 
 /** A merchant's clock, which only goes forward. */
 export interface Clock {
-  now(): Promise<Date>;
+  readonly now: () => Promise<Date>;
   /** Moves it forward. What comes due, such as a charge, is done first, each at its own time. Resolves with the new time. */
-  advance(by: TimeSpan): Promise<Date>;
+  readonly advance: (by: TimeSpan) => Promise<Date>;
 }
 
 /** Seconds, or a number and its unit: `"90s"`, `"15m"`, `"2h"`, `"31d"`. */
@@ -74,9 +75,9 @@ export type TimeSpan = number | `${number}` | `${number}${"s" | "m" | "h" | "d"}
 
 export interface Faults {
   /** Makes the next calls of an operation by this merchant or its customers fail. Resolves with all waiting faults. */
-  set(fault: Fault): Promise<WaitingFault[]>;
-  list(): Promise<WaitingFault[]>;
-  clear(): Promise<void>;
+  readonly set: (fault: Fault) => Promise<WaitingFault[]>;
+  readonly list: () => Promise<WaitingFault[]>;
+  readonly clear: () => Promise<void>;
 }
 
 /**

@@ -1,62 +1,58 @@
-import { control, Tenant } from "./control.js";
-import { failed, fetchFrom } from "./fetch.js";
+import { inspect } from "node:util";
+import { callControl, optionsOfMerchant, Tenant } from "./control.js";
+import { fetchFrom } from "./fetch.js";
 import { start } from "./service.js";
 
 /** Starts a sandbox in this process. */
-export const createSandbox = async (options) => new InProcess(await start(options));
+export const createSandbox = async (options) => new Sandbox(await start(options));
 
-class InProcess {
+/** Its methods are fields, so that they need no `this`. */
+class Sandbox {
   #service;
-  #isClosed = false;
-  #secretKey;
-  #controlToken;
   /** The merchants that were made here, without the first. */
   #merchants = [];
 
   constructor(service) {
     this.#service = service;
-    this.#secretKey = service.secretKey;
-    this.#controlToken = service.controlToken;
-    this.baseUrl = service.baseUrl;
-    this.fetch = fetchFrom(this.baseUrl, () => {
-      if (this.#isClosed) throw failed(CLOSED);
-      return this.#service;
-    });
+    Object.defineProperty(this, "baseUrl", { value: service.baseUrl, enumerable: true });
+    this.fetch = fetchFrom(service);
   }
 
   /** Not an own member, so that no log shows it. The same holds for the token. */
   get secretKey() {
-    return this.#secretKey;
+    return this.#service.secretKey;
   }
 
   get controlToken() {
-    return this.#controlToken;
+    return this.#service.controlToken;
   }
 
-  async merchant({ name, ...rest } = {}) {
-    const [unknown] = Object.keys(rest);
-    if (unknown) throw new TypeError(`Unknown option \`${unknown}\`. The option is \`name\`.`);
-    const made = await this.#control("merchant", "POST", "merchants", { name });
+  merchant = async (options) => {
+    const made = await this.#control("merchant", "POST", "merchants", optionsOfMerchant(options));
     this.#merchants.push(made.merchant);
     return new Tenant(this.#control, made);
-  }
+  };
 
-  async reset() {
+  reset = async () => {
     for (const merchant of [undefined, ...this.#merchants]) {
       await this.#control("reset", "POST", "reset", { merchant });
     }
-  }
-
-  async close() {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    await this.#service.close();
-  }
-
-  #control = async (name, ...call) => {
-    if (this.#isClosed) throw new Error(`${name}: ${CLOSED}`);
-    return control(this.#service, name, ...call);
   };
+
+  close = () => this.#service.close();
+
+  #control = (...call) => callControl(this.#service, ...call);
+
+  [inspect.custom](_, options) {
+    return `Sandbox ${inspect({ baseUrl: this.baseUrl }, options)}`;
+  }
 }
 
-const CLOSED = "The sandbox is closed.";
+// `await using`, where the runtime has it.
+if (Symbol.asyncDispose) {
+  Object.defineProperty(Sandbox.prototype, Symbol.asyncDispose, {
+    value() {
+      return this.close();
+    },
+  });
+}

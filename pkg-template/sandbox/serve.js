@@ -1,14 +1,19 @@
 import { createServer } from "node:http";
-import { exchange, start } from "./service.js";
+import { BODY_LIMIT, exchange, start } from "./service.js";
 
-/** More than the service reads of a body: it refuses a longer one. */
-const ENOUGH = 128 * 1024;
-/** How long a head may take, a connection may be idle, and a stop waits for requests in flight. */
-const [HEAD_MS, IDLE_MS, STOP_MS] = [30_000, 30_000, 10_000];
+/** How long a request may take to arrive, and a connection may be idle. */
+const [REQUEST_MS, IDLE_MS] = [30_000, 30_000];
+/** How long a stop waits for requests in flight, and the end of a connection for the rest of a body that is too long. */
+const [STOP_MS, REST_MS] = [1_000, 1_000];
 
 /** Starts the service on a port, which this option of the command sets. Resolves when it answers. */
-export async function serve({ host, port, ...options }, option = "--listen") {
-  const server = createServer({ headersTimeout: HEAD_MS, keepAliveTimeout: IDLE_MS });
+export async function serve({ host, port, requestMs = REQUEST_MS, ...options }, option = "--listen") {
+  const server = createServer({
+    headersTimeout: requestMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: IDLE_MS,
+    connectionsCheckingInterval: requestMs / 10,
+  });
   const { family, address, port: taken } = await listen(server, host, port, option);
   const baseUrl = `http://${family === "IPv6" ? `[${address}]` : address}:${taken}`;
   let service;
@@ -66,18 +71,32 @@ async function respond(service, request, response) {
   if (!answer) return request.socket.destroy();
   const { status, headers: sent, body: bytes, isWhole } = answer;
   const hasLength = sent.includes("content-length") || status === 204 || status === 304;
-  response.writeHead(status, hasLength ? sent : [...sent, "content-length", bytes.length]);
-  if (isWhole) response.end(bytes);
-  else response.write(bytes, () => request.socket.destroy());
+  if (!hasLength) sent.push("content-length", bytes.length);
+  const isTooLong = body.length > BODY_LIMIT;
+  if (isTooLong) sent.push("connection", "close");
+  response.writeHead(status, sent);
+  if (!isWhole) return response.write(bytes, () => request.socket.destroy());
+  if (!isTooLong) return response.end(bytes);
+  // A client that is still sending gets the response only if the connection is open for a while.
+  response.flushHeaders();
+  response.write(bytes);
+  const end = () => response.end();
+  if (request.complete) return end();
+  request.once("end", end);
+  setTimeout(end, REST_MS).unref();
 }
 
-/** Reads a body to its end, so that the connection can go on, and keeps its first bytes. */
-async function read(request) {
-  const parts = [];
-  let length = 0;
-  for await (const part of request) {
-    if (length < ENOUGH) parts.push(part);
-    length += part.length;
-  }
-  return Buffer.concat(parts);
-}
+/** Reads a body to its end, or to one byte more than the service takes: it refuses the request then. The rest is discarded. */
+const read = (request) =>
+  new Promise((resolve, reject) => {
+    const parts = [];
+    let length = 0;
+    const whole = () => resolve(Buffer.concat(parts).subarray(0, BODY_LIMIT + 1));
+    request.once("end", whole).once("error", reject);
+    request.on("data", (part) => {
+      if (length > BODY_LIMIT) return;
+      parts.push(part);
+      length += part.length;
+      if (length > BODY_LIMIT) whole();
+    });
+  });

@@ -2,7 +2,7 @@
 //! JavaScript over these two.
 #![allow(unnameable_types, unreachable_pub, reason = "wasm-bindgen exports what is `pub`; Rust does not name it")]
 
-use super::config::Config;
+use super::config::{Config, StartError};
 use super::in_process::{BASE_URL, InProcess};
 use super::store::Location;
 use super::surroundings::{self, Sleep, Surroundings};
@@ -12,11 +12,12 @@ use crate::platform::read_origin;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderName, HeaderValue, Request};
 use futures_util::future::{Either, select};
-use gloo_timers::future::TimeoutFuture;
-use js_sys::{Array, Promise, Uint8Array};
+use js_sys::{Array, Error, Function, JsString, Promise, TypeError, Uint8Array};
 use serde_json::Value;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use wasm_bindgen::prelude::*;
@@ -35,22 +36,28 @@ extern "C" {
     #[wasm_bindgen(js_name = packageFiles)]
     fn package_files() -> Array;
     fn panicked(message: &str);
+    /// Calls a function after a time, unless the timer is ended first.
+    #[wasm_bindgen(js_name = startTimer)]
+    fn start_timer(call: &Function, milliseconds: f64) -> JsValue;
+    #[wasm_bindgen(js_name = endTimer)]
+    fn end_timer(timer: &JsValue);
 }
 
 /// A sandbox in this process, in memory.
 #[wasm_bindgen]
-pub struct Sandbox(InProcess);
+pub struct Sandbox(Rc<InProcess>);
 
 #[wasm_bindgen]
 impl Sandbox {
     /// Starts a sandbox. The options are an object as JSON.
-    pub async fn start(options: String) -> Result<Sandbox, JsError> {
+    pub async fn start(options: String) -> Result<Sandbox, JsValue> {
         std::panic::set_hook(Box::new(|panic| panicked(&panic.to_string())));
         surroundings::give(node());
-        let (config, base_url) = read_options(&options).map_err(|message| JsError::new(&message))?;
+        let (config, base_url) = read_options(&options).map_err(|message| TypeError::new(&message))?;
+        let location = Location::read("memory:").map_err(error)?;
         let started =
-            InProcess::open(config, &Location::read("memory:")?, base_url, Package::Given(read_package)).await?;
-        Ok(Self(started))
+            InProcess::open(config, &location, base_url, Package::Given(read_package)).await.map_err(error)?;
+        Ok(Self(Rc::new(started)))
     }
 
     #[wasm_bindgen(getter, js_name = baseUrl)]
@@ -68,34 +75,17 @@ impl Sandbox {
         self.0.control_token().expose().to_owned()
     }
 
-    /// Answers a request: `[status, [name, value, name, value, …], body, whether the body is whole]`. `undefined` if a fault drops
-    /// the connection, or if `aborted` resolves first: then the request is not executed any further.
-    pub async fn respond(
-        &self,
-        method: String,
-        target: String,
-        headers: Vec<String>,
-        body: Vec<u8>,
-        aborted: Option<Promise>,
-    ) -> JsValue {
-        let Some(request) = request(&method, &target, &headers, body) else { return malformed() };
-        let responding = pin!(self.0.respond(request));
-        let response = match aborted {
-            Some(aborted) => match select(responding, JsFuture::from(aborted)).await {
-                Either::Left((response, _)) => response.ok(),
-                Either::Right(_) => None,
-            },
-            None => responding.await.ok(),
-        };
-        let Some(response) = response else { return JsValue::UNDEFINED };
-        let (head, body) = response.into_parts();
-        let (body, is_whole) = read(body).await;
-        let headers = Array::new();
-        for (name, value) in &head.headers {
-            headers.push(&name.as_str().into());
-            headers.push(&String::from_utf8_lossy(value.as_bytes()).as_ref().into());
+    /// Answers a request, whose headers are lines: a name, its value, a name, its value. Returns `[status, header lines, body, whether
+    /// the body is whole]`; `undefined` if a fault drops the connection; an `Execution` if the response has to wait.
+    pub fn respond(&self, method: &str, target: &str, headers: &str, body: Vec<u8>) -> JsValue {
+        let Some(request) = request(method, target, headers, body) else { return malformed() };
+        let service = Rc::clone(&self.0);
+        let mut responding: Responding = Box::pin(async move { respond(&service, request).await });
+        // Most responses need no wait, and so no promise.
+        match responding.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(response) => response,
+            Poll::Pending => Execution(responding).into(),
         }
-        answer(head.status.as_u16(), headers, &body, is_whole)
     }
 
     /// Forgets everything.
@@ -104,24 +94,64 @@ impl Sandbox {
     }
 }
 
-fn request(method: &str, target: &str, headers: &[String], body: Vec<u8>) -> Option<Request<Body>> {
+type Responding = Pin<Box<dyn Future<Output = JsValue>>>;
+
+/// A request whose response has to wait.
+#[wasm_bindgen]
+pub struct Execution(Responding);
+
+#[wasm_bindgen]
+impl Execution {
+    /// Resolves with the response, as `respond` returns it. If `ended` settles first, the request is not executed any further.
+    pub async fn finish(self, ended: Promise) -> JsValue {
+        match select(self.0, JsFuture::from(ended)).await {
+            Either::Left((response, _)) => response,
+            Either::Right(_) => JsValue::UNDEFINED,
+        }
+    }
+}
+
+/// The error of JavaScript: a `TypeError` for an option.
+fn error(error: StartError) -> JsValue {
+    let message = error.to_string();
+    match error {
+        StartError::Config(_) => TypeError::new(&message).into(),
+        _ => Error::new(&message).into(),
+    }
+}
+
+async fn respond(service: &InProcess, request: Request<Body>) -> JsValue {
+    let Ok(response) = service.respond(request).await else { return JsValue::UNDEFINED };
+    let (head, body) = response.into_parts();
+    let (body, is_whole) = read(body).await;
+    let mut headers = String::new();
+    for (name, value) in &head.headers {
+        for text in [name.as_str(), &String::from_utf8_lossy(value.as_bytes())] {
+            headers.push_str(text);
+            headers.push('\n');
+        }
+    }
+    answer(head.status.as_u16(), &headers, &body, is_whole)
+}
+
+fn request(method: &str, target: &str, headers: &str, body: Vec<u8>) -> Option<Request<Body>> {
     let mut request = Request::builder().method(method).uri(target);
-    for header in headers.chunks_exact(2) {
+    let mut lines = headers.split('\n');
+    while let (Some(name), Some(value)) = (lines.next(), lines.next()) {
         // JavaScript holds a header's bytes as one character each.
-        let value: Option<Vec<u8>> = header[1].chars().map(|character| u8::try_from(character).ok()).collect();
-        let name = HeaderName::try_from(&header[0]).ok()?;
-        request = request.header(name, HeaderValue::try_from(value?).ok()?);
+        let value: Option<Vec<u8>> = value.chars().map(|character| u8::try_from(character).ok()).collect();
+        request = request.header(HeaderName::try_from(name).ok()?, HeaderValue::try_from(value?).ok()?);
     }
     request.body(Body::from(body)).ok()
 }
 
 /// The response to a request that is not HTTP, as that of the binary's listener.
 fn malformed() -> JsValue {
-    answer(400, Array::new(), &[], true)
+    answer(400, "", &[], true)
 }
 
-fn answer(status: u16, headers: Array, body: &[u8], is_whole: bool) -> JsValue {
-    Array::of4(&status.into(), &headers, &Uint8Array::from(body), &is_whole.into()).into()
+fn answer(status: u16, headers: &str, body: &[u8], is_whole: bool) -> JsValue {
+    Array::of4(&status.into(), &JsString::from(headers), &Uint8Array::from(body), &is_whole.into()).into()
 }
 
 /// Reads a body, and whether it is whole: a fault may break it off.
@@ -151,10 +181,12 @@ fn node() -> Surroundings {
 /// A timer of JavaScript. It cannot leave its thread as the service's futures may, so it runs beside the future that waits for it,
 /// and ends with it.
 fn sleep(time: Duration) -> Sleep {
-    let milliseconds = u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
     let (mut done, waiting) = oneshot::channel::<()>();
     spawn_local(async move {
-        select(TimeoutFuture::new(milliseconds), pin!(done.closed())).await;
+        let mut timer = JsValue::UNDEFINED;
+        let over = Promise::new(&mut |resolve, _| timer = start_timer(&resolve, time.as_secs_f64() * 1000.0));
+        select(JsFuture::from(over), pin!(done.closed())).await;
+        end_timer(&timer);
         let _ = done.send(());
     });
     Box::pin(async move { drop(waiting.await) })
@@ -171,7 +203,7 @@ const OPTIONS: [(&str, &str); 7] = [
     ("allowHosts", "a list of host names"),
     ("allowOrigins", "a list of origins"),
     ("baseUrl", "an origin: http://localhost:4243"),
-    ("merchantName", "a string"),
+    ("merchantName", "a text of 1 to 100 characters"),
     ("publicMethods", "true or false"),
     ("publicUrl", "an origin: https://pay.example.com"),
     ("strict", "true or false"),
@@ -188,7 +220,7 @@ fn read_options(json: &str) -> Result<(Config, String), String> {
             "allowHosts" => texts(&value).map(|hosts| config.allow_hosts = hosts),
             "allowOrigins" => texts(&value).map(|origins| config.allow_origins = origins),
             "baseUrl" => value.as_str().and_then(read_origin).map(|origin| base_url = origin),
-            "merchantName" => value.as_str().map(|name| config.merchant_name = name.to_owned()),
+            "merchantName" => name_of(&value).map(|name| config.merchant_name = name),
             "publicMethods" => value.as_bool().map(|on| config.public_methods = on),
             "publicUrl" => value.as_str().map(|url| config.public_url = Some(url.to_owned())),
             "strict" => value.as_bool().map(|on| config.strict = on),
@@ -219,4 +251,10 @@ fn unknown(name: &str) -> String {
 
 fn texts(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect()
+}
+
+/// A merchant's name, as the control API takes it.
+fn name_of(value: &Value) -> Option<String> {
+    let name = value.as_str()?;
+    (!name.trim().is_empty() && name.chars().count() <= 100).then(|| name.to_owned())
 }

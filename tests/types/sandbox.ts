@@ -23,7 +23,7 @@ const options: SandboxOptions = {
 createSandbox({ publicMethod: true });
 
 export async function aTest(): Promise<(number | string | null | undefined)[]> {
-  const sandbox = await createSandbox(options);
+  await using sandbox = await createSandbox(options);
   holds<Equal<typeof sandbox.fetch, typeof fetch>>();
   const { fetch: bound, baseUrl, secretKey, controlToken } = sandbox;
   createGuichet({ baseUrl, fetch: bound });
@@ -32,6 +32,8 @@ export async function aTest(): Promise<(number | string | null | undefined)[]> {
   const named: TenantOptions = { name: "Ngono" };
   const shop: Tenant = await sandbox.merchant(named);
   const clock: Clock = shop.clock;
+  // No method needs `this`.
+  const { merchant, reset, close }: Sandbox = sandbox;
   const spans: TimeSpan[] = [90, "90", "15m", "31d"];
   // @ts-expect-error: no such unit
   spans.push("1w");
@@ -49,7 +51,8 @@ export async function aTest(): Promise<(number | string | null | undefined)[]> {
   const [event]: SandboxEvent[] = await shop.events();
   const operation: Operation | undefined = request?.operation;
   await shop.reset();
-  await sandbox.reset();
-  await sandbox.close();
+  await merchant();
+  await reset();
+  await close();
   return [...lengths, shop.id, shop.secretKey, secretKey, controlToken, now.getTime(), (await clock.now()).getTime(), waiting.length, operation, request?.status, event?.data.merchant_reference];
 }

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
+import { setTimeout as wait } from "node:timers/promises";
 import { inspect } from "node:util";
 import { createGuichet } from "guichet";
 import { createSandbox } from "guichet-sandbox";
@@ -14,6 +15,9 @@ await aTestOfAShop();
 await faults();
 await aFetch();
 await theFrontPage();
+await bodiesThatAreStreams();
+await abortsAndCloses();
+await fakedTimers();
 await theHostedPage();
 await optionsAndErrors();
 await severalSandboxes();
@@ -144,10 +148,13 @@ async function aFetch() {
   assert.equal(head.status, 200);
   assert.equal(await head.text(), "");
   const description = await fetch(`${baseUrl}/sandbox/openapi.json?a=%20#fragment`);
-  assert.equal(description.url, `${baseUrl}/sandbox/openapi.json?a=%20#fragment`);
+  assert.deepEqual([description.url, description.statusText], [`${baseUrl}/sandbox/openapi.json?a=%20`, "OK"]);
   assert.equal((await description.json()).openapi, "3.1.0");
   await assert.rejects(fetch("https://api.example.com/v1/payment-methods"), /This sandbox is http:\/\/localhost:4243, and the request is for https:\/\/api\.example\.com/);
+  await assert.rejects(fetch("data:text/plain,1"), { name: "TypeError", message: /^This sandbox is http:\/\/localhost:4243, and the request is for a data: address\./ });
   await assert.rejects(fetch("/v1/payment-methods"), TypeError);
+  for (const reason of [null, 0, "left"]) assert.equal(await fetch(baseUrl, { signal: AbortSignal.abort(reason) }).catch((e) => e), reason);
+  await assert.rejects(fetch(baseUrl, { signal: AbortSignal.abort() }), { name: "AbortError" });
   const large = { method: "POST", headers: { authorization: `Bearer ${sandbox.secretKey}`, "content-type": "application/json" }, body: "x".repeat(65 * 1024) };
   assert.equal((await fetch(`${baseUrl}/v1/payment-intents`, large)).status, 413);
   const control = await fetch(`${baseUrl}/sandbox/clock`, { headers: { authorization: `Bearer ${sandbox.controlToken}` } });
@@ -160,6 +167,110 @@ async function theFrontPage() {
   const html = await page.text();
   assert.ok(html.includes('<html lang="fr">') && html.includes(`${sandbox.baseUrl}/v1`), html);
   assert.ok(!html.includes(sandbox.secretKey) && !html.includes(sandbox.controlToken), html);
+}
+
+/** A body that sends parts of 16 KiB until it is canceled. */
+function endless() {
+  const sent = { parts: 0, isCanceled: false };
+  const body = new ReadableStream({
+    pull: (controller) => (sent.parts++, controller.enqueue(new Uint8Array(16 * 1024))),
+    cancel: () => void (sent.isCanceled = true),
+  });
+  return { sent, init: { method: "POST", headers: keyed(sandbox), body, duplex: "half" } };
+}
+
+function keyed({ secretKey }) {
+  return { authorization: `Bearer ${secretKey}`, "content-type": "application/json" };
+}
+
+async function bodiesThatAreStreams() {
+  const intents = `${sandbox.baseUrl}/v1/payment-intents`;
+  const { sent, init } = endless();
+  assert.equal((await sandbox.fetch(intents, init)).status, 413);
+  assert.ok(sent.isCanceled && sent.parts < 10, inspect(sent));
+  const order = { firstname: "Awa", lastname: "Ngono", email: "awa@example.com", merchant_reference: "STREAM", amount: "5000", description: "Shoes" };
+  const text = JSON.stringify(order);
+  const halves = [text.slice(0, 30), text.slice(30)].map((half) => new TextEncoder().encode(half));
+  for (const body of [text, ReadableStream.from(halves), new Blob([text]), new TextEncoder().encode(text)]) {
+    assert.ok((await sandbox.fetch(intents, { ...init, body })).ok);
+    assert.ok((await sandbox.fetch(new Request(intents, { ...init, body: body === text ? body : new Blob([text]) }))).ok);
+  }
+  await assert.rejects(sandbox.fetch(intents, { ...init, body: ReadableStream.from(["text"]) }), { message: "fetch failed" });
+}
+
+/** Waits for a promise that must settle within five seconds. */
+function soon(promise) {
+  const late = wait(5000).then(() => Promise.reject(new Error("it is still waiting")));
+  return Promise.race([promise, late]);
+}
+
+async function abortsAndCloses() {
+  const own = await createSandbox({ publicMethods: true });
+  const intents = `${own.baseUrl}/v1/payment-intents`;
+  const methods = `${own.baseUrl}/v1/payment-methods`;
+  const silent = () => {
+    const sent = { isCanceled: false };
+    const body = new ReadableStream({ cancel: () => void (sent.isCanceled = true) });
+    return { sent, init: { method: "POST", headers: keyed(own), body, duplex: "half" } };
+  };
+
+  // While the body is read.
+  const left = silent();
+  await assert.rejects(soon(own.fetch(intents, { ...left.init, signal: AbortSignal.timeout(20) })), { name: "TimeoutError" });
+  assert.ok(left.sent.isCanceled);
+
+  // After the headers: the body ends with the error, unless it was read before.
+  const controller = new AbortController();
+  const [unread, read] = [await own.fetch(methods, { signal: controller.signal }), await own.fetch(methods, { signal: controller.signal })];
+  assert.equal((await read.json()).data.length, 2);
+  controller.abort();
+  await assert.rejects(unread.json(), { name: "AbortError" });
+
+  // A close ends what waits: a body, a delay, and a call of the control API that comes later.
+  const shop = await own.merchant();
+  await shop.faults.set({ operation: "create_payment_intent", kind: "delay", milliseconds: 600_000 });
+  const { sent, init } = silent();
+  const [uploading, delayed] = [init, { method: "POST", headers: keyed(shop), body: "{}" }].map((request) => own.fetch(intents, request).catch((e) => e));
+  await wait(20);
+  await own.close();
+  for (const error of [await soon(uploading), await soon(delayed)]) {
+    assert.deepEqual([error.name, error.message, error.cause?.message], ["TypeError", "fetch failed", "The sandbox is closed."]);
+  }
+  assert.ok(sent.isCanceled);
+  await assert.rejects(shop.clock.now(), { message: "clock.now: The sandbox is closed." });
+
+  // `await using`, where the runtime has it.
+  if (Symbol.asyncDispose) {
+    const other = await createSandbox();
+    await other[Symbol.asyncDispose]();
+    await assert.rejects(other.fetch(other.baseUrl), { message: "fetch failed" });
+  }
+}
+
+/** A test runner's fake timers and fake time change neither a delay nor the clock, even if they are there before the import. */
+async function fakedTimers() {
+  const shop = await sandbox.merchant();
+  await shop.faults.set({ operation: "list_payment_methods", kind: "delay", milliseconds: 50 });
+  const { setTimeout: real } = globalThis;
+  globalThis.setTimeout = () => 0;
+  try {
+    assert.equal((await soon(sandbox.fetch(`${sandbox.baseUrl}/v1/payment-methods`, { headers: keyed(shop) }))).status, 200);
+  } finally {
+    globalThis.setTimeout = real;
+  }
+
+  const script = `
+    Date = class extends Date { static now() { return 0; } };
+    globalThis.setTimeout = () => 0;
+    const { createSandbox } = await import("guichet-sandbox");
+    const sandbox = await createSandbox();
+    const shop = await sandbox.merchant();
+    await shop.faults.set({ operation: "list_payment_methods", kind: "delay", milliseconds: 50 });
+    const headers = { authorization: "Bearer " + shop.secretKey };
+    const { status } = await sandbox.fetch(sandbox.baseUrl + "/v1/payment-methods", { headers });
+    console.log(status, (await shop.clock.now()).toISOString().slice(0, 4));`;
+  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], { timeout: 30_000, encoding: "utf8" });
+  assert.deepEqual([stdout.trim(), stderr], [`200 ${new Date().toISOString().slice(0, 4)}`, ""]);
 }
 
 async function theHostedPage() {
@@ -181,16 +292,61 @@ async function theHostedPage() {
 }
 
 async function optionsAndErrors() {
-  await assert.rejects(createSandbox({ publicMethod: true }), { message: "Unknown option `publicMethod`. Did you mean `publicMethods`?" });
-  await assert.rejects(createSandbox({ database: () => 1 }), /Unknown option `database`\. The options are: /);
-  await assert.rejects(createSandbox({ strict: "yes" }), { message: "Option `strict` must be true or false." });
-  await assert.rejects(createSandbox({ baseUrl: "localhost:4243" }), /Option `baseUrl` must be an origin/);
-  await assert.rejects(createSandbox(1), { message: "The options must be an object." });
-  await assert.rejects(sandbox.merchant({ nam: "x" }), /Unknown option `nam`/);
-  const { clock } = await sandbox.merchant();
-  for (const length of ["1w", -1, 1.5, "", undefined]) await assert.rejects(clock.advance(length), /is not a length of time/);
-  const shown = inspect([sandbox, await sandbox.merchant()], { depth: 9 }) + JSON.stringify([sandbox, await sandbox.merchant()]);
-  assert.doesNotMatch(shown, /sk_test_|ctl_/, "no log shows a key");
+  const object = "The options must be an object.";
+  for (const [options, message] of [
+    [{ publicMethod: true }, "Unknown option `publicMethod`. Did you mean `publicMethods`?"],
+    [{ database: () => 1 }, /^Unknown option `database`\. The options are: /],
+    [{ strict: "yes" }, "Option `strict` must be true or false."],
+    [{ strict: 1n }, "Option `strict` must be true or false."],
+    [{ baseUrl: "localhost:4243" }, /^Option `baseUrl` must be an origin/],
+    [{ allowOrigins: ["shop"] }, /^shop is not an origin\./],
+    [{ allowHosts: ["http://sandbox.test"] }, /^"http:\/\/sandbox\.test" is not a host name\. /],
+    [{ allowHosts: ["*.test"] }, /^"\*\.test" is not a host name\. /],
+    ...["", " ", "x".repeat(101), () => 1, 5].map((merchantName) => [{ merchantName }, "Option `merchantName` must be a text of 1 to 100 characters."]),
+    [{ merchantName: "\ud800" }, "`merchantName` is not valid Unicode: it has one half of a surrogate pair."],
+    ...[1, null, [], () => 1].map((options) => [options, object]),
+  ]) {
+    await assert.rejects(createSandbox(options), { name: "TypeError", message }, inspect(options));
+  }
+  for (const [options, message] of [
+    [{ nam: "x" }, "merchant: Unknown option `nam`. The option is `name`."],
+    [{ name: "" }, "merchant: name must be a string that is not empty."],
+    [{ name: 5 }, "merchant: name must be a string that is not empty."],
+    [{ name: "x".repeat(101) }, "merchant: name must have at most 100 characters."],
+    [{ name: "\ud800" }, "`name` is not valid Unicode: it has one half of a surrogate pair."],
+    ...[null, 5, "x"].map((options) => [options, /^merchant: The options must be an object/]),
+  ]) {
+    await assert.rejects(sandbox.merchant(options), { name: "TypeError", message }, inspect(options));
+  }
+  const shop = await sandbox.merchant();
+  for (const [length, shown] of [["1w", "'1w'"], [-1, "-1"], [1.5, "1.5"], ["", "''"], [undefined, "undefined"], [NaN, "NaN"], [Infinity, "Infinity"], [5n, "5n"], [[5], "[ 5 ]"]]) {
+    const message = `clock.advance: ${shown} is not a length of time. Give one: 90, "90s", "15m", "2h" or "31d".`;
+    await assert.rejects(shop.clock.advance(length), { name: "TypeError", message });
+  }
+  for (const length of [1e21, 4e9, "36601d"]) {
+    await assert.rejects(shop.clock.advance(length), { name: "TypeError", message: /^clock\.advance: \S+ is too long\. One call moves the clock by "36600d" at most/ });
+  }
+  const operation = "list_payment_methods";
+  for (const [fault, message] of [
+    [{ opperation: operation, kind: "drop" }, "faults.set: Unknown field `opperation`. Did you mean `operation`?"],
+    [{ operation, kind: "delay", millis: 5 }, "faults.set: Unknown field `millis`. The fields are: operation, kind, count, status, milliseconds, retry_after, merchant."],
+    [{ operation, kind: "drop", count: 5n }, /^faults\.set: count must be a whole number/],
+    [undefined, "faults.set: operation is required."],
+  ]) {
+    await assert.rejects(shop.faults.set(fault), { name: "TypeError", message });
+  }
+
+  const shown = [sandbox, shop].flatMap((each) => [inspect(each), inspect(each, { depth: 9, showHidden: true, getters: true }), JSON.stringify(each)]);
+  assert.doesNotMatch(shown.join(), /sk_test_|ctl_/, "no log shows a key");
+  assert.match(shown[0], /^Sandbox \{ baseUrl: 'http:\/\/localhost:4243' \}$/);
+  assert.throws(() => (sandbox.baseUrl = "https://elsewhere.example.com"), TypeError);
+  // No method needs `this`.
+  const { merchant, reset } = sandbox;
+  const { requests, events, reset: resetShop, clock: { now, advance }, faults: { set, list, clear } } = await merchant();
+  await advance(1);
+  await set({ operation, kind: "drop" });
+  assert.equal((await list()).length, 1);
+  await Promise.all([now(), clear(), requests(), events(), resetShop(), reset()]);
 }
 
 async function severalSandboxes() {
@@ -200,8 +356,9 @@ async function severalSandboxes() {
   const headers = { authorization: `Bearer ${sandbox.secretKey}` };
   assert.equal((await other.fetch("https://api.example.com/v1/customers", { headers })).status, 401);
   assert.match((await server(other, await other.merchant()).create("1")).checkout_url, /^https:\/\/api\.example\.com\/checkout\//);
-  await other.close();
-  await other.close();
+  const { close } = other;
+  await close();
+  await close();
   const closed = await other.fetch("https://api.example.com/v1/payment-methods").catch((e) => e);
   assert.deepEqual([closed.message, closed.cause.message], ["fetch failed", "The sandbox is closed."]);
   await assert.rejects(other.merchant(), /The sandbox is closed/);

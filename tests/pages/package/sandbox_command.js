@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { createServer, request } from "node:http";
+import { connect } from "node:net";
 import { createInterface } from "node:readline";
 
 const COMMAND = "node_modules/.bin/guichet-sandbox";
@@ -12,6 +13,9 @@ process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 const readyMs = await aPurchase();
 await faultsCutTheConnection();
 await requestsInFlightAreAnswered();
+await aStopTakesASecond();
+await bodiesThatAreLongOrSlow();
+await stdoutThatIsClosed();
 await options();
 await whatItRefuses();
 console.log(JSON.stringify({ readyMs }));
@@ -105,6 +109,66 @@ async function requestsInFlightAreAnswered() {
   assert.equal((await stopped).code, 0);
 }
 
+async function aStopTakesASecond() {
+  const { ready, call, stop } = await start([]);
+  await call("/sandbox/faults", "POST", { operation: "list_payment_methods", kind: "delay", milliseconds: 600_000 });
+  const delayed = call("/v1/payment-methods").catch((e) => e);
+  const uploading = post(ready, "content-length: 100");
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const begun = performance.now();
+  assert.equal((await stop("SIGINT")).code, 0);
+  assert.ok(performance.now() - begun < 3000, "it waits a second, and not for what never ends");
+  assert.equal((await delayed).message, "fetch failed");
+  await uploading.ended;
+}
+
+/** Begins to send an order over a socket. */
+function post({ base_url, secret_key }, header) {
+  const { hostname, port } = new URL(base_url);
+  const socket = connect(Number(port), hostname);
+  const lines = ["POST /v1/payment-intents HTTP/1.1", "host: localhost", `authorization: Bearer ${secret_key}`, "content-type: application/json", header];
+  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+  let text = "";
+  socket.on("data", (part) => (text += part)).on("error", () => {});
+  return { socket, ended: new Promise((resolve) => socket.once("close", () => resolve(text))) };
+}
+
+async function bodiesThatAreLongOrSlow() {
+  const { ready, stop } = await start([]);
+  // An upload that would never end is answered and cut.
+  for (const header of ["content-length: 1000000000", "transfer-encoding: chunked"]) {
+    const begun = performance.now();
+    const { socket, ended } = post(ready, header);
+    const chunk = "x".repeat(4096);
+    const part = header.startsWith("transfer") ? `1000\r\n${chunk}\r\n` : chunk;
+    const sending = setInterval(() => socket.write(part.repeat(20)), 20);
+    const text = await ended;
+    clearInterval(sending);
+    assert.match(text, /^HTTP\/1\.1 413 Payload Too Large\r\n[^]*\r\nconnection: close\r\n/i);
+    assert.ok(performance.now() - begun < 5000, header);
+  }
+  await stop();
+
+  // A body that does not arrive is given up. The command waits 30 s, which a test need not.
+  const { serve } = await import("./node_modules/guichet-sandbox/serve.js");
+  const server = await serve({ host: "127.0.0.1", port: 0, requestMs: 500 });
+  const slow = post({ base_url: server.baseUrl, secret_key: server.secretKey }, "content-length: 100");
+  slow.socket.write("{");
+  assert.match(await slow.ended, /^HTTP\/1\.1 408 /);
+  server.stop();
+}
+
+/** A script that cannot learn the address gets an error, and no server goes on unseen. */
+async function stdoutThatIsClosed() {
+  const child = spawn(COMMAND, ["--listen", "127.0.0.1:0", "--json"], { env, stdio: ["ignore", "pipe", "pipe"] });
+  running.push(child);
+  child.stdout.destroy();
+  let stderr = "";
+  child.stderr.on("data", (part) => (stderr += part));
+  const code = await new Promise((resolve) => child.once("close", resolve));
+  assert.deepEqual([code, stderr], [1, "guichet-sandbox: stdout cannot be written (EPIPE): its reader has gone, or its disk is full. The command has stopped.\n"]);
+}
+
 async function options() {
   const { ready, call, stop } = await start(["--strict", "--public-url", "https://pay.example.com", "--allow-host", "sandbox.test", "--allow-origin", "https://shop.example"]);
   const order = { firstname: "Awa", lastname: "Ngono", email: "awa@example.com", merchant_reference: "1", amount: "5000", description: "Shoes" };
@@ -130,12 +194,15 @@ async function whatItRefuses() {
     [["--listen", taken], 1, `Another program already listens on ${taken}. Stop it, or give another port with --listen.`],
     [["--listen", "0.0.0.0:0"], 1, "0.0.0.0:0 is every address of this machine, so the sandbox does not know the address of its checkout page"],
     [["--listen", "4343"], 2, "the option takes an address with a port, for example 127.0.0.1:4343"],
-    [["--listen", "localhost:1"], 2, "the option takes an address with a port"],
+    [["--listen", "localhost:8080"], 2, "the option takes an address with a port, for example 127.0.0.1:8080"],
+    [["--listen", "127.0.0.1:99999"], 2, "the option takes an address with a port, for example 127.0.0.1:4243"],
+    [["--listen", "localhost"], 2, "the option takes an address with a port, for example 127.0.0.1:4243"],
     [["--listen"], 2, "--listen"],
     [["--strictt"], 2, "Unknown option '--strictt'. --help lists the options."],
     [["--database", "memory:"], 2, "--database: for a database, use the binary: guichet sandbox --database"],
     [[...listen, "--public-url", "pay.example.com/x"], 1, "is not an origin"],
     [[...listen, "--allow-origin", "shop"], 1, "shop is not an origin"],
+    [[...listen, "--allow-host", "sandbox.test:80"], 1, '"sandbox.test:80" is not a host name'],
     [["extra"], 2, "extra"],
   ]) {
     const { status, stdout, stderr } = spawnSync(COMMAND, args, { env, encoding: "utf8", timeout: 20_000 });
