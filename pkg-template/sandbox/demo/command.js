@@ -8,13 +8,13 @@ import { Shop } from "./shop.js";
 /** Opens the shop until Ctrl-C or SIGTERM. Its options are those of `guichet demo`, without a database. */
 export async function demo(args) {
   const { help, json, shop, sandbox } = read(args);
-  if (help) return console.log(HELP);
+  if (help) return print(HELP);
   const service = await serve({ ...sandbox, merchantName: SHOP_NAME }, "--sandbox-listen");
   try {
     const opened = await open(shop, service);
     const stop = () => [opened, service].forEach((running) => running.stop());
     process.once("SIGINT", stop).once("SIGTERM", stop);
-    console.log(json ? asJson(opened, service) : asText(opened, service));
+    print(json ? asJson(opened, service) : asText(opened, service));
   } catch (e) {
     service.stop();
     throw e;
