@@ -100,27 +100,36 @@ impl Check {
         Report::new(rule, (rule.run)(self).await, &self.service.secrets())
     }
 
-    /// Waits until the shop answers and has called the service. False if it did not within this time.
-    pub(crate) async fn shop_is_ready(&self, limit: Duration) -> bool {
-        let is_ready = async || {
-            let stranger = Customer::default();
-            if self.ask(&stranger, "GET", "/").send().await.response.is_err() {
-                return None;
+    /// Waits until the shop answers and has called the service. The error says what it did instead within this time.
+    pub(crate) async fn shop_is_ready(&self, limit: Duration) -> Result<(), String> {
+        let mut seen = String::new();
+        let is_ready = async || match self.try_shop().await {
+            Ok(()) => Some(()),
+            Err(why) => {
+                seen = why;
+                // It may be started again, and forget its logins.
+                self.customers.borrow_mut().clear();
+                None
             }
-            if let Ok(customer) = self.customer(0).await {
-                self.ask_route(&customer, "POST", "/session").from_own_page().json(&serde_json::json!({})).send().await;
-                let order = self.options.orders.first().cloned().unwrap_or_default();
-                let asked = self.ask_route(&customer, "POST", "/intents").from_own_page().json(&order).send().await;
-                if asked.is_sign_in_required() && self.options.logins.is_empty() {
-                    // Nobody is signed in, so it has no reason to call the service.
-                    return Some(());
-                }
-            }
-            // It may be started again with this service, and forget its logins.
-            self.customers.borrow_mut().clear();
-            (self.service.mark() > 0).then_some(())
         };
-        self.wait_for(limit, is_ready).await.is_some()
+        self.wait_for(limit, is_ready).await.ok_or_else(|| report::redact(&seen, &self.service.secrets()))
+    }
+
+    async fn try_shop(&self) -> Result<(), String> {
+        let page = self.ask(&Customer::default(), "GET", "/").send().await;
+        page.response.map_err(|broken| format!("The shop did not answer: {broken}."))?;
+        let customer = self.customer(0).await.map_err(|stop| match stop {
+            Stop::NotChecked(why) | Stop::Failed { why, .. } => why,
+        })?;
+        self.ask_route(&customer, "POST", "/session").from_own_page().json(&serde_json::json!({})).send().await;
+        let order = self.options.orders.first().cloned().unwrap_or_default();
+        let asked = self.ask_route(&customer, "POST", "/intents").from_own_page().json(&order).send().await;
+        // If nobody is signed in, it has no reason to call the service.
+        let is_signed_out = asked.is_sign_in_required() && self.options.logins.is_empty();
+        if self.service.mark() > 0 || is_signed_out {
+            return Ok(());
+        }
+        Err(format!("The shop answered without a call to the service. {}: {}.", asked.sent, asked.came()))
     }
 
     /// The first or second customer, signed in.

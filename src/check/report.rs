@@ -70,6 +70,7 @@ impl fmt::Display for Report {
     }
 }
 
-fn redact(text: &str, secrets: &[String]) -> String {
+/// The text with `***` in place of secrets.
+pub(super) fn redact(text: &str, secrets: &[String]) -> String {
     secrets.iter().filter(|secret| !secret.is_empty()).fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
 }

@@ -186,6 +186,11 @@ impl Service {
         self.replied("session_token")
     }
 
+    /// The addresses of the hosted page that the shop was given.
+    pub(crate) fn checkout_urls(&self) -> Vec<String> {
+        self.replied("checkout_url")
+    }
+
     /// Everything that no report may show: the key, and the secrets that the shop was given.
     pub(crate) fn secrets(&self) -> Vec<String> {
         let mut secrets = vec![self.secret_key().to_owned()];

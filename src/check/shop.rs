@@ -178,3 +178,37 @@ impl Exchange {
             && status_agrees
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Response {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Response { status, headers, body: body.to_owned() }
+    }
+
+    #[test]
+    fn a_customer_sends_each_cookie_once_and_forgets_an_emptied_one() {
+        let customer = Customer::default();
+        customer.store(&response(200, &[("Set-Cookie", "login=1; Path=/; HttpOnly"), ("set-cookie", "csrf=a=b")], ""));
+        customer.store(&response(200, &[("set-cookie", "login=2")], ""));
+        assert_eq!(customer.header().as_deref(), Some("csrf=a=b; login=2"));
+        customer.store(&response(200, &[("set-cookie", "login=; Max-Age=0")], ""));
+        assert_eq!(customer.header().as_deref(), Some("csrf=a=b"));
+    }
+
+    #[test]
+    fn an_error_has_the_services_shape_only_with_its_status_code_and_message() {
+        let exchange = |status, body: &str| Exchange { sent: String::new(), response: Ok(response(status, &[], body)) };
+        let shaped = r#"{"status_code":502,"response_type":"error","message":"No.","data":null,"error":{"code":"service_failed"}}"#;
+        assert!(exchange(502, shaped).is_error_in_shape());
+        assert!(!exchange(200, shaped).is_error_in_shape());
+        assert!(!exchange(503, shaped).is_error_in_shape(), "another status");
+        for body in
+            ["", "<html>", r#"{"error":"No."}"#, r#"{"response_type":"error","message":"","error":{"code":"x"}}"#]
+        {
+            assert!(!exchange(502, body).is_error_in_shape(), "{body}");
+        }
+    }
+}

@@ -99,11 +99,12 @@ pub(super) async fn check(args: CheckArgs) -> Result<ExitCode, Failure> {
     let machine = Machine::new(options.limit)?;
     let (service, _listening) = listen(args.listen, json).await?;
     let check = Check::new(Box::new(machine), service, options);
+    if !json {
+        print(&format!("Waiting for the shop at {shop} to call it.\n"));
+    }
     let checking = async {
-        if !check.shop_is_ready(wait).await {
-            let message = format!(
-                "The shop at {shop} did not answer, or did not call the service. Start it with the address and the key above."
-            );
+        if let Err(why) = check.shop_is_ready(wait).await {
+            let message = format!("{why} Start the shop at {shop} with the address and the key above.");
             return Err(Failure::Message(NOT_REACHED, message));
         }
         let mut reports = Vec::new();

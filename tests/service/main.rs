@@ -11,6 +11,7 @@ mod billing;
 mod billing_bad_input;
 mod billing_killed;
 mod billing_model;
+mod check;
 mod command;
 mod connections;
 mod control_api;

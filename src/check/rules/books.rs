@@ -112,13 +112,13 @@ pub(super) async fn paid_without_return(check: &Check) -> Outcome {
 }
 
 pub(super) async fn paid_once(check: &Check) -> Outcome {
-    let payment = check.open_payment().await?;
-    let customer = check.customer(0).await?;
-    if check.books(&payment).await?.is_none() {
+    if check.options.orders_command.is_none() {
         return Err(Stop::NotChecked(
             "Missing option --orders: only the shop's books say how often it was marked.".into(),
         ));
     }
+    let payment = check.open_payment().await?;
+    let customer = check.customer(0).await?;
     check.service.pay(&payment.id, PAYS_AT_ONCE).await;
     let holding = check.service.interfere(Target::ReadsOf(payment.id.clone()), Kind::Hold);
     let asking = join_all((0..AT_ONCE).map(|_| check.status(&customer, &payment)));
@@ -175,13 +175,13 @@ pub(super) async fn late_approval_pays(check: &Check) -> Outcome {
 }
 
 pub(super) async fn duplicate_is_refunded(check: &Check) -> Outcome {
-    let payment = check.open_payment().await?;
-    let customer = check.customer(0).await?;
-    if check.books(&payment).await?.is_none() {
+    if check.options.orders_command.is_none() {
         return Err(Stop::NotChecked(
             "Missing option --orders: only the shop's books say that a refund is due.".into(),
         ));
     }
+    let payment = check.open_payment().await?;
+    let customer = check.customer(0).await?;
     check.service.pay(&payment.id, APPROVED_LATE).await;
     check.service.pay(&payment.id, PAYS_AT_ONCE).await;
     check.status(&customer, &payment).await;

@@ -1,0 +1,240 @@
+//! `guichet check`: a right shop passes every rule, and a shop that is broken in one point fails that rule and no other.
+
+mod shop;
+
+use super::command::guichet;
+use crate::support::http::post;
+use crate::support::port;
+use guichet::SecretKey;
+use guichet::demo::ShopConfig;
+use serde_json::{Value, json};
+use shop::{Broken, Shop};
+use std::process::Output;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+const KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
+/// The shops that are checked at the same time. They mostly wait.
+const AT_ONCE: usize = 6;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_right_shop_passes_every_rule() {
+    for settles_by_command in [false, true] {
+        let broken = if settles_by_command { Broken::NoTimer } else { Broken::Nothing };
+        let checked = Checked::run("right", broken, settles_by_command).await;
+        assert_eq!((checked.verdicts("fail"), checked.verdicts("not checked")), (vec![], vec![]), "{}", checked.report);
+        assert_eq!(checked.output.status.code(), Some(0));
+        assert_eq!(checked.verdicts("pass").len(), Broken::EACH.len(), "there is a broken shop for every rule");
+        write_table(&checked.report);
+    }
+}
+
+/// Writes the table of the rules, `docs/check.md`, if it is stale. Fails then.
+fn write_table(report: &Value) {
+    let mut table = "\
+# The rules of `guichet check`
+
+This table is generated from the rules. A failed rule also prints how to fix it.
+
+| rule | what it promises | not checked without |
+|---|---|---|
+"
+    .to_owned();
+    for rule in report["rules"].as_array().unwrap() {
+        let text = |name: &str| rule[name].as_str().unwrap();
+        let needs: Vec<String> =
+            rule["needs"].as_array().unwrap().iter().map(|option| format!("`{}`", option.as_str().unwrap())).collect();
+        table.push_str(&format!("| `{}` | {} | {} |\n", text("id"), text("title"), needs.join(", ")));
+    }
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/check.md");
+    if std::fs::read_to_string(&file).unwrap_or_default() != table {
+        std::fs::write(&file, table).unwrap();
+        panic!("docs/check.md was stale and was written again: review and commit it");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shop_that_is_broken_in_one_point_fails_that_rule_and_no_other() {
+    let permits = Arc::new(Semaphore::new(AT_ONCE));
+    let mut checks = JoinSet::new();
+    for (broken, rule) in Broken::EACH {
+        let permits = Arc::clone(&permits);
+        checks.spawn(async move {
+            let _permit = permits.acquire_owned().await.unwrap();
+            (broken, rule, Checked::run("broken", broken, false).await)
+        });
+    }
+    let mut wrong = Vec::new();
+    while let Some(checked) = checks.join_next().await {
+        let (broken, rule, checked) = checked.unwrap();
+        let failed = checked.verdicts("fail");
+        if failed != [rule] || checked.output.status.code() != Some(1) {
+            wrong.push(format!("{broken:?}: {failed:?} and not {rule}: {}", checked.report));
+        }
+        let failure = checked.rule(rule);
+        assert!(failure["why"].is_string() && failure["came"].is_string() && failure["fix"].is_string(), "{failure}");
+        let printed = checked.printed();
+        for secret in [KEY, "cst_test_", "_secret_"] {
+            assert!(!printed.contains(secret), "{broken:?} shows {secret}: {printed}");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_shop_of_the_demo_breaks_no_rule() {
+    let service = format!("127.0.0.1:{}", port::free());
+    let mut config = ShopConfig::new(format!("http://{service}"), SecretKey::new(KEY).unwrap());
+    config.settle_every = Duration::from_millis(200);
+    let shop = guichet::demo::Shop::start(config).await.unwrap();
+    let awa = post(&format!("{}/api/sign-in", shop.url()), &[], r#"{"customer":"awa"}"#).await.cookie().unwrap();
+    let mut command = guichet(&["check", shop.url(), "--listen", &service, "--limit", "20", "--json"]);
+    command.env("GUICHET_SECRET_KEY", KEY);
+    for quantity in 1..=5 {
+        let basket = json!({"lines": [{"sku": "trainers", "quantity": quantity}]}).to_string();
+        let placed = post(&format!("{}/api/orders", shop.url()), &[&awa], &basket).await.json();
+        command.args(["--order", &json!({"id": placed["id"]}).to_string()]);
+    }
+    for customer in ["awa", "paul"] {
+        command.args(["--login", &format!("POST /api/sign-in {}", json!({"customer": customer}))]);
+    }
+    // After a failure of the service the shop pauses for a minute.
+    let pausing = ["refusing_service", "unreadable_service", "slow_service"];
+    for (_, rule) in Broken::EACH.iter().filter(|(_, rule)| !pausing.contains(rule)) {
+        command.args(["--only", rule]);
+    }
+    let checked = Checked::of(finish(command).await);
+    assert_eq!(checked.verdicts("fail"), Vec::<&str>::new(), "{}", checked.report);
+    for rule in checked.report["rules"].as_array().unwrap().iter().filter(|rule| rule["verdict"] == "not checked") {
+        let why = rule["why"].as_str().unwrap();
+        assert!(
+            ["Missing option --orders", "Missing option --restart"].iter().any(|missing| why.starts_with(missing)),
+            "{rule}"
+        );
+    }
+    shop.stop().await;
+}
+
+#[tokio::test]
+async fn a_missing_option_is_named_and_exits_with_2() {
+    let shop = Shop::open("options", Broken::Nothing, KEY).await;
+    let mut command =
+        guichet(&["check", &shop.url, "--listen", &shop.service, "--order", r#"{"id":"17"}"#, "--limit", "5"]);
+    command.args([
+        "--only",
+        "session_needs_login",
+        "--only",
+        "same_payment_after_restart",
+        "--only",
+        "key_in_no_answer",
+    ]);
+    let output = finish(command).await;
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stdout}");
+    assert!(stdout.contains("Missing option --login") && stdout.contains("Missing option --restart"), "{stdout}");
+    assert!(stdout.ends_with("\n1 passed, 0 failed, 2 not checked\n"), "{stdout}");
+}
+
+#[tokio::test]
+async fn a_failure_says_what_was_sent_what_came_and_how_to_fix_it() {
+    let shop = Shop::open("said", Broken::TrustsNull, KEY).await;
+    let output = finish(check(&shop, &["--only", "null_origin_refused"])).await;
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stdout}");
+    for part in
+        ["FAIL", "sent: POST /guichet/session {} (Origin: null)", "came: 200 ", "fix: Refuse a request whose Origin"]
+    {
+        assert!(stdout.contains(part), "{part} is missing: {stdout}");
+    }
+    assert!(stdout.contains(KEY), "the key to configure is printed");
+    assert_eq!(stdout.matches(KEY).count(), 1);
+}
+
+#[tokio::test]
+async fn a_shop_that_does_not_answer_or_does_not_call_the_service_exits_with_3() {
+    let nowhere = format!("http://127.0.0.1:{}", port::free());
+    let arguments = ["check", &nowhere, "--order", "{}", "--listen", "127.0.0.1:0", "--wait", "1", "--json"];
+    let output = finish(guichet(&arguments)).await;
+    assert_eq!(output.status.code(), Some(3));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains(&nowhere) && stderr.contains("did not answer"), "{stderr}");
+}
+
+#[test]
+fn invalid_arguments_are_refused_with_an_example() {
+    for (arguments, example) in [
+        (&["http://127.0.0.1:1", "--order", "17x"][..], r#"{"id":"17"}"#),
+        (&["127.0.0.1:1", "--order", "{}"], "http://127.0.0.1:8000"),
+        (&["http://127.0.0.1:1", "--order", "{}", "--login", "awa"], "POST /login"),
+        (&["http://127.0.0.1:1", "--order", "{}", "--csrf", "token"], "csrftoken=X-CSRFToken"),
+        (&["http://127.0.0.1:1", "--order", "{}", "--only", "paid_twice"], "paid_once"),
+        (&["http://127.0.0.1:1"], "--order"),
+    ] {
+        let output = guichet(&[&["check"], arguments].concat()).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && stderr.contains(example), "{arguments:?}: {stderr}");
+    }
+}
+
+/// A finished check.
+struct Checked {
+    output: Output,
+    report: Value,
+}
+
+impl Checked {
+    async fn run(name: &str, broken: Broken, settles_by_command: bool) -> Self {
+        let shop = Shop::open(&format!("check_{name}_{broken:?}"), broken, KEY).await;
+        let folder = shop.folder.display();
+        let wait = |file: &str| format!(": > {folder}/{file}; while [ -e {folder}/{file} ]; do sleep 0.05; done");
+        let (restart, settle) = (wait("restart"), wait("settle"));
+        let mut command = check(&shop, &["--json", "--restart", &restart]);
+        if settles_by_command {
+            command.args(["--settle", &settle]);
+        }
+        Self::of(finish(command).await)
+    }
+
+    fn of(output: Output) -> Self {
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let report = stdout.lines().nth(1).and_then(|line| serde_json::from_str(line).ok());
+        let report =
+            report.unwrap_or_else(|| panic!("no report: {stdout} {}", String::from_utf8_lossy(&output.stderr)));
+        Self { output, report }
+    }
+
+    /// The rules with this verdict.
+    fn verdicts(&self, verdict: &str) -> Vec<&str> {
+        let rules = self.report["rules"].as_array().unwrap().iter();
+        rules.filter(|rule| rule["verdict"] == verdict).map(|rule| rule["id"].as_str().unwrap()).collect()
+    }
+
+    fn rule(&self, id: &str) -> &Value {
+        self.report["rules"].as_array().unwrap().iter().find(|rule| rule["id"] == id).unwrap()
+    }
+
+    /// Everything but the first line, which has the key to configure.
+    fn printed(&self) -> String {
+        let stdout = String::from_utf8_lossy(&self.output.stdout);
+        let stderr = String::from_utf8_lossy(&self.output.stderr);
+        stdout.lines().skip(1).chain(stderr.lines()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The check of a shop with everything that it needs but `--restart`.
+fn check(shop: &Shop, more: &[&str]) -> std::process::Command {
+    let mut command = guichet(&["check", &shop.url, "--listen", &shop.service, "--limit", "8"]);
+    for id in shop::ORDERS {
+        command.args(["--order", &format!(r#"{{"id":"{id}"}}"#)]);
+    }
+    command.args(["--login", r#"POST /login {"name":"awa"}"#, "--login", "POST /login name=paul"]);
+    let books = format!("cat {}/\"$GUICHET_REFERENCE\" 2>/dev/null || true", shop.folder.display());
+    command.args(["--orders", &books]).args(more).env("GUICHET_SECRET_KEY", KEY);
+    command
+}
+
+async fn finish(mut command: std::process::Command) -> Output {
+    tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
+}
