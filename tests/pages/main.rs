@@ -17,6 +17,7 @@ mod npx_demo;
 mod package;
 mod popup;
 mod purchase;
+mod react;
 mod readme;
 mod returning;
 mod rust_page;

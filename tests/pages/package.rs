@@ -5,17 +5,15 @@
 use crate::support::browser::{Browser, until};
 use crate::support::npm_tools;
 use crate::support::port;
-use crate::support::site::CannedResponse;
-use crate::support::storefront::{RETURN, Storefront};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::http::{HeaderValue, Response};
 use axum::middleware::{map_request, map_response_with_state};
-use guichet::operations::{CreatePaymentIntent, CustomerName, Instrument, ListPaymentIntents};
+use guichet::operations::{CreatePaymentIntent, CustomerName};
 use guichet::sandbox::Sandbox;
-use guichet::values::{Amount, Email, MerchantReference, Phone};
+use guichet::values::{Amount, Email, MerchantReference};
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -79,50 +77,11 @@ async fn the_server_that_vite_develops_with_serves_a_page_that_calls() {
     let service = Service::open().await;
     let browser = Browser::start("vite-dev").await;
     for (entry, has_wasm_file) in ENTRIES {
-        let vite = ViteServer::start(entry);
+        let vite = ViteServer::start(&Path::new("pages").join(entry), &[]);
         service.is_called_by(&browser, &format!("{}/index.html", vite.url), has_wasm_file).await;
         // Vite's script reloads a page whose server has ended, and Firefox's driver takes that for the next navigation.
         browser.open("about:blank").await;
     }
-    browser.close().await;
-}
-
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn reacts_strict_mode_mounts_twice_and_the_outcome_is_reported_once() {
-    let shop = Storefront::open().await;
-    let script = std::fs::read_to_string(consumers().join("out/react/react.js")).expect("the page was built");
-    let page =
-        "<!doctype html><link rel=icon href=data:,><div id=shown></div><script type=module src=/page.js></script>";
-    for path in ["/shop", RETURN] {
-        shop.respond(path, CannedResponse::html(page));
-    }
-    shop.respond("/page.js", CannedResponse::default().header("content-type", "text/javascript").body(&script));
-    let browser = Browser::start("react").await;
-    let service = format!("#service={}", shop.service());
-
-    // The session, read by React's `useSyncExternalStore`.
-    browser.open(&format!("{}/shop{service}", shop.url())).await;
-    browser.wait_for_text("#outcome", "no return").await;
-    assert_eq!((browser.wait_for("#session").await.as_str(), browser.run("return mounted").await), ("none", json!(2)));
-    for (button, state) in [("#sign-in", "active"), ("#sign-out", "revoked"), ("#sign-in", "active")] {
-        browser.click(button).await;
-        browser.wait_for_text("#session", state).await;
-    }
-
-    // To the checkout by redirect, and back.
-    browser.click("#pay").await;
-    browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
-    let intent =
-        shop.client().list_payment_intents(&ListPaymentIntents::new()).await.expect("a list").entries.remove(0);
-    let phone = Phone::new("237670000000").expect("a phone");
-    shop.client().attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await.expect("a charge");
-    shop.tenant.clock().advance(5).await.expect("a clock");
-    let back = intent.redirect_url.expect("a return address").to_string();
-    browser.open(&format!("{back}&payment_intent={}&status=succeeded{service}", intent.id)).await;
-    browser.wait_for_text("#outcome", "matched succeeded").await;
-    assert_eq!(browser.run("return [mounted, statuses]").await, json!([2, ["succeeded"]]));
-    assert_eq!(browser.url().await.query(), None, "the return's parameters stay in the address bar");
     browser.close().await;
 }
 
@@ -226,18 +185,20 @@ impl Service {
 }
 
 /// The development server of Vite.
-struct ViteServer {
+pub(crate) struct ViteServer {
     process: Child,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl ViteServer {
-    fn start(entry: &str) -> Self {
+    /// Serves a folder of the project that has the packages, with these environment variables.
+    pub(crate) fn start(folder: &Path, variables: &[(&str, &str)]) -> Self {
         let port = port::free();
         let process = Command::new("node")
             .current_dir(consumers().join("project"))
             .arg(npm_tools().join("node_modules/vite/bin/vite.js"))
-            .arg(Path::new("pages").join(entry))
+            .arg(folder)
+            .envs(variables.iter().copied())
             .args(["--host", "127.0.0.1", "--strictPort", "--port", &port.to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -35,7 +35,8 @@ pub struct Tarballs {
 
 /// Runs all checks on the tarballs. Fails if they cannot even be installed.
 pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<Vec<CheckResult>> {
-    let project = Project::install(tarballs)?;
+    let project = Project::install(tarballs, newest)?;
+    let oldest_react = Tools::oldest_react()?;
     let check = |what, run: &dyn Fn(&mut String) -> Result<()>| {
         let (begun, mut remark) = (steps::now(), String::new());
         let result = run(&mut remark);
@@ -44,12 +45,13 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<
     Ok(vec![
         check("pages by every bundler", &|remark| project.bundle(newest, remark)),
         check("a preload by Vite", &|remark| project.preload_by_vite(newest, remark)),
-        check("a page in React", &|remark| project.develop_in_react(newest, remark)),
+        check("pages in React", &|remark| project.develop_in_react(newest, &oldest_react, remark)),
+        check("the example in React", &|remark| project.example_in_react(newest, remark)),
         check("the manifests, the licences and llms.txt", &|_| {
             is_described(&project.package())?;
             is_described(&project.sandbox())
         }),
-        check("types", &|remark| types::check(&project, locked, newest, remark)),
+        check("types", &|remark| types::check(&project, locked, newest, &oldest_react, remark)),
         check("import in Node.js", &|_| project.import_in_node()),
         check("calls without a page", &|remark| project.call_without_a_page(newest, remark)),
         check("the sandbox in a process of Node.js", &|remark| project.run_sandbox(newest, remark)),
@@ -88,7 +90,7 @@ pub struct Project {
 
 impl Project {
     /// Creates the project from scratch.
-    pub fn install(tarballs: &Tarballs) -> Result<Self> {
+    pub fn install(tarballs: &Tarballs, react: &Tools) -> Result<Self> {
         let consumers = root().join("target/consumers");
         if consumers.exists() {
             fs::remove_dir_all(&consumers)?;
@@ -113,7 +115,31 @@ impl Project {
             fs::write(folder.join("index.html"), page("index.html")?)?;
             fs::write(folder.join("main.js"), page("call.js")?.replace("\"guichet\"", &format!("\"{entry}\"")))?;
         }
-        Ok(Self { folder })
+        let project = Self { folder };
+        project.add_react(react)?;
+        Ok(project)
+    }
+
+    /// The same packages in another project, with this React.
+    pub fn with_other_react(&self, name: &str, react: &Tools) -> Result<Self> {
+        let other = Self { folder: self.folder.with_file_name(name) };
+        fs::create_dir_all(&other.folder)?;
+        fs::copy(self.folder.join("package.json"), other.folder.join("package.json"))?;
+        copy(&self.package(), &other.package())?;
+        copy(&self.sandbox(), &other.sandbox())?;
+        other.add_react(react)?;
+        Ok(other)
+    }
+
+    /// Copies React and its types beside the packages.
+    fn add_react(&self, tools: &Tools) -> Result<()> {
+        for package in REACT {
+            let installed = tools.modules().join(package);
+            if installed.is_dir() {
+                copy(&installed, &self.folder.join("node_modules").join(package))?;
+            }
+        }
+        Ok(())
     }
 
     /// The folder of the package, as npm has installed it.
@@ -219,18 +245,56 @@ impl Project {
         Ok(())
     }
 
-    /// Builds a page with React in development mode, in which StrictMode mounts every component twice.
-    fn develop_in_react(&self, tools: &Tools, remark: &mut String) -> Result<()> {
-        let main = self.folder.join("pages/react.js");
-        fs::copy(root().join("tests/pages/package/pages/react.js"), &main)?;
-        let mut esbuild = tools.node("esbuild", "esbuild")?;
-        esbuild.arg(&main).args(["--bundle", "--format=esm", "--define:process.env.NODE_ENV=\"development\""]);
-        esbuild.arg(format!("--outdir={}", self.folder.with_file_name("out").join("react").display()));
-        run_quietly(esbuild.current_dir(&self.folder).env("NODE_PATH", tools.modules()))?;
-        *remark = format!("react {}", tools.version("react")?);
+    /// Builds the page of every hook with React in development mode, in which StrictMode mounts every component twice, and renders it in
+    /// Node.js. The oldest React has a project of its own.
+    fn develop_in_react(&self, newest: &Tools, oldest: &Tools, remark: &mut String) -> Result<()> {
+        let other = self.with_other_react("react-oldest", oldest)?;
+        for (name, project) in [("react", self), ("react-oldest", &other)] {
+            let pages = project.with_sources(&root().join("tests/pages/react"))?;
+            let out = self.folder.with_file_name("out").join(name);
+            let mut esbuild = newest.node("esbuild", "esbuild")?;
+            esbuild.arg("page.js").args(["--bundle", "--format=esm", "--define:process.env.NODE_ENV=\"development\""]);
+            run_quietly(esbuild.current_dir(&pages).arg(format!("--outdir={}", out.display())))?;
+            let rendered = run_quietly(at_root("node").current_dir(&pages).arg("server.js"))
+                .with_context(|| format!("{name}: the page cannot be rendered in Node.js"))?;
+            fs::write(out.join("server.json"), rendered.stdout)?;
+        }
+        *remark = format!("react {} and {}", newest.version("react")?, oldest.version("react")?);
+        Ok(())
+    }
+
+    /// Compiles `examples/react` as TypeScript and builds it with Vite.
+    fn example_in_react(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        let example = self.folder.join("example");
+        fs::create_dir_all(&example)?;
+        for file in ["index.html", "vite.config.js", "shop-server.js", "package.json", "tsconfig.json"] {
+            fs::copy(root().join("examples/react").join(file), example.join(file))?;
+        }
+        copy(&root().join("examples/react/src"), &example.join("src"))?;
+        run_quietly(tools.node("typescript", "tsc")?.current_dir(&example).args(["--pretty", "false"]))?;
+        let out = self.folder.with_file_name("out").join("react-example");
+        let mut vite = tools.node("vite", "vite")?;
+        vite.args(["build", "--outDir"]).arg(&out);
+        run_quietly(vite.current_dir(&example).env("NO_COLOR", "1").env_remove("NODE_ENV"))?;
+        *remark = format!("vite {}", tools.version("vite")?);
         Ok(())
     }
 }
+
+/// React, its types, and the packages that they need.
+const REACT: [&str; 10] = [
+    "react",
+    "react-dom",
+    "scheduler",
+    "@types/react",
+    "@types/react-dom",
+    "csstype",
+    // The oldest needs these, too.
+    "loose-envify",
+    "js-tokens",
+    "@types/prop-types",
+    "@types/scheduler",
+];
 
 /// Checks that an installed package has the licences, `llms.txt` and the fields of package.json that a registry shows.
 fn is_described(package: &Path) -> Result<()> {

@@ -36,6 +36,11 @@ impl Tools {
         Self::locked_in("examples/express", "npm-express")
     }
 
+    /// The oldest React that `guichet/react` supports. npm would not install it beside the newest.
+    pub fn oldest_react() -> Result<Self> {
+        Self::locked_in("xtask/npm/react-oldest", "npm-react-oldest")
+    }
+
     fn locked_in(sources: &str, place: &str) -> Result<Self> {
         let sources = root().join(sources);
         let folder = root().join("target").join(place);

@@ -2,7 +2,8 @@
 //!
 //! `tests/types/` uses every entry. It is compiled against the
 //! installed package, by the oldest and the newest TypeScript that the
-//! package supports, and so is the JavaScript of the READMEs.
+//! package supports, and so is the JavaScript of the READMEs. The oldest compiler has the types of the oldest React, and the newest those of
+//! the newest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,25 +15,23 @@ use crate::consumers::Project;
 use crate::npm::{Tools, run_quietly};
 
 /// Compiles it: the oldest compiler resolves modules as Node.js does, the newest as a bundler does.
-pub fn check(project: &Project, oldest: &Tools, newest: &Tools, remark: &mut String) -> Result<()> {
+pub fn check(
+    project: &Project,
+    oldest: &Tools,
+    newest: &Tools,
+    oldest_react: &Tools,
+    remark: &mut String,
+) -> Result<()> {
     for package in [project.package(), project.sandbox()] {
         declarations(&package)?;
     }
-    let consumer = project.with_sources(&root().join("tests/types"))?;
-    run_quietly(at_root("node").current_dir(&consumer).arg("words.mjs"))
-        .context("the sentences do not match their types")?;
-    for (name, document) in READMES {
-        let text = fs::read_to_string(root().join(document))?;
-        let scripts = scripts(&text);
-        ensure!(!scripts.is_empty(), "{document} shows no JavaScript");
-        for (number, script) in scripts.iter().enumerate() {
-            fs::write(consumer.join("readme").join(format!("{name}-{number}.ts")), script)?;
-        }
-    }
+    let with_oldest_react = project.with_other_react("types-react-oldest", oldest_react)?;
     let mut versions = Vec::new();
-    for (tools, compiler, resolution, module) in
-        [(oldest, "typescript-oldest", "nodenext", "nodenext"), (newest, "typescript", "bundler", "esnext")]
-    {
+    for (project, tools, compiler, resolution, module) in [
+        (&with_oldest_react, oldest, "typescript-oldest", "nodenext", "nodenext"),
+        (project, newest, "typescript", "bundler", "esnext"),
+    ] {
+        let consumer = consumer(project)?;
         let version = tools.version(compiler)?;
         for (what, configuration) in
             [("the types", "tsconfig.json"), ("the JavaScript of the READMEs", "readme/tsconfig.json")]
@@ -52,14 +51,32 @@ pub fn check(project: &Project, oldest: &Tools, newest: &Tools, remark: &mut Str
     Ok(())
 }
 
+/// Copies `tests/types/` and the scripts of the READMEs into a project.
+fn consumer(project: &Project) -> Result<PathBuf> {
+    let consumer = project.with_sources(&root().join("tests/types"))?;
+    run_quietly(at_root("node").current_dir(&consumer).arg("words.mjs"))
+        .context("the sentences do not match their types")?;
+    for (name, document) in READMES {
+        let text = fs::read_to_string(root().join(document))?;
+        let found = scripts(&text, "js");
+        ensure!(!found.is_empty(), "{document} shows no JavaScript");
+        for (language, scripts) in [("ts", found), ("tsx", scripts(&text, "tsx"))] {
+            for (number, script) in scripts.iter().enumerate() {
+                fs::write(consumer.join("readme").join(format!("{name}-{number}.{language}")), script)?;
+            }
+        }
+    }
+    Ok(consumer)
+}
+
 /// The documents whose JavaScript is compiled as strict TypeScript, each with the name of its files.
 const READMES: [(&str, &str); 3] =
     [("root", "README.md"), ("package", "pkg-template/README.md"), ("sandbox", "pkg-template/sandbox/README.md")];
 
-/// The scripts of a document. A block without imports continues the block before it.
-fn scripts(document: &str) -> Vec<String> {
+/// The scripts of a document in this language. A block without imports continues the block before it.
+fn scripts(document: &str, language: &str) -> Vec<String> {
     let mut scripts: Vec<String> = Vec::new();
-    for block in document.split("\n```js\n").skip(1) {
+    for block in document.split(&format!("\n```{language}\n")).skip(1) {
         let block = block.split("\n```").next().unwrap_or_default();
         match scripts.last_mut() {
             Some(script) if !block.contains("import ") => script.extend(["\n", block]),
@@ -73,8 +90,10 @@ fn scripts(document: &str) -> Vec<String> {
 /// implicit `any`), and `tests/types/` must use each exported name.
 fn declarations(package: &Path) -> Result<()> {
     let mut used = String::new();
-    for file in ending(".ts", &root().join("tests/types"))? {
-        used.push_str(&fs::read_to_string(file)?);
+    for kind in [".ts", ".tsx"] {
+        for file in ending(kind, &root().join("tests/types"))? {
+            used.push_str(&fs::read_to_string(file)?);
+        }
     }
     for file in ending(".d.ts", package)? {
         let text = fs::read_to_string(&file)?;
@@ -152,7 +171,7 @@ mod tests {
     #[test]
     fn a_block_that_imports_nothing_continues_the_script_before_it() {
         let document = "\n```js\nimport a;\n```\n\n```js\nb();\n```\n```sh\nno\n```\n```js\nimport c;\n```\n";
-        assert_eq!(scripts(document), ["import a;\nb();", "import c;"]);
+        assert_eq!(scripts(document, "js"), ["import a;\nb();", "import c;"]);
     }
 
     #[test]

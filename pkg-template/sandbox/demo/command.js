@@ -1,6 +1,6 @@
 // `guichet-sandbox demo`: the sandbox and a shop that uses it, each on a port of its own.
 import { createServer } from "node:http";
-import { address as readAddress, parse, Refused } from "../command.js";
+import { address as readAddress, parse, print, Refused } from "../command.js";
 import { listen, serve } from "../serve.js";
 import { SHOP_NAME } from "./catalogue.js";
 import { Shop } from "./shop.js";

@@ -1,0 +1,55 @@
+// The shop's server while Vite serves the page: its three routes, in memory. It shows what the page needs; a server that sells
+// stores its payments, refuses other sites, and settles by a timer.
+import { createHmac } from "node:crypto";
+
+const service = "http://127.0.0.1:4243"; // the sandbox
+const key = process.env.GUICHET_SECRET_KEY;
+const customer = { firstname: "Awa", lastname: "Ngono", email: "awa@example.com" }; // who is signed in
+const intents = new Map(); // the ids by payment_ref
+
+const routes = {
+  "POST /session": () => call("POST", "/sessions/create", { customer_email: customer.email }),
+
+  // Only the server sets price, customer and reference. The same reference again returns the same payment.
+  "POST /intents": async ({ id }, shop) => {
+    const merchant_reference = `ORDER-${id}`;
+    const return_nonce = createHmac("sha256", key).update(merchant_reference).digest("hex").slice(0, 22);
+    const redirect_url = `${shop}return?guichet_return=${return_nonce}`;
+    const order = { ...customer, merchant_reference, amount: "5000", fee_bearer: "customer", description: "A pair of runners", redirect_url };
+    const { data } = await call("POST", "/payment-intents", order);
+    const { checkout_url, payment_ref, status } = data;
+    intents.set(payment_ref, data.id);
+    return { intent: { id: data.id, checkout_url, payment_ref, merchant_reference, status }, return_nonce };
+  },
+
+  "GET /intents": async (_, shop, payment_ref) => {
+    const { data } = await call("GET", `/payment-intents/${intents.get(payment_ref)}`);
+    return { status: data.status, last_payment_error: data.last_payment_error };
+  },
+};
+
+async function call(method, path, body) {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const response = await fetch(`${service}/v1${path}`, { method, headers, body: body && JSON.stringify(body) });
+  const reply = await response.json();
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${reply.message}`);
+  return reply;
+}
+
+export const shopServer = () => ({
+  name: "shop-server",
+  configureServer(vite) {
+    if (!key) throw new Error("GUICHET_SECRET_KEY is not set. Set it to the secret key that the sandbox prints (sk_test_…).");
+    vite.middlewares.use("/guichet", async (request, response) => {
+      const [, route, payment_ref] = request.url.split("/");
+      const send = (status, body) => response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+      try {
+        const text = (await request.toArray()).join("");
+        send(200, await routes[`${request.method} /${route}`](text ? JSON.parse(text) : {}, vite.resolvedUrls.local[0], payment_ref));
+      } catch (error) {
+        console.error(error.message);
+        send(503, { message: "The payment service does not answer.", error: { code: "unavailable" } });
+      }
+    });
+  },
+});

@@ -1,0 +1,3 @@
+import { shopServer } from "./shop-server.js";
+
+export default { plugins: [shopServer()] };

@@ -1,0 +1,333 @@
+//! `guichet/react`: every hook in Chromium, in development mode under StrictMode, by the newest and the oldest React, and
+//! `examples/react`, through a purchase by redirect and in a popup.
+//!
+//! `cargo xtask test` builds the pages from the tarball and then runs these tests.
+
+use crate::package::ViteServer;
+use crate::support::browser::{Browser, until};
+use crate::support::site::CannedResponse;
+use crate::support::storefront::{INTENTS, RETURN, Storefront};
+use guichet::operations::ListPaymentMethods;
+use guichet::sandbox::{Fault, Sandbox};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The folders of the pages in `target/consumers/out/`.
+const REACTS: [&str; 2] = ["react", "react-oldest"];
+const PRICES: &str = "svc_mobile_money 5100";
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn components_that_ask_the_same_send_one_request_under_strict_mode() {
+    in_every_react("react-quotes", async |page| {
+        page.open("quotes").await;
+        for id in ["#first", "#second"] {
+            page.browser.wait_for_text(id, PRICES).await;
+        }
+        assert_eq!(page.shop.count("list_payment_methods"), 1, "{}", page.react);
+        assert_eq!(page.shop.count("calculate_fee"), 3, "{}: one for each method and sort of card", page.react);
+        page.browser.click("#second-retry").await;
+        until("the quotes are requested again", async || page.shop.count("list_payment_methods") == 2).await;
+        page.browser.wait_for_text("#first", PRICES).await;
+        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn a_request_is_aborted_with_the_last_of_its_components() {
+    in_every_react("react-abort", async |page| {
+        page.shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_secs(60)));
+        page.open("quotes").await;
+        page.browser.wait_until("return requests.some(({ address }) => address.includes('payment-methods'))").await;
+        page.browser.click("#toggle").await;
+        page.is_aborted("payment-methods").await;
+        // Shown again, it asks again.
+        page.browser.click("#toggle").await;
+        page.browser.wait_for_text("#second", PRICES).await;
+
+        page.shop.respond(INTENTS, CannedResponse::default().after(Duration::from_secs(60)));
+        page.open("pay").await;
+        page.browser.click("#pay").await;
+        page.browser.wait_for_text("#checkout", "pending").await;
+        page.browser.wait_until("return requests.some(({ address }) => address.includes('/intents'))").await;
+        page.browser.click("#toggle").await;
+        page.is_aborted("/intents").await;
+        page.browser.wait_until("return window.resolved === null").await;
+        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn a_session_that_is_renewed_or_revoked_renders_its_component() {
+    in_every_react("react-session", async |page| {
+        page.open("account").await;
+        page.browser.wait_for_text("#session", "none nobody false").await;
+        for (button, shown) in [
+            ("#sign-in", "active awa@example.com true"),
+            ("#sign-out", "revoked"),
+            ("#sign-in", "active awa@example.com true"),
+        ] {
+            page.browser.click(button).await;
+            page.browser.wait_for_text("#session", shown).await;
+        }
+        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn an_error_reaches_every_component_and_a_retry_clears_it() {
+    in_every_react("react-errors", async |page| {
+        page.shop.tenant.fault(Fault::status::<ListPaymentMethods>(422));
+        page.open("quotes").await;
+        for id in ["#first", "#second"] {
+            page.browser.wait_for_text(id, "refused").await;
+        }
+        page.browser.click("#first-retry").await;
+        for id in ["#first", "#second"] {
+            page.browser.wait_for_text(id, PRICES).await;
+        }
+        page.open("pay").await;
+        page.browser.click("#pay-an-unknown-order").await;
+        page.browser.wait_for_text("#checkout", "unsupported").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn a_component_suspends_until_there_are_quotes_and_an_error_goes_to_the_boundary() {
+    in_every_react("react-suspense", async |page| {
+        page.shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_secs(1)));
+        page.open("suspense").await;
+        page.browser.wait_for_text("#fallback", "suspended").await;
+        for id in ["#first", "#second"] {
+            page.browser.wait_for_text(id, PRICES).await;
+        }
+        assert_eq!(page.shop.count("list_payment_methods"), 1, "{}", page.react);
+        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
+
+        page.shop.tenant.fault(Fault::status::<ListPaymentMethods>(422));
+        page.open("suspense").await;
+        page.browser.wait_for_text("#caught", "refused").await;
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        page.browser.click("#again").await;
+        page.browser.wait_for_text("#first", PRICES).await;
+        assert_eq!(page.shop.count("list_payment_methods"), 3, "{}", page.react);
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn a_page_that_a_server_has_rendered_hydrates_without_a_warning() {
+    in_every_react("react-hydrate", async |page| {
+        let rendered: serde_json::Value = serde_json::from_str(&page.file("server.json")).expect("JSON");
+        page.show("all", rendered["html"].as_str().expect("the HTML of the page")).await;
+        for (id, shown) in
+            [("#first", PRICES), ("#outcome", "no return"), ("#session", "active"), ("#checkout", "idle")]
+        {
+            page.browser.wait_for_text(id, shown).await;
+        }
+        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
+        assert_eq!(page.shop.count("list_payment_methods"), 1, "{}", page.react);
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn a_return_under_strict_mode_is_read_once_and_its_outcome_reaches_every_component() {
+    in_every_react("react-return", async |page| {
+        page.open("pay").await;
+        page.browser.click("#pay").await;
+        pay(page.browser).await;
+        page.browser.wait_for_text("#outcome", "matched succeeded").await;
+        let outcomes = "return [...document.querySelectorAll('#outcome')].map((outcome) => outcome.textContent)";
+        assert_eq!(
+            page.browser.run(outcomes).await,
+            json!(["matched succeeded", "matched succeeded"]),
+            "{}",
+            page.react
+        );
+        let reads = "return requests.filter(({ address }) => address.includes('/guichet/intents/')).length";
+        assert_eq!(page.browser.run(reads).await, 1, "{}", page.react);
+        assert_eq!(page.browser.url().await.query(), None, "the return's parameters stay in the address bar");
+        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn a_popup_that_a_component_opens_gives_it_the_outcome() {
+    in_every_react("react-popup", async |page| {
+        page.open("pay").await;
+        let tab = page.browser.current_tab().await;
+        page.browser.click("#pay-in-a-popup").await;
+        let popup = page.browser.wait_for_other_tab(&tab).await;
+        page.browser.switch_to(&popup).await;
+        pay(page.browser).await;
+        until("the popup is closed", async || page.browser.tabs().await == [tab.clone()]).await;
+        page.browser.switch_to(&tab).await;
+        page.browser.wait_for_text("#checkout", "succeeded").await;
+        assert_eq!(page.browser.run("return resolved.state").await, "succeeded", "{}", page.react);
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn the_example_in_react_sells_by_redirect_while_vite_develops_it() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let folder = copy_of_the_example(sandbox.base_url());
+    let vite = ViteServer::start(&folder, &[("GUICHET_SECRET_KEY", sandbox.secret_key().expose())]);
+    let browser = Browser::start("react-example").await;
+    browser.open(&vite.url).await;
+    browser.wait_for_text("table", "Card issued abroad").await;
+    browser.screenshot("react-example-shop").await;
+    browser.click("#pay").await;
+    pay(&browser).await;
+    browser.wait_for_text("[role=status]", "Thank you").await;
+    browser.screenshot("react-example-paid").await;
+    let address = browser.url().await;
+    assert_eq!((address.path(), address.query()), ("/return", None));
+    // Vite's script reloads a page whose server has ended.
+    browser.open("about:blank").await;
+    browser.close().await;
+    sandbox.stop().await;
+}
+
+/// Copies the example, as the checks of the package have prepared it, and names this service in it.
+fn copy_of_the_example(service: &str) -> PathBuf {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/consumers/project");
+    let (from, to) = (project.join("example"), project.join("example-dev"));
+    std::fs::create_dir_all(to.join("src")).expect("a folder");
+    for file in [
+        "index.html",
+        "package.json",
+        "vite.config.js",
+        "shop-server.js",
+        "src/main.tsx",
+        "src/shop.tsx",
+        "src/style.css",
+    ] {
+        let text = std::fs::read_to_string(from.join(file)).expect("the example was prepared");
+        std::fs::write(to.join(file), text.replace("http://127.0.0.1:4243", service)).expect("a file");
+    }
+    to
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn the_example_in_react_sells_in_a_popup_and_shows_errors() {
+    let shop = example().await;
+    let browser = Browser::start("react-example-popup").await;
+    shop.respond(INTENTS, CannedResponse::json(&json!({ "error": { "code": "unavailable" } })).status(503));
+    browser.open(shop.url()).await;
+    browser.click("#in-a-popup").await;
+    browser.click("#pay").await;
+    browser.wait_for_text("[role=alert]", "try again").await;
+    shop.remove_responses(INTENTS);
+    let tab = browser.current_tab().await;
+    browser.click("#pay").await;
+    let popup = browser.wait_for_other_tab(&tab).await;
+    browser.switch_to(&popup).await;
+    pay(&browser).await;
+    until("the popup is closed", async || browser.tabs().await == [tab.clone()]).await;
+    browser.switch_to(&tab).await;
+    browser.wait_for_text("[role=status]", "Thank you").await;
+    browser.close().await;
+}
+
+/// A shop whose page is `examples/react`, as Vite has built it.
+async fn example() -> Storefront {
+    let shop = Storefront::open().await;
+    let folder = out("react-example");
+    let read = |file: &Path| std::fs::read_to_string(file).expect("the example was built");
+    for path in ["/", RETURN] {
+        shop.respond(path, CannedResponse::html(&read(&folder.join("index.html"))));
+    }
+    for asset in std::fs::read_dir(folder.join("assets")).expect("the example was built") {
+        let asset = asset.expect("a file");
+        let name = asset.file_name().into_string().expect("a name");
+        let kind = if name.ends_with(".css") { "text/css" } else { "text/javascript" };
+        let text = read(&asset.path()).replace("http://127.0.0.1:4243", shop.service());
+        let response = CannedResponse::default().header("content-type", kind).body(&text);
+        shop.respond(&format!("/assets/{name}"), response);
+    }
+    shop
+}
+
+/// Pays on the hosted page and leaves it.
+async fn pay(browser: &Browser) {
+    browser.click("[data-test='method-mobile_money']").await;
+    browser.fill("[data-test='phone']", "237670000000").await;
+    browser.click("[data-test='pay']").await;
+    browser.click("[data-test='leave']").await;
+}
+
+/// Runs a test by each React, each with a shop of its own.
+async fn in_every_react(scenario: &'static str, test: impl AsyncFn(&Page<'_>)) {
+    let browser = Browser::start(scenario).await;
+    for react in REACTS {
+        let page = Page { browser: &browser, shop: Storefront::open().await, react };
+        test(&page).await;
+    }
+    browser.close().await;
+}
+
+/// The pages of one React, and the shop that serves them.
+struct Page<'a> {
+    browser: &'a Browser,
+    shop: Storefront,
+    react: &'static str,
+}
+
+impl Page<'_> {
+    /// Opens this view of `tests/pages/react/views.js`.
+    async fn open(&self, view: &str) {
+        self.show(view, "").await;
+    }
+
+    /// Opens a page of this view that already holds this HTML.
+    async fn show(&self, view: &str, html: &str) {
+        let page = |view: &str, html: &str| {
+            CannedResponse::html(&format!(
+                "<!doctype html><html data-service=\"{}\" data-view={view}><link rel=icon href=data:,>\
+                 <div id=root>{html}</div><script type=module src=/page.js></script></html>",
+                self.shop.service()
+            ))
+        };
+        self.shop.respond("/", page(view, html));
+        self.shop.respond(RETURN, page("returned", ""));
+        let script = CannedResponse::default().header("content-type", "text/javascript").body(&self.file("page.js"));
+        self.shop.respond("/page.js", script);
+        self.browser.open(self.shop.url()).await;
+    }
+
+    /// Checks that the only request for these addresses is aborted, long before its time limit.
+    async fn is_aborted(&self, part: &str) {
+        let script = format!(
+            "const found = requests.filter(({{ address }}) => address.includes('{part}'));
+             for (let waited = 0; waited < 5000 && !found[0].signal.aborted; waited += 20) await new Promise((go) => setTimeout(go, 20));
+             return found.map(({{ signal }}) => signal.aborted)"
+        );
+        assert_eq!(self.browser.run_async(&script).await, json!([true]), "{}: {part}", self.react);
+    }
+
+    /// A file that xtask built for this React.
+    fn file(&self, name: &str) -> String {
+        std::fs::read_to_string(out(self.react).join(name)).expect("the page was built")
+    }
+}
+
+fn out(page: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("target/consumers/out").join(page)
+}
