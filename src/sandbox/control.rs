@@ -132,7 +132,7 @@ impl ControlApi {
         self.service.catch_up().await;
         let call = call?;
         let fields = read_object(&parts.headers, &read_body(body).await?)?;
-        refuse_unknown(method, path, &fields)?;
+        refuse_unknown(call, &fields)?;
         let merchant_in_query = query(parts.uri.query(), "merchant");
         let merchant = self.merchant(text(&fields, "merchant")?.or(merchant_in_query.as_deref()))?;
         self.dispatch(call, &merchant, &fields).await

@@ -45,6 +45,10 @@ async fn every_described_call_of_the_control_api_answers_as_described() {
             assert_eq!((refused.status, refused.code()), (401, code), "{url}");
         }
         if !call.example.is_null() {
+            let mut misspelt = call.example.clone();
+            misspelt["coutn"] = json!(1);
+            let refused = control(&sandbox, &call.method, &call.path, misspelt).await;
+            assert_eq!((refused.status, refused.code()), (422, "parameter_unknown"), "{url}");
             for wrong in ["[]", "{"] {
                 let token = Some(sandbox.control_token().expose());
                 let refused = send(&client(), &call.method, &url, token, Some(wrong.to_owned()), &[]).await;

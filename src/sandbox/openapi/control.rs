@@ -216,7 +216,7 @@ fn operation(call: Call, method: &str, responses: &mut Responses) -> Value {
         "responses": {},
     });
     if has_body {
-        let mut schema = json!({ "type": "object", "properties": body });
+        let mut schema = json!({ "type": "object", "properties": body, "additionalProperties": false });
         if !required.is_empty() {
             schema["required"] = json!(required);
         }
@@ -269,7 +269,8 @@ fn refusals_of(
     }
     if has_body {
         codes.push(&[ErrorCode::InvalidJson, ErrorCode::InvalidUtf8, ErrorCode::BodyNotObject]);
-        codes.push(&[ErrorCode::BodyTooLarge, ErrorCode::UnsupportedMediaType, ErrorCode::ParameterInvalid]);
+        codes.push(&[ErrorCode::BodyTooLarge, ErrorCode::UnsupportedMediaType]);
+        codes.push(&[ErrorCode::ParameterInvalid, ErrorCode::ParameterUnknown]);
     }
     refusals::by_status(codes)
 }
