@@ -3,7 +3,7 @@
 use crate::support::api::{Merchant, card, control, order, phone};
 use crate::support::service::Sandbox;
 use guichet::operations::{AttachPaymentMethod, CreatePaymentIntent, ListPaymentMethods, ReadPaymentIntent};
-use guichet::sandbox::Fault;
+use guichet::sandbox::{Config, Fault};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -355,8 +355,9 @@ async fn a_reset_deletes_everything_of_a_merchant_but_its_key() {
     assert_eq!(other.call("GET", CREATE, Value::Null).await.body["data"], json!([]));
 }
 
+/// A sandbox of the test's own: some tests use its first merchant.
 async fn shop() -> (Sandbox, Merchant) {
-    let sandbox = Sandbox::start().await.unwrap();
+    let sandbox = Sandbox::start_with(Config::default()).await.unwrap();
     let shop = Merchant::new(sandbox.merchant().await.unwrap());
     (sandbox, shop)
 }

@@ -4,6 +4,7 @@ use super::diagnostics;
 use super::service::{Controlled, Tenant};
 use serde_json::{Value, json};
 use std::sync::{Arc, Once};
+use std::time::Duration;
 
 /// One merchant of a sandbox, and an HTTP client.
 #[derive(Clone)]
@@ -120,7 +121,9 @@ pub fn card(number: &str) -> Value {
 pub fn client() -> reqwest::Client {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-    reqwest::Client::builder().no_proxy().build().unwrap()
+    // Shorter than a server's, so that no request is sent on a connection that the server has just closed: a test may block its
+    // runtime for long.
+    reqwest::Client::builder().no_proxy().pool_idle_timeout(Duration::from_secs(10)).build().unwrap()
 }
 
 /// Sends one request and expects a response.

@@ -4,11 +4,12 @@ use super::service::{Event, Request};
 use guichet::sandbox::{Config, Fault, FaultKind};
 use guichet::values::{Moment, Secret};
 use serde_json::{Value, json};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 /// A running command of the package. It ends when this is dropped, and with the process of the test.
 #[derive(Debug)]
@@ -21,9 +22,20 @@ pub struct NpmProcess {
     pub secret_key: Secret,
     /// The ids of the merchants that were made here.
     merchants: Mutex<Vec<String>>,
+    /// What it writes to the standard error.
+    log: File,
 }
 
+/// The process of the tests that do not need one of their own: Node.js takes longer to start than most tests take.
+static SHARED: LazyLock<Arc<NpmProcess>> =
+    LazyLock::new(|| Arc::new(NpmProcess::start(&Config::default()).expect("the package starts")));
+
 impl NpmProcess {
+    /// A process that the tests share. Each has a merchant of its own.
+    pub fn shared() -> Arc<Self> {
+        Arc::clone(&SHARED)
+    }
+
     /// Starts the service with this configuration. An error is what the command wrote.
     pub fn start(config: &Config) -> Result<Self, String> {
         let Config { database, merchant_name, public_url, allow_hosts, allow_origins, public_methods, strict, .. } =
@@ -53,31 +65,38 @@ impl NpmProcess {
     fn run(args: &[String]) -> Result<Self, String> {
         // Known in advance, because the demo does not print it.
         const KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
+        let log = tempfile::tempfile().expect("a temporary file");
         // The shell ends Node.js when its own input does: at the latest with the process of the test, whose statics are not dropped.
         let mut child = Command::new("sh")
-            .args(["-c", r#"node "$@" & read -r _; kill $!"#, "sh"])
+            .args(["-c", r#"node "$@" & exec >&-; read -r _; kill $!"#, "sh"])
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm/sandbox/bin.js"))
             .args(args)
             .arg("--json")
             .env("GUICHET_SECRET_KEY", KEY)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(log.try_clone().expect("a file"))
             .spawn()
             .expect("a shell starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("it writes text");
         if line.is_empty() {
             drop(child.stdin.take());
-            let mut written = String::new();
-            let _ = child.stderr.take().expect("a pipe").read_to_string(&mut written);
             let _ = child.wait();
-            return Err(written);
+            return Err(text_of(&log));
         }
         let ready: Value = serde_json::from_str(&line).expect("it prints a line of JSON");
         let text = |name: &str| ready[name].as_str().unwrap_or_default().to_owned();
         let (base_url, control_token) = (text("base_url"), Secret::new(text("control_token")));
-        Ok(Self { child, base_url, control_token, secret_key: Secret::new(KEY), ready, merchants: Mutex::default() })
+        Ok(Self {
+            child,
+            base_url,
+            control_token,
+            secret_key: Secret::new(KEY),
+            ready,
+            merchants: Mutex::default(),
+            log,
+        })
     }
 
     /// Deletes everything of every merchant.
@@ -118,11 +137,20 @@ impl Drop for NpmProcess {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("\nthe package's log:\n{}", text_of(&self.log));
+        }
     }
 }
 
+fn text_of(mut log: &File) -> String {
+    let mut text = String::new();
+    let _ = log.rewind().and_then(|()| log.read_to_string(&mut text));
+    text
+}
+
 /// A merchant of the service, by its control API.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct NpmTenant {
     process: Arc<NpmProcess>,
     /// Empty for the first merchant, whom the control API takes if none is named.
@@ -152,7 +180,13 @@ impl NpmTenant {
         time(&self.control("GET", "clock", json!({}))["now"])
     }
 
+    /// In two steps if it is more than the hundred years that one call takes.
     pub fn advance(&self, seconds: u32) -> Moment {
+        const MAX: u32 = 3_162_240_000;
+        if let Some(rest) = seconds.checked_sub(MAX).filter(|rest| *rest > 0) {
+            self.advance(MAX);
+            return self.advance(rest);
+        }
         time(&self.control("POST", "clock", json!({ "advance_seconds": seconds }))["now"])
     }
 

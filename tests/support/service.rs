@@ -35,11 +35,16 @@ pub enum Sandbox {
 }
 
 impl Sandbox {
+    /// Starts the chosen service, or takes the package's process that the tests share. A test that uses the first merchant or resets all
+    /// needs [`Sandbox::start_with`].
     pub async fn start() -> Result<Self, String> {
+        if Service::chosen() == Service::Package {
+            return Ok(Self::Npm(NpmProcess::shared()));
+        }
         Self::start_with(Config::default()).await
     }
 
-    /// Starts the chosen service. A test that names a database gets that one, and cannot run on the package.
+    /// Starts the chosen service for this test alone. A test that names a database gets that one, and cannot run on the package.
     pub async fn start_with(mut config: Config) -> Result<Self, String> {
         let mut folder = None;
         match Service::chosen() {
@@ -257,7 +262,7 @@ impl Tenant {
                 let events = tenant.events().await.map_err(|error| error.to_string())?;
                 Ok(events.into_iter().map(event).collect())
             }
-            Self::Npm(tenant) => Ok(tenant.events()),
+            Self::Npm(tenant) => Ok(elsewhere(tenant, NpmTenant::events).await),
         }
     }
 
@@ -265,11 +270,17 @@ impl Tenant {
         match self {
             Self::Native(tenant) => tenant.reset().await.map_err(|error| error.to_string()),
             Self::Npm(tenant) => {
-                tenant.reset();
+                elsewhere(tenant, NpmTenant::reset).await;
                 Ok(())
             }
         }
     }
+}
+
+/// Calls the control API on another thread, so that the tasks of the test go on.
+async fn elsewhere<T: Send + 'static>(tenant: &NpmTenant, call: impl FnOnce(&NpmTenant) -> T + Send + 'static) -> T {
+    let tenant = tenant.clone();
+    tokio::task::spawn_blocking(move || call(&tenant)).await.expect("the control API answers")
 }
 
 /// A merchant's clock.
@@ -280,7 +291,7 @@ impl Clock<'_> {
     pub async fn advance(&self, seconds: u32) -> Result<Moment, String> {
         match self.0 {
             Tenant::Native(tenant) => tenant.clock().advance(seconds).await.map_err(|error| error.to_string()),
-            Tenant::Npm(tenant) => Ok(tenant.advance(seconds)),
+            Tenant::Npm(tenant) => Ok(elsewhere(tenant, move |tenant| tenant.advance(seconds)).await),
         }
     }
 }
