@@ -16,6 +16,7 @@ mod rust_consumers;
 mod rust_page;
 mod sandbox_package;
 mod semver;
+mod services;
 mod setup;
 mod shrink;
 mod size;

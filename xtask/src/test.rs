@@ -10,9 +10,11 @@ use crate::consumers::{self, CheckResult, Tarballs};
 use crate::durations::Durations;
 use crate::npm::Tools;
 use crate::pack::Packed;
+use crate::services::SERVICES;
 use crate::steps::{Steps, bold, in_background};
 use crate::{
-    binaries, frameworks, pack, rust_consumers, rust_page, sandbox_package, semver, setup, size, toolchains, unit_tests,
+    binaries, frameworks, pack, rust_consumers, rust_page, sandbox_package, semver, services, setup, size, toolchains,
+    unit_tests,
 };
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
@@ -128,8 +130,11 @@ impl Run {
         self.set_up(schemathesis);
         let generators = self.steps.join(generators);
         self.set_up(generators);
-        for binary in others {
+        for binary in &others {
             self.tests(&format!("tests: {}", binary.name), &mut binary.command());
+        }
+        for binary in others.into_iter().filter(|binary| binary.is_test("service")) {
+            self.tests_on_each_service(binary);
         }
         self.tests("tests of the documentation", cargo(GUICHET).arg("--doc"));
         for application in APPLICATIONS {
@@ -147,11 +152,29 @@ impl Run {
         self.set_up(servers);
         for binary in &pages {
             self.tests(&format!("tests: {}", binary.name), binary.command().env(NPM_TOOLS, tools.folder()));
+            for service in SERVICES {
+                match service.purchase(binary) {
+                    Ok(mut command) => self.tests(&format!("tests: a purchase on {}", service.name), &mut command),
+                    Err(error) => self.set_up(Err(error)),
+                }
+            }
         }
         if all_engines {
             pages.into_iter().for_each(|binary| self.other_engines(binary, &tools));
         }
         Ok(())
+    }
+
+    /// Runs the tests that ask the service over HTTP on each service.
+    fn tests_on_each_service(&mut self, binary: &Binary) {
+        for service in SERVICES {
+            let name = format!("tests: the service on {}", service.name);
+            match service.tests(binary) {
+                Ok(mut command) => self.tests(&name, &mut command),
+                Err(error) => self.set_up(Err(error)),
+            }
+            self.not_run.extend(service.not_in.iter().map(|(test, why)| format!("{test} on {} ({why})", service.name)));
+        }
     }
 
     /// Runs the tests in Firefox and in WebKit that otherwise run in Chromium alone.
@@ -185,6 +208,8 @@ impl Run {
         })?;
         self.steps.step("set-up: the browsers", setup::browsers)?;
         self.steps.step("set-up: the example servers", setup::example_servers)?;
+        self.steps.step("set-up: schemathesis", setup::schemathesis)?;
+        self.steps.step("set-up: the generators of clients", setup::client_generators)?;
         let (_, tarballs) = self.pack(&tools)?;
         let consumers = thread::spawn({
             let newest = newest.clone();
@@ -198,6 +223,12 @@ impl Run {
             command.args(["package::", "accessible::"]).env(NPM_TOOLS, newest.folder());
             self.tests("pages built and checked by the newest tools", &mut command);
             self.other_engines(binary, &newest);
+        }
+        for binary in binaries.iter().filter(|binary| binary.is_test("service")) {
+            match services::at_length(binary) {
+                Ok(mut command) => self.tests("tests: models and schemathesis on the npm package", &mut command),
+                Err(error) => self.set_up(Err(error)),
+            }
         }
         self.check("the README's pages in Leptos, Yew and Dioxus", frameworks::check);
         for toolchain in toolchains::others()? {
