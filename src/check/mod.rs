@@ -28,6 +28,8 @@ use std::time::Duration;
 pub(crate) struct Options {
     /// The shop's origin: `http://127.0.0.1:8000`.
     pub(crate) origin: String,
+    /// The path of the page that a customer opens first.
+    pub(crate) page: String,
     /// The path of the three routes: `/guichet`.
     pub(crate) routes: String,
     /// The requests that sign in one customer each.
@@ -116,14 +118,14 @@ impl Check {
     }
 
     async fn try_shop(&self) -> Result<(), String> {
-        let page = self.ask(&Customer::default(), "GET", "/").send().await;
+        let page = self.open_page(&Customer::default()).await;
         page.response.map_err(|broken| format!("The shop did not answer: {broken}."))?;
         let customer = self.customer(0).await.map_err(|stop| match stop {
             Stop::NotChecked(why) | Stop::Failed { why, .. } => why,
         })?;
-        self.ask_route(&customer, "POST", "/session").from_own_page().json(&serde_json::json!({})).send().await;
+        self.ask_route(&customer, "POST", "/session").on_own_page().json(&serde_json::json!({})).send().await;
         let order = self.options.orders.first().cloned().unwrap_or_default();
-        let asked = self.ask_route(&customer, "POST", "/intents").from_own_page().json(&order).send().await;
+        let asked = self.ask_route(&customer, "POST", "/intents").on_own_page().json(&order).send().await;
         // If nobody is signed in, it has no reason to call the service.
         let is_signed_out = asked.is_sign_in_required() && self.options.logins.is_empty();
         if self.service.mark() > 0 || is_signed_out {
@@ -148,8 +150,8 @@ impl Check {
     /// Signs a customer in. Without `--login` the first customer is a browser without a login.
     async fn sign_in(&self, number: usize) -> Result<Customer, Stop> {
         let customer = Customer::default();
-        // A page comes first, since it sets the cookie of a CSRF token.
-        self.ask(&customer, "GET", "/").send().await;
+        // The page sets the cookie of a CSRF token.
+        self.open_page(&customer).await;
         let Some(login) = self.options.logins.get(number) else {
             return if number == 0 {
                 Ok(customer)
@@ -158,7 +160,7 @@ impl Check {
             };
         };
         let Login { method, path, body } = login.clone();
-        let asked = self.ask(&customer, method, &path).from_own_page();
+        let asked = self.ask(&customer, method, &path).on_own_page();
         let exchange = match body.chars().next() {
             None => asked.send().await,
             Some('{' | '[') => asked.body("application/json", body).send().await,

@@ -55,6 +55,11 @@ impl Check {
         Ask { check: self, customer, request, shown: format!("{method} {path}"), notes: Vec::new() }
     }
 
+    /// Opens the page that a customer opens first.
+    pub(crate) async fn open_page(&self, customer: &Customer) -> Exchange {
+        self.ask(customer, "GET", &self.options.page).send().await
+    }
+
     /// A request to one of the three routes.
     pub(crate) fn ask_route<'a>(&'a self, customer: &'a Customer, method: &'static str, path: &str) -> Ask<'a> {
         self.ask(customer, method, &format!("{}{path}", self.options.routes))
@@ -63,7 +68,7 @@ impl Check {
 
 impl Ask<'_> {
     /// Sends it from a page of the shop: with the headers that the browser adds there, and the CSRF token.
-    pub(crate) fn from_own_page(mut self) -> Self {
+    pub(crate) fn on_own_page(mut self) -> Self {
         let origin = self.check.options.origin.clone();
         if self.request.method != "GET" {
             self.set("Origin", &origin);

@@ -49,6 +49,9 @@ pub(super) struct CheckArgs {
     /// The request that signs the customer in; the second one, another customer.
     #[arg(long = "login", value_name = "REQUEST", value_parser = login)]
     logins: Vec<Login>,
+    /// The page that a customer opens first; it sets the cookies.
+    #[arg(long, value_name = "PATH", default_value = "/", value_parser = path)]
+    page: String,
     /// The cookie of the CSRF token and the header that carries it: csrftoken=X-CSRFToken.
     #[arg(long, value_name = "COOKIE=HEADER", value_parser = csrf)]
     csrf: Option<Csrf>,
@@ -87,6 +90,7 @@ pub(super) async fn check(args: CheckArgs) -> Result<ExitCode, Failure> {
     let shop = format!("{}{}", args.shop.origin, args.shop.routes);
     let options = Options {
         origin: args.shop.origin,
+        page: args.page,
         routes: args.shop.routes,
         logins: args.logins,
         csrf: args.csrf,
@@ -198,6 +202,11 @@ fn shop_address(text: &str) -> Result<ShopAddress, String> {
     let routes = url.path().trim_end_matches('/');
     let routes = if routes.is_empty() { "/guichet" } else { routes }.to_owned();
     Ok(ShopAddress { origin: url.origin().ascii_serialization(), routes })
+}
+
+fn path(text: &str) -> Result<String, String> {
+    let is_path = text.starts_with('/').then(|| text.to_owned());
+    is_path.ok_or_else(|| "give a path of the shop: /login".to_owned())
 }
 
 fn order(text: &str) -> Result<Value, String> {

@@ -45,7 +45,7 @@ pub(super) async fn slow_service(check: &Check) -> Outcome {
 /// Sends the order, and then asks for its payment's status.
 async fn ask_both(check: &Check, customer: &Customer, payment: &Payment) -> Result<[Exchange; 2], Stop> {
     let mark = check.service.mark();
-    let order = check.ask_route(customer, "POST", "/intents").from_own_page().json(&payment.order).send().await;
+    let order = check.ask_route(customer, "POST", "/intents").on_own_page().json(&payment.order).send().await;
     let status = check.status(customer, payment).await;
     if check.service.mark() == mark {
         return Err(Stop::NotChecked("The shop answered without a call to the service.".into()));

@@ -37,8 +37,7 @@ pub(super) async fn server_decides(check: &Check) -> Outcome {
     });
     forged.extend(forgeries.as_object().cloned().unwrap_or_default());
     let (mark, customer) = (check.service.mark(), check.customer(0).await?);
-    let asked =
-        check.ask_route(&customer, "POST", "/intents").from_own_page().json(&Value::Object(forged)).send().await;
+    let asked = check.ask_route(&customer, "POST", "/intents").on_own_page().json(&Value::Object(forged)).send().await;
     let honest = &payment.creation.body;
     for call in check.service.calls_since(mark).iter().filter(|call| call.is_creation()) {
         for field in ["amount", "currency", "email", "phone"] {
@@ -82,7 +81,7 @@ pub(super) async fn same_payment_after_restart(check: &Check) -> Outcome {
     // The login may have been in memory.
     check.customers.borrow_mut().clear();
     let stranger = crate::check::shop::Customer::default();
-    let is_up = async || check.ask(&stranger, "GET", "/").send().await.response.ok();
+    let is_up = async || check.open_page(&stranger).await.response.ok();
     if check.wait_for(check.options.limit, is_up).await.is_none() {
         return Err(Stop::NotChecked("After the command of --restart, the shop did not answer.".into()));
     }
@@ -130,7 +129,7 @@ fn nonce_of(payment: &Payment) -> Option<String> {
 pub(super) async fn other_customer_sees_nothing(check: &Check) -> Outcome {
     let (owner, other) = (check.customer(0).await?, check.customer(1).await?);
     let payment = check.open_payment().await?;
-    let unknown = check.ask_route(&owner, "GET", "/intents/gch_unknown").from_own_page().send().await;
+    let unknown = check.ask_route(&owner, "GET", "/intents/gch_unknown").on_own_page().send().await;
     if unknown.status() != 404 {
         return Err(unknown.fail("An unknown payment was not answered with 404."));
     }

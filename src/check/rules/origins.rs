@@ -37,7 +37,7 @@ pub(super) async fn foreign_form_refused(check: &Check) -> Outcome {
     let foreign = foreign.header("Origin", "https://evil.example").header("Sec-Fetch-Site", "cross-site");
     must_be_refused(&foreign.send().await)?;
 
-    let own = form(check, &customer, &payment).from_own_page().send().await;
+    let own = form(check, &customer, &payment).on_own_page().send().await;
     let location =
         own.response.as_ref().ok().and_then(|response| response.headers("location").next()).unwrap_or_default();
     let is_checkout = check.service.checkout_urls().iter().any(|checkout_url| checkout_url == location);

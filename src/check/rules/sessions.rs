@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 pub(super) async fn session_needs_login(check: &Check) -> Outcome {
     let (mark, stranger) = (check.service.mark(), Customer::default());
-    // The page comes first, so that the stranger has the cookie of a CSRF token.
-    check.ask(&stranger, "GET", "/").send().await;
-    let asked = check.ask_route(&stranger, "POST", "/session").from_own_page().json(&json!({})).send().await;
+    // The page sets the cookie of a CSRF token.
+    check.open_page(&stranger).await;
+    let asked = check.ask_route(&stranger, "POST", "/session").on_own_page().json(&json!({})).send().await;
     if !asked.is_sign_in_required() {
         return Err(asked.fail("A stranger, who is not signed in, was not answered with 401."));
     }
@@ -16,7 +16,7 @@ pub(super) async fn session_needs_login(check: &Check) -> Outcome {
         return Err(asked.fail("The shop created a session for a stranger."));
     }
     let customer = check.customer(0).await?;
-    let asked = check.ask_route(&customer, "POST", "/session").from_own_page().json(&json!({})).send().await;
+    let asked = check.ask_route(&customer, "POST", "/session").on_own_page().json(&json!({})).send().await;
     if asked.is_sign_in_required() && check.options.logins.is_empty() {
         return Err(Stop::NotChecked(
             "Missing option --login: a stranger gets no session, and nobody is signed in.".into(),
@@ -35,7 +35,7 @@ pub(super) async fn session_needs_login(check: &Check) -> Outcome {
 
 pub(super) async fn token_in_no_url(check: &Check) -> Outcome {
     let customer = check.customer(0).await?;
-    check.ask_route(&customer, "POST", "/session").from_own_page().json(&json!({})).send().await;
+    check.ask_route(&customer, "POST", "/session").on_own_page().json(&json!({})).send().await;
     let tokens = check.service.session_tokens();
     if tokens.is_empty() {
         return Err(Stop::NotChecked("The shop has created no session: see session_needs_login.".into()));
