@@ -237,10 +237,10 @@ def sign_in(request):
 page = {"document_root": Path(__file__).with_name("page")}
 urlpatterns = [
     path("guichet/session", route(create_session)), path("guichet/intents", route(create_intent)),
-    path("guichet/intents/<str:payment_ref>", route(read_status, "GET")),
-    path("shop", ensure_csrf_cookie(route(show_shop, "GET"))),
+    path("guichet/intents/<str:payment_ref>", route(read_status, "GET")), path("shop", route(show_shop, "GET")),
     path("sign-in", route(sign_in)), path("sign-out", route(lambda request: request.session.flush())),
-    path("", serve, page | {"path": "index.html"}), re_path(r"^(?P<path>(?:[\w-]+/)*[\w-]+\.(?:js|css|wasm))$", serve, page),
+    path("", ensure_csrf_cookie(serve), page | {"path": "index.html"}),
+    re_path(r"^(?P<path>(?:[\w-]+/)*[\w-]+\.(?:js|css|wasm))$", serve, page),
 ]
 with connection.schema_editor() as editor:  # in a project of your own: migrations
     tables = connection.introspection.table_names()

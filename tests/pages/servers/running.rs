@@ -150,7 +150,7 @@ impl Visitor {
     /// A visitor who has seen the shop's page.
     pub async fn of(shop: &ShopServer) -> Self {
         let mut visitor = Self { shop: shop.url.clone(), cookies: BTreeMap::new() };
-        visitor.send("GET", "/shop", None, &[]).await;
+        visitor.send("GET", "/", None, &[]).await;
         visitor
     }
 
