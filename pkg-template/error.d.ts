@@ -46,7 +46,7 @@ export interface FieldError {
  * What went wrong. Neither its text nor its JSON shows a token, a client secret or a checkout address.
  *
  * A cancelled call rejects with `signal.reason` itself, and a call whose `merchant` function throws rejects with what it threw:
- * neither is a `GuichetError`.
+ * neither is a `GuichetError`. In a test, `guichetError` of `guichet/testing` makes one.
  */
 export declare class GuichetError extends Error {
   private constructor();

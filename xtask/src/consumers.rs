@@ -55,6 +55,7 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<
         check("import in Node.js", &|_| project.import_in_node()),
         check("calls without a page", &|remark| project.call_without_a_page(newest, remark)),
         check("the sandbox in a process of Node.js", &|remark| project.run_sandbox(newest, remark)),
+        check("purchases in Vitest", &|remark| project.purchase_in_vitest(newest, remark)),
         check("the command guichet-sandbox", &|remark| project.run_sandbox_command(newest, remark)),
         check("the command guichet-sandbox demo", &|remark| project.run_demo(newest, remark)),
         check("publint", &|_| publint(tarballs, newest)),
@@ -195,6 +196,24 @@ impl Project {
     fn run_demo(&self, tools: &Tools, remark: &mut String) -> Result<()> {
         let figures = self.run_script("sandbox_demo.js", tools).context("`guichet-sandbox demo` fails its check")?;
         *remark = format!("ready after {} ms", figures["readyMs"]);
+        Ok(())
+    }
+
+    /// Makes whole purchases in Vitest, in Node.js and in jsdom: those of `tests/pages/testing/` and that of the package's README.
+    fn purchase_in_vitest(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        let tests = self.with_sources(&root().join("tests/pages/testing"))?;
+        let readme = fs::read_to_string(root().join("pkg-template/README.md"))?;
+        fs::write(tests.join("readme.test.js"), block(&readme, "mjs", "from \"vitest\"")?)?;
+        let mut times = Vec::new();
+        for environment in ["node", "jsdom"] {
+            let mut vitest = tools.node("vitest", "vitest")?;
+            vitest.args(["run", "--environment", environment, "testing/"]).env("NO_COLOR", "1");
+            let output = run_quietly(vitest.current_dir(&self.folder).env_remove("NODE_ENV"))?;
+            let report = String::from_utf8_lossy(&output.stdout);
+            let time = report.lines().find_map(|line| line.strip_suffix(" for all purchases"));
+            times.push(format!("{} in {environment}", time.context("Vitest printed no time")?));
+        }
+        *remark = format!("vitest {}: {}", tools.version("vitest")?, times.join(", "));
         Ok(())
     }
 

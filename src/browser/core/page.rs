@@ -50,7 +50,7 @@ pub(crate) fn check_page(call: &str) -> Result<(), CallError> {
     }
     let message = [
         call,
-        " needs a page in a browser: Node.js has none, and that of jsdom cannot go to another address. In a test without a browser, put a function of your own in its place.",
+        " needs a page in a browser: Node.js has none, and that of jsdom cannot go to another address. A test can open one by guichet/testing.",
     ]
     .concat();
     Err(CallError::new(Kind::Unsupported, &message))

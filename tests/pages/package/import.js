@@ -9,7 +9,7 @@ for (const [owner, name] of [[globalThis, "fetch"], [globalThis, "setTimeout"], 
   before.get(owner).set(name, (owner[name] = (...args) => (called.push(name), real(...args))));
 }
 
-const entries = [await import("guichet"), await import("guichet/beside"), await import("guichet/hosted"), await import("guichet/react"), await import("guichet/words"), await import("guichet/hosted-words")];
+const entries = [await import("guichet"), await import("guichet/beside"), await import("guichet/hosted"), await import("guichet/react"), await import("guichet/testing"), await import("guichet/words"), await import("guichet/hosted-words")];
 const [main, beside] = entries;
 for (const { createGuichet } of [main, beside]) {
   const guichet = createGuichet({ baseUrl: "https://api.example.com", merchant: "/guichet" });

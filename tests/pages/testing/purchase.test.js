@@ -1,0 +1,140 @@
+// A whole purchase, every decline, lost responses and sessions that end, without a browser or a network: in Node.js and in jsdom.
+// The shop's server is three functions.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createGuichet, GuichetError } from "guichet";
+import { openHostedCheckout } from "guichet/hosted";
+import { guichetError, openTestPage } from "guichet/testing";
+import { describe as sentence } from "guichet/words";
+import { createSandbox } from "guichet-sandbox";
+
+const begun = performance.now();
+let sandbox, shop, page, guichet;
+beforeAll(async () => {
+  sandbox = await createSandbox();
+});
+beforeEach(async () => {
+  shop = await sandbox.merchant();
+  page = openTestPage("https://shop.example.com/basket");
+  guichet = createGuichet({ baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, merchant: merchant() });
+});
+afterEach(() => page.close());
+afterAll(() => console.log(`${Math.round(performance.now() - begun)} ms for all purchases`));
+
+const call = async (method, path, body) => {
+  const headers = { authorization: `Bearer ${shop.secretKey}`, "content-type": "application/json" };
+  const response = await sandbox.fetch(`${sandbox.baseUrl}/v1${path}`, { method, headers, body: body && JSON.stringify(body) });
+  const { data, message } = await response.json();
+  if (!response.ok) throw new Error(message);
+  return data;
+};
+
+function merchant() {
+  const customer = { firstname: "Awa", lastname: "Ngono", email: "awa@example.com" };
+  return {
+    session: () => call("POST", "/sessions/create", { customer_email: customer.email }),
+    intent: async ({ id }) => {
+      const return_nonce = String(id).padStart(22, "0");
+      const redirect_url = `https://shop.example.com/paid?guichet_return=${return_nonce}`;
+      const order = { ...customer, merchant_reference: `ORDER-${id}`, amount: "5000", description: "Shoes", redirect_url };
+      return { intent: await call("POST", "/payment-intents", order), return_nonce };
+    },
+    status: ({ id }) => call("GET", `/payment-intents/${id}`),
+  };
+}
+
+async function hostedPage(id, how) {
+  const address = await page.navigation(guichet.checkout({ order: { id } }, how));
+  expect(address).toMatch(/^http:\/\/localhost:4243\/checkout\/pi_/);
+  return openHostedCheckout({ baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, intent: address });
+}
+
+test.each(["redirect", "popup"])("a customer pays by %s and comes back", async (mode) => {
+  const quotes = await guichet.quotes({ amount: "5000", currency: "XAF", fee_bearer: "customer" });
+  expect(quotes.map(({ customer_pays }) => customer_pays)).toEqual(["5100", "5145", "5195"]);
+  const hosted = await hostedPage(mode, { mode });
+  expect((await hosted.pay(phone(0))).status).toBe("succeeded");
+  hosted.leave();
+  expect(page.address).toMatch(/^https:\/\/shop\.example\.com\/paid\?guichet_return=.*&status=succeeded$/);
+  const back = await guichet.returned();
+  expect(back).toMatchObject({ match: "matched", reference: { merchant_reference: `ORDER-${mode}` } });
+  expect(page.address).toBe("https://shop.example.com/paid");
+  expect(await guichet.waitForOutcome(back)).toMatchObject({ state: "succeeded", status: "succeeded" });
+  expect(page.addresses).toEqual(["https://shop.example.com/basket", "https://shop.example.com/paid"]);
+});
+
+const card = (number) => ({ type: "card", card: { number, exp_month: 12, exp_year: 2034, cvc: "123" } });
+const phone = (last) => ({ type: "mobile_money", phone: `23767000${String(last).padStart(4, "0")}` });
+
+test.each([
+  ["insufficient_funds", "pending", phone(2)],
+  ["rejected_by_payer", "pending", phone(3)],
+  ["payer_timeout", "pending", phone(4)],
+  ["payer_not_found", "failed", phone(6)],
+  ["provider_unavailable", "pending", phone(7)],
+  ["limit_exceeded", "failed", phone(8)],
+  ["fraud_blocked", "failed", phone(9)],
+  ["incorrect_otp", "pending", phone(10)],
+  ["generic_decline", "failed", card("4000000000000002")],
+  ["insufficient_funds", "pending", card("4000000000009995")],
+  ["expired_card", "pending", card("4000000000000069")],
+  ["incorrect_cvc", "pending", card("4000000000000127")],
+  ["processing_error", "pending", card("4000000000000119")],
+])("a payment is declined: %s, and is %s", async (code, state, instrument) => {
+  const hosted = await hostedPage(code);
+  const wait = { onStatus: ({ status }) => status === "processing" && void shop.clock.advance("5m") };
+  let intent = await hosted.pay(instrument, wait);
+  if (intent.next_action?.type === "otp") intent = await hosted.answer("000000", wait);
+  expect(intent.last_payment_error.code).toBe(code);
+  hosted.leave();
+  const back = await guichet.returned();
+  expect(await guichet.waitForOutcome(back, { budgetMs: 1 })).toMatchObject({ state, last_payment_error: { code } });
+});
+
+test("a customer who turns back with the back button has not paid", async () => {
+  const checkout = guichet.checkout({ order: { id: "back" } });
+  await page.navigation(checkout);
+  page.back();
+  expect(page.address).toBe("https://shop.example.com/basket");
+  expect((await checkout).state).toBe("dismissed");
+});
+
+test("a charge whose response is lost is made once", async () => {
+  const hosted = await hostedPage("lost");
+  await shop.faults.set({ operation: "attach_payment_method", kind: "lost_response" });
+  expect((await hosted.pay(phone(0))).status).toBe("succeeded");
+  const events = (await shop.events()).map(({ type }) => type);
+  expect(events.filter((type) => type === "payment_intent.succeeded")).toHaveLength(1);
+});
+
+test("a session that ends is renewed once, and one that is revoked stays ended", async () => {
+  await guichet.paymentMethods();
+  await shop.clock.advance("31m");
+  expect(await guichet.session.validate()).toMatchObject({ valid: false, reason: "expired" });
+  expect(await guichet.paymentMethods()).toHaveLength(2);
+  await guichet.session.revoke();
+  await expect(guichet.paymentMethods()).rejects.toMatchObject({ kind: "signed_out" });
+  expect(guichet.session.state).toBe("revoked");
+});
+
+test("a checkout that fails leaves the page where it is", async () => {
+  await shop.faults.set({ operation: "create_payment_intent", kind: "status", status: 422 });
+  await expect(page.navigation(guichet.checkout({ order: { id: 1 } }))).rejects.toThrow();
+  expect(page.address).toBe("https://shop.example.com/basket");
+});
+
+describe("an error of a test", () => {
+  test("is an error of the package", () => {
+    const error = guichetError("refused", { code: "payment_method_unavailable", retryable: true, status: 422 });
+    expect(GuichetError.is(error)).toBe(true);
+    expect(error).toMatchObject({ kind: "refused", code: "payment_method_unavailable", retryable: true, status: 422, fields: [] });
+    expect(sentence(error, "fr")).not.toBe(sentence(guichetError("offline"), "fr"));
+  });
+});
+
+test("without a page, every call that needs one is refused", async () => {
+  page.close();
+  for (const mode of ["redirect", "popup"]) {
+    await expect(guichet.checkout({ order: { id: 1 } }, { mode })).rejects.toMatchObject({ kind: "unsupported" });
+  }
+  expect(await guichet.returned()).toBe(null);
+});
