@@ -30,6 +30,12 @@ async fn components_that_ask_the_same_send_one_request_under_strict_mode() {
         page.browser.click("#second-retry").await;
         until("the quotes are requested again", async || page.shop.count("list_payment_methods") == 2).await;
         page.browser.wait_for_text("#first", PRICES).await;
+
+        page.open("replaced").await;
+        page.browser.wait_for_text("#first", PRICES).await;
+        page.browser.click("#replace").await;
+        page.browser.wait_for_text("#first", PRICES).await;
+        assert_eq!(page.shop.count("list_payment_methods"), 3, "{}: the next component has the quotes", page.react);
         assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
     })
     .await;

@@ -32,6 +32,11 @@ function Prices({ id, request }) {
     p(id, isLoading ? "loading" : error ? `${error.kind} ${error.code}` : found(quotes)), button(`${id}-retry`, retry));
 }
 
+function Replaced({ request }) {
+  const [key, next] = useState(0);
+  return createElement("section", null, createElement(Prices, { key, id: "first", request }), button("replace", () => next(key + 1)));
+}
+
 function SuspendedPrices({ id, request }) {
   return p(id, found(useQuotes(request, { suspense: true }).quotes));
 }
@@ -67,6 +72,7 @@ const views = {
   suspense: createElement(Boundary, null,
     createElement(Suspense, { fallback: p("fallback", "suspended") },
       createElement(SuspendedPrices, { id: "first", request: shoes }), createElement(SuspendedPrices, { id: "second", request: shoes }))),
+  replaced: createElement(Replaced, { request: shoes }),
   account: createElement(Account),
   pay: createElement(Pay),
   returned: [createElement(Returned), createElement(Returned)],
