@@ -37,6 +37,7 @@ pub struct Tarballs {
 pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<Vec<CheckResult>> {
     let project = Project::install(tarballs, newest)?;
     let oldest_react = Tools::oldest_react()?;
+    let jest = Tools::jest()?;
     let check = |what, run: &dyn Fn(&mut String) -> Result<()>| {
         let (begun, mut remark) = (steps::now(), String::new());
         let result = run(&mut remark);
@@ -56,6 +57,7 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<
         check("calls without a page", &|remark| project.call_without_a_page(newest, remark)),
         check("the sandbox in a process of Node.js", &|remark| project.run_sandbox(newest, remark)),
         check("purchases in Vitest", &|remark| project.purchase_in_vitest(newest, remark)),
+        check("purchases in Jest", &|remark| project.purchase_in_jest(&jest, remark)),
         check("the command guichet-sandbox", &|remark| project.run_sandbox_command(newest, remark)),
         check("the command guichet-sandbox demo", &|remark| project.run_demo(newest, remark)),
         check("publint", &|_| publint(tarballs, newest)),
@@ -199,21 +201,41 @@ impl Project {
         Ok(())
     }
 
-    /// Makes whole purchases in Vitest, in Node.js and in jsdom: those of `tests/pages/testing/` and that of the package's README.
-    fn purchase_in_vitest(&self, tools: &Tools, remark: &mut String) -> Result<()> {
-        let tests = self.with_sources(&root().join("tests/pages/testing"))?;
+    /// Copies the tests of `tests/pages/testing/` and that of the package's README into a folder, for this runner.
+    fn purchases(&self, folder: &str, runner: &str) -> Result<()> {
         let readme = fs::read_to_string(root().join("pkg-template/README.md"))?;
-        fs::write(tests.join("readme.test.js"), block(&readme, "mjs", "from \"vitest\"")?)?;
+        let tests = fs::read_to_string(root().join("tests/pages/testing/purchase.test.js"))?;
+        fs::create_dir_all(self.folder.join(folder))?;
+        for (name, test) in [("purchase", &*tests), ("readme", block(&readme, "mjs", "from \"vitest\"")?)] {
+            let file = self.folder.join(folder).join(format!("{name}.test.js"));
+            fs::write(file, test.replace("from \"vitest\"", &format!("from \"{runner}\"")))?;
+        }
+        Ok(())
+    }
+
+    /// Makes whole purchases in Vitest, in Node.js and in jsdom.
+    fn purchase_in_vitest(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        self.purchases("in-vitest", "vitest")?;
         let mut times = Vec::new();
         for environment in ["node", "jsdom"] {
             let mut vitest = tools.node("vitest", "vitest")?;
-            vitest.args(["run", "--environment", environment, "testing/"]).env("NO_COLOR", "1");
+            vitest.args(["run", "--environment", environment, "in-vitest/"]).env("NO_COLOR", "1");
             let output = run_quietly(vitest.current_dir(&self.folder).env_remove("NODE_ENV"))?;
             let report = String::from_utf8_lossy(&output.stdout);
             let time = report.lines().find_map(|line| line.strip_suffix(" for all purchases"));
             times.push(format!("{} in {environment}", time.context("Vitest printed no time")?));
         }
         *remark = format!("vitest {}: {}", tools.version("vitest")?, times.join(", "));
+        Ok(())
+    }
+
+    /// Makes the same purchases in Jest, in Node.js.
+    fn purchase_in_jest(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        self.purchases("in-jest", "@jest/globals")?;
+        let mut node = at_root("node");
+        node.arg("--experimental-vm-modules").arg(tools.script("jest", "jest")?).args(["--rootDir", ".", "in-jest/"]);
+        run_quietly(node.current_dir(&self.folder).env("NO_COLOR", "1").env_remove("NODE_ENV"))?;
+        *remark = format!("jest {}", tools.version("jest")?);
         Ok(())
     }
 

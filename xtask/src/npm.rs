@@ -41,6 +41,11 @@ impl Tools {
         Self::locked_in("xtask/npm/react-oldest", "npm-react-oldest")
     }
 
+    /// Jest.
+    pub fn jest() -> Result<Self> {
+        Self::locked_in("xtask/npm/jest", "npm-jest")
+    }
+
     fn locked_in(sources: &str, place: &str) -> Result<Self> {
         let sources = root().join(sources);
         let folder = root().join("target").join(place);
