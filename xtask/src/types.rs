@@ -56,6 +56,8 @@ fn consumer(project: &Project) -> Result<PathBuf> {
     let consumer = project.with_sources(&root().join("tests/types"))?;
     run_quietly(at_root("node").current_dir(&consumer).arg("words.mjs"))
         .context("the sentences do not match their types")?;
+    run_quietly(at_root("node").current_dir(&consumer).arg("errors.mjs").arg(root().join("docs/errors.md")))
+        .context("docs/errors.md is out of date")?;
     for (name, document) in READMES {
         let text = fs::read_to_string(root().join(document))?;
         let found = scripts(&text, "js");
