@@ -303,7 +303,7 @@ impl World {
 
     /// Moves the merchant's clock forward.
     async fn advance(&self, seconds: u32) {
-        self.merchant.tenant.clock().advance(seconds.into()).await.expect("the clock moves");
+        self.merchant.tenant.clock().advance(seconds).await.expect("the clock moves");
     }
 
     /// Every intent of the merchant, newest first.
