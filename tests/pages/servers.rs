@@ -7,6 +7,7 @@ mod running;
 
 use crate::support::api::{self, Merchant};
 use crate::support::browser::Browser;
+use crate::support::port;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::{Json, Router};
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+const KEY: &str = "sk_test_0123456789abcdefghijABCDEFGHIJ";
 const AWA: &str = "awa@example.com";
 const PAUL: &str = "paul@example.com";
 const SUCCEEDS: &str = "237670000000";
@@ -53,6 +55,7 @@ for_every_server!(
     a_final_decline_gives_the_next_reference,
     a_late_approval_pays_the_order_or_is_a_refund_due_once,
     a_service_that_lies_or_refuses_pays_nothing_and_shows_no_key,
+    every_rule_of_the_check_passes,
 );
 
 async fn a_customer_buys_by_redirect_and_by_popup(server: Server) {
@@ -230,8 +233,14 @@ async fn a_late_approval_pays_the_order_or_is_a_refund_due_once(server: Server) 
     assert_eq!((&orders[0]["refunds"], &orders[1]["refunds"]), (&json!(0), &json!(1)), "{orders}");
 }
 
+async fn every_rule_of_the_check_passes(server: Server) {
+    let service = format!("127.0.0.1:{}", port::free());
+    let mut shop = ShopServer::start(server, &format!("http://{service}"), KEY).await;
+    let (all_passed, report) = shop.check(&service).await;
+    assert!(all_passed && report.contains(" passed, 0 failed, 0 not checked"), "{report}");
+}
+
 async fn a_service_that_lies_or_refuses_pays_nothing_and_shows_no_key(server: Server) {
-    const KEY: &str = "sk_test_0123456789abcdefghijABCDEFGHIJ";
     let service = FalseService::start().await;
     let shop = ShopServer::start(server, &service.url, KEY).await;
     let awa = Visitor::signed_in(&shop, AWA).await;

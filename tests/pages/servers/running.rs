@@ -121,6 +121,61 @@ impl ShopServer {
         String::from_utf8_lossy(&fs::read(self.folder.log()).unwrap()).into_owned()
     }
 
+    /// Runs `guichet check`, whose service listens at this address, against the server. Returns its report, and whether every rule
+    /// passed.
+    pub async fn check(&mut self, service: &str) -> (bool, String) {
+        let report = self.folder.path.with_file_name("report");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
+        command.args(["check", &self.url, "--listen", service]).env("GUICHET_SECRET_KEY", &self.key);
+        for order in 17..25 {
+            command.args(["--order", &format!(r#"{{"id":"{order}","product":"trainers"}}"#)]);
+        }
+        for email in ["awa@example.com", "paul@example.com"] {
+            command.args(["--login", &format!(r#"POST /sign-in {{"email":"{email}"}}"#)]);
+        }
+        // The loop below starts it again.
+        command.args(["--restart", &format!("kill -9 {}", self.process.id())]);
+        command.args(["--orders", &self.books()]);
+        if let Some(settle) = self.settle_line() {
+            command.args(["--settle", &settle]);
+        }
+        if self.server == Server::Django {
+            command.args(["--csrf", "csrftoken=X-CSRFToken"]);
+        }
+        let output = File::create(&report).unwrap();
+        let mut check = command.stdout(output.try_clone().unwrap()).stderr(output).spawn().unwrap();
+        let status = loop {
+            if let Some(status) = check.try_wait().unwrap() {
+                break status;
+            }
+            if self.process.try_wait().unwrap().is_some() {
+                self.process = spawn(self.server, &self.folder, &self.url, &self.service, &self.key);
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        };
+        (status.success(), fs::read_to_string(report).unwrap())
+    }
+
+    /// A command that prints what the log says about the order of `GUICHET_REFERENCE`: `paid`, `refund_due`.
+    fn books(&self) -> String {
+        let log = self.folder.log();
+        let order = r"${GUICHET_REFERENCE%%.*}(\.[0-9]+)?";
+        let (paid, refund) =
+            (format!(r"s/.*{order} is paid\..*/paid/p"), format!("s/.*{order}: a refund of .*/refund_due/p"));
+        format!(r#"sed -nE "{paid}; {refund}" '{}'"#, log.display())
+    }
+
+    /// The command for cron as a line of the shell.
+    fn settle_line(&self) -> Option<String> {
+        let command = self.server.settle()?;
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        let words: Vec<String> = words.map(|word| format!("'{}'", word.to_string_lossy())).collect();
+        let (folder, log, words) = (self.folder.path.display(), self.folder.log(), words.join(" "));
+        let settings =
+            format!("GUICHET_BASE_URL={} GUICHET_SECRET_KEY={} SHOP_URL={}", self.service, self.key, self.url);
+        Some(format!("cd '{folder}' && {settings} {words} >> '{}' 2>&1", log.display()))
+    }
+
     async fn is_open(&self) {
         let begun = Instant::now();
         while api::client().get(format!("{}/shop", self.url)).send().await.is_err() {
