@@ -25,8 +25,10 @@ pub fn check(
         return;
     }
     let Some(operation) = operation(if method == "HEAD" { "GET" } else { method }, path) else {
+        // The control API checks its token before the path.
+        let is_refused = path.starts_with("/sandbox/") && status == 401;
         assert!(
-            matches!(status, 404 | 405),
+            is_refused || matches!(status, 404 | 405),
             "{method} {path} is not in the description, but the response is {status}: {text}"
         );
         return;
