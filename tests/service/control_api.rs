@@ -1,7 +1,8 @@
 //! The control API: its description, its commands and its tables in the READMEs name the same calls.
 
 use crate::support::api::{client, control, send};
-use guichet::sandbox::{Sandbox, openapi};
+use crate::support::service::Sandbox;
+use guichet::sandbox::openapi;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! The page at `/`: what runs here, and where to go.
 
 use crate::support::api::{Reply, client, send};
-use guichet::sandbox::{Sandbox, openapi};
+use crate::support::service::Sandbox;
+use guichet::sandbox::openapi;
 
 const BROWSER: (&str, &str) = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
 

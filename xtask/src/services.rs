@@ -25,10 +25,12 @@ pub const SERVICES: [Service; 2] = [
     Service { name: "the npm package", value: "package", not_in: &NOT_IN_PACKAGE },
 ];
 
-/// Bad input, credentials, faults, the life of payments and eSIM orders, idempotency and billing.
-const ON_EACH: [&str; 11] = [
+/// Bad input, credentials, the control API, faults, the life of payments and eSIM orders, idempotency and billing.
+const ON_EACH: [&str; 13] = [
     "billing::",
     "billing_bad_input::",
+    "control_api::",
+    "front_page::",
     "openapi::the_openapi_description_is_public",
     "sandbox_bad_input::",
     "sandbox_credentials::",
