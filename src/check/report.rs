@@ -70,7 +70,25 @@ impl fmt::Display for Report {
     }
 }
 
-/// The text with `***` in place of secrets.
+/// The characters that are shown of a text: the rest of a page of HTML says no more.
+const SHOWN: usize = 500;
+
+/// The start of the text, with `***` in place of secrets. It is cut last, so that no part of a secret is left.
 pub(super) fn redact(text: &str, secrets: &[String]) -> String {
-    secrets.iter().filter(|secret| !secret.is_empty()).fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
+    let secrets = secrets.iter().filter(|secret| !secret.is_empty());
+    let text = secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "***"));
+    text.chars().take(SHOWN).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_secret_is_left_where_a_text_is_cut() {
+        let secret = "sk_test_0123456789".to_owned();
+        let text = format!("{}{secret}{}", "a".repeat(SHOWN - 5), "b".repeat(50));
+        let shown = redact(&text, &[secret]);
+        assert!(shown.ends_with("a***bb") && shown.chars().count() == SHOWN, "{shown}");
+    }
 }

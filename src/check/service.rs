@@ -101,6 +101,22 @@ impl Drop for Interfering<'_> {
     }
 }
 
+/// A call that is held. It is counted until it is dropped, also if the shop closes the connection.
+struct Held<'a>(&'a Service);
+
+impl<'a> Held<'a> {
+    fn new(service: &'a Service) -> Self {
+        service.state().held += 1;
+        Self(service)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.state().held -= 1;
+    }
+}
+
 impl Service {
     pub(crate) fn new(sandbox: InProcess) -> Self {
         Self { sandbox, state: Mutex::default() }
@@ -123,10 +139,9 @@ impl Service {
                 return Ok(reply(StatusCode::from_u16(status).unwrap_or_default(), refusal(status)));
             }
             Some(Kind::Hold) => {
-                self.state().held += 1;
+                let _held = Held::new(self);
                 // It ends with an error, because the sender is dropped.
                 let _ = end.changed().await;
-                self.state().held -= 1;
             }
             _ => {}
         }
@@ -268,4 +283,28 @@ fn refusal(status: u16) -> Value {
         "status_code": status, "response_type": "error", "message": "The check refused this call.", "data": null,
         "error": {"type": kind, "code": code, "errors": [], "request_id": "req_check", "retryable": status != 401},
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::{Config, Surroundings};
+
+    #[tokio::test]
+    async fn a_held_call_is_counted_until_the_shop_closes_its_connection() {
+        let sandbox = InProcess::start(Config::default(), Surroundings::system()).await.expect("a sandbox");
+        let service = Service::new(sandbox);
+        let holding = service.interfere(Target::Every, Kind::Hold);
+        let request = Request::get("http://localhost/v1/payment-intents").body(Body::empty()).expect("a request");
+        let mut call = Box::pin(service.respond(request));
+        tokio::select! {
+            biased;
+            _ = &mut call => panic!("the call is held"),
+            () = std::future::ready(()) => {}
+        }
+        assert_eq!(service.held(), 1);
+        drop(call);
+        assert_eq!(service.held(), 0);
+        drop(holding);
+    }
 }

@@ -160,8 +160,7 @@ impl Exchange {
             Err(broken) => broken.clone(),
             Ok(response) => {
                 let locations = response.headers("location").map(|location| format!(" Location: {location}"));
-                let body: String = response.body.chars().take(300).collect();
-                format!("{}{} {body}", response.status, locations.collect::<String>())
+                format!("{}{} {}", response.status, locations.collect::<String>(), response.body)
             }
         }
     }
