@@ -31,7 +31,7 @@ compile_error!("feature `sandbox-serve` listens on a port, which wasm32 cannot: 
 #[cfg(all(target_arch = "wasm32", feature = "sandbox", feature = "browser"))]
 compile_error!("features `sandbox` and `browser` are two programs on wasm32: build each by itself");
 
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+#[cfg(any(all(feature = "cli", not(target_arch = "wasm32")), all(feature = "sandbox-js", target_arch = "wasm32")))]
 mod check;
 #[cfg(any(feature = "native-no-provider", feature = "sandbox"))]
 mod encoding;

@@ -10,6 +10,10 @@ export async function run(args) {
       const { demo } = await import("./demo/command.js");
       return await demo(args.slice(1));
     }
+    if (args[0] === "check") {
+      const { check } = await import("./check.js");
+      return await check(args.slice(1));
+    }
     const { help, version, json, ...options } = read(args);
     if (help) return print(HELP);
     if (version) return print(JSON.parse(file("package.json")).version);
@@ -24,12 +28,14 @@ export async function run(args) {
 }
 
 /** Writes to stdout. If nothing can read it, no one would learn the address: the command ends. */
-export function print(text) {
-  process.stdout.on("error", ({ code }) => {
-    console.error(`guichet-sandbox: stdout cannot be written (${code}): its reader has gone, or its disk is full. The command has stopped.`);
-    process.exit(1);
-  });
-  process.stdout.write(`${text}\n`);
+export function print(text, written) {
+  if (process.stdout.listenerCount("error", cannotPrint) === 0) process.stdout.on("error", cannotPrint);
+  process.stdout.write(`${text}\n`, (e) => e || written?.());
+}
+
+function cannotPrint({ code }) {
+  console.error(`guichet-sandbox: stdout cannot be written (${code}): its reader has gone, or its disk is full. The command has stopped.`);
+  process.exit(1);
 }
 
 /** Invalid arguments (2), or what this machine cannot do (1). */
@@ -45,6 +51,7 @@ The whole payment service of guichet on this machine, in memory. No account, no 
 
 Usage: guichet-sandbox [OPTIONS]
        guichet-sandbox demo [OPTIONS]    A shop that uses it, in a browser; demo --help lists its options
+       guichet-sandbox check [OPTIONS] --order <JSON> <URL>    The rules that your shop keeps; check --help lists its options
 
       --listen <ADDRESS>       The address to listen on; port 0 takes a free port [default: 127.0.0.1:4243]
       --public-url <URL>       The origin under which customers reach the sandbox; default: the address it listens on
@@ -74,7 +81,7 @@ const OPTIONS = {
 const OF_THE_BINARY = { database: "a database", package: "another npm package", "connections-per-address": "a limit of connections" };
 
 function read(args) {
-  const values = parse(args, OPTIONS, "guichet sandbox", OF_THE_BINARY);
+  const { values } = parse(args, OPTIONS, "guichet sandbox", OF_THE_BINARY);
   const { listen, "public-url": publicUrl, "allow-host": allowHosts, "allow-origin": allowOrigins, "public-methods": publicMethods, ...rest } = values;
   const { host, port } = address(listen);
   if (/^[0:.]+$/.test(host) && publicUrl === undefined) {
@@ -84,9 +91,9 @@ function read(args) {
 }
 
 /** Reads arguments. `ofTheBinary` are options that only the binary's command has, with what they are for. */
-export function parse(args, options, command, ofTheBinary) {
+export function parse(args, options, command, ofTheBinary, allowPositionals = false) {
   try {
-    return parseArgs({ args, options, allowPositionals: false }).values;
+    return parseArgs({ args, options, allowPositionals });
   } catch (e) {
     const [, name] = /^Unknown option '--([^']+)'/.exec(e.message) ?? [];
     const needed = ofTheBinary[name];

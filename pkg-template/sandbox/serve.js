@@ -6,8 +6,8 @@ const [REQUEST_MS, IDLE_MS] = [30_000, 30_000];
 /** How long a stop waits for requests in flight, and the end of a connection for the rest of a body that is too long. */
 const [STOP_MS, REST_MS] = [1_000, 1_000];
 
-/** Starts the service on a port, which this option of the command sets. Resolves when it answers. */
-export async function serve({ host, port, requestMs = REQUEST_MS, ...options }, option = "--listen") {
+/** Starts the service on a port, which this option of the command sets. Resolves when it answers. `begin` starts the service itself. */
+export async function serve({ host, port, requestMs = REQUEST_MS, ...options }, option = "--listen", begin = start) {
   const server = createServer({
     headersTimeout: requestMs,
     requestTimeout: requestMs,
@@ -18,7 +18,7 @@ export async function serve({ host, port, requestMs = REQUEST_MS, ...options }, 
   const baseUrl = `http://${family === "IPv6" ? `[${address}]` : address}:${taken}`;
   let service;
   try {
-    service = await start({ ...options, baseUrl });
+    service = await begin({ ...options, baseUrl });
   } catch (e) {
     server.close();
     throw e;

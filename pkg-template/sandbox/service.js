@@ -10,15 +10,19 @@ let isLoaded = false;
 export async function start(options = {}) {
   if (typeof options !== "object" || options === null) throw new TypeError("The options must be an object.");
   const json = toJson(options);
-  if (!isLoaded) {
-    initSync({ module: file("core/guichet_sandbox_bg.wasm") });
-    isLoaded = true;
-  }
+  load();
   return new Service(await Sandbox.start(json));
 }
 
+/** Loads the wasm. */
+export function load() {
+  if (isLoaded) return;
+  initSync({ module: file("core/guichet_sandbox_bg.wasm") });
+  isLoaded = true;
+}
+
 /** A running service. */
-class Service {
+export class Service {
   #wasm;
   #isClosed = false;
   /** What ends each request that has to wait. */

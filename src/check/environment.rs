@@ -1,6 +1,8 @@
 //! What the check needs of the machine it runs on: HTTP, waiting, and commands. The rules use nothing else, so that they run
 //! wherever these four functions exist.
 
+use crate::values::printable;
+use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -48,4 +50,47 @@ pub(crate) trait Environment {
         command: &'a str,
         variables: Vec<(&'static str, String)>,
     ) -> Boxed<'a, Result<String, String>>;
+}
+
+/// How a request ended without a response.
+pub(crate) enum SendError {
+    /// The shop did not answer within the limit.
+    Timeout(Duration),
+    NoConnection,
+    Broken(String),
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Timeout(limit) => write!(f, "no answer in {} s", limit.as_secs()),
+            Self::NoConnection => f.write_str("no connection"),
+            Self::Broken(why) => write!(f, "the connection broke: {}", printable(why)),
+        }
+    }
+}
+
+/// Why a command failed.
+pub(crate) enum CommandError {
+    /// It did not end within the limit.
+    Timeout(Duration),
+    NotRun(String),
+    /// How it ended, and what it wrote to stderr.
+    Failed {
+        status: String,
+        stderr: String,
+    },
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Timeout(limit) => write!(f, "the command did not end in {} s", limit.as_secs()),
+            Self::NotRun(why) => write!(f, "the command cannot be run: {why}"),
+            Self::Failed { status, stderr } => {
+                let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+                write!(f, "the command failed ({status}). {last}")
+            }
+        }
+    }
 }

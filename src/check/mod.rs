@@ -4,17 +4,21 @@
 //! to the shop through an [`Environment`] alone.
 
 mod environment;
+#[cfg(target_arch = "wasm32")]
+mod js;
+pub(crate) mod options;
 mod payment;
 mod report;
 mod rules;
 mod service;
 mod shop;
 
-pub(crate) use environment::{Boxed, Environment, Request, Response};
-pub(crate) use report::{Report, Verdict};
-pub(crate) use rules::{RULES, Rule};
+pub(crate) use environment::{Boxed, CommandError, Environment, Request, Response, SendError};
+pub(crate) use report::{Report, instructions, summary};
+pub(crate) use rules::{Rule, rules};
 pub(crate) use service::Service;
 
+use options::{Login, Options};
 use serde_json::Value;
 use shop::{Customer, Exchange};
 use std::cell::RefCell;
@@ -22,45 +26,6 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// What the person who checks has said about the shop.
-#[derive(Debug)]
-pub(crate) struct Options {
-    /// The shop's origin: `http://127.0.0.1:8000`.
-    pub(crate) origin: String,
-    /// The path of the page that a customer opens first.
-    pub(crate) page: String,
-    /// The path of the three routes: `/guichet`.
-    pub(crate) routes: String,
-    /// The requests that sign in one customer each.
-    pub(crate) logins: Vec<Login>,
-    pub(crate) csrf: Option<Csrf>,
-    /// Orders of the first customer that are not paid yet.
-    pub(crate) orders: Vec<Value>,
-    /// The command that prints what the shop did with an order.
-    pub(crate) orders_command: Option<String>,
-    /// The command that restarts the shop.
-    pub(crate) restart_command: Option<String>,
-    /// The command that settles payments once, for a shop that has no timer of its own.
-    pub(crate) settle_command: Option<String>,
-    /// How long the shop may take to settle a payment, and to answer.
-    pub(crate) limit: Duration,
-}
-
-/// A request that signs a customer in: `POST /login {"name":"awa"}`.
-#[derive(Clone, Debug)]
-pub(crate) struct Login {
-    pub(crate) method: &'static str,
-    pub(crate) path: String,
-    pub(crate) body: String,
-}
-
-/// Where a page takes its CSRF token from, and the header that carries it.
-#[derive(Clone, Debug)]
-pub(crate) struct Csrf {
-    pub(crate) cookie: String,
-    pub(crate) header: String,
-}
 
 /// Why a rule did not pass.
 #[derive(Debug)]
@@ -102,7 +67,17 @@ impl Check {
         Report::new(rule, (rule.run)(self).await, &self.service.secrets())
     }
 
-    /// Waits until the shop answers and has called the service. The error says what it did instead within this time.
+    /// What is printed before the shop answers.
+    pub(crate) fn waiting(&self) -> String {
+        format!("Waiting for the shop at {} to call it.\n", self.shop())
+    }
+
+    /// The address of the shop's three routes.
+    fn shop(&self) -> String {
+        format!("{}{}", self.options.origin, self.options.routes)
+    }
+
+    /// Waits until the shop answers and has called the service. The error says what it did instead within this time, and what to do.
     pub(crate) async fn shop_is_ready(&self, limit: Duration) -> Result<(), String> {
         let mut seen = String::new();
         let is_ready = async || match self.try_shop().await {
@@ -114,7 +89,10 @@ impl Check {
                 None
             }
         };
-        self.wait_for(limit, is_ready).await.ok_or_else(|| report::redact(&seen, &self.service.secrets()))
+        self.wait_for(limit, is_ready).await.ok_or_else(|| {
+            let why = report::redact(&seen, &self.service.secrets());
+            format!("{why} Start the shop at {} with the address and the key above.", self.shop())
+        })
     }
 
     async fn try_shop(&self) -> Result<(), String> {

@@ -70,6 +70,36 @@ impl fmt::Display for Report {
     }
 }
 
+/// The summary of a check, and its exit code.
+pub(crate) fn summary(reports: &[Report], as_json: bool) -> (String, u8) {
+    let count = |verdict| reports.iter().filter(|report| report.verdict == verdict).count();
+    let (passed, failed, not_checked) = (count(Verdict::Pass), count(Verdict::Fail), count(Verdict::NotChecked));
+    let text = if as_json {
+        let rules: Vec<Value> = reports.iter().map(Report::to_json).collect();
+        json!({"rules": rules, "passed": passed, "failed": failed, "not_checked": not_checked}).to_string()
+    } else {
+        format!("\n{passed} passed, {failed} failed, {not_checked} not checked")
+    };
+    let exit_code = match (failed, not_checked) {
+        (0, 0) => 0,
+        (0, _) => 2,
+        _ => 1,
+    };
+    (text, exit_code)
+}
+
+/// How to start the shop with the service.
+pub(crate) fn instructions(base_url: &str, secret_key: &str, as_json: bool) -> String {
+    if as_json {
+        return json!({"base_url": base_url, "secret_key": secret_key}).to_string();
+    }
+    format!(
+        "Start the shop with this service. It is a sandbox: no real money moves.\n\n  \
+         The service          {base_url}    (GUICHET_BASE_URL)\n  \
+         The secret key       {secret_key}    (GUICHET_SECRET_KEY)\n"
+    )
+}
+
 /// The characters that are shown of a text: the rest of a page of HTML says no more.
 const SHOWN: usize = 500;
 

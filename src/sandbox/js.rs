@@ -3,14 +3,14 @@
 #![allow(unnameable_types, unreachable_pub, reason = "wasm-bindgen exports what is `pub`; Rust does not name it")]
 
 use super::config::{Config, StartError};
-use super::in_process::{BASE_URL, InProcess};
+use super::in_process::{BASE_URL, Dropped, InProcess};
 use super::store::Location;
 use super::surroundings::{self, Sleep, Surroundings};
 use crate::flow::nearest;
 use crate::package::Package;
 use crate::platform::read_origin;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{HeaderName, HeaderValue, Request};
+use axum::http::{HeaderName, HeaderValue, Request, Response};
 use futures_util::future::{Either, select};
 use js_sys::{Array, Error, Function, JsString, Promise, TypeError, Uint8Array};
 use serde_json::Value;
@@ -51,13 +51,8 @@ pub struct Sandbox(Rc<InProcess>);
 impl Sandbox {
     /// Starts a sandbox. The options are an object as JSON.
     pub async fn start(options: String) -> Result<Sandbox, JsValue> {
-        std::panic::set_hook(Box::new(|panic| panicked(&panic.to_string())));
-        surroundings::give(node());
         let (config, base_url) = read_options(&options).map_err(|message| TypeError::new(&message))?;
-        let location = Location::read("memory:").map_err(error)?;
-        let started =
-            InProcess::open(config, &location, base_url, Package::Given(read_package)).await.map_err(error)?;
-        Ok(Self(Rc::new(started)))
+        Ok(Self(Rc::new(open(config, base_url).await?)))
     }
 
     #[wasm_bindgen(getter, js_name = baseUrl)]
@@ -80,12 +75,7 @@ impl Sandbox {
     pub fn respond(&self, method: &str, target: &str, headers: &str, body: Vec<u8>) -> JsValue {
         let Some(request) = request(method, target, headers, body) else { return malformed() };
         let service = Rc::clone(&self.0);
-        let mut responding: Responding = Box::pin(async move { respond(&service, request).await });
-        // Most responses need no wait, and so no promise.
-        match responding.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(response) => response,
-            Poll::Pending => Execution(responding).into(),
-        }
+        execute(async move { service.respond(request).await })
     }
 
     /// Forgets everything.
@@ -120,8 +110,25 @@ fn error(error: StartError) -> JsValue {
     }
 }
 
-async fn respond(service: &InProcess, request: Request<Body>) -> JsValue {
-    let Ok(response) = service.respond(request).await else { return JsValue::UNDEFINED };
+/// Opens a sandbox in memory, in this process.
+pub(crate) async fn open(config: Config, base_url: String) -> Result<InProcess, JsValue> {
+    std::panic::set_hook(Box::new(|panic| panicked(&panic.to_string())));
+    surroundings::give(node());
+    let location = Location::read("memory:").map_err(error)?;
+    InProcess::open(config, &location, base_url, Package::Given(read_package)).await.map_err(error)
+}
+
+/// Executes a request. Most responses need no wait, and so no promise.
+pub(crate) fn execute(responding: impl Future<Output = Result<Response<Body>, Dropped>> + 'static) -> JsValue {
+    let mut responding: Responding = Box::pin(async move { written(responding.await).await });
+    match responding.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(response) => response,
+        Poll::Pending => Execution(responding).into(),
+    }
+}
+
+async fn written(response: Result<Response<Body>, Dropped>) -> JsValue {
+    let Ok(response) = response else { return JsValue::UNDEFINED };
     let (head, body) = response.into_parts();
     let (body, is_whole) = read(body).await;
     let mut headers = String::new();
@@ -134,7 +141,8 @@ async fn respond(service: &InProcess, request: Request<Body>) -> JsValue {
     answer(head.status.as_u16(), &headers, &body, is_whole)
 }
 
-fn request(method: &str, target: &str, headers: &str, body: Vec<u8>) -> Option<Request<Body>> {
+/// Reads a request. `None` if it is not HTTP.
+pub(crate) fn request(method: &str, target: &str, headers: &str, body: Vec<u8>) -> Option<Request<Body>> {
     let mut request = Request::builder().method(method).uri(target);
     let mut lines = headers.split('\n');
     while let (Some(name), Some(value)) = (lines.next(), lines.next()) {
@@ -146,7 +154,7 @@ fn request(method: &str, target: &str, headers: &str, body: Vec<u8>) -> Option<R
 }
 
 /// The response to a request that is not HTTP, as that of the binary's listener.
-fn malformed() -> JsValue {
+pub(crate) fn malformed() -> JsValue {
     answer(400, "", &[], true)
 }
 

@@ -24,7 +24,7 @@ mod faults;
 mod http;
 mod in_process;
 #[cfg(all(target_arch = "wasm32", feature = "sandbox-js"))]
-mod js;
+pub(crate) mod js;
 mod keys;
 mod openapi;
 mod pages;

@@ -60,6 +60,7 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<
         check("purchases in Jest", &|remark| project.purchase_in_jest(&jest, remark)),
         check("the command guichet-sandbox", &|remark| project.run_sandbox_command(newest, remark)),
         check("the command guichet-sandbox demo", &|remark| project.run_demo(newest, remark)),
+        check("the command guichet-sandbox check", &|remark| project.run_check(newest, remark)),
         check("publint", &|_| publint(tarballs, newest)),
         check("attw", &|_| attw(tarballs, newest)),
     ])
@@ -198,6 +199,19 @@ impl Project {
     fn run_demo(&self, tools: &Tools, remark: &mut String) -> Result<()> {
         let figures = self.run_script("sandbox_demo.js", tools).context("`guichet-sandbox demo` fails its check")?;
         *remark = format!("ready after {} ms", figures["readyMs"]);
+        Ok(())
+    }
+
+    /// Runs the command `guichet-sandbox check` against the example server on Express, and against a shop that breaks rules.
+    fn run_check(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        let shop = self.folder.join("express");
+        fs::create_dir_all(&shop)?;
+        fs::copy(root().join("examples/express/server.mjs"), shop.join("server.mjs"))?;
+        copy(&root().join("examples/page"), &shop.join("page"))?;
+        copy(&Tools::express()?.modules(), &shop.join("node_modules"))?;
+        copy(&self.package(), &shop.join("node_modules/guichet"))?;
+        let figures = self.run_script("sandbox_check.js", tools).context("`guichet-sandbox check` fails its check")?;
+        *remark = format!("{} rules in {} s", figures["passed"], figures["seconds"]);
         Ok(())
     }
 

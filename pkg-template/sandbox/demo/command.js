@@ -59,7 +59,7 @@ const OPTIONS = {
 const OF_THE_BINARY = { database: "a database", package: "another npm package", "base-url": "another service" };
 
 function read(args) {
-  const { listen, "sandbox-listen": sandboxListen, ...rest } = parse(args, OPTIONS, "guichet demo", OF_THE_BINARY);
+  const { listen, "sandbox-listen": sandboxListen, ...rest } = parse(args, OPTIONS, "guichet demo", OF_THE_BINARY).values;
   return { ...rest, shop: loopback(listen, "listen"), sandbox: loopback(sandboxListen, "sandbox-listen") };
 }
 

@@ -27,6 +27,11 @@ impl std::fmt::Debug for Rule {
     }
 }
 
+/// The rules to check: these, or all.
+pub(crate) fn rules(only: &[&'static Rule]) -> Vec<&'static Rule> {
+    RULES.iter().filter(|rule| only.is_empty() || only.iter().any(|only| only.id == rule.id)).collect()
+}
+
 const LOGIN: &str = "--login";
 const TWO_LOGINS: &str = "--login, twice";
 const ORDERS: &str = "--orders";

@@ -1,8 +1,7 @@
 //! The machine of `guichet check`: reqwest, the runtime's timer and the shell.
 
 use super::super::failure::{Failure, NOT_DONE};
-use crate::check::{Boxed, Environment, Request, Response};
-use crate::values::printable;
+use crate::check::{Boxed, CommandError, Environment, Request, Response, SendError};
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::process::Command;
@@ -30,9 +29,10 @@ impl Machine {
         Ok(Self { http, limit })
     }
 
-    async fn send(&self, request: Request) -> Result<Response, String> {
+    async fn send(&self, request: Request) -> Result<Response, SendError> {
         let Request { method, url, headers, body } = request;
-        let method = reqwest::Method::from_bytes(method.as_bytes()).map_err(|error| error.to_string())?;
+        let method =
+            reqwest::Method::from_bytes(method.as_bytes()).map_err(|error| SendError::Broken(error.to_string()))?;
         let mut asked = self.http.request(method, &url);
         for (name, value) in headers {
             asked = asked.header(name, value);
@@ -50,29 +50,28 @@ impl Machine {
         Ok(Response { status, headers, body: String::from_utf8_lossy(&body).into_owned() })
     }
 
-    fn broken(&self, error: &reqwest::Error) -> String {
+    fn broken(&self, error: &reqwest::Error) -> SendError {
         if error.is_timeout() {
-            return format!("no answer in {} s", self.limit.as_secs());
+            return SendError::Timeout(self.limit);
         }
-        if error.is_connect() { "no connection".into() } else { format!("the connection broke: {}", printable(error)) }
+        if error.is_connect() { SendError::NoConnection } else { SendError::Broken(error.to_string()) }
     }
 
-    async fn finish(&self, command: &mut Command) -> Result<std::process::Output, String> {
+    async fn finish(&self, command: &mut Command) -> Result<std::process::Output, CommandError> {
         let output = tokio::time::timeout(self.limit, command.kill_on_drop(true).output()).await;
-        let output = output.map_err(|_| format!("the command did not end in {} s", self.limit.as_secs()))?;
-        let output = output.map_err(|error| format!("the command cannot be run: {error}"))?;
+        let output = output.map_err(|_| CommandError::Timeout(self.limit))?;
+        let output = output.map_err(|error| CommandError::NotRun(error.to_string()))?;
         if output.status.success() {
             return Ok(output);
         }
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        Err(format!("the command failed ({}). {last}", output.status))
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(CommandError::Failed { status: output.status.to_string(), stderr })
     }
 }
 
 impl Environment for Machine {
     fn send(&self, request: Request) -> Boxed<'_, Result<Response, String>> {
-        Box::pin(self.send(request))
+        Box::pin(async move { self.send(request).await.map_err(|error| error.to_string()) })
     }
 
     fn sleep(&self, time: Duration) -> Boxed<'_, ()> {
@@ -83,7 +82,7 @@ impl Environment for Machine {
         // A shop that the command leaves running would hold a pipe open.
         let mut shell = shell(command);
         shell.stdout(Stdio::null()).stderr(Stdio::null());
-        Box::pin(async move { self.finish(&mut shell).await.map(drop) })
+        Box::pin(async move { self.finish(&mut shell).await.map(drop).map_err(|error| error.to_string()) })
     }
 
     fn output<'a>(
@@ -94,7 +93,7 @@ impl Environment for Machine {
         let mut shell = shell(command);
         shell.envs(variables).stdout(Stdio::piped()).stderr(Stdio::piped());
         Box::pin(async move {
-            let output = self.finish(&mut shell).await?;
+            let output = self.finish(&mut shell).await.map_err(|error| error.to_string())?;
             Ok(String::from_utf8_lossy(&output.stdout).into_owned())
         })
     }

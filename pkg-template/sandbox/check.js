@@ -1,0 +1,101 @@
+// `guichet-sandbox check`: says which rules of a safe shop a merchant's server keeps. The rules and their reports are in the wasm.
+import { address, parse, print, Refused } from "./command.js";
+import { CheckArguments, checkHelp } from "./core/guichet_sandbox.js";
+import { Machine } from "./machine.js";
+import { serve } from "./serve.js";
+import { load, Service } from "./service.js";
+
+const [NOT_DONE, USAGE, NOT_REACHED] = [1, 2, 3];
+
+/** Checks a shop. Its arguments are those of `guichet check`. */
+export async function check(args) {
+  load();
+  const { help, listen, ...given } = read(args);
+  if (help) return print(`${HELP}\n\n${checkHelp()}`);
+  const shopCheck = await start(given, address(listen));
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop(NOT_DONE, "The check was stopped."));
+  print(shopCheck.instructions());
+  if (!given.json) print(shopCheck.waiting());
+  try {
+    await shopCheck.shopIsReady();
+  } catch (why) {
+    return stop(NOT_REACHED, why);
+  }
+  for (let report; (report = await shopCheck.next()) !== undefined; ) {
+    if (!given.json) print(report);
+  }
+  // Connections of the shop may be open: it is not waited for.
+  print(shopCheck.summary(), () => process.exit(shopCheck.exitCode));
+}
+
+/** Reads the arguments, and starts the service that the shop calls. */
+async function start(given, { host, port }) {
+  const checkArguments = readArguments(given);
+  let shopCheck;
+  const begin = async ({ baseUrl }) => {
+    shopCheck = await checkArguments.start(baseUrl, new Machine());
+    return new Service(shopCheck);
+  };
+  await serve({ host, port }, "--listen", begin);
+  return shopCheck;
+}
+
+function readArguments(given) {
+  try {
+    return CheckArguments.read(JSON.stringify(given));
+  } catch (why) {
+    throw new Refused(USAGE, `${why}. --help lists the options.`);
+  }
+}
+
+/** Ends the command before the check has ended. */
+function stop(exitCode, why) {
+  process.stderr.write(`guichet-sandbox: ${why}\n`, () => process.exit(exitCode));
+}
+
+const HELP = `\
+Say which rules of a safe shop a merchant's server keeps
+
+Usage: guichet-sandbox check [OPTIONS] --order <JSON> <URL>
+
+  <URL>                       The shop's address. A path is that of the three routes; default: /guichet
+
+      --order <JSON>          An order of the customer that is not paid yet, as the page sends it. May be repeated
+      --login <REQUEST>       The request that signs the customer in; the second one, another customer
+      --page <PATH>           The page that a customer opens first; it sets the cookies [default: /]
+      --csrf <COOKIE=HEADER>  The cookie of the CSRF token and the header that carries it: csrftoken=X-CSRFToken
+      --orders <CMD>          A command that prints what the shop did with an order; see below
+      --restart <CMD>         A command that restarts the shop
+      --settle <CMD>          A command that settles payments once, as cron runs it; without it the shop has a timer
+      --limit <SECONDS>       The seconds in which a payment must be settled, and a request answered [default: 60]
+      --wait <SECONDS>        How many seconds to wait for the shop at the start [default: 300]
+      --only <RULE>           Check only this rule. May be repeated
+      --listen <ADDRESS>      The address of the service that the shop calls; port 0 takes a free port [default: 127.0.0.1:4243]
+      --json                  Print two lines of JSON: the service's address and key, and the report
+  -h, --help                  Print this help`;
+
+const OPTIONS = {
+  order: { type: "string", multiple: true },
+  login: { type: "string", multiple: true },
+  page: { type: "string", default: "/" },
+  csrf: { type: "string" },
+  orders: { type: "string" },
+  restart: { type: "string" },
+  settle: { type: "string" },
+  limit: { type: "string", default: "60" },
+  wait: { type: "string", default: "300" },
+  only: { type: "string", multiple: true },
+  listen: { type: "string", default: "127.0.0.1:4243" },
+  json: { type: "boolean", default: false },
+  help: { type: "boolean", short: "h" },
+};
+
+function read(args) {
+  const { values, positionals } = parse(args, OPTIONS, "guichet check", {}, true);
+  const [shop, extra] = positionals;
+  if (extra !== undefined) throw new Refused(USAGE, `unexpected argument '${extra}'. --help lists the options.`);
+  if (shop === undefined && !values.help) {
+    throw new Refused(USAGE, "Missing argument <URL>: the shop's address, for example http://127.0.0.1:8000. --help lists the options.");
+  }
+  return { ...values, shop };
+}

@@ -1,0 +1,75 @@
+// What a check needs of Node.js: HTTP, waiting, and commands.
+import { spawn } from "node:child_process";
+import http from "node:http";
+import https from "node:https";
+
+/** The machine that a check runs on. */
+export class Machine {
+  /**
+   * Sends a request without any header but these, `Host` and `Content-Length`, and follows no redirect. Resolves with
+   * `[status, headers, body]`, or with "timeout", "no connection" or what broke.
+   */
+  send(method, url, headers, body, milliseconds) {
+    return new Promise((resolve) => {
+      const signal = AbortSignal.timeout(milliseconds);
+      let isConnected = false;
+      const failed = ({ message }) => resolve(signal.aborted ? "timeout" : isConnected ? message : "no connection");
+      const { request } = url.startsWith("https:") ? https : http;
+      // A restarted shop has closed its connections: each request has its own.
+      const sent = request(url, { method, agent: false, signal }, (response) => {
+        const parts = [];
+        response.on("data", (part) => parts.push(part)).once("error", failed);
+        response.once("end", () => resolve([response.statusCode, response.rawHeaders.map(fromBytes), Buffer.concat(parts).toString()]));
+      });
+      sent.once("error", failed).once("socket", (socket) => socket.once(url.startsWith("https:") ? "secureConnect" : "connect", () => (isConnected = true)));
+      sent.removeHeader("connection");
+      try {
+        for (let i = 0; i < headers.length; i += 2) sent.appendHeader(headers[i], toBytes(headers[i + 1]));
+        // As bytes: a text would be sent with the headers in one encoding.
+        sent.end(Buffer.from(body));
+      } catch (e) {
+        isConnected = true;
+        sent.destroy(e);
+      }
+    });
+  }
+
+  sleep(milliseconds) {
+    return new Promise((resolve) => setTimeout(resolve, milliseconds));
+  }
+
+  /**
+   * Runs a command in a shell. Resolves with `[status, stdout, stderr]`, whose status is empty if it succeeded, or with "timeout" or
+   * why it cannot be run.
+   */
+  run(command, variables, isOutputWanted, milliseconds) {
+    const env = { ...process.env };
+    for (let i = 0; i < variables.length; i += 2) env[variables[i]] = variables[i + 1];
+    // A shop that the command leaves running would hold a pipe open.
+    const pipe = isOutputWanted ? "pipe" : "ignore";
+    const child = spawn(command, { shell: true, env, stdio: ["ignore", pipe, pipe] });
+    const [stdout, stderr] = [child.stdout, child.stderr].map(read);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        resolve("timeout");
+        child.kill("SIGKILL");
+      }, milliseconds);
+      child.once("error", ({ message }) => resolve(message));
+      child.once("close", (code, signal) => {
+        clearTimeout(timer);
+        resolve([code === 0 ? "" : code === null ? `signal: ${signal}` : `exit status: ${code}`, stdout(), stderr()]);
+      });
+    });
+  }
+}
+
+/** Reads a stream. Returns a function that says what has come. */
+function read(stream) {
+  const parts = [];
+  stream?.on("data", (part) => parts.push(part));
+  return () => Buffer.concat(parts).toString();
+}
+
+/** Node.js holds a header's bytes as one character each. */
+const fromBytes = (text) => Buffer.from(text, "latin1").toString();
+const toBytes = (text) => Buffer.from(text).toString("latin1");

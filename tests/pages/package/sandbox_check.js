@@ -1,0 +1,149 @@
+// `npx guichet-sandbox check` as its users run it: against the example server on Express, and against a shop that breaks a rule.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createInterface } from "node:readline";
+
+const COMMAND = "node_modules/.bin/guichet-sandbox";
+const running = [];
+process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
+const { GUICHET_SECRET_KEY: _, ...env } = process.env;
+
+const figures = await theExampleServerKeepsEveryRule();
+await aShopThatSignsEverybodyInBreaksARule();
+await aShopThatDoesNotAnswerIsNotChecked();
+await whatItRefuses();
+console.log(JSON.stringify(figures));
+process.exit();
+
+async function theExampleServerKeepsEveryRule() {
+  const begun = performance.now();
+  const origin = `http://127.0.0.1:${await freePort()}`;
+  let [shop, log, service] = [];
+  const startShop = async () => {
+    const shopEnv = { ...env, GUICHET_BASE_URL: service.base_url, GUICHET_SECRET_KEY: service.secret_key, SHOP_URL: origin };
+    shop = spawn("node", ["server.mjs"], { cwd: "express", env: shopEnv, stdio: ["ignore", "pipe", "inherit"] });
+    running.push(shop);
+    await new Promise((resolve) => createInterface(shop.stdout).on("line", (line) => (log.push(line), resolve())));
+  };
+  // What the commands of --restart and --orders ask: this process has the server and its log.
+  const control = createServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url, "http://localhost");
+    if (pathname === "/restart") {
+      shop.kill("SIGKILL");
+      await once(shop, "exit");
+      await startShop();
+      return response.end();
+    }
+    const order = searchParams.get("reference").replace(/\.\d+$/, "");
+    const lines = log.filter((line) => line.split(/[ :.]/)[0] === order);
+    response.end(lines.map((line) => (line.endsWith(" is paid.") ? "paid\n" : "refund_due\n")).join(""));
+  });
+  await once(control.listen(0, "127.0.0.1"), "listening");
+  const ask = `const r = await fetch("http://127.0.0.1:${control.address().port}/" + process.argv[2] + "?reference=" + process.env.GUICHET_REFERENCE);
+process.stdout.write(await r.text());\n`;
+  writeFileSync("express/ask.mjs", ask);
+  rmSync("express/shop.sqlite", { force: true });
+
+  const orders = [17, 18, 19, 20, 21].flatMap((id) => ["--order", JSON.stringify({ id: `${id}`, product: "trainers" })]);
+  const logins = ["awa", "paul"].flatMap((name) => ["--login", `POST /sign-in {"email":"${name}@example.com"}`]);
+  const commands = ["--restart", "node express/ask.mjs restart", "--orders", "node express/ask.mjs orders"];
+  const check = start([origin, ...orders, ...logins, ...commands, "--listen", "127.0.0.1:0", "--json"]);
+  [log, service] = [[], JSON.parse(await check.firstLine)];
+  await startShop();
+  const { code, stdout, stderr } = await check.ended;
+  shop.kill();
+  control.close();
+  const [, line] = stdout.split("\n");
+  const report = line && JSON.parse(line);
+  const others = report?.rules.filter(({ verdict }) => verdict !== "pass");
+  assert.deepEqual([others, code, stderr], [[], 0, ""]);
+  assert.equal(report.passed, report.rules.length);
+  assert.ok(report.passed >= 27, `${report.passed} rules`);
+  assert.ok(!line.includes(service.secret_key));
+  return { passed: report.passed, seconds: Math.round((performance.now() - begun) / 1000) };
+}
+
+async function aShopThatSignsEverybodyInBreaksARule() {
+  let told;
+  const service = new Promise((resolve) => (told = resolve));
+  const shop = createServer(async (request, response) => {
+    if (request.url !== "/guichet/session") return response.end("{}");
+    const { url, key } = await service;
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const body = '{"customer_email":"awa@example.com"}';
+    const reply = await fetch(`${url}/v1/sessions/create`, { method: "POST", headers, body });
+    response.end(await reply.text());
+  });
+  await once(shop.listen(0, "127.0.0.1"), "listening");
+  const origin = `http://127.0.0.1:${shop.address().port}`;
+  const check = start([origin, "--order", '{"id":"17"}', "--login", "GET /", "--only", "session_needs_login", "--listen", "127.0.0.1:0"]);
+  const lines = [];
+  check.lines.on("line", (line) => {
+    lines.push(line);
+    const [, url, key] = /The service +(\S+)[^]*The secret key +(\S+)/.exec(lines.join("\n")) ?? [];
+    if (key) told({ url, key });
+  });
+  const { code, stderr } = await check.ended;
+  shop.close();
+  assert.deepEqual([code, stderr], [1, ""]);
+  const printed = lines.slice(lines.findIndex((line) => line.startsWith("FAIL"))).join("\n");
+  assert.match(printed, /^FAIL +session_needs_login +Only a customer who is signed in .*\n +A stranger, .*\n +sent: POST \/guichet\/session .*\n +came: 200 .*\n +fix: /);
+  assert.match(printed, /\n\n0 passed, 1 failed, 0 not checked$/);
+  assert.ok(!printed.includes((await service).key));
+}
+
+async function aShopThatDoesNotAnswerIsNotChecked() {
+  const origin = `http://127.0.0.1:${await freePort()}`;
+  const { code, stderr } = await start([origin, "--order", "17", "--wait", "1", "--listen", "127.0.0.1:0"]).ended;
+  const why = `The shop did not answer: no connection. Start the shop at ${origin}/guichet with the address and the key above.`;
+  assert.deepEqual([code, stderr], [3, `guichet-sandbox: ${why}\n`]);
+}
+
+async function whatItRefuses() {
+  const url = "http://127.0.0.1:8000";
+  for (const [args, part] of [
+    [[], "Missing argument <URL>"],
+    [[url], "Missing option --order"],
+    [["127.0.0.1:8000", "--order", "17"], "invalid value '127.0.0.1:8000' for '<URL>': give the shop's address"],
+    [[url, "--order", "{"], "invalid value '{' for '--order <JSON>'"],
+    [[url, "--order", "17", "--login", "PUT /"], "invalid value 'PUT /' for '--login <REQUEST>'"],
+    [[url, "--order", "17", "--only", "every"], "the rules are order_becomes_payment, "],
+    [[url, "--order", "17", "--limit", "0"], "invalid value '0' for '--limit <SECONDS>'"],
+    [[url, "--order", "17", "--limt", "1"], "Unknown option '--limt'"],
+  ]) {
+    const { code, stdout, stderr } = await start(args).ended;
+    assert.deepEqual([code, stdout], [2, ""], stderr);
+    assert.ok(stderr.startsWith("guichet-sandbox: ") && stderr.includes(part), stderr);
+  }
+  const help = await start(["--help"]).ended;
+  assert.equal(help.code, 0);
+  for (const part of ["--order <JSON>", "GUICHET_PAYMENT_REF", "Exit codes: 0"]) assert.ok(help.stdout.includes(part), help.stdout);
+}
+
+/** Starts a check. */
+function start(args) {
+  const child = spawn(COMMAND, ["check", ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+  running.push(child);
+  let [stdout, stderr] = ["", ""];
+  child.stdout.on("data", (text) => (stdout += text));
+  child.stderr.on("data", (text) => (stderr += text));
+  const lines = createInterface(child.stdout);
+  const ended = once(child, "close").then(([code]) => ({ code, stdout, stderr }));
+  const firstLine = new Promise((resolve, reject) => {
+    lines.once("line", resolve);
+    ended.then(() => reject(new Error(`it ended: ${stderr}`)));
+  });
+  firstLine.catch(() => {});
+  return { lines, firstLine, ended };
+}
+
+async function freePort() {
+  const server = createServer();
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
