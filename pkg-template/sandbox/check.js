@@ -5,7 +5,7 @@ import { Machine } from "./machine.js";
 import { serve } from "./serve.js";
 import { load, Service } from "./service.js";
 
-const [NOT_DONE, USAGE, NOT_REACHED] = [1, 2, 3];
+const [USAGE, NOT_RUN] = [2, 3];
 
 /** Checks a shop. Its arguments are those of `guichet check`. */
 export async function check(args) {
@@ -13,13 +13,13 @@ export async function check(args) {
   const { help, listen, ...given } = read(args);
   if (help) return print(`${HELP}\n\n${checkHelp()}`);
   const shopCheck = await start(given, address(listen));
-  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop(NOT_DONE, "The check was stopped."));
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop(NOT_RUN, "The check was stopped."));
   print(shopCheck.instructions());
   if (!given.json) print(shopCheck.waiting());
   try {
     await shopCheck.shopIsReady();
   } catch (why) {
-    return stop(NOT_REACHED, why);
+    return stop(NOT_RUN, why);
   }
   for (let report; (report = await shopCheck.next()) !== undefined; ) {
     if (!given.json) print(report);
@@ -36,7 +36,9 @@ async function start(given, { host, port }) {
     shopCheck = await checkArguments.start(baseUrl, new Machine());
     return new Service(shopCheck);
   };
-  await serve({ host, port }, "--listen", begin);
+  await serve({ host, port }, "--listen", begin).catch(({ message }) => {
+    throw new Refused(NOT_RUN, message);
+  });
   return shopCheck;
 }
 

@@ -41,10 +41,11 @@ pub(crate) trait Environment {
     /// Waits.
     fn sleep(&self, time: Duration) -> Boxed<'_, ()>;
 
-    /// Runs a command of the person who checks, and discards its output. The error says why it failed.
-    fn run<'a>(&'a self, command: &'a str) -> Boxed<'a, Result<(), String>>;
+    /// Runs a command of the person who checks, with these variables in its environment, and discards its output. The error says
+    /// why it failed.
+    fn run<'a>(&'a self, command: &'a str, variables: Vec<(&'static str, String)>) -> Boxed<'a, Result<(), String>>;
 
-    /// Runs a command with these variables in its environment, and returns its output.
+    /// The same, and returns its output.
     fn output<'a>(
         &'a self,
         command: &'a str,

@@ -90,8 +90,8 @@ impl Environment for JsEnvironment {
         Box::pin(async move { drop(JsFuture::from(self.machine.sleep(milliseconds(time))).await) })
     }
 
-    fn run<'a>(&'a self, command: &'a str) -> Boxed<'a, Result<(), String>> {
-        Box::pin(async move { self.run(command, Vec::new(), false).await.map(drop).map_err(|error| error.to_string()) })
+    fn run<'a>(&'a self, command: &'a str, variables: Vec<(&'static str, String)>) -> Boxed<'a, Result<(), String>> {
+        Box::pin(async move { self.run(command, variables, false).await.map(drop).map_err(|error| error.to_string()) })
     }
 
     fn output<'a>(

@@ -141,8 +141,8 @@ impl Check {
         let asked = self.ask(&customer, method, &path).on_own_page();
         let exchange = match body.chars().next() {
             None => asked.send().await,
-            Some('{' | '[') => asked.body("application/json", body).send().await,
-            Some(_) => asked.body("application/x-www-form-urlencoded", body).send().await,
+            Some('{' | '[') => asked.secret_body("application/json", body).send().await,
+            Some(_) => asked.secret_body("application/x-www-form-urlencoded", body).send().await,
         };
         if (200..400).contains(&exchange.status()) {
             return Ok(customer);
@@ -166,7 +166,12 @@ impl Check {
         }
     }
 
-    /// The same, and runs the command of `--settle` every five seconds, as cron would.
+    /// Runs a command of the shop, which may need the service that the shop uses.
+    async fn run(&self, command: &str) -> Result<(), String> {
+        self.environment.run(command, self.service.variables()).await
+    }
+
+    /// Waits in the same way, and runs the command of `--settle` every five seconds, as cron would.
     async fn wait_while_settling<T>(
         &self,
         limit: Duration,
@@ -176,7 +181,7 @@ impl Check {
         let every = Duration::from_secs(5);
         let mut left = limit;
         loop {
-            self.environment.run(command).await.map_err(|why| Stop::NotChecked(format!("--settle: {why}")))?;
+            self.run(command).await.map_err(|why| Stop::NotChecked(format!("--settle: {why}")))?;
             if let Some(found) = self.wait_for(every.min(left), &mut look).await {
                 return Ok(Some(found));
             }

@@ -114,11 +114,12 @@ impl Check {
     /// What the shop's books say about the order; `None` without `--orders`.
     pub(crate) async fn books(&self, payment: &Payment) -> Result<Option<Books>, Stop> {
         let Some(command) = &self.options.orders_command else { return Ok(None) };
-        let variables = vec![
+        let mut variables = self.service.variables();
+        variables.extend([
             ("GUICHET_ORDER", payment.order.to_string()),
             ("GUICHET_REFERENCE", payment.reference.clone()),
             ("GUICHET_PAYMENT_REF", payment.payment_ref.clone()),
-        ];
+        ]);
         let printed = self.environment.output(command, variables).await;
         printed.map(|text| Some(Books::read(&text))).map_err(|why| Stop::NotChecked(format!("--orders: {why}")))
     }

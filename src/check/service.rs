@@ -224,6 +224,12 @@ impl Service {
         self.sandbox.secret_key().expose()
     }
 
+    /// The service's address and its key, as the shop's commands read them.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
+        let base_url = self.sandbox.base_url().to_owned();
+        vec![("GUICHET_BASE_URL", base_url), ("GUICHET_SECRET_KEY", self.secret_key().to_owned())]
+    }
+
     /// Pays as the customer does on the hosted page, with a test phone. Returns the payment.
     pub(crate) async fn pay(&self, intent: &str, phone: &str) -> Value {
         let method = json!({"payment_method": {"type": "mobile_money", "phone": phone}});

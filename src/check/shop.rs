@@ -98,12 +98,17 @@ impl Ask<'_> {
     }
 
     pub(crate) fn body(mut self, content_type: &str, body: String) -> Self {
-        self.set("Content-Type", content_type);
         if content_type != "application/json" {
             self.notes.push(format!("Content-Type: {content_type}"));
         }
         self.shown.push(' ');
         self.shown.push_str(&body);
+        self.secret_body(content_type, body)
+    }
+
+    /// Sets a body that no report shows: that of a login may have a password.
+    pub(crate) fn secret_body(mut self, content_type: &str, body: String) -> Self {
+        self.set("Content-Type", content_type);
         self.request.body = body;
         self
     }

@@ -106,7 +106,7 @@ pub(super) async fn check(args: CheckArgs) -> Result<ExitCode, Failure> {
     };
     tokio::select! {
         checked = checking => checked,
-        () = stop => Err(Failure::Message(super::failure::NOT_DONE, "The check was stopped.".into())),
+        () = stop => Err(Failure::Message(NOT_REACHED, "The check was stopped.".into())),
     }
 }
 
@@ -115,7 +115,7 @@ async fn listen(address: SocketAddr, json: bool) -> Result<(Arc<Service>, onesho
     let failed = |error: Box<dyn std::error::Error>| Failure::from(error);
     let listener = TcpListener::bind(address).await.map_err(|error| {
         let sentence = format!("The service cannot listen on {address}: {error}. Give another address with --listen.");
-        Failure::Message(super::failure::NOT_DONE, sentence)
+        Failure::Message(NOT_REACHED, sentence)
     })?;
     let address = listener.local_addr().map_err(|error| failed(error.into()))?;
     let base_url = format!("http://{address}");

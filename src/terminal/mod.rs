@@ -13,7 +13,7 @@
 //! | 5 | the service's reply cannot be read |
 //! | 6 | `probe`: some decisions do not hold |
 //!
-//! `check` has its own: 0 every rule passed, 1 one failed, 2 some were not checked.
+//! `check` has its own: 0 every rule passed, 1 one failed, 2 some were not checked, 3 it could not run to its end.
 
 mod check;
 mod connection;

@@ -77,7 +77,7 @@ pub(super) async fn same_payment_after_restart(check: &Check) -> Outcome {
     if same_order_same_payment(check).await.is_err() {
         return Err(Stop::NotChecked("See same_order_same_payment.".into()));
     }
-    check.environment.run(command).await.map_err(|why| Stop::NotChecked(format!("--restart: {why}")))?;
+    check.run(command).await.map_err(|why| Stop::NotChecked(format!("--restart: {why}")))?;
     // The login may have been in memory.
     check.customers.borrow_mut().clear();
     let stranger = crate::check::shop::Customer::default();

@@ -1,6 +1,6 @@
 //! The machine of `guichet check`: reqwest, the runtime's timer and the shell.
 
-use super::super::failure::{Failure, NOT_DONE};
+use super::super::failure::{Failure, NOT_REACHED};
 use crate::check::{Boxed, CommandError, Environment, Request, Response, SendError};
 use std::process::Stdio;
 use std::time::Duration;
@@ -25,7 +25,7 @@ impl Machine {
             .pool_max_idle_per_host(0)
             .build();
         let http =
-            http.map_err(|error| Failure::Message(NOT_DONE, format!("The HTTP client cannot be set up: {error}.")))?;
+            http.map_err(|error| Failure::Message(NOT_REACHED, format!("The HTTP client cannot be set up: {error}.")))?;
         Ok(Self { http, limit })
     }
 
@@ -78,10 +78,10 @@ impl Environment for Machine {
         Box::pin(tokio::time::sleep(time))
     }
 
-    fn run<'a>(&'a self, command: &'a str) -> Boxed<'a, Result<(), String>> {
+    fn run<'a>(&'a self, command: &'a str, variables: Vec<(&'static str, String)>) -> Boxed<'a, Result<(), String>> {
         // A shop that the command leaves running would hold a pipe open.
         let mut shell = shell(command);
-        shell.stdout(Stdio::null()).stderr(Stdio::null());
+        shell.envs(variables).stdout(Stdio::null()).stderr(Stdio::null());
         Box::pin(async move { self.finish(&mut shell).await.map(drop).map_err(|error| error.to_string()) })
     }
 
