@@ -29,7 +29,7 @@ use std::time::Duration;
 
 /// Why a rule did not pass.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub(crate) enum RuleError {
     Failed {
         why: String,
         sent: String,
@@ -40,7 +40,7 @@ pub(crate) enum Stop {
 }
 
 /// What a rule comes to; `Ok` is a pass.
-pub(crate) type Outcome = Result<(), Stop>;
+pub(crate) type Outcome = Result<(), RuleError>;
 
 /// A check of one shop.
 pub(crate) struct Check {
@@ -99,21 +99,25 @@ impl Check {
         let page = self.open_page(&Customer::default()).await;
         page.response.map_err(|broken| format!("The shop did not answer: {broken}."))?;
         let customer = self.customer(0).await.map_err(|stop| match stop {
-            Stop::NotChecked(why) | Stop::Failed { why, .. } => why,
+            RuleError::NotChecked(why) | RuleError::Failed { why, .. } => why,
         })?;
-        self.ask_route(&customer, "POST", "/session").on_own_page().json(&serde_json::json!({})).send().await;
+        self.route_request(&customer, "POST", "/session").on_own_page().json(&serde_json::json!({})).send().await;
         let order = self.options.orders.first().cloned().unwrap_or_default();
-        let asked = self.ask_route(&customer, "POST", "/intents").on_own_page().json(&order).send().await;
+        let exchange = self.route_request(&customer, "POST", "/intents").on_own_page().json(&order).send().await;
         // If nobody is signed in, it has no reason to call the service.
-        let is_signed_out = asked.is_sign_in_required() && self.options.logins.is_empty();
+        let is_signed_out = exchange.is_sign_in_required() && self.options.logins.is_empty();
         if self.service.mark() > 0 || is_signed_out {
             return Ok(());
         }
-        Err(format!("The shop answered without a call to the service. {}: {}.", asked.sent, asked.came()))
+        Err(format!(
+            "The shop answered without a call to the service. {}: {}.",
+            exchange.sent,
+            exchange.response_text()
+        ))
     }
 
     /// The first or second customer, signed in.
-    async fn customer(&self, number: usize) -> Result<Rc<Customer>, Stop> {
+    async fn customer(&self, number: usize) -> Result<Rc<Customer>, RuleError> {
         if let Some(customer) = self.customers.borrow().get(number) {
             return Ok(Rc::clone(customer));
         }
@@ -126,7 +130,7 @@ impl Check {
     }
 
     /// Signs a customer in. Without `--login` the first customer is a browser without a login.
-    async fn sign_in(&self, number: usize) -> Result<Customer, Stop> {
+    async fn sign_in(&self, number: usize) -> Result<Customer, RuleError> {
         let customer = Customer::default();
         // The page sets the cookie of a CSRF token.
         self.open_page(&customer).await;
@@ -134,20 +138,25 @@ impl Check {
             return if number == 0 {
                 Ok(customer)
             } else {
-                Err(Stop::NotChecked("Missing option --login, a second time: it signs in another customer.".into()))
+                Err(RuleError::NotChecked(
+                    "Missing option --login, a second time: it signs in another customer.".into(),
+                ))
             };
         };
         let Login { method, path, body } = login.clone();
-        let asked = self.ask(&customer, method, &path).on_own_page();
+        let request = self.request(&customer, method, &path).on_own_page();
         let exchange = match body.chars().next() {
-            None => asked.send().await,
-            Some('{' | '[') => asked.secret_body("application/json", body).send().await,
-            Some(_) => asked.secret_body("application/x-www-form-urlencoded", body).send().await,
+            None => request.send().await,
+            Some('{' | '[') => request.secret_body("application/json", body).send().await,
+            Some(_) => request.secret_body("application/x-www-form-urlencoded", body).send().await,
         };
         if (200..400).contains(&exchange.status()) {
             return Ok(customer);
         }
-        Err(Stop::NotChecked(format!("The request of --login was refused: {method} {path}: {}", exchange.came())))
+        Err(RuleError::NotChecked(format!(
+            "The request of --login was refused: {method} {path}: {}",
+            exchange.response_text()
+        )))
     }
 
     /// Looks again and again until there is a result, for at most this long.
@@ -176,12 +185,12 @@ impl Check {
         &self,
         limit: Duration,
         mut look: impl AsyncFnMut() -> Option<T>,
-    ) -> Result<Option<T>, Stop> {
+    ) -> Result<Option<T>, RuleError> {
         let Some(command) = &self.options.settle_command else { return Ok(self.wait_for(limit, look).await) };
         let every = Duration::from_secs(5);
         let mut left = limit;
         loop {
-            self.run(command).await.map_err(|why| Stop::NotChecked(format!("--settle: {why}")))?;
+            self.run(command).await.map_err(|why| RuleError::NotChecked(format!("--settle: {why}")))?;
             if let Some(found) = self.wait_for(every.min(left), &mut look).await {
                 return Ok(Some(found));
             }

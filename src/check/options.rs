@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// The end of the command's help.
 pub(crate) const HELP: &str = "\
-The check starts a payment service of its own, a sandbox that it can make lie, and prints its address and key. Start the shop with
+The check starts a payment service of its own, a sandbox whose replies it can change, and prints its address and key. Start the shop with
 them; its database should be a fresh one. Without GUICHET_SECRET_KEY the key is new each time.
 
 Five orders are enough for every rule, because a paid order is used up: --order '{\"id\":\"17\"}' --order '{\"id\":\"18\"}' and so on.

@@ -1,7 +1,7 @@
 //! Payments of the shop's orders, as the rules need them.
 
 use super::service::Call;
-use super::{Check, Customer, Exchange, Stop};
+use super::{Check, Customer, Exchange, RuleError};
 use serde_json::Value;
 
 /// A payment that the shop has created for an order.
@@ -35,14 +35,16 @@ impl Books {
 }
 
 /// The reason why a rule is not checked without `--orders`, although nothing wrong was seen.
-pub(crate) fn orders_missing() -> Stop {
-    Stop::NotChecked("Missing option --orders: the shop's answers look right, and only its books say the rest.".into())
+pub(crate) fn orders_missing() -> RuleError {
+    RuleError::NotChecked(
+        "Missing option --orders: the shop's answers look right, and only its books say the rest.".into(),
+    )
 }
 
 impl Check {
     /// Sends an order from the shop's page, and reads the payment that the shop answers with.
     pub(crate) async fn buy(&self, customer: &Customer, order: &Value) -> Result<Payment, Exchange> {
-        let exchange = self.ask_route(customer, "POST", "/intents").on_own_page().json(order).send().await;
+        let exchange = self.route_request(customer, "POST", "/intents").on_own_page().json(order).send().await;
         self.payment(order, exchange)
     }
 
@@ -65,12 +67,12 @@ impl Check {
     }
 
     /// A payment that can still be paid, of the first order that has one.
-    pub(crate) async fn open_payment(&self) -> Result<Payment, Stop> {
+    pub(crate) async fn open_payment(&self) -> Result<Payment, RuleError> {
         let customer = self.customer(0).await?;
         let mut last = None;
         loop {
             let Some(order) = self.orders.borrow().front().cloned() else {
-                return Err(Stop::NotChecked(match last {
+                return Err(RuleError::NotChecked(match last {
                     None => "Missing option --order, once more: the orders that were given are paid.".into(),
                     Some(exchange) => self.no_payment(&exchange),
                 }));
@@ -95,7 +97,7 @@ impl Check {
         if exchange.is_sign_in_required() && self.options.logins.is_empty() {
             return "Missing option --login: without it the shop sells nothing.".into();
         }
-        format!("No order became a payment. The last answer: {}", exchange.came())
+        format!("No order became a payment. The last answer: {}", exchange.response_text())
     }
 
     /// Puts the order behind the others: the shop may not read its payment for a while.
@@ -108,11 +110,11 @@ impl Check {
 
     /// Asks for the payment's status, from the shop's page.
     pub(crate) async fn status(&self, customer: &Customer, payment: &Payment) -> Exchange {
-        self.ask_route(customer, "GET", &format!("/intents/{}", payment.payment_ref)).on_own_page().send().await
+        self.route_request(customer, "GET", &format!("/intents/{}", payment.payment_ref)).on_own_page().send().await
     }
 
     /// What the shop's books say about the order; `None` without `--orders`.
-    pub(crate) async fn books(&self, payment: &Payment) -> Result<Option<Books>, Stop> {
+    pub(crate) async fn books(&self, payment: &Payment) -> Result<Option<Books>, RuleError> {
         let Some(command) = &self.options.orders_command else { return Ok(None) };
         let mut variables = self.service.variables();
         variables.extend([
@@ -121,7 +123,7 @@ impl Check {
             ("GUICHET_PAYMENT_REF", payment.payment_ref.clone()),
         ]);
         let printed = self.environment.output(command, variables).await;
-        printed.map(|text| Some(Books::read(&text))).map_err(|why| Stop::NotChecked(format!("--orders: {why}")))
+        printed.map(|text| Some(Books::read(&text))).map_err(|why| RuleError::NotChecked(format!("--orders: {why}")))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a check says about a rule.
 
-use super::{Outcome, Rule, Stop};
+use super::{Outcome, Rule, RuleError};
 use crate::values::printable;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
@@ -26,8 +26,8 @@ impl Report {
     pub(crate) fn new(rule: &'static Rule, outcome: Outcome, secrets: &[String]) -> Self {
         let (verdict, why, sent, came) = match outcome {
             Ok(()) => (Verdict::Pass, String::new(), String::new(), String::new()),
-            Err(Stop::NotChecked(why)) => (Verdict::NotChecked, why, String::new(), String::new()),
-            Err(Stop::Failed { why, sent, came }) => (Verdict::Fail, why, sent, came),
+            Err(RuleError::NotChecked(why)) => (Verdict::NotChecked, why, String::new(), String::new()),
+            Err(RuleError::Failed { why, sent, came }) => (Verdict::Fail, why, sent, came),
         };
         let [why, sent, came] = [why, sent, came].map(|text| redact(&text, secrets));
         Self { rule, verdict, why, sent, came }

@@ -1,7 +1,7 @@
 //! Requests to the shop, as browsers send them.
 
 use super::environment::{Request, Response};
-use super::{Check, Stop};
+use super::{Check, RuleError};
 use serde_json::Value;
 use std::cell::RefCell;
 
@@ -37,7 +37,7 @@ impl Customer {
 }
 
 /// A request that is being written.
-pub(crate) struct Ask<'a> {
+pub(crate) struct RequestBuilder<'a> {
     check: &'a Check,
     customer: &'a Customer,
     request: Request,
@@ -48,25 +48,35 @@ pub(crate) struct Ask<'a> {
 
 impl Check {
     /// A request to a path of the shop, by this customer's browser, without any header but the cookies.
-    pub(crate) fn ask<'a>(&'a self, customer: &'a Customer, method: &'static str, path: &str) -> Ask<'a> {
+    pub(crate) fn request<'a>(
+        &'a self,
+        customer: &'a Customer,
+        method: &'static str,
+        path: &str,
+    ) -> RequestBuilder<'a> {
         let url = format!("{}{path}", self.options.origin);
         let headers = customer.header().map(|cookies| ("Cookie".to_owned(), cookies)).into_iter().collect();
         let request = Request { method, url, headers, body: String::new() };
-        Ask { check: self, customer, request, shown: format!("{method} {path}"), notes: Vec::new() }
+        RequestBuilder { check: self, customer, request, shown: format!("{method} {path}"), notes: Vec::new() }
     }
 
     /// Opens the page that a customer opens first.
     pub(crate) async fn open_page(&self, customer: &Customer) -> Exchange {
-        self.ask(customer, "GET", &self.options.page).send().await
+        self.request(customer, "GET", &self.options.page).send().await
     }
 
     /// A request to one of the three routes.
-    pub(crate) fn ask_route<'a>(&'a self, customer: &'a Customer, method: &'static str, path: &str) -> Ask<'a> {
-        self.ask(customer, method, &format!("{}{path}", self.options.routes))
+    pub(crate) fn route_request<'a>(
+        &'a self,
+        customer: &'a Customer,
+        method: &'static str,
+        path: &str,
+    ) -> RequestBuilder<'a> {
+        self.request(customer, method, &format!("{}{path}", self.options.routes))
     }
 }
 
-impl Ask<'_> {
+impl RequestBuilder<'_> {
     /// Sends it from a page of the shop: with the headers that the browser adds there, and the CSRF token.
     pub(crate) fn on_own_page(mut self) -> Self {
         let origin = self.check.options.origin.clone();
@@ -160,7 +170,7 @@ impl Exchange {
     }
 
     /// The response for a report.
-    pub(crate) fn came(&self) -> String {
+    pub(crate) fn response_text(&self) -> String {
         match &self.response {
             Err(broken) => broken.clone(),
             Ok(response) => {
@@ -171,8 +181,8 @@ impl Exchange {
     }
 
     /// A failed rule, because of this exchange.
-    pub(crate) fn fail(&self, why: impl Into<String>) -> Stop {
-        Stop::Failed { why: why.into(), sent: self.sent.clone(), came: self.came() }
+    pub(crate) fn fail(&self, why: impl Into<String>) -> RuleError {
+        RuleError::Failed { why: why.into(), sent: self.sent.clone(), came: self.response_text() }
     }
 
     /// Whether the response is an error in the service's shape.

@@ -2,7 +2,7 @@
 
 use crate::check::payment::{Payment, orders_missing};
 use crate::check::service::{Kind, Target};
-use crate::check::{Check, Outcome, Stop};
+use crate::check::{Check, Outcome, RuleError};
 use futures_util::future::{join, join_all};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -19,15 +19,15 @@ const UNTIL_APPROVED: u32 = 700;
 const AT_ONCE: usize = 8;
 
 /// The service says that the payment has succeeded, with a wrong value: the order stays unpaid.
-pub(super) async fn lie_pays_nothing(check: &Check, field: &str, value: Value) -> Outcome {
+pub(super) async fn wrong_reply_pays_nothing(check: &Check, field: &str, value: Value) -> Outcome {
     let payment = check.open_payment().await?;
     let customer = check.customer(0).await?;
     let mark = check.service.mark();
     let mut fields = Map::from_iter([(field.to_owned(), value.clone())]);
     fields.insert("status".into(), "succeeded".into());
-    let lie = Kind::Change { intent: payment.id.clone(), fields };
-    let lying = check.service.interfere(Target::ReadsOf(payment.id.clone()), lie);
-    let asked = check.status(&customer, &payment).await;
+    let change = Kind::Change { intent: payment.id.clone(), fields };
+    let changing = check.service.interfere(Target::ReadsOf(payment.id.clone()), change);
+    let exchange = check.status(&customer, &payment).await;
     let reads = || check.service.calls_since(mark).iter().filter(|call| call.reads(&payment.id)).count();
     let after_asking = reads();
     let by_timer = async || (reads() > after_asking).then_some(());
@@ -36,16 +36,16 @@ pub(super) async fn lie_pays_nothing(check: &Check, field: &str, value: Value) -
     let is_read = reads() > 0;
     // The reply that was read last is on its way.
     check.environment.sleep(Duration::from_millis(100)).await;
-    drop(lying);
+    drop(changing);
     check.set_aside(&payment);
 
-    let lie = format!("The service answered that the payment has succeeded, with the {field} {value}.");
-    if asked.is_success() && asked.json()["status"] == "succeeded" {
-        return Err(asked.fail(format!("{lie} The shop told the page that it is paid.")));
+    let reply = format!("The service answered that the payment has succeeded, with the {field} {value}.");
+    if exchange.is_success() && exchange.json()["status"] == "succeeded" {
+        return Err(exchange.fail(format!("{reply} The shop told the page that it is paid.")));
     }
     match check.books(&payment).await? {
-        Some(books) if books.paid > 0 => Err(asked.fail(format!("{lie} The shop marked the order paid."))),
-        _ if !is_read => Err(Stop::NotChecked("The shop did not read the payment.".into())),
+        Some(books) if books.paid > 0 => Err(exchange.fail(format!("{reply} The shop marked the order paid."))),
+        _ if !is_read => Err(RuleError::NotChecked("The shop did not read the payment.".into())),
         Some(_) => Ok(()),
         None => Err(orders_missing()),
     }
@@ -55,17 +55,17 @@ pub(super) async fn decline_gets_next_reference(check: &Check) -> Outcome {
     let payment = check.open_payment().await?;
     let customer = check.customer(0).await?;
     check.service.pay(&payment.id, DECLINED_FOR_GOOD).await;
-    let asked = check.status(&customer, &payment).await;
-    if asked.json()["status"] != "failed" {
-        return Err(asked.fail("The payment was declined for good, and the page was not told the status failed."));
+    let exchange = check.status(&customer, &payment).await;
+    if exchange.json()["status"] != "failed" {
+        return Err(exchange.fail("The payment was declined for good, and the page was not told the status failed."));
     }
     if check.books(&payment).await?.is_some_and(|books| books.paid > 0) {
-        return Err(asked.fail("The payment was declined for good, and the shop marked the order paid."));
+        return Err(exchange.fail("The payment was declined for good, and the shop marked the order paid."));
     }
     match check.buy(&customer, &payment.order).await {
         Ok(next) if next.id != payment.id => Ok(()),
         Ok(same) => Err(same.exchange.fail("The order got the declined payment again, which nobody can pay.")),
-        Err(asked) => Err(asked.fail("The order did not get another payment.")),
+        Err(exchange) => Err(exchange.fail("The order did not get another payment.")),
     }
 }
 
@@ -100,7 +100,7 @@ pub(super) async fn paid_without_return(check: &Check) -> Outcome {
     } else {
         "No read of the payment."
     };
-    Err(Stop::Failed {
+    Err(RuleError::Failed {
         why: format!(
             "The customer paid {} and never came back. In {} s the order was not settled.",
             payment.reference,
@@ -113,7 +113,7 @@ pub(super) async fn paid_without_return(check: &Check) -> Outcome {
 
 pub(super) async fn paid_once(check: &Check) -> Outcome {
     if check.options.orders_command.is_none() {
-        return Err(Stop::NotChecked(
+        return Err(RuleError::NotChecked(
             "Missing option --orders: only the shop's books say how often it was marked.".into(),
         ));
     }
@@ -128,16 +128,18 @@ pub(super) async fn paid_once(check: &Check) -> Outcome {
         check.wait_for(check.options.limit / 10, all_held).await;
         drop(holding);
     };
-    let (asked, ()) = join(asking, releasing).await;
+    let (exchanges, ()) = join(asking, releasing).await;
     let books = wait_until_paid(check, &payment).await?;
     match books {
         1 => Ok(()),
-        paid => Err(asked[0].fail(format!("{AT_ONCE} requests at the same time marked the order paid {paid} times."))),
+        paid => {
+            Err(exchanges[0].fail(format!("{AT_ONCE} requests at the same time marked the order paid {paid} times.")))
+        }
     }
 }
 
 /// How often the order was marked paid. It waits for the first time.
-async fn wait_until_paid(check: &Check, payment: &Payment) -> Result<usize, Stop> {
+async fn wait_until_paid(check: &Check, payment: &Payment) -> Result<usize, RuleError> {
     let is_paid = async || match check.books(payment).await {
         Ok(books) => books.filter(|books| books.paid > 0).map(|_| Ok(())),
         Err(stop) => Some(Err(stop)),
@@ -157,27 +159,27 @@ pub(super) async fn late_approval_pays(check: &Check) -> Outcome {
         return Err(early.fail("The attempt was declined, and the page was told that it is paid."));
     }
     check.service.advance(UNTIL_APPROVED).await;
-    let mut asked = early;
+    let mut exchange = early;
     let is_settled = async || {
-        asked = check.status(&customer, &payment).await;
+        exchange = check.status(&customer, &payment).await;
         let books = match check.books(&payment).await {
             Ok(books) => books,
             Err(stop) => return Some(Err(stop)),
         };
         let is_paid = books.is_none_or(|books| books.paid > 0);
-        (asked.json()["status"] == "succeeded" && is_paid).then_some(Ok(books.is_some()))
+        (exchange.json()["status"] == "succeeded" && is_paid).then_some(Ok(books.is_some()))
     };
     let settled = check.wait_while_settling(check.options.limit, is_settled).await?.transpose()?;
     match settled {
         Some(true) => Ok(()),
         Some(false) => Err(orders_missing()),
-        None => Err(asked.fail("The operator approved the attempt late, and the order was not marked paid.")),
+        None => Err(exchange.fail("The operator approved the attempt late, and the order was not marked paid.")),
     }
 }
 
 pub(super) async fn duplicate_is_refunded(check: &Check) -> Outcome {
     if check.options.orders_command.is_none() {
-        return Err(Stop::NotChecked(
+        return Err(RuleError::NotChecked(
             "Missing option --orders: only the shop's books say that a refund is due.".into(),
         ));
     }
@@ -188,11 +190,11 @@ pub(super) async fn duplicate_is_refunded(check: &Check) -> Outcome {
     check.status(&customer, &payment).await;
     check.service.advance(UNTIL_APPROVED).await;
     if check.service.intent(&payment.id).await["duplicate_payments"].as_array().is_none_or(Vec::is_empty) {
-        return Err(Stop::NotChecked("The sandbox made no duplicate payment.".into()));
+        return Err(RuleError::NotChecked("The sandbox made no duplicate payment.".into()));
     }
-    let mut asked = None;
+    let mut exchange = None;
     let is_noticed = async || {
-        asked = Some(check.status(&customer, &payment).await);
+        exchange = Some(check.status(&customer, &payment).await);
         match check.books(&payment).await {
             Ok(books) => books.filter(|books| books.refunds_due > 0).map(|_| Ok(())),
             Err(stop) => Some(Err(stop)),
@@ -200,9 +202,9 @@ pub(super) async fn duplicate_is_refunded(check: &Check) -> Outcome {
     };
     let noticed = check.wait_while_settling(check.options.limit, is_noticed).await?.transpose()?;
     let why = "The customer paid twice, because an attempt was approved late, and the command of --orders printed no line refund_due.";
-    match (noticed, asked) {
+    match (noticed, exchange) {
         (Some(()), _) => Ok(()),
-        (None, Some(asked)) => Err(asked.fail(why)),
-        (None, None) => Err(Stop::Failed { why: why.into(), sent: String::new(), came: json!(null).to_string() }),
+        (None, Some(exchange)) => Err(exchange.fail(why)),
+        (None, None) => Err(RuleError::Failed { why: why.into(), sent: String::new(), came: json!(null).to_string() }),
     }
 }

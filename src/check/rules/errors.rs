@@ -3,22 +3,22 @@
 use crate::check::payment::Payment;
 use crate::check::service::{Kind, Target};
 use crate::check::shop::{Customer, Exchange};
-use crate::check::{Check, Outcome, Stop};
+use crate::check::{Check, Outcome, RuleError};
 
 pub(super) async fn refusing_service(check: &Check) -> Outcome {
     let payment = check.open_payment().await?;
     let customer = check.customer(0).await?;
     for status in [503, 401] {
         let refusing = check.service.interfere(Target::Every, Kind::Refuse(status));
-        let asked = ask_both(check, &customer, &payment).await?;
+        let exchanges = request_both(check, &customer, &payment).await?;
         drop(refusing);
-        for asked in asked {
-            if asked.is_sign_in_required() {
-                return Err(asked.fail(format!(
+        for exchange in exchanges {
+            if exchange.is_sign_in_required() {
+                return Err(exchange.fail(format!(
                     "The service answered the shop with {status}, and the page was told that nobody is signed in."
                 )));
             }
-            must_be_honest(&asked, &payment, &format!("The service answered the shop with {status}."))?;
+            must_be_error_or_true(&exchange, &payment, &format!("The service answered the shop with {status}."))?;
         }
     }
     Ok(())
@@ -28,43 +28,47 @@ pub(super) async fn unreadable_service(check: &Check) -> Outcome {
     let payment = check.open_payment().await?;
     let customer = check.customer(0).await?;
     let malformed = check.service.interfere(Target::Every, Kind::Malformed);
-    let asked = ask_both(check, &customer, &payment).await?;
+    let exchanges = request_both(check, &customer, &payment).await?;
     drop(malformed);
-    asked.iter().try_for_each(|asked| must_be_honest(asked, &payment, "The service answered the shop with HTML."))
+    exchanges
+        .iter()
+        .try_for_each(|exchange| must_be_error_or_true(exchange, &payment, "The service answered the shop with HTML."))
 }
 
 pub(super) async fn slow_service(check: &Check) -> Outcome {
     let payment = check.open_payment().await?;
     let customer = check.customer(0).await?;
     let holding = check.service.interfere(Target::Every, Kind::Hold);
-    let asked = ask_both(check, &customer, &payment).await?;
+    let exchanges = request_both(check, &customer, &payment).await?;
     drop(holding);
-    asked.iter().try_for_each(|asked| must_be_honest(asked, &payment, "The service did not answer the shop."))
+    exchanges
+        .iter()
+        .try_for_each(|exchange| must_be_error_or_true(exchange, &payment, "The service did not answer the shop."))
 }
 
 /// Sends the order, and then asks for its payment's status.
-async fn ask_both(check: &Check, customer: &Customer, payment: &Payment) -> Result<[Exchange; 2], Stop> {
+async fn request_both(check: &Check, customer: &Customer, payment: &Payment) -> Result<[Exchange; 2], RuleError> {
     let mark = check.service.mark();
-    let order = check.ask_route(customer, "POST", "/intents").on_own_page().json(&payment.order).send().await;
+    let order = check.route_request(customer, "POST", "/intents").on_own_page().json(&payment.order).send().await;
     let status = check.status(customer, payment).await;
     if check.service.mark() == mark {
-        return Err(Stop::NotChecked("The shop answered without a call to the service.".into()));
+        return Err(RuleError::NotChecked("The shop answered without a call to the service.".into()));
     }
     Ok([order, status])
 }
 
 /// The answer is an error in the service's shape, or true: the same payment, or a status that is not final.
-fn must_be_honest(asked: &Exchange, payment: &Payment, cause: &str) -> Outcome {
-    let body = asked.json();
+fn must_be_error_or_true(exchange: &Exchange, payment: &Payment, cause: &str) -> Outcome {
+    let body = exchange.json();
     let is_same_payment = body["intent"]["id"] == *payment.id;
     let is_pending = ["requires_action", "processing"].iter().any(|status| body["status"] == *status);
-    if asked.is_error_in_shape() || (asked.is_success() && (is_same_payment || is_pending)) {
+    if exchange.is_error_in_shape() || (exchange.is_success() && (is_same_payment || is_pending)) {
         return Ok(());
     }
-    let why = match asked.response {
+    let why = match exchange.response {
         Err(_) => "The page got no answer.",
-        Ok(_) if asked.is_success() => "The page was told something else than that it is not known.",
+        Ok(_) if exchange.is_success() => "The page was told something else than that it is not known.",
         Ok(_) => "The page got no error in the service's shape.",
     };
-    Err(asked.fail(format!("{cause} {why}")))
+    Err(exchange.fail(format!("{cause} {why}")))
 }

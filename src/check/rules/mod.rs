@@ -158,21 +158,21 @@ pub(crate) const RULES: &[Rule] = &[
         title: "A payment of another amount pays no order",
         needs: &[ORDERS],
         fix: FIX_COMPARE,
-        run: |check| Box::pin(books::lie_pays_nothing(check, "amount", "1".into())),
+        run: |check| Box::pin(books::wrong_reply_pays_nothing(check, "amount", "1".into())),
     },
     Rule {
         id: "wrong_currency_pays_nothing",
         title: "A payment in another currency pays no order",
         needs: &[ORDERS],
         fix: FIX_COMPARE,
-        run: |check| Box::pin(books::lie_pays_nothing(check, "currency", "UGX".into())),
+        run: |check| Box::pin(books::wrong_reply_pays_nothing(check, "currency", "UGX".into())),
     },
     Rule {
         id: "wrong_reference_pays_nothing",
         title: "A payment with another reference pays no order",
         needs: &[ORDERS],
         fix: FIX_COMPARE,
-        run: |check| Box::pin(books::lie_pays_nothing(check, "merchant_reference", "ANOTHER-ORDER".into())),
+        run: |check| Box::pin(books::wrong_reply_pays_nothing(check, "merchant_reference", "ANOTHER-ORDER".into())),
     },
     Rule {
         id: "wrong_owner_pays_nothing",
@@ -181,7 +181,7 @@ pub(crate) const RULES: &[Rule] = &[
         fix: FIX_COMPARE,
         run: |check| {
             let owner = serde_json::json!({"firstname": "Eve", "lastname": "Eve", "email": "eve@evil.example"});
-            Box::pin(books::lie_pays_nothing(check, "customer", owner))
+            Box::pin(books::wrong_reply_pays_nothing(check, "customer", owner))
         },
     },
     Rule {

@@ -1,31 +1,33 @@
 //! How an order becomes a payment.
 
 use crate::check::payment::Payment;
-use crate::check::{Check, Outcome, Stop};
+use crate::check::{Check, Outcome, RuleError};
 use serde_json::Value;
 
 pub(super) async fn order_becomes_payment(check: &Check) -> Outcome {
     let customer = check.customer(0).await?;
     let Some(order) = check.orders.borrow().front().cloned() else {
-        return Err(Stop::NotChecked("Missing option --order: an order of the customer that is not paid yet.".into()));
+        return Err(RuleError::NotChecked(
+            "Missing option --order: an order of the customer that is not paid yet.".into(),
+        ));
     };
     match check.buy(&customer, &order).await {
         Ok(_) => Ok(()),
-        Err(asked) if asked.is_sign_in_required() && check.options.logins.is_empty() => {
-            Err(Stop::NotChecked("Missing option --login: without it the shop sells nothing.".into()))
+        Err(exchange) if exchange.is_sign_in_required() && check.options.logins.is_empty() => {
+            Err(RuleError::NotChecked("Missing option --login: without it the shop sells nothing.".into()))
         }
-        Err(asked) if asked.is_success() => Err(asked.fail(
+        Err(exchange) if exchange.is_success() => Err(exchange.fail(
             "The answer is not that of a payment which the shop has created: {\"intent\": {id, checkout_url, payment_ref, \
              merchant_reference, status}}.",
         )),
-        Err(asked) => Err(asked.fail("The order did not become a payment.")),
+        Err(exchange) => Err(exchange.fail("The order did not become a payment.")),
     }
 }
 
 pub(super) async fn server_decides(check: &Check) -> Outcome {
     let payment = check.open_payment().await?;
     let Value::Object(mut forged) = payment.order.clone() else {
-        return Err(Stop::NotChecked(
+        return Err(RuleError::NotChecked(
             "The value of --order is no JSON object, so a page can add nothing to it.".into(),
         ));
     };
@@ -37,20 +39,23 @@ pub(super) async fn server_decides(check: &Check) -> Outcome {
     });
     forged.extend(forgeries.as_object().cloned().unwrap_or_default());
     let (mark, customer) = (check.service.mark(), check.customer(0).await?);
-    let asked = check.ask_route(&customer, "POST", "/intents").on_own_page().json(&Value::Object(forged)).send().await;
-    let honest = &payment.creation.body;
+    let exchange =
+        check.route_request(&customer, "POST", "/intents").on_own_page().json(&Value::Object(forged)).send().await;
+    let original = &payment.creation.body;
     for call in check.service.calls_since(mark).iter().filter(|call| call.is_creation()) {
         for field in ["amount", "currency", "email", "phone"] {
-            if call.body[field] != honest[field] {
-                let (forged, honest) = (&call.body[field], &honest[field]);
-                return Err(asked.fail(format!("The page changed {field} of the payment from {honest} to {forged}.")));
+            if call.body[field] != original[field] {
+                let (forged, original) = (&call.body[field], &original[field]);
+                return Err(
+                    exchange.fail(format!("The page changed {field} of the payment from {original} to {forged}."))
+                );
             }
         }
         if call.body["merchant_reference"] == "FORGED" {
-            return Err(asked.fail("The page set the reference of the payment."));
+            return Err(exchange.fail("The page set the reference of the payment."));
         }
         if call.body["redirect_url"].as_str().is_some_and(|address| address.starts_with("https://evil.example")) {
-            return Err(asked.fail("The page set redirect_url: any page may send the customer to another site."));
+            return Err(exchange.fail("The page set redirect_url: any page may send the customer to another site."));
         }
     }
     Ok(())
@@ -65,25 +70,25 @@ pub(super) async fn same_order_same_payment(check: &Check) -> Outcome {
             "The order became two payments, {} and {}: the customer may pay both.",
             payment.reference, again.reference
         ))),
-        Err(asked) => Err(asked.fail("The second time, the same order did not get its payment.")),
+        Err(exchange) => Err(exchange.fail("The second time, the same order did not get its payment.")),
     }
 }
 
 pub(super) async fn same_payment_after_restart(check: &Check) -> Outcome {
     let Some(command) = &check.options.restart_command else {
-        return Err(Stop::NotChecked("Missing option --restart: a command that restarts the shop.".into()));
+        return Err(RuleError::NotChecked("Missing option --restart: a command that restarts the shop.".into()));
     };
     let payment = check.open_payment().await?;
     if same_order_same_payment(check).await.is_err() {
-        return Err(Stop::NotChecked("See same_order_same_payment.".into()));
+        return Err(RuleError::NotChecked("See same_order_same_payment.".into()));
     }
-    check.run(command).await.map_err(|why| Stop::NotChecked(format!("--restart: {why}")))?;
+    check.run(command).await.map_err(|why| RuleError::NotChecked(format!("--restart: {why}")))?;
     // The login may have been in memory.
     check.customers.borrow_mut().clear();
     let stranger = crate::check::shop::Customer::default();
     let is_up = async || check.open_page(&stranger).await.response.ok();
     if check.wait_for(check.options.limit, is_up).await.is_none() {
-        return Err(Stop::NotChecked("After the command of --restart, the shop did not answer.".into()));
+        return Err(RuleError::NotChecked("After the command of --restart, the shop did not answer.".into()));
     }
     let customer = check.customer(0).await?;
     match check.buy(&customer, &payment.order).await {
@@ -91,7 +96,7 @@ pub(super) async fn same_payment_after_restart(check: &Check) -> Outcome {
         Ok(again) => {
             Err(again.exchange.fail("After the restart the order became another payment: the customer may pay both."))
         }
-        Err(asked) => Err(asked.fail("After the restart the order did not get its payment.")),
+        Err(exchange) => Err(exchange.fail("After the restart the order did not get its payment.")),
     }
 }
 
@@ -129,13 +134,13 @@ fn nonce_of(payment: &Payment) -> Option<String> {
 pub(super) async fn other_customer_sees_nothing(check: &Check) -> Outcome {
     let (owner, other) = (check.customer(0).await?, check.customer(1).await?);
     let payment = check.open_payment().await?;
-    let unknown = check.ask_route(&owner, "GET", "/intents/gch_unknown").on_own_page().send().await;
+    let unknown = check.route_request(&owner, "GET", "/intents/gch_unknown").on_own_page().send().await;
     if unknown.status() != 404 {
         return Err(unknown.fail("An unknown payment was not answered with 404."));
     }
-    let asked = check.status(&other, &payment).await;
-    if asked.status() != 404 {
-        return Err(asked.fail("Another customer asked for the payment, and was not answered with 404."));
+    let exchange = check.status(&other, &payment).await;
+    if exchange.status() != 404 {
+        return Err(exchange.fail("Another customer asked for the payment, and was not answered with 404."));
     }
     match check.buy(&other, &payment.order).await {
         Ok(bought) if bought.id == payment.id => {

@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 pub(super) async fn refused(check: &Check, name: &str, value: &str) -> Outcome {
     let payment = check.open_payment().await?;
     let customer = check.customer(0).await?;
-    for asked in [
-        check.ask_route(&customer, "POST", "/session").header(name, value).json(&json!({})).send().await,
-        check.ask_route(&customer, "POST", "/intents").header(name, value).json(&payment.order).send().await,
+    for exchange in [
+        check.route_request(&customer, "POST", "/session").header(name, value).json(&json!({})).send().await,
+        check.route_request(&customer, "POST", "/intents").header(name, value).json(&payment.order).send().await,
         check
-            .ask_route(&customer, "GET", &format!("/intents/{}", payment.payment_ref))
+            .route_request(&customer, "GET", &format!("/intents/{}", payment.payment_ref))
             .header(name, value)
             .send()
             .await,
     ] {
-        must_be_refused(&asked)?;
+        must_be_refused(&exchange)?;
     }
     Ok(())
 }
@@ -26,8 +26,8 @@ pub(super) async fn refused(check: &Check, name: &str, value: &str) -> Outcome {
 pub(super) async fn text_plain_refused(check: &Check) -> Outcome {
     let payment = check.open_payment().await?;
     let customer = check.customer(0).await?;
-    let asked = check.ask_route(&customer, "POST", "/intents").body("text/plain", payment.order.to_string());
-    must_be_refused(&asked.send().await)
+    let exchange = check.route_request(&customer, "POST", "/intents").body("text/plain", payment.order.to_string());
+    must_be_refused(&exchange.send().await)
 }
 
 pub(super) async fn foreign_form_refused(check: &Check) -> Outcome {
@@ -47,17 +47,17 @@ pub(super) async fn foreign_form_refused(check: &Check) -> Outcome {
     Ok(())
 }
 
-fn form<'a>(check: &'a Check, customer: &'a Customer, payment: &Payment) -> crate::check::shop::Ask<'a> {
+fn form<'a>(check: &'a Check, customer: &'a Customer, payment: &Payment) -> crate::check::shop::RequestBuilder<'a> {
     let mut form = url::form_urlencoded::Serializer::new(String::new());
     for (name, value) in payment.order.as_object().into_iter().flatten() {
         form.append_pair(name, &value.as_str().map_or_else(|| Value::to_string(value), str::to_owned));
     }
-    check.ask_route(customer, "POST", "/intents").body("application/x-www-form-urlencoded", form.finish())
+    check.route_request(customer, "POST", "/intents").body("application/x-www-form-urlencoded", form.finish())
 }
 
-fn must_be_refused(asked: &Exchange) -> Outcome {
-    match asked.status() {
+fn must_be_refused(exchange: &Exchange) -> Outcome {
+    match exchange.status() {
         400..=499 => Ok(()),
-        _ => Err(asked.fail("The request was not refused with a 4xx status.")),
+        _ => Err(exchange.fail("The request was not refused with a 4xx status.")),
     }
 }

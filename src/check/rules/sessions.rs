@@ -1,44 +1,46 @@
 //! Sessions and secrets.
 
 use crate::check::shop::Customer;
-use crate::check::{Check, Outcome, Stop};
+use crate::check::{Check, Outcome, RuleError};
 use serde_json::{Value, json};
 
 pub(super) async fn session_needs_login(check: &Check) -> Outcome {
     let (mark, stranger) = (check.service.mark(), Customer::default());
     // The page sets the cookie of a CSRF token.
     check.open_page(&stranger).await;
-    let asked = check.ask_route(&stranger, "POST", "/session").on_own_page().json(&json!({})).send().await;
-    if !asked.is_sign_in_required() {
-        return Err(asked.fail("A stranger, who is not signed in, was not answered with 401."));
+    let exchange = check.route_request(&stranger, "POST", "/session").on_own_page().json(&json!({})).send().await;
+    if !exchange.is_sign_in_required() {
+        return Err(exchange.fail("A stranger, who is not signed in, was not answered with 401."));
     }
     if check.service.calls_since(mark).iter().any(|call| call.path == "/v1/sessions/create") {
-        return Err(asked.fail("The shop created a session for a stranger."));
+        return Err(exchange.fail("The shop created a session for a stranger."));
     }
     let customer = check.customer(0).await?;
-    let asked = check.ask_route(&customer, "POST", "/session").on_own_page().json(&json!({})).send().await;
-    if asked.is_sign_in_required() && check.options.logins.is_empty() {
-        return Err(Stop::NotChecked(
+    let exchange = check.route_request(&customer, "POST", "/session").on_own_page().json(&json!({})).send().await;
+    if exchange.is_sign_in_required() && check.options.logins.is_empty() {
+        return Err(RuleError::NotChecked(
             "Missing option --login: a stranger gets no session, and nobody is signed in.".into(),
         ));
     }
-    let body = asked.json();
+    let body = exchange.json();
     let session = if body["data"].is_object() { &body["data"] } else { &body };
     let is_issued = |token: &Value| {
         token.as_str().is_some_and(|token| check.service.session_tokens().iter().any(|issued| issued == token))
     };
-    if !asked.is_success() || !is_issued(&session["session_token"]) || !session["expires_at"].is_string() {
-        return Err(asked.fail("A customer who is signed in did not get the service's session_token and expires_at."));
+    if !exchange.is_success() || !is_issued(&session["session_token"]) || !session["expires_at"].is_string() {
+        return Err(
+            exchange.fail("A customer who is signed in did not get the service's session_token and expires_at.")
+        );
     }
     Ok(())
 }
 
 pub(super) async fn token_in_no_url(check: &Check) -> Outcome {
     let customer = check.customer(0).await?;
-    check.ask_route(&customer, "POST", "/session").on_own_page().json(&json!({})).send().await;
+    check.route_request(&customer, "POST", "/session").on_own_page().json(&json!({})).send().await;
     let tokens = check.service.session_tokens();
     if tokens.is_empty() {
-        return Err(Stop::NotChecked("The shop has created no session: see session_needs_login.".into()));
+        return Err(RuleError::NotChecked("The shop has created no session: see session_needs_login.".into()));
     }
     let has_token = |text: &str| tokens.iter().any(|token| text.contains(token.as_str()));
     for call in check.service.calls_since(0) {
@@ -46,7 +48,7 @@ pub(super) async fn token_in_no_url(check: &Check) -> Outcome {
         if has_token(&call.path) || has_token(&call.referer) || has_token(return_address) {
             let sent = format!("{} {} (Referer: {}) {}", call.method, call.path, call.referer, call.body);
             let why = "The shop's call to the service has a session token in an address.".into();
-            return Err(Stop::Failed { why, sent, came: String::new() });
+            return Err(RuleError::Failed { why, sent, came: String::new() });
         }
     }
     for (sent, response) in check.responses.borrow().iter() {
@@ -54,7 +56,7 @@ pub(super) async fn token_in_no_url(check: &Check) -> Outcome {
             if let Some(value) = response.headers(name).find(|value| has_token(value)) {
                 let why = "The shop's answer has a session token in an address.".into();
                 let came = format!("{} {name}: {value}", response.status);
-                return Err(Stop::Failed { why, sent: sent.clone(), came });
+                return Err(RuleError::Failed { why, sent: sent.clone(), came });
             }
         }
     }
@@ -68,7 +70,7 @@ pub(super) async fn key_in_no_answer(check: &Check) -> Outcome {
         let headers = response.headers.iter().any(|(_, value)| value.contains(key));
         if headers || response.body.contains(key) {
             let why = format!("The secret key is in the {} of this answer.", if headers { "headers" } else { "body" });
-            return Err(Stop::Failed { why, sent: sent.clone(), came: response.status.to_string() });
+            return Err(RuleError::Failed { why, sent: sent.clone(), came: response.status.to_string() });
         }
     }
     Ok(())
