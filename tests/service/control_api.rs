@@ -2,7 +2,7 @@
 
 use crate::support::api::{client, control, send};
 use crate::support::service::Sandbox;
-use guichet::sandbox::openapi;
+use guichet::sandbox::{Config, openapi};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -29,7 +29,7 @@ async fn the_control_api_has_exactly_the_described_calls() {
 /// The test client checks each response against the description.
 #[tokio::test]
 async fn every_described_call_of_the_control_api_answers_as_described() {
-    let sandbox = Sandbox::start().await.unwrap();
+    let sandbox = Sandbox::start_with(Config::default()).await.unwrap();
     for call in calls() {
         let reply = control(&sandbox, &call.method, &call.path, call.example.clone()).await;
         assert_eq!(reply.status, 200, "{} {}: {}", call.method, call.path, reply.text);
@@ -82,7 +82,7 @@ async fn a_call_about_an_unknown_merchant_is_refused() {
 
 #[tokio::test]
 async fn a_field_of_another_kind_of_fault_is_refused() {
-    let sandbox = Sandbox::start().await.unwrap();
+    let sandbox = Sandbox::start_with(Config::default()).await.unwrap();
     for (kind, field) in
         [("drop", "milliseconds"), ("drop", "status"), ("delay", "retry_after"), ("status", "milliseconds")]
     {
