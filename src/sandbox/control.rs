@@ -17,6 +17,7 @@ use crate::values::Secret;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request as Incoming, State};
+use axum::http::request::Parts;
 use axum::http::{Response, StatusCode};
 use axum::routing::any;
 use serde_json::{Map, Value, json};
@@ -77,6 +78,11 @@ impl Call {
         }
     }
 
+    /// Whether it is about one merchant, whom the body or the query may name.
+    pub(super) const fn has_merchant(self) -> bool {
+        !matches!(self, Self::CreateMerchant | Self::ReadDescription)
+    }
+
     /// Finds a call by its method and its path.
     fn find(method: &str, path: &str) -> Result<Self, Problem> {
         let at_path = || Self::ALL.into_iter().filter(|call| call.endpoint().1 == path);
@@ -132,9 +138,9 @@ impl ControlApi {
         self.service.catch_up().await;
         let call = call?;
         let fields = read_object(&parts.headers, &read_body(body).await?)?;
-        refuse_unknown(call, &fields)?;
-        let merchant_in_query = query(parts.uri.query(), "merchant");
-        let merchant = self.merchant(text(&fields, "merchant")?.or(merchant_in_query.as_deref()))?;
+        let query = query(&parts);
+        refuse_unknown(call, &fields, &query)?;
+        let merchant = self.merchant(merchant_id(&fields, &query)?)?;
         self.dispatch(call, &merchant, &fields).await
     }
 
@@ -283,6 +289,18 @@ fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str
     }
 }
 
-fn query(query: Option<&str>, name: &str) -> Option<String> {
-    url::form_urlencoded::parse(query?.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+fn query(parts: &Parts) -> Vec<(String, String)> {
+    url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes()).into_owned().collect()
+}
+
+/// Reads the merchant's id from the body or the query, which has no other parameter.
+fn merchant_id<'a>(fields: &'a Map<String, Value>, query: &'a [(String, String)]) -> Result<Option<&'a str>, Problem> {
+    let in_query = query.iter().map(|(_, id)| id.as_str());
+    let mut ids = text(fields, "merchant")?.into_iter().chain(in_query);
+    let first = ids.next();
+    if ids.any(|id| Some(id) != first) {
+        let message = "The request names more than one merchant. Name one, in the body or in the query.";
+        return Err(Problem::field("merchant", ErrorCode::ParameterInvalid, message));
+    }
+    Ok(first)
 }

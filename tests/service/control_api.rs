@@ -98,6 +98,61 @@ async fn a_field_of_another_kind_of_fault_is_refused() {
     }
 }
 
+#[tokio::test]
+async fn an_unknown_query_parameter_of_the_control_api_is_refused() {
+    let sandbox = Sandbox::start_with(Config::default()).await.unwrap();
+    let fault = json!({ "operation": "calculate_fee", "kind": "drop" });
+    assert_eq!(control(&sandbox, "POST", "/faults", fault).await.status, 200);
+    for call in calls().iter().filter(|call| call.path != "/openapi.json") {
+        let remedy = match call.path.as_str() {
+            "/merchants" => "The call takes no query parameter.",
+            _ => "Did you mean `merchant`?",
+        };
+        let path = format!("{}?merchnt=mch_1", call.path);
+        let refused = control(&sandbox, &call.method, &path, call.example.clone()).await;
+        assert_eq!((refused.status, refused.code()), (422, "parameter_unknown"), "{} {path}", call.method);
+        assert_eq!(refused.message(), format!("Unknown query parameter `merchnt`. {remedy}"));
+    }
+    let waiting = control(&sandbox, "GET", "/faults", Value::Null).await;
+    assert_eq!(waiting.body["faults"].as_array().unwrap().len(), 1, "nothing was cleared: {}", waiting.text);
+    let refused = control(&sandbox, "GET", "/clock?speed=2", Value::Null).await;
+    assert_eq!(refused.message(), "Unknown query parameter `speed`. The query parameters are: merchant.");
+}
+
+#[tokio::test]
+async fn a_call_that_names_two_merchants_is_refused() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let (one, other) = (sandbox.merchant().await.unwrap(), sandbox.merchant().await.unwrap());
+    let (one, other) = (one.id(), other.id());
+    let in_both = |id: &str| format!("/reset?merchant={id}");
+    for path in [in_both(other), format!("{}&merchant={other}", in_both(one))] {
+        let refused = control(&sandbox, "POST", &path, json!({ "merchant": one })).await;
+        assert_eq!((refused.status, refused.code()), (422, "parameter_invalid"), "{path}");
+        assert_eq!(refused.body["error"]["param"], "merchant", "{path}");
+    }
+    let reset = control(&sandbox, "POST", &in_both(one), json!({ "merchant": one })).await;
+    assert_eq!(reset.body["merchant"], one, "{}", reset.text);
+}
+
+#[tokio::test]
+async fn a_new_merchant_names_no_merchant() {
+    let sandbox = Sandbox::start().await.unwrap();
+    for (path, fields) in [("/merchants", json!({ "merchant": "mch_1" })), ("/merchants?merchant=mch_1", json!({}))] {
+        let refused = control(&sandbox, "POST", path, fields).await;
+        assert_eq!((refused.status, refused.code()), (422, "parameter_unknown"), "{path}: {}", refused.text);
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_field_of_a_fault_is_refused_with_the_described_fields() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let refused = control(&sandbox, "POST", "/faults", json!({ "millis": 5 })).await;
+    assert_eq!(
+        refused.message(),
+        "Unknown field `millis`. The fields are: count, kind, milliseconds, operation, retry_after, status, merchant."
+    );
+}
+
 /// If this test fails, write the missing row: the HTTP call, the command, the method of the npm package.
 #[test]
 fn both_readmes_have_a_row_for_each_call_of_the_control_api() {

@@ -264,7 +264,7 @@ async fn the_control_api_creates_merchants_and_moves_their_clocks() {
     }
     for (path, wrong, remedy) in [
         ("/clock", json!({ "advance_second": 60 }), "Did you mean `advance_seconds`?"),
-        ("/merchants", json!({ "title": "Awa" }), "The fields are: name, merchant."),
+        ("/merchants", json!({ "title": "Awa" }), "The fields are: name."),
         ("/reset", json!({ "merchnt": merchant }), "Did you mean `merchant`?"),
     ] {
         let refused = control(&sandbox, "POST", path, wrong).await;

@@ -178,6 +178,12 @@ fn described(call: Call) -> Described {
     }
 }
 
+/// The names of a call's fields, without `merchant`.
+pub(in crate::sandbox) fn fields_of(call: Call) -> Vec<String> {
+    let fields = described(call).fields;
+    fields.as_object().into_iter().flat_map(Map::keys).cloned().collect()
+}
+
 /// Adds every call of the control API to the paths.
 pub(super) fn add(paths: &mut Map<String, Value>, responses: &mut Responses) {
     for call in Call::ALL {
@@ -190,7 +196,7 @@ pub(super) fn add(paths: &mut Map<String, Value>, responses: &mut Responses) {
 fn operation(call: Call, method: &str, responses: &mut Responses) -> Value {
     let Described { name, summary, description, fields, required, example, reply, replied, codes } = described(call);
     let is_public = call == Call::ReadDescription;
-    let has_merchant = !is_public && call != Call::CreateMerchant;
+    let has_merchant = call.has_merchant();
     let has_body = method == "POST";
     let mut body = decided(fields);
     let mut parameters = Vec::new();
@@ -263,6 +269,7 @@ fn refusals_of(
     let mut codes: Vec<&'static [ErrorCode]> = vec![&[ErrorCode::HostNotAllowed, ErrorCode::InternalError], rules];
     if !is_public {
         codes.push(&[ErrorCode::AuthenticationRequired, ErrorCode::InvalidKey, ErrorCode::Unavailable]);
+        codes.push(&[ErrorCode::ParameterInvalid, ErrorCode::ParameterUnknown]);
     }
     if has_merchant {
         codes.push(&[ErrorCode::ResourceMissing]);
@@ -270,7 +277,6 @@ fn refusals_of(
     if has_body {
         codes.push(&[ErrorCode::InvalidJson, ErrorCode::InvalidUtf8, ErrorCode::BodyNotObject]);
         codes.push(&[ErrorCode::BodyTooLarge, ErrorCode::UnsupportedMediaType]);
-        codes.push(&[ErrorCode::ParameterInvalid, ErrorCode::ParameterUnknown]);
     }
     refusals::by_status(codes)
 }
@@ -290,7 +296,7 @@ fn why(status: u16) -> &'static str {
         404 => "There is no such merchant.",
         413 => "The body is larger than 64 KiB.",
         415 => "The body is not JSON.",
-        422 => "Fields are invalid. `errors` lists all that were found together.",
+        422 => "Fields or query parameters are invalid. `errors` lists all that were found together.",
         503 => "The sandbox could not store or read what this call needs.",
         _ => "A defect of the sandbox.",
     }

@@ -7,6 +7,8 @@ mod refusals;
 mod responses;
 mod titles;
 
+pub(super) use control::fields_of as control_fields;
+
 use super::service::{Example, Examples, Handle, Service};
 use crate::operations::*;
 use crate::protocol::{CredentialKind, Role, Served, Source};

@@ -329,7 +329,7 @@ async function optionsAndErrors() {
   const operation = "list_payment_methods";
   for (const [fault, message] of [
     [{ opperation: operation, kind: "drop" }, "faults.set: Unknown field `opperation`. Did you mean `operation`?"],
-    [{ operation, kind: "delay", millis: 5 }, "faults.set: Unknown field `millis`. The fields are: operation, kind, count, status, milliseconds, retry_after, merchant."],
+    [{ operation, kind: "delay", millis: 5 }, "faults.set: Unknown field `millis`. The fields are: count, kind, milliseconds, operation, retry_after, status, merchant."],
     [{ operation, kind: "drop", count: 5n }, /^faults\.set: count must be a whole number/],
     [undefined, "faults.set: operation is required."],
   ]) {
