@@ -101,12 +101,22 @@ async function faultsCutTheConnection() {
 
 async function requestsInFlightAreAnswered() {
   const { call, stop } = await start([]);
-  await call("/sandbox/faults", "POST", { operation: "list_payment_methods", kind: "delay", milliseconds: 700 });
+  await call("/sandbox/faults", "POST", { operation: "list_payment_methods", kind: "delay", milliseconds: 700 }); // a stop waits a second
   const slow = call("/v1/payment-methods");
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await untilARequestWaits(call);
   const stopped = stop();
   assert.equal((await slow).status, 200);
   assert.equal((await stopped).code, 0);
+}
+
+/** Waits until a request has arrived and has no response yet. */
+async function untilARequestWaits(call) {
+  for (let waited = 0; waited < 30_000; waited += 20) {
+    const { requests } = JSON.parse((await call("/sandbox/requests")).text);
+    if (requests.some(({ status }) => status === null)) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error("no request waits after 30 s");
 }
 
 async function aStopTakesASecond() {
@@ -114,7 +124,8 @@ async function aStopTakesASecond() {
   await call("/sandbox/faults", "POST", { operation: "list_payment_methods", kind: "delay", milliseconds: 600_000 });
   const delayed = call("/v1/payment-methods").catch((e) => e);
   const uploading = post(ready, "content-length: 100");
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await uploading.connected;
+  await untilARequestWaits(call);
   const begun = performance.now();
   assert.equal((await stop("SIGINT")).code, 0);
   assert.ok(performance.now() - begun < 3000, "it waits a second, and not for what never ends");
@@ -130,7 +141,8 @@ function post({ base_url, secret_key }, header) {
   socket.write(`${lines.join("\r\n")}\r\n\r\n`);
   let text = "";
   socket.on("data", (part) => (text += part)).on("error", () => {});
-  return { socket, ended: new Promise((resolve) => socket.once("close", () => resolve(text))) };
+  const connected = new Promise((resolve) => socket.once("connect", resolve));
+  return { socket, connected, ended: new Promise((resolve) => socket.once("close", () => resolve(text))) };
 }
 
 async function bodiesThatAreLongOrSlow() {
