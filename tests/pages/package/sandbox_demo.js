@@ -235,7 +235,7 @@ async function itEndsAtOnce() {
   await fetch(ready.shop_url).then((response) => response.text());
   const begun = performance.now();
   assert.equal(await stop("SIGINT"), 0);
-  assert.ok(performance.now() - begun < 2_000, "it takes long to end");
+  assert.ok(performance.now() - begun < 10_000, "it takes long to end");
 }
 
 async function whatItRefuses() {
