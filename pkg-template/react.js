@@ -120,7 +120,11 @@ function question(initial, ask, forget) {
       entry.settled = ask(signal, show)
         .then((found) => show({ ...found, isLoading: false }), (error) => show({ error, isLoading: false }))
         // A component that suspends subscribes once all that suspend with it have their answers. After an error none does.
-        .then(() => void setTimeout(leave, entry.state.error ? 1_000 : 60_000).unref?.());
+        .then(() => {
+          // A request that a newer one has replaced must not end that one.
+          const leaveIfLatest = () => signal.aborted || leave();
+          setTimeout(leaveIfLatest, entry.state.error ? 1_000 : 60_000).unref?.();
+        });
       return entry;
     },
   };
