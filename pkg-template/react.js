@@ -70,21 +70,21 @@ const IDLE = { of: undefined, outcome: undefined, error: undefined, isPending: f
 const QUOTES = { quotes: undefined, error: undefined, isLoading: true };
 const RETURN = { back: undefined, status: undefined, outcome: undefined, error: undefined, isLoading: true };
 
-// What the components of a page have asked, by client and question.
-const asked = new WeakMap();
+// The questions of the components of a page by their key, by client.
+const questionsByClient = new WeakMap();
 
-/** Asks once for all components with the same question, and until the last of them is gone. Returns the state, and what asks again. */
-function useShared(client, key, initial, suspense, ask) {
-  if (!asked.has(client)) asked.set(client, new Map());
-  const all = asked.get(client);
+/** Loads once for all components with the same question, and until the last of them is gone. Returns the state, and a function that loads again. */
+function useShared(client, key, initial, suspense, load) {
+  if (!questionsByClient.has(client)) questionsByClient.set(client, new Map());
+  const all = questionsByClient.get(client);
   const open = () => {
-    if (!all.has(key)) all.set(key, question(initial, ask, (entry) => all.get(key) === entry && all.delete(key)));
+    if (!all.has(key)) all.set(key, question(initial, load, (entry) => all.get(key) === entry && all.delete(key)));
     return all.get(key);
   };
   const snapshot = () => all.get(key)?.state ?? initial;
   const subscribe = useCallback((listener) => open().subscribe(listener), [all, key]);
   const retry = useCallback(() => open().start(), [all, key]);
-  // On a server nothing is asked but where a component suspends: then the page waits for the answer.
+  // On a server nothing is loaded but where a component suspends: then the page waits for the answer.
   const state = useSyncExternalStore(subscribe, snapshot, suspense ? snapshot : () => initial);
   if (suspense && state.isLoading) {
     const entry = open();
@@ -94,7 +94,7 @@ function useShared(client, key, initial, suspense, ask) {
   return [state, retry];
 }
 
-function question(initial, ask, forget) {
+function question(initial, load, forget) {
   const listeners = new Set();
   let controller;
   const entry = {
@@ -117,7 +117,7 @@ function question(initial, ask, forget) {
         for (const listener of listeners) listener();
       };
       show(initial);
-      entry.settled = ask(signal, show)
+      entry.settled = load(signal, show)
         .then((found) => show({ ...found, isLoading: false }), (error) => show({ error, isLoading: false }))
         // A component that suspends subscribes once all that suspend with it have their answers. After an error none does.
         .then(() => {
