@@ -1,5 +1,5 @@
 // `guichet-sandbox check`: says which rules of a safe shop a merchant's server keeps. The rules and their reports are in the wasm.
-import { address, parse, print, Refused } from "./command.js";
+import { address, CommandError, parse, print } from "./command.js";
 import { CheckArguments, checkHelp } from "./core/guichet_sandbox.js";
 import { Machine } from "./machine.js";
 import { serve } from "./serve.js";
@@ -37,7 +37,7 @@ async function start(given, { host, port }) {
     return new Service(shopCheck);
   };
   await serve({ host, port }, "--listen", begin).catch(({ message }) => {
-    throw new Refused(NOT_RUN, message);
+    throw new CommandError(NOT_RUN, message);
   });
   return shopCheck;
 }
@@ -46,7 +46,7 @@ function readArguments(given) {
   try {
     return CheckArguments.read(JSON.stringify(given));
   } catch (why) {
-    throw new Refused(USAGE, `${why}. --help lists the options.`);
+    throw new CommandError(USAGE, `${why}. --help lists the options.`);
   }
 }
 
@@ -95,9 +95,9 @@ const OPTIONS = {
 function read(args) {
   const { values, positionals } = parse(args, OPTIONS, "guichet check", {}, true);
   const [shop, extra] = positionals;
-  if (extra !== undefined) throw new Refused(USAGE, `unexpected argument '${extra}'. --help lists the options.`);
+  if (extra !== undefined) throw new CommandError(USAGE, `unexpected argument '${extra}'. --help lists the options.`);
   if (shop === undefined && !values.help) {
-    throw new Refused(USAGE, "Missing argument <URL>: the shop's address, for example http://127.0.0.1:8000. --help lists the options.");
+    throw new CommandError(USAGE, "Missing argument <URL>: the shop's address, for example http://127.0.0.1:8000. --help lists the options.");
   }
   return { ...values, shop };
 }

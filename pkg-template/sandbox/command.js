@@ -21,7 +21,7 @@ export async function run(args) {
     process.once("SIGINT", running.stop).once("SIGTERM", running.stop);
     print(json ? asJson(running) : asText(running));
   } catch (e) {
-    if (!(e instanceof Refused)) e = new Refused(1, e.message);
+    if (!(e instanceof CommandError)) e = new CommandError(1, e.message);
     for (const line of e.message.split("\n")) console.error(`guichet-sandbox: ${line}`);
     process.exitCode = e.exitCode;
   }
@@ -39,7 +39,7 @@ function cannotPrint({ code }) {
 }
 
 /** Invalid arguments (2), or what this machine cannot do (1). */
-export class Refused extends Error {
+export class CommandError extends Error {
   constructor(exitCode, message) {
     super(message);
     this.exitCode = exitCode;
@@ -85,7 +85,7 @@ function read(args) {
   const { listen, "public-url": publicUrl, "allow-host": allowHosts, "allow-origin": allowOrigins, "public-methods": publicMethods, ...rest } = values;
   const { host, port } = address(listen);
   if (/^[0:.]+$/.test(host) && publicUrl === undefined) {
-    throw new Refused(1, `${listen} is every address of this machine, so the sandbox does not know the address of its checkout page for customers. Missing option --public-url, for example --public-url http://192.168.1.20:${port}.`);
+    throw new CommandError(1, `${listen} is every address of this machine, so the sandbox does not know the address of its checkout page for customers. Missing option --public-url, for example --public-url http://192.168.1.20:${port}.`);
   }
   return { host, port, publicUrl, allowHosts, allowOrigins, publicMethods, ...rest };
 }
@@ -97,7 +97,7 @@ export function parse(args, options, command, ofTheBinary, allowPositionals = fa
   } catch (e) {
     const [, name] = /^Unknown option '--([^']+)'/.exec(e.message) ?? [];
     const needed = ofTheBinary[name];
-    throw new Refused(2, needed ? `--${name}: for ${needed}, use the binary: ${command} --${name} …` : `${e.message.split(". ")[0]}. --help lists the options.`);
+    throw new CommandError(2, needed ? `--${name}: for ${needed}, use the binary: ${command} --${name} …` : `${e.message.split(". ")[0]}. --help lists the options.`);
   }
 }
 
@@ -107,7 +107,7 @@ export function address(text, option = "listen") {
   const port = Number(digits);
   if (isIP(v6 ?? v4) === (v6 ? 6 : 4) && port < 65_536) return { host: v6 ?? v4, port };
   const [, given] = /^(?:.*:)?(\d+)$/.exec(text) ?? [];
-  throw new Refused(2, `invalid value '${text}' for '--${option} <ADDRESS>': the option takes an address with a port, for example 127.0.0.1:${given < 65_536 ? given : 4243}`);
+  throw new CommandError(2, `invalid value '${text}' for '--${option} <ADDRESS>': the option takes an address with a port, for example 127.0.0.1:${given < 65_536 ? given : 4243}`);
 }
 
 const asJson = ({ baseUrl, controlToken, secretKey }) =>

@@ -1,4 +1,4 @@
-import { Refused } from "./refused.js";
+import { ShopError } from "./shop_error.js";
 
 /** The largest body that is read, in bytes. An order is far smaller. */
 const MAX_BYTES = 64 * 1024;
@@ -10,7 +10,7 @@ export async function readBody(request) {
   // The connection stays open, so that a refusal can be sent.
   for await (const part of request.iterator({ destroyOnReturn: false })) {
     length += part.length;
-    if (length > MAX_BYTES) throw new Refused(413, "body_too_large", "The body is larger than 64 KiB.");
+    if (length > MAX_BYTES) throw new ShopError(413, "body_too_large", "The body is larger than 64 KiB.");
     parts.push(part);
   }
   const text = Buffer.concat(parts).toString("utf8");
@@ -23,7 +23,7 @@ export async function readBody(request) {
       return { body: Object.fromEntries(new URLSearchParams(text)), byForm: true };
     default:
       // A page of another site can send any other type without asking first (CORS).
-      throw new Refused(415, "unsupported_media_type", "Send application/json, or a form.");
+      throw new ShopError(415, "unsupported_media_type", "Send application/json, or a form.");
   }
 }
 
@@ -31,6 +31,6 @@ function parseJson(text) {
   try {
     return JSON.parse(text) ?? {};
   } catch {
-    throw new Refused(400, "invalid_json", "The body is not JSON.");
+    throw new ShopError(400, "invalid_json", "The body is not JSON.");
   }
 }

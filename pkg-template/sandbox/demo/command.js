@@ -1,6 +1,6 @@
 // `guichet-sandbox demo`: the sandbox and a shop that uses it, each on a port of its own.
 import { createServer } from "node:http";
-import { address as readAddress, parse, print, Refused } from "../command.js";
+import { address as readAddress, CommandError, parse, print } from "../command.js";
 import { listen, serve } from "../serve.js";
 import { SHOP_NAME } from "./catalogue.js";
 import { Shop } from "./shop.js";
@@ -67,7 +67,7 @@ function read(args) {
 function loopback(text, option) {
   const at = readAddress(text, option);
   if (at.host === "::1" || at.host.startsWith("127.")) return at;
-  throw new Refused(1, `${text} is not a loopback address, and the demo serves this machine only. Give one: --${option} 127.0.0.1:${at.port}.`);
+  throw new CommandError(1, `${text} is not a loopback address, and the demo serves this machine only. Give one: --${option} 127.0.0.1:${at.port}.`);
 }
 
 const asJson = ({ url }, { baseUrl, controlToken }) =>

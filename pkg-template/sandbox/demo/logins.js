@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { CUSTOMERS } from "./catalogue.js";
-import { notSignedIn } from "./refused.js";
+import { notSignedIn } from "./shop_error.js";
 
 const COOKIE = "shop_login";
 const ATTRIBUTES = "Path=/; HttpOnly; SameSite=Lax";

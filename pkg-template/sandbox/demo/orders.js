@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { CURRENCY, PRODUCTS } from "./catalogue.js";
-import { Refused } from "./refused.js";
+import { ShopError } from "./shop_error.js";
 
 /** The most pairs of one shoe in an order, and the most orders. */
 const [MAX_QUANTITY, MAX_ORDERS] = [99, 10_000];
@@ -15,7 +15,7 @@ export class Orders {
     const lines = linesOf(basket, language);
     const open = [...this.#orders.values()].find((order) => order.customer === customer && order.status !== "paid" && areEqual(order.lines, lines));
     if (open) return open;
-    if (this.#orders.size >= MAX_ORDERS) throw new Refused(503, "unavailable", "The shop has too many orders. Please try again later.");
+    if (this.#orders.size >= MAX_ORDERS) throw new ShopError(503, "unavailable", "The shop has too many orders. Please try again later.");
     let id;
     do {
       id = String(randomInt(...NUMBERS));
@@ -28,7 +28,7 @@ export class Orders {
   /** An order of this customer. The order of another one gets the same 404 as an unknown one. */
   require(id, customer) {
     const order = this.#orders.get(id);
-    if (order?.customer !== customer) throw new Refused(404, "order_missing", "There is no such order.");
+    if (order?.customer !== customer) throw new ShopError(404, "order_missing", "There is no such order.");
     return order;
   }
 
@@ -66,11 +66,11 @@ function linesOf(basket, language) {
   for (const line of Array.isArray(basket) ? basket : []) quantities.set(line?.sku, (quantities.get(line?.sku) ?? 0) + line?.quantity);
   const isValid = (quantity) => Number.isInteger(quantity) && quantity >= 1 && quantity <= MAX_QUANTITY;
   if (quantities.size === 0 || ![...quantities.values()].every(isValid)) {
-    throw new Refused(422, "basket_invalid", `A basket holds 1 to ${MAX_QUANTITY} pairs of each shoe.`);
+    throw new ShopError(422, "basket_invalid", `A basket holds 1 to ${MAX_QUANTITY} pairs of each shoe.`);
   }
   return [...quantities].sort().map(([sku, quantity]) => {
     const product = PRODUCTS.find((product) => product.sku === sku);
-    if (!product) throw new Refused(422, "sku_unknown", "The shop does not sell this product.");
+    if (!product) throw new ShopError(422, "sku_unknown", "The shop does not sell this product.");
     return { sku, quantity, name: language === "fr" ? product.name.fr : product.name.en, price: product.price };
   });
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Refused } from "./refused.js";
+import { ShopError } from "./shop_error.js";
 
 const TYPES = {
   ".css": "text/css; charset=utf-8",
@@ -34,7 +34,7 @@ export class Pages {
   respond(path) {
     const name = Object.hasOwn(PAGES, path) ? `${ASSETS}/${PAGES[path]}` : path;
     const bytes = this.#files.get(name);
-    if (!bytes) throw new Refused(404, "route_not_found", "This page does not exist.");
+    if (!bytes) throw new ShopError(404, "route_not_found", "This page does not exist.");
     return { status: 200, headers: { ...this.#headers, "content-type": TYPES[extname(name)] }, body: bytes };
   }
 }

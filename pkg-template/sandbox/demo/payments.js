@@ -1,6 +1,6 @@
 import { CURRENCY, SHOP_NAME } from "./catalogue.js";
 import { referenceOf, totalOf } from "./orders.js";
-import { log, Refused } from "./refused.js";
+import { log, ShopError } from "./shop_error.js";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -45,7 +45,7 @@ export class Payments {
   /** Reads a payment of this customer. The payment of another one gets the same 404 as an unknown one. */
   read(paymentRef, customer) {
     const payment = this.#payments.get(paymentRef);
-    if (payment?.order.customer !== customer) throw new Refused(404, "resource_missing", "There is no such payment.");
+    if (payment?.order.customer !== customer) throw new ShopError(404, "resource_missing", "There is no such payment.");
     return this.settle(payment);
   }
 
@@ -73,7 +73,7 @@ function record(payment, intent, readAt) {
     // Read again now and then, as if its status were final: the service may have sent an unexpected reply.
     if (!payment.finalSince) log(`${sold.merchant_reference}: the payment ${payment.id} is not the one that was sold. Look at it by hand.`);
     watch(payment, readAt);
-    throw new Refused(409, "payment_mismatch", "The payment is not the one of this order. Please ask the shop.");
+    throw new ShopError(409, "payment_mismatch", "The payment is not the one of this order. Please ask the shop.");
   }
   const { status, attempts } = intent;
   if (status === "succeeded") {

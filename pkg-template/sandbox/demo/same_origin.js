@@ -1,4 +1,4 @@
-import { Refused } from "./refused.js";
+import { ShopError } from "./shop_error.js";
 
 /** The names of this machine. */
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
@@ -6,7 +6,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 /** Refuses a request under another host name (DNS rebinding): a page of another site would be treated as the shop's own. */
 export function requireKnownHost({ host = "" }) {
   if (!LOOPBACK.test(host)) {
-    throw new Refused(421, "host_not_allowed", "This shop answers only under localhost or a loopback address. Open the address that it printed when it started.");
+    throw new ShopError(421, "host_not_allowed", "This shop answers only under localhost or a loopback address. Open the address that it printed when it started.");
   }
 }
 
@@ -16,5 +16,5 @@ export function requireKnownHost({ host = "" }) {
  */
 export function requireOwnPage({ host, origin, "sec-fetch-site": site }) {
   const isOwn = site ? site === "same-origin" || site === "none" : [undefined, `http://${host}`, `https://${host}`].includes(origin);
-  if (!isOwn) throw new Refused(403, "cross_site", "Only the shop's own pages may call this address.");
+  if (!isOwn) throw new ShopError(403, "cross_site", "Only the shop's own pages may call this address.");
 }

@@ -1,4 +1,4 @@
-import { logUnexpected } from "./refused.js";
+import { logUnexpected } from "./shop_error.js";
 
 /** How often a payment is read: until its status is final, and then for a day, in which an operator may approve an attempt late. */
 const [OPEN_EVERY_MS, FINAL_EVERY_MS] = [3_000, 60_000];

@@ -4,10 +4,10 @@ import { customerOf, keepToken, Logins } from "./logins.js";
 import { Orders, publicOrder } from "./orders.js";
 import { Pages } from "./pages.js";
 import { Payments } from "./payments.js";
-import { logUnexpected, Refused } from "./refused.js";
+import { logUnexpected, ShopError } from "./shop_error.js";
 import { returnNonces } from "./return_nonce.js";
 import { requireKnownHost, requireOwnPage } from "./same_origin.js";
-import { Service } from "./service.js";
+import { PaymentService } from "./payment_service.js";
 import { keepSettling } from "./settle.js";
 
 /** A shop of shoes, as a merchant might have written it: its pages, its JSON API, and the merchant's three routes under `/guichet`. */
@@ -22,7 +22,7 @@ export class Shop {
 
   /** `url` is the shop's own address, `baseUrl` that of the payment service, and `secretKey` the merchant's key there. */
   constructor({ url, baseUrl, secretKey }) {
-    this.#service = new Service(baseUrl, secretKey);
+    this.#service = new PaymentService(baseUrl, secretKey);
     this.#checkoutOrigin = new URL(baseUrl).origin;
     this.#pages = new Pages(this.#checkoutOrigin);
     this.#payments = new Payments(this.#service, returnNonces(secretKey), `${url}/return`);
@@ -39,7 +39,7 @@ export class Shop {
     const { status, headers, body } = await this.#answer(request).catch((error) => {
       // A client that has gone away needs no answer.
       if (!response.destroyed) logUnexpected(error);
-      const refused = error instanceof Refused ? error : new Refused(500, "internal_error", "Something went wrong in the shop. Please try again.");
+      const refused = error instanceof ShopError ? error : new ShopError(500, "internal_error", "Something went wrong in the shop. Please try again.");
       return json(refused.body, refused.status);
     });
     response.writeHead(status, headers).end(request.method === "HEAD" ? undefined : body);
@@ -51,7 +51,7 @@ export class Shop {
     const [path] = request.url.split("?");
     const [route, parameter] = this.#route(method, path);
     if (!route) {
-      if (method !== "GET" && method !== "HEAD") throw new Refused(404, "route_not_found", "This address does not exist.");
+      if (method !== "GET" && method !== "HEAD") throw new ShopError(404, "route_not_found", "This address does not exist.");
       return this.#pages.respond(path);
     }
     requireOwnPage(headers);
@@ -82,7 +82,7 @@ export class Shop {
 
     "POST /api/sign-in": async (request) => {
       const customer = customerOf((await readJson(request)).customer);
-      if (!customer) throw new Refused(422, "customer_unknown", "There is no such customer.");
+      if (!customer) throw new ShopError(422, "customer_unknown", "There is no such customer.");
       return json({ customer: publicCustomer(customer) }, 200, { "set-cookie": this.#logins.begin(customer) });
     },
 
@@ -134,7 +134,7 @@ export class Shop {
   /** Sends the customer of a plain form on to the page where the payment is made, which is the service's own. */
   #sendOn(checkoutUrl) {
     const isAllowed = URL.canParse(checkoutUrl) && new URL(checkoutUrl).origin === this.#checkoutOrigin;
-    if (!isAllowed) throw new Refused(502, "address", "The payment service named no address that can be followed.");
+    if (!isAllowed) throw new ShopError(502, "address", "The payment service named no address that can be followed.");
     return { status: 303, headers: { location: checkoutUrl, "cache-control": "no-store" } };
   }
 }
@@ -142,7 +142,7 @@ export class Shop {
 /** Reads a body that must be JSON, so that no form can send it. */
 async function readJson(request) {
   const { body, byForm } = await readBody(request);
-  if (byForm) throw new Refused(415, "unsupported_media_type", "Send application/json.");
+  if (byForm) throw new ShopError(415, "unsupported_media_type", "Send application/json.");
   return body;
 }
 

@@ -1,9 +1,9 @@
-import { log, Refused } from "./refused.js";
+import { log, ShopError } from "./shop_error.js";
 
 const TIMEOUT_MS = 20_000;
 
 /** The payment service, called with the shop's secret key, which never leaves this server. */
-export class Service {
+export class PaymentService {
   #secretKey;
 
   /** `baseUrl` is the service's address, without `/v1`. */
@@ -33,7 +33,7 @@ export class Service {
   async #call(method, path, body, credential = this.#secretKey) {
     const failed = (why, ...refused) => {
       log(`${method} ${this.baseUrl}/v1${path}: ${why}`);
-      return new Refused(...refused);
+      return new ShopError(...refused);
     };
     const headers = { authorization: `Bearer ${credential}`, "content-type": "application/json" };
     const request = { method, headers, body: body && JSON.stringify(body), redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) };

@@ -1,5 +1,5 @@
 /** An error response in the service's format, which guichet in the page reads. */
-export class Refused extends Error {
+export class ShopError extends Error {
   constructor(status, code, message, { errors = [], request_id = null } = {}) {
     super(message);
     this.status = status;
@@ -8,14 +8,14 @@ export class Refused extends Error {
   }
 }
 
-export const notSignedIn = () => new Refused(401, "authentication_required", "Nobody is signed in.");
+export const notSignedIn = () => new ShopError(401, "authentication_required", "Nobody is signed in.");
 
 /** Writes to the console. Control characters are escaped, so that texts of others cannot forge a line or control a terminal. */
 export function log(text) {
   console.error(text.replace(/[\p{C}\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`));
 }
 
-/** Logs an error that no one expected. A `Refused` was expected. */
+/** Logs an error that no one expected. A `ShopError` was expected. */
 export function logUnexpected(error) {
-  if (!(error instanceof Refused)) log(String(error?.stack ?? error));
+  if (!(error instanceof ShopError)) log(String(error?.stack ?? error));
 }
