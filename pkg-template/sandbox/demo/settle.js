@@ -26,7 +26,7 @@ export function keepSettling(payments) {
         }
         payment.readAt = Date.now() + PAUSE_MS;
         // The service does not know it: a sandbox that was started anew.
-        payment.isOver = error.status === 404;
+        if (error.status === 404) payment.isOver = true;
       }
     }
     if (timer) timer = setTimeout(round, pause);
