@@ -135,7 +135,7 @@ export class Shop {
   #sendOn(checkoutUrl) {
     const isAllowed = URL.canParse(checkoutUrl) && new URL(checkoutUrl).origin === this.#checkoutOrigin;
     if (!isAllowed) throw new ShopError(502, "address", "The payment service named no address that can be followed.");
-    return { status: 303, headers: { location: checkoutUrl, "cache-control": "no-store" } };
+    return { status: 303, headers: { location: new URL(checkoutUrl).href, "cache-control": "no-store" } };
   }
 }
 
