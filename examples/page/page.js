@@ -37,6 +37,7 @@ function csrfHeaders() {
 
 const find = (id) => document.getElementById(id);
 const show = (sentence) => (find("message").textContent = sentence);
+const orShow = (action) => (event) => action(event).catch((error) => show(describe(error, language)));
 
 function element(name, properties, ...children) {
   const made = Object.assign(document.createElement(name), properties);
@@ -100,16 +101,16 @@ const shop = await readShop();
 const guichet = createGuichet({ baseUrl: shop.base_url, merchant: "/guichet", merchantHeaders: csrfHeaders });
 
 find("sign-in").elements.email.append(...shop.customers.map((email) => element("option", { textContent: email })));
-find("sign-in").onsubmit = async (event) => {
+find("sign-in").onsubmit = orShow(async (event) => {
   event.preventDefault();
   await send("/sign-in", { email: event.target.elements.email.value });
   showShop(await readShop());
-};
-find("sign-out").onclick = async () => {
+});
+find("sign-out").onclick = orShow(async () => {
   await guichet.session.revoke().catch(() => {}); // the session ends by itself, too
   await send("/sign-out", {});
   location.reload();
-};
+});
 showShop(shop);
 
 try {
