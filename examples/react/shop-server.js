@@ -23,6 +23,7 @@ const routes = {
   },
 
   "GET /intents": async (_, shop, payment_ref) => {
+    if (!intents.has(payment_ref)) return null;
     const { data } = await call("GET", `/payment-intents/${intents.get(payment_ref)}`);
     return { status: data.status, last_payment_error: data.last_payment_error };
   },
@@ -45,7 +46,10 @@ export const shopServer = () => ({
       const send = (status, body) => response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
       try {
         const text = (await request.toArray()).join("");
-        send(200, await routes[`${request.method} /${route}`](text ? JSON.parse(text) : {}, vite.resolvedUrls.local[0], payment_ref));
+        const handle = routes[`${request.method} /${route}`];
+        const reply = await handle?.(text ? JSON.parse(text) : {}, vite.resolvedUrls.local[0], payment_ref);
+        if (reply) send(200, reply);
+        else send(404, { message: "There is no such address or payment.", error: { code: "resource_missing" } });
       } catch (error) {
         console.error(error.message);
         send(503, { message: "The payment service does not answer.", error: { code: "unavailable" } });
