@@ -247,4 +247,4 @@ app.use((error, request, response, _) => {
   const refused = error instanceof Refused ? error : new Refused(status, code, "The shop could not do this. Please try again.");
   response.status(refused.status).json(refused.body);
 });
-app.listen(process.env.PORT ?? new URL(shop).port, "127.0.0.1", () => { console.log(`Open ${shop}`); keepSettling(); });
+app.listen(process.env.PORT || new URL(shop).port || 8000, "127.0.0.1", () => { console.log(`Open ${shop}`); keepSettling(); });
