@@ -210,7 +210,7 @@ function own_pages_only(): void {
     $is_same_origin = in_array($_SERVER['HTTP_SEC_FETCH_SITE'] ?? 'none', ['same-origin', 'none'], true);
     $is_ours = $is_same_origin && ($_SERVER['HTTP_ORIGIN'] ?? SHOP) === SHOP;
     $is_ours || throw new Refused(403, 'cross_site', 'Only the pages of ' . SHOP . ' may call this address.');
-    $type = strtolower(trim(explode(';', $_SERVER['CONTENT_TYPE'] ?? 'application/json')[0]));
+    $type = strtolower(trim(explode(';', ($_SERVER['CONTENT_TYPE'] ?? '') ?: 'application/json')[0]));
     $type === 'application/json' || throw new Refused(415, 'unsupported_media_type', 'Send JSON.');
 }
 
