@@ -81,10 +81,10 @@ function order_of(array $customer, array $wanted): array {
     ['id' => $basket, 'product' => $product] = $wanted + ['id' => null, 'product' => null];
     $is_known = is_string($basket) && preg_match('/^[\w-]{1,64}$/D', $basket) && is_string($product) && isset(PRODUCTS[$product]);
     $is_known || throw new Refused(404, 'order_missing', 'There is no such order.');
-    $order = [bin2hex(random_bytes(8)), $customer['email'], $basket, $product, PRODUCTS[$product]['amount']];
-    query('INSERT OR IGNORE INTO orders (id, customer, basket, product, amount) VALUES (?, ?, ?, ?, ?)', ...$order);
-    $sql = 'SELECT * FROM orders WHERE customer = ? AND basket = ? AND product = ?';
-    return query($sql, $customer['email'], $basket, $product)->fetch();
+    $order = [$customer['email'], $basket, $product];
+    $new = [bin2hex(random_bytes(8)), ...$order, PRODUCTS[$product]['amount']];
+    query('INSERT OR IGNORE INTO orders (id, customer, basket, product, amount) VALUES (?, ?, ?, ?, ?)', ...$new);
+    return query('SELECT * FROM orders WHERE customer = ? AND basket = ? AND product = ?', ...$order)->fetch();
 }
 
 function payment_of(array $order, array $customer): array {
@@ -146,7 +146,8 @@ function call_service(string $path, ?string $body = null, array $headers = []): 
     $status = curl_getinfo($curl, CURLINFO_RESPONSE_CODE);
     $reply = is_string($text) ? json_decode($text, true) : null;
     if ($status < 300 && is_array($reply)) return is_array($reply['data'] ?? null) ? $reply['data'] : [];
-    log_line("$url: $status " . (is_array($reply) ? json_encode($reply) : (curl_error($curl) ?: 'no JSON')));
+    $cause = [$reply['error']['code'] ?? null, $reply['error']['request_id'] ?? null, $reply['message'] ?? null];
+    log_line("$url: $status " . (is_array($reply) ? json_encode($cause) : (curl_error($curl) ?: 'no JSON')));
     throw match (is_array($reply) ? $status : 503) {
         429 => new Refused(429, 'rate_limited', 'The payment service is busy. Please try again.'),
         503 => new Refused(503, 'unavailable', 'The payment service does not answer. Please try again.'),
