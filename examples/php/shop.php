@@ -81,10 +81,10 @@ function order_of(array $customer, array $wanted): array {
     ['id' => $basket, 'product' => $product] = $wanted + ['id' => null, 'product' => null];
     $is_known = is_string($basket) && preg_match('/^[\w-]{1,64}$/D', $basket) && is_string($product) && isset(PRODUCTS[$product]);
     $is_known || throw new Refused(404, 'order_missing', 'There is no such order.');
-    $order = [$customer['email'], $basket, $product];
-    $new = [bin2hex(random_bytes(8)), ...$order, PRODUCTS[$product]['amount']];
-    query('INSERT OR IGNORE INTO orders (id, customer, basket, product, amount) VALUES (?, ?, ?, ?, ?)', ...$new);
-    return query('SELECT * FROM orders WHERE customer = ? AND basket = ? AND product = ?', ...$order)->fetch();
+    $order = [bin2hex(random_bytes(8)), $customer['email'], $basket, $product, PRODUCTS[$product]['amount']];
+    query('INSERT OR IGNORE INTO orders (id, customer, basket, product, amount) VALUES (?, ?, ?, ?, ?)', ...$order);
+    $sql = 'SELECT * FROM orders WHERE customer = ? AND basket = ? AND product = ?';
+    return query($sql, $customer['email'], $basket, $product)->fetch();
 }
 
 function payment_of(array $order, array $customer): array {
@@ -120,10 +120,12 @@ function verify_and_settle(array $payment, array $data): void {
     } elseif ($status === 'failed' || $status === 'canceled') { // final: the order's next payment gets the next reference
         query('UPDATE orders SET declines = declines + 1 WHERE id = ? AND declines = ? AND paid_by IS NULL', $order, $declines);
     }
-    // An operator approved an attempt late, after the customer had paid by another one or the payment had ended. The interface has
-    // no refund: make it with the payment company.
-    foreach (is_array($data['duplicate_payments'] ?? null) ? $data['duplicate_payments'] : [] as $duplicate) {
-        ['attempt' => $attempt, 'amount' => $amount, 'currency' => $currency] = $duplicate;
+    // An operator approved an attempt late, after the customer had paid by another attempt or by the order's next payment. The
+    // interface has no refund: make it with the payment company.
+    $paid_twice = is_array($data['duplicate_payments'] ?? null) ? $data['duplicate_payments'] : [];
+    $paid_by = query('SELECT paid_by FROM orders WHERE id = ?', $order)->fetchColumn();
+    if ($status === 'succeeded' && $paid_by !== $reference) $paid_twice[] = ['attempt' => 'successful'] + $data;
+    foreach ($paid_twice as ['attempt' => $attempt, 'amount' => $amount, 'currency' => $currency]) {
         $due = [$id, $attempt, $order, $amount, $currency];
         $is_new = query('INSERT OR IGNORE INTO refunds_due VALUES (?, ?, ?, ?, ?)', ...$due)->rowCount();
         $is_new && log_line("$reference: a refund of $amount $currency is due ($id, attempt $attempt).");
@@ -171,7 +173,6 @@ function mismatch(string $what): Refused {
     return new Refused(409, 'payment_mismatch', 'The payment is not the one of this order. Please ask the shop.');
 }
 function equal_emails(mixed $a, string $b): bool { return is_string($a) && strtolower($a) === strtolower($b); }
-
 // 22 characters of [0-9A-Za-z], the same each time for one reference.
 function nonce(string $reference): string {
     $number = unpack('C*', hash_hmac('sha256', $reference, hash_hmac('sha256', 'guichet return key', KEY, true), true));
@@ -183,9 +184,7 @@ function nonce(string $reference): string {
 }
 
 // Logs without the key, and without characters of others' texts that could forge a line or control a terminal.
-function log_line(string $text): void {
-    error_log(substr(preg_replace('/[^ -~]/', '?', str_replace(KEY, '***', $text)), 0, 500));
-}
+function log_line(string $text): void { error_log(substr(preg_replace('/[^ -~]/', '?', str_replace(KEY, '***', $text)), 0, 500)); }
 
 // From here on: what a framework does (sessions, routes, the same-origin check), and the demo's page and sign-in.
 function answer(string $request, string $path): array {
@@ -233,8 +232,8 @@ function sign_in(mixed $email): array {
     return ['email' => $_SESSION['email'] = $email];
 }
 
-KEY !== '' || exit("GUICHET_SECRET_KEY is not set. Set it to the secret key that the sandbox prints (sk_test_…).\n");
 ini_set('display_errors', '0');
+KEY !== '' || throw new Exception('GUICHET_SECRET_KEY is not set. Set it to the secret key that the sandbox prints (sk_test_…).');
 array_map(fn (string $table) => query($table), explode(';', TABLES));
 if (PHP_SAPI === 'cli') return settle_due(); // php shop.php settle
 $path = (string) parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
