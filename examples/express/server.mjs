@@ -44,6 +44,7 @@ app.set("json replacer", (_, value) => (typeof value === "string" ? value.replac
 app.use("/package", express.static("node_modules/guichet"));
 app.use(express.static("page"));
 app.use(ownPagesOnly);
+app.use((_, response, next) => { response.set("cache-control", "no-store"); next(); });
 const cookieKey = mac(key, "session cookie").toString("hex");
 app.use(cookieSession({ name: "shop", keys: [cookieKey], sameSite: "lax", secure: shop.startsWith("https:") }));
 app.use(express.json({ limit: "64kb" }));
@@ -80,11 +81,10 @@ app.get("/guichet/intents/:payment_ref", signedIn, async (request, response) => 
 
 function orderOf({ email }, wanted) {
   const { id, product } = wanted ?? {};
-  const isKnown = typeof id === "string" && /^[\w-]{1,64}$/.test(id) && Object.hasOwn(products, product);
+  const isKnown = typeof id === "string" && /^[\w-]{1,64}$/.test(id) && has(products, product);
   if (!isKnown) throw new Refused(404, "order_missing", "There is no such order.");
-  const orderId = randomBytes(8).toString("hex");
   db.run("INSERT OR IGNORE INTO orders (id, customer, basket, product, amount) VALUES (?, ?, ?, ?, ?)",
-    [orderId, email, id, product, products[product].amount]);
+    [randomBytes(8).toString("hex"), email, id, product, products[product].amount]);
   return db.get("SELECT * FROM orders WHERE customer = ? AND basket = ? AND product = ?", [email, id, product]);
 }
 
@@ -118,7 +118,8 @@ function verify({ intent, merchant_reference, body }, data) {
 }
 
 // Stores what the service says about a verified payment. An order becomes paid here and nowhere else, once.
-function settle({ merchant_reference, order_id, declines, final_since }, { id, status, attempts, duplicate_payments }) {
+function settle({ merchant_reference, order_id, declines, final_since }, data) {
+  const { id, status, attempts } = data;
   if (status === "succeeded") {
     const { changes } = db.run("UPDATE orders SET paid_by = ? WHERE id = ? AND paid_by IS NULL", [merchant_reference, order_id]);
     if (changes) log(`${merchant_reference} is paid.`); // ship it
@@ -126,9 +127,12 @@ function settle({ merchant_reference, order_id, declines, final_since }, { id, s
     // Final: the order's next payment gets the next reference.
     db.run("UPDATE orders SET declines = declines + 1 WHERE id = ? AND declines = ? AND paid_by IS NULL", [order_id, declines]);
   }
-  // An operator approved an attempt late, after the customer had paid by another one or the payment had ended. The interface has
-  // no refund: make it with the payment company.
-  for (const { attempt, amount, currency } of Array.isArray(duplicate_payments) ? duplicate_payments : []) {
+  // An operator approved an attempt late, after the customer had paid by another attempt or by the order's next payment. The
+  // interface has no refund: make it with the payment company.
+  const paidTwice = Array.isArray(data.duplicate_payments) ? [...data.duplicate_payments] : [];
+  const { paid_by } = db.get("SELECT paid_by FROM orders WHERE id = ?", order_id);
+  if (status === "succeeded" && paid_by !== merchant_reference) paidTwice.push({ ...data, attempt: "successful" });
+  for (const { attempt, amount, currency } of paidTwice) {
     const values = [id, String(attempt), order_id, String(amount), String(currency)];
     const { changes } = db.run("INSERT OR IGNORE INTO refunds_due VALUES (?, ?, ?, ?, ?)", values);
     if (changes) log(`${merchant_reference}: a refund of ${amount} ${currency} is due (${id}, attempt ${attempt}).`);
@@ -152,7 +156,6 @@ async function settleDue() {
     return readAndSettle(payment).catch(logUnexpected);
   }));
 }
-
 const keepSettling = () => settleDue().catch(logUnexpected).finally(() => setTimeout(keepSettling, 1_000));
 
 // Calls the service with the key. The log gets the cause of a failure; the page gets an error that it can act on.
@@ -186,7 +189,6 @@ class Refused extends Error {
     Object.assign(this, { status, body: { status_code: status, response_type: "error", message, data: null, error } });
   }
 }
-
 function mismatch(what) {
   log(`${what}: the service's reply is about something else. Look at it by hand.`);
   return new Refused(409, "payment_mismatch", "The payment is not the one of this order. Please ask the shop.");
@@ -201,7 +203,6 @@ function ownPagesOnly({ headers: { origin, "sec-fetch-site": site, "content-type
   if (!isJson) throw new Refused(415, "unsupported_media_type", "Send JSON.");
   next();
 }
-
 function signedIn(request, _, next) {
   request.customer = customerOf(request);
   if (!request.customer) throw new Refused(401, "authentication_required", "Nobody is signed in.");
@@ -217,6 +218,7 @@ function nonce(reference) {
 }
 
 function mac(secret, text) { return createHmac("sha256", secret).update(text).digest(); }
+function has(table, name) { return typeof name === "string" && Object.hasOwn(table, name); }
 function now() { return Math.floor(Date.now() / 1000); }
 function equalEmails(a, b) { return typeof a === "string" && a.toLowerCase() === b.toLowerCase(); }
 
@@ -224,17 +226,15 @@ function equalEmails(a, b) { return typeof a === "string" && a.toLowerCase() ===
 function log(text) { console.log(text.replaceAll(key, "***").replace(/[^ -~]/g, "?").slice(0, 500)); }
 function logUnexpected(error) { if (!(error instanceof Refused)) log(String(error.stack)); } // a Refused was logged with its cause
 function stop(why) { console.error(why); process.exit(1); }
-
 // What the demo's page shows, and its sign-in without a password.
 app.get("/shop", (request, response) => {
   const customer = customerOf(request);
-  const refunds = "(SELECT count(*) FROM refunds_due WHERE order_id = id) AS refunds";
-  const columns = `id, basket, product, paid_by, ${refunds}`;
+  const columns = "id, basket, product, paid_by, (SELECT count(*) FROM refunds_due WHERE order_id = id) AS refunds";
   const orders = db.all(`SELECT ${columns} FROM orders WHERE customer = ? ORDER BY rowid`, customer?.email ?? "");
   response.json({ base_url: service, customers: Object.keys(customers), customer: customer?.email ?? null, products, orders });
 });
 app.post("/sign-in", (request, response) => {
-  if (!Object.hasOwn(customers, request.body?.email)) throw new Refused(422, "customer_unknown", "There is no such customer.");
+  if (!has(customers, request.body?.email)) throw new Refused(422, "customer_unknown", "There is no such customer.");
   request.session = { email: request.body.email };
   response.json({});
 });
