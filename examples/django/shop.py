@@ -116,7 +116,6 @@ def customer_of(request):
     if customer := CUSTOMERS.get(request.session.get("email")):
         return customer
     raise Refused(401, "authentication_required", "Nobody is signed in.")
-
 def order_of(customer, wanted):
     basket, product = str(wanted.get("id")), str(wanted.get("product"))
     if not re.fullmatch(r"[\w-]{1,64}", basket, re.ASCII) or product not in PRODUCTS:
@@ -124,7 +123,6 @@ def order_of(customer, wanted):
     name = hashlib.sha256(f"{customer['email']} {basket} {product}".encode()).hexdigest()[:16]
     order = {"customer": customer["email"], "basket": basket, "product": product, "amount": PRODUCTS[product]["amount"]}
     return Order.objects.get_or_create(id=name, defaults=order)[0]
-
 def payment_of(order, customer):
     reference = f"ORDER-{order.id}" + (f".{order.declines}" if order.declines else "")  # the next one after a final decline
     return_nonce = nonce(reference)  # the return page matches the return by it
@@ -137,7 +135,6 @@ def read_and_settle(payment):
     data = call_service("GET", f"/payment-intents/{quote(payment.intent, safe='')}")
     verify_and_settle(payment, data)
     return data
-
 def verify_and_settle(payment, data):
     """Stores what the service says, if it speaks of the payment that was sold: same intent, reference, amount, currency and owner.
     An order becomes paid here and nowhere else, once."""
@@ -153,9 +150,11 @@ def verify_and_settle(payment, data):
         log(f"{reference} is paid.")  # ship it
     if status in ("failed", "canceled"):  # final: the order's next payment gets the next reference
         unpaid.filter(declines=payment.declines).update(declines=payment.declines + 1)
-    # An operator approved an attempt late, after the customer had paid by another one or the payment had ended. The interface has
-    # no refund: make it with the payment company.
-    for duplicate in data.get("duplicate_payments") or []:
+    # An operator approved an attempt late, after the customer had paid by another attempt or by the order's next payment. The
+    # interface has no refund: make it with the payment company.
+    is_second = status == "succeeded" and Order.objects.get(pk=payment.order_id).paid_by != reference
+    second = [data | {"attempt": "successful"}] if is_second else []
+    for duplicate in second + (data.get("duplicate_payments") or []):
         due = {"order_id": payment.order_id, "amount": str(duplicate.get("amount")), "currency": str(duplicate.get("currency"))}
         name = f"{data['id']}, attempt {duplicate.get('attempt')}"
         if RefundDue.objects.get_or_create(id=name, defaults=due)[1]:
@@ -213,7 +212,8 @@ def route(view, method="POST"):
             if has_body and request.content_type != "application/json":
                 raise Refused(415, "unsupported_media_type", "Send JSON.")
             body = json.dumps(view(request, **parts))
-            return JsonResponse(json.loads(body.replace(KEY, "***")))  # whatever the service says, the key is in no answer
+            reply = json.loads(body.replace(KEY, "***"))  # whatever the service says, the key is in no answer
+            return JsonResponse(reply, headers={"cache-control": "no-store"})
         except Refused as refused:
             return refused.response
         except Exception as error:
