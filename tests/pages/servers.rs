@@ -5,7 +5,7 @@
 
 mod running;
 
-use crate::support::api::{self, Merchant};
+use crate::support::api::{self, Merchant, Reply};
 use crate::support::browser::Browser;
 use crate::support::port;
 use axum::extract::State;
@@ -18,7 +18,7 @@ use guichet::values::MerchantReference;
 use running::{Server, ShopServer, Visitor};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const KEY: &str = "sk_test_0123456789abcdefghijABCDEFGHIJ";
 const AWA: &str = "awa@example.com";
@@ -54,6 +54,8 @@ for_every_server!(
     other_customers_and_other_sites_are_refused,
     a_final_decline_gives_the_next_reference,
     a_late_approval_pays_the_order_or_is_a_refund_due_once,
+    an_order_that_two_payments_pay_is_a_refund_due_once,
+    a_missing_key_ends_the_process_with_an_error,
     a_service_that_lies_or_refuses_pays_nothing_and_shows_no_key,
     every_rule_of_the_check_passes,
 );
@@ -98,9 +100,19 @@ async fn an_order_is_one_intent_although_the_server_is_killed_in_the_midst(serve
     assert_eq!(begun.status, 200, "the cookie holds after a restart: {}", begun.text);
 
     // The server is killed while it waits for the service.
-    world.merchant.tenant.fault(Fault::delay::<CreatePaymentIntent>(Duration::from_secs(1)));
+    world.merchant.tenant.fault(Fault::delay::<CreatePaymentIntent>(Duration::from_secs(30)));
+    let tenant = &world.merchant.tenant;
+    let is_delayed = || {
+        let requests = tenant.requests();
+        let mut created = requests.iter().filter(|request| request.operation == "create_payment_intent");
+        created.nth(2).is_some_and(|request| request.status.is_none())
+    };
     let kill = async {
-        tokio::time::sleep(Duration::from_millis(600)).await;
+        let begun = Instant::now();
+        while !is_delayed() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", tenant.requests());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         world.shop.kill();
     };
     let (unanswered, ()) = tokio::join!(awa.try_order("18"), kill);
@@ -161,6 +173,7 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
         (paul.request("GET", &path, None, &[]).await, paul.request("GET", "/guichet/intents/gch_1", None, &[]).await);
     assert_eq!((theirs.status, &theirs.text), (404, &unknown.text));
     let session = awa.request("POST", "/guichet/session", None, &[]).await;
+    assert!(is_not_stored(&session), "{session:?}");
     assert!(session.body["session_token"].as_str().unwrap().starts_with("cst_test_"), "{}", session.text);
 
     let (own, json) = (world.shop.url.as_str(), "application/json");
@@ -176,10 +189,12 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
         (&[("origin", own), ("content-type", "application/x-www-form-urlencoded")], "id=18&product=trainers", 415),
         (&[("origin", own)], "{\"id\"", 400),
         (&[("origin", own)], r#"{"id":"18","product":"constructor"}"#, 404),
+        (&[("origin", own)], r#"{"id":"18","product":["trainers"]}"#, 404),
         (&[("origin", own), ("sec-fetch-site", "same-origin"), ("content-type", json)], order, 200),
     ] {
         let reply = awa.request("POST", "/guichet/intents", Some(body), headers).await;
         assert_eq!(reply.status, status, "{headers:?}: {}", reply.text);
+        assert!(status != 200 || is_not_stored(&reply), "{headers:?}");
         let shape = (&reply.body["status_code"], &reply.body["response_type"]);
         assert!(status == 200 || shape == (&json!(status), &json!("error")), "{}", reply.text);
         if status == 403 {
@@ -188,6 +203,12 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
         }
     }
     assert_eq!(world.intents().await.len(), 2);
+    let signing_in = awa.request("POST", "/sign-in", Some(r#"{"email":["awa@example.com"]}"#), &[]).await;
+    assert_eq!(signing_in.status, 422, "{}", signing_in.text);
+    if server == Server::Php {
+        let empty = awa.request("GET", &path, None, &[("content-type", "")]).await;
+        assert_eq!(empty.status, 200, "nginx passes an empty type for each GET request: {}", empty.text);
+    }
 }
 
 async fn a_final_decline_gives_the_next_reference(server: Server) {
@@ -231,6 +252,37 @@ async fn a_late_approval_pays_the_order_or_is_a_refund_due_once(server: Server) 
     assert_eq!((world.shop.count(&refund), world.shop.count("a refund of ")), (1, 1), "{}", world.shop.log());
     let orders = awa.request("GET", "/shop", None, &[]).await.body["orders"].clone();
     assert_eq!((&orders[0]["refunds"], &orders[1]["refunds"]), (&json!(0), &json!(1)), "{orders}");
+}
+
+async fn an_order_that_two_payments_pay_is_a_refund_due_once(server: Server) {
+    let service = FalseService::start().await;
+    let shop = ShopServer::start(server, &service.url, KEY).await;
+    let awa = Visitor::signed_in(&shop, AWA).await;
+    service.says(200, &json!({}));
+    let first = awa.order("17").await.body;
+    service.says(200, &json!({"status": "failed", "attempts": 1}));
+    assert_eq!(awa.request("GET", &status_path(&first), None, &[]).await.body["status"], "failed");
+    let next = json!({"id": "pi_2", "payment_ref": "gch_2", "status": "succeeded", "attempts": 1});
+    service.says(200, &next);
+    let second = awa.order("17").await.body;
+    let reference = |begun: &Value| begun["intent"]["merchant_reference"].as_str().unwrap().to_owned();
+    assert_eq!(reference(&second), format!("{}.1", reference(&first)));
+    assert_eq!((shop.count(&format!("{} is paid.", reference(&second))), shop.count("a refund of ")), (1, 0));
+
+    service.says(200, &json!({"merchant_reference": reference(&first), "status": "succeeded", "attempts": 1}));
+    for _ in 0..2 {
+        let reply = awa.request("GET", &status_path(&first), None, &[]).await;
+        assert_eq!(reply.body["status"], "succeeded", "{}", reply.text);
+    }
+    let refund = format!("{}: a refund of 45000 XAF is due (pi_1, ", reference(&first));
+    assert_eq!((shop.count(&refund), shop.count("a refund of ")), (1, 1), "{}", shop.log());
+    let order = awa.request("GET", "/shop", None, &[]).await.body["orders"][0].clone();
+    assert_eq!((&order["refunds"], &order["paid_by"]), (&json!(1), &json!(reference(&second))), "{order}");
+}
+
+async fn a_missing_key_ends_the_process_with_an_error(server: Server) {
+    let (status, log) = running::start_without_a_key(server);
+    assert!(!status.success() && log.contains("GUICHET_SECRET_KEY"), "{status}: {log}");
 }
 
 async fn every_rule_of_the_check_passes(server: Server) {
@@ -387,6 +439,10 @@ async fn answer(State(says): State<Arc<Mutex<Says>>>, uri: Uri, body: String) ->
         data[name] = value.clone();
     }
     (status, Json(json!({ "status_code": 200, "data": data })))
+}
+
+fn is_not_stored(reply: &Reply) -> bool {
+    reply.header("cache-control").is_some_and(|value| value.split(", ").any(|directive| directive == "no-store"))
 }
 
 fn status_path(begun: &Value) -> String {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// A server to copy.
@@ -59,20 +59,7 @@ pub struct ShopServer {
 impl ShopServer {
     /// Copies a server and its page into a folder, and starts it there.
     pub async fn start(server: Server, service: &str, key: &str) -> Self {
-        let folder = Folder::new("server");
-        let file = root().join("examples").join(server.file());
-        fs::copy(&file, folder.path.join(file.file_name().unwrap())).unwrap();
-        let page = folder.path.join("page");
-        fs::create_dir(&page).unwrap();
-        for entry in fs::read_dir(root().join("examples/page")).unwrap() {
-            let entry = entry.unwrap();
-            fs::copy(entry.path(), page.join(entry.file_name())).unwrap();
-        }
-        let package = root().join("target/npm/package");
-        match server {
-            Server::Express => install(&package, &folder.path.join("node_modules")),
-            Server::Php | Server::Django => symlink(package, page.join("package")).unwrap(),
-        }
+        let folder = copy(server);
         let url = format!("http://127.0.0.1:{}", port::free());
         let process = spawn(server, &folder, &url, service, key);
         let shop = Self { server, url, service: service.to_owned(), key: key.to_owned(), folder, process };
@@ -144,9 +131,14 @@ impl ShopServer {
         }
         let output = File::create(&report).unwrap();
         let mut check = command.stdout(output.try_clone().unwrap()).stderr(output).spawn().unwrap();
+        let begun = Instant::now();
         let status = loop {
             if let Some(status) = check.try_wait().unwrap() {
                 break status;
+            }
+            if begun.elapsed() > Duration::from_secs(600) {
+                check.kill().unwrap();
+                panic!("the check takes more than 10 minutes:\n{}", fs::read_to_string(report).unwrap());
             }
             if self.process.try_wait().unwrap().is_some() {
                 self.process = spawn(self.server, &self.folder, &self.url, &self.service, &self.key);
@@ -260,6 +252,34 @@ impl Visitor {
         let url = format!("{}{path}", self.shop);
         api::try_send(&api::client(), method, &url, None, body.map(|body| body.to_owned().into()), &all).await
     }
+}
+
+/// Copies a server and its page into a folder.
+fn copy(server: Server) -> Folder {
+    let folder = Folder::new("server");
+    let file = root().join("examples").join(server.file());
+    fs::copy(&file, folder.path.join(file.file_name().unwrap())).unwrap();
+    let page = folder.path.join("page");
+    fs::create_dir(&page).unwrap();
+    for entry in fs::read_dir(root().join("examples/page")).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), page.join(entry.file_name())).unwrap();
+    }
+    let package = root().join("target/npm/package");
+    match server {
+        Server::Express => install(&package, &folder.path.join("node_modules")),
+        Server::Php | Server::Django => symlink(package, page.join("package")).unwrap(),
+    }
+    folder
+}
+
+/// Starts a server, or its command for cron, without a secret key. Returns how it ends and what it prints.
+pub fn start_without_a_key(server: Server) -> (ExitStatus, String) {
+    let folder = copy(server);
+    let mut command = server.settle().unwrap_or_else(|| server.serve("127.0.0.1:0"));
+    prepare(&mut command, &folder, "http://127.0.0.1:8000", "http://127.0.0.1:1", "");
+    let status = command.env_remove("GUICHET_SECRET_KEY").status().unwrap();
+    (status, fs::read_to_string(folder.log()).unwrap())
 }
 
 /// `node_modules/` of the installed packages and of `guichet`.
