@@ -4,7 +4,7 @@ use crate::load::{Make, Until, rate};
 use crate::measure::{Pairs, Row, per_second};
 use crate::rows::{Template, create};
 use crate::servers::{Running, folder};
-use crate::{floor, peers};
+use crate::{floor, map, peers};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -43,6 +43,18 @@ pub async fn rows() -> Vec<Row> {
         let what = format!("sandbox: durable creations at {connections} connections, over the floor");
         rows.push(Row::at_least(&what, 0.5, &over_the_floor, per_second));
     }
+    let in_memory = Server::of(Running::sandbox_in_memory());
+    let map = Server::of(map::start());
+    let mut over_the_map = Pairs::default();
+    for round in 0..=ROUNDS {
+        let (ours, bare) = (in_memory.rate(16).await, map.rate(16).await);
+        if round > 0 {
+            over_the_map.ours.push(ours);
+            over_the_map.other.push(bare);
+        }
+    }
+    let what = "sandbox: creations in memory at 16 connections, over a bare handler with a map";
+    rows.push(Row::at_least(what, 0.5, &over_the_map, per_second));
     let what = "sandbox: durable creations at 16 connections, over Prism's static responses";
     rows.push(match prism {
         Ok(_) => Row::at_least(what, 1.0, &beside_prism, per_second),

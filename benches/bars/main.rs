@@ -22,6 +22,7 @@ mod floor;
 #[path = "../../src/sandbox/store/sqlite/insert.rs"]
 mod insert;
 mod load;
+mod map;
 mod measure;
 mod million;
 mod native;
@@ -45,6 +46,9 @@ fn main() {
         && verb == floor::ARGUMENT
     {
         return floor::serve(database);
+    }
+    if args == [map::ARGUMENT] {
+        return map::serve();
     }
     if let Some(unknown) = args.iter().find(|arg| !BARS.contains(&arg.as_str())) {
         eprintln!("Unknown benchmark {unknown}. The benchmarks are: {}", BARS.join(", "));

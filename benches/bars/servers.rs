@@ -19,7 +19,15 @@ pub struct Running {
 impl Running {
     /// The `guichet sandbox` command with this database.
     pub fn sandbox(database: &Path) -> Self {
-        let mut command = sandbox(database);
+        Self::of_sandbox(sandbox(database))
+    }
+
+    /// The sandbox, in memory.
+    pub fn sandbox_in_memory() -> Self {
+        Self::of_sandbox(sandbox_on("memory:"))
+    }
+
+    fn of_sandbox(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let ready: Value = serde_json::from_str(&first_line(&mut child)).unwrap();
         let text = |name: &str| ready[name].as_str().unwrap().to_owned();
@@ -61,9 +69,13 @@ fn first_line(child: &mut Child) -> String {
 
 /// The command that starts a sandbox with this database.
 pub fn sandbox(database: &Path) -> Command {
+    sandbox_on(&format!("sqlite:{}", database.display()))
+}
+
+fn sandbox_on(database: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
     command.args(["sandbox", "--listen", "127.0.0.1:0", "--json", "--database"]);
-    command.arg(format!("sqlite:{}", database.display()));
+    command.arg(database);
     command
 }
 
