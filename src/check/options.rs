@@ -22,7 +22,7 @@ the service in GUICHET_BASE_URL and GUICHET_SECRET_KEY.
 Exit codes: 0 every rule passed; 1 a rule failed; 2 none failed, and some were not checked, or the arguments are invalid; 3 the check
 could not run to its end: the shop did not answer or did not call the service, a port is taken, or it was stopped.";
 
-/// What the person who checks has said about the shop.
+/// The options of a check: the shop, its orders and its commands.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// The shop's origin: `http://127.0.0.1:8000`.

@@ -2,17 +2,13 @@
 
 use crate::check::payment::Payment;
 use crate::check::service::{Kind, Target};
-use crate::check::shop::{Customer, Exchange};
+use crate::check::shop::Exchange;
 use crate::check::{Check, Outcome, RuleError};
 
 pub(super) async fn refusing_service(check: &Check) -> Outcome {
     let payment = check.open_payment().await?;
-    let customer = check.customer(0).await?;
     for status in [503, 401] {
-        let refusing = check.service.interfere(Target::Every, Kind::Refuse(status));
-        let exchanges = request_both(check, &customer, &payment).await?;
-        drop(refusing);
-        for exchange in exchanges {
+        for exchange in exchanges_during(check, &payment, Kind::Refuse(status)).await? {
             if exchange.is_sign_in_required() {
                 return Err(exchange.fail(format!(
                     "The service answered the shop with {status}, and the page was told that nobody is signed in."
@@ -25,32 +21,26 @@ pub(super) async fn refusing_service(check: &Check) -> Outcome {
 }
 
 pub(super) async fn unreadable_service(check: &Check) -> Outcome {
-    let payment = check.open_payment().await?;
-    let customer = check.customer(0).await?;
-    let malformed = check.service.interfere(Target::Every, Kind::Malformed);
-    let exchanges = request_both(check, &customer, &payment).await?;
-    drop(malformed);
-    exchanges
-        .iter()
-        .try_for_each(|exchange| must_be_error_or_true(exchange, &payment, "The service answered the shop with HTML."))
+    failing_service(check, Kind::Malformed, "The service answered the shop with HTML.").await
 }
 
 pub(super) async fn slow_service(check: &Check) -> Outcome {
-    let payment = check.open_payment().await?;
-    let customer = check.customer(0).await?;
-    let holding = check.service.interfere(Target::Every, Kind::Hold);
-    let exchanges = request_both(check, &customer, &payment).await?;
-    drop(holding);
-    exchanges
-        .iter()
-        .try_for_each(|exchange| must_be_error_or_true(exchange, &payment, "The service did not answer the shop."))
+    failing_service(check, Kind::Hold, "The service did not answer the shop.").await
 }
 
-/// Sends the order, and then asks for its payment's status.
-async fn request_both(check: &Check, customer: &Customer, payment: &Payment) -> Result<[Exchange; 2], RuleError> {
+async fn failing_service(check: &Check, kind: Kind, cause: &str) -> Outcome {
+    let payment = check.open_payment().await?;
+    let exchanges = exchanges_during(check, &payment, kind).await?;
+    exchanges.iter().try_for_each(|exchange| must_be_error_or_true(exchange, &payment, cause))
+}
+
+/// Sends the order, and then asks for its payment's status, while every call of the shop is interfered with.
+async fn exchanges_during(check: &Check, payment: &Payment, kind: Kind) -> Result<[Exchange; 2], RuleError> {
+    let customer = check.customer(0).await?;
+    let _interfering = check.service.interfere(Target::Every, kind);
     let mark = check.service.mark();
-    let order = check.route_request(customer, "POST", "/intents").on_own_page().json(&payment.order).send().await;
-    let status = check.status(customer, payment).await;
+    let order = check.route_request(&customer, "POST", "/intents").on_own_page().json(&payment.order).send().await;
+    let status = check.status(&customer, payment).await;
     if check.service.mark() == mark {
         return Err(RuleError::NotChecked("The shop answered without a call to the service.".into()));
     }
