@@ -101,6 +101,9 @@ impl Call {
 /// The most seconds by which one call moves a clock: a hundred years.
 pub(super) const MAX_ADVANCE: u64 = 100 * 366 * 86_400;
 
+/// The most characters of a merchant's name.
+pub(super) const LONGEST_NAME: usize = 100;
+
 /// The routes of the control API.
 pub(super) fn routes(control: Arc<ControlApi>) -> Router {
     Router::new().route("/sandbox", any(answer)).route("/sandbox/{*rest}", any(answer)).with_state(control)
@@ -211,8 +214,9 @@ impl ControlApi {
 
     async fn create_merchant(&self, fields: &Map<String, Value>) -> Result<Value, Problem> {
         let name = text(fields, "name")?.unwrap_or("Sandbox shop");
-        if name.chars().count() > 100 {
-            return Err(Problem::field("name", ErrorCode::ParameterInvalid, "name must have at most 100 characters."));
+        if name.chars().count() > LONGEST_NAME {
+            let message = format!("name must have at most {LONGEST_NAME} characters.");
+            return Err(Problem::field("name", ErrorCode::ParameterInvalid, message));
         }
         let (merchant, secret_key) = self.service.merchants.make(&self.service.store, name).await?;
         Ok(json!({ "merchant": merchant.id, "secret_key": secret_key.expose() }))

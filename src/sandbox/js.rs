@@ -3,6 +3,7 @@
 #![allow(unnameable_types, unreachable_pub, reason = "wasm-bindgen exports what is `pub`; Rust does not name it")]
 
 use super::config::{Config, StartError};
+use super::control::LONGEST_NAME;
 use super::in_process::{BASE_URL, Dropped, InProcess};
 use super::store::Location;
 use super::surroundings::{self, Sleep, Surroundings};
@@ -264,5 +265,5 @@ fn texts(value: &Value) -> Option<Vec<String>> {
 /// A merchant's name, as the control API takes it.
 fn name_of(value: &Value) -> Option<String> {
     let name = value.as_str()?;
-    (!name.trim().is_empty() && name.chars().count() <= 100).then(|| name.to_owned())
+    (!name.trim().is_empty() && name.chars().count() <= LONGEST_NAME).then(|| name.to_owned())
 }

@@ -3,7 +3,7 @@
 use super::refusals::{self, decided, reference, request_id};
 use super::responses::{Responses, header, headers_of_refusal, new_response};
 use crate::protocol::{ErrorCode, Source};
-use crate::sandbox::control::{Call, MAX_ADVANCE};
+use crate::sandbox::control::{Call, LONGEST_NAME, MAX_ADVANCE};
 use crate::sandbox::faults::LONGEST_DELAY;
 use crate::values::NOT_BLANK;
 use serde_json::{Map, Value, json};
@@ -61,7 +61,7 @@ fn described(call: Call) -> Described {
             summary: "Creates a merchant.",
             description: "Each test gets its own: a key, a clock, faults, customers and payments. The secret key is shown this once.",
             fields: json!({ "name": {
-                "type": ["string", "null"], "pattern": NOT_BLANK, "maxLength": 100, "default": "Sandbox shop",
+                "type": ["string", "null"], "pattern": NOT_BLANK, "maxLength": LONGEST_NAME, "default": "Sandbox shop",
                 "description": "Its name, which the hosted checkout page shows.",
             } }),
             example: json!({ "name": "Boutique Awa" }),
