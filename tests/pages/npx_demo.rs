@@ -49,7 +49,7 @@ async fn it_has_no_subscriptions_and_otherwise_sells_what_the_shop_in_rust_does(
     assert_eq!(here, there);
 }
 
-/// What the pages of a shop are told.
+/// What a shop sends to its pages.
 async fn sold_at(url: &str) -> Value {
     let reply = crate::support::api::client().get(format!("{url}/api/shop")).send().await.unwrap();
     serde_json::from_slice(&reply.bytes().await.unwrap()).unwrap()

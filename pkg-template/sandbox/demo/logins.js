@@ -26,7 +26,7 @@ export class Logins {
     return token && this.#logins.get(hash(token));
   }
 
-  /** The same. Refuses a request of nobody. */
+  /** The same; refuses a request without a login. */
   require(request) {
     const login = this.find(request);
     if (!login) throw notSignedIn();

@@ -85,8 +85,8 @@ pub(super) async fn same_payment_after_restart(check: &Check) -> Outcome {
     check.run(command).await.map_err(|why| RuleError::NotChecked(format!("--restart: {why}")))?;
     // The login may have been in memory.
     check.customers.borrow_mut().clear();
-    let stranger = crate::check::shop::Customer::default();
-    let is_up = async || check.open_page(&stranger).await.response.ok();
+    let visitor = crate::check::shop::Customer::default();
+    let is_up = async || check.open_page(&visitor).await.response.ok();
     if check.wait_for(check.options.limit, is_up).await.is_none() {
         return Err(RuleError::NotChecked("After the command of --restart, the shop did not answer.".into()));
     }

@@ -5,10 +5,10 @@ use crate::check::{Check, Outcome, RuleError};
 use serde_json::{Value, json};
 
 pub(super) async fn session_needs_login(check: &Check) -> Outcome {
-    let (mark, stranger) = (check.service.mark(), Customer::default());
+    let (mark, visitor) = (check.service.mark(), Customer::default());
     // The page sets the cookie of a CSRF token.
-    check.open_page(&stranger).await;
-    let exchange = check.route_request(&stranger, "POST", "/session").on_own_page().json(&json!({})).send().await;
+    check.open_page(&visitor).await;
+    let exchange = check.route_request(&visitor, "POST", "/session").on_own_page().json(&json!({})).send().await;
     if !exchange.is_sign_in_required() {
         return Err(exchange.fail("A stranger, who is not signed in, was not answered with 401."));
     }

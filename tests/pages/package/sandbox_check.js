@@ -67,8 +67,8 @@ process.stdout.write(await r.text());\n`;
 }
 
 async function aShopThatSignsEverybodyInBreaksARule() {
-  let told;
-  const service = new Promise((resolve) => (told = resolve));
+  let announce;
+  const service = new Promise((resolve) => (announce = resolve));
   const shop = createServer(async (request, response) => {
     if (request.url !== "/guichet/session") return response.end("{}");
     const { url, key } = await service;
@@ -84,7 +84,7 @@ async function aShopThatSignsEverybodyInBreaksARule() {
   check.lines.on("line", (line) => {
     lines.push(line);
     const [, url, key] = /The service +(\S+)[^]*The secret key +(\S+)/.exec(lines.join("\n")) ?? [];
-    if (key) told({ url, key });
+    if (key) announce({ url, key });
   });
   const { code, stderr } = await check.ended;
   shop.close();
