@@ -1,8 +1,9 @@
-//! The browsers, servers and clients that both test binaries use.
+//! The browsers, servers, databases and clients that both test binaries use.
 #![allow(dead_code, unused_imports, unused_macros, reason = "each test binary uses a part of it")]
 
 pub mod api;
 pub mod browser;
+pub mod database_process;
 pub mod demo_shop;
 pub mod diagnostics;
 pub mod engine;
@@ -14,9 +15,11 @@ pub mod model;
 pub mod npm_service;
 pub mod openapi;
 pub mod port;
+pub mod postgres;
 pub mod process;
 pub mod proxy;
 pub mod recording;
+pub mod redis;
 pub mod service;
 pub mod site;
 pub mod soak;

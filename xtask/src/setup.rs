@@ -172,6 +172,20 @@ pub fn node(remark: &mut String) -> Result<()> {
     )
 }
 
+/// PostgreSQL and Redis. The tests start their own servers of them.
+pub fn databases(remark: &mut String) -> Result<()> {
+    // Debian's folder of PostgreSQL's programs is not on PATH.
+    let postgres: &[&str] = if Path::new("/usr/lib/postgresql").is_dir() { &["psql"] } else { &["postgres"] };
+    require(
+        &[
+            Tool { what: "PostgreSQL", names: postgres, named_by: None, packages: &["postgresql"] },
+            Tool { what: "Redis", names: &["redis-server"], named_by: None, packages: &["redis-server"] },
+        ],
+        "PostgreSQL 15 or newer, from https://www.postgresql.org, and Redis 7 or newer, from https://redis.io.",
+        remark,
+    )
+}
+
 /// schemathesis, which generates requests from the OpenAPI description; in a virtual environment, `target/schemathesis/`.
 pub fn schemathesis(remark: &mut String) -> Result<()> {
     python_program("schemathesis", "xtask/python/schemathesis.txt", remark)

@@ -75,6 +75,7 @@ impl Run {
         let schemathesis = in_background("set-up: schemathesis", setup::schemathesis);
         let generators = in_background("set-up: the generators of clients", setup::client_generators);
         let servers = in_background("set-up: the example servers", setup::example_servers);
+        let databases = in_background("set-up: PostgreSQL and Redis", setup::databases);
 
         self.check("format", |_| {
             require_component("fmt", "rustfmt")?;
@@ -130,6 +131,8 @@ impl Run {
         self.set_up(schemathesis);
         let generators = self.steps.join(generators);
         self.set_up(generators);
+        let databases = self.steps.join(databases);
+        self.set_up(databases);
         for binary in &others {
             self.tests(&format!("tests: {}", binary.name), &mut binary.command());
         }
@@ -208,6 +211,7 @@ impl Run {
         })?;
         self.steps.step("set-up: the browsers", setup::browsers)?;
         self.steps.step("set-up: the example servers", setup::example_servers)?;
+        self.steps.step("set-up: PostgreSQL and Redis", setup::databases)?;
         self.steps.step("set-up: schemathesis", setup::schemathesis)?;
         self.steps.step("set-up: the generators of clients", setup::client_generators)?;
         let (_, tarballs) = self.pack(&tools)?;
