@@ -1,4 +1,9 @@
-/** What kind of error it is: switch on this, and on `code`. */
+/**
+ * What kind of error it is: switch on this, and on `code`.
+ *
+ * @example
+ * const needsSignIn = (kind: Kind) => kind === "signed_out" || kind === "session";
+ */
 export type Kind =
   /** An option or an argument holds a merchant's secret key. Nothing was sent. */
   | "secret_key"
@@ -32,7 +37,12 @@ export type Kind =
   /** A defect of this package. Every call of every client is rejected until the page is reloaded. */
   | "panic";
 
-/** One field that was refused. */
+/**
+ * One field that was refused.
+ *
+ * @example
+ * const sentences = (error: GuichetError) => error.fields.map(({ param, message }) => `${param}: ${message}`);
+ */
 export interface FieldError {
   /** The field: `amount`. */
   param: string;
@@ -47,6 +57,15 @@ export interface FieldError {
  *
  * A cancelled call rejects with `signal.reason` itself, and a call whose `merchant` function throws rejects with what it threw:
  * neither is a `GuichetError`. In a test, `guichetError` of `guichet/testing` makes one.
+ *
+ * @example
+ * try {
+ *   await guichet.checkout({ order: { id: "17" } });
+ * } catch (error) {
+ *   if (!GuichetError.is(error)) throw error;
+ *   if (error.kind === "signed_out") location.assign("/login");
+ *   else alert(describe(error, "en"));
+ * }
  */
 export declare class GuichetError extends Error {
   private constructor();
@@ -65,7 +84,20 @@ export declare class GuichetError extends Error {
   readonly fields: readonly FieldError[];
   /** The reply, if there was one. It may hold secrets, so logs leave it out: check it before you show it. */
   readonly reply: unknown;
-  /** Whether a value is a `GuichetError`, of this or another copy of the package. */
+  /**
+   * Whether a value is a `GuichetError`, of this or another copy of the package.
+   *
+   * @example
+   * guichet.ready().catch((error) => {
+   *   if (GuichetError.is(error) && error.kind === "wasm_blocked") alert(describe(error, "en"));
+   * });
+   */
   static is(e: unknown): e is GuichetError;
+  /**
+   * Its name, its message and its fields, without the reply.
+   *
+   * @example
+   * const report = (error: GuichetError) => navigator.sendBeacon("/errors", JSON.stringify(error));
+   */
   toJSON(): Record<string, unknown>;
 }

@@ -2,9 +2,26 @@ import type { GuichetError, Kind } from "./error.js";
 
 export { GuichetError, type FieldError, type Kind } from "./error.js";
 
-/** Makes the client of a page. It does no I/O, so it may stand at the top of a module and be imported on a server. */
+/**
+ * Makes the client of a page. It does no I/O, so it may stand at the top of a module and be imported on a server.
+ *
+ * @example
+ * const guichet = createGuichet({ baseUrl: "https://api.example.com", merchant: "/guichet" });
+ * const quotes = await guichet.quotes({ amount: "5000", currency: "XAF" });
+ */
 export declare function createGuichet(options: Options): Guichet;
 
+/**
+ * The options of a client.
+ *
+ * @example
+ * const options: Options = {
+ *   baseUrl: "https://api.example.com",
+ *   merchant: "/guichet",
+ *   checkoutOrigins: ["https://pay.example.com"],
+ *   publicReads: "anonymous", // guests see prices
+ * };
+ */
 export interface Options {
   /** The address of the service: `https://api.example.com`, or a path of this origin, `/pay`. `/v1` is added, once. */
   baseUrl: string | URL;
@@ -13,6 +30,13 @@ export interface Options {
   /**
    * Returns more headers for requests to the merchant's three routes, and to no other address: a CSRF token. It is called for
    * each request, so that a token may change. It is not called for the functions of `merchant`.
+   *
+   * @example
+   * createGuichet({
+   *   baseUrl: "https://api.example.com",
+   *   merchant: "/guichet",
+   *   merchantHeaders: () => ({ "X-CSRFToken": document.cookie.match(/csrftoken=([^;]+)/)?.[1] ?? "" }),
+   * });
    */
   merchantHeaders?: () => HeadersInit;
   /** The origins that a `checkout_url` may lead to. Default: the origin of `baseUrl`. */
@@ -24,15 +48,34 @@ export interface Options {
   publicReads?: "session" | "anonymous";
   /** The customer's language (`fr`), sent to the merchant's routes as `Accept-Language`. */
   locale?: string;
-  /** Replaces the browser's own `fetch`. */
+  /**
+   * Replaces the browser's own `fetch`.
+   *
+   * @example
+   * const { baseUrl, fetch } = await createSandbox({ publicMethods: true });
+   * const guichet = createGuichet({ baseUrl, fetch, publicReads: "anonymous" });
+   */
   fetch?: typeof fetch;
   /** The wasm, or its address, in place of the wasm of the package. */
   wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
-  /** Called after every request, for monitoring. It gets no credential and no address. */
+  /**
+   * Called after every request, for monitoring. It gets no credential and no address.
+   *
+   * @example
+   * createGuichet({
+   *   baseUrl: "https://api.example.com",
+   *   onCall: ({ operation, ms, kind }) => console.info(operation, ms, kind ?? "ok"),
+   * });
+   */
   onCall?: (call: Call) => void;
 }
 
-/** One finished request. */
+/**
+ * One finished request.
+ *
+ * @example
+ * const sentence = ({ operation, attempt, ms, status }: Call) => `${operation} ${attempt}: ${status ?? "no reply"} in ${ms} ms`;
+ */
 export interface Call {
   /** `calculate_fee`, or `merchant_session`, `merchant_intent`, `merchant_status` for the merchant's routes. */
   operation: string;
@@ -44,7 +87,14 @@ export interface Call {
   requestId?: string;
 }
 
-/** Options of one call. An unknown name is refused (kind `input`), here and in every request and option. */
+/**
+ * Options of one call. An unknown name is refused (kind `input`), here and in every request and option.
+ *
+ * @example
+ * const controller = new AbortController();
+ * const options: CallOptions = { signal: controller.signal, timeoutMs: 5000 };
+ * const methods = await guichet.paymentMethods({ country_code: "CM" }, options);
+ */
 export interface CallOptions {
   /** Cancels the call: the promise rejects with `signal.reason`. */
   signal?: AbortSignal;
@@ -55,19 +105,61 @@ export interface CallOptions {
 /**
  * Functions in place of the merchant's routes. Each may return the bare object or the service's whole envelope.
  * The call rejects with whatever they throw.
+ *
+ * @example
+ * const merchant: Merchant = {
+ *   session: async () => (await fetch("/my/session")).json(),
+ *   intent: async (order) => (await fetch("/my/orders", { method: "POST", body: JSON.stringify(order) })).json(),
+ *   status: async ({ payment_ref }) => (await fetch(`/my/payments/${payment_ref}`)).json(),
+ * };
+ * const guichet = createGuichet({ baseUrl: "https://api.example.com", merchant });
  */
 export interface Merchant {
-  /** The customer's session; `null` where nobody is signed in. */
+  /**
+   * The customer's session; `null` where nobody is signed in.
+   *
+   * @example
+   * const merchant: Merchant = {
+   *   async session() {
+   *     const reply = await fetch("/my/session");
+   *     return reply.status === 401 ? null : reply.json();
+   *   },
+   * };
+   */
   session?(options: CallOptions): Promise<string | CustomerSession | { data: CustomerSession } | null>;
   /**
    * The payment intent of an order. The server sets price, customer and reference, and puts
    * `guichet_return=<return_nonce>` into `redirect_url`: see {@link Ticket}.
+   *
+   * @example
+   * const merchant: Merchant = {
+   *   async intent(order) {
+   *     const reply = await fetch("/my/orders", { method: "POST", body: JSON.stringify(order) });
+   *     return reply.json(); // { intent: { id, checkout_url, … }, return_nonce }
+   *   },
+   * };
    */
   intent?(order: unknown, options: CallOptions): Promise<Ticket>;
-  /** The status of a payment, as the merchant's server knows it. */
+  /**
+   * The status of a payment, as the merchant's server knows it.
+   *
+   * @example
+   * const merchant: Merchant = {
+   *   async status({ payment_ref }) {
+   *     const reply = await fetch(`/my/payments/${payment_ref}`);
+   *     return reply.json(); // { status: "succeeded" }
+   *   },
+   * };
+   */
   status?(of: Reference, options: CallOptions): Promise<{ status: string; last_payment_error?: LastPaymentError | null }>;
 }
 
+/**
+ * The client of a page.
+ *
+ * @example
+ * const pay = (guichet: Guichet, id: string) => guichet.checkout({ order: { id } }, { mode: "popup" });
+ */
 export interface Guichet {
   /**
    * Loads the wasm before the first call needs it, so that a click waits for the network alone. It sends nothing to the
@@ -75,16 +167,35 @@ export interface Guichet {
    *
    * Rejects with kind `wasm_blocked` where WebAssembly is not allowed, `offline` where the wasm could not be loaded (the next
    * call tries again), and `input` or `secret_key` for wrong options.
+   *
+   * @example
+   * guichet.ready().catch((error) => console.warn(error)); // calls report it, too
    */
   ready(): Promise<void>;
   readonly session: Session;
-  /** Lists the payment methods of a country. Default: that of the service, CM. */
+  /**
+   * Lists the payment methods of a country. Default: that of the service, CM.
+   *
+   * @example
+   * const methods = await guichet.paymentMethods({ country_code: "CM" });
+   * const names = methods.filter(({ active }) => active).map(({ name }) => name);
+   */
   paymentMethods(of?: { country_code?: string }, options?: CallOptions): Promise<PaymentMethod[]>;
-  /** Calculates the fee of an amount, in the smallest unit of its currency. */
+  /**
+   * Calculates the fee of an amount, in the smallest unit of its currency.
+   *
+   * @example
+   * const { fee, total_payable } = await guichet.fee({ payment_method: "mobile_money", currency: "XAF", amount: "5000" });
+   */
   fee(of: FeeRequest, options?: CallOptions): Promise<FeeBreakdown>;
   /**
    * Calculates for each active method what the customer pays and what the merchant gets, the cheapest for the customer first.
    * Cards of this country and of others have a quote each. A method without a known fee is listed with its `error`.
+   *
+   * @example
+   * for (const quote of await guichet.quotes({ amount: "5000", fee_bearer: "customer" })) {
+   *   if (!quote.error) console.log(quote.method.name, formatMoney(quote.customer_pays, quote.currency, "en"));
+   * }
    */
   quotes(of: QuoteRequest, options?: CallOptions): Promise<Quote[]>;
   /**
@@ -100,6 +211,12 @@ export interface Guichet {
    * Rejects with kind `settled` if the payment is already final, `address` if the `checkout_url` may not be followed,
    * `signed_out` if nobody is signed in, and `unsupported`, before anything is sent, if there is no browser's page: in Node.js
    * and in jsdom.
+   *
+   * @example
+   * button.onclick = async () => {
+   *   const { state } = await guichet.checkout({ order: { id: "17" } }, { mode: "popup" });
+   *   if (state === "succeeded") location.assign("/thanks");
+   * };
    */
   checkout(what: { order: unknown }, options?: CheckoutOptions): Promise<Outcome>;
   /**
@@ -107,35 +224,85 @@ export interface Guichet {
    * removes its parameters from the address bar, and keeps `history.state`. A second call gives the same answer. In a popup it
    * notifies the page that opened it and closes the window; if that page is gone, the window stays and is an ordinary return
    * page.
+   *
+   * @example
+   * const back = await guichet.returned();
+   * if (back) console.log((await guichet.waitForOutcome(back)).state);
    */
   returned(): Promise<Return | null>;
   /**
    * Polls until a payment is final: the merchant's route, or the service if there is no such route. After `budgetMs` it
    * resolves with `pending`. Ship goods on your server's word, never on this.
+   *
+   * @example
+   * const back = await guichet.returned();
+   * if (back) {
+   *   const { state, last_payment_error } = await guichet.waitForOutcome(back, { budgetMs: 60_000 });
+   *   alert(last_payment_error ? describe(last_payment_error, "en") : state);
+   * }
    */
   waitForOutcome(back: Return | Reference, options?: WaitOptions): Promise<Outcome>;
 }
 
-/** The customer's session. Its token is in memory only, and is requested when it is first needed. */
+/**
+ * The customer's session. Its token is in memory only, and is requested when it is first needed.
+ *
+ * @example
+ * const { session } = guichet;
+ * session.subscribe((state) => console.log(state, session.email));
+ */
 export interface Session {
   readonly state: SessionState;
   readonly expiresAt: Date | undefined;
   readonly email: string | undefined;
-  /** Asks the service whether the present token is valid. It never renews the token; if there is none yet, it requests one. */
+  /**
+   * Asks the service whether the present token is valid. It never renews the token; if there is none yet, it requests one.
+   *
+   * @example
+   * const { valid, reason } = await guichet.session.validate();
+   * if (!valid) console.log(reason); // "expired"
+   */
   validate(options?: CallOptions): Promise<Validity>;
-  /** Requests a new token from the merchant's server. After `revoke` this signs in again. */
+  /**
+   * Requests a new token from the merchant's server. After `revoke` this signs in again.
+   *
+   * @example
+   * await guichet.session.renew(); // once the customer has signed in
+   */
   renew(options?: CallOptions): Promise<void>;
   /**
    * Signs out in every tab, and in pages that the back button shows again. From then on calls reject with kind `signed_out`,
    * until `renew`. The session ends at the service even if the page is closed meanwhile.
+   *
+   * @example
+   * button.onclick = () => guichet.session.revoke();
    */
   revoke(options?: CallOptions): Promise<void>;
-  /** Calls the listener at each change of `state`, `expiresAt` or `email`. Returns a function that unsubscribes. */
+  /**
+   * Calls the listener at each change of `state`, `expiresAt` or `email`. Returns a function that unsubscribes.
+   *
+   * @example
+   * const unsubscribe = guichet.session.subscribe((state) => {
+   *   button.hidden = state !== "active";
+   * });
+   */
   subscribe(listener: (state: SessionState) => void): () => void;
 }
 
+/**
+ * The state of a session. `expiring`: its end is near, and the next call renews it. `none`: no token was requested yet.
+ *
+ * @example
+ * const isSignedIn = (state: SessionState) => state === "active" || state === "expiring";
+ */
 export type SessionState = "none" | "active" | "expiring" | "expired" | "revoked";
 
+/**
+ * The service's answer about a token.
+ *
+ * @example
+ * const sentence = ({ valid, reason }: Validity) => (valid ? "Signed in" : `Signed out: ${reason}`);
+ */
 export interface Validity {
   valid: boolean;
   customer_email?: string;
@@ -145,6 +312,13 @@ export interface Validity {
   reason?: string;
 }
 
+/**
+ * The service's own object.
+ *
+ * @example
+ * const session: CustomerSession = { session_token: "cst_test_1", expires_at: "2030-01-01T00:00:00Z" };
+ * createGuichet({ baseUrl: "https://api.example.com", merchant: { session: async () => session } });
+ */
 export interface CustomerSession {
   session_token: string;
   customer_email?: string;
@@ -152,6 +326,12 @@ export interface CustomerSession {
   expires_at?: string;
 }
 
+/**
+ * The service's own object.
+ *
+ * @example
+ * const feeCode = ({ id }: PaymentMethod) => id.replace(/^svc_/, "");
+ */
 export interface PaymentMethod {
   /** `svc_mobile_money`. Its fee code is the id without `svc_`. */
   id: string;
@@ -162,6 +342,13 @@ export interface PaymentMethod {
   supported_countries?: string[];
 }
 
+/**
+ * The request for a fee.
+ *
+ * @example
+ * const request: FeeRequest = { payment_method: "card", card_type: "international", currency: "XAF", amount: "5000" };
+ * const { fee } = await guichet.fee(request);
+ */
 export interface FeeRequest {
   /** A fee code: `mobile_money`, `card`. */
   payment_method: string;
@@ -175,9 +362,20 @@ export interface FeeRequest {
   card_type?: CardType;
 }
 
+/**
+ * Where a card was issued: in the customer's country, or abroad.
+ *
+ * @example
+ * const name = (type: CardType) => words("en").methods[`card_${type}`]; // "Card issued abroad"
+ */
 export type CardType = "local" | "international";
 
-/** The service's own object; figures in the smallest unit. */
+/**
+ * The service's own object; figures in the smallest unit.
+ *
+ * @example
+ * const total = ({ total_payable, currency }: FeeBreakdown) => formatMoney(String(total_payable), currency, "en");
+ */
 export interface FeeBreakdown {
   amount: number;
   currency: string;
@@ -185,6 +383,13 @@ export interface FeeBreakdown {
   total_payable: number;
 }
 
+/**
+ * The request for quotes.
+ *
+ * @example
+ * const request: QuoteRequest = { amount: "5000", currency: "XAF", fee_bearer: "customer", country_code: "CM" };
+ * const quotes = await guichet.quotes(request);
+ */
 export interface QuoteRequest {
   /** Digits, in the smallest unit. */
   amount: string;
@@ -201,11 +406,13 @@ export interface QuoteRequest {
 }
 
 /**
- * What one payment method costs, or the `error` that left it without a price. Look at `error` first:
- * `if (!quote.error) formatMoney(quote.customer_pays, quote.currency)`.
+ * What one payment method costs, or the `error` that left it without a price. Look at `error` first.
  *
  * Every figure is text in the smallest unit. Text of the service is unchanged; a JSON number is written as JavaScript writes
  * it (`145.10` arrives as `145.1`).
+ *
+ * @example
+ * const price = (quote: Quote) => (quote.error ? "?" : formatMoney(quote.customer_pays, quote.currency, "en"));
  */
 export type Quote = PricedQuote | UnpricedQuote;
 
@@ -220,6 +427,13 @@ interface AnyQuote {
   fee?: string;
 }
 
+/**
+ * A quote with a price.
+ *
+ * @example
+ * const quotes = await guichet.quotes({ amount: "5000" });
+ * const priced = quotes.filter((quote): quote is PricedQuote => !quote.error);
+ */
 export interface PricedQuote extends AnyQuote {
   customer_pays: string;
   /** Absent where the fee cannot be subtracted from the amount. */
@@ -227,6 +441,12 @@ export interface PricedQuote extends AnyQuote {
   error?: undefined;
 }
 
+/**
+ * A quote without a price.
+ *
+ * @example
+ * const sentence = ({ method, error }: UnpricedQuote) => `${method.name}: ${describe(error, "en")}`;
+ */
 export interface UnpricedQuote extends AnyQuote {
   customer_pays?: undefined;
   merchant_gets?: undefined;
@@ -234,7 +454,13 @@ export interface UnpricedQuote extends AnyQuote {
   error: GuichetError;
 }
 
-/** `budgetMs` and `onStatus` apply once the customer is back. */
+/**
+ * `budgetMs` and `onStatus` apply once the customer is back.
+ *
+ * @example
+ * const options: CheckoutOptions = { mode: "popup", budgetMs: 60_000 };
+ * button.onclick = () => guichet.checkout({ order: { id: "17" } }, options);
+ */
 export interface CheckoutOptions extends WaitOptions {
   /** Default: `redirect`, on this page. */
   mode?: "redirect" | "popup";
@@ -243,18 +469,15 @@ export interface CheckoutOptions extends WaitOptions {
 /**
  * The answer of the merchant's server to an order.
  *
- * The server also puts the nonce into the `redirect_url` of the intent that it creates, as `guichet_return`:
+ * The server also puts the nonce into the `redirect_url` of the intent that it creates, as `guichet_return`. Without it a
+ * return is `unmatched`, and a popup never closes: the return page cannot tell which checkout it ends. The same order must
+ * give the same nonce, since a repeated creation has to send the same body.
  *
- * ```js
- * redirect_url: `https://shop.example.com/paid?guichet_return=${return_nonce}`,
- * ```
- *
- * Without it a return is `unmatched`, and a popup never closes: the return page cannot tell which checkout it ends. The
- * same order must give the same nonce, since a repeated creation has to send the same body; in Node.js:
- *
- * ```js
- * const return_nonce = createHmac("sha256", key).update(merchant_reference).digest("hex").slice(0, 22);
- * ```
+ * @example
+ * // On the server, in Node.js:
+ * const return_nonce = createHmac("sha256", secretKey).update(merchant_reference).digest("hex").slice(0, 22);
+ * const redirect_url = `https://shop.example.com/paid?guichet_return=${return_nonce}`;
+ * const ticket: Ticket = { intent: await createIntent({ merchant_reference, redirect_url }), return_nonce };
  */
 export interface Ticket {
   intent: Pick<PaymentIntent, "id" | "checkout_url"> & Partial<PaymentIntent>;
@@ -262,27 +485,58 @@ export interface Ticket {
   return_nonce?: string;
 }
 
-/** Names a payment, by at least one of these. */
+/**
+ * Names a payment, by at least one of these.
+ *
+ * @example
+ * const reference: Reference = { payment_ref: "gch_1" };
+ * const { state } = await guichet.waitForOutcome(reference);
+ */
 export interface Reference {
   id?: string;
   payment_ref?: string;
   merchant_reference?: string;
 }
 
+/**
+ * The return of a customer.
+ *
+ * @example
+ * const isOfThisTab = ({ match }: Return) => match !== "unmatched";
+ */
 export interface Return {
   /** `replayed`: this return was read before. `unmatched`: no purchase of this tab; use it only to ask your own server. */
   match: "matched" | "replayed" | "unmatched";
   reference: Reference;
 }
 
+/**
+ * Options of the calls that poll.
+ *
+ * @example
+ * const options: WaitOptions = { budgetMs: 60_000, onStatus: (status) => console.log(status) };
+ * const { state } = await guichet.waitForOutcome({ payment_ref: "gch_1" }, options);
+ */
 export interface WaitOptions extends CallOptions {
   /** How long to poll, by the wall clock. Default: 120 000. `timeoutMs` limits each request. */
   budgetMs?: number;
-  /** Called at each change of the status: `requires_action`, `processing`, `succeeded`, `failed`, `canceled`. */
+  /**
+   * Called at each change of the status: `requires_action`, `processing`, `succeeded`, `failed`, `canceled`.
+   *
+   * @example
+   * const onStatus = (status: string) => console.log(status); // "processing", then "succeeded"
+   * await guichet.waitForOutcome({ payment_ref: "gch_1" }, { onStatus });
+   */
   onStatus?: (status: string) => void;
 }
 
-/** The outcome of a purchase, as far as the page knows. */
+/**
+ * The outcome of a purchase, as far as the page knows.
+ *
+ * @example
+ * const sentence = ({ state, last_payment_error }: Outcome) =>
+ *   last_payment_error ? describe(last_payment_error, "en") : state;
+ */
 export interface Outcome {
   /** `pending`: not known yet. `dismissed`: the customer turned back unpaid. `unknown`: it could not be found out. */
   state: "succeeded" | "failed" | "canceled" | "pending" | "dismissed" | "unknown";
@@ -293,13 +547,25 @@ export interface Outcome {
   last_payment_error?: LastPaymentError;
 }
 
+/**
+ * Why an attempt was declined.
+ *
+ * @example
+ * const declined: LastPaymentError = { code: "insufficient_funds" };
+ * alert(describe(declined, "en"));
+ */
 export interface LastPaymentError {
   /** The code to switch on: `insufficient_funds`. */
   code: string;
   message?: string;
 }
 
-/** The service's own object, with every field that it sent. The fields below `metadata` may be absent. */
+/**
+ * The service's own object, with every field that it sent. The fields below `metadata` may be absent.
+ *
+ * @example
+ * const isFinal = ({ status }: PaymentIntent) => ["succeeded", "failed", "canceled"].includes(status);
+ */
 export interface PaymentIntent {
   id: string;
   object?: "payment_intent";
@@ -339,7 +605,13 @@ export interface PaymentIntent {
   duplicate_payments?: readonly DuplicatePayment[];
 }
 
-/** An attempt that was reported as declined and that the operator approved later, too late to pay the intent. */
+/**
+ * An attempt that was reported as declined and that the operator approved later, too late to pay the intent.
+ *
+ * @example
+ * const sentence = ({ attempt, amount, currency }: DuplicatePayment) =>
+ *   `Refund attempt ${attempt}: ${formatMoney(amount, currency, "en")}`;
+ */
 export interface DuplicatePayment {
   /** The number of the attempt of the payment intent, from 1. */
   attempt: number;

@@ -1,6 +1,12 @@
 // The sentences of the hosted checkout page, in English and French. A shop's page does not need them.
 import type { MethodKey } from "./words.js";
 
+/**
+ * The keys of the sentences.
+ *
+ * @example
+ * const sentence = (key: PageKey) => hostedWords("fr")[key];
+ */
 export type PageKey =
   | MethodKey | "sandbox" | "language" | "loading" | "pay_title" | "pay_merchant" | "items" | "choose"
   | "fee_included" | "fee_none" | "price_missing" | "price_of" | "no_methods" | "phone" | "phone_help"
@@ -18,5 +24,11 @@ export type PageKey =
   | "proceed" | "another" | "cancel" | "cancel_yes" | "cancel_no" | "code" | "code_text" | "bank"
   | "bank_text" | "cancel_asked" | "cancel_asked_text" | "canceling" | "canceling_text";
 
-/** The sentences of the hosted checkout page: French for `fr…`, English for all others and for none. */
+/**
+ * The sentences of the hosted checkout page: French for `fr…`, English for all others and for none.
+ *
+ * @example
+ * const { pay_amount } = hostedWords("fr");
+ * button.textContent = fill(pay_amount, { amount: formatMoney("5000", "XAF", "fr") }); // "Payer 5 000 FCFA"
+ */
 export function hostedWords(locale?: string): Readonly<Record<PageKey, string>>;

@@ -8,9 +8,24 @@ export { GuichetError, type FieldError, type Kind } from "./error.js";
  *
  * Rejects with kind `input` if the address has no intent or no client secret, `session` if the secret is not that of the
  * intent, `not_found` if the intent does not exist.
+ *
+ * @example
+ * const hosted = await openHostedCheckout({ baseUrl: "https://api.example.com", intent: location.href });
+ * const { status } = await hosted.pay({ type: "mobile_money", phone: "237670000000" });
+ * if (status === "succeeded") hosted.leave();
  */
 export declare function openHostedCheckout(options: HostedOptions, call?: CallOptions): Promise<HostedCheckout>;
 
+/**
+ * The options of a hosted checkout.
+ *
+ * @example
+ * const options: HostedOptions = {
+ *   baseUrl: "https://api.example.com",
+ *   intent: location.href,
+ *   redirectOrigins: ["https://shop.example.com"],
+ * };
+ */
 export interface HostedOptions extends Pick<Options, "baseUrl" | "fetch" | "wasm" | "onCall"> {
   /**
    * The address of the page (`location.href`), whose fragment or query holds the client secret; or the id and the secret; or a
@@ -26,7 +41,13 @@ export interface HostedOptions extends Pick<Options, "baseUrl" | "fetch" | "wasm
   paths?: Paths;
 }
 
-/** Paths by the name of the operation, as `onCall` reports it. Default: those under `/v1/payment-intents/{id}`. */
+/**
+ * Paths by the name of the operation, as `onCall` reports it. Default: those under `/v1/payment-intents/{id}`.
+ *
+ * @example
+ * const paths: Paths = { attach_payment_method: "/v2/payments/{id}/charge" };
+ * await openHostedCheckout({ baseUrl: "https://api.example.com", intent: location.href, paths });
+ */
 export type Paths = {
   readonly [operation in
     | "read_payment_intent"
@@ -35,15 +56,39 @@ export type Paths = {
     | "cancel_payment_intent"]?: `/${string}{id}${string}`;
 };
 
+/**
+ * The id of a payment intent, and its client secret.
+ *
+ * @example
+ * const read = (address: string): Payable => {
+ *   const { pathname, hash } = new URL(address); // …/pay/pi_1#secret
+ *   return { id: pathname.split("/").pop() ?? "", client_secret: hash.slice(1) };
+ * };
+ * await openHostedCheckout({ baseUrl: "https://api.example.com", intent: read });
+ */
 export interface Payable {
   id: string;
   client_secret: string;
 }
 
+/**
+ * The checkout of one payment intent.
+ *
+ * @example
+ * const pay = async (hosted: HostedCheckout, phone: string) => {
+ *   const { status } = await hosted.pay({ type: "mobile_money", phone });
+ *   if (status === "succeeded") hosted.leave();
+ * };
+ */
 export interface HostedCheckout {
   /** The service's own object, as last read. */
   readonly intent: PaymentIntent;
-  /** Calculates what each payment method costs for this intent, the cheapest for the customer first. */
+  /**
+   * Calculates what each payment method costs for this intent, the cheapest for the customer first.
+   *
+   * @example
+   * const [cheapest] = await hosted.quotes({ country_code: "CM" });
+   */
   quotes(options?: CallOptions & { country_code?: string; codes?: Readonly<Record<string, string>> }): Promise<Quote[]>;
   /**
    * Pays, and polls until the payment is final or needs the customer again (`requires_action`, with `last_payment_error` or
@@ -53,36 +98,69 @@ export interface HostedCheckout {
    * Rejects with kind `input` if the phone or the card cannot be valid, `refused` if the service refuses it, `settled` if
    * another tab has paid, and `offline` or `timeout` if it is unknown whether the charge was made: then read the intent, and
    * do not offer to pay at once.
+   *
+   * @example
+   * const { last_payment_error } = await hosted.pay({ type: "mobile_money", phone: "237670000000" });
+   * if (last_payment_error) alert(describe(last_payment_error, "en"));
    */
   pay(method: Instrument, options?: PayOptions): Promise<PaymentIntent>;
   /**
    * Sends the customer's one-time code, if `next_action` is `otp`, and polls as `pay` does. Rejects with kind `input` without
    * a code, and as `pay` does.
+   *
+   * @example
+   * if (hosted.intent.next_action?.type === "otp") await hosted.answer("123456");
    */
   answer(otp: string, options?: PayOptions): Promise<PaymentIntent>;
-  /** Cancels the payment, if no attempt is under way. Rejects with kind `refused` or `settled` if it is too late. */
+  /**
+   * Cancels the payment, if no attempt is under way. Rejects with kind `refused` or `settled` if it is too late.
+   *
+   * @example
+   * const { status } = await hosted.cancel();
+   * if (status === "canceled") hosted.leave();
+   */
   cancel(options?: PayOptions): Promise<PaymentIntent>;
   /**
    * Polls until the payment is final or needs the customer: after a reload, or back from the issuer's page. After `budgetMs`
    * it resolves with the intent as last read; if no request was answered, it rejects (`offline`, `timeout`).
+   *
+   * @example
+   * const { status } = await hosted.wait({ onStatus: ({ status }) => console.log(status) });
    */
   wait(options?: PayOptions): Promise<PaymentIntent>;
-  /** Reads the intent once. */
+  /**
+   * Reads the intent once.
+   *
+   * @example
+   * const { status } = await hosted.refresh();
+   */
   refresh(options?: CallOptions): Promise<PaymentIntent>;
   /**
    * Goes to the issuer's page, if `next_action` is `redirect`. That page sends the customer back to this page's address.
    * Throws kind `address` if the intent names no address, or none that may be followed, and `unsupported` if there is no
    * browser's page.
+   *
+   * @example
+   * if (hosted.intent.next_action?.type === "redirect") hosted.proceed();
    */
   proceed(): void;
   /**
    * Goes to the intent's `redirect_url`, with `payment_intent`, `payment_ref`, `merchant_reference` and `status` appended.
    * Throws kind `address` if there is none, or none that may be followed, and `unsupported` if there is no browser's page.
+   *
+   * @example
+   * if (hosted.intent.status === "succeeded") hosted.leave();
    */
   leave(): void;
 }
 
-/** What the customer pays with, as people write it: spaces and dashes are removed. */
+/**
+ * What the customer pays with, as people write it: spaces and dashes are removed.
+ *
+ * @example
+ * const method: Instrument = { type: "mobile_money", phone: "670 00 00 00", country_code: "CM" };
+ * const intent = await hosted.pay(method);
+ */
 export type Instrument =
   | {
       type: "mobile_money";
@@ -99,9 +177,24 @@ export type Instrument =
       card: { number: string; /** 1 to 12. */ exp_month: number; /** Four digits. */ exp_year: number; cvc: string };
     };
 
+/**
+ * Options of the calls that pay.
+ *
+ * @example
+ * const options: PayOptions = { budgetMs: 120_000, onStatus: ({ status }) => console.log(status) };
+ * const intent = await hosted.wait(options);
+ */
 export interface PayOptions extends CallOptions {
   /** How long to poll; then the call resolves with the intent as it is. Default: 600 000. `timeoutMs` limits each request. */
   budgetMs?: number;
-  /** Called with the intent at each change of its status, its attempts, or what the customer has to do. */
+  /**
+   * Called with the intent at each change of its status, its attempts, or what the customer has to do.
+   *
+   * @example
+   * const intent = await hosted.pay(
+   *   { type: "mobile_money", phone: "237670000000" },
+   *   { onStatus: ({ status, attempts }) => console.log(status, attempts) },
+   * );
+   */
   onStatus?: (intent: PaymentIntent) => void;
 }

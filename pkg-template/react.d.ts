@@ -1,6 +1,9 @@
 import type { ReactElement, ReactNode } from "react";
 import type { CheckoutOptions, Guichet, Outcome, Quote, QuoteRequest, Return, Session, SessionState } from "./guichet.js";
 
+// TypeScript would export `AnyQuotes`, too, without this line.
+export {};
+
 /**
  * Gives a client to the hooks below it. Create the client at the top of a module, not in a component.
  *
@@ -10,6 +13,12 @@ import type { CheckoutOptions, Guichet, Outcome, Quote, QuoteRequest, Return, Se
  */
 export declare function GuichetProvider(props: GuichetProviderProps): ReactElement;
 
+/**
+ * The properties of `GuichetProvider`.
+ *
+ * @example
+ * const props: GuichetProviderProps = { client: guichet, children: <Shop /> };
+ */
 export interface GuichetProviderProps {
   client: Guichet;
   children?: ReactNode;
@@ -25,6 +34,12 @@ export interface GuichetProviderProps {
  */
 export declare function useSession(): SessionSnapshot;
 
+/**
+ * The customer's session, as it is now.
+ *
+ * @example
+ * const greeting = ({ state, email }: SessionSnapshot) => (state === "active" ? `Hello ${email}` : "Hello");
+ */
 export interface SessionSnapshot extends Pick<Session, "validate" | "renew" | "revoke"> {
   readonly state: SessionState;
   readonly expiresAt: Date | undefined;
@@ -32,18 +47,29 @@ export interface SessionSnapshot extends Pick<Session, "validate" | "renew" | "r
 }
 
 /**
+ * Returns the price of each payment method, and suspends the component until there are quotes. An error goes to the nearest
+ * error boundary. The request is sent on a server, too, and is aborted only once the component was shown.
+ *
+ * @example
+ * const { quotes } = useQuotes({ amount: "5000", fee_bearer: "customer" }, { suspense: true });
+ */
+export declare function useQuotes(request: QuoteRequest, options: QuotesOptions & { suspense: true }): LoadedQuotes;
+/**
  * Returns the price of each payment method. Components that ask the same share one request; it is aborted when the last of
  * them is gone. On a server nothing is requested, and `isLoading` is true.
- *
- * With `suspense: true` the component suspends until there are quotes, and an error goes to the nearest error boundary. Then
- * the request is sent on a server, too, and is aborted only once the component was shown.
  *
  * @example
  * const { quotes, error, isLoading, retry } = useQuotes({ amount: "5000", fee_bearer: "customer" });
  */
-export declare function useQuotes(request: QuoteRequest, options: QuotesOptions & { suspense: true }): LoadedQuotes;
 export declare function useQuotes(request: QuoteRequest, options?: QuotesOptions): QuotesState;
 
+/**
+ * Options of `useQuotes`.
+ *
+ * @example
+ * const options: QuotesOptions = { timeoutMs: 5000 };
+ * const { quotes } = useQuotes({ amount: "5000" }, options);
+ */
 export interface QuotesOptions {
   /** Suspends the component until there are quotes. Default: false. */
   suspense?: boolean;
@@ -51,29 +77,63 @@ export interface QuotesOptions {
   timeoutMs?: number;
 }
 
+/**
+ * What `useQuotes` returns.
+ *
+ * @example
+ * const label = (state: QuotesState) => {
+ *   if (state.isLoading) return "…";
+ *   return state.error ? describe(state.error, "en") : `${state.quotes.length} ways to pay`;
+ * };
+ */
 export type QuotesState = LoadingQuotes | LoadedQuotes | FailedQuotes;
 
-export interface LoadingQuotes {
+interface AnyQuotes {
+  /**
+   * Requests the quotes again, for every component that shares them.
+   *
+   * @example
+   * const { error, retry } = useQuotes({ amount: "5000" });
+   * return error ? <button onClick={retry}>Try again</button> : null;
+   */
+  retry: () => void;
+}
+
+/**
+ * The quotes were requested, and are not there yet.
+ *
+ * @example
+ * const isFirst = (state: QuotesState): state is LoadingQuotes => state.isLoading;
+ */
+export interface LoadingQuotes extends AnyQuotes {
   quotes: undefined;
   error: undefined;
   isLoading: true;
-  retry: () => void;
 }
 
-export interface LoadedQuotes {
+/**
+ * The quotes.
+ *
+ * @example
+ * const cheapest = ({ quotes }: LoadedQuotes) => quotes.find(({ error }) => !error);
+ */
+export interface LoadedQuotes extends AnyQuotes {
   quotes: Quote[];
   error: undefined;
   isLoading: false;
-  /** Requests them again, for every component that shares them. */
-  retry: () => void;
 }
 
-export interface FailedQuotes {
+/**
+ * The quotes could not be read.
+ *
+ * @example
+ * const Failed = ({ error, retry }: FailedQuotes) => <button onClick={retry}>{describe(error, "en")}</button>;
+ */
+export interface FailedQuotes extends AnyQuotes {
   quotes: undefined;
   /** A `GuichetError`, or what a function of `merchant` threw. */
   error: Error;
   isLoading: false;
-  retry: () => void;
 }
 
 /**
@@ -85,10 +145,20 @@ export interface FailedQuotes {
  */
 export declare function useCheckout(): CheckoutState;
 
+/**
+ * What `useCheckout` returns.
+ *
+ * @example
+ * const label = ({ isPending, outcome }: CheckoutState) => (isPending ? "…" : outcome?.state ?? "Pay");
+ */
 export interface CheckoutState {
   /**
    * `checkout` of the client: for a popup, call it in the click itself. It never rejects: after an error it resolves with
    * `undefined`.
+   *
+   * @example
+   * const { checkout } = useCheckout();
+   * return <button onClick={() => checkout({ order: { id: "17" } })}>Pay</button>;
    */
   checkout: (what: { order: unknown }, options?: Omit<CheckoutOptions, "signal">) => Promise<Outcome | undefined>;
   /** The outcome of the latest call. */
@@ -108,6 +178,13 @@ export interface CheckoutState {
  */
 export declare function useReturn(options?: ReturnOptions): ReturnState;
 
+/**
+ * Options of `useReturn`.
+ *
+ * @example
+ * const options: ReturnOptions = { budgetMs: 60_000 };
+ * const { outcome } = useReturn(options);
+ */
 export interface ReturnOptions {
   /** How long to wait for a final status. Default: 120 000. */
   budgetMs?: number;
@@ -115,6 +192,12 @@ export interface ReturnOptions {
   timeoutMs?: number;
 }
 
+/**
+ * What `useReturn` returns.
+ *
+ * @example
+ * const isPaid = ({ outcome }: ReturnState) => outcome?.state === "succeeded";
+ */
 export interface ReturnState {
   /** The return; `null` if the page was opened without one; `undefined` until that is known, and on a server. */
   back: Return | null | undefined;

@@ -8,6 +8,13 @@ import type { FieldError, GuichetError, Kind } from "./guichet.js";
  */
 export declare function guichetError(kind: Kind, details?: ErrorDetails): GuichetError;
 
+/**
+ * What the error tells beside its kind. Default: nothing.
+ *
+ * @example
+ * const details: ErrorDetails = { code: "payment_method_unavailable", status: 422, operation: "calculate_fee" };
+ * const error = guichetError("refused", details);
+ */
 export interface ErrorDetails {
   message?: string;
   code?: string;
@@ -32,7 +39,14 @@ export interface ErrorDetails {
  */
 export declare function openTestPage(address?: string | URL): TestPage;
 
-/** A page without a browser. */
+/**
+ * A page without a browser.
+ *
+ * @example
+ * let page: TestPage;
+ * beforeEach(() => void (page = openTestPage("https://shop.example.com/basket")));
+ * afterEach(() => page.close());
+ */
 export interface TestPage {
   /** The present address: `location.href`. */
   readonly address: string;
@@ -41,10 +55,26 @@ export interface TestPage {
   /**
    * Resolves with the next address that the page is sent to. Each address is returned once. If a call is given and ends first, it
    * rejects: with the call's error, or because the page was not left.
+   *
+   * @example
+   * const address = await page.navigation(guichet.checkout({ order: { id: "17" } }));
    */
   navigation(call?: Promise<unknown>): Promise<string>;
-  /** Goes back, as the back button does: the previous address is shown again, and a `checkout` that has left it goes on. */
+  /**
+   * Goes back, as the back button does: the previous address is shown again, and a `checkout` that has left it goes on.
+   *
+   * @example
+   * const checkout = guichet.checkout({ order: { id: "17" } });
+   * await page.navigation(checkout);
+   * page.back();
+   * const { state } = await checkout; // "dismissed"
+   */
   back(): void;
-  /** Removes the page from this process. */
+  /**
+   * Removes the page from this process.
+   *
+   * @example
+   * afterEach(() => page.close());
+   */
   close(): void;
 }

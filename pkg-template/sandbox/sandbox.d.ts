@@ -1,6 +1,12 @@
 /// <reference lib="esnext.disposable" />
 
-/** The whole payment service in this process, in memory. No method needs `this`. A refused argument rejects with a `TypeError`. */
+/**
+ * The whole payment service in this process, in memory. No method needs `this`. A refused argument rejects with a `TypeError`.
+ *
+ * @example
+ * const sandbox: Sandbox = await createSandbox();
+ * const guichet = createGuichet({ baseUrl: sandbox.baseUrl, fetch: sandbox.fetch });
+ */
 export interface Sandbox extends AsyncDisposable {
   /** Its address, without `/v1`. Only `sandbox.fetch` finds it: no port is open. */
   readonly baseUrl: string;
@@ -10,16 +16,42 @@ export interface Sandbox extends AsyncDisposable {
   readonly controlToken: string;
   /**
    * Sends a request to the sandbox, as the global `fetch` does to a server. A request for another origin is refused. The faults `drop` and `lost_response` reject with `TypeError: fetch failed`; `truncate` breaks off the body.
+   *
+   * @example
+   * const headers = { authorization: `Bearer ${sandbox.secretKey}` };
+   * const reply = await sandbox.fetch(`${sandbox.baseUrl}/v1/payment-intents`, { headers });
    */
   readonly fetch: typeof globalThis.fetch;
-  /** Creates a merchant. Give each test one, so that tests are independent. */
+  /**
+   * Creates a merchant. Give each test one, so that tests are independent.
+   *
+   * @example
+   * const shop = await sandbox.merchant({ name: "Awa's shoes" });
+   */
   readonly merchant: (options?: TenantOptions) => Promise<Tenant>;
-  /** Deletes everything of the first merchant and of all that `merchant()` made, but their names and keys. */
+  /**
+   * Deletes everything of the first merchant and of all that `merchant()` made, but their names and keys.
+   *
+   * @example
+   * afterEach(() => sandbox.reset());
+   */
   readonly reset: () => Promise<void>;
-  /** Forgets everything. A request in flight and every later call is rejected. `await using` calls it, where the runtime has that. */
+  /**
+   * Forgets everything. A request in flight and every later call is rejected. `await using` calls it, where the runtime has that.
+   *
+   * @example
+   * afterAll(() => sandbox.close());
+   */
   readonly close: () => Promise<void>;
 }
 
+/**
+ * The options of a sandbox.
+ *
+ * @example
+ * const options: SandboxOptions = { merchantName: "Awa's shoes", publicMethods: true };
+ * const sandbox = await createSandbox(options);
+ */
 export interface SandboxOptions {
   /** The origin for which `fetch` answers. Default: `http://localhost:4243`. */
   baseUrl?: string | URL;
@@ -40,49 +72,134 @@ export interface SandboxOptions {
 /**
  * Starts a sandbox. A process may have several, which share nothing. `GUICHET_SECRET_KEY`, if set, is the first merchant's key.
  * It has no timer: what has come due, such as the charge of a subscription, is done before the next response.
+ *
+ * @example
+ * const { baseUrl, fetch } = await createSandbox({ publicMethods: true });
+ * const guichet = createGuichet({ baseUrl, fetch, publicReads: "anonymous" });
+ * const methods = await guichet.paymentMethods({ country_code: "CM" });
  */
 export declare function createSandbox(options?: SandboxOptions): Promise<Sandbox>;
 
+/**
+ * The options of a new merchant.
+ *
+ * @example
+ * const options: TenantOptions = { name: "Awa's shoes" };
+ * const shop = await sandbox.merchant(options);
+ */
 export interface TenantOptions {
   /** Its name of 1 to 100 characters, which the hosted page shows. */
   name?: string;
 }
 
-/** One merchant of a sandbox: its own key, clock, customers and payments. */
+/**
+ * One merchant of a sandbox: its own key, clock, customers and payments.
+ *
+ * @example
+ * const shop: Tenant = await sandbox.merchant();
+ * const headers = { authorization: `Bearer ${shop.secretKey}` };
+ * await sandbox.fetch(`${sandbox.baseUrl}/v1/payment-methods`, { headers });
+ */
 export interface Tenant {
   readonly id: string;
   /** Its secret key. */
   readonly secretKey: string;
   readonly clock: Clock;
   readonly faults: Faults;
-  /** The newest 1,000 requests of this merchant and its customers, oldest first. */
+  /**
+   * The newest 1,000 requests of this merchant and its customers, oldest first.
+   *
+   * @example
+   * const requests = await shop.requests();
+   * const creations = requests.filter(({ operation }) => operation === "create_payment_intent");
+   */
   readonly requests: () => Promise<ReceivedRequest[]>;
-  /** The newest events of its payments, subscriptions and eSIM orders, in order. */
+  /**
+   * The newest events of its payments, subscriptions and eSIM orders, in order.
+   *
+   * @example
+   * const events = await shop.events();
+   * const paid = events.some(({ type }) => type === "payment_intent.succeeded");
+   */
   readonly events: () => Promise<SandboxEvent[]>;
-  /** Deletes everything of this merchant but its name and key, and sets its clock to the sandbox's. */
+  /**
+   * Deletes everything of this merchant but its name and key, and sets its clock to the sandbox's.
+   *
+   * @example
+   * afterEach(() => shop.reset());
+   */
   readonly reset: () => Promise<void>;
 }
 
-/** A merchant's clock, which only goes forward. */
+/**
+ * A merchant's clock, which only goes forward.
+ *
+ * @example
+ * const charge = async (clock: Clock) => console.log(await clock.advance("31d"));
+ */
 export interface Clock {
+  /**
+   * The present time of the merchant.
+   *
+   * @example
+   * const now = await shop.clock.now();
+   */
   readonly now: () => Promise<Date>;
-  /** Moves it forward. What comes due, such as a charge, is done first, each at its own time. Resolves with the new time. */
+  /**
+   * Moves it forward. What comes due, such as a charge, is done first, each at its own time. Resolves with the new time.
+   *
+   * @example
+   * await shop.clock.advance("31d"); // the subscription's next charge is made
+   */
   readonly advance: (by: TimeSpan) => Promise<Date>;
 }
 
-/** Seconds, or a number and its unit: `"90s"`, `"15m"`, `"2h"`, `"31d"`. */
+/**
+ * Seconds, or a number and its unit: `"90s"`, `"15m"`, `"2h"`, `"31d"`.
+ *
+ * @example
+ * const month: TimeSpan = "31d";
+ * await shop.clock.advance(month);
+ */
 export type TimeSpan = number | `${number}` | `${number}${"s" | "m" | "h" | "d"}`;
 
+/**
+ * The failures of a merchant's calls.
+ *
+ * @example
+ * const failOnce = (faults: Faults) => faults.set({ operation: "calculate_fee", kind: "status", status: 503 });
+ */
 export interface Faults {
-  /** Makes the next calls of an operation by this merchant or its customers fail. Resolves with all waiting faults. */
+  /**
+   * Makes the next calls of an operation by this merchant or its customers fail. Resolves with all waiting faults.
+   *
+   * @example
+   * await shop.faults.set({ operation: "create_payment_intent", kind: "lost_response", count: 2 });
+   */
   readonly set: (fault: Fault) => Promise<WaitingFault[]>;
+  /**
+   * The faults that are still waiting for a call.
+   *
+   * @example
+   * const waiting = await shop.faults.list();
+   */
   readonly list: () => Promise<WaitingFault[]>;
+  /**
+   * Removes the faults that are still waiting for a call.
+   *
+   * @example
+   * afterEach(() => shop.faults.clear());
+   */
   readonly clear: () => Promise<void>;
 }
 
 /**
  * How the next calls of an operation fail. `delay`, `lost_response`, `malformed` and `truncate` execute the call, but the response
  * is late, lost or broken. `drop` and `status` do not execute it.
+ *
+ * @example
+ * const slow: Fault = { operation: "create_payment_intent", kind: "delay", milliseconds: 2000 };
+ * await shop.faults.set(slow);
  */
 export type Fault = {
   operation: Operation;
@@ -94,12 +211,25 @@ export type Fault = {
   | { kind: "status"; /** 400 to 599; default: 503. */ status?: number; /** In seconds. */ retry_after?: number }
 );
 
+/**
+ * A fault that is still waiting for a call.
+ *
+ * @example
+ * const sentence = ({ operation, kind, count }: WaitingFault) => `${kind} of the next ${count} calls of ${operation}`;
+ */
 export type WaitingFault = { operation: Operation; count: number } & (
   | { kind: "delay"; milliseconds: number }
   | { kind: "drop" | "lost_response" | "malformed" | "truncate" }
   | { kind: "status"; status: number; retry_after: number | null }
 );
 
+/**
+ * An operation of the service.
+ *
+ * @example
+ * const failing: Operation[] = ["create_payment_intent", "read_payment_intent"];
+ * for (const operation of failing) await shop.faults.set({ operation, kind: "drop" });
+ */
 export type Operation =
   | "answer_payment_intent"
   | "attach_payment_method"
@@ -129,7 +259,12 @@ export type Operation =
   | "revoke_session"
   | "validate_session";
 
-/** A request that reached the service. Credentials, queries and bodies are not kept. */
+/**
+ * A request that reached the service. Credentials, queries and bodies are not kept.
+ *
+ * @example
+ * const sentence = ({ method, path, status }: ReceivedRequest) => `${method} ${path}: ${status ?? "no response"}`;
+ */
 export interface ReceivedRequest {
   /** Its time by the merchant's clock, in Unix seconds. */
   at: number;
@@ -146,7 +281,12 @@ export interface ReceivedRequest {
   fault: Fault["kind"] | null;
 }
 
-/** A change of a payment, a subscription or an eSIM order. */
+/**
+ * A change of a payment, a subscription or an eSIM order.
+ *
+ * @example
+ * const isPaid = ({ type, data }: SandboxEvent, id: string) => type === "payment_intent.succeeded" && data.id === id;
+ */
 export interface SandboxEvent {
   id: string;
   /** `payment_intent.succeeded`, `subscription.renewed`, … */

@@ -2,13 +2,14 @@
 //!
 //! `tests/types/` uses every entry. It is compiled against the
 //! installed package, by the oldest and the newest TypeScript that the
-//! package supports, and so is the JavaScript of the READMEs. The oldest compiler has the types of the oldest React, and the newest those of
-//! the newest.
+//! package supports, and so are the examples of the package's declarations and the JavaScript of the documents. The oldest compiler has the
+//! types of the oldest React, and the newest those of the newest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
 
 use crate::cargo::{at_root, root};
 use crate::consumers::Project;
@@ -27,65 +28,137 @@ pub fn check(
     }
     let with_oldest_react = project.with_other_react("types-react-oldest", oldest_react)?;
     let mut versions = Vec::new();
+    let mut counts = String::new();
     for (project, tools, compiler, resolution, module) in [
         (&with_oldest_react, oldest, "typescript-oldest", "nodenext", "nodenext"),
         (project, newest, "typescript", "bundler", "esnext"),
     ] {
-        let consumer = consumer(project)?;
+        let consumer = Consumer::new(project, oldest)?;
         let version = tools.version(compiler)?;
-        for (what, configuration) in
-            [("the types", "tsconfig.json"), ("the JavaScript of the READMEs", "readme/tsconfig.json")]
-        {
+        for (what, configuration) in [
+            ("the types", "tsconfig.json"),
+            ("the examples of the declarations", "examples/tsconfig.json"),
+            ("the JavaScript of the documents", "readme/tsconfig.json"),
+        ] {
             run_quietly(
                 tools
                     .node(compiler, "tsc")?
-                    .current_dir(&consumer)
+                    .current_dir(&consumer.folder)
                     .args(["--project", configuration, "--pretty", "false"])
                     .args(["--moduleResolution", resolution, "--module", module]),
             )
             .with_context(|| format!("{what}: errors by TypeScript {version}, {resolution}"))?;
         }
         versions.push(version);
+        counts = format!("{} examples, {} blocks of documents", consumer.examples, consumer.blocks);
     }
-    *remark = format!("TypeScript {}", versions.join(" and "));
+    *remark = format!("TypeScript {}; {counts}", versions.join(" and "));
     Ok(())
 }
 
-/// Copies `tests/types/` and the scripts of the READMEs into a project.
-fn consumer(project: &Project) -> Result<PathBuf> {
-    let consumer = project.with_sources(&root().join("tests/types"))?;
-    run_quietly(at_root("node").current_dir(&consumer).arg("words.mjs"))
-        .context("the sentences do not match their types")?;
-    run_quietly(at_root("node").current_dir(&consumer).arg("errors.mjs").arg(root().join("docs/errors.md")))
-        .context("docs/errors.md is out of date")?;
-    for (name, document) in READMES {
-        let text = fs::read_to_string(root().join(document))?;
-        let found = scripts(&text, "js");
-        ensure!(!found.is_empty(), "{document} shows no JavaScript");
-        for (language, scripts) in [("ts", found), ("tsx", scripts(&text, "tsx"))] {
-            for (number, script) in scripts.iter().enumerate() {
-                fs::write(consumer.join("readme").join(format!("{name}-{number}.{language}")), script)?;
-            }
-        }
-    }
-    Ok(consumer)
+/// `tests/types/` in a project, with the examples of the declarations and the JavaScript of the documents.
+struct Consumer {
+    folder: PathBuf,
+    /// The number of examples.
+    examples: Value,
+    /// The number of blocks of JavaScript in the documents.
+    blocks: usize,
 }
 
-/// The documents whose JavaScript is compiled as strict TypeScript, each with the name of its files.
-const READMES: [(&str, &str); 3] =
-    [("root", "README.md"), ("package", "pkg-template/README.md"), ("sandbox", "pkg-template/sandbox/README.md")];
+impl Consumer {
+    fn new(project: &Project, typescript: &Tools) -> Result<Self> {
+        let folder = project.with_sources(&root().join("tests/types"))?;
+        let script = |name: &str, argument: &Path| {
+            run_quietly(at_root("node").current_dir(&folder).arg(name).arg(argument)).map(|output| output.stdout)
+        };
+        script("words.mjs", Path::new("")).context("the sentences do not match their types")?;
+        script("errors.mjs", &root().join("docs/errors.md")).context("docs/errors.md is out of date")?;
+        // The newest TypeScript has no stable interface for programs.
+        let examples = script("examples.mjs", &typescript.modules().join("typescript-oldest"))
+            .context("an exported name has no example")?;
+        let examples = serde_json::from_slice::<Value>(&examples)?["examples"].clone();
+        let blocks = write_documents(&folder.join("readme"))?;
+        Ok(Self { folder, examples, blocks })
+    }
+}
 
-/// The scripts of a document in this language. A block without imports continues the block before it.
-fn scripts(document: &str, language: &str) -> Vec<String> {
-    let mut scripts: Vec<String> = Vec::new();
-    for block in document.split(&format!("\n```{language}\n")).skip(1) {
-        let block = block.split("\n```").next().unwrap_or_default();
-        match scripts.last_mut() {
-            Some(script) if !block.contains("import ") => script.extend(["\n", block]),
-            _ => scripts.push(block.to_owned()),
+/// Writes the JavaScript of the documents as TypeScript into a folder. Returns the number of blocks.
+fn write_documents(folder: &Path) -> Result<usize> {
+    let mut count = 0;
+    for document in documents()? {
+        let path = document.strip_prefix(root())?.display().to_string().replace('\\', "/");
+        let found = blocks(&fs::read_to_string(&document)?);
+        ensure!(!found.is_empty() || !WITH_JAVASCRIPT.contains(&&*path), "{path} shows no JavaScript");
+        count += found.len();
+        for (number, (extension, script)) in scripts(found).iter().enumerate() {
+            fs::write(folder.join(format!("{}-{number}.{extension}", path.replace('/', "-"))), script)?;
         }
     }
-    scripts
+    Ok(count)
+}
+
+/// The documents that show JavaScript.
+const WITH_JAVASCRIPT: [&str; 4] =
+    ["README.md", "README.fr.md", "pkg-template/README.md", "pkg-template/sandbox/README.md"];
+
+/// Every document of the repository and of the packages.
+fn documents() -> Result<Vec<PathBuf>> {
+    let mut found = vec![root().join("llms.txt")];
+    for folder in ["", "docs", "pkg-template", "pkg-template/sandbox"] {
+        found.extend(ending(".md", &root().join(folder))?);
+    }
+    for entry in fs::read_dir(root().join("examples"))? {
+        let folder = entry?.path();
+        if folder.is_dir() {
+            found.extend(ending(".md", &folder)?);
+        }
+    }
+    Ok(found)
+}
+
+/// A block of code of a document.
+#[derive(Debug, PartialEq)]
+struct Block {
+    language: String,
+    code: String,
+}
+
+/// The blocks of a document that are JavaScript or TypeScript, without the indentation of a list.
+fn blocks(document: &str) -> Vec<Block> {
+    let mut found = Vec::new();
+    let mut lines = document.lines();
+    while let Some(line) = lines.next() {
+        let indentation = &line[..line.len() - line.trim_start().len()];
+        let Some(language) = line.trim_start().strip_prefix("```") else { continue };
+        let code = lines.by_ref().take_while(|line| line.trim() != "```");
+        let code = code.map(|line| line.strip_prefix(indentation).unwrap_or(line)).collect::<Vec<_>>().join("\n");
+        let language = language.trim().to_owned();
+        if extension(&language).is_some() {
+            found.push(Block { language, code });
+        }
+    }
+    found
+}
+
+/// The extension of TypeScript's files for a language of JavaScript or TypeScript.
+fn extension(language: &str) -> Option<&'static str> {
+    match language {
+        "js" | "mjs" | "cjs" | "javascript" | "ts" | "mts" | "typescript" => Some("ts"),
+        "jsx" | "tsx" => Some("tsx"),
+        _ => None,
+    }
+}
+
+/// Each script with its extension. A block without imports continues the block of the same language before it.
+fn scripts(blocks: Vec<Block>) -> Vec<(&'static str, String)> {
+    let mut scripts: Vec<Block> = Vec::new();
+    for block in blocks {
+        match scripts.iter_mut().rfind(|script| script.language == block.language) {
+            Some(script) if !block.code.contains("import ") => script.code.extend(["\n", &*block.code]),
+            _ => scripts.push(block),
+        }
+    }
+    scripts.into_iter().filter_map(|script| Some((extension(&script.language)?, script.code))).collect()
 }
 
 /// Checks the package's declarations: `any` is refused, because it would turn off the user's checks (the compilers report an
@@ -172,8 +245,19 @@ mod tests {
 
     #[test]
     fn a_block_that_imports_nothing_continues_the_script_before_it() {
-        let document = "\n```js\nimport a;\n```\n\n```js\nb();\n```\n```sh\nno\n```\n```js\nimport c;\n```\n";
-        assert_eq!(scripts(document, "js"), ["import a;\nb();", "import c;"]);
+        let document =
+            "\n```js\nimport a;\n```\n\n```mjs\nd();\n```\n```js\nb();\n```\n```sh\nno\n```\n```js\nimport c;\n```\n";
+        let scripts = scripts(blocks(document));
+        assert_eq!(
+            scripts.iter().map(|(_, code)| &**code).collect::<Vec<_>>(),
+            ["import a;\nb();", "d();", "import c;"]
+        );
+    }
+
+    #[test]
+    fn blocks_of_a_list_are_found_too() {
+        let document = "```sh\n```\n1. A list:\n   ```tsx\n   f(\n     1);\n   ```\n";
+        assert_eq!(blocks(document), [Block { language: "tsx".to_owned(), code: "f(\n  1);".to_owned() }]);
     }
 
     #[test]

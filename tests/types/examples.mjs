@@ -1,0 +1,71 @@
+// Writes the examples of the declarations (`@example`) to examples/, for the compiler. Fails if an exported name, or a member that is
+// called, has none. The argument is the folder of TypeScript.
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+const require = createRequire(import.meta.url);
+const ts = require(process.argv[2]);
+const modules = new URL("../node_modules/", import.meta.url);
+
+/** The file of declarations of each entry, by the entry's name: `guichet/react`. */
+const entries = new Map();
+for (const name of ["guichet", "guichet-sandbox"]) {
+  const { exports } = JSON.parse(readFileSync(new URL(`${name}/package.json`, modules), "utf8"));
+  for (const [path, { types }] of Object.entries(exports)) {
+    if (types) entries.set(name + path.slice(1), new URL(`${name}/${types}`, modules).pathname);
+  }
+}
+const program = ts.createProgram([...entries.values()], { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext });
+const checker = program.getTypeChecker();
+const isOurs = (node) => /\/node_modules\/guichet/.test(node.getSourceFile().fileName);
+
+/** The entry of each exported name, and the declarations that a reader hovers. */
+const entryOf = new Map();
+const declarations = new Map();
+for (const [entry, file] of entries) {
+  for (const exported of checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)))) {
+    const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
+    if (!entryOf.has(exported.name)) entryOf.set(exported.name, entry);
+    for (const declaration of symbol.declarations) declarations.set(declaration, exported.name);
+    for (const member of members(symbol)) {
+      for (const declaration of (member.declarations ?? []).filter(isOurs)) {
+        if (isCalled(member, declaration) && !declarations.has(declaration)) declarations.set(declaration, `${exported.name}.${member.name}`);
+      }
+    }
+  }
+}
+
+/** The members of a class or an interface, inherited ones and static ones included. */
+function members(symbol) {
+  if (!(symbol.flags & (ts.SymbolFlags.Class | ts.SymbolFlags.Interface))) return [];
+  const own = checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol));
+  const ofClass = symbol.flags & ts.SymbolFlags.Class ? checker.getPropertiesOfType(checker.getTypeOfSymbol(symbol)) : [];
+  return [...own, ...ofClass];
+}
+
+function isCalled(member, declaration) {
+  const type = checker.getNonNullableType(checker.getTypeOfSymbolAtLocation(member, declaration));
+  return type.getCallSignatures().length > 0;
+}
+
+const without = [];
+let count = 0;
+for (const [declaration, name] of declarations) {
+  const examples = ts.getJSDocTags(declaration).filter(({ tagName }) => tagName.text === "example");
+  if (examples.length === 0) without.push(`${name} (${declaration.getSourceFile().fileName.split("/").pop()})`);
+  for (const { comment } of examples) {
+    count += 1;
+    writeFileSync(new URL(`examples/${name}-${count}.tsx`, import.meta.url), asModule(ts.getTextOfJSDocComment(comment)));
+  }
+}
+assert.deepEqual(without, [], "exported names without an example");
+assert.ok(count > 100, `only ${count} examples were found`);
+console.log(JSON.stringify({ entries: entries.size, names: entryOf.size, declarations: declarations.size, examples: count }));
+
+/** An example as a module: it imports the exported names that it uses, and runs in a function, so that it may `await` and `return`. */
+function asModule(example) {
+  const words = new Set(example.match(/\w+/g));
+  const imports = [...entryOf].filter(([name]) => words.has(name)).map(([name, entry]) => `import { ${name} } from "${entry}";\n`);
+  return `${imports.join("")}export async function example() {\n${example}\n}\n`;
+}
