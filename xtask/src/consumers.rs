@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -16,8 +15,11 @@ use crate::npm::{INSTALL, Tools, npm, run_quietly};
 use crate::pack::ROOT_FILES;
 use crate::{steps, types};
 
-/// The entries of the package that a page may import, and the folders of their pages.
-const ENTRIES: [(&str, &str); 2] = [("inside", "guichet"), ("beside", "guichet/beside")];
+mod bundlers;
+mod processes;
+mod test_runners;
+
+use bundlers::ENTRIES;
 
 /// The result of one check.
 pub struct CheckResult {
@@ -163,143 +165,6 @@ impl Project {
         Ok(folder)
     }
 
-    /// Imports every entry in Node.js.
-    pub fn import_in_node(&self) -> Result<()> {
-        fs::copy(root().join("tests/pages/package/import.js"), self.folder.join("import.js"))?;
-        run_quietly(at_root("node").current_dir(&self.folder).arg("import.js"))
-            .context("importing the package fails or has side effects")?;
-        Ok(())
-    }
-
-    /// Makes every call in Node.js and in jsdom.
-    fn call_without_a_page(&self, tools: &Tools, remark: &mut String) -> Result<()> {
-        let script = "without_a_page.js";
-        fs::copy(root().join("tests/pages/package").join(script), self.folder.join(script))?;
-        run_quietly(at_root("node").current_dir(&self.folder).env("JSDOM", tools.modules()).arg(script))
-            .context("a call without a page fails its check")?;
-        *remark = format!("jsdom {}", tools.version("jsdom")?);
-        Ok(())
-    }
-
-    /// Uses the sandbox in the process of a test, in Node.js and in jsdom.
-    fn run_sandbox(&self, tools: &Tools, remark: &mut String) -> Result<()> {
-        let figures = self.run_script("sandbox.js", tools).context("the sandbox in a process fails its check")?;
-        *remark = format!("started in {} ms, {} creations a second", figures["started"], figures["perSecond"]);
-        Ok(())
-    }
-
-    /// Runs the command `guichet-sandbox`.
-    fn run_sandbox_command(&self, tools: &Tools, remark: &mut String) -> Result<()> {
-        let figures = self.run_script("sandbox_command.js", tools).context("`guichet-sandbox` fails its check")?;
-        *remark = format!("ready after {} ms", figures["readyMs"]);
-        Ok(())
-    }
-
-    /// Runs the command `guichet-sandbox demo`.
-    fn run_demo(&self, tools: &Tools, remark: &mut String) -> Result<()> {
-        let figures = self.run_script("sandbox_demo.js", tools).context("`guichet-sandbox demo` fails its check")?;
-        *remark = format!("ready after {} ms", figures["readyMs"]);
-        Ok(())
-    }
-
-    /// Runs the command `guichet-sandbox check` against the example server on Express, and against a shop that breaks rules.
-    fn run_check(&self, tools: &Tools, remark: &mut String) -> Result<()> {
-        let shop = self.folder.join("express");
-        fs::create_dir_all(&shop)?;
-        fs::copy(root().join("examples/express/server.mjs"), shop.join("server.mjs"))?;
-        copy(&root().join("examples/page"), &shop.join("page"))?;
-        copy(&Tools::express()?.modules(), &shop.join("node_modules"))?;
-        copy(&self.package(), &shop.join("node_modules/guichet"))?;
-        let figures = self.run_script("sandbox_check.js", tools).context("`guichet-sandbox check` fails its check")?;
-        *remark = format!("{} rules in {} s", figures["passed"], figures["seconds"]);
-        Ok(())
-    }
-
-    /// Copies the tests of `tests/pages/testing/` and that of the package's README into a folder, for this runner.
-    fn purchases(&self, folder: &str, runner: &str) -> Result<()> {
-        let readme = fs::read_to_string(root().join("pkg-template/README.md"))?;
-        let tests = fs::read_to_string(root().join("tests/pages/testing/purchase.test.js"))?;
-        fs::create_dir_all(self.folder.join(folder))?;
-        for (name, test) in [("purchase", &*tests), ("readme", block(&readme, "mjs", "from \"vitest\"")?)] {
-            let file = self.folder.join(folder).join(format!("{name}.test.js"));
-            fs::write(file, test.replace("from \"vitest\"", &format!("from \"{runner}\"")))?;
-        }
-        Ok(())
-    }
-
-    /// Makes whole purchases in Vitest, in Node.js and in jsdom.
-    fn purchase_in_vitest(&self, tools: &Tools, remark: &mut String) -> Result<()> {
-        self.purchases("in-vitest", "vitest")?;
-        let mut times = Vec::new();
-        for environment in ["node", "jsdom"] {
-            let mut vitest = tools.node("vitest", "vitest")?;
-            vitest.args(["run", "--environment", environment, "in-vitest/"]).env("NO_COLOR", "1");
-            let output = run_quietly(vitest.current_dir(&self.folder).env_remove("NODE_ENV"))?;
-            let report = String::from_utf8_lossy(&output.stdout);
-            let time = report.lines().find_map(|line| line.strip_suffix(" for all purchases"));
-            times.push(format!("{} in {environment}", time.context("Vitest printed no time")?));
-        }
-        *remark = format!("vitest {}: {}", tools.version("vitest")?, times.join(", "));
-        Ok(())
-    }
-
-    /// Makes the same purchases in Jest, in Node.js.
-    fn purchase_in_jest(&self, tools: &Tools, remark: &mut String) -> Result<()> {
-        self.purchases("in-jest", "@jest/globals")?;
-        let mut node = at_root("node");
-        node.arg("--experimental-vm-modules").arg(tools.script("jest", "jest")?).args(["--rootDir", ".", "in-jest/"]);
-        run_quietly(node.current_dir(&self.folder).env("NO_COLOR", "1").env_remove("NODE_ENV"))?;
-        *remark = format!("jest {}", tools.version("jest")?);
-        Ok(())
-    }
-
-    /// Runs a script of `tests/pages/package/`. Returns the JSON that it prints.
-    fn run_script(&self, script: &str, tools: &Tools) -> Result<Value> {
-        fs::copy(root().join("tests/pages/package").join(script), self.folder.join(script))?;
-        let mut node = at_root("node");
-        let output = run_quietly(node.current_dir(&self.folder).env("JSDOM", tools.modules()).arg(script))?;
-        serde_json::from_slice(&output.stdout).with_context(|| format!("{script} printed no figures"))
-    }
-
-    /// Builds every page with every bundler.
-    pub fn bundle(&self, tools: &Tools, remark: &mut String) -> Result<()> {
-        for (entry, name) in ENTRIES {
-            for (bundler, make) in BUNDLERS {
-                let page = Page {
-                    tools,
-                    project: &self.folder,
-                    main: format!("pages/{entry}/main.js"),
-                    out: self.folder.with_file_name("out").join(format!("{bundler}-{entry}")),
-                };
-                make(&page).with_context(|| format!("{bundler} cannot build the page {name}"))?;
-            }
-        }
-        *remark = BUNDLERS.map(|(bundler, _)| bundler).join(", ");
-        Ok(())
-    }
-
-    /// Builds the two preloads of the package's README with Vite: in the head of a page, and by `?url`.
-    fn preload_by_vite(&self, tools: &Tools, remark: &mut String) -> Result<()> {
-        let readme = fs::read_to_string(root().join("pkg-template/README.md"))?;
-        let (link, head) = (block(&readme, "html", "node_modules/")?, block(&readme, "javascript", "?url")?);
-        let page = fs::read_to_string(self.folder.join("pages/beside/index.html"))?;
-        fs::copy(self.folder.join("pages/beside/main.js"), self.folder.join("call.js"))?;
-        fs::write(self.folder.join("head.js"), head)?;
-        let by_script = "import { head } from \"./head.js\";\n\
-            document.head.insertAdjacentHTML(\"beforeend\", head);\nawait import(\"./call.js\");\n";
-        for (name, link, main) in [("link", link, "import \"./call.js\";\n"), ("url", "", by_script)] {
-            // As in a Vite project: the page is in the folder of `node_modules`.
-            fs::write(self.folder.join("index.html"), page.replace("<pre", &format!("{link}\n<pre")))?;
-            fs::write(self.folder.join("main.js"), main)?;
-            let out = self.folder.with_file_name("out").join(format!("vite-preload-{name}"));
-            let mut vite = tools.node("vite", "vite")?;
-            vite.args(["build", "--base", "./", "--outDir"]).arg(out);
-            run_quietly(vite.current_dir(&self.folder).env("NO_COLOR", "1").env_remove("NODE_ENV"))?;
-        }
-        *remark = format!("vite {}", tools.version("vite")?);
-        Ok(())
-    }
-
     /// Builds the page of every hook with React in development mode, in which StrictMode mounts every component twice, and renders it in
     /// Node.js. The oldest React has a project of its own.
     fn develop_in_react(&self, newest: &Tools, oldest: &Tools, remark: &mut String) -> Result<()> {
@@ -382,85 +247,6 @@ fn block<'a>(document: &'a str, language: &str, part: &str) -> Result<&'a str> {
     let fence = format!("\n```{language}\n");
     let mut blocks = document.split(&fence).skip(1).filter_map(|block| block.split("\n```").next());
     blocks.find(|block| block.contains(part)).with_context(|| format!("the README shows no {language} with {part:?}"))
-}
-
-/// A page to build.
-struct Page<'a> {
-    tools: &'a Tools,
-    project: &'a Path,
-    main: String,
-    out: PathBuf,
-}
-
-type Build = fn(&Page<'_>) -> Result<()>;
-
-const BUNDLERS: [(&str, Build); 5] =
-    [("plain", plain), ("vite", vite), ("webpack", webpack), ("esbuild", esbuild), ("rollup", rollup)];
-
-/// No bundler: the package's files beside the page, imported by their addresses.
-fn plain(page: &Page<'_>) -> Result<()> {
-    page.html("type=\"module\"")?;
-    copy(&page.project.join("node_modules/guichet"), &page.out.join("guichet"))?;
-    let main = fs::read_to_string(page.project.join(&page.main))?;
-    let main = ["guichet/words", "guichet/hosted-words", "guichet/hosted", "guichet/beside", "guichet"].iter().fold(
-        main,
-        |main, entry| {
-            let file = entry.strip_prefix("guichet/").unwrap_or(entry);
-            main.replace(&format!("\"{entry}\""), &format!("\"./guichet/{file}.js\""))
-        },
-    );
-    Ok(fs::write(page.out.join("main.js"), main)?)
-}
-
-fn vite(page: &Page<'_>) -> Result<()> {
-    let root = Path::new(&page.main).parent().expect("the page has a parent folder");
-    page.run(page.tools.node("vite", "vite")?.arg("build").arg(root).args(["--base", "./", "--outDir"]).arg(&page.out))
-}
-
-fn webpack(page: &Page<'_>) -> Result<()> {
-    page.html("defer")?;
-    let entry = format!("./{}", page.main);
-    let how = ["build", "--mode", "production", "--entry", &entry, "--output-path"];
-    page.run(page.tools.node("webpack-cli", "webpack-cli")?.args(how).arg(&page.out))
-}
-
-fn esbuild(page: &Page<'_>) -> Result<()> {
-    page.html("type=\"module\"")?;
-    let out = format!("--outdir={}", page.out.display());
-    page.run(page.tools.node("esbuild", "esbuild")?.args([&page.main, "--bundle", "--minify", "--format=esm", &out]))?;
-    page.copy_wasm()
-}
-
-fn rollup(page: &Page<'_>) -> Result<()> {
-    page.html("type=\"module\"")?;
-    let how = ["--plugin", "node-resolve", "--format", "es", "--dir"];
-    page.run(page.tools.node("rollup", "rollup")?.arg(&page.main).args(how).arg(&page.out))?;
-    page.copy_wasm()
-}
-
-impl Page<'_> {
-    /// The page itself, for bundlers that begin with a script.
-    fn html(&self, script: &str) -> Result<()> {
-        fs::create_dir_all(&self.out)?;
-        let html = fs::read_to_string(self.project.join(&self.main).with_file_name("index.html"))?;
-        Ok(fs::write(self.out.join("index.html"), html.replace("type=\"module\"", script))?)
-    }
-
-    /// Copies the wasm to where `guichet/beside` loads it, as the README says: esbuild and Rollup do not handle
-    /// `new URL("…", import.meta.url)`.
-    fn copy_wasm(&self) -> Result<()> {
-        if self.main.contains("beside") {
-            let wasm = "core/guichet_core_bg.wasm";
-            fs::create_dir_all(self.out.join("core"))?;
-            fs::copy(self.project.join("node_modules/guichet").join(wasm), self.out.join(wasm))?;
-        }
-        Ok(())
-    }
-
-    fn run(&self, command: &mut Command) -> Result<()> {
-        // No prompts, no telemetry, no colours.
-        run_quietly(command.current_dir(self.project).env("NO_COLOR", "1").env_remove("NODE_ENV")).map(drop)
-    }
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

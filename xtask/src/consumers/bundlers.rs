@@ -1,0 +1,134 @@
+//! Pages that every bundler builds from the package, without configuration.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use super::{Project, block, copy};
+use crate::cargo::root;
+use crate::npm::{Tools, run_quietly};
+
+/// The entries of the package that a page may import, and the folders of their pages.
+pub const ENTRIES: [(&str, &str); 2] = [("inside", "guichet"), ("beside", "guichet/beside")];
+
+impl Project {
+    /// Builds every page with every bundler.
+    pub(super) fn bundle(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        for (entry, name) in ENTRIES {
+            for (bundler, make) in BUNDLERS {
+                let page = Page {
+                    tools,
+                    project: &self.folder,
+                    main: format!("pages/{entry}/main.js"),
+                    out: self.folder.with_file_name("out").join(format!("{bundler}-{entry}")),
+                };
+                make(&page).with_context(|| format!("{bundler} cannot build the page {name}"))?;
+            }
+        }
+        *remark = BUNDLERS.map(|(bundler, _)| bundler).join(", ");
+        Ok(())
+    }
+
+    /// Builds the two preloads of the package's README with Vite: in the head of a page, and by `?url`.
+    pub(super) fn preload_by_vite(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        let readme = fs::read_to_string(root().join("pkg-template/README.md"))?;
+        let (link, head) = (block(&readme, "html", "node_modules/")?, block(&readme, "javascript", "?url")?);
+        let page = fs::read_to_string(self.folder.join("pages/beside/index.html"))?;
+        fs::copy(self.folder.join("pages/beside/main.js"), self.folder.join("call.js"))?;
+        fs::write(self.folder.join("head.js"), head)?;
+        let by_script = "import { head } from \"./head.js\";\n\
+            document.head.insertAdjacentHTML(\"beforeend\", head);\nawait import(\"./call.js\");\n";
+        for (name, link, main) in [("link", link, "import \"./call.js\";\n"), ("url", "", by_script)] {
+            // As in a Vite project: the page is in the folder of `node_modules`.
+            fs::write(self.folder.join("index.html"), page.replace("<pre", &format!("{link}\n<pre")))?;
+            fs::write(self.folder.join("main.js"), main)?;
+            let out = self.folder.with_file_name("out").join(format!("vite-preload-{name}"));
+            let mut vite = tools.node("vite", "vite")?;
+            vite.args(["build", "--base", "./", "--outDir"]).arg(out);
+            run_quietly(vite.current_dir(&self.folder).env("NO_COLOR", "1").env_remove("NODE_ENV"))?;
+        }
+        *remark = format!("vite {}", tools.version("vite")?);
+        Ok(())
+    }
+}
+
+/// A page to build.
+struct Page<'a> {
+    tools: &'a Tools,
+    project: &'a Path,
+    main: String,
+    out: PathBuf,
+}
+
+type Build = fn(&Page<'_>) -> Result<()>;
+
+const BUNDLERS: [(&str, Build); 5] =
+    [("plain", plain), ("vite", vite), ("webpack", webpack), ("esbuild", esbuild), ("rollup", rollup)];
+
+/// No bundler: the package's files beside the page, imported by their addresses.
+fn plain(page: &Page<'_>) -> Result<()> {
+    page.html("type=\"module\"")?;
+    copy(&page.project.join("node_modules/guichet"), &page.out.join("guichet"))?;
+    let main = fs::read_to_string(page.project.join(&page.main))?;
+    let main = ["guichet/words", "guichet/hosted-words", "guichet/hosted", "guichet/beside", "guichet"].iter().fold(
+        main,
+        |main, entry| {
+            let file = entry.strip_prefix("guichet/").unwrap_or(entry);
+            main.replace(&format!("\"{entry}\""), &format!("\"./guichet/{file}.js\""))
+        },
+    );
+    Ok(fs::write(page.out.join("main.js"), main)?)
+}
+
+fn vite(page: &Page<'_>) -> Result<()> {
+    let root = Path::new(&page.main).parent().expect("the page has a parent folder");
+    page.run(page.tools.node("vite", "vite")?.arg("build").arg(root).args(["--base", "./", "--outDir"]).arg(&page.out))
+}
+
+fn webpack(page: &Page<'_>) -> Result<()> {
+    page.html("defer")?;
+    let entry = format!("./{}", page.main);
+    let how = ["build", "--mode", "production", "--entry", &entry, "--output-path"];
+    page.run(page.tools.node("webpack-cli", "webpack-cli")?.args(how).arg(&page.out))
+}
+
+fn esbuild(page: &Page<'_>) -> Result<()> {
+    page.html("type=\"module\"")?;
+    let out = format!("--outdir={}", page.out.display());
+    page.run(page.tools.node("esbuild", "esbuild")?.args([&page.main, "--bundle", "--minify", "--format=esm", &out]))?;
+    page.copy_wasm()
+}
+
+fn rollup(page: &Page<'_>) -> Result<()> {
+    page.html("type=\"module\"")?;
+    let how = ["--plugin", "node-resolve", "--format", "es", "--dir"];
+    page.run(page.tools.node("rollup", "rollup")?.arg(&page.main).args(how).arg(&page.out))?;
+    page.copy_wasm()
+}
+
+impl Page<'_> {
+    /// The page itself, for bundlers that begin with a script.
+    fn html(&self, script: &str) -> Result<()> {
+        fs::create_dir_all(&self.out)?;
+        let html = fs::read_to_string(self.project.join(&self.main).with_file_name("index.html"))?;
+        Ok(fs::write(self.out.join("index.html"), html.replace("type=\"module\"", script))?)
+    }
+
+    /// Copies the wasm to where `guichet/beside` loads it, as the README says: esbuild and Rollup do not handle
+    /// `new URL("…", import.meta.url)`.
+    fn copy_wasm(&self) -> Result<()> {
+        if self.main.contains("beside") {
+            let wasm = "core/guichet_core_bg.wasm";
+            fs::create_dir_all(self.out.join("core"))?;
+            fs::copy(self.project.join("node_modules/guichet").join(wasm), self.out.join(wasm))?;
+        }
+        Ok(())
+    }
+
+    fn run(&self, command: &mut Command) -> Result<()> {
+        // No prompts, no telemetry, no colours.
+        run_quietly(command.current_dir(self.project).env("NO_COLOR", "1").env_remove("NODE_ENV")).map(drop)
+    }
+}
