@@ -1,0 +1,208 @@
+//! A whole shop on axum: the three routes for its pages, its own API behind the guard, and the task that settles payments whose
+//! customer closed the tab. Its orders are in PostgreSQL, so it runs on any number of servers: start it on each one with the same
+//! database, the same key and the same `SHOP_URL`.
+//!
+//! ```text
+//! export DATABASE_URL=postgres://… GUICHET_SECRET_KEY=sk_test_…
+//! cargo run --features native,axum,sandbox-serve,sessions-postgres --example axum
+//! ```
+//!
+//! With `cargo test` in place of `cargo run`, its tests run on a sandbox and a PostgreSQL server that they start.
+
+mod orders;
+#[cfg(test)]
+mod tests;
+
+use axum::extract::{FromRef, Path, Request, State};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use axum::routing::{get, post};
+use axum::{Extension, Json, Router};
+use guichet::native::{CustomerSession, Reason, Refused, Routes, SessionGuard, Sessions, Shop, Sold, settle};
+use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PauseSubscription, PaymentIntent};
+use guichet::values::{Amount, Email, IntentStatus, MerchantReference, PaymentRef, RedirectUrl, SubscriptionId};
+use guichet::{Client, SecretKey};
+use orders::Orders;
+use serde_json::{Value, json};
+use std::env;
+use std::error::Error;
+use std::time::Duration;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let or = |variable: &str, default: &str| env::var(variable).unwrap_or_else(|_| default.to_owned());
+    let database = env::var("DATABASE_URL").map_err(|_| "Set DATABASE_URL: postgres://user:password@host/database")?;
+    let base_url = or("GUICHET_BASE_URL", "http://127.0.0.1:4243"); // the sandbox
+    let client = Client::builder(&base_url, SecretKey::from_env("GUICHET_SECRET_KEY")?).build()?;
+    // As browsers name the shop: the same on each server, because it is part of the payment that is created.
+    let shop = ShoeShop { orders: Orders::open(&database).await?, url: or("SHOP_URL", "http://127.0.0.1:3000") };
+    // Every server settles.
+    tokio::spawn(settle_regularly(client.clone(), shop.clone(), Duration::from_secs(1)));
+    let listener = tokio::net::TcpListener::bind(or("SHOP_LISTEN", "127.0.0.1:3000")).await?;
+    println!("The shop listens at http://{}", listener.local_addr()?);
+    Ok(axum::serve(listener, app(client, shop)).await?)
+}
+
+/// The shop's routes: `/orders` and `/guichet/…` for its pages, `/api/…` for customers with a session token.
+fn app(client: Client, shop: ShoeShop) -> Router {
+    let guard = SessionGuard::new(client.clone());
+    // In memory, so each server hands out tokens of its own. `Sessions::with_store` shares them.
+    let sessions = Sessions::new(client.clone()).guarded_by(guard.clone());
+    let routes = Routes::new(client.clone(), shop.clone()).sessions(sessions).router();
+    let pages = Router::new().route("/orders", post(place_order)).with_state(shop).nest("/guichet", routes);
+    let api = Router::new()
+        .route("/me", get(me))
+        .route("/subscriptions/{id}/pause", post(pause))
+        .with_state(Api { client, guard });
+    pages.layer(from_fn(sign_in)).nest("/api", api)
+}
+
+/// Stands for the shop's own login, such as tower-sessions: it puts the signed-in customer into the request's extensions.
+///
+/// Do not copy it: it trusts any cookie. A real one looks up a random session id, and `login` is a hash of that id, new at
+/// each sign-in. A login that was signed out gets no further session.
+async fn sign_in(mut request: Request, next: Next) -> Response {
+    let cookie = request.headers().get(header::COOKIE).and_then(|cookie| cookie.to_str().ok());
+    let login = cookie.and_then(|cookie| cookie.strip_prefix("login=")).map(str::to_owned);
+    if let Some(login) = login
+        && let Ok(email) = Email::new(format!("{login}@example.com"))
+    {
+        request.extensions_mut().insert(SignedIn { login, email });
+    }
+    next.run(request).await
+}
+
+#[derive(Clone)]
+struct SignedIn {
+    login: String,
+    email: Email,
+}
+
+/// Places an order for a pair of shoes. (Only JSON is accepted, which no page of another site can send.)
+async fn place_order(
+    State(shop): State<ShoeShop>,
+    signed_in: Option<Extension<SignedIn>>,
+    Json(_): Json<Value>,
+) -> Result<Json<Value>, Refused> {
+    let Extension(customer) = signed_in.ok_or_else(nobody_is_signed_in)?;
+    let id = shop.orders.place(&customer.email, "A pair of shoes", 45_000).await.map_err(Refused::broken)?;
+    Ok(Json(json!({ "id": id.to_string() })))
+}
+
+fn nobody_is_signed_in() -> Refused {
+    Refused::new(401, Reason { code: "authentication_required", message: "Nobody is signed in." })
+}
+
+#[derive(Clone)]
+struct ShoeShop {
+    orders: Orders,
+    url: String,
+}
+
+impl Shop for ShoeShop {
+    async fn customer(&self, request: &Parts) -> Result<Option<Email>, Refused> {
+        Ok(request.extensions.get::<SignedIn>().map(|signed_in| signed_in.email.clone()))
+    }
+
+    async fn login(&self, request: &Parts) -> Result<Option<String>, Refused> {
+        Ok(request.extensions.get::<SignedIn>().map(|signed_in| signed_in.login.clone()))
+    }
+
+    /// The page names the order. The server sets the price, the customer and the reference. Another customer's order gets the
+    /// same 404 as an unknown one. For one reference, the whole purchase is the same each time, on each server.
+    async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
+        let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
+        let customer = customer.ok_or_else(nobody_is_signed_in)?;
+        let id = order["id"].as_str().and_then(|id| id.parse().ok()).ok_or_else(missing)?;
+        let order = self.orders.find(id, customer).await.map_err(Refused::broken)?.ok_or_else(missing)?;
+        let purchase = || {
+            let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
+            let reference = MerchantReference::new(&order.reference)?;
+            let purchase = CreatePaymentIntent::new(reference, Amount::units(order.price), &order.product, awa);
+            let back = RedirectUrl::new(&format!("{}/return", self.url))?;
+            Ok::<_, guichet::values::Invalid>(purchase.email(customer.clone()).redirect_url(back))
+        };
+        purchase().map_err(Refused::broken)
+    }
+
+    async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
+        self.orders.remember(sold).await.map_err(Refused::broken)
+    }
+
+    async fn find(&self, payment_ref: &PaymentRef, customer: Option<&Email>) -> Result<Option<Sold>, Refused> {
+        let sold = self.orders.sold(payment_ref).await.map_err(Refused::broken)?;
+        Ok(sold.filter(|sold| sold.owner.as_ref() == customer))
+    }
+
+    /// Every read of a final payment calls it, on any server.
+    async fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
+        let stored = match intent.status {
+            IntentStatus::Succeeded => self.orders.mark_paid(sold).await,
+            IntentStatus::Failed | IntentStatus::Canceled => self.orders.count_decline(sold).await,
+            _ => Ok(()),
+        };
+        stored.map_err(Refused::broken)
+    }
+
+    /// Every read of the payment calls it, on any server.
+    async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), Refused> {
+        self.orders.refund_due(sold, duplicate).await.map_err(Refused::broken)
+    }
+}
+
+/// Reads the payments that are due, one after the other, because a customer who pays and closes the tab has paid.
+async fn settle_regularly(client: Client, shop: ShoeShop, pause: Duration) {
+    loop {
+        match settle_next(&client, &shop).await {
+            Ok(true) => {}
+            Ok(false) => tokio::time::sleep(pause).await,
+            Err(refused) => {
+                eprintln!("A payment could not be settled: {refused}");
+                tokio::time::sleep(pause).await;
+            }
+        }
+    }
+}
+
+/// Reads one payment, if one is due.
+async fn settle_next(client: &Client, shop: &ShoeShop) -> Result<bool, Refused> {
+    let Some(claimed) = shop.orders.claim().await.map_err(Refused::broken)? else { return Ok(false) };
+    // After an error the claim stays: the payment is read again in a minute.
+    let settled = settle(client, shop, &claimed.sold).await?;
+    shop.orders.release(&claimed, settled.ask_again).await.map_err(Refused::broken)?;
+    Ok(true)
+}
+
+/// The shop's own API, which customers call with their session token.
+#[derive(Clone)]
+struct Api {
+    client: Client,
+    guard: SessionGuard,
+}
+
+impl FromRef<Api> for SessionGuard {
+    fn from_ref(api: &Api) -> Self {
+        api.guard.clone()
+    }
+}
+
+async fn me(customer: CustomerSession) -> Json<Value> {
+    Json(json!({ "email": customer.customer_email.as_str() }))
+}
+
+async fn pause(
+    State(api): State<Api>,
+    customer: CustomerSession,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Refused> {
+    let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such subscription." });
+    let id = SubscriptionId::new(id).map_err(|_| missing())?;
+    let subscription = api.client.read_subscription(&id).await?;
+    if !customer.owns(subscription.customer_email.as_deref()) {
+        return Err(missing());
+    }
+    api.client.pause_subscription(&PauseSubscription::new(id)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,231 @@
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use super::*;
+use guichet::native::AskAgain;
+use guichet::operations::Instrument;
+use guichet::sandbox::{Sandbox, Tenant};
+use guichet::values::{Currency, IntentId, Phone};
+use sqlx::PgPool;
+use std::collections::BTreeSet;
+use support::postgres::PostgresServer;
+
+#[path = "../../tests/support"]
+#[allow(dead_code, unreachable_pub, reason = "the example uses a part of it")]
+mod support {
+    mod database_process;
+    mod port;
+    pub mod postgres;
+}
+
+#[tokio::test]
+async fn a_customer_who_pays_and_closes_the_tab_has_paid() {
+    let world = World::new().await;
+    let World { client, shop, database, .. } = &world;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("http://{}", listener.local_addr().unwrap());
+    let served = app(client.clone(), shop.clone());
+    tokio::spawn(async move { axum::serve(listener, served).await });
+    let page = guichet::native::reqwest::Client::builder().no_proxy().build().unwrap();
+    let post = |path: &str, body: &'static str| {
+        let request = page.post(format!("{base_url}{path}")).header("content-type", "application/json");
+        request.header("cookie", "login=awa").body(body)
+    };
+
+    let unsigned = page.post(format!("{base_url}/guichet/session")).send().await.unwrap();
+    assert_eq!(unsigned.status(), 401, "nobody is signed in");
+    let session = json_of(post("/guichet/session", "").send().await.unwrap()).await;
+    let me = page.get(format!("{base_url}/api/me"));
+    assert_eq!(me.try_clone().unwrap().send().await.unwrap().status(), 401, "no token");
+    let me = me.bearer_auth(session["session_token"].as_str().unwrap()).send().await.unwrap();
+    assert_eq!(me.text().await.unwrap(), r#"{"email":"awa@example.com"}"#);
+
+    let unsigned = page.post(format!("{base_url}/orders")).header("content-type", "application/json").body("{}");
+    assert_eq!(unsigned.send().await.unwrap().status(), 401, "nobody is signed in");
+    assert_eq!(json_of(post("/orders", "{}").send().await.unwrap()).await, json!({ "id": "1" }));
+    assert_eq!(post("/guichet/intents", r#"{"id":"2"}"#).send().await.unwrap().status(), 404);
+    let paul = Email::new("paul@example.com").unwrap();
+    let another_customers = shop.purchase(Some(&paul), json!({ "id": "1" })).await.unwrap_err();
+    assert_eq!((another_customers.status(), another_customers.code()), (404, "order_missing"));
+    let begun = json_of(post("/guichet/intents", r#"{"id":"1"}"#).send().await.unwrap()).await;
+    assert_eq!(rows(database, "SELECT paid_by FROM orders WHERE paid_by IS NOT NULL").await, [""; 0]);
+
+    // The customer pays on the hosted page and never comes back.
+    let intent = IntentId::new(begun["intent"]["id"].as_str().unwrap()).unwrap();
+    client.attach_payment_method(&intent, phone("237670000000")).await.unwrap();
+    assert!(settle_next(client, shop).await.unwrap());
+    assert_eq!(rows(database, "SELECT paid_by FROM orders").await, ["ORDER-1"]);
+    assert!(!settle_next(client, shop).await.unwrap(), "no payment is left to read");
+    let payment_ref = begun["intent"]["payment_ref"].as_str().unwrap();
+    let back = page.get(format!("{base_url}/guichet/intents/{payment_ref}")).header("cookie", "login=awa");
+    let back = json_of(back.send().await.unwrap()).await;
+    assert_eq!(back["status"], "succeeded", "a customer who comes back later sees the order paid");
+}
+
+#[tokio::test]
+async fn two_servers_claim_different_payments_and_an_unread_one_is_due_again() {
+    const PAYMENTS: usize = 40;
+    let world = World::new().await;
+    let World { shop, database, url, .. } = &world;
+    for number in 0..PAYMENTS {
+        shop.orders.remember(&sold(&format!("pi_{number}"), &format!("ORDER-{number}"))).await.unwrap();
+    }
+    let other = Orders::open(url).await.unwrap();
+    let claim_all = async |orders: &Orders| {
+        let mut intents = Vec::new();
+        while let Some(claimed) = orders.claim().await.unwrap() {
+            intents.push(claimed.sold.intent.to_string());
+        }
+        intents
+    };
+    let servers = tokio::join!(claim_all(&shop.orders), claim_all(&other), claim_all(&shop.orders), claim_all(&other));
+    let claimed = [servers.0, servers.1, servers.2, servers.3].concat();
+    assert_eq!(claimed.len(), PAYMENTS, "each is claimed once: {claimed:?}");
+    assert_eq!(claimed.into_iter().collect::<BTreeSet<_>>().len(), PAYMENTS);
+
+    execute(database, "UPDATE payments SET read_at = read_at - INTERVAL '61 s'").await;
+    assert_eq!(claim_all(&other).await.len(), PAYMENTS, "the server that claimed them was killed");
+}
+
+#[tokio::test]
+async fn a_payment_is_read_for_a_day_after_its_final_status_and_once_more() {
+    let world = World::new().await;
+    let World { shop, database, .. } = &world;
+    shop.orders.remember(&sold("pi_1", "ORDER-1")).await.unwrap();
+    let read = async |ask_again| {
+        let claimed = shop.orders.claim().await.unwrap().expect("it is due");
+        shop.orders.release(&claimed, ask_again).await.unwrap();
+        let next = "SELECT CASE WHEN read_at <= now() + INTERVAL '5 s' THEN 'in 5 s' \
+                    WHEN read_at <= now() + INTERVAL '30 s' THEN 'in 30 s' WHEN read_at IS NULL THEN 'never' \
+                    ELSE 'in a minute' END FROM payments";
+        rows(database, next).await
+    };
+    let pass = async |time| {
+        let sql = "UPDATE payments SET read_at = read_at - $1::interval, final_since = final_since - $1::interval, \
+                   created_at = created_at - $1::interval";
+        sqlx::query(sql).bind(time).execute(database).await.unwrap();
+    };
+    assert_eq!(read(AskAgain::Soon).await, ["in 5 s"]);
+    pass("31 minutes").await;
+    assert_eq!(read(AskAgain::Soon).await, ["in 30 s"]);
+    pass("1 minute").await;
+    assert_eq!(read(AskAgain::ForADay).await, ["in a minute"]);
+    pass("23 hours").await;
+    assert_eq!(read(AskAgain::ForADay).await, ["in a minute"]);
+    pass("2 hours").await;
+    assert_eq!(read(AskAgain::ForADay).await, ["never"]);
+}
+
+/// The settling of each server, the customer's own page and a slow server whose claim has ended may read one payment at once.
+#[tokio::test]
+async fn many_readers_at_once_mark_an_order_paid_once_and_store_each_refund_once() {
+    let world = World::new().await;
+    let World { client, merchant, shop, database, url, .. } = &world;
+    execute(database, MARKED).await;
+    let awa = Email::new("awa@example.com").unwrap();
+    for _ in 0..8 {
+        let id = shop.orders.place(&awa, "A pair of shoes", 45_000).await.unwrap();
+        let purchase = shop.purchase(Some(&awa), json!({ "id": id.to_string() })).await.unwrap();
+        let intent = client.create_payment_intent(&purchase).await.unwrap();
+        // The first attempt is declined and approved later. The second one pays.
+        client.attach_payment_method(&intent.id, phone("237670000012")).await.unwrap();
+        client.attach_payment_method(&intent.id, phone("237670000000")).await.unwrap();
+        merchant.clock().advance(601).await.unwrap();
+        let sold =
+            Sold { payment_ref: intent.payment_ref.unwrap(), ..sold(intent.id.as_str(), &format!("ORDER-{id}")) };
+        let other = ShoeShop { orders: Orders::open(url).await.unwrap(), ..shop.clone() };
+        let read = async |shop: &ShoeShop| {
+            shop.remember(&sold).await.unwrap();
+            settle(client, shop, &sold).await.unwrap().ask_again
+        };
+        let read = tokio::join!(read(shop), read(&other), read(shop), read(&other));
+        assert_eq!(read, (AskAgain::ForADay, AskAgain::ForADay, AskAgain::ForADay, AskAgain::ForADay));
+    }
+    let orders: Vec<String> = (1..=8).map(|id| format!("ORDER-{id}")).collect();
+    assert_eq!(rows(database, "SELECT reference FROM marked ORDER BY 1").await, orders);
+    assert_eq!(rows(database, "SELECT merchant_reference FROM refunds_due ORDER BY 1").await, orders);
+}
+
+#[tokio::test]
+async fn a_final_decline_is_counted_once_and_a_second_payment_of_an_order_is_refunded() {
+    let world = World::new().await;
+    let World { shop, database, .. } = &world;
+    let awa = Email::new("awa@example.com").unwrap();
+    let id = shop.orders.place(&awa, "A pair of shoes", 45_000).await.unwrap();
+    let (first, second) = (sold("pi_1", &format!("ORDER-{id}")), sold("pi_2", &format!("ORDER-{id}.1")));
+    tokio::try_join!(shop.orders.count_decline(&first), shop.orders.count_decline(&first)).unwrap();
+    let order = shop.orders.find(id, &awa).await.unwrap().unwrap();
+    assert_eq!(order.reference, second.merchant_reference.as_str());
+    for sold in [&second, &second, &first, &first] {
+        shop.orders.mark_paid(sold).await.unwrap();
+        shop.orders.count_decline(sold).await.unwrap();
+    }
+    assert_eq!(rows(database, "SELECT paid_by FROM orders").await, [second.merchant_reference.as_str()]);
+    assert_eq!(rows(database, "SELECT intent || ' ' || amount FROM refunds_due").await, ["pi_1 45000"]);
+}
+
+#[tokio::test]
+async fn servers_that_start_at_once_create_the_tables_once() {
+    let url = PostgresServer::shared().create_database();
+    let open = || Orders::open(&url);
+    tokio::try_join!(open(), open(), open(), open(), open(), open()).unwrap();
+}
+
+/// A table of every statement that has set `paid_by`.
+const MARKED: &str = "
+    CREATE TABLE marked (reference TEXT NOT NULL);
+    CREATE FUNCTION mark() RETURNS trigger LANGUAGE plpgsql
+        AS 'BEGIN INSERT INTO marked VALUES (NEW.paid_by); RETURN NEW; END';
+    CREATE TRIGGER mark AFTER UPDATE OF paid_by ON orders FOR EACH ROW EXECUTE FUNCTION mark();
+";
+
+/// A sandbox and an empty database.
+struct World {
+    client: Client,
+    merchant: Tenant,
+    shop: ShoeShop,
+    database: PgPool,
+    url: String,
+    _sandbox: Sandbox,
+}
+
+impl World {
+    async fn new() -> Self {
+        let sandbox = Sandbox::start().await.unwrap();
+        let merchant = sandbox.merchant().await.unwrap();
+        let key = SecretKey::new(merchant.secret_key().expose()).unwrap();
+        let client = Client::builder(merchant.base_url(), key).build().unwrap();
+        let url = PostgresServer::shared().create_database();
+        let orders = Orders::open(&url).await.unwrap();
+        let shop = ShoeShop { orders, url: "http://127.0.0.1:3000".to_owned() };
+        Self { client, merchant, shop, database: PgPool::connect(&url).await.unwrap(), url, _sandbox: sandbox }
+    }
+}
+
+fn sold(intent: &str, reference: &str) -> Sold {
+    Sold {
+        payment_ref: PaymentRef::new(format!("gch_{intent}")).unwrap(),
+        intent: IntentId::new(intent).unwrap(),
+        merchant_reference: MerchantReference::new(reference).unwrap(),
+        amount: Amount::units(45_000),
+        currency: Currency::xaf(),
+        owner: Some(Email::new("awa@example.com").unwrap()),
+    }
+}
+
+fn phone(number: &str) -> Instrument {
+    Instrument::MobileMoney { phone: Phone::new(number).unwrap() }
+}
+
+async fn json_of(response: guichet::native::reqwest::Response) -> Value {
+    assert_eq!(response.status(), 200);
+    serde_json::from_slice(&response.bytes().await.unwrap()).unwrap()
+}
+
+/// The first column of each row.
+async fn rows(database: &PgPool, sql: &'static str) -> Vec<String> {
+    sqlx::query_scalar(sql).fetch_all(database).await.unwrap()
+}
+
+async fn execute(database: &PgPool, sql: &'static str) {
+    sqlx::raw_sql(sql).execute(database).await.unwrap();
+}
