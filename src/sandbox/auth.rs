@@ -68,7 +68,7 @@ impl Caller {
 pub(super) async fn authenticate(service: &Service, headers: &HeaderMap) -> Result<Caller, Problem> {
     match bearer(headers) {
         None => Ok(Caller::Anonymous),
-        Some(token) if token.starts_with("sk_") => secret_key(service, headers, token),
+        Some(token) if token.starts_with("sk_") => secret_key(service, headers, token).await,
         Some(token) if token.contains("_secret_") => {
             client_secret(service, service.instance_key.intent_of(token).ok_or_else(invalid_key)?).await
         }
@@ -160,13 +160,15 @@ fn invalid_key() -> Problem {
 /// The holder of an intent's client secret, as long as that is valid.
 pub(super) async fn client_secret(service: &Service, id: IntentId) -> Result<Caller, Problem> {
     let Some(intent) = service.store.intent(&id).await? else { return Ok(Caller::EndedClientSecret) };
-    let Some(merchant) = service.merchants.by_id(&intent.merchant) else { return Ok(Caller::EndedClientSecret) };
+    let Some(merchant) = service.merchants.by_id(&intent.merchant).await? else {
+        return Ok(Caller::EndedClientSecret);
+    };
     let now = merchant.now();
     let has_ended = intent.at(now).secret_has_ended(now);
     Ok(if has_ended { Caller::EndedClientSecret } else { Caller::ClientSecret(merchant, id) })
 }
 
-fn secret_key(service: &Service, headers: &HeaderMap, key: &str) -> Result<Caller, Problem> {
+async fn secret_key(service: &Service, headers: &HeaderMap, key: &str) -> Result<Caller, Problem> {
     if headers.contains_key(header::ORIGIN) {
         let message = "A browser sent a merchant's secret key. Remove it from the page and replace it: everyone who opened the page has it.";
         return Err(Problem::new(ErrorCode::SecretKeyInBrowser, message));
@@ -177,13 +179,16 @@ fn secret_key(service: &Service, headers: &HeaderMap, key: &str) -> Result<Calle
             "The sandbox does not accept live keys. Use the key that it printed at its start.",
         ));
     }
-    let known = key.starts_with(SECRET_KEY).then(|| service.merchants.by_key(&fingerprint(key))).flatten();
+    if !key.starts_with(SECRET_KEY) {
+        return Err(invalid_key());
+    }
+    let known = service.merchants.by_key(&fingerprint(key)).await?;
     known.map(Caller::Merchant).ok_or_else(invalid_key)
 }
 
 async fn session(service: &Service, token: &str) -> Result<Caller, Problem> {
     let Some(session) = service.store.session(&fingerprint(token)).await? else { return Ok(Caller::UnknownSession) };
-    let merchant = service.merchants.by_id(&session.merchant).ok_or_else(session_unknown)?;
+    let merchant = service.merchants.by_id(&session.merchant).await?.ok_or_else(session_unknown)?;
     Ok(Caller::Session(merchant, session))
 }
 

@@ -4,7 +4,7 @@
 use super::auth::bearer;
 use super::control_fields::refuse_unknown;
 use super::events::Event;
-use super::faults::{Fault, FaultKind, LONGEST_DELAY, TooManyFaults, operation_named};
+use super::faults::{AddFaultError, Fault, FaultKind, LONGEST_DELAY, operation_named};
 use super::http::{plain, read_body, read_object, refuse};
 use super::openapi;
 use super::problem::Problem;
@@ -143,7 +143,7 @@ impl ControlApi {
         let fields = read_object(&parts.headers, &read_body(body).await?)?;
         let query = query(&parts);
         refuse_unknown(call, &fields, &query)?;
-        let merchant = self.merchant(merchant_id(&fields, &query)?)?;
+        let merchant = self.merchant(merchant_id(&fields, &query)?).await?;
         self.dispatch(call, &merchant, &fields).await
     }
 
@@ -162,46 +162,55 @@ impl ControlApi {
         Err(Problem::new(code, message))
     }
 
-    async fn dispatch(&self, call: Call, merchant: &Merchant, fields: &Map<String, Value>) -> Result<Bytes, Problem> {
+    async fn dispatch(
+        &self,
+        call: Call,
+        merchant: &Arc<Merchant>,
+        fields: &Map<String, Value>,
+    ) -> Result<Bytes, Problem> {
+        let merchants = &self.service.merchants;
         let reply = match call {
             Call::ReadDescription => return Ok(openapi::text()),
             Call::CreateMerchant => self.create_merchant(fields).await?,
             Call::ReadClock => json!({ "now": merchant.now().unix() }),
             Call::AdvanceClock => self.advance(merchant, fields).await?,
-            Call::ListFaults => faults_of(merchant),
+            Call::ListFaults => self.faults(merchant).await?,
             Call::AddFault => {
-                let fault = read_fault(fields)?;
-                let too_many =
-                    |full: TooManyFaults| Problem::field("count", ErrorCode::TooManyFaults, full.to_string());
-                merchant.faults.add(fault).map_err(too_many)?;
-                faults_of(merchant)
+                merchants.add_fault(merchant, read_fault(fields)?).await?;
+                self.faults(merchant).await?
             }
             Call::ClearFaults => {
-                merchant.faults.clear();
-                faults_of(merchant)
+                merchants.clear_faults(merchant).await?;
+                self.faults(merchant).await?
             }
             Call::ListRequests => {
-                json!({ "requests": merchant.requests.list().iter().map(Request::to_json).collect::<Vec<_>>() })
+                let requests = merchants.requests(merchant).await?;
+                json!({ "requests": requests.iter().map(Request::to_json).collect::<Vec<_>>() })
             }
             Call::ListEvents => {
                 json!({ "events": self.service.events(merchant).await?.iter().map(Event::to_json).collect::<Vec<_>>() })
             }
             Call::ResetMerchant => {
-                self.service.merchants.reset(&self.service.store, merchant).await?;
+                let merchant = merchants.reset(&self.service.store, merchant).await?;
                 json!({ "merchant": merchant.id, "now": merchant.now().unix() })
             }
         };
         Ok(Bytes::from(reply.to_string()))
     }
 
-    fn merchant(&self, id: Option<&str>) -> Result<Arc<Merchant>, Problem> {
+    async fn merchant(&self, id: Option<&str>) -> Result<Arc<Merchant>, Problem> {
         match id {
-            None => Ok(self.service.merchants.first()),
-            Some(id) => self.service.merchants.by_id(id).ok_or_else(|| Problem::missing("merchant")),
+            None => Ok(self.service.merchants.first().await?),
+            Some(id) => self.service.merchants.by_id(id).await?.ok_or_else(|| Problem::missing("merchant")),
         }
     }
 
-    async fn advance(&self, merchant: &Merchant, fields: &Map<String, Value>) -> Result<Value, Problem> {
+    async fn faults(&self, merchant: &Merchant) -> Result<Value, Problem> {
+        let faults = self.service.merchants.faults(merchant).await?;
+        Ok(json!({ "faults": faults.iter().map(Fault::to_json).collect::<Vec<_>>() }))
+    }
+
+    async fn advance(&self, merchant: &Arc<Merchant>, fields: &Map<String, Value>) -> Result<Value, Problem> {
         let invalid = || {
             let message = "advance_seconds must be a whole number of seconds from 0 to 3,162,240,000 (a hundred years): the clock only goes forward.";
             Problem::field("advance_seconds", ErrorCode::ParameterInvalid, message)
@@ -223,8 +232,13 @@ impl ControlApi {
     }
 }
 
-fn faults_of(merchant: &Merchant) -> Value {
-    json!({ "faults": merchant.faults.list().iter().map(Fault::to_json).collect::<Vec<_>>() })
+impl From<AddFaultError> for Problem {
+    fn from(error: AddFaultError) -> Self {
+        match error {
+            AddFaultError::TooMany => Self::field("count", ErrorCode::TooManyFaults, error.to_string()),
+            AddFaultError::Unavailable(error) => error.into(),
+        }
+    }
 }
 
 /// The fields that only one kind of fault has, and that kind.

@@ -1,5 +1,6 @@
 //! Injected faults: the next calls of an operation fail in a chosen way.
 
+use super::store::Unavailable;
 use crate::protocol::Operation;
 use serde_json::{Value, json};
 use std::fmt;
@@ -62,15 +63,29 @@ pub enum FaultKind {
 /// The most waiting faults of one merchant. One fault may be for many calls.
 pub(super) const MAX_FAULTS: usize = 1000;
 
-/// The merchant has [`MAX_FAULTS`] waiting faults.
+/// Why a fault was not added.
 #[derive(Debug)]
-pub(super) struct TooManyFaults;
+pub(super) enum AddFaultError {
+    /// The merchant has [`MAX_FAULTS`] waiting faults.
+    TooMany,
+    /// The store failed.
+    Unavailable(Unavailable),
+}
 
-impl fmt::Display for TooManyFaults {
+impl fmt::Display for AddFaultError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "A merchant has at most 1,000 waiting faults. Give one fault a `count`, or delete the waiting ones.",
-        )
+        match self {
+            Self::TooMany => f.write_str(
+                "A merchant has at most 1,000 waiting faults. Give one fault a `count`, or delete the waiting ones.",
+            ),
+            Self::Unavailable(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<Unavailable> for AddFaultError {
+    fn from(error: Unavailable) -> Self {
+        Self::Unavailable(error)
     }
 }
 
@@ -214,10 +229,10 @@ impl Faults {
     ///
     /// # Errors
     /// If [`MAX_FAULTS`] are waiting.
-    pub(super) fn add(&self, fault: Fault) -> Result<(), TooManyFaults> {
+    pub(super) fn add(&self, fault: Fault) -> Result<(), AddFaultError> {
         let mut faults = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if faults.len() >= MAX_FAULTS {
-            return Err(TooManyFaults);
+            return Err(AddFaultError::TooMany);
         }
         if fault.count > 0 {
             faults.push(fault);

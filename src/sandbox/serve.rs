@@ -121,7 +121,7 @@ impl Sandbox {
     pub async fn reset(&self) -> Result<(), Unavailable> {
         let service = Arc::clone(&self.in_process.service);
         run_on(&self.runtime, async move {
-            for merchant in service.merchants.all() {
+            for merchant in service.merchants.all().await? {
                 service.merchants.reset(&service.store, &merchant).await?;
             }
             Ok(())

@@ -6,7 +6,8 @@ use super::requests::Request;
 use super::service::{Merchant, Service};
 use super::store::Unavailable;
 use crate::values::{Moment, Secret};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Waker};
 use tokio::runtime::Handle;
 
 /// One merchant of a sandbox: its own key, clock, customers and payments. Give each test one.
@@ -58,7 +59,7 @@ impl Tenant {
     /// The time on its clock.
     #[must_use]
     pub fn now(&self) -> Moment {
-        self.clock.merchant.peek()
+        self.clock.now()
     }
 }
 
@@ -68,25 +69,32 @@ impl Tenant {
     /// # Panics
     /// If 1,000 faults are waiting: use [`Fault::times`] instead.
     pub fn fault(&self, fault: Fault) {
-        let added = self.clock.merchant.faults.add(fault);
-        added.expect("no more than 1,000 faults wait at once");
+        let (service, merchant) = self.clock.parts();
+        let added = self.clock.wait(async move { service.merchants.add_fault(&merchant, fault).await });
+        added.expect("no more than 1,000 faults wait at once, and the database answers");
     }
 
     /// The waiting faults.
     #[must_use]
     pub fn faults(&self) -> Vec<Fault> {
-        self.clock.merchant.faults.list()
+        let (service, merchant) = self.clock.parts();
+        let faults = self.clock.wait(async move { service.merchants.faults(&merchant).await });
+        faults.expect("the database answers")
     }
 
     /// Removes all waiting faults.
     pub fn clear_faults(&self) {
-        self.clock.merchant.faults.clear();
+        let (service, merchant) = self.clock.parts();
+        let cleared = self.clock.wait(async move { service.merchants.clear_faults(&merchant).await });
+        cleared.expect("the database answers");
     }
 
     /// The newest 1,000 requests of this merchant and its customers, oldest first.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
-        self.clock.merchant.requests.list()
+        let (service, merchant) = self.clock.parts();
+        let requests = self.clock.wait(async move { service.merchants.requests(&merchant).await });
+        requests.expect("the database answers")
     }
 
     /// The events of its newest 1,000 payments and eSIM orders, and the newest 1,000 events of its subscriptions, in order.
@@ -94,10 +102,10 @@ impl Tenant {
     /// # Errors
     /// If the database cannot be read.
     pub async fn events(&self) -> Result<Vec<Event>, Unavailable> {
-        let Clock { merchant, service, runtime } = &self.clock;
-        let (merchant, service) = (Arc::clone(merchant), Arc::clone(service));
-        run_on(runtime, async move {
+        let (service, merchant) = self.clock.parts();
+        run_on(&self.clock.runtime, async move {
             service.catch_up().await;
+            let merchant = service.merchants.current(&merchant).await?;
             service.events(&merchant).await
         })
         .await
@@ -108,9 +116,9 @@ impl Tenant {
     /// # Errors
     /// If the database cannot be written.
     pub async fn reset(&self) -> Result<(), Unavailable> {
-        let Clock { merchant, service, runtime } = &self.clock;
-        let (merchant, service) = (Arc::clone(merchant), Arc::clone(service));
-        run_on(runtime, async move { service.merchants.reset(&service.store, &merchant).await }).await
+        let (service, merchant) = self.clock.parts();
+        run_on(&self.clock.runtime, async move { service.merchants.reset(&service.store, &merchant).await.map(drop) })
+            .await
     }
 }
 
@@ -138,20 +146,47 @@ impl Clock {
         Self { merchant, service, runtime }
     }
 
+    fn parts(&self) -> (Arc<Service>, Arc<Merchant>) {
+        (Arc::clone(&self.service), Arc::clone(&self.merchant))
+    }
+
+    fn now(&self) -> Moment {
+        let (service, merchant) = self.parts();
+        let merchant = self.wait(async move { service.merchants.current(&merchant).await });
+        merchant.expect("the database answers").peek()
+    }
+
+    /// Waits on this thread for work that only a shared database makes wait: on this thread if it is done at once, otherwise on the
+    /// sandbox's own runtime.
+    fn wait<T: Send + 'static, E: From<Unavailable> + Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, E> {
+        let mut work = Box::pin(work);
+        let entered = self.runtime.enter();
+        if let Poll::Ready(done) = work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return done;
+        }
+        drop(entered);
+        let (done, waiting) = mpsc::channel();
+        self.runtime.spawn(async move { done.send(work.await) });
+        waiting.recv().unwrap_or_else(|_| Err(Unavailable::stopped().into()))
+    }
+
     /// Moves it forward and returns its new time. Work that becomes due, such as charges of subscriptions, is done before this
     /// returns, each at its own time.
     ///
     /// # Errors
     /// If the database cannot be written.
     pub async fn advance(&self, seconds: u32) -> Result<Moment, Unavailable> {
-        let (service, merchant) = (Arc::clone(&self.service), Arc::clone(&self.merchant));
+        let (service, merchant) = self.parts();
         run_on(&self.runtime, async move { service.advance(&merchant, seconds).await }).await
     }
 }
 
 impl std::fmt::Debug for Clock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Clock").field("now", &self.merchant.peek()).finish_non_exhaustive()
+        f.debug_struct("Clock").field("merchant", &self.merchant.id).finish_non_exhaustive()
     }
 }
 

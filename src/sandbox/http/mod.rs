@@ -17,7 +17,7 @@ use super::requests::Request as Received;
 use super::service::{Done, Handle, Service};
 use super::tokens;
 use crate::operations::*;
-use crate::protocol::{CredentialKind, Envelope, Fields, Method, Operation, Role, Served, Spec};
+use crate::protocol::{CredentialKind, Envelope, ErrorCode, Fields, Method, Operation, Role, Served, Spec};
 use crate::server::DropConnection;
 use axum::Router;
 use axum::body::Body;
@@ -122,46 +122,71 @@ async fn dispatch(service: Arc<Service>, routes: Arc<[Route]>, path: PathFields,
         return refused;
     };
     let origin = parts.headers.get(axum::http::header::ORIGIN).cloned();
-    let caller = authenticate(&service, &parts.headers).await;
+    let request = RawRequest { path, uri: parts.uri, headers: parts.headers, body };
+    let answered = answer(&service, route, request, origin.is_some(), &request_id).await;
+    let mut response = answered.unwrap_or_else(|problem| {
+        let mut refused = refuse(problem, &request_id, route.spec.envelope);
+        respond::date(&mut refused, service.now());
+        refused
+    });
+    if route.open_to_browsers {
+        cors::allow(&service, origin.as_ref(), response.headers_mut());
+    }
+    tracing::debug!(operation = route.spec.name, status = response.status().as_u16(), request_id, "answered");
+    response
+}
+
+/// Authenticates the caller, lists the request with its merchant, injects the merchant's fault and executes the operation.
+///
+/// # Errors
+/// 503 if the store fails before the merchant is known. The request is not listed then.
+async fn answer(
+    service: &Arc<Service>,
+    route: &Route,
+    request: RawRequest,
+    is_from_page: bool,
+    request_id: &str,
+) -> Result<Response, Problem> {
+    let caller = match authenticate(service, &request.headers).await {
+        Err(problem) if problem.code == ErrorCode::Unavailable => return Err(problem),
+        caller => caller,
+    };
     // Requests without a known merchant are listed with the first one.
     let known = caller.as_ref().ok().and_then(Caller::known_merchant).cloned();
     // Only an authorized caller uses up a fault.
-    let may_call = known.is_some() || matches!(caller, Ok(Caller::Anonymous)) && (route.is_public)(&service);
+    let may_call = known.is_some() || matches!(caller, Ok(Caller::Anonymous)) && (route.is_public)(service);
     let is_known = known.is_some();
-    let merchant = known.unwrap_or_else(|| service.merchants.first());
-    let fault = may_call.then(|| merchant.faults.take(route.spec.name)).flatten();
-    let received =
-        Received::new(merchant.now(), &route.spec, id_of(&path), caller.as_ref().ok().map(Caller::kind), &request_id);
-    merchant.requests.add(Received { fault: fault.map(super::FaultKind::as_str), ..received });
+    let merchant = match known {
+        Some(merchant) => merchant,
+        None => service.merchants.first().await?,
+    };
+    let fault = if may_call { service.merchants.take_fault(&merchant, route.spec.name).await? } else { None };
+    let kind = caller.as_ref().ok().map(Caller::kind);
+    let received = Received::new(merchant.now(), &route.spec, id_of(&request.path), kind, request_id);
+    service.merchants.add_request(&merchant, Received { fault: fault.map(super::FaultKind::as_str), ..received });
 
-    let mut response = match fault_injection::before(fault, &request_id, route.spec.envelope).await {
+    let mut response = match fault_injection::before(fault, request_id, route.spec.envelope).await {
         Some(instead) => instead,
         None => {
-            let request = RawRequest { path, uri: parts.uri, headers: parts.headers, body };
             let answer = match caller {
-                Ok(caller) => (route.serve)(Arc::clone(&service), caller, request).await,
+                Ok(caller) => (route.serve)(Arc::clone(service), caller, request).await,
                 Err(problem) => Err(problem),
             };
             let response = match answer {
-                Ok(done) => respond::answer(done, &request_id, &route.spec),
+                Ok(done) => respond::answer(done, request_id, &route.spec),
                 Err(problem) => {
-                    let problem = if origin.is_some() { (route.advise_page)(problem) } else { problem };
-                    refuse(problem, &request_id, route.spec.envelope)
+                    let problem = if is_from_page { (route.advise_page)(problem) } else { problem };
+                    refuse(problem, request_id, route.spec.envelope)
                 }
             };
             fault_injection::after(fault, response).await
         }
     };
     respond::date(&mut response, if is_known { merchant.now() } else { service.now() });
-    if route.open_to_browsers {
-        cors::allow(&service, origin.as_ref(), response.headers_mut());
-    }
-    let status = response.status().as_u16();
     if response.extensions().get::<DropConnection>().is_none() {
-        merchant.requests.record_status(&request_id, status);
+        service.merchants.record_status(&merchant, request_id, response.status().as_u16());
     }
-    tracing::debug!(operation = route.spec.name, status, request_id, "answered");
-    response
+    Ok(response)
 }
 
 /// Authorizes the caller, reads the operation and handles it.

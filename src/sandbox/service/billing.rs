@@ -9,6 +9,7 @@ use crate::sandbox::rules::{Intent, IntentState, Status};
 use crate::sandbox::store::{Billed, Customer, Unavailable};
 use crate::values::{Email, MerchantReference, Moment, printable};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// How many subscriptions are written in one commit.
 const BATCH_SIZE: i64 = 32;
@@ -26,7 +27,7 @@ impl Service {
     /// commit.
     pub(in crate::sandbox) async fn bill(&self, merchant: &Merchant) -> Result<(), Unavailable> {
         // One run at a time. A clock move and a reset wait for it too.
-        let _guard = merchant.billing_lock.lock().await;
+        let _lock = self.merchants.lock(merchant).await?;
         let mut conflicts_in_a_row = 0;
         while conflicts_in_a_row < MAX_ROUNDS {
             let until = merchant.now();
@@ -50,10 +51,15 @@ impl Service {
     }
 
     /// Moves a merchant's clock forward, applies everything that is due by then, and returns the clock's new time.
-    pub(in crate::sandbox) async fn advance(&self, merchant: &Merchant, seconds: u32) -> Result<Moment, Unavailable> {
+    pub(in crate::sandbox) async fn advance(
+        &self,
+        merchant: &Arc<Merchant>,
+        seconds: u32,
+    ) -> Result<Moment, Unavailable> {
         self.catch_up().await;
-        let now = self.merchants.advance(&self.store, merchant, seconds).await?;
-        self.bill(merchant).await?;
+        let merchant = self.merchants.advance(&self.store, merchant, seconds).await?;
+        let now = merchant.now();
+        self.bill(&merchant).await?;
         Ok(now)
     }
 
@@ -78,7 +84,7 @@ impl Service {
         }
         for id in due {
             // An error of one merchant does not stop the billing of the others.
-            if let Some(merchant) = self.merchants.by_id(&id)
+            if let Some(merchant) = self.merchants.by_id(&id).await?
                 && let Err(error) = self.bill(&merchant).await
             {
                 tracing::error!(error = %printable(error), merchant = %id, "the due events of subscriptions were not applied");

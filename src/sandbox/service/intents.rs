@@ -111,7 +111,7 @@ impl Service {
             Caller::ClientSecret(_, of) => *of == intent.id,
             Caller::EndedClientSecret | Caller::Anonymous | Caller::UnknownSession => false,
         };
-        let merchant = self.merchants.by_id(&intent.merchant).filter(|_| theirs).ok_or_else(missing)?;
+        let merchant = caller.known_merchant().filter(|_| theirs).ok_or_else(missing)?;
         let now = merchant.now();
         let intent = self.current_intent(intent, now).await?.ok_or_else(missing)?;
         if matches!(caller, Caller::ClientSecret(..)) && intent.secret_has_ended(now) {

@@ -1,18 +1,18 @@
-//! The merchants. All are kept in memory, since they are few.
+//! The merchants. This process keeps all of them in memory, since they are few and it alone has the database.
 
 use crate::sandbox::StartError;
 use crate::sandbox::clock::ServiceClock;
-use crate::sandbox::faults::Faults;
-use crate::sandbox::requests::Requests;
+use crate::sandbox::faults::{AddFaultError, Fault, FaultKind, Faults};
+use crate::sandbox::requests::{Request, Requests};
 use crate::sandbox::store::{MerchantRow, Store, Unavailable};
 use crate::sandbox::tokens::{self, SECRET_KEY, fingerprint};
 use crate::values::{Moment, Secret};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 
-/// One merchant.
+/// One merchant, as a request sees it.
 #[derive(Debug)]
 pub(in crate::sandbox) struct Merchant {
     pub(in crate::sandbox) id: String,
@@ -21,11 +21,16 @@ pub(in crate::sandbox) struct Merchant {
     /// The offset of its clock from the service's, in seconds; never negative.
     clock_offset: AtomicI64,
     /// Held while due work runs, while the clock is moved, and while a reset runs.
-    pub(super) billing_lock: Mutex<()>,
+    billing_lock: Mutex<()>,
     /// Its waiting faults.
-    pub(in crate::sandbox) faults: Faults,
+    faults: Faults,
     /// Its newest requests.
-    pub(in crate::sandbox) requests: Requests,
+    requests: Requests,
+}
+
+/// Keeps billing, clock moves and resets of one merchant apart, until it is dropped.
+pub(super) struct BillingLock<'a> {
+    _guard: MutexGuard<'a, ()>,
 }
 
 impl Merchant {
@@ -134,50 +139,105 @@ impl Merchants {
         Ok((merchant, secret_key))
     }
 
-    /// Moves a merchant's clock forward. Returns its new time.
+    /// Moves a merchant's clock forward. Returns the merchant with its new time.
     pub(in crate::sandbox) async fn advance(
         &self,
         store: &Store,
-        merchant: &Merchant,
+        merchant: &Arc<Merchant>,
         seconds: u32,
-    ) -> Result<Moment, Unavailable> {
+    ) -> Result<Arc<Merchant>, Unavailable> {
         let seconds = i64::from(seconds);
         // The database and the memory change together: no reset can run in between.
-        let _guard = merchant.billing_lock.lock().await;
+        let _lock = self.lock(merchant).await?;
         store.advance_clock(merchant.id.clone(), seconds).await?;
         merchant.clock_offset.fetch_add(seconds, Ordering::AcqRel);
-        Ok(merchant.now())
+        Ok(Arc::clone(merchant))
     }
 
-    /// Deletes everything of a merchant but its name and its key. Its clock shows the service's time again.
-    pub(in crate::sandbox) async fn reset(&self, store: &Store, merchant: &Merchant) -> Result<(), Unavailable> {
-        let _guard = merchant.billing_lock.lock().await;
+    /// Deletes everything of a merchant but its name and its key. Its clock shows the service's time again. Returns the merchant as it is
+    /// then.
+    pub(in crate::sandbox) async fn reset(
+        &self,
+        store: &Store,
+        merchant: &Arc<Merchant>,
+    ) -> Result<Arc<Merchant>, Unavailable> {
+        let _lock = self.lock(merchant).await?;
         store.reset(merchant.id.clone()).await?;
         merchant.clock_offset.store(0, Ordering::Release);
         merchant.faults.clear();
         merchant.requests.clear();
-        Ok(())
+        Ok(Arc::clone(merchant))
+    }
+
+    /// Waits until no billing, clock move or reset of the merchant runs, and keeps others out.
+    pub(super) async fn lock<'a>(&self, merchant: &'a Merchant) -> Result<BillingLock<'a>, Unavailable> {
+        Ok(BillingLock { _guard: merchant.billing_lock.lock().await })
     }
 
     /// Every merchant.
     #[cfg(feature = "sandbox-serve")]
-    pub(in crate::sandbox) fn all(&self) -> Vec<Arc<Merchant>> {
-        self.table.read().unwrap_or_else(PoisonError::into_inner).by_id.values().cloned().collect()
+    pub(in crate::sandbox) async fn all(&self) -> Result<Vec<Arc<Merchant>>, Unavailable> {
+        Ok(self.table.read().unwrap_or_else(PoisonError::into_inner).by_id.values().cloned().collect())
     }
 
     /// The first merchant.
-    pub(in crate::sandbox) fn first(&self) -> Arc<Merchant> {
-        Arc::clone(&self.first)
+    pub(in crate::sandbox) async fn first(&self) -> Result<Arc<Merchant>, Unavailable> {
+        Ok(Arc::clone(&self.first))
+    }
+
+    /// The merchant as it is now: a request that has waited may see an earlier time of its clock.
+    pub(in crate::sandbox) async fn current(&self, merchant: &Arc<Merchant>) -> Result<Arc<Merchant>, Unavailable> {
+        Ok(Arc::clone(merchant))
     }
 
     /// A merchant by its id.
-    pub(in crate::sandbox) fn by_id(&self, id: &str) -> Option<Arc<Merchant>> {
-        self.table.read().unwrap_or_else(PoisonError::into_inner).by_id.get(id).cloned()
+    pub(in crate::sandbox) async fn by_id(&self, id: &str) -> Result<Option<Arc<Merchant>>, Unavailable> {
+        Ok(self.table.read().unwrap_or_else(PoisonError::into_inner).by_id.get(id).cloned())
     }
 
     /// A merchant by the fingerprint of its secret key.
-    pub(in crate::sandbox) fn by_key(&self, key_fingerprint: &str) -> Option<Arc<Merchant>> {
-        self.table.read().unwrap_or_else(PoisonError::into_inner).by_key.get(key_fingerprint).cloned()
+    pub(in crate::sandbox) async fn by_key(&self, key_fingerprint: &str) -> Result<Option<Arc<Merchant>>, Unavailable> {
+        Ok(self.table.read().unwrap_or_else(PoisonError::into_inner).by_key.get(key_fingerprint).cloned())
+    }
+
+    /// Adds a fault after the merchant's others.
+    pub(in crate::sandbox) async fn add_fault(&self, merchant: &Merchant, fault: Fault) -> Result<(), AddFaultError> {
+        merchant.faults.add(fault)
+    }
+
+    /// Takes the fault of this call, if there is one, and decrements its count.
+    pub(in crate::sandbox) async fn take_fault(
+        &self,
+        merchant: &Merchant,
+        operation: &str,
+    ) -> Result<Option<FaultKind>, Unavailable> {
+        Ok(merchant.faults.take(operation))
+    }
+
+    /// A merchant's waiting faults, in the order they were added.
+    pub(in crate::sandbox) async fn faults(&self, merchant: &Merchant) -> Result<Vec<Fault>, Unavailable> {
+        Ok(merchant.faults.list())
+    }
+
+    /// Removes a merchant's waiting faults.
+    pub(in crate::sandbox) async fn clear_faults(&self, merchant: &Merchant) -> Result<(), Unavailable> {
+        merchant.faults.clear();
+        Ok(())
+    }
+
+    /// Lists a request that has arrived.
+    pub(in crate::sandbox) fn add_request(&self, merchant: &Merchant, request: Request) {
+        merchant.requests.add(request);
+    }
+
+    /// Records the status of a request's response.
+    pub(in crate::sandbox) fn record_status(&self, merchant: &Merchant, request_id: &str, status: u16) {
+        merchant.requests.record_status(request_id, status);
+    }
+
+    /// A merchant's newest requests, oldest first.
+    pub(in crate::sandbox) async fn requests(&self, merchant: &Merchant) -> Result<Vec<Request>, Unavailable> {
+        Ok(merchant.requests.list())
     }
 }
 
@@ -196,7 +256,7 @@ mod tests {
     async fn a_clock_moved_during_a_reset(store: &Store) {
         let clock = Arc::new(ServiceClock::load(store, WallClock::default()).await.unwrap());
         let merchants = Merchants::load(store, &clock, &Secret::new("sk_test_1"), "Shop").await.unwrap();
-        let merchant = merchants.first();
+        let merchant = merchants.first().await.unwrap();
         for reset_first in [true, false] {
             let (reset, advance) = (merchants.reset(store, &merchant), merchants.advance(store, &merchant, 1_000));
             if reset_first {
