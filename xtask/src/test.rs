@@ -383,8 +383,8 @@ const DEVTOOLS: &str = "it uses Chromium's DevTools protocol";
 const LOCALE: &str = "WebKit takes its language from the machine's locale";
 
 /// The features that can be used alone. A warning with one of them fails the check.
-const FEATURES: [&str; 7] =
-    ["native", "native-no-provider", "axum", "sandbox", "sandbox-serve", "sandbox-sqlite", "cli"];
+const FEATURES: [&str; 8] =
+    ["native", "native-no-provider", "axum", "sandbox", "sandbox-serve", "sandbox-sqlite", "sandbox-postgres", "cli"];
 
 /// Applications that use the crate beside their own TLS: `tests/applications`. Each is built alone, because cargo would unify
 /// their features.

@@ -2,9 +2,6 @@
 
 use crate::values::Moment;
 
-/// The lifetime of a key, in seconds.
-const LIFETIME: i64 = 24 * 60 * 60;
-
 /// A request with an `Idempotency-Key`. A key belongs to one merchant and one operation.
 #[derive(Clone, Debug)]
 pub(in crate::sandbox) struct IdempotentRequest {
@@ -18,8 +15,11 @@ pub(in crate::sandbox) struct IdempotentRequest {
 }
 
 impl IdempotentRequest {
+    /// The lifetime of a key, in seconds.
+    pub(in crate::sandbox) const LIFETIME: i64 = 24 * 60 * 60;
+
     /// When its key expires. Exclusive: at this time it is free again.
     pub(in crate::sandbox) fn expires_at(&self) -> Moment {
-        self.now.plus(LIFETIME)
+        self.now.plus(Self::LIFETIME)
     }
 }

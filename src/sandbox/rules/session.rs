@@ -11,7 +11,10 @@ pub(in crate::sandbox) struct Session {
     pub(in crate::sandbox) fingerprint: String,
     pub(in crate::sandbox) merchant: String,
     pub(in crate::sandbox) email: String,
-    #[cfg_attr(not(feature = "sandbox-sqlite"), expect(dead_code, reason = "a database has a column for it"))]
+    #[cfg_attr(
+        not(any(feature = "sandbox-postgres", feature = "sandbox-sqlite")),
+        expect(dead_code, reason = "a database has a column for it")
+    )]
     pub(in crate::sandbox) created_at: Moment,
     pub(in crate::sandbox) expires_at: Moment,
     pub(in crate::sandbox) revoked_at: Option<Moment>,

@@ -15,8 +15,15 @@ use std::fmt::Debug;
 
 const DAY: i64 = 86_400;
 
-async fn stores() -> [Store; 2] {
-    [Store::in_memory(), Store::on_sqlite().await]
+/// An empty store of each kind; memory first.
+async fn stores() -> Vec<Store> {
+    vec![
+        Store::in_memory(),
+        #[cfg(feature = "sandbox-postgres")]
+        Store::on_postgres().await,
+        #[cfg(feature = "sandbox-sqlite")]
+        Store::on_sqlite().await,
+    ]
 }
 
 /// Commits the writes as one group.
@@ -135,25 +142,35 @@ proptest! {
     fn every_history_has_the_same_effects_and_is_read_the_same(history in prop::collection::vec(group(), 1..12)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let [memory, sqlite] = stores().await;
+            let stores = stores().await;
+            let (memory, others) = stores.split_first().unwrap();
             let mut known = Known::default();
             let groups = history.len();
             for (done, group) in history.into_iter().enumerate() {
                 let before = known.clone();
                 let mut writes = Vec::new();
                 for step in &group {
-                    writes.push(known.write(step, &before, &memory).await);
+                    writes.push(known.write(step, &before, memory).await);
                 }
-                assert_eq!(commit(&memory, writes.clone()).await, commit(&sqlite, writes.clone()).await, "{writes:#?}");
+                let effects = commit(memory, writes.clone()).await;
+                for other in others {
+                    assert_eq!(effects, commit(other, writes.clone()).await, "{other:?}: {writes:#?}");
+                }
                 // Reading everything takes time: it is done after some groups, and at the end.
                 if done % 4 != 0 && done + 1 < groups {
                     continue;
                 }
-                let (one, other) = (known.read_all(&memory).await, known.read_all(&sqlite).await);
-                for (one, other) in one.iter().zip(&other) {
-                    assert_eq!(one, other);
+                let expected = known.read_all(memory).await;
+                for other in others {
+                    let read = known.read_all(other).await;
+                    for (expected, read) in expected.iter().zip(&read) {
+                        assert_eq!(expected, read, "{other:?}");
+                    }
+                    assert_eq!(expected.len(), read.len());
                 }
-                assert_eq!(one.len(), other.len());
+            }
+            for store in stores {
+                store.close().await;
             }
         });
     }

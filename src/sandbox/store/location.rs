@@ -1,38 +1,86 @@
 //! The address of a store.
 
 use crate::sandbox::StartError;
+use std::fmt;
 use std::path::{Path, PathBuf};
+use url::Url;
 
 /// The location of the database.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::sandbox) enum Location {
     Memory,
+    Postgres(PostgresAddress),
     Sqlite(PathBuf),
 }
 
 impl Location {
-    /// Parses `memory:`, or `sqlite:` and a path.
+    /// Parses `memory:`, `sqlite:` and a path, or the address of a PostgreSQL database. An error never shows a password.
     pub(in crate::sandbox) fn read(url: &str) -> Result<Self, StartError> {
         if url == "memory:" {
             return Ok(Self::Memory);
         }
-        match url.strip_prefix("sqlite:").map(|rest| rest.strip_prefix("//").unwrap_or(rest)) {
-            Some(":memory:") => Err(StartError::Database(format!(
+        let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
+        match (scheme, rest.strip_prefix("//").unwrap_or(rest)) {
+            ("postgres" | "postgresql", _) => PostgresAddress::read(url).map(Self::Postgres),
+            ("sqlite", ":memory:") => Err(StartError::Database(format!(
                 "{url} is no longer an address of the sandbox's database. To keep everything in memory, give memory:."
             ))),
-            Some(path) if !path.is_empty() => Ok(Self::Sqlite(PathBuf::from(path))),
+            ("sqlite", path) if !path.is_empty() => Ok(Self::Sqlite(PathBuf::from(path))),
             _ => Err(StartError::Database(format!(
-                "{url} is not a database address. Give sqlite: and a file (sqlite:.guichet/sandbox.sqlite), or memory: to keep everything in memory."
+                "The database address begins with \"{scheme}\". Give sqlite: and a file (sqlite:.guichet/sandbox.sqlite), postgres://USER:PASSWORD@HOST/DATABASE, or memory: to keep everything in memory."
             ))),
         }
     }
 
-    /// The database file. `None` in memory.
+    /// The database file. `None` if the database is not a file.
     pub(in crate::sandbox) fn file(&self) -> Option<&Path> {
         match self {
-            Self::Memory => None,
+            Self::Memory | Self::Postgres(_) => None,
             Self::Sqlite(path) => Some(path),
         }
+    }
+}
+
+/// The address of a PostgreSQL database. It contains a password, so it prints only its host and its database.
+#[derive(Clone, Eq, PartialEq)]
+pub(in crate::sandbox) struct PostgresAddress(Url);
+
+impl PostgresAddress {
+    fn read(url: &str) -> Result<Self, StartError> {
+        let refused = || {
+            StartError::Database(
+                "The address of the PostgreSQL database cannot be read. Give postgres://USER:PASSWORD@HOST:PORT/DATABASE, and write the characters / ? # @ : of a password as %2F %3F %23 %40 %3A.".into(),
+            )
+        };
+        let parsed = Url::parse(url).map_err(|_| refused())?;
+        let has_at = |text: Option<&str>| text.is_some_and(|text| text.contains('@'));
+        // An unescaped character in the password ends the host early: then a part of the password would be taken for a host.
+        if parsed.path().contains('@') || has_at(parsed.query()) || parsed.fragment().is_some() {
+            return Err(refused());
+        }
+        Ok(Self(parsed))
+    }
+
+    /// The whole address, with the password.
+    #[cfg(feature = "sandbox-postgres")]
+    pub(super) fn expose(&self) -> &Url {
+        &self.0
+    }
+}
+
+impl fmt::Display for PostgresAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "postgres://{}", self.0.host_str().unwrap_or_default())?;
+        if let Some(port) = self.0.port() {
+            write!(f, ":{port}")?;
+        }
+        f.write_str(self.0.path())
+    }
+}
+
+impl fmt::Debug for PostgresAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PostgresAddress({self})")
     }
 }
 
@@ -41,15 +89,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_is_in_memory_or_in_a_file() {
+    fn a_store_is_in_memory_in_a_file_or_on_a_server() {
         assert_eq!(Location::read("memory:").unwrap(), Location::Memory);
         assert_eq!(Location::read("sqlite:.guichet/s.sqlite").unwrap(), Location::Sqlite(".guichet/s.sqlite".into()));
         assert_eq!(Location::read("sqlite:///srv/s.sqlite").unwrap(), Location::Sqlite("/srv/s.sqlite".into()));
-        for other in ["postgres://host/db", "sqlite:", "memory", "memory:x", ""] {
+        for address in ["postgres://host/db", "postgresql://u:p@host:1/db?sslmode=require", "postgres:///db?host=/run"]
+        {
+            assert!(matches!(Location::read(address).unwrap(), Location::Postgres(_)), "{address}");
+        }
+        for other in ["mysql://host/db", "sqlite:", "memory", "memory:x", ""] {
             assert!(Location::read(other).is_err(), "{other}");
         }
         for old in ["sqlite::memory:", "sqlite://:memory:"] {
             assert!(Location::read(old).unwrap_err().to_string().ends_with("give memory:."));
+        }
+    }
+
+    #[test]
+    fn an_address_never_shows_its_password() {
+        let location = Location::read("postgres://awa:hun%2Fter2@db.example:5433/shop?password=hunter3").unwrap();
+        assert_eq!(format!("{location:?}"), "Postgres(PostgresAddress(postgres://db.example:5433/shop))");
+        for refused in [
+            "postgres://awa:hunt/er2@host/db",
+            "postgres://awa:7?hunter2@host/db",
+            "postgres://awa:7#hunter2@host/db",
+            "postgres://awa:hunter2@host:port/db",
+            "postgre://awa:hunter2@host/db",
+        ] {
+            let error = Location::read(refused).unwrap_err().to_string();
+            assert!(!error.contains("hunt") && !error.contains("er2"), "{error}");
         }
     }
 }

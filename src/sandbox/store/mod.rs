@@ -31,11 +31,15 @@
 mod contract;
 mod location;
 mod memory;
+#[cfg(feature = "sandbox-postgres")]
+mod postgres;
 mod records;
+#[cfg(all(test, feature = "sandbox-postgres"))]
+pub(super) mod servers;
 #[cfg(feature = "sandbox-sqlite")]
 mod sqlite;
 mod write;
-#[cfg(feature = "sandbox-sqlite")]
+#[cfg(any(feature = "sandbox-postgres", feature = "sandbox-sqlite"))]
 mod writer;
 
 pub(super) use location::Location;
@@ -61,6 +65,8 @@ enum Backend {
     /// A commit in memory waits for no disk, so grouping writes saves nothing. Each caller commits its own write under the lock. This needs
     /// no task, and works without a runtime, as in wasm32.
     Memory(Memory),
+    #[cfg(feature = "sandbox-postgres")]
+    Postgres { reads: postgres::Postgres, writer: writer::Writer },
     #[cfg(feature = "sandbox-sqlite")]
     Sqlite { reads: sqlite::Sqlite, writer: writer::Writer },
 }
@@ -111,11 +117,20 @@ impl std::fmt::Display for Unavailable {
 
 impl std::error::Error for Unavailable {}
 
+#[cfg(any(feature = "sandbox-postgres", feature = "sandbox-sqlite"))]
+impl From<sqlx::Error> for Unavailable {
+    fn from(error: sqlx::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
 /// Calls a read of the backend in use. A read in memory fails only if the store is closed.
 macro_rules! read {
     ($store:expr, $read:ident($($argument:expr),*)) => {
         match &$store.backend {
             Backend::Memory(memory) => memory.read(|tables| tables.$read($($argument),*)),
+            #[cfg(feature = "sandbox-postgres")]
+            Backend::Postgres { reads, .. } => reads.$read($($argument),*).await,
             #[cfg(feature = "sandbox-sqlite")]
             Backend::Sqlite { reads, .. } => reads.$read($($argument),*).await,
         }
@@ -127,6 +142,12 @@ impl Store {
     pub(super) async fn open(location: &Location) -> Result<Self, StartError> {
         match location {
             Location::Memory => Ok(Self::in_memory()),
+            #[cfg(feature = "sandbox-postgres")]
+            Location::Postgres(address) => Self::open_postgres(address).await,
+            #[cfg(not(feature = "sandbox-postgres"))]
+            Location::Postgres(address) => Err(StartError::Database(format!(
+                "This build of guichet has no PostgreSQL for {address}. Build it with the feature sandbox-postgres (cargo install guichet --features cli,sandbox-postgres), or give sqlite: and a file."
+            ))),
             #[cfg(feature = "sandbox-sqlite")]
             Location::Sqlite(path) => Self::open_sqlite(path).await,
             #[cfg(not(feature = "sandbox-sqlite"))]
@@ -146,6 +167,8 @@ impl Store {
     async fn write(&self, write: Write) -> Result<bool, Unavailable> {
         match &self.backend {
             Backend::Memory(memory) => memory.commit_one(write),
+            #[cfg(feature = "sandbox-postgres")]
+            Backend::Postgres { writer, .. } => writer.queue(write).await?.await.map_err(|_| Unavailable::closed())?,
             #[cfg(feature = "sandbox-sqlite")]
             Backend::Sqlite { writer, .. } => writer.queue(write).await?.await.map_err(|_| Unavailable::closed())?,
         }
@@ -160,6 +183,8 @@ impl Store {
                 done.send(Ok(effect)).expect("its receiver is the line above's");
                 Ok(pending)
             }
+            #[cfg(feature = "sandbox-postgres")]
+            Backend::Postgres { writer, .. } => writer.queue(write).await,
             #[cfg(feature = "sandbox-sqlite")]
             Backend::Sqlite { writer, .. } => writer.queue(write).await,
         }
@@ -420,6 +445,8 @@ impl Store {
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.backend {
             Backend::Memory(_) => None,
+            #[cfg(feature = "sandbox-postgres")]
+            Backend::Postgres { .. } => None,
             #[cfg(feature = "sandbox-sqlite")]
             Backend::Sqlite { reads, .. } => reads.path(),
         }
@@ -429,6 +456,8 @@ impl Store {
     pub(super) async fn close(&self) {
         match &self.backend {
             Backend::Memory(memory) => memory.close(),
+            #[cfg(feature = "sandbox-postgres")]
+            Backend::Postgres { writer, .. } => writer.close().await,
             #[cfg(feature = "sandbox-sqlite")]
             Backend::Sqlite { writer, .. } => writer.close().await,
         }

@@ -23,7 +23,10 @@ pub(in crate::sandbox) struct Intent {
     /// The digest of [`Intent::body`]. A repeated create with the same digest is the same.
     pub(in crate::sandbox) digest: String,
     /// The canonical body of its create: parsed, defaults applied, keys sorted.
-    #[cfg_attr(not(feature = "sandbox-sqlite"), expect(dead_code, reason = "a database reads the terms from it"))]
+    #[cfg_attr(
+        not(any(feature = "sandbox-postgres", feature = "sandbox-sqlite")),
+        expect(dead_code, reason = "a database reads the terms from it")
+    )]
     pub(in crate::sandbox) body: String,
     pub(in crate::sandbox) terms: Terms,
     pub(in crate::sandbox) state: IntentState,

@@ -15,7 +15,6 @@ mod plans;
 mod sessions;
 mod subscriptions;
 
-use super::Unavailable;
 use sqlx::SqlitePool;
 use std::path::{Path, PathBuf};
 
@@ -30,12 +29,6 @@ impl Sqlite {
     /// The canonical path of its file.
     pub(super) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
-    }
-}
-
-impl From<sqlx::Error> for Unavailable {
-    fn from(error: sqlx::Error) -> Self {
-        Self(error.to_string())
     }
 }
 
@@ -70,7 +63,7 @@ mod testing {
         pub(super) fn pool(&self) -> &SqlitePool {
             match &self.backend {
                 Backend::Sqlite { reads, .. } => &reads.readers,
-                Backend::Memory(_) => unreachable!("the test has a store on SQLite"),
+                _ => unreachable!("the test has a store on SQLite"),
             }
         }
 

@@ -1,0 +1,78 @@
+//! The PostgreSQL store: all SQL of a sandbox on PostgreSQL. Any number of instances share one database.
+
+mod clock;
+mod commit;
+mod customers;
+mod esim;
+mod group;
+mod intents;
+mod keys;
+mod lists;
+mod locks;
+mod merchants;
+mod open;
+mod plans;
+mod sessions;
+mod subscriptions;
+
+use super::Unavailable;
+use sqlx::PgPool;
+use sqlx::postgres::{PgArguments, PgRow};
+use std::time::Duration;
+
+/// A statement whose values are bound.
+type Query<'q> = sqlx::query::Query<'q, sqlx::Postgres, PgArguments>;
+
+/// How long a statement outside of a group may take, with the way to the server and back. The server itself ends it earlier
+/// ([`open::SETTINGS`]): this is for a server that no longer answers.
+const STATEMENT_DEADLINE: Duration = Duration::from_secs(12);
+
+/// A database to read from. Each module has the reads of its table, and the statements that [`commit`] executes.
+#[derive(Debug)]
+pub(super) struct Postgres {
+    readers: PgPool,
+}
+
+impl Postgres {
+    /// Executes a statement and returns its rows.
+    async fn all(&self, query: Query<'_>) -> Result<Vec<PgRow>, Unavailable> {
+        let mut connection = self.readers.acquire().await?;
+        match tokio::time::timeout(STATEMENT_DEADLINE, query.fetch_all(&mut *connection)).await {
+            Ok(rows) => Ok(rows?),
+            Err(_) => {
+                // Without this, the pool would wait for the answer before it uses the connection again.
+                connection.close_on_drop();
+                Err(Unavailable("the database does not answer".into()))
+            }
+        }
+    }
+
+    /// Executes a statement and returns its first row.
+    async fn optional(&self, query: Query<'_>) -> Result<Option<PgRow>, Unavailable> {
+        Ok(self.all(query).await?.into_iter().next())
+    }
+
+    /// Executes a statement that returns a row.
+    async fn one(&self, query: Query<'_>) -> Result<PgRow, Unavailable> {
+        self.optional(query).await?.ok_or_else(|| sqlx::Error::RowNotFound.into())
+    }
+}
+
+/// Stores for tests.
+#[cfg(test)]
+mod testing {
+    use crate::sandbox::store::servers::PostgresServer;
+    use crate::sandbox::store::{Location, Store};
+
+    impl Store {
+        /// A store on a new database.
+        pub(in crate::sandbox) async fn on_postgres() -> Self {
+            Self::at(&PostgresServer::shared().create_database()).await
+        }
+
+        /// A store on the database of this address.
+        pub(in crate::sandbox) async fn at(url: &str) -> Self {
+            Self::open(&Location::read(url).expect("an address")).await.expect("the server runs")
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Real database servers for tests, the same as in `tests/`.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::disallowed_methods,
+    reason = "each test uses a part, and may read the clock"
+)]
+
+#[path = "../../../tests/support/database_process.rs"]
+mod database_process;
+#[path = "../../../tests/support/port.rs"]
+mod port;
+#[path = "../../../tests/support/postgres.rs"]
+mod postgres;
+
+pub(in crate::sandbox) use postgres::PostgresServer;
