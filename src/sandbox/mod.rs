@@ -47,7 +47,7 @@ pub use config::{Config, StartError};
 pub use events::Event;
 pub use faults::{Fault, FaultKind};
 #[cfg(feature = "cli")]
-pub(crate) use http::inexact_json_errors;
+pub(crate) use http::json_errors;
 pub use in_process::{Dropped, InProcess};
 pub use openapi::openapi;
 pub use requests::Request;

@@ -50,6 +50,37 @@ async fn different_bodies_are_never_treated_as_equal() {
 }
 
 #[tokio::test]
+async fn a_text_with_u0000_is_refused_and_an_id_with_it_is_unknown() {
+    let (sandbox, shop) = shop().await;
+    let with = |name: &str, value: Value| {
+        let mut body = order("ORDER-17");
+        body[name] = value;
+        body
+    };
+    for (path, body, param) in [
+        (CREATE, with("firstname", json!("A\0wa")), "firstname"),
+        (CREATE, with("description", json!("\0")), "description"),
+        (CREATE, with("merchant_reference", json!("ORDER\0")), "merchant_reference"),
+        (CREATE, with("metadata", json!({ "deep": ["\0"] })), "metadata.deep[0]"),
+        (CREATE, with("metadata", json!({ "\0": 1 })), r"metadata.\u0000"),
+        ("/v1/plans", json!({ "name": "Go\0ld", "amount": "500", "billing_cycle": "monthly" }), "name"),
+        ("/v1/sessions/create", json!({ "customer_email": "awa@example.com\0" }), "customer_email"),
+    ] {
+        let refused = shop.send("POST", path, Some(&shop.key()), Some(body.to_string()), &[]).await;
+        assert_eq!((refused.status, refused.code()), (422, "parameter_invalid"), "{body}: {}", refused.text);
+        assert_eq!(refused.body["error"]["param"], param, "{body}");
+    }
+    let name = json!({ "name": "Sh\0op" }).to_string();
+    let token = sandbox.control_token().expose();
+    let refused = shop.send("POST", "/sandbox/merchants", Some(token), Some(name), &[]).await;
+    assert_eq!((refused.status, &refused.body["error"]["param"]), (422, &json!("name")), "{}", refused.text);
+    for path in ["/v1/payment-intents/pi_%00", "/v1/plans/%00", "/v1/customers?starting_after=%00"] {
+        let unknown = shop.send("GET", path, Some(&shop.key()), None, &[]).await;
+        assert!(matches!(unknown.status, 404 | 422), "{path}: {}", unknown.text);
+    }
+}
+
+#[tokio::test]
 async fn an_inexact_number_is_sent_unchanged_and_refused() {
     let (_sandbox, shop) = shop().await;
     let key = guichet::SecretKey::new(shop.key()).unwrap();

@@ -1,6 +1,7 @@
-//! Refuses JSON that a parser would change: a key that appears twice in an object, or a number that is not exact.
+//! Refuses JSON that a parser would change: a key that appears twice in an object, or a number that is not exact. Otherwise two
+//! different bodies could be treated as equal (`decisions.md` 2).
 //!
-//! Otherwise two different bodies could be treated as equal (`decisions.md` 2).
+//! And refuses texts with the character U+0000, which PostgreSQL does not store.
 
 use crate::protocol::{ErrorCode, FieldError, GREATEST_INTEGER};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -13,9 +14,9 @@ const MAX_ERRORS: usize = 16;
 /// The most characters of a field's path in a response.
 const LONGEST_PATH: usize = 128;
 
-/// The errors of a JSON text that a parser would change, at most [`MAX_ERRORS`]. Empty for a text that is not JSON, which the
-/// parser refuses.
-pub(crate) fn inexact_json_errors(text: &str) -> Vec<FieldError> {
+/// The errors of a JSON text that a parser would change or that cannot be stored, at most [`MAX_ERRORS`]. Empty for a text that is not
+/// JSON, which the parser refuses.
+pub(crate) fn json_errors(text: &str) -> Vec<FieldError> {
     let mut faults = Vec::new();
     if let Ok(value) = serde_json::from_str(text) {
         check_value(value, "", &mut faults);
@@ -31,6 +32,9 @@ fn check_value(value: &RawValue, path: &str, faults: &mut Vec<FieldError>) {
             let mut known = HashSet::new();
             for (key, value) in members {
                 let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                if key.contains('\0') {
+                    add_fault(&path, "is a name with the character U+0000. Remove it.", faults);
+                }
                 if !known.insert(key) {
                     add_fault(&path, "is given twice in one object. Give each name once.", faults);
                 }
@@ -43,6 +47,12 @@ fn check_value(value: &RawValue, path: &str, faults: &mut Vec<FieldError>) {
                 check_value(value, &format!("{path}[{index}]"), faults);
             }
         }
+        // Decoded only if it may contain the character: it is always escaped in JSON.
+        Some(b'"') if text.contains("\\u0000") => {
+            if serde_json::from_str::<String>(text).is_ok_and(|text| text.contains('\0')) {
+                add_fault(path, "contains the character U+0000. Remove it.", faults);
+            }
+        }
         Some(b'-' | b'0'..=b'9') if !is_exact(text) => {
             add_fault(path, "is a number that JSON parsers round. Send it as a string.", faults);
         }
@@ -52,7 +62,7 @@ fn check_value(value: &RawValue, path: &str, faults: &mut Vec<FieldError>) {
 
 fn add_fault(path: &str, what: &str, faults: &mut Vec<FieldError>) {
     if faults.len() < MAX_ERRORS {
-        let param: String = path.chars().take(LONGEST_PATH).collect();
+        let param: String = path.replace('\0', "\\u0000").chars().take(LONGEST_PATH).collect();
         let message = format!("{param} {what}");
         faults.push(FieldError::of(&param, &ErrorCode::ParameterInvalid, message));
     }
@@ -137,16 +147,17 @@ mod tests {
 
     #[test]
     fn each_error_names_its_path() {
-        let named =
-            |text: &str| -> Vec<String> { inexact_json_errors(text).into_iter().map(|fault| fault.param).collect() };
+        let named = |text: &str| -> Vec<String> { json_errors(text).into_iter().map(|fault| fault.param).collect() };
         assert_eq!(named(r#"{"a":1,"b":{"a":2}}"#), [""; 0]);
         assert_eq!(named(r#"{"a":1,"\u0061":1}"#), ["a"], "an escaped key is the same key");
         assert_eq!(named(r#"{"m":{"x":[{"y":1},{"y":1,"y":1}]}}"#), ["m.x[1].y"]);
         assert_eq!(named(r#"{"m":[1,9007199254740993],"n":1e999}"#), ["m[1]", "n"]);
         assert_eq!(named(r#"{"a":"9007199254740993"}"#), [""; 0], "a string is exact");
         assert_eq!(named(r#"{"a":1,"a":"#), [""; 0], "a text that is not JSON is refused elsewhere");
+        assert_eq!(named(r#"{"a":"\u0000","b":["x\u0000"],"c":{"\u0000":1}}"#), ["a", "b[0]", r"c.\u0000"]);
+        assert_eq!(named(r#"{"a":"\\u0000"}"#), [""; 0], "a backslash and five characters");
         let many = format!("{{{}}}", vec![format!(r#""{}":1"#, "k".repeat(1_000)); 60].join(","));
-        let faults = inexact_json_errors(&many);
+        let faults = json_errors(&many);
         assert_eq!((faults.len(), faults[0].param.len()), (MAX_ERRORS, LONGEST_PATH));
     }
 

@@ -7,7 +7,7 @@ mod read;
 mod respond;
 
 #[cfg(feature = "cli")]
-pub(crate) use exact::inexact_json_errors;
+pub(crate) use exact::json_errors;
 pub(super) use read::{read_body, read_object};
 pub(super) use respond::{envelope, plain, refuse};
 

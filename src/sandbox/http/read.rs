@@ -1,7 +1,7 @@
 //! Reads the fields of an operation from a request.
 
 use super::RawRequest;
-use super::exact::inexact_json_errors;
+use super::exact::json_errors;
 use crate::protocol::{ErrorCode, IDEMPOTENCY_KEY, Method, Place, Spec};
 use crate::sandbox::problem::Problem;
 use crate::sandbox::surroundings::within;
@@ -63,7 +63,7 @@ async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {
     read.map_err(|_| Problem::new(ErrorCode::BodyTooLarge, "A body is 64 KiB at most."))
 }
 
-/// Reads a JSON object. An empty body counts as `{}`. A body that the reader would change is refused.
+/// Reads a JSON object. An empty body counts as `{}`. A body that the reader would change, or that cannot be stored, is refused.
 pub(in crate::sandbox) fn read_object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Problem> {
     if body.is_empty() {
         return Ok(Map::new());
@@ -77,9 +77,9 @@ pub(in crate::sandbox) fn read_object(headers: &HeaderMap, body: &[u8]) -> Resul
     if depth(text) > DEPTH_LIMIT {
         return Err(malformed(ErrorCode::InvalidJson, "The body is nested too deeply."));
     }
-    let inexact = inexact_json_errors(text);
-    if !inexact.is_empty() {
-        return Err(Problem::fields(inexact));
+    let errors = json_errors(text);
+    if !errors.is_empty() {
+        return Err(Problem::fields(errors));
     }
     match serde_json::from_str(text) {
         Ok(Value::Object(fields)) => Ok(fields),

@@ -26,8 +26,18 @@ async fn stores() -> Vec<Store> {
     ]
 }
 
+/// An empty database of each kind, with the stores that use it.
+async fn databases() -> Vec<Vec<Store>> {
+    vec![
+        #[cfg(feature = "sandbox-postgres")]
+        Store::two_on_postgres().await.into(),
+        #[cfg(feature = "sandbox-sqlite")]
+        vec![Store::on_sqlite().await],
+    ]
+}
+
 /// Commits the writes as one group.
-async fn commit(store: &Store, group: Vec<Write>) -> Vec<bool> {
+pub(super) async fn commit(store: &Store, group: Vec<Write>) -> Vec<bool> {
     if let Backend::Memory(memory) = &store.backend {
         return memory.commit(group).unwrap();
     }
@@ -126,6 +136,19 @@ async fn charges_that_begin_in_one_write_are_listed_by_their_time() {
 }
 
 #[tokio::test]
+async fn an_id_with_u0000_is_unknown() {
+    for store in stores().await {
+        let (one, customer) = intent(1, "ORDER-1", None);
+        store.add_intent(one, customer).await.unwrap();
+        assert!(store.intent(&IntentId::new("pi_1\0").unwrap()).await.unwrap().is_none());
+        assert!(store.intent_by_reference("m0", "ORDER-1\0").await.unwrap().is_none());
+        assert!(store.place(List::Intents, "m0", "\0").await.unwrap().is_none());
+        assert!(store.plan_by_key("m0", &PlanKey::new("\0").unwrap()).await.unwrap().is_none());
+        assert!(store.intents("m0", None, 9).await.unwrap().len() == 1, "the next read works");
+    }
+}
+
+#[tokio::test]
 async fn a_closed_store_is_unavailable() {
     for store in stores().await {
         store.close().await;
@@ -142,34 +165,37 @@ proptest! {
     fn every_history_has_the_same_effects_and_is_read_the_same(history in prop::collection::vec(group(), 1..12)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let stores = stores().await;
-            let (memory, others) = stores.split_first().unwrap();
+            let databases = databases().await;
+            let memory = Store::in_memory();
             let mut known = Known::default();
             let groups = history.len();
             for (done, group) in history.into_iter().enumerate() {
                 let before = known.clone();
                 let mut writes = Vec::new();
                 for step in &group {
-                    writes.push(known.write(step, &before, memory).await);
+                    writes.push(known.write(step, &before, &memory).await);
                 }
-                let effects = commit(memory, writes.clone()).await;
-                for other in others {
-                    assert_eq!(effects, commit(other, writes.clone()).await, "{other:?}: {writes:#?}");
+                let effects = commit(&memory, writes.clone()).await;
+                for instances in &databases {
+                    let instance = &instances[done % instances.len()];
+                    assert_eq!(effects, commit(instance, writes.clone()).await, "{instance:?}: {writes:#?}");
                 }
                 // Reading everything takes time: it is done after some groups, and at the end.
                 if done % 4 != 0 && done + 1 < groups {
                     continue;
                 }
-                let expected = known.read_all(memory).await;
-                for other in others {
-                    let read = known.read_all(other).await;
+                let expected = known.read_all(&memory).await;
+                for instances in &databases {
+                    // An instance reads what another has written.
+                    let instance = &instances[(done + 1) % instances.len()];
+                    let read = known.read_all(instance).await;
                     for (expected, read) in expected.iter().zip(&read) {
-                        assert_eq!(expected, read, "{other:?}");
+                        assert_eq!(expected, read, "{instance:?}");
                     }
                     assert_eq!(expected.len(), read.len());
                 }
             }
-            for store in stores {
+            for store in databases.iter().flatten() {
                 store.close().await;
             }
         });
@@ -458,7 +484,7 @@ fn customer(number: u32, merchant: &str, contact: &str) -> Customer {
     }
 }
 
-fn merchant(number: u32) -> MerchantRow {
+pub(super) fn merchant(number: u32) -> MerchantRow {
     MerchantRow {
         id: format!("m{number}"),
         name: "Shop".into(),
@@ -479,7 +505,7 @@ fn offer(code: &str, trial_days: u32) -> Offer {
     }
 }
 
-fn plan(number: u32, merchant: &str, code: &str) -> Plan {
+pub(super) fn plan(number: u32, merchant: &str, code: &str) -> Plan {
     Plan {
         id: PlanId::new(format!("plan_{number}")).unwrap(),
         merchant: merchant.into(),
@@ -515,7 +541,7 @@ fn billed(number: u32, merchant: &str, contact: &str, trial_days: u32, version: 
     Billed { subscription, customer, charges: Vec::new(), events }
 }
 
-fn order(number: u32) -> EsimOrder {
+pub(super) fn order(number: u32) -> EsimOrder {
     EsimOrder {
         id: EsimOrderId::new(format!("eso_{number}")).unwrap(),
         merchant: "m0".into(),
@@ -528,7 +554,7 @@ fn order(number: u32) -> EsimOrder {
     }
 }
 
-fn request(merchant: &str, key: u32) -> IdempotentRequest {
+pub(super) fn request(merchant: &str, key: u32) -> IdempotentRequest {
     IdempotentRequest {
         merchant: merchant.into(),
         operation: "create_esim_order",

@@ -2,7 +2,7 @@
 //! others are options named after the field.
 
 use crate::protocol::{Argument, Place, Served, Shorthand};
-use crate::sandbox::inexact_json_errors;
+use crate::sandbox::json_errors;
 use crate::terminal::connection::first_line;
 use crate::terminal::failure::Failure;
 use clap::builder::PossibleValuesParser;
@@ -172,7 +172,7 @@ impl Field {
             refuse("This is not JSON. Write JSON between single quotes, or read it from a file with @FILE.")
         })?;
         // `Value` silently drops a repeated key and rounds a number that is not exact.
-        let errors = inexact_json_errors(&format!("{{\"{}\":{text}}}", self.name));
+        let errors = json_errors(&format!("{{\"{}\":{text}}}", self.name));
         if errors.is_empty() {
             return Ok(value);
         }

@@ -1,5 +1,5 @@
-"""What a JSON schema cannot tell schemathesis: an address that a customer may be sent back to, and that an integer beyond
-2^53 is refused wherever it stands in a body, since many readers of JSON change it."""
+"""What a JSON schema cannot tell schemathesis: an address that a customer may be sent back to, that an integer beyond 2^53 is
+refused wherever it stands in a body, since many readers of JSON change it, and so is the character U+0000 in a text."""
 
 import schemathesis
 from hypothesis import strategies as st
@@ -15,14 +15,16 @@ GREATEST_INTEGER = 2**53
 
 @schemathesis.hook
 def map_body(context, body):
-    return with_exact_integers(body)
+    return acceptable(body)
 
 
-def with_exact_integers(value):
+def acceptable(value):
     if isinstance(value, dict):
-        return {name: with_exact_integers(member) for name, member in value.items()}
+        return {acceptable(name): acceptable(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [with_exact_integers(member) for member in value]
+        return [acceptable(member) for member in value]
+    if isinstance(value, str):
+        return value.replace("\0", "0")
     if isinstance(value, int) and not isinstance(value, bool):
         return max(-GREATEST_INTEGER, min(value, GREATEST_INTEGER))
     return value

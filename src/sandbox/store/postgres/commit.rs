@@ -35,11 +35,13 @@ pub(in crate::sandbox::store) struct Committer {
     /// `None` after an error, until the next group connects again.
     connection: Option<PgConnection>,
     readers: PgPool,
+    /// How many groups were executed again.
+    repeated: u64,
 }
 
 impl Committer {
     pub(super) fn new(options: PgConnectOptions, connection: PgConnection, readers: PgPool) -> Self {
-        Self { options, connection: Some(connection), readers }
+        Self { options, connection: Some(connection), readers, repeated: 0 }
     }
 
     /// Executes the group once. The connection is kept only if it can take the next group.
@@ -77,7 +79,8 @@ impl GroupCommit for Committer {
             match self.attempt(&group).await {
                 Ok(effects) => return Ok(effects),
                 Err(Failure::Retryable(error)) if attempts < ATTEMPTS => {
-                    tracing::warn!(%error, attempts, "a group of writes is executed again");
+                    self.repeated += 1;
+                    tracing::warn!(%error, attempts, repeated = self.repeated, "a group of writes is executed again");
                     tokio::time::sleep(pause(attempts)).await;
                 }
                 Err(Failure::Retryable(error) | Failure::Final(error)) => return Err(error.into()),

@@ -16,6 +16,9 @@ macro_rules! expired {
     };
 }
 
+/// A row if there are expired keys.
+pub(super) const ANY_EXPIRED: &str = concat!("SELECT 1 FROM ", expired!(), " LIMIT 1");
+
 /// Reserves different keys, each for the id of an object that is created now. Returns the ids whose key was free: a key is not while
 /// another object was created under it and it has not expired.
 pub(super) async fn take(
@@ -61,8 +64,7 @@ pub(super) async fn delete_expired(
 impl Postgres {
     /// Whether there are expired keys.
     pub(in crate::sandbox::store) async fn any_expired_keys(&self, wall: Moment) -> Result<bool, Unavailable> {
-        let text = concat!("SELECT 1 FROM ", expired!(), " LIMIT 1");
-        Ok(self.optional(sqlx::query(text).bind(wall.unix())).await?.is_some())
+        Ok(self.optional(sqlx::query(ANY_EXPIRED).bind(wall.unix())).await?.is_some())
     }
 
     pub(in crate::sandbox::store) async fn made(

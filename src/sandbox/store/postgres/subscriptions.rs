@@ -144,7 +144,7 @@ impl Postgres {
 }
 
 /// The merchants with due subscriptions; `$1` is the service's clock, and each merchant has its own offset.
-const MERCHANTS_DUE: &str = "SELECT id FROM merchants WHERE EXISTS (SELECT 1 FROM subscriptions \
+pub(super) const MERCHANTS_DUE: &str = "SELECT id FROM merchants WHERE EXISTS (SELECT 1 FROM subscriptions \
      WHERE subscriptions.merchant = merchants.id AND due_at <= $1 + clock_offset) ORDER BY id";
 
 fn read(row: &PgRow) -> Result<Subscription, Unavailable> {

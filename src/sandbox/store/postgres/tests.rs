@@ -1,0 +1,235 @@
+//! What only a database that instances share must do. The module `contract` tests the rest.
+
+use crate::sandbox::rules::Intent;
+use crate::sandbox::store::contract::{commit, intent, intent_id, merchant, order, plan, request};
+use crate::sandbox::store::servers::PostgresServer;
+use crate::sandbox::store::write::Write;
+use crate::sandbox::store::{Backend, Location, Store};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
+use std::time::{Duration, Instant};
+
+impl Store {
+    /// A store on a new database.
+    pub(in crate::sandbox) async fn on_postgres() -> Self {
+        Self::at(&PostgresServer::shared().create_database()).await
+    }
+
+    /// Two stores on one new database.
+    pub(in crate::sandbox) async fn two_on_postgres() -> [Self; 2] {
+        let url = PostgresServer::shared().create_database();
+        [Self::at(&url).await, Self::at(&url).await]
+    }
+
+    /// A store on the database of this address.
+    pub(in crate::sandbox) async fn at(url: &str) -> Self {
+        Self::open(&Location::read(url).expect("an address")).await.expect("the server runs")
+    }
+}
+
+async fn refusal(url: &str) -> String {
+    Store::open(&Location::read(url).unwrap()).await.unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_be_used_is_refused_with_what_to_do() {
+    let server = PostgresServer::shared();
+    let url = server.create_database();
+    let name = url.rsplit('/').next().unwrap();
+    server.psql(name, "CREATE TABLE orders (id BIGINT)");
+    let error = refusal(&url).await;
+    assert!(
+        error.ends_with("is not a database of the guichet sandbox. It was not changed. Give an empty database."),
+        "{error}"
+    );
+    assert_eq!(server.psql(name, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"), "orders");
+
+    let url = server.create_database();
+    let name = url.rsplit('/').next().unwrap();
+    Store::at(&url).await.close().await;
+    Store::at(&url).await.close().await;
+    server.psql(name, "UPDATE guichet_schema SET version = version + 1");
+    let error = refusal(&url).await;
+    assert!(error.contains("was written by a newer version of guichet"), "{error}");
+
+    server.psql(name, "UPDATE guichet_schema SET version = version - 1");
+    let error = refusal(&format!("{url}?options=-c%20default_transaction_read_only%3Don")).await;
+    assert!(error.contains("is read-only"), "{error}");
+
+    let secret = format!("postgres://guichet:hunter2@127.0.0.1:{}/absent", server.port());
+    let error = refusal(&secret).await;
+    assert!(error.contains("does not exist") && !error.contains("hunter2"), "{error}");
+    let error = refusal("postgres://guichet:hunter2@127.0.0.1:1/absent").await;
+    assert!(error.contains("127.0.0.1:1/absent cannot be reached") && !error.contains("hunter2"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn instances_that_start_at_once_migrate_an_empty_database_once() {
+    let url = PostgresServer::shared().create_database();
+    let mut starts = tokio::task::JoinSet::new();
+    for _ in 0..6 {
+        let url = url.clone();
+        starts.spawn(async move { Store::at(&url).await.merchants().await.unwrap().len() });
+    }
+    assert_eq!(starts.join_all().await, [0; 6]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_instances_that_write_the_same_in_opposite_orders_store_it_once() {
+    let [one, other] = Store::two_on_postgres().await;
+    let writes = |offset: u32| {
+        let merchant = |number: u32| format!("m{}", number % 3);
+        let mut writes = Vec::new();
+        for number in 1..=100 {
+            let (new, mut customer) = intent(offset + number, &format!("ORDER-{number}"), None);
+            customer.merchant = merchant(number);
+            writes.push(Write::AddIntent(Box::new((Intent { merchant: merchant(number), ..new }, customer))));
+            writes.push(Write::AddPlan(Box::new(plan(offset + number, &merchant(number), &format!("c{number}")))));
+            let made = order(offset + number);
+            let (id, of) = (made.id.to_string(), merchant(number));
+            let new = Write::AddEsimOrder(Box::new(crate::sandbox::rules::EsimOrder { merchant: of.clone(), ..made }));
+            writes.push(new.if_key_is_new(Some(request(&of, number)), id));
+        }
+        writes
+    };
+    let (mine, mut theirs) = (writes(0), writes(1_000));
+    theirs.reverse();
+    let (mine, mut theirs) = tokio::join!(commit(&one, mine), commit(&other, theirs));
+    theirs.reverse();
+    for (mine, theirs) in mine.iter().zip(&theirs) {
+        assert!(mine ^ theirs, "stored by one of them");
+    }
+    let mut stored = 0;
+    for merchant in ["m0", "m1", "m2"] {
+        stored += one.intents(merchant, None, 200).await.unwrap().len();
+    }
+    assert_eq!(stored, 100);
+
+    // The same states, saved by both.
+    let mut intents = one.intents("m0", None, 200).await.unwrap();
+    let mine = intents.clone();
+    intents.reverse();
+    let (mine, theirs) = tokio::join!(one.save_intents(mine), other.save_intents(intents));
+    assert!(mine.unwrap() ^ theirs.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_of_new_entries_misses_none_while_two_instances_write() {
+    const EACH: u32 = 150;
+    let [one, other] = Store::two_on_postgres().await;
+    let write = async |store: &Store, first: u32| {
+        for number in first..first + EACH {
+            let (new, customer) = intent(number, &format!("ORDER-{number}"), None);
+            assert!(store.add_intent(new, customer).await.unwrap());
+        }
+    };
+    let read = async {
+        let (mut seen, begun) = (Vec::new(), Instant::now());
+        while seen.len() < 2 * EACH as usize && begun.elapsed() < Duration::from_secs(60) {
+            let newest = one.intents("m0", None, i64::from(2 * EACH)).await.unwrap();
+            let is_new = |intent: &&Intent| seen.last() != Some(&intent.id);
+            let new: Vec<_> = newest.iter().take_while(is_new).map(|intent| intent.id.clone()).collect();
+            seen.extend(new.into_iter().rev());
+        }
+        seen
+    };
+    let ((), (), mut seen) = tokio::join!(write(&one, 1), write(&other, 1_001), read);
+    let listed = other.intents("m0", None, i64::from(2 * EACH)).await.unwrap();
+    seen.reverse();
+    assert_eq!(seen, listed.into_iter().map(|intent| intent.id).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_group_that_meets_a_deadlock_is_executed_again() {
+    let url = PostgresServer::shared().create_database();
+    let store = Store::at(&url).await;
+    let (first, second) = (intent(1, "ORDER-1", None), intent(2, "ORDER-2", None));
+    for (new, customer) in [first.clone(), second.clone()] {
+        store.add_intent(new, customer).await.unwrap();
+    }
+    // Another program locks the second row, and then the first one.
+    let mut program = PgConnection::connect(&url).await.unwrap();
+    sqlx::raw_sql("BEGIN; UPDATE intents SET digest = '' WHERE id = 'pi_2'").execute(&mut program).await.unwrap();
+    let pending = store.queue(Write::SaveIntents(vec![first.0, second.0])).await.unwrap();
+    wait_until_blocked(&url).await;
+    sqlx::raw_sql("UPDATE intents SET digest = '' WHERE id = 'pi_1'; COMMIT").execute(&mut program).await.unwrap();
+    assert!(pending.await.unwrap().unwrap());
+    assert_eq!(store.intent(&intent_id(1)).await.unwrap().unwrap().version, 2);
+}
+
+async fn wait_until_blocked(url: &str) {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    loop {
+        let text =
+            "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+        if sqlx::query_scalar::<_, i64>(text).fetch_one(&mut connection).await.unwrap() > 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_group_that_cannot_be_stored_is_not_acknowledged_and_the_next_one_is() {
+    let url = PostgresServer::shared().create_database();
+    let store = Store::at(&url).await;
+    let mut program = PgConnection::connect(&url).await.unwrap();
+    sqlx::raw_sql("ALTER TABLE intents RENAME TO elsewhere").execute(&mut program).await.unwrap();
+    let (new, customer) = intent(1, "ORDER-1", None);
+    assert!(store.add_intent(new.clone(), customer.clone()).await.is_err());
+    sqlx::raw_sql("ALTER TABLE elsewhere RENAME TO intents").execute(&mut program).await.unwrap();
+    assert!(store.add_intent(new, customer).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_recovers_from_a_restart_of_its_database_with_everything_acknowledged() {
+    let mut server = PostgresServer::start(&[]);
+    let store = Store::at(&server.create_database()).await;
+    let mut number = 0;
+    for crash in [false, true] {
+        store.add_merchant(merchant(number)).await.unwrap();
+        if crash {
+            server.kill()
+        } else {
+            server.stop()
+        }
+        let begun = Instant::now();
+        assert!(store.add_merchant(merchant(99)).await.is_err());
+        assert!(store.merchants().await.is_err());
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+        server.run();
+        assert_eq!(store.merchants().await.unwrap().len(), number as usize + 1, "nothing is lost");
+        number += 1;
+        store.add_merchant(merchant(number)).await.unwrap();
+        number += 1;
+        // A restart between two writes is not noticed.
+        server.stop();
+        server.run();
+        store.add_merchant(merchant(number)).await.unwrap();
+        number += 1;
+    }
+}
+
+#[tokio::test]
+async fn lists_and_due_work_are_read_from_indexes() {
+    let url = PostgresServer::shared().create_database();
+    let store = Store::at(&url).await;
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    // The tables are empty: without these settings, PostgreSQL would read them whole.
+    sqlx::raw_sql("SET enable_seqscan = off; SET enable_bitmapscan = off").execute(&mut connection).await.unwrap();
+    let mut reads: Vec<(String, String)> = ["customers", "intents", "plans", "subscriptions", "esim_orders"]
+        .map(|table| {
+            let text = format!("SELECT * FROM {table} WHERE merchant = 'm' AND seq < 5 ORDER BY seq DESC LIMIT 1");
+            (text, format!("{table}_of_merchant"))
+        })
+        .into();
+    reads.push((super::subscriptions::MERCHANTS_DUE.replace("$1", "5"), "subscriptions_due".into()));
+    reads.push((super::keys::ANY_EXPIRED.replace("$1", "5"), "idempotency_keys_until".into()));
+    for (text, index) in reads {
+        let rows = sqlx::query(AssertSqlSafe(format!("EXPLAIN {text}"))).fetch_all(&mut connection).await.unwrap();
+        let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        assert!(plan.iter().any(|line| line.contains(&*index)), "{plan:#?}");
+        let sorted = plan.iter().any(|line| line.contains("Sort Key: ") && line.contains("seq"));
+        assert!(!sorted, "no sorting: {plan:#?}");
+    }
+    assert!(matches!(store.backend, Backend::Postgres { .. }));
+}
