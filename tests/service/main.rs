@@ -47,6 +47,7 @@ mod sandbox_session_model;
 mod schemathesis;
 mod site;
 mod soak;
+mod three_shops;
 mod trust;
 mod values;
 

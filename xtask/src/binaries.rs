@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::cargo::{at_root, cargo, root, run_reading};
+use crate::cargo::{at_root, cargo, root, run, run_reading};
 
 /// One test binary.
 pub struct Binary {
@@ -18,13 +18,15 @@ pub struct Binary {
     executable: PathBuf,
 }
 
-/// Builds every test binary of the package `guichet`.
+/// Builds every test binary of the package `guichet`, and the shop in `examples/axum`, which a test runs.
 pub fn build() -> Result<Vec<Binary>> {
     const BUILD: [&str; 4] = ["test", "--package=guichet", "--all-features", "--no-run"];
     let mut binaries = Vec::new();
     let mut command = cargo(BUILD);
     command.args(["--lib", "--bins", "--tests", "--examples", "--message-format=json-render-diagnostics"]);
     run_reading(&mut command, |line| binaries.extend(binary(line)))?;
+    // A second command: the first one builds this example as a test.
+    run(&mut cargo(["build", "--package=guichet", "--all-features", "--example=axum"]))?;
     // The fast ones first, so that a failing unit test is seen before the browsers start.
     binaries.sort_by_key(|binary| ["lib", "bin"].iter().position(|kind| binary.name.starts_with(kind)).unwrap_or(2));
     Ok(binaries)

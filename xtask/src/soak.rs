@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: runs the long forms of the soak tests, which `cargo xtask test` runs in short form: rounds of `kill -9`, a
-//! long load, and memory over tens of thousands of calls.
+//! `cargo xtask soak`: runs the long forms of the soak tests, which `cargo xtask test` runs in short form: rounds of `kill -9`
+//! of the sandbox and of three shops, a long load, and memory over tens of thousands of calls.
 
 use anyhow::{Result, bail};
 
@@ -18,13 +18,14 @@ pub fn command(args: &[String]) -> Result<()> {
 fn soak(run: &mut Run) -> Result<()> {
     run.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
     run.steps.step("set-up: the browser", setup::chromium)?;
+    run.steps.step("set-up: PostgreSQL and Redis", setup::databases)?;
     pack::quick(&mut run.steps)?;
     let binaries = run.steps.step("build the tests", |_| binaries::build())?;
     for name in ["service", "pages"] {
         for binary in binaries.iter().filter(|binary| binary.is_test(name)) {
             let mut command = binary.command();
             // One test at a time with its output: other tests would disturb the measurement.
-            command.args(["soak::", "--nocapture", "--test-threads=1"]).env("GUICHET_SOAK", "1");
+            command.args(["soak::", "three_shops::", "--nocapture", "--test-threads=1"]).env("GUICHET_SOAK", "1");
             run.tests(&format!("soak: {name}"), &mut command);
         }
     }

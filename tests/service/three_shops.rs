@@ -1,0 +1,342 @@
+//! Three servers of the shop in `examples/axum` on one PostgreSQL database and one sandbox. They are killed one at a time while
+//! customers buy. In the end, every paid order was marked paid once, and every late approval that is owed back is stored once.
+#![cfg(unix)]
+
+use crate::support::api::{Merchant, Reply, client, phone, try_send};
+use crate::support::diagnostics::SeededRandom;
+use crate::support::folder::Folder;
+use crate::support::postgres::PostgresServer;
+use crate::support::soak::{Progress, amount};
+use guichet::operations::{ListPaymentIntents, PaymentIntent, ReadPaymentIntent};
+use guichet::sandbox::{Fault, Sandbox};
+use guichet::values::IntentStatus;
+use guichet::{Client, SecretKey};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+const SHOPS: usize = 3;
+/// How long a read of a payment takes, so that a killed server has usually claimed one.
+const READ: Duration = Duration::from_millis(60);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_shops_killed_one_at_a_time_mark_each_order_once_and_lose_no_late_approval() {
+    let rounds = amount(6, 90);
+    let world = Arc::new(World::start().await);
+    let random = SeededRandom::new();
+    let mut progress = Progress::new("kills of one of three shops", rounds);
+    for round in 0..rounds {
+        // The late approvals of the round before arrive.
+        world.pass(610).await;
+        world.merchant.tenant.fault(Fault::delay::<ReadPaymentIntent>(READ).times(1_000));
+        let mut customers = JoinSet::new();
+        for (number, journey) in JOURNEYS.into_iter().enumerate() {
+            let customer = Customer { name: format!("customer-{round}-{number}"), shop: round + number };
+            let world = Arc::clone(&world);
+            customers.spawn(async move { customer.buys(&world, journey).await });
+        }
+        tokio::time::sleep(Duration::from_millis(random.number(round as u64) % 900)).await;
+        world.kill_and_restart(round % SHOPS).await;
+        customers.join_all().await;
+        world.merchant.tenant.clear_faults();
+        progress.at(round + 1, &world.psql("SELECT count(*) || ' orders paid' FROM orders WHERE paid_by IS NOT NULL"));
+    }
+    world.settle_to_the_end().await;
+    world.every_payment_is_accounted_for(rounds).await;
+}
+
+/// What a customer does.
+#[derive(Clone, Copy, Debug)]
+enum Journey {
+    PaysAndReturns,
+    PaysAndLeaves,
+    /// The attempt is declined. The operator approves it after the customer has left.
+    ApprovedLate,
+    /// The customer pays again after a decline, and the operator approves the first attempt too.
+    PaysTwice,
+    /// The customer cancels after a decline and pays under the next reference. The operator approves the first attempt too.
+    CanceledThenApproved,
+    DeclinedThenPays,
+    LeavesUnpaid,
+}
+
+const JOURNEYS: [Journey; 7] = [
+    Journey::PaysAndReturns,
+    Journey::PaysAndLeaves,
+    Journey::ApprovedLate,
+    Journey::PaysTwice,
+    Journey::CanceledThenApproved,
+    Journey::DeclinedThenPays,
+    Journey::LeavesUnpaid,
+];
+/// Of each round: all but the last one.
+const PAID: usize = 6;
+/// Of each round: `PaysTwice` and `CanceledThenApproved`.
+const REFUNDS_DUE: usize = 2;
+
+const PAYS: &str = "237670000000";
+const FRAUD_BLOCKED: &str = "237670000009";
+/// Declined at once, and approved 600 seconds later.
+const APPROVED_LATE: &str = "237670000012";
+
+struct World {
+    _sandbox: Sandbox,
+    merchant: Merchant,
+    database: String,
+    /// The program's log is printed if the test fails.
+    folder: Folder,
+    shops: [Mutex<ShopProcess>; SHOPS],
+}
+
+impl World {
+    /// Starts everything. The three shops start at once on an empty database.
+    async fn start() -> Self {
+        let sandbox = Sandbox::start().await.unwrap();
+        let merchant = Merchant::new(sandbox.merchant().await.unwrap());
+        let (database, folder) = (PostgresServer::shared().create_database(), Folder::new("three-shops"));
+        let shops: [Child; SHOPS] = std::array::from_fn(|_| spawn_shop(&merchant, &database, &folder));
+        let shops = shops.map(|shop| Mutex::new(ShopProcess::started(shop)));
+        let world = Self { _sandbox: sandbox, merchant, database, folder, shops };
+        world.psql(MARKED);
+        world
+    }
+
+    fn url(&self, shop: usize) -> String {
+        self.shops[shop % SHOPS].lock().unwrap().url.clone()
+    }
+
+    async fn kill_and_restart(&self, shop: usize) {
+        {
+            let mut shop = self.shops[shop].lock().unwrap();
+            shop.child.kill().unwrap();
+            shop.child.wait().unwrap();
+        }
+        // The customers find two shops.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let child = spawn_shop(&self.merchant, &self.database, &self.folder);
+        *self.shops[shop].lock().unwrap() = ShopProcess::started(child);
+    }
+
+    /// Lets time pass: first at the service, whose clock the shop must not be ahead of, and then in the database.
+    async fn pass(&self, seconds: u32) {
+        self.merchant.tenant.clock().advance(seconds).await.unwrap();
+        let columns = ["read_at", "final_since", "created_at"];
+        let earlier = columns.map(|column| format!("{column} = {column} - INTERVAL '{seconds} s'")).join(", ");
+        self.psql(&format!("UPDATE payments SET {earlier}"));
+    }
+
+    /// Executes SQL, and returns the rows.
+    fn psql(&self, sql: &str) -> String {
+        let name = self.database.rsplit('/').next().unwrap();
+        PostgresServer::shared().psql(name, sql)
+    }
+
+    fn lines(&self, sql: &str) -> Vec<String> {
+        sorted(self.psql(sql).lines().map(str::to_owned))
+    }
+
+    /// Waits until the shops have read everything that is due, for days, until they read nothing any more.
+    async fn settle_to_the_end(&self) {
+        let begun = Instant::now();
+        while self.psql("SELECT count(*) FROM payments WHERE read_at IS NOT NULL") != "0" {
+            let open = || self.psql("SELECT * FROM payments WHERE read_at IS NOT NULL");
+            assert!(begun.elapsed() < Duration::from_secs(120), "the shops read without end:\n{}", open());
+            if self.psql("SELECT count(*) FROM payments WHERE read_at <= now()") == "0" {
+                self.pass(13 * 60 * 60).await;
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    async fn every_payment_is_accounted_for(&self, rounds: usize) {
+        let intents = self.intents().await;
+        let of_status = |status: IntentStatus| intents.iter().filter(move |intent| intent.status == status);
+        let reference = |intent: &PaymentIntent| intent.merchant_reference.clone().unwrap();
+        let paid = sorted(of_status(IntentStatus::Succeeded).map(reference));
+        let refunds_due = sorted(intents.iter().flat_map(|intent| {
+            intent.duplicate_payments.iter().map(|duplicate| format!("{}|{}", intent.id, duplicate.attempt))
+        }));
+        assert_eq!(paid.len(), rounds * PAID, "{intents:#?}");
+        assert_eq!(refunds_due.len(), rounds * REFUNDS_DUE, "{intents:#?}");
+        let events = self.merchant.tenant.events().await.unwrap();
+        let count = |kind: &str| events.iter().filter(|event| event.kind == kind).count();
+        assert_eq!(count("payment_intent.succeeded"), paid.len());
+        assert_eq!(count("payment_intent.duplicate_payment"), refunds_due.len());
+
+        assert_eq!(
+            self.lines("SELECT sold::json->>'intent' FROM payments"),
+            sorted(intents.iter().map(|intent| intent.id.to_string())),
+            "the shops know each payment"
+        );
+        assert_eq!(self.lines("SELECT reference FROM marked"), paid, "each paid order was marked paid once");
+        assert_eq!(self.lines("SELECT paid_by FROM orders WHERE paid_by IS NOT NULL"), paid);
+        assert_eq!(self.lines("SELECT intent, attempt FROM refunds_due"), refunds_due, "each refund is stored once");
+    }
+
+    async fn intents(&self) -> Vec<PaymentIntent> {
+        let client = Client::builder(&self.merchant.base_url, SecretKey::new(self.merchant.key()).unwrap());
+        let client = client.build().unwrap();
+        let mut all = client.all(&ListPaymentIntents::new());
+        let mut intents = Vec::new();
+        while let Some(intent) = all.next().await {
+            intents.push(intent.unwrap());
+        }
+        intents
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("\nthe shops' log:\n{}", std::fs::read_to_string(self.folder.log()).unwrap_or_default());
+        }
+    }
+}
+
+/// A table of every statement that has set `paid_by`.
+const MARKED: &str = "
+    CREATE TABLE marked (reference TEXT NOT NULL);
+    CREATE FUNCTION mark() RETURNS trigger LANGUAGE plpgsql
+        AS 'BEGIN INSERT INTO marked VALUES (NEW.paid_by); RETURN NEW; END';
+    CREATE TRIGGER mark AFTER UPDATE OF paid_by ON orders FOR EACH ROW EXECUTE FUNCTION mark();
+";
+
+/// A customer, whose next request goes to this shop.
+struct Customer {
+    name: String,
+    shop: usize,
+}
+
+impl Customer {
+    async fn buys(mut self, world: &World, journey: Journey) {
+        let order = self.ask(world, "POST", "/orders", json!({})).await.body;
+        let intent = self.begin(world, &order).await;
+        match journey {
+            Journey::PaysAndReturns => {
+                attach(world, &intent, PAYS).await;
+                let path = format!("/guichet/intents/{}", intent["payment_ref"].as_str().unwrap());
+                let back = self.ask(world, "GET", &path, Value::Null).await;
+                assert_eq!(back.body["status"], "succeeded", "{}", back.text);
+            }
+            Journey::PaysAndLeaves => attach(world, &intent, PAYS).await,
+            Journey::ApprovedLate => attach(world, &intent, APPROVED_LATE).await,
+            Journey::PaysTwice => {
+                attach(world, &intent, APPROVED_LATE).await;
+                attach(world, &intent, PAYS).await;
+            }
+            Journey::CanceledThenApproved => {
+                attach(world, &intent, APPROVED_LATE).await;
+                assert_eq!(world.merchant.call("POST", &path(&intent, "cancel"), Value::Null).await.status, 200);
+                attach(world, &self.begin_next(world, &order, &intent).await, PAYS).await;
+            }
+            Journey::DeclinedThenPays => {
+                attach(world, &intent, FRAUD_BLOCKED).await;
+                attach(world, &self.begin_next(world, &order, &intent).await, PAYS).await;
+            }
+            Journey::LeavesUnpaid => {}
+        }
+    }
+
+    /// Begins the payment of an order in two tabs at once, at two shops.
+    async fn begin(&self, world: &World, order: &Value) -> Value {
+        let mut tabs = [0, 1].map(|tab| Self { name: self.name.clone(), shop: self.shop + tab });
+        let [first, second] = &mut tabs;
+        let (first, second) = tokio::join!(
+            first.ask(world, "POST", "/guichet/intents", order.clone()),
+            second.ask(world, "POST", "/guichet/intents", order.clone())
+        );
+        assert_eq!(first.body["intent"]["id"], second.body["intent"]["id"], "{}\n{}", first.text, second.text);
+        first.body["intent"].clone()
+    }
+
+    /// Begins the next payment of an order whose payment ended unpaid. The shop says so first.
+    async fn begin_next(&mut self, world: &World, order: &Value, last: &Value) -> Value {
+        loop {
+            let begun = self.ask(world, "POST", "/guichet/intents", order.clone()).await;
+            let intent = &begun.body["intent"];
+            if intent["id"] != last["id"] {
+                let next = format!("{}.1", last["merchant_reference"].as_str().unwrap());
+                assert_eq!(intent["merchant_reference"], next, "{}", begun.text);
+                return intent.clone();
+            }
+        }
+    }
+
+    /// Sends a request to the shops in turn, until one answers.
+    async fn ask(&mut self, world: &World, method: &str, path: &str, fields: Value) -> Reply {
+        let begun = Instant::now();
+        let cookie = format!("login={}", self.name);
+        loop {
+            let url = format!("{}{path}", world.url(self.shop));
+            self.shop += 1;
+            let body = (!fields.is_null()).then(|| fields.to_string().into());
+            match try_send(&client(), method, &url, None, body, &[("cookie", &cookie)]).await {
+                Ok(reply) if reply.status == 200 => return reply,
+                Ok(reply) => assert!(reply.status >= 500, "{method} {path}: {}", reply.text),
+                Err(_) => {} // This shop was killed.
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "no shop answers {method} {path}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// Pays on the hosted page.
+async fn attach(world: &World, intent: &Value, number: &str) {
+    let reply = world.merchant.call("POST", &path(intent, "payment-method"), phone(number)).await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+}
+
+fn path(intent: &Value, action: &str) -> String {
+    format!("/v1/payment-intents/{}/{action}", intent["id"].as_str().unwrap())
+}
+
+fn sorted(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut texts: Vec<String> = texts.collect();
+    texts.sort_unstable();
+    texts
+}
+
+/// A running shop, killed when it is dropped.
+struct ShopProcess {
+    child: Child,
+    url: String,
+}
+
+impl ShopProcess {
+    /// Waits until it listens.
+    fn started(mut child: Child) -> Self {
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim_end().strip_prefix("The shop listens at ").expect("it says its address").to_owned();
+        Self { child, url }
+    }
+}
+
+impl Drop for ShopProcess {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn spawn_shop(merchant: &Merchant, database: &str, folder: &Folder) -> Child {
+    let log = File::options().create(true).append(true).open(folder.log()).unwrap();
+    let mut command = Command::new(program());
+    command.env("DATABASE_URL", database).env("SHOP_URL", "http://127.0.0.1:3000").env("SHOP_LISTEN", "127.0.0.1:0");
+    command.env("GUICHET_BASE_URL", &merchant.base_url).env("GUICHET_SECRET_KEY", merchant.key());
+    command.stdout(Stdio::piped()).stderr(log).spawn().unwrap()
+}
+
+/// The program of `examples/axum`. `cargo test` does not build it, because it builds the example as a test.
+fn program() -> PathBuf {
+    let program = Path::new(env!("CARGO_BIN_EXE_guichet")).with_file_name("examples").join("axum");
+    assert!(program.is_file(), "{} is missing: cargo build --all-features --example axum", program.display());
+    program
+}
