@@ -65,6 +65,12 @@ impl AskAgain {
 /// No page asks for the payment of a customer who pays and closes the tab. Call this every few seconds for each payment
 /// that is not settled yet: otherwise the order stays unpaid although money was taken. If [`Settled::ask_again`] says
 /// so, call it now and then for 24 hours more: otherwise a customer who paid twice gets no refund.
+///
+/// Every server of a shop may call it, also two at once for the same payment. It changes nothing at the service, and
+/// the final status that it reports never changes. So it does no harm if [`Shop::settled`] and [`Shop::overpaid`]
+/// store a report once, by one conditional statement or a unique key. To read each payment only once in a while, a
+/// server claims it in the shop's database first: `examples/axum` does so in PostgreSQL.
+///
 /// ```no_run
 /// # use guichet::native::{AskAgain, Refused, Shop, Sold, settle};
 /// # async fn tick(client: guichet::Client, my_shop: impl Shop, to_ask_about: Vec<Sold>) {

@@ -88,8 +88,11 @@ pub trait Shop: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Option<Sold>, Refused>> + Send;
 
     /// Stores the final status of a payment that was read with the secret key and is the one that was sold: same
-    /// reference, amount, currency and owner. It may be called more than once. An order becomes paid here and nowhere
-    /// else. A page's request calls it, and [`settle`](super::settle) for customers who closed the page.
+    /// reference, amount, currency and owner. An order becomes paid here and nowhere else. A page's request calls it,
+    /// and [`settle`](super::settle) for customers who closed the page.
+    ///
+    /// It may be called more than once, and by two servers at once. Mark the order paid by one conditional statement
+    /// (`… AND paid_by IS NULL`), so that it is marked once.
     ///
     /// If [`AskAgain::about`](super::AskAgain::about) this intent is `ForADay`, store that too, with the time: an
     /// operator may still approve another attempt, and [`Shop::overpaid`] is called only if the payment is read again.
