@@ -80,7 +80,11 @@ function showShop(shop) {
   }));
 }
 
-const readShop = async () => (await fetch("/shop")).json();
+async function readShop() {
+  const response = await fetch("/shop");
+  if (!response.ok) throw new Error(`/shop: ${response.status}`);
+  return response.json();
+}
 
 async function pay(order, mode) {
   try {
@@ -89,7 +93,8 @@ async function pay(order, mode) {
   } catch (error) {
     show(describe(error, language));
   }
-  showShop(await readShop());
+  // If the shop does not answer, the list of orders stays as it is: what the message says is still so.
+  await readShop().then(showShop).catch(() => {});
 }
 
 document.documentElement.lang = language;
@@ -97,7 +102,10 @@ find("who").textContent = texts.who;
 find("sign-in").elements[1].textContent = texts.signIn;
 find("sign-out").textContent = texts.signOut;
 
-const shop = await readShop();
+const shop = await readShop().catch((error) => {
+  show(describe(error, language));
+  throw error;
+});
 const guichet = createGuichet({ baseUrl: shop.base_url, merchant: "/guichet", merchantHeaders: csrfHeaders });
 
 find("sign-in").elements.email.append(...shop.customers.map((email) => element("option", { textContent: email })));

@@ -44,10 +44,15 @@ export const shopServer = () => ({
     vite.middlewares.use("/guichet", async (request, response) => {
       const [, route, payment_ref] = request.url.split("/");
       const send = (status, body) => response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+      let order;
       try {
-        const text = (await request.toArray()).join("");
+        order = JSON.parse((await request.toArray()).join("") || "{}");
+      } catch {
+        return send(400, { message: "The body is not JSON.", error: { code: "invalid_json" } });
+      }
+      try {
         const handle = routes[`${request.method} /${route}`];
-        const reply = await handle?.(text ? JSON.parse(text) : {}, vite.resolvedUrls.local[0], payment_ref);
+        const reply = await handle?.(order ?? {}, vite.resolvedUrls.local[0], payment_ref);
         if (reply) send(200, reply);
         else send(404, { message: "There is no such address or payment.", error: { code: "resource_missing" } });
       } catch (error) {
