@@ -135,8 +135,7 @@ async fn a_component_suspends_until_there_are_quotes_and_an_error_goes_to_the_bo
 #[ignore = "needs files that `cargo xtask test` builds"]
 async fn a_page_that_a_server_has_rendered_hydrates_without_a_warning() {
     in_every_react("react-hydrate", async |page| {
-        let rendered: serde_json::Value = serde_json::from_str(&page.file("server.json")).expect("JSON");
-        page.show("all", rendered["html"].as_str().expect("the HTML of the page")).await;
+        page.show("all", &page.rendered()).await;
         for (id, shown) in
             [("#first", PRICES), ("#outcome", "no return"), ("#session", "active"), ("#checkout", "idle")]
         {
@@ -144,6 +143,42 @@ async fn a_page_that_a_server_has_rendered_hydrates_without_a_warning() {
         }
         assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
         assert_eq!(page.shop.count("list_payment_methods"), 1, "{}", page.react);
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn a_page_that_hydrates_after_its_questions_are_answered_does_so_without_a_warning() {
+    in_every_react("react-hydrate-late", async |page| {
+        page.show_after("quotes", "all", &page.rendered()).await;
+        page.browser.wait_for_text("#before #first", PRICES).await;
+        page.browser.run("hydrate()").await;
+        for (id, shown) in [("#root #first", PRICES), ("#root #session", "active awa@example.com true")] {
+            page.browser.wait_for_text(id, shown).await;
+        }
+        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
+        assert_eq!(page.shop.count("list_payment_methods"), 1, "{}", page.react);
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn a_component_shows_the_result_of_the_latest_click_although_an_earlier_one_ends_later() {
+    in_every_react("react-latest", async |page| {
+        let refused = CannedResponse::json(&json!({ "error": { "code": "too_late" } })).status(422);
+        page.shop.respond_once(INTENTS, refused.after(Duration::from_secs(2)));
+        page.open("pay").await;
+        page.browser.click("#pay").await;
+        page.browser.wait_for_text("#checkout", "pending").await;
+        page.browser.click("#pay-an-unknown-order").await;
+        page.browser.wait_for_text("#checkout", "unsupported").await;
+        page.browser.wait_until("return window.resolved === null").await;
+        // React has rendered by the second frame.
+        let later = "for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+                     return document.querySelector('#checkout').textContent";
+        assert_eq!(page.browser.run_async(later).await, "unsupported", "{}", page.react);
     })
     .await;
 }
@@ -273,7 +308,7 @@ async fn example() -> Storefront {
 }
 
 /// Pays on the hosted page and leaves it.
-async fn pay(browser: &Browser) {
+pub(crate) async fn pay(browser: &Browser) {
     browser.click("[data-test='method-mobile_money']").await;
     browser.fill("[data-test='phone']", "237670000000").await;
     browser.click("[data-test='pay']").await;
@@ -305,15 +340,20 @@ impl Page<'_> {
 
     /// Opens a page of this view that already holds this HTML.
     async fn show(&self, view: &str, html: &str) {
-        let page = |view: &str, html: &str| {
+        self.show_after("", view, html).await;
+    }
+
+    /// The same, but another root of the page shows the view `before`, and `hydrate()` begins with this one.
+    async fn show_after(&self, before: &str, view: &str, html: &str) {
+        let page = |before: &str, view: &str, html: &str| {
             CannedResponse::html(&format!(
-                "<!doctype html><html data-service=\"{}\" data-view={view}><link rel=icon href=data:,>\
-                 <div id=root>{html}</div><script type=module src=/page.js></script></html>",
+                "<!doctype html><html data-service=\"{}\" data-view={view} data-before=\"{before}\"><link rel=icon href=data:,>\
+                 <div id=before></div><div id=root>{html}</div><script type=module src=/page.js></script></html>",
                 self.shop.service()
             ))
         };
-        self.shop.respond("/", page(view, html));
-        self.shop.respond(RETURN, page("returned", ""));
+        self.shop.respond("/", page(before, view, html));
+        self.shop.respond(RETURN, page("", "returned", ""));
         let script = CannedResponse::default().header("content-type", "text/javascript").body(&self.file("page.js"));
         self.shop.respond("/page.js", script);
         self.browser.open(self.shop.url()).await;
@@ -327,6 +367,12 @@ impl Page<'_> {
              return found.map(({{ signal }}) => signal.aborted)"
         );
         assert_eq!(self.browser.run_async(&script).await, json!([true]), "{}: {part}", self.react);
+    }
+
+    /// The HTML of the view `all`, as this React has rendered it in Node.js.
+    fn rendered(&self) -> String {
+        let rendered: serde_json::Value = serde_json::from_str(&self.file("server.json")).expect("JSON");
+        rendered["html"].as_str().expect("the HTML of the page").to_owned()
     }
 
     /// A file that xtask built for this React.
