@@ -13,6 +13,7 @@ mod calls;
 mod given;
 mod hosted;
 mod lost_network;
+mod next;
 mod npx_demo;
 mod package;
 mod popup;

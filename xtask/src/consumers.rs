@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::cargo::{at_root, root};
 use crate::npm::{INSTALL, Tools, npm, run_quietly};
 use crate::pack::ROOT_FILES;
-use crate::{steps, types};
+use crate::{next, steps, types};
 
 mod bundlers;
 mod processes;
@@ -50,6 +50,7 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<
         check("a preload by Vite", &|remark| project.preload_by_vite(newest, remark)),
         check("pages in React", &|remark| project.develop_in_react(newest, &oldest_react, remark)),
         check("the example in React", &|remark| project.example_in_react(newest, remark)),
+        check("the example in Next", &|remark| next::build(&project, remark)),
         check("the manifests, the licences and llms.txt", &|_| {
             is_described(&project.package())?;
             is_described(&project.sandbox())
@@ -249,7 +250,7 @@ fn block<'a>(document: &'a str, language: &str, part: &str) -> Result<&'a str> {
     blocks.find(|block| block.contains(part)).with_context(|| format!("the README shows no {language} with {part:?}"))
 }
 
-fn copy(from: &Path, to: &Path) -> Result<()> {
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from).with_context(|| format!("{} is missing", from.display()))? {
         let entry = entry?;

@@ -10,6 +10,7 @@ mod demo;
 mod durations;
 mod frameworks;
 mod inline;
+mod next;
 mod npm;
 mod pack;
 mod rust_consumers;

@@ -46,6 +46,11 @@ impl Tools {
         Self::locked_in("xtask/npm/jest", "npm-jest")
     }
 
+    /// Next, for its example.
+    pub fn next() -> Result<Self> {
+        Self::locked_in("xtask/npm/next", "npm-next")
+    }
+
     fn locked_in(sources: &str, place: &str) -> Result<Self> {
         let sources = root().join(sources);
         let folder = root().join("target").join(place);

@@ -1,0 +1,26 @@
+import type { ReactNode } from "react";
+import { connection } from "next/server";
+import { Account, Payments } from "./payments";
+import { service } from "./service";
+import "./style.css";
+
+export const metadata = { title: "A shop in Next", icons: "data:," };
+
+export default async function Layout({ children }: { children: ReactNode }) {
+  await connection(); // `service` is read when a page is requested, not when it is built
+  return (
+    <html lang="en">
+      <body>
+        <Payments service={service}>
+          <main>
+            <header>
+              <h1>Shoes</h1>
+              <Account />
+            </header>
+            {children}
+          </main>
+        </Payments>
+      </body>
+    </html>
+  );
+}
