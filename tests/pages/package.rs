@@ -73,6 +73,12 @@ async fn rollup_makes_a_page_that_calls() {
 
 #[tokio::test]
 #[ignore = "needs files that `cargo xtask test` builds"]
+async fn parcel_makes_a_page_that_calls() {
+    Consumer::of("parcel").await.calls_by_both_entries().await;
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
 async fn the_server_that_vite_develops_with_serves_a_page_that_calls() {
     let service = Service::open().await;
     let browser = Browser::start("vite-dev").await;
@@ -100,8 +106,10 @@ struct Consumer {
 impl Consumer {
     async fn of(bundler: &'static str) -> Self {
         let service = Service::open().await;
+        // Parcel writes an import map into a page whose scripts import others when they run.
+        let inline = if bundler == "parcel" { "'unsafe-inline'" } else { "" };
         let policy = format!(
-            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' {}; img-src data:; base-uri 'none'",
+            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' {inline}; connect-src 'self' {}; img-src data:; base-uri 'none'",
             service.sandbox.base_url()
         );
         let policy = HeaderValue::from_str(&policy).expect("an address is a header value");

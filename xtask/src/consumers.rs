@@ -1,5 +1,5 @@
-//! Uses the packages as their users do, from the tarballs: builds pages with every bundler, without configuration, and runs the sandbox
-//! in Node.js.
+//! Uses the packages as their users do, from the tarballs: builds pages with every bundler, without configuration, and runs them in Node.js,
+//! Deno and Bun and in test runners.
 //!
 //! The pages are written to `target/consumers/out/`, and `tests/pages/package/` opens them in a real browser.
 
@@ -18,6 +18,8 @@ use crate::{next, steps, types};
 mod bundlers;
 mod processes;
 mod test_runners;
+#[cfg(test)]
+mod works_with;
 
 use bundlers::ENTRIES;
 
@@ -56,11 +58,13 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<
             is_described(&project.sandbox())
         }),
         check("types", &|remark| types::check(&project, locked, newest, &oldest_react, remark)),
-        check("import in Node.js", &|_| project.import_in_node()),
+        check("import and require in Node.js", &|_| project.import_in_node()),
+        check("Deno and Bun", &|remark| project.run_in_deno_and_bun(newest, remark)),
         check("calls without a page", &|remark| project.call_without_a_page(newest, remark)),
         check("the sandbox in a process of Node.js", &|remark| project.run_sandbox(newest, remark)),
         check("purchases in Vitest", &|remark| project.purchase_in_vitest(newest, remark)),
         check("purchases in Jest", &|remark| project.purchase_in_jest(&jest, remark)),
+        check("a purchase in Playwright", &|remark| project.purchase_in_playwright(newest, remark)),
         check("the command guichet-sandbox", &|remark| project.run_sandbox_command(newest, remark)),
         check("the command guichet-sandbox demo", &|remark| project.run_demo(newest, remark)),
         check("the command guichet-sandbox check", &|remark| project.run_check(newest, remark)),
@@ -80,11 +84,12 @@ fn publint(tarballs: &Tarballs, newest: &Tools) -> Result<()> {
     Ok(())
 }
 
-/// attw checks that each entry has the types of the module that is loaded. The `.wasm` entries are not modules and are excluded.
+/// attw checks that each entry has the types of the module that is loaded, however TypeScript resolves it. `require` loads an ES module, as
+/// Node.js does since 20.19. The `.wasm` entries are not modules and are excluded.
 fn attw(tarballs: &Tarballs, newest: &Tools) -> Result<()> {
     let wasm = ["--exclude-entrypoints", "./core/guichet_core_bg.wasm", "./core/guichet_hosted_bg.wasm"];
     for (tarball, excluded) in [(&tarballs.guichet, &wasm[..]), (&tarballs.sandbox, &[])] {
-        let how = ["--profile", "esm-only", "--no-emoji", "--no-color"];
+        let how = ["--ignore-rules", "cjs-resolves-to-esm", "--no-emoji", "--no-color"];
         run_quietly(newest.node("@arethetypeswrong/cli", "attw")?.arg(tarball).args(how).args(excluded))?;
     }
     Ok(())
@@ -157,6 +162,17 @@ impl Project {
     /// The folder of the package `guichet-sandbox`.
     pub fn sandbox(&self) -> PathBuf {
         self.folder.join("node_modules/guichet-sandbox")
+    }
+
+    /// Copies the example server on Express into a folder, with what it needs.
+    fn shop_on_express(&self, folder: &str) -> Result<PathBuf> {
+        let shop = self.folder.join(folder);
+        fs::create_dir_all(&shop)?;
+        fs::copy(root().join("examples/express/server.mjs"), shop.join("server.mjs"))?;
+        copy(&root().join("examples/page"), &shop.join("page"))?;
+        copy(&Tools::express()?.modules(), &shop.join("node_modules"))?;
+        copy(&self.package(), &shop.join("node_modules/guichet"))?;
+        Ok(shop)
     }
 
     /// Copies these sources into a folder beside the package.

@@ -134,6 +134,16 @@ impl Tools {
         Ok(folder.join(bin))
     }
 
+    /// A program that npm installs from a package for this platform alone (`@deno/linux-x64-glibc`), in a scope of its own. The scripts
+    /// that would link it do not run.
+    pub fn native(&self, scope: &str, program: &str) -> Result<Command> {
+        let folder = self.modules().join(scope);
+        let packages = fs::read_dir(&folder).with_context(|| format!("{} is missing", folder.display()))?;
+        let file = format!("{program}{}", std::env::consts::EXE_SUFFIX);
+        let found = packages.flatten().map(|package| package.path().join(&file)).find(|file| file.is_file());
+        Ok(at_root(found.with_context(|| format!("no package of {scope} has the program {file} for this platform"))?))
+    }
+
     /// The folder in which packages are found by name.
     pub fn modules(&self) -> PathBuf {
         self.folder.join("node_modules")

@@ -51,6 +51,11 @@ pub fn chromium(remark: &mut String) -> Result<()> {
     require(&CHROMIUM, ELSEWHERE, remark)
 }
 
+/// The path of Chromium.
+pub fn chromium_program() -> Result<PathBuf> {
+    CHROMIUM[0].names.iter().find_map(|name| find(name)).context("Chromium is missing. `cargo xtask test` installs it.")
+}
+
 /// A browser of each engine with its WebDriver: Chromium, Firefox and WebKit.
 pub fn browsers(remark: &mut String) -> Result<()> {
     let [chromium, chromedriver] = CHROMIUM;

@@ -15,7 +15,8 @@ use crate::cargo::{at_root, root};
 use crate::consumers::Project;
 use crate::npm::{Tools, run_quietly};
 
-/// Compiles it: the oldest compiler resolves modules as Node.js does, the newest as a bundler does.
+/// Compiles it in every way in which TypeScript resolves modules: as a bundler does, as Node.js does (`nodenext`; also from a CommonJS
+/// module), and as before `exports` (`node10`).
 pub fn check(
     project: &Project,
     oldest: &Tools,
@@ -27,29 +28,41 @@ pub fn check(
         declarations(&package)?;
     }
     let with_oldest_react = project.with_other_react("types-react-oldest", oldest_react)?;
+    let examples = "examples/tsconfig.json";
+    let (types, readmes, commonjs) = ("tsconfig.json", "readme/tsconfig.json", "commonjs/tsconfig.json");
     let mut versions = Vec::new();
     let mut counts = String::new();
-    for (project, tools, compiler, resolution, module) in [
-        (&with_oldest_react, oldest, "typescript-oldest", "nodenext", "nodenext"),
-        (project, newest, "typescript", "bundler", "esnext"),
+    for (project, tools, compiler, resolutions) in [
+        // The newest compiler has no `node10`. The oldest does not let a CommonJS module load an ES module.
+        (
+            &with_oldest_react,
+            oldest,
+            "typescript-oldest",
+            &[("nodenext", "nodenext", &[types, examples, readmes][..]), ("node10", "esnext", &[types])][..],
+        ),
+        (
+            project,
+            newest,
+            "typescript",
+            &[("bundler", "esnext", &[types, examples, readmes]), ("nodenext", "nodenext", &[types, commonjs])],
+        ),
     ] {
         let consumer = Consumer::new(project, oldest)?;
         let version = tools.version(compiler)?;
-        for (what, configuration) in [
-            ("the types", "tsconfig.json"),
-            ("the examples of the declarations", "examples/tsconfig.json"),
-            ("the JavaScript of the documents", "readme/tsconfig.json"),
-        ] {
-            run_quietly(
-                tools
-                    .node(compiler, "tsc")?
-                    .current_dir(&consumer.folder)
-                    .args(["--project", configuration, "--pretty", "false"])
-                    .args(["--moduleResolution", resolution, "--module", module]),
-            )
-            .with_context(|| format!("{what}: errors by TypeScript {version}, {resolution}"))?;
+        for (resolution, module, configurations) in resolutions {
+            for configuration in *configurations {
+                run_quietly(
+                    tools
+                        .node(compiler, "tsc")?
+                        .current_dir(&consumer.folder)
+                        .args(["--project", configuration, "--pretty", "false"])
+                        .args(["--moduleResolution", resolution, "--module", module]),
+                )
+                .with_context(|| format!("{configuration}: errors by TypeScript {version}, {resolution}"))?;
+            }
         }
-        versions.push(version);
+        let resolutions: Vec<_> = resolutions.iter().map(|(resolution, ..)| *resolution).collect();
+        versions.push(format!("{version} ({})", resolutions.join(", ")));
         counts = format!("{} examples, {} blocks of documents", consumer.examples, consumer.blocks);
     }
     *remark = format!("TypeScript {}; {counts}", versions.join(" and "));

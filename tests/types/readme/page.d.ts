@@ -23,6 +23,24 @@ declare module "vitest" {
   export function expect(value: unknown): { toMatchObject(expected: object): void };
 }
 
+declare module "@playwright/test" {
+  interface Locator {
+    first(): Locator;
+    check(): Promise<void>;
+    click(): Promise<void>;
+    fill(text: string): Promise<void>;
+  }
+  interface Page {
+    goto(address: string): Promise<unknown>;
+    getByLabel(text: string): Locator;
+    getByRole(role: "button" | "radio", options: { name: string | RegExp; exact?: boolean }): Locator;
+    getByText(text: string): Locator;
+  }
+  export function defineConfig(config: { use: object; webServer: readonly object[] }): object;
+  export function test(name: string, run: (fixtures: { page: Page }) => Promise<void>): void;
+  export function expect(value: Locator): { toBeVisible(): Promise<void> };
+}
+
 // Vite's addresses of files.
 declare module "*?url" {
   const address: string;

@@ -64,8 +64,14 @@ struct Page<'a> {
 
 type Build = fn(&Page<'_>) -> Result<()>;
 
-const BUNDLERS: [(&str, Build); 5] =
-    [("plain", plain), ("vite", vite), ("webpack", webpack), ("esbuild", esbuild), ("rollup", rollup)];
+const BUNDLERS: [(&str, Build); 6] = [
+    ("plain", plain),
+    ("vite", vite),
+    ("webpack", webpack),
+    ("esbuild", esbuild),
+    ("rollup", rollup),
+    ("parcel", parcel),
+];
 
 /// No bundler: the package's files beside the page, imported by their addresses.
 fn plain(page: &Page<'_>) -> Result<()> {
@@ -106,6 +112,14 @@ fn rollup(page: &Page<'_>) -> Result<()> {
     let how = ["--plugin", "node-resolve", "--format", "es", "--dir"];
     page.run(page.tools.node("rollup", "rollup")?.arg(&page.main).args(how).arg(&page.out))?;
     page.copy_wasm()
+}
+
+fn parcel(page: &Page<'_>) -> Result<()> {
+    let html = Path::new(&page.main).with_file_name("index.html");
+    let mut parcel = page.tools.node("parcel", "parcel")?;
+    // Its cache would be beside the nearest `.git`.
+    parcel.arg("build").arg(html).args(["--public-url", "./", "--cache-dir", ".parcel-cache", "--dist-dir"]);
+    page.run(parcel.arg(&page.out))
 }
 
 impl Page<'_> {

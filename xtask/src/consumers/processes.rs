@@ -1,29 +1,51 @@
-//! The packages in processes of Node.js: imports, calls without a page, and everything that `guichet-sandbox` does.
+//! The packages in processes of Node.js, Deno and Bun: imports, calls without a page, and everything that `guichet-sandbox` does.
 
 use std::fs;
+use std::process::Command;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::{Project, copy};
+use super::Project;
 use crate::cargo::{at_root, root};
 use crate::npm::{Tools, run_quietly};
 
 impl Project {
-    /// Imports every entry in Node.js.
+    /// Imports every entry in Node.js, and loads it by `require`.
     pub(super) fn import_in_node(&self) -> Result<()> {
-        fs::copy(root().join("tests/pages/package/import.js"), self.folder.join("import.js"))?;
-        run_quietly(at_root("node").current_dir(&self.folder).arg("import.js"))
-            .context("importing the package fails or has side effects")?;
+        for script in ["import.js", "require.cjs"] {
+            self.run_in(&mut at_root("node"), script)?;
+        }
         Ok(())
+    }
+
+    /// Imports every entry, makes every call, and calls `guichet-sandbox`, in Deno and in Bun. In Deno, `guichet` needs no
+    /// permission: React reads `NODE_ENV`, and the sandbox reads its files.
+    pub(super) fn run_in_deno_and_bun(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        for (script, permissions) in [
+            ("import.js", &["--allow-env=NODE_ENV"][..]),
+            ("without_a_page.js", &["--allow-env=JSDOM"]),
+            ("call_the_sandbox.js", &["--allow-read", "--allow-env"]),
+        ] {
+            let mut deno = tools.native("@deno", "deno")?;
+            deno.args(["run", "--no-prompt", "--cached-only"]).args(permissions);
+            deno.env("DENO_DIR", self.folder.with_file_name("deno")).env("DENO_NO_UPDATE_CHECK", "1");
+            self.run_in(&mut deno, script).context("in Deno")?;
+            self.run_in(tools.native("@oven", "bin/bun")?.env("DO_NOT_TRACK", "1"), script).context("in Bun")?;
+        }
+        *remark = format!("deno {}, bun {}", tools.version("deno")?, tools.version("bun")?);
+        Ok(())
+    }
+
+    /// Copies a script of `tests/pages/package/` beside the packages, and runs it by this runtime.
+    fn run_in(&self, runtime: &mut Command, script: &str) -> Result<()> {
+        fs::copy(root().join("tests/pages/package").join(script), self.folder.join(script))?;
+        run_quietly(runtime.current_dir(&self.folder).env("NO_COLOR", "1").arg(script)).map(drop)
     }
 
     /// Makes every call in Node.js and in jsdom.
     pub(super) fn call_without_a_page(&self, tools: &Tools, remark: &mut String) -> Result<()> {
-        let script = "without_a_page.js";
-        fs::copy(root().join("tests/pages/package").join(script), self.folder.join(script))?;
-        run_quietly(at_root("node").current_dir(&self.folder).env("JSDOM", tools.modules()).arg(script))
-            .context("a call without a page fails its check")?;
+        self.run_in(at_root("node").env("JSDOM", tools.modules()), "without_a_page.js")?;
         *remark = format!("jsdom {}", tools.version("jsdom")?);
         Ok(())
     }
@@ -51,12 +73,7 @@ impl Project {
 
     /// Runs the command `guichet-sandbox check` against the example server on Express, and against a shop that breaks rules.
     pub(super) fn run_check(&self, tools: &Tools, remark: &mut String) -> Result<()> {
-        let shop = self.folder.join("express");
-        fs::create_dir_all(&shop)?;
-        fs::copy(root().join("examples/express/server.mjs"), shop.join("server.mjs"))?;
-        copy(&root().join("examples/page"), &shop.join("page"))?;
-        copy(&Tools::express()?.modules(), &shop.join("node_modules"))?;
-        copy(&self.package(), &shop.join("node_modules/guichet"))?;
+        self.shop_on_express("express")?;
         let figures = self.run_script("sandbox_check.js", tools).context("`guichet-sandbox check` fails its check")?;
         *remark = format!("{} rules in {} s", figures["passed"], figures["seconds"]);
         Ok(())

@@ -1,12 +1,14 @@
-//! Whole purchases in the test runners of the package's README.
+//! Whole purchases in the test runners of the package's README: Vitest, Jest and Playwright.
 
 use std::fs;
+use std::net::TcpListener;
 
 use anyhow::{Context as _, Result};
 
-use super::{Project, block};
+use super::{Project, block, copy};
 use crate::cargo::{at_root, root};
 use crate::npm::{Tools, run_quietly};
+use crate::setup;
 
 impl Project {
     /// Copies the tests of `tests/pages/testing/` and that of the package's README into a folder, for this runner.
@@ -46,4 +48,41 @@ impl Project {
         *remark = format!("jest {}", tools.version("jest")?);
         Ok(())
     }
+
+    /// Makes the purchase of the package's README in Playwright, in Chromium: `guichet-sandbox` and the example on Express on two ports.
+    pub(super) fn purchase_in_playwright(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        setup::chromium(remark)?;
+        let readme = fs::read_to_string(root().join("pkg-template/README.md"))?;
+        let shop = self.shop_on_express("in-playwright")?;
+        copy(&self.sandbox(), &shop.join("node_modules/guichet-sandbox"))?;
+        for package in ["@playwright/test", "playwright", "playwright-core"] {
+            copy(&tools.modules().join(package), &shop.join("node_modules").join(package))?;
+        }
+        // The README's ports may be in use.
+        let mut config = block(&readme, "mjs", "// playwright.config.js")?.to_owned();
+        for port in ["4243", "8000"] {
+            config = config.replace(port, &free_port()?.to_string());
+        }
+        fs::write(shop.join("readme.config.js"), config)?;
+        fs::write(shop.join("playwright.config.js"), INSTALLED_CHROMIUM)?;
+        fs::write(shop.join("purchase.spec.js"), block(&readme, "mjs", "// purchase.spec.js")?)?;
+        let mut playwright = at_root("node");
+        playwright.args(["node_modules/@playwright/test/cli.js", "test", "--reporter=list"]).current_dir(&shop);
+        run_quietly(
+            playwright.env("CHROMIUM", setup::chromium_program()?).env("NO_COLOR", "1").env_remove("NODE_ENV"),
+        )?;
+        *remark = format!("playwright {}", tools.version("@playwright/test")?);
+        Ok(())
+    }
+}
+
+/// The README's configuration, with the browser that is installed in place of one that Playwright downloads.
+const INSTALLED_CHROMIUM: &str = "\
+import config from \"./readme.config.js\";
+
+export default { ...config, use: { ...config.use, launchOptions: { executablePath: process.env.CHROMIUM } } };
+";
+
+fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
