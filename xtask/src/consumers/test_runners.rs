@@ -32,10 +32,10 @@ impl Project {
             vitest.args(["run", "--environment", environment, "in-vitest/"]).env("NO_COLOR", "1");
             let output = run_quietly(vitest.current_dir(&self.folder).env_remove("NODE_ENV"))?;
             let report = String::from_utf8_lossy(&output.stdout);
-            let time = report.lines().find_map(|line| line.strip_suffix(" for all purchases"));
-            times.push(format!("{} in {environment}", time.context("Vitest printed no time")?));
+            let time = report.lines().find(|line| line.contains(" for the first purchase, "));
+            times.push(format!("in {environment} {}", time.context("Vitest printed no time")?));
         }
-        *remark = format!("vitest {}: {}", tools.version("vitest")?, times.join(", "));
+        *remark = format!("vitest {}: {}", tools.version("vitest")?, times.join("; "));
         Ok(())
     }
 
