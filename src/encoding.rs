@@ -21,7 +21,7 @@ pub(crate) fn base62(bytes: &[u8], digits: usize) -> String {
 }
 
 /// Encodes bytes as lower-case hexadecimal digits.
-#[cfg(feature = "sandbox")]
+#[cfg(any(feature = "sandbox", feature = "sessions-redis"))]
 pub(crate) fn hex(bytes: &[u8]) -> String {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(HEX[usize::from(digit)])).collect()

@@ -10,7 +10,7 @@
 //! | face | feature | who uses it | credential |
 //! |---|---|---|---|
 //! | the npm package `guichet`, and `browser` for Rust pages | `browser` (wasm32) | pages | a customer's session token, or one intent's client secret |
-//! | `native` | `native`; `axum` adds the merchant's routes and the guard | the merchant's server | the secret key |
+//! | `native` | `native`; `axum` adds the merchant's routes and the guard, `sessions-postgres` and `sessions-redis` stores for several servers | the merchant's server | the secret key |
 //! | `sandbox` | `sandbox`; `sandbox-serve` adds a port, `sandbox-sqlite` a database | anyone who builds or tests | issues all three |
 //!
 //! Layers, lowest first; a module imports only from below:

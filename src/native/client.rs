@@ -74,6 +74,11 @@ impl Client {
         Self { shared: Arc::clone(&self.shared), timeouts: Timeouts { deadline } }
     }
 
+    /// The time limit of each call.
+    pub(super) fn deadline(&self) -> Duration {
+        self.timeouts.deadline
+    }
+
     /// Sends any operation that the secret key may send.
     ///
     /// # Errors

@@ -55,6 +55,18 @@ impl HttpOptions {
     }
 }
 
+/// Makes sure that the process has a cryptography provider, for a library that uses the process's own: rustls panics if it must
+/// choose between two.
+#[cfg(any(feature = "sessions-postgres", feature = "sessions-redis"))]
+pub(super) fn install_crypto_provider() -> Result<(), Error> {
+    #[cfg(feature = "native")]
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // It fails if another thread has installed one in the meantime.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    }
+    require_crypto_provider()
+}
+
 /// Checks that TLS has a cryptography provider: the one that the application has installed for its process, or else
 /// that of the feature `native`.
 fn require_crypto_provider() -> Result<(), Error> {

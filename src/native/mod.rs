@@ -21,7 +21,8 @@
 //! - `Routes` (feature `axum`) is the axum router of the merchant's three routes, for the merchant's implementation of
 //!   [`Shop`]; [`settle`] marks an order paid if its customer never returned.
 //! - [`Sessions`] keeps one valid session token per login, and [`SessionGuard`] admits requests with a valid token: a
-//!   customer uses the merchant's own API as [`CustomerSession`].
+//!   customer uses the merchant's own API as [`CustomerSession`]. `PostgresSessions` (feature `sessions-postgres`) and
+//!   `RedisSessions` (`sessions-redis`) keep them for a shop on several servers.
 //! - [`Client::all`] follows a list through its pages.
 //! - [`Client::quotes`] returns the price of each payment method, for the customer and for the merchant.
 
@@ -117,9 +118,23 @@ pub use routes::Routes;
 #[cfg(feature = "axum")]
 #[cfg_attr(doc_labels, doc(cfg(feature = "axum")))]
 pub use sessions::Guarded;
-pub use sessions::{CustomerSession, KeptSession, MemoryStore, SessionGuard, SessionStore, Sessions};
+#[cfg(feature = "sessions-postgres")]
+#[cfg_attr(doc_labels, doc(cfg(feature = "sessions-postgres")))]
+pub use sessions::PostgresSessions;
+#[cfg(feature = "sessions-redis")]
+#[cfg_attr(doc_labels, doc(cfg(feature = "sessions-redis")))]
+pub use sessions::RedisSessions;
+pub use sessions::{CustomerSession, KeepResult, KeptSession, MemoryStore, SessionGuard, SessionStore, Sessions};
 pub use settle::{AskAgain, Settled, settle};
 pub use shop::{Shop, Sold};
 
+/// The library of Redis, whose client [`RedisSessions`] takes.
+#[cfg(feature = "sessions-redis")]
+#[cfg_attr(doc_labels, doc(cfg(feature = "sessions-redis")))]
+pub use redis;
 /// The HTTP library, whose types [`ClientBuilder`] takes.
 pub use reqwest;
+/// The library of PostgreSQL, whose pool [`PostgresSessions`] takes.
+#[cfg(feature = "sessions-postgres")]
+#[cfg_attr(doc_labels, doc(cfg(feature = "sessions-postgres")))]
+pub use sqlx;

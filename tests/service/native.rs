@@ -6,6 +6,7 @@ mod guard;
 mod lists;
 mod operations;
 mod sandbox;
+mod session_stores;
 mod sessions;
 
 use crate::support::fake_service::{FakeService, ScriptedResponse, reply};

@@ -2,6 +2,8 @@
 
 use super::database_process::{DatabaseProcess, as_user, give_to};
 use super::port;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -47,6 +49,21 @@ impl PostgresServer {
     /// The folder of the cluster, for example for certificates.
     pub fn data(&self) -> PathBuf {
         self.folder.join("data")
+    }
+
+    /// Turns TLS on, with the files `server.pem` and `server.key` of this folder.
+    pub fn enable_tls(&self, certificates: &Path) {
+        for name in ["server.pem", "server.key"] {
+            let copy = self.data().join(name);
+            std::fs::copy(certificates.join(name), &copy).expect("the file can be copied");
+            // PostgreSQL refuses a key that others can read.
+            std::fs::set_permissions(&copy, Permissions::from_mode(0o600)).expect("it is ours");
+            give_to(SYSTEM_USER, &copy);
+        }
+        for setting in ["ssl_cert_file = 'server.pem'", "ssl_key_file = 'server.key'", "ssl = on"] {
+            self.psql("postgres", &format!("ALTER SYSTEM SET {setting}"));
+        }
+        self.psql("postgres", "SELECT pg_reload_conf()");
     }
 
     /// The port on 127.0.0.1.

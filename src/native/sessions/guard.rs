@@ -1,12 +1,12 @@
 //! The guard of the merchant's own API: it validates the session token of a request.
 
-use super::known::{Hash, KEPT_FOR, KnownTokens, Lookup, Rejection};
+use super::known::{KEPT_FOR, KnownTokens, Lookup, Rejection};
 use super::single_flight::SingleFlight;
+use super::store::{AnyStore, SessionStore, TokenHash, remember_for, token_hash};
 use crate::native::{Client, Reason, Refused, clock};
 use crate::protocol::Kind;
 use crate::values::{Email, Moment, SessionToken, looks_like_a_secret_key};
 use http::{HeaderMap, header};
-use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -105,6 +105,9 @@ impl CustomerSession {
 ///   503 with `Retry-After`. Known tokens do not wait.
 /// - If the service does not reply, the request gets 503. A refusal that would be repeated, such as a 400 or a reply
 ///   without an e-mail, is also cached for 30 seconds, with its own code.
+/// - A token whose customer has signed out is refused at once if the guard has the store of [`Sessions`](super::Sessions)
+///   ([`SessionGuard::with_store`]). Without it that holds on the server of the sign-out alone
+///   ([`Sessions::guarded_by`](super::Sessions::guarded_by)); the others accept the token for up to 30 seconds.
 /// - A guard trusts only its own result: in an application with guards for two services, the extractor of one validates
 ///   a request with its own service even if the other has admitted it.
 #[derive(Clone)]
@@ -112,8 +115,9 @@ pub struct SessionGuard(Arc<Inner>);
 
 struct Inner {
     client: Client,
+    store: Option<Box<dyn AnyStore>>,
     known: Mutex<KnownTokens>,
-    checks: SingleFlight<Hash, Result<CustomerSession, Refused>>,
+    checks: SingleFlight<TokenHash, Result<CustomerSession, Refused>>,
     unknown_at_once: Semaphore,
 }
 
@@ -121,8 +125,30 @@ impl SessionGuard {
     /// Creates a guard that validates tokens with this client's service.
     #[must_use]
     pub fn new(client: Client) -> Self {
+        Self::build(client, None)
+    }
+
+    /// Creates a guard that also asks this store at each request, in one read, whether the token has ended. So it refuses a token
+    /// as soon as its customer has signed out on any server with the same store. If the store does not answer, the guard admits
+    /// nobody.
+    ///
+    /// ```
+    /// use guichet::native::{MemoryStore, SessionGuard, Sessions};
+    /// use std::sync::Arc;
+    /// fn both(client: guichet::Client) -> (SessionGuard, Sessions) {
+    ///     let store = Arc::new(MemoryStore::default()); // or one that several servers share
+    ///     (SessionGuard::with_store(client.clone(), store.clone()), Sessions::with_store(client, store))
+    /// }
+    /// ```
+    #[must_use]
+    pub fn with_store(client: Client, store: impl SessionStore) -> Self {
+        Self::build(client, Some(Box::new(store)))
+    }
+
+    fn build(client: Client, store: Option<Box<dyn AnyStore>>) -> Self {
         let unknown_at_once = Semaphore::new(MAX_UNKNOWN_AT_ONCE);
-        Self(Arc::new(Inner { client, known: Mutex::default(), checks: SingleFlight::default(), unknown_at_once }))
+        let (known, checks) = (Mutex::default(), SingleFlight::default());
+        Self(Arc::new(Inner { client, store, known, checks, unknown_at_once }))
     }
 
     /// Returns the customer who sent a request with these headers.
@@ -130,14 +156,27 @@ impl SessionGuard {
     /// # Errors
     /// 401 with code `authentication_required`, `session_token_required`, `session_expired`, `session_revoked` or
     /// `session_unknown`; 502 or 503 if the service cannot tell, or does not say whose session it is; 503 with
-    /// `Retry-After` if too many unknown tokens are being validated.
+    /// `Retry-After` if too many unknown tokens are being validated; the store's error, which is 503 for the stores of this crate.
     pub async fn check(&self, headers: &HeaderMap) -> Result<CustomerSession, Refused> {
         let token = token(headers)?;
-        let hash: Hash = Sha256::digest(token.expose()).into();
+        let hash = token_hash(&token);
+        let session = self.validate(&token, hash).await?;
+        // Only valid tokens are asked about: whoever invents tokens must not load the store.
+        if let Some(store) = &self.0.store
+            && store.has_ended(&token).await?
+        {
+            self.refuse(&token);
+            return Err(Rejection::Revoked.into());
+        }
+        Ok(session)
+    }
+
+    /// Returns the customer of a token, as the service says or has said a moment ago.
+    async fn validate(&self, token: &SessionToken, hash: TokenHash) -> Result<CustomerSession, Refused> {
         if let Lookup::Known(known) = self.0.lock().look_up(&hash, clock::monotonic_now()) {
             return Ok(known?);
         }
-        let inner = Arc::clone(&self.0);
+        let (inner, token) = (Arc::clone(&self.0), token.clone());
         let work = async move { inner.check_with_service(&token, hash).await };
         let broken_off = || Refused::broken("a session was not checked: the work has broken off");
         self.0.checks.run(hash, work).await.ok_or_else(broken_off)?
@@ -146,7 +185,8 @@ impl SessionGuard {
     /// Refuses a token that is being revoked, from now on and for the longest lifetime of a session, even if the
     /// service still accepts it.
     pub fn refuse(&self, token: &SessionToken) {
-        self.0.lock().end(Sha256::digest(token.expose()).into(), clock::monotonic_now());
+        let now = clock::monotonic_now();
+        self.0.lock().end(token_hash(token), now + remember_for(&self.0.client), now);
     }
 }
 
@@ -159,7 +199,7 @@ impl SessionGuard {
 }
 
 impl Inner {
-    async fn check_with_service(&self, token: &SessionToken, hash: Hash) -> Result<CustomerSession, Refused> {
+    async fn check_with_service(&self, token: &SessionToken, hash: TokenHash) -> Result<CustomerSession, Refused> {
         let lookup = self.lock().look_up(&hash, clock::monotonic_now());
         let _permit = match lookup {
             // Another request with the same token got a result in the meantime.
@@ -191,14 +231,14 @@ impl Inner {
     }
 
     /// Caches the rejection of a token and returns the refusal.
-    fn reject(&self, hash: Hash, rejection: Rejection) -> Refused {
+    fn reject(&self, hash: TokenHash, rejection: Rejection) -> Refused {
         let now = clock::monotonic_now();
         self.lock().reject(hash, now + KEPT_FOR, rejection.clone(), now);
         rejection.into()
     }
 
     /// Caches a failed check, unless another attempt may succeed, and returns the refusal.
-    fn refuse_check(&self, hash: Hash, refused: Refused) -> Refused {
+    fn refuse_check(&self, hash: TokenHash, refused: Refused) -> Refused {
         if refused.is_retryable() { refused } else { self.reject(hash, Rejection::CheckFailed(Box::new(refused))) }
     }
 

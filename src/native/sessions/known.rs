@@ -1,18 +1,13 @@
 //! The guard's cache of session tokens: by SHA-256, each with an expiry.
 
 use super::guard::CustomerSession;
-use super::store::LIFETIME;
+use super::store::TokenHash;
 use crate::native::{Reason, Refused};
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-pub(super) type Hash = [u8; 32];
-
 /// The time for which the guard caches the result of a token's validation.
 pub(super) const KEPT_FOR: Duration = Duration::from_secs(30);
-/// The time for which a token that this server has ended is refused: the lifetime of a session. Meanwhile the service may not have
-/// revoked it yet, and a reply to an earlier validation may still arrive.
-const ENDED_FOR: Duration = Duration::from_secs(LIFETIME.unsigned_abs());
 /// The most valid tokens in the cache. Further ones are validated at each request.
 const MAX_VALID: usize = 10_000;
 /// The most rejected tokens in the cache. Further ones replace the oldest.
@@ -22,9 +17,10 @@ const MAX_REJECTED: usize = 10_000;
 /// customers or those that were ended.
 #[derive(Default)]
 pub(super) struct KnownTokens {
-    valid: HashMap<Hash, (Instant, CustomerSession)>,
-    /// Ended by this server. They are refused even if the service still accepts them.
-    ended: HashMap<Hash, Instant>,
+    valid: HashMap<TokenHash, (Instant, CustomerSession)>,
+    /// Ended by the shop. They are refused even if the service still accepts them: it may not have revoked them yet, and a reply to an
+    /// earlier validation may still arrive.
+    ended: HashMap<TokenHash, Instant>,
     rejected: RejectedTokens,
 }
 
@@ -71,7 +67,7 @@ impl From<Rejection> for Refused {
 }
 
 impl KnownTokens {
-    pub(super) fn look_up(&self, hash: &Hash, now: Instant) -> Lookup {
+    pub(super) fn look_up(&self, hash: &TokenHash, now: Instant) -> Lookup {
         if self.ended.get(hash).is_some_and(|until| now < *until) {
             return Lookup::Known(Err(Rejection::Revoked));
         }
@@ -88,7 +84,7 @@ impl KnownTokens {
     /// Caches a valid token until this time, unless it was ended during the validation.
     pub(super) fn accept(
         &mut self,
-        hash: Hash,
+        hash: TokenHash,
         until: Instant,
         session: CustomerSession,
         now: Instant,
@@ -106,7 +102,7 @@ impl KnownTokens {
     }
 
     /// Caches a rejected token until this time.
-    pub(super) fn reject(&mut self, hash: Hash, until: Instant, rejection: Rejection, now: Instant) {
+    pub(super) fn reject(&mut self, hash: TokenHash, until: Instant, rejection: Rejection, now: Instant) {
         // A failed check says nothing about the token: one that was valid keeps its precedence over unknown ones.
         if !matches!(rejection, Rejection::CheckFailed(_)) {
             self.valid.remove(&hash);
@@ -114,27 +110,27 @@ impl KnownTokens {
         self.rejected.insert(hash, until, rejection, now);
     }
 
-    /// Refuses a token from now on, for as long as a session can live.
-    pub(super) fn end(&mut self, hash: Hash, now: Instant) {
+    /// Refuses a token from now on until this time.
+    pub(super) fn end(&mut self, hash: TokenHash, until: Instant, now: Instant) {
         self.valid.remove(&hash);
         self.ended.retain(|_, until| now < *until);
-        self.ended.insert(hash, now + ENDED_FOR);
+        self.ended.insert(hash, until);
     }
 }
 
 /// The rejected tokens. If the cache is full, a new one replaces the oldest.
 #[derive(Default)]
 struct RejectedTokens {
-    until: HashMap<Hash, (Instant, Rejection)>,
-    oldest_first: VecDeque<(Instant, Hash)>,
+    until: HashMap<TokenHash, (Instant, Rejection)>,
+    oldest_first: VecDeque<(Instant, TokenHash)>,
 }
 
 impl RejectedTokens {
-    fn get(&self, hash: &Hash, now: Instant) -> Option<Rejection> {
+    fn get(&self, hash: &TokenHash, now: Instant) -> Option<Rejection> {
         self.until.get(hash).filter(|(until, _)| now < *until).map(|(_, rejection)| rejection.clone())
     }
 
-    fn insert(&mut self, hash: Hash, until: Instant, rejection: Rejection, now: Instant) {
+    fn insert(&mut self, hash: TokenHash, until: Instant, rejection: Rejection, now: Instant) {
         while let Some(&(over_at, oldest)) = self.oldest_first.front()
             && (over_at <= now || self.oldest_first.len() >= MAX_REJECTED)
         {
@@ -154,7 +150,7 @@ mod tests {
     use super::*;
     use crate::native::clock;
     use crate::values::Email;
-    use sha2::{Digest, Sha256};
+    use sha2::{Digest as _, Sha256};
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -162,7 +158,7 @@ mod tests {
         CustomerSession { customer_email: Email::new("awa@example.com").expect("an e-mail"), expires_at: None }
     }
 
-    fn hash(number: u32) -> Hash {
+    fn hash(number: u32) -> TokenHash {
         Sha256::digest(number.to_be_bytes()).into()
     }
 
@@ -179,9 +175,9 @@ mod tests {
     }
 
     #[test]
-    fn an_ended_token_is_refused_as_long_as_a_session_lives_whatever_the_service_says_of_it() {
+    fn an_ended_token_is_refused_until_its_time_whatever_the_service_says_of_it() {
         let (mut known, now) = (KnownTokens::default(), clock::monotonic_now());
-        known.end([1; 32], now);
+        known.end([1; 32], now + 1800 * SECOND, now);
         // The service has not revoked it yet, or its reply to an earlier validation arrives late.
         for seconds in [0, 31, 1799] {
             let now = now + seconds * SECOND;
@@ -189,7 +185,7 @@ mod tests {
             assert!(matches!(refused, Rejection::Revoked), "{refused:?}");
             assert!(matches!(known.look_up(&[1; 32], now), Lookup::Known(Err(Rejection::Revoked))), "{seconds}");
         }
-        known.end([2; 32], now + 1800 * SECOND);
+        known.end([2; 32], now + 3600 * SECOND, now + 1800 * SECOND);
         assert_eq!(known.ended.len(), 1, "expired entries are removed");
     }
 
@@ -198,7 +194,7 @@ mod tests {
         let (mut known, now) = (KnownTokens::default(), clock::monotonic_now());
         let until = now + 30 * SECOND;
         known.accept([1; 32], until, awa(), now).expect("a valid token");
-        known.end([2; 32], now);
+        known.end([2; 32], now + 1800 * SECOND, now);
         let most = u32::try_from(MAX_REJECTED).expect("it fits");
         for number in 0..most + 10 {
             known.reject(hash(number), until, Rejection::Unknown, now);

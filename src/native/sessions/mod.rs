@@ -1,37 +1,52 @@
 //! The session tokens of the merchant's customers: one valid token per login, created once for concurrent requests, and
 //! all ended when the customer signs out.
 
+#[cfg(any(feature = "sessions-postgres", feature = "sessions-redis"))]
+mod database;
 mod guard;
 mod known;
 #[cfg(feature = "axum")]
 mod layer;
+mod memory;
+#[cfg(feature = "sessions-postgres")]
+mod postgres;
+#[cfg(feature = "sessions-redis")]
+mod redis;
+#[cfg(any(feature = "sessions-postgres", feature = "sessions-redis"))]
+mod sealed;
 mod single_flight;
 mod store;
 
+#[cfg(feature = "sessions-redis")]
+pub use self::redis::RedisSessions;
 pub use guard::{CustomerSession, SessionGuard};
 #[cfg(feature = "axum")]
 pub use layer::Guarded;
-pub use store::{KeptSession, MemoryStore, SessionStore};
+pub use memory::MemoryStore;
+#[cfg(feature = "sessions-postgres")]
+pub use postgres::PostgresSessions;
+pub use store::{KeepResult, KeptSession, SessionStore};
 
-use super::{Client, Refused, clock};
+use super::{Client, Reason, Refused, clock};
 use crate::protocol::Kind;
 use crate::values::{Email, Moment, SessionToken, printable};
 use single_flight::SingleFlight;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use store::{AnyStore, LIFETIME};
 use tracing::Instrument;
 
 /// A token that ends within two minutes is not handed out: the page that gets it would have to renew it at once.
 const MARGIN: i64 = 120;
-/// The longest lifetime of a session in the document, whatever the service's clock says.
-const LONGEST: Duration = Duration::from_secs(store::LIFETIME.unsigned_abs());
+/// The most sessions that one call creates while other servers create sessions of the same login before it.
+const MAX_CREATED: u32 = 3;
 
 /// The session tokens of the merchant's customers, by their login in the shop. Cheap to clone; a server needs only one.
 ///
 /// - One valid token per login: a second tab gets the same one, after the service has confirmed that it is still valid.
-/// - One creation at a time: concurrent requests wait for the same result.
+/// - One creation at a time: concurrent requests wait for the same result. If several servers with a shared store create a
+///   session of one login at the same time, all of them return the one that was stored first and revoke the others.
 /// - Signing out ends all tokens of a login, also one that is being created at that moment and arrives later.
 ///
 /// The merchant's routes hand them out if the shop names the login of a request ([`Shop::login`](super::Shop::login)).
@@ -68,7 +83,8 @@ impl Sessions {
         Self { inner: Arc::new(Inner { client, store: Box::new(store) }), creating: Arc::default(), guard: None }
     }
 
-    /// Makes this guard refuse at once every token that is ended by signing out.
+    /// Makes this guard refuse at once every token that is ended by signing out here. A guard with the same store
+    /// ([`SessionGuard::with_store`]) also refuses those that are ended by signing out on another server.
     #[must_use]
     pub fn guarded_by(self, guard: SessionGuard) -> Self {
         Self { guard: Some(guard), ..self }
@@ -113,37 +129,52 @@ impl fmt::Debug for Sessions {
 
 struct Inner {
     client: Client,
-    store: Box<dyn Store>,
+    store: Box<dyn AnyStore>,
 }
 
 impl Inner {
     async fn live(&self, login: &str, customer: Email) -> Result<KeptSession, Refused> {
-        if let Some(kept) = self.store.newest(login).await?
-            && kept.customer_email == customer
-            && !kept.is_ending(clock::now())
-            && self.is_good(&kept.token).await
-        {
-            return Ok(kept);
-        }
-        let made_at = clock::now();
-        let (session, date) = self.client.create_session_with_date(&customer).await?;
-        let ends_at = session.ends();
-        let lifetime = ends_at.and_then(|end| lifetime(end, date.unwrap_or(made_at)));
-        let kept = KeptSession { token: session.session_token, customer_email: customer, made_at, ends_at, lifetime };
-        match self.store.keep(login, &kept).await {
-            Ok(true) => Ok(kept),
-            not_kept => {
-                // No other code will end this session.
-                if let Err(refused) = self.revoke(&kept.token).await {
-                    tracing::warn!(code = %printable(refused.code()), "a session that was created after its login had ended was not revoked");
+        let mut found = self.store.newest(login).await?;
+        for _ in 0..MAX_CREATED {
+            if let Some(kept) = &found
+                && kept.customer_email == customer
+                && !kept.is_ending(clock::now())
+                && self.is_good(&kept.token).await
+            {
+                return Ok(kept.clone());
+            }
+            let created = self.create(&customer).await?;
+            let refused = match self.store.keep(login, &created, found.as_ref().map(|kept| &kept.token)).await {
+                Ok(KeepResult::Stored) => return Ok(created),
+                Ok(KeepResult::Other(first)) => {
+                    found = Some(first);
+                    None
                 }
-                Err(not_kept.err().unwrap_or_else(Refused::not_signed_in))
+                Ok(KeepResult::LoginEnded) => Some(Refused::not_signed_in()),
+                Err(refused) => Some(refused),
+            };
+            // No other code will end this session.
+            if let Err(refused) = self.revoke(&created.token).await {
+                tracing::warn!(code = %printable(refused.code()), "a session that was created and not stored was not revoked");
+            }
+            if let Some(refused) = refused {
+                return Err(refused);
             }
         }
+        let message = "Other servers of the shop create sessions of the same login. Please try again.";
+        Err(Refused::new(503, Reason { code: "unavailable", message }).with_retry_after(1))
+    }
+
+    async fn create(&self, customer: &Email) -> Result<KeptSession, Refused> {
+        let made_at = clock::now();
+        let (session, date) = self.client.create_session_with_date(customer).await?;
+        let ends_at = session.ends();
+        let lifetime = ends_at.and_then(|end| lifetime(end, date.unwrap_or(made_at)));
+        Ok(KeptSession { token: session.session_token, customer_email: customer.clone(), made_at, ends_at, lifetime })
     }
 
     async fn end(&self, login: &str, guard: Option<&SessionGuard>) -> Result<(), Refused> {
-        let left = self.store.end(login, clock::now()).await?;
+        let left = self.store.end(login, store::remember_for(&self.client)).await?;
         // The guard refuses all of them before the first is revoked, because revoking may take long.
         if let Some(guard) = guard {
             left.iter().for_each(|kept| guard.refuse(&kept.token));
@@ -184,7 +215,7 @@ impl KeptSession {
         let age = now.unix().saturating_sub(self.made_at.unix());
         // The clock was set back, by more than the clocks of two servers differ, so its age is unknown.
         let is_of_the_future = age < -MARGIN;
-        let lifetime = self.lifetime.map(|lifetime| lifetime.min(LONGEST).as_secs().cast_signed());
+        let lifetime = self.lifetime.map(|lifetime| lifetime.min(LIFETIME).as_secs().cast_signed());
         is_of_the_future || lifetime.is_some_and(|lifetime| lifetime > MARGIN && lifetime.saturating_sub(age) < MARGIN)
     }
 }
@@ -192,31 +223,6 @@ impl KeptSession {
 /// The time from a session's creation to its end.
 fn lifetime(ends_at: Moment, made_at: Moment) -> Option<Duration> {
     u64::try_from(ends_at.unix().saturating_sub(made_at.unix())).ok().map(Duration::from_secs)
-}
-
-type Waiting<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refused>> + Send + 'a>>;
-
-/// A [`SessionStore`] as a trait object, so that [`Sessions`] has no type parameter for it.
-trait Store: Send + Sync {
-    fn newest<'a>(&'a self, login: &'a str) -> Waiting<'a, Option<KeptSession>>;
-    fn keep<'a>(&'a self, login: &'a str, session: &'a KeptSession) -> Waiting<'a, bool>;
-    fn end<'a>(&'a self, login: &'a str, now: Moment) -> Waiting<'a, Vec<KeptSession>>;
-    fn forget<'a>(&'a self, login: &'a str, token: &'a SessionToken) -> Waiting<'a, ()>;
-}
-
-impl<S: SessionStore> Store for S {
-    fn newest<'a>(&'a self, login: &'a str) -> Waiting<'a, Option<KeptSession>> {
-        Box::pin(SessionStore::newest(self, login))
-    }
-    fn keep<'a>(&'a self, login: &'a str, session: &'a KeptSession) -> Waiting<'a, bool> {
-        Box::pin(SessionStore::keep(self, login, session))
-    }
-    fn end<'a>(&'a self, login: &'a str, now: Moment) -> Waiting<'a, Vec<KeptSession>> {
-        Box::pin(SessionStore::end(self, login, now))
-    }
-    fn forget<'a>(&'a self, login: &'a str, token: &'a SessionToken) -> Waiting<'a, ()> {
-        Box::pin(SessionStore::forget(self, login, token))
-    }
 }
 
 #[cfg(test)]

@@ -1,25 +1,34 @@
-use crate::native::Refused;
+//! What a store of sessions promises to [`Sessions`](super::Sessions) and to the guard.
+
+use crate::native::{Client, Refused};
 use crate::values::{Email, Moment, SessionToken};
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use sha2::{Digest, Sha256};
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-/// Stores the tokens of each login for [`Sessions`](super::Sessions). [`MemoryStore`] keeps them in memory; several
-/// servers of one shop share a database and implement the four methods as `async fn` over it.
+/// Stores the tokens of each login for [`Sessions`](super::Sessions). [`MemoryStore`](super::MemoryStore) keeps them in memory,
+/// for a shop with one server. Several servers share a `PostgresSessions` (feature `sessions-postgres`), a `RedisSessions`
+/// (feature `sessions-redis`) or a store of your own.
 ///
-/// The shop defines a login: a text that names one sign-in of one customer, and never another one. An entry may be
-/// deleted 30 minutes after its creation, when the session has expired. Keep the fact that a login has ended for the
-/// same time.
+/// The shop defines a login: a text that names one sign-in of one customer, and never another one. Each method is one
+/// atomic step. A repeated call does no harm, so a store may repeat a step whose answer was lost.
+///
+/// A session is kept for 30 minutes from [`keep`](SessionStore::keep) on, when it has expired; a store may delete it then. Measure
+/// that time by the store's own clock, since the clocks of the servers differ. Whoever reads the database must not learn a
+/// token: encrypt it.
 ///
 /// ```
-/// use guichet::native::{KeptSession, Refused, SessionStore};
-/// use guichet::values::{Moment, SessionToken};
+/// use guichet::native::{KeepResult, KeptSession, Refused, SessionStore};
+/// use guichet::values::SessionToken;
+/// use std::time::Duration;
 /// # struct Database;
 /// # impl Database {
 /// #     async fn newest(&self, _: &str) -> Result<Option<KeptSession>, Refused> { Ok(None) }
-/// #     async fn insert(&self, _: &str, _: &KeptSession) -> Result<bool, Refused> { Ok(true) }
-/// #     async fn end(&self, _: &str, _: Moment) -> Result<Vec<KeptSession>, Refused> { Ok(vec![]) }
+/// #     async fn insert(&self, _: &str, _: &KeptSession, _: Option<&SessionToken>) -> Result<KeepResult, Refused> { Ok(KeepResult::Stored) }
+/// #     async fn end(&self, _: &str, _: Duration) -> Result<Vec<KeptSession>, Refused> { Ok(vec![]) }
 /// #     async fn delete(&self, _: &str, _: &SessionToken) -> Result<(), Refused> { Ok(()) }
+/// #     async fn has_ended(&self, _: &SessionToken) -> Result<bool, Refused> { Ok(false) }
 /// # }
 /// struct Shared(Database);
 ///
@@ -27,14 +36,17 @@ use std::time::Duration;
 ///     async fn newest(&self, login: &str) -> Result<Option<KeptSession>, Refused> {
 ///         self.0.newest(login).await
 ///     }
-///     async fn keep(&self, login: &str, session: &KeptSession) -> Result<bool, Refused> {
-///         self.0.insert(login, session).await // in one transaction: only if the login has not ended
+///     async fn keep(&self, login: &str, session: &KeptSession, replaced: Option<&SessionToken>) -> Result<KeepResult, Refused> {
+///         self.0.insert(login, session, replaced).await // in one transaction
 ///     }
-///     async fn end(&self, login: &str, now: Moment) -> Result<Vec<KeptSession>, Refused> {
-///         self.0.end(login, now).await
+///     async fn end(&self, login: &str, remember_for: Duration) -> Result<Vec<KeptSession>, Refused> {
+///         self.0.end(login, remember_for).await
 ///     }
 ///     async fn forget(&self, login: &str, token: &SessionToken) -> Result<(), Refused> {
 ///         self.0.delete(login, token).await
+///     }
+///     async fn has_ended(&self, token: &SessionToken) -> Result<bool, Refused> {
+///         self.0.has_ended(token).await
 ///     }
 /// }
 /// ```
@@ -42,16 +54,49 @@ pub trait SessionStore: Send + Sync + 'static {
     /// The newest session of a login; `None` if the login has ended.
     fn newest(&self, login: &str) -> impl Future<Output = Result<Option<KeptSession>, Refused>> + Send;
 
-    /// Stores a session and returns `true`, or stores nothing and returns `false` if the login has ended. Both are one
-    /// atomic step.
-    fn keep(&self, login: &str, session: &KeptSession) -> impl Future<Output = Result<bool, Refused>> + Send;
+    /// Stores a new session of a login, so that of several servers only one wins. It stores nothing if the login has ended, or
+    /// if the newest session is another one than `replaced`: the one that [`newest`](SessionStore::newest) returned to the caller,
+    /// who does not hand it out. Without a newest session it is stored whatever `replaced` is. Storing the newest session again
+    /// changes nothing.
+    ///
+    /// The replaced session stays stored: it may still be valid, and [`end`](SessionStore::end) returns it.
+    fn keep(
+        &self,
+        login: &str,
+        session: &KeptSession,
+        replaced: Option<&SessionToken>,
+    ) -> impl Future<Output = Result<KeepResult, Refused>> + Send;
 
-    /// Ends a login for good. Returns every session that is still stored for it; a second call returns those that are
-    /// left.
-    fn end(&self, login: &str, now: Moment) -> impl Future<Output = Result<Vec<KeptSession>, Refused>> + Send;
+    /// Ends a login and all its tokens for good. Returns every session that is still stored for it, the oldest first; a second
+    /// call returns those that are left. The store remembers for this time that the login and the tokens have ended.
+    fn end(
+        &self,
+        login: &str,
+        remember_for: Duration,
+    ) -> impl Future<Output = Result<Vec<KeptSession>, Refused>> + Send;
 
-    /// Deletes a revoked session.
+    /// Deletes a revoked session, but not the fact that its token has ended.
     fn forget(&self, login: &str, token: &SessionToken) -> impl Future<Output = Result<(), Refused>> + Send;
+
+    /// Whether a token was ended with its login. A guard asks this at each request.
+    fn has_ended(&self, token: &SessionToken) -> impl Future<Output = Result<bool, Refused>> + Send;
+}
+
+/// What [`SessionStore::keep`] did.
+///
+/// ```
+/// use guichet::native::KeepResult;
+/// let result = KeepResult::LoginEnded;
+/// assert!(!matches!(result, KeepResult::Stored));
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum KeepResult {
+    /// The session is stored, and is the newest one of its login.
+    Stored,
+    /// The login has ended; nothing was stored.
+    LoginEnded,
+    /// Another server has stored this session first; nothing was stored.
+    Other(KeptSession),
 }
 
 /// A stored session. Its `Debug` shows no token.
@@ -73,7 +118,7 @@ pub struct KeptSession {
     pub token: SessionToken,
     /// The customer's e-mail address.
     pub customer_email: Email,
-    /// When it was created, by this server's clock.
+    /// When it was created, by the clock of the server that created it.
     pub made_at: Moment,
     /// When it ends, by the service's clock, if that can be parsed.
     pub ends_at: Option<Moment>,
@@ -82,103 +127,81 @@ pub struct KeptSession {
     pub lifetime: Option<Duration>,
 }
 
-/// The document's lifetime of a session, in seconds.
-pub(super) const LIFETIME: i64 = 30 * 60;
+/// The document's lifetime of a session.
+pub(super) const LIFETIME: Duration = Duration::from_secs(30 * 60);
 
-/// Keeps sessions in this process's memory. They are lost with it; a lost session expires by itself.
-///
-/// ```
-/// use guichet::native::{MemoryStore, Sessions};
-/// fn sessions(client: guichet::Client) -> Sessions {
-///     Sessions::with_store(client, MemoryStore::default())
-/// }
-/// ```
-#[derive(Debug, Default)]
-pub struct MemoryStore(Mutex<HashMap<String, Login>>);
-
-#[derive(Debug, Default)]
-struct Login {
-    sessions: Vec<KeptSession>,
-    ended_at: Option<Moment>,
+/// The time for which it is remembered that a token has ended: the lifetime of a session and a call's deadline, since a reply that
+/// was sent before the end may still arrive.
+pub(super) fn remember_for(client: &Client) -> Duration {
+    LIFETIME + client.deadline().min(LIFETIME)
 }
 
-impl MemoryStore {
-    fn with<T>(&self, work: impl FnOnce(&mut HashMap<String, Login>) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
+/// The SHA-256 of a token, by which it is found without being stored.
+pub(super) type TokenHash = [u8; 32];
+
+pub(super) fn token_hash(token: &SessionToken) -> TokenHash {
+    Sha256::digest(token.expose()).into()
 }
 
-impl SessionStore for MemoryStore {
+/// A shared store is a store.
+impl<S: SessionStore> SessionStore for Arc<S> {
     async fn newest(&self, login: &str) -> Result<Option<KeptSession>, Refused> {
-        let of = |login: &Login| login.sessions.last().filter(|_| login.ended_at.is_none()).cloned();
-        Ok(self.with(|logins| logins.get(login).and_then(of)))
+        S::newest(self, login).await
     }
-
-    async fn keep(&self, login: &str, session: &KeptSession) -> Result<bool, Refused> {
-        Ok(self.with(|logins| {
-            drop_expired(logins, session.made_at);
-            let login = logins.entry(login.to_owned()).or_default();
-            let goes_on = login.ended_at.is_none();
-            if goes_on {
-                login.sessions.push(session.clone());
-            }
-            goes_on
-        }))
+    async fn keep(
+        &self,
+        login: &str,
+        session: &KeptSession,
+        replaced: Option<&SessionToken>,
+    ) -> Result<KeepResult, Refused> {
+        S::keep(self, login, session, replaced).await
     }
-
-    async fn end(&self, login: &str, now: Moment) -> Result<Vec<KeptSession>, Refused> {
-        Ok(self.with(|logins| {
-            drop_expired(logins, now);
-            let login = logins.entry(login.to_owned()).or_default();
-            login.ended_at.get_or_insert(now);
-            login.sessions.clone()
-        }))
+    async fn end(&self, login: &str, remember_for: Duration) -> Result<Vec<KeptSession>, Refused> {
+        S::end(self, login, remember_for).await
     }
-
     async fn forget(&self, login: &str, token: &SessionToken) -> Result<(), Refused> {
-        self.with(|logins| {
-            if let Some(login) = logins.get_mut(login) {
-                login.sessions.retain(|session| session.token != *token);
-            }
-        });
-        Ok(())
+        S::forget(self, login, token).await
+    }
+    async fn has_ended(&self, token: &SessionToken) -> Result<bool, Refused> {
+        S::has_ended(self, token).await
     }
 }
 
-/// Deletes expired sessions, and ended logins for which no session can arrive any more.
-fn drop_expired(logins: &mut HashMap<String, Login>, now: Moment) {
-    let goes_on = |since: Moment| since.plus(LIFETIME) > now;
-    logins.retain(|_, login| {
-        login.sessions.retain(|session| goes_on(session.made_at));
-        !login.sessions.is_empty() || login.ended_at.is_some_and(goes_on)
-    });
+pub(super) type Waiting<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refused>> + Send + 'a>>;
+
+/// A [`SessionStore`] as a trait object, so that `Sessions` and `SessionGuard` have no type parameter for it.
+pub(super) trait AnyStore: Send + Sync {
+    fn newest<'a>(&'a self, login: &'a str) -> Waiting<'a, Option<KeptSession>>;
+    fn keep<'a>(
+        &'a self,
+        login: &'a str,
+        session: &'a KeptSession,
+        replaced: Option<&'a SessionToken>,
+    ) -> Waiting<'a, KeepResult>;
+    fn end<'a>(&'a self, login: &'a str, remember_for: Duration) -> Waiting<'a, Vec<KeptSession>>;
+    fn forget<'a>(&'a self, login: &'a str, token: &'a SessionToken) -> Waiting<'a, ()>;
+    fn has_ended<'a>(&'a self, token: &'a SessionToken) -> Waiting<'a, bool>;
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn session(made_at: i64) -> KeptSession {
-        KeptSession {
-            token: SessionToken::new(format!("cst_test_{made_at}")),
-            customer_email: Email::new("awa@example.com").expect("an e-mail"),
-            made_at: Moment::from_unix(made_at),
-            ends_at: None,
-            lifetime: None,
-        }
+impl<S: SessionStore> AnyStore for S {
+    fn newest<'a>(&'a self, login: &'a str) -> Waiting<'a, Option<KeptSession>> {
+        Box::pin(SessionStore::newest(self, login))
     }
-
-    #[tokio::test]
-    async fn expired_sessions_are_deleted() {
-        let store = MemoryStore::default();
-        for (login, made_at) in [("a", 0), ("a", 60), ("b", LIFETIME)] {
-            assert!(store.keep(login, &session(made_at)).await.expect("it is kept"));
-        }
-        assert_eq!(store.with(|logins| logins["a"].sessions.clone()), [session(60)]);
-        store.end("b", Moment::from_unix(LIFETIME + 60)).await.expect("it ends");
-        assert_eq!(store.with(|logins| logins.len()), 1, "nothing is left of the first");
-        assert!(!store.keep("b", &session(LIFETIME + 120)).await.expect("an answer"), "it has ended");
-        store.keep("c", &session(3 * LIFETIME)).await.expect("it is kept");
-        assert_eq!(store.with(|logins| logins.len()), 1);
+    fn keep<'a>(
+        &'a self,
+        login: &'a str,
+        session: &'a KeptSession,
+        replaced: Option<&'a SessionToken>,
+    ) -> Waiting<'a, KeepResult> {
+        Box::pin(SessionStore::keep(self, login, session, replaced))
+    }
+    fn end<'a>(&'a self, login: &'a str, remember_for: Duration) -> Waiting<'a, Vec<KeptSession>> {
+        Box::pin(SessionStore::end(self, login, remember_for))
+    }
+    fn forget<'a>(&'a self, login: &'a str, token: &'a SessionToken) -> Waiting<'a, ()> {
+        Box::pin(SessionStore::forget(self, login, token))
+    }
+    fn has_ended<'a>(&'a self, token: &'a SessionToken) -> Waiting<'a, bool> {
+        Box::pin(SessionStore::has_ended(self, token))
     }
 }

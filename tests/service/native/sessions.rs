@@ -6,7 +6,9 @@ use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
 use axum::http::{HeaderMap, HeaderValue, Request, header};
 use axum::routing::get;
 use axum::{Extension, Router};
-use guichet::native::{CustomerSession, KeptSession, MemoryStore, Refused, SessionGuard, SessionStore, Sessions};
+use guichet::native::{
+    CustomerSession, KeepResult, KeptSession, MemoryStore, Refused, SessionGuard, SessionStore, Sessions,
+};
 use guichet::operations::{CreateSession, RevokeSession, ValidateSession};
 use guichet::protocol::Operation;
 use guichet::sandbox::{Fault, Sandbox, Tenant};
@@ -78,10 +80,10 @@ async fn a_session_that_ends_soon_is_renewed_before_it_does() {
         lifetime: Some(Duration::from_secs((ends_at - made_at).unsigned_abs())),
     };
     let service = FakeService::start(vec![valid(), created_session("cst_test_2")]).await;
-    let sessions = Sessions::with_store(client(&service.base_url), Shared { store: Arc::clone(&store), forgets: true });
-    store.keep("login-1", &kept("cst_test_1", -1500, 300)).await.expect("it is kept");
+    let sessions = Sessions::with_store(client(&service.base_url), Arc::clone(&store));
+    store.keep("login-1", &kept("cst_test_1", -1500, 300), None).await.expect("it is kept");
     assert_eq!(sessions.get_or_create("login-1", &email()).await.expect("a session").token.expose(), "cst_test_1");
-    store.keep("login-2", &kept("cst_test_1", -1700, 100)).await.expect("it is kept");
+    store.keep("login-2", &kept("cst_test_1", -1700, 100), None).await.expect("it is kept");
     assert_eq!(sessions.get_or_create("login-2", &email()).await.expect("a session").token.expose(), "cst_test_2");
     assert!(service.requests()[1].starts_with("POST /v1/sessions/create "), "the old token was not validated");
 }
@@ -112,7 +114,7 @@ async fn a_sessions_lifetime_is_measured_by_the_services_clock() {
 async fn signing_out_ends_every_token_of_the_login_and_of_no_other() {
     let (sandbox, _, client) = open().await;
     let store = Arc::new(MemoryStore::default());
-    let sessions = Sessions::with_store(client.clone(), Shared { store: Arc::clone(&store), forgets: true });
+    let sessions = Sessions::with_store(client.clone(), Arc::clone(&store));
     // The token before a renewal is still valid, so both are revoked.
     let older = client.create_session(&email()).await.expect("a session");
     let older = KeptSession {
@@ -122,7 +124,7 @@ async fn signing_out_ends_every_token_of_the_login_and_of_no_other() {
         ends_at: Some(Moment::from_unix(now() + 100)),
         lifetime: Some(Duration::from_secs(1800)),
     };
-    store.keep("login-1", &older).await.expect("it is kept");
+    store.keep("login-1", &older, None).await.expect("it is kept");
     let newer = sessions.get_or_create("login-1", &email()).await.expect("a session");
     let other = sessions.get_or_create("login-2", &email()).await.expect("a session");
     assert_ne!(older.token, newer.token);
@@ -190,8 +192,7 @@ async fn a_failed_revocation_is_reported_and_retried() {
 async fn signing_out_continues_without_its_caller_and_the_guard_refuses_every_token_first() {
     let (sandbox, merchant, client) = open().await;
     let (store, guard) = (Arc::new(MemoryStore::default()), SessionGuard::new(client.clone()));
-    let sessions = Sessions::with_store(client.clone(), Shared { store: Arc::clone(&store), forgets: true })
-        .guarded_by(guard.clone());
+    let sessions = Sessions::with_store(client.clone(), Arc::clone(&store)).guarded_by(guard.clone());
     let tokens = two_of("login-1", &client, &store).await;
     merchant.fault(Fault::delay::<RevokeSession>(Duration::from_millis(100)));
     let asking = tokio::spawn(async move { sessions.sign_out("login-1").await });
@@ -211,7 +212,7 @@ async fn signing_out_continues_without_its_caller_and_the_guard_refuses_every_to
 async fn a_failing_store_leaves_no_valid_token() {
     let (sandbox, _, client) = open().await;
     let store = Arc::new(MemoryStore::default());
-    let sessions = Sessions::with_store(client.clone(), Shared { store: Arc::clone(&store), forgets: false });
+    let sessions = Sessions::with_store(client.clone(), Unforgetting(Arc::clone(&store)));
     let tokens = two_of("login-1", &client, &store).await;
     assert_eq!(sessions.sign_out("login-1").await.expect_err("the store has failed").status(), 500);
     for token in &tokens {
@@ -342,7 +343,7 @@ async fn a_silent_service_admits_nobody() {
     assert!(!format!("{guard:?} {refused:?}").contains("cst_test"));
 }
 
-async fn open() -> (Sandbox, Tenant, Client) {
+pub(super) async fn open() -> (Sandbox, Tenant, Client) {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let merchant = sandbox.merchant().await.expect("a merchant");
     let key = SecretKey::new(merchant.secret_key().expose()).expect("a key");
@@ -352,20 +353,21 @@ async fn open() -> (Sandbox, Tenant, Client) {
 
 /// Two tokens of one login, as after a renewal.
 async fn two_of(login: &str, client: &Client, store: &MemoryStore) -> [SessionToken; 2] {
-    let mut tokens = Vec::new();
+    let mut tokens: Vec<SessionToken> = Vec::new();
     for _ in 0..2 {
         let token = client.create_session(&email()).await.expect("a session").session_token;
         let made_at = Moment::from_unix(now());
         let kept =
             KeptSession { token: token.clone(), customer_email: email(), made_at, ends_at: None, lifetime: None };
-        assert!(store.keep(login, &kept).await.expect("it is kept"));
+        let stored = store.keep(login, &kept, tokens.last()).await.expect("an answer");
+        assert_eq!(stored, KeepResult::Stored);
         tokens.push(token);
     }
     tokens.try_into().expect("two")
 }
 
 /// The number of requests for an operation.
-fn count<O: Operation>(merchant: &Tenant) -> usize {
+pub(super) fn count<O: Operation>(merchant: &Tenant) -> usize {
     merchant.requests().iter().filter(|request| request.operation == O::SPEC.name).count()
 }
 
@@ -375,7 +377,7 @@ async fn until(is_so: impl Fn() -> bool) {
     }
 }
 
-async fn is_valid(client: &Client, token: &SessionToken) -> bool {
+pub(super) async fn is_valid(client: &Client, token: &SessionToken) -> bool {
     client.customer(token).validate().await.expect("an answer").valid
 }
 
@@ -425,28 +427,29 @@ pub(super) async fn api(guard: &SessionGuard) -> Api {
     Api(format!("http://{address}"))
 }
 
-/// A store whose content a test can read.
-struct Shared {
-    store: Arc<MemoryStore>,
-    /// Whether removing a session fails.
-    forgets: bool,
-}
+/// A store that cannot delete sessions.
+struct Unforgetting(Arc<MemoryStore>);
 
-impl SessionStore for Shared {
+impl SessionStore for Unforgetting {
     async fn newest(&self, login: &str) -> Result<Option<KeptSession>, Refused> {
-        self.store.newest(login).await
+        self.0.newest(login).await
     }
-    async fn keep(&self, login: &str, session: &KeptSession) -> Result<bool, Refused> {
-        self.store.keep(login, session).await
+    async fn keep(
+        &self,
+        login: &str,
+        session: &KeptSession,
+        replaced: Option<&SessionToken>,
+    ) -> Result<KeepResult, Refused> {
+        self.0.keep(login, session, replaced).await
     }
-    async fn end(&self, login: &str, now: Moment) -> Result<Vec<KeptSession>, Refused> {
-        self.store.end(login, now).await
+    async fn end(&self, login: &str, remember_for: Duration) -> Result<Vec<KeptSession>, Refused> {
+        self.0.end(login, remember_for).await
     }
-    async fn forget(&self, login: &str, token: &SessionToken) -> Result<(), Refused> {
-        if !self.forgets {
-            return Err(Refused::broken("the database is gone"));
-        }
-        self.store.forget(login, token).await
+    async fn forget(&self, _: &str, _: &SessionToken) -> Result<(), Refused> {
+        Err(Refused::broken("the database is gone"))
+    }
+    async fn has_ended(&self, token: &SessionToken) -> Result<bool, Refused> {
+        self.0.has_ended(token).await
     }
 }
 
@@ -457,14 +460,22 @@ impl SessionStore for Gated {
     async fn newest(&self, login: &str) -> Result<Option<KeptSession>, Refused> {
         self.0.newest(login).await
     }
-    async fn keep(&self, login: &str, session: &KeptSession) -> Result<bool, Refused> {
+    async fn keep(
+        &self,
+        login: &str,
+        session: &KeptSession,
+        replaced: Option<&SessionToken>,
+    ) -> Result<KeepResult, Refused> {
         self.1.acquire().await.map_err(Refused::broken)?.forget();
-        self.0.keep(login, session).await
+        self.0.keep(login, session, replaced).await
     }
-    async fn end(&self, login: &str, now: Moment) -> Result<Vec<KeptSession>, Refused> {
-        self.0.end(login, now).await
+    async fn end(&self, login: &str, remember_for: Duration) -> Result<Vec<KeptSession>, Refused> {
+        self.0.end(login, remember_for).await
     }
     async fn forget(&self, login: &str, token: &SessionToken) -> Result<(), Refused> {
         self.0.forget(login, token).await
+    }
+    async fn has_ended(&self, token: &SessionToken) -> Result<bool, Refused> {
+        self.0.has_ended(token).await
     }
 }

@@ -1,0 +1,271 @@
+//! The merchant's sessions in PostgreSQL.
+
+use super::database::{DEADLINE, attempt};
+use super::sealed::{LoginHash, Sealer};
+use super::store::{KeepResult, KeptSession, LIFETIME, SessionStore, TokenHash, token_hash};
+use crate::native::{Client, Refused, http};
+use crate::protocol::{Error, Kind};
+use crate::values::SessionToken;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgSslMode};
+use sqlx::{Executor, Row};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The connections of a server's own pool. A step takes one for a round trip or a few.
+const CONNECTIONS: u32 = 8;
+
+/// Only one server creates the tables at a time. The number is this lock's name in the database.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(7267631045223164513)";
+/// Whoever may not create tables can have them created by someone else.
+const EXIST: &str = "SELECT to_regclass('guichet_logins') IS NOT NULL AND to_regclass('guichet_sessions') IS NOT NULL";
+const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS guichet_logins (
+        login bytea PRIMARY KEY,
+        ended boolean NOT NULL,
+        expires_at timestamptz NOT NULL
+    );
+    CREATE INDEX IF NOT EXISTS guichet_logins_expires_at ON guichet_logins (expires_at);
+    -- A session that was forgotten has no sealed value; if its token has ended, the row still says so.
+    CREATE TABLE IF NOT EXISTS guichet_sessions (
+        login bytea NOT NULL,
+        token bytea NOT NULL,
+        number bigint GENERATED ALWAYS AS IDENTITY,
+        sealed bytea,
+        ended boolean NOT NULL,
+        expires_at timestamptz NOT NULL,
+        PRIMARY KEY (login, token)
+    );
+    CREATE INDEX IF NOT EXISTS guichet_sessions_ended ON guichet_sessions (token) WHERE ended;
+    CREATE INDEX IF NOT EXISTS guichet_sessions_expires_at ON guichet_sessions (expires_at);";
+
+const NEWEST: &str = "
+    SELECT token, sealed FROM guichet_sessions
+    WHERE login = $1 AND sealed IS NOT NULL AND NOT ended AND expires_at > now()
+    ORDER BY number DESC LIMIT 1";
+/// Locks the login until the transaction ends, and says whether it has ended.
+const LOCK_LOGIN: &str = "
+    INSERT INTO guichet_logins AS old (login, ended, expires_at) VALUES ($1, false, now() + $2 * interval '1 millisecond')
+    ON CONFLICT (login) DO UPDATE SET
+        ended = old.ended AND old.expires_at > now(),
+        expires_at = CASE WHEN old.ended AND old.expires_at > now() THEN old.expires_at ELSE excluded.expires_at END
+    RETURNING ended";
+const INSERT: &str = "
+    INSERT INTO guichet_sessions (login, token, sealed, ended, expires_at)
+    VALUES ($1, $2, $3, false, now() + $4 * interval '1 millisecond')
+    ON CONFLICT (login, token) DO UPDATE SET
+        number = DEFAULT, sealed = excluded.sealed, ended = false, expires_at = excluded.expires_at";
+const END_LOGIN: &str = "
+    INSERT INTO guichet_logins (login, ended, expires_at) VALUES ($1, true, now() + $2 * interval '1 millisecond')
+    ON CONFLICT (login) DO UPDATE SET ended = true, expires_at = excluded.expires_at";
+const END_TOKENS: &str = "
+    WITH left_over AS (
+        UPDATE guichet_sessions SET ended = true, expires_at = now() + $2 * interval '1 millisecond'
+        WHERE login = $1 AND expires_at > now() AND (ended OR sealed IS NOT NULL)
+        RETURNING number, sealed
+    )
+    SELECT sealed FROM left_over WHERE sealed IS NOT NULL ORDER BY number";
+const FORGET: &str = "UPDATE guichet_sessions SET sealed = NULL WHERE login = $1 AND token = $2";
+const HAS_ENDED: &str =
+    "SELECT EXISTS (SELECT FROM guichet_sessions WHERE token = $1 AND ended AND expires_at > now())";
+/// Rows that another server deletes or writes at the moment are skipped, so that no two wait for each other.
+const DELETE_EXPIRED: [&str; 2] = [
+    "DELETE FROM guichet_sessions WHERE (login, token) IN (
+        SELECT login, token FROM guichet_sessions WHERE expires_at <= now() LIMIT 100 FOR UPDATE SKIP LOCKED)",
+    "DELETE FROM guichet_logins WHERE login IN (
+        SELECT login FROM guichet_logins WHERE expires_at <= now() LIMIT 100 FOR UPDATE SKIP LOCKED)",
+];
+
+/// Keeps sessions in PostgreSQL, for a shop on several servers. Cheap to clone; [`Sessions`](super::Sessions) and
+/// [`SessionGuard`](super::SessionGuard) take a clone each.
+///
+/// ```no_run
+/// use guichet::native::{PostgresSessions, SessionGuard, Sessions};
+/// # async fn open(client: guichet::Client) -> Result<(), guichet::protocol::Error> {
+/// let store = PostgresSessions::connect("postgres://shop@db.example.com/shop?sslmode=verify-full", &client).await?;
+/// let guard = SessionGuard::with_store(client.clone(), store.clone());
+/// let sessions = Sessions::with_store(client, store).guarded_by(guard.clone());
+/// # let _ = (sessions, guard);
+/// # Ok(()) }
+/// ```
+///
+/// - Tokens and e-mail addresses are encrypted, and logins are hashed, with keys that are derived from the client's secret key. All
+///   servers of a shop have the same secret key. After a change of the key the stored sessions count as absent, and expire.
+/// - It creates its two tables, `guichet_logins` and `guichet_sessions`, in the first schema of the `search_path`, unless they exist.
+///   Writes delete what has expired. PostgreSQL 15 or newer.
+/// - A step that the database does not answer is repeated for up to 5 seconds, over a new connection if need be. Then the result is
+///   503 `unavailable` with `Retry-After`, and the log says why.
+/// - TLS is set in the address: `sslmode=verify-full`, with `sslrootcert=…` for a private authority. Without `sslmode` PostgreSQL's
+///   own default holds, which accepts any certificate, and none. With `verify-ca` and the feature `native-no-provider`, install the
+///   crypto provider first.
+#[derive(Clone)]
+pub struct PostgresSessions {
+    pool: PgPool,
+    sealer: Arc<Sealer>,
+}
+
+impl PostgresSessions {
+    /// Connects to the database at this address, and creates the tables.
+    ///
+    /// # Errors
+    /// Kind `input` if the address cannot be parsed; `offline` if the database does not answer within 5 seconds, or refuses.
+    pub async fn connect(url: &str, client: &Client) -> Result<Self, Error> {
+        let is_postgres = ["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme));
+        let options = url.parse::<PgConnectOptions>().ok().filter(|_| is_postgres);
+        let options = options.ok_or_else(|| {
+            let message =
+                "This is no address of PostgreSQL: postgres://user:password@host/database?sslmode=verify-full.";
+            Error::new(Kind::Input, message)
+        })?;
+        if matches!(options.get_ssl_mode(), PgSslMode::VerifyCa) {
+            // In this mode sqlx takes the process's provider for a part of the work.
+            http::install_crypto_provider()?;
+        }
+        // A connection that was lost shows in the step itself, which is repeated: a test before each step would be a second round trip.
+        let pool =
+            PgPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(DEADLINE).test_before_acquire(false);
+        Self::new(pool.connect_lazy_with(options), client).await
+    }
+
+    /// Keeps sessions through the application's own pool, and creates the tables.
+    ///
+    /// # Errors
+    /// Kind `offline` if the database does not answer within 5 seconds, or refuses.
+    pub async fn new(pool: PgPool, client: &Client) -> Result<Self, Error> {
+        let created = attempt(|| create_tables(&pool), is_passing).await;
+        created.map_err(|failed| failed.opening("The PostgreSQL database"))?;
+        Ok(Self { pool, sealer: Arc::new(Sealer::new(client.key())) })
+    }
+
+    /// Stores a session in place of the one with the hash `replaced`.
+    async fn insert(
+        &self,
+        login: &LoginHash,
+        token: &TokenHash,
+        sealed: &[u8],
+        replaced: Option<&TokenHash>,
+    ) -> Result<Inserted, sqlx::Error> {
+        let mut transaction = self.pool.begin().await?;
+        let lifetime = milliseconds(LIFETIME);
+        let ended = sqlx::query(LOCK_LOGIN).bind(&login[..]).bind(lifetime).fetch_one(&mut *transaction).await?;
+        if ended.try_get(0)? {
+            return Ok(Inserted::LoginEnded);
+        }
+        if let Some(newest) = sqlx::query(NEWEST).bind(&login[..]).fetch_optional(&mut *transaction).await? {
+            let standing: Vec<u8> = newest.try_get(0)?;
+            if standing == token {
+                return Ok(Inserted::Stored);
+            }
+            if replaced.is_none_or(|replaced| standing != replaced) {
+                return Ok(Inserted::Other { token: standing, sealed: newest.try_get(1)? });
+            }
+        }
+        let insert = sqlx::query(INSERT).bind(&login[..]).bind(&token[..]).bind(sealed).bind(lifetime);
+        insert.execute(&mut *transaction).await?;
+        for delete in DELETE_EXPIRED {
+            transaction.execute(delete).await?;
+        }
+        transaction.commit().await?;
+        Ok(Inserted::Stored)
+    }
+
+    async fn end_tokens(&self, login: &LoginHash, remember_for: i64) -> Result<Vec<Vec<u8>>, sqlx::Error> {
+        let mut transaction = self.pool.begin().await?;
+        sqlx::query(END_LOGIN).bind(&login[..]).bind(remember_for).execute(&mut *transaction).await?;
+        let end = sqlx::query_scalar(END_TOKENS).bind(&login[..]).bind(remember_for);
+        let left = end.fetch_all(&mut *transaction).await?;
+        transaction.commit().await?;
+        Ok(left)
+    }
+}
+
+/// The result of an insertion, sealed.
+enum Inserted {
+    Stored,
+    LoginEnded,
+    Other { token: Vec<u8>, sealed: Vec<u8> },
+}
+
+impl SessionStore for PostgresSessions {
+    async fn newest(&self, login: &str) -> Result<Option<KeptSession>, Refused> {
+        let login = self.sealer.login_hash(login);
+        let read = || sqlx::query(NEWEST).bind(login.to_vec()).fetch_optional(&self.pool);
+        let newest = attempt(read, is_passing).await?;
+        let sealed = newest.and_then(|row| row.try_get::<Vec<u8>, _>(1).ok());
+        Ok(sealed.and_then(|sealed| self.sealer.open(&login, &sealed)))
+    }
+
+    async fn keep(
+        &self,
+        login: &str,
+        session: &KeptSession,
+        replaced: Option<&SessionToken>,
+    ) -> Result<KeepResult, Refused> {
+        let login = self.sealer.login_hash(login);
+        let (token, sealed) = (token_hash(&session.token), self.sealer.seal(&login, session)?);
+        let mut replaced = replaced.map(token_hash);
+        loop {
+            let insert = || self.insert(&login, &token, &sealed, replaced.as_ref());
+            match attempt(insert, is_passing).await? {
+                Inserted::Stored => return Ok(KeepResult::Stored),
+                Inserted::LoginEnded => return Ok(KeepResult::LoginEnded),
+                Inserted::Other { token, sealed } => match self.sealer.open(&login, &sealed) {
+                    Some(other) => return Ok(KeepResult::Other(other)),
+                    // It cannot be handed out, so it counts as absent.
+                    None => replaced = token.try_into().ok(),
+                },
+            }
+        }
+    }
+
+    async fn end(&self, login: &str, remember_for: Duration) -> Result<Vec<KeptSession>, Refused> {
+        let login = self.sealer.login_hash(login);
+        let left = attempt(|| self.end_tokens(&login, milliseconds(remember_for)), is_passing).await?;
+        Ok(left.iter().filter_map(|sealed| self.sealer.open(&login, sealed)).collect())
+    }
+
+    async fn forget(&self, login: &str, token: &SessionToken) -> Result<(), Refused> {
+        let (login, token) = (self.sealer.login_hash(login), token_hash(token));
+        let forget = || sqlx::query(FORGET).bind(login.to_vec()).bind(token.to_vec()).execute(&self.pool);
+        attempt(forget, is_passing).await?;
+        Ok(())
+    }
+
+    async fn has_ended(&self, token: &SessionToken) -> Result<bool, Refused> {
+        let token = token_hash(token);
+        let read = || sqlx::query_scalar(HAS_ENDED).bind(token.to_vec()).fetch_one(&self.pool);
+        Ok(attempt(read, is_passing).await?)
+    }
+}
+
+impl fmt::Debug for PostgresSessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresSessions").finish_non_exhaustive()
+    }
+}
+
+async fn create_tables(pool: &PgPool) -> Result<(), sqlx::Error> {
+    if sqlx::query_scalar(EXIST).fetch_one(pool).await? {
+        return Ok(());
+    }
+    let mut transaction = pool.begin().await?;
+    transaction.execute(LOCK).await?;
+    sqlx::raw_sql(TABLES).execute(&mut *transaction).await?;
+    transaction.commit().await
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Whether another attempt may succeed: the connection was lost, the server starts or stops, or two transactions were in each
+/// other's way.
+fn is_passing(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::WorkerCrashed => true,
+        sqlx::Error::Database(error) => error.code().is_some_and(|code| {
+            code.starts_with("08") || ["40001", "40P01", "57P01", "57P02", "57P03"].contains(&&*code)
+        }),
+        _ => false,
+    }
+}

@@ -1,0 +1,220 @@
+//! The merchant's sessions in Redis.
+
+use super::database::{DEADLINE, attempt};
+use super::sealed::{LoginHash, Sealer};
+use super::store::{KeepResult, KeptSession, LIFETIME, SessionStore, token_hash};
+use crate::encoding::hex;
+use crate::native::{Client, Refused, http};
+use crate::protocol::{Error, Kind};
+use crate::values::SessionToken;
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use redis::{AsyncCommands, ConnectionAddr, FromRedisValue, RedisError, RetryMethod, Script, ScriptInvocation};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Before each script. A login's sessions are a list, the oldest first. An entry is the time of its expiry by the clock of Redis (13
+/// digits, in milliseconds), the hash of its token (64 digits), and the sealed session.
+const COMMON: &str = "
+    local sessions, login_ended = KEYS[1], KEYS[2]
+    local function lives(entry)
+        local time = redis.call('TIME')
+        return entry and tonumber(entry:sub(1, 13)) > time[1] * 1000 + time[2] / 1000
+    end
+    local function token(entry) return entry:sub(14, 77) end
+    local function sealed(entry) return entry:sub(78) end
+    local function drop_expired()
+        local oldest = redis.call('LINDEX', sessions, 0)
+        while oldest and not lives(oldest) do
+            redis.call('LPOP', sessions)
+            oldest = redis.call('LINDEX', sessions, 0)
+        end
+    end
+";
+const NEWEST: &str = "
+    local newest = redis.call('LINDEX', sessions, -1)
+    if redis.call('EXISTS', login_ended) == 1 or not lives(newest) then return false end
+    return sealed(newest)";
+const KEEP: &str = "
+    local lifetime, replaced, new_token, new_sealed = unpack(ARGV)
+    if redis.call('EXISTS', login_ended) == 1 then return {'ended'} end
+    drop_expired()
+    local newest = redis.call('LINDEX', sessions, -1)
+    if newest and token(newest) == new_token then return {'stored'} end
+    if newest and token(newest) ~= replaced then return {'other', token(newest), sealed(newest)} end
+    local time = redis.call('TIME')
+    local expires_at = time[1] * 1000 + math.floor(time[2] / 1000) + lifetime
+    redis.call('RPUSH', sessions, string.format('%013.0f', expires_at) .. new_token .. new_sealed)
+    redis.call('PEXPIRE', sessions, lifetime)
+    return {'stored'}";
+const END: &str = "
+    local remember_for, prefix = unpack(ARGV)
+    if redis.call('EXISTS', login_ended) == 0 then drop_expired() end
+    redis.call('SET', login_ended, '', 'PX', remember_for)
+    redis.call('PEXPIRE', sessions, remember_for)
+    local left = {}
+    for place, entry in ipairs(redis.call('LRANGE', sessions, 0, -1)) do
+        redis.call('SET', prefix .. token(entry), '', 'PX', remember_for)
+        left[place] = sealed(entry)
+    end
+    return left";
+const FORGET: &str = "
+    for _, entry in ipairs(redis.call('LRANGE', sessions, 0, -1)) do
+        if token(entry) == ARGV[1] then redis.call('LREM', sessions, 0, entry) end
+    end";
+
+/// The beginning of the key that says that a token has ended.
+const TOKEN_ENDED: &str = "guichet:token-ended:";
+
+/// Keeps sessions in Redis, for a shop on several servers. Cheap to clone; [`Sessions`](super::Sessions) and
+/// [`SessionGuard`](super::SessionGuard) take a clone each.
+///
+/// ```no_run
+/// use guichet::native::{RedisSessions, SessionGuard, Sessions};
+/// # async fn open(client: guichet::Client) -> Result<(), guichet::protocol::Error> {
+/// let store = RedisSessions::connect("rediss://:password@redis.example.com", &client).await?;
+/// let guard = SessionGuard::with_store(client.clone(), store.clone());
+/// let sessions = Sessions::with_store(client, store).guarded_by(guard.clone());
+/// # let _ = (sessions, guard);
+/// # Ok(()) }
+/// ```
+///
+/// - Tokens and e-mail addresses are encrypted, and logins are hashed, with keys that are derived from the client's secret key. All
+///   servers of a shop have the same secret key. After a change of the key the stored sessions count as absent, and expire.
+/// - Its keys begin with `guichet:`, and each expires by itself. The server is one Redis 6 or newer, not a cluster, with
+///   `maxmemory-policy noeviction`: an evicted key is a lost session, or an ended one that other servers' guards accept for up to 30
+///   seconds more.
+/// - A step that the server does not answer is repeated for up to 5 seconds, over a new connection if need be. Then the result is 503
+///   `unavailable` with `Retry-After`, and the log says why.
+/// - `rediss://` is TLS with the crypto provider of the process. Without one, the feature `native` installs aws-lc-rs; with
+///   `native-no-provider`, install yours first. For a private authority, pass [`RedisSessions::new`] a client that has its
+///   certificate.
+#[derive(Clone)]
+pub struct RedisSessions {
+    connection: ConnectionManager,
+    sealer: Arc<Sealer>,
+    scripts: Arc<Scripts>,
+}
+
+struct Scripts {
+    newest: Script,
+    keep: Script,
+    end: Script,
+    forget: Script,
+}
+
+impl RedisSessions {
+    /// Connects to the server at this address.
+    ///
+    /// # Errors
+    /// Kind `input` if the address cannot be parsed, or if TLS has no crypto provider; `offline` if the server does not answer within
+    /// 5 seconds, or refuses.
+    pub async fn connect(url: &str, client: &Client) -> Result<Self, Error> {
+        let redis = redis::Client::open(url)
+            .map_err(|_| Error::new(Kind::Input, "This is no address of Redis: rediss://user:password@host:6379."))?;
+        Self::new(redis, client).await
+    }
+
+    /// Connects by the application's own client, for example one with a certificate (`redis::Client::build_with_tls`).
+    ///
+    /// # Errors
+    /// As [`RedisSessions::connect`].
+    pub async fn new(redis: redis::Client, client: &Client) -> Result<Self, Error> {
+        if matches!(redis.get_connection_info().addr(), ConnectionAddr::TcpTls { .. }) {
+            http::install_crypto_provider()?;
+        }
+        // `attempt` repeats, so that the number and length of the pauses is the same for both databases.
+        let config = ConnectionManagerConfig::new()
+            .set_number_of_retries(0)
+            .set_connection_timeout(Some(DEADLINE))
+            .set_response_timeout(Some(DEADLINE));
+        let opened = attempt(|| redis.get_connection_manager_with_config(config.clone()), is_passing).await;
+        let connection = opened.map_err(|failed| failed.opening("The Redis server"))?;
+        let script = |code: &str| Script::new(&[COMMON, code].concat());
+        let scripts = Scripts { newest: script(NEWEST), keep: script(KEEP), end: script(END), forget: script(FORGET) };
+        Ok(Self { connection, sealer: Arc::new(Sealer::new(client.key())), scripts: Arc::new(scripts) })
+    }
+
+    async fn run<T: FromRedisValue>(&self, script: ScriptInvocation<'_>) -> Result<T, Refused> {
+        let run = || async { script.invoke_async(&mut self.connection.clone()).await };
+        Ok(attempt(run, is_passing).await?)
+    }
+}
+
+impl Scripts {
+    /// A script with the keys of a login.
+    fn of<'a>(script: &'a Script, login: &LoginHash) -> ScriptInvocation<'a> {
+        let login = hex(login);
+        let mut invocation = script.prepare_invoke();
+        invocation.key(format!("guichet:sessions:{login}")).key(format!("guichet:login-ended:{login}"));
+        invocation
+    }
+}
+
+impl SessionStore for RedisSessions {
+    async fn newest(&self, login: &str) -> Result<Option<KeptSession>, Refused> {
+        let login = self.sealer.login_hash(login);
+        let sealed: Option<Vec<u8>> = self.run(Scripts::of(&self.scripts.newest, &login)).await?;
+        Ok(sealed.and_then(|sealed| self.sealer.open(&login, &sealed)))
+    }
+
+    async fn keep(
+        &self,
+        login: &str,
+        session: &KeptSession,
+        replaced: Option<&SessionToken>,
+    ) -> Result<KeepResult, Refused> {
+        let login = self.sealer.login_hash(login);
+        let (token, sealed) = (hex(&token_hash(&session.token)), self.sealer.seal(&login, session)?);
+        let mut replaced = replaced.map(|token| hex(&token_hash(token))).unwrap_or_default().into_bytes();
+        loop {
+            let mut keep = Scripts::of(&self.scripts.keep, &login);
+            keep.arg(milliseconds(LIFETIME)).arg(&replaced).arg(&token).arg(&sealed);
+            let answer: Vec<Vec<u8>> = self.run(keep).await?;
+            match &answer[..] {
+                [ended] if ended == b"ended" => return Ok(KeepResult::LoginEnded),
+                [_, token, sealed] => match self.sealer.open(&login, sealed) {
+                    Some(other) => return Ok(KeepResult::Other(other)),
+                    // It cannot be handed out, so it counts as absent.
+                    None => replaced.clone_from(token),
+                },
+                _ => return Ok(KeepResult::Stored),
+            }
+        }
+    }
+
+    async fn end(&self, login: &str, remember_for: Duration) -> Result<Vec<KeptSession>, Refused> {
+        let login = self.sealer.login_hash(login);
+        let mut end = Scripts::of(&self.scripts.end, &login);
+        end.arg(milliseconds(remember_for)).arg(TOKEN_ENDED);
+        let left: Vec<Vec<u8>> = self.run(end).await?;
+        Ok(left.iter().filter_map(|sealed| self.sealer.open(&login, sealed)).collect())
+    }
+
+    async fn forget(&self, login: &str, token: &SessionToken) -> Result<(), Refused> {
+        let mut forget = Scripts::of(&self.scripts.forget, &self.sealer.login_hash(login));
+        forget.arg(hex(&token_hash(token)));
+        self.run(forget).await
+    }
+
+    async fn has_ended(&self, token: &SessionToken) -> Result<bool, Refused> {
+        let key = format!("{TOKEN_ENDED}{}", hex(&token_hash(token)));
+        let read = || async { self.connection.clone().exists(&key).await };
+        Ok(attempt(read, is_passing).await?)
+    }
+}
+
+impl fmt::Debug for RedisSessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisSessions").finish_non_exhaustive()
+    }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Whether another attempt may succeed: the connection was lost, or the server is starting.
+fn is_passing(error: &RedisError) -> bool {
+    error.is_io_error() || !matches!(error.retry_method(), RetryMethod::NoRetry)
+}
