@@ -155,23 +155,22 @@ impl Shop for ShoeShop {
 /// Reads the payments that are due, one after the other, because a customer who pays and closes the tab has paid.
 async fn settle_regularly(client: Client, shop: ShoeShop, pause: Duration) {
     loop {
-        match settle_next(&client, &shop).await {
-            Ok(true) => {}
-            Ok(false) => tokio::time::sleep(pause).await,
-            Err(refused) => {
-                eprintln!("A payment could not be settled: {refused}");
-                tokio::time::sleep(pause).await;
-            }
+        let was_due = settle_next(&client, &shop).await.unwrap_or_else(|error| {
+            eprintln!("{error}");
+            false
+        });
+        if !was_due {
+            tokio::time::sleep(pause).await;
         }
     }
 }
 
-/// Reads one payment, if one is due.
-async fn settle_next(client: &Client, shop: &ShoeShop) -> Result<bool, Refused> {
-    let Some(claimed) = shop.orders.claim().await.map_err(Refused::broken)? else { return Ok(false) };
-    // After an error the claim stays: the payment is read again in a minute.
-    let settled = settle(client, shop, &claimed.sold).await?;
-    shop.orders.release(&claimed, settled.ask_again).await.map_err(Refused::broken)?;
+/// Reads one payment. Returns whether one was due. After an error the claim stays: the payment is read again in a minute.
+async fn settle_next(client: &Client, shop: &ShoeShop) -> Result<bool, Box<dyn Error + Send + Sync>> {
+    let Some(claimed) = shop.orders.claim().await? else { return Ok(false) };
+    let settled = settle(client, shop, &claimed.sold).await;
+    let settled = settled.map_err(|refused| format!("{}: {refused}", claimed.sold.merchant_reference))?;
+    shop.orders.release(&claimed, settled.ask_again).await?;
     Ok(true)
 }
 
