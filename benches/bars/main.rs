@@ -15,6 +15,9 @@
 mod call;
 mod chromium;
 mod creates;
+#[allow(dead_code, reason = "the tests use the rest")]
+#[path = "../../tests/support/database_process.rs"]
+mod database_process;
 mod first_fee;
 mod floor;
 /// The sandbox's own multi-row inserts.
@@ -28,14 +31,23 @@ mod million;
 mod native;
 mod pages;
 mod peers;
+#[path = "../../tests/support/port.rs"]
+mod port;
+#[allow(dead_code, reason = "the tests use the rest")]
+#[path = "../../tests/support/postgres.rs"]
+mod postgres;
+#[allow(dead_code, reason = "the tests use the rest")]
+#[path = "../../tests/support/redis.rs"]
+mod redis;
 mod rows;
 mod servers;
+mod sessions;
 mod start;
 
 use measure::Row;
 
 /// The names of the benchmarks.
-const BARS: [&str; 6] = ["native", "creates", "start", "million", "call", "first-fee"];
+const BARS: [&str; 7] = ["native", "sessions", "creates", "start", "million", "call", "first-fee"];
 
 fn main() {
     // cargo adds this argument.
@@ -58,6 +70,7 @@ fn main() {
         eprintln!("── {bar}");
         let rows: Vec<Row> = match bar {
             "native" => runtime.block_on(native::rows()),
+            "sessions" => runtime.block_on(sessions::rows()),
             "creates" => runtime.block_on(creates::rows()),
             "start" => runtime.block_on(start::rows()),
             "million" => runtime.block_on(million::rows()),

@@ -16,7 +16,8 @@ use crate::pack::Packed;
 use crate::steps::Steps;
 use crate::{pack, setup};
 
-const BENCH: [&str; 5] = ["bench", "--package=guichet", "--features=cli", "--bench=bars", "--quiet"];
+const BENCH: [&str; 5] =
+    ["bench", "--package=guichet", "--features=cli,sessions-postgres,sessions-redis", "--bench=bars", "--quiet"];
 
 pub fn command(names: &[String]) -> Result<()> {
     if let Some(option) = names.iter().find(|name| name.starts_with('-')) {
@@ -26,6 +27,7 @@ pub fn command(names: &[String]) -> Result<()> {
     steps.step("set-up: the wasm32 target", setup::wasm_target)?;
     steps.step("set-up: the browser", setup::chromium)?;
     steps.step("set-up: Node.js", setup::node)?;
+    steps.step("set-up: PostgreSQL and Redis", setup::databases)?;
     let tools = steps.step("set-up: the tools of xtask/npm", |_| Tools::locked())?;
     // If one cannot be installed, its rows say so, and the others are still measured.
     let prism = optional(&mut steps, "set-up: Prism", |remark| {
