@@ -12,7 +12,8 @@
 //! saves), `rules` (pure functions of the state) and `store` (memory, or SQLite). `replies` writes the response.
 //!
 //! [`InProcess`] is the service as a function from request to response, also for wasm32. With the feature `sandbox-serve`, `Sandbox` is
-//! the same on a port of this machine; with `sandbox-sqlite`, it can keep everything in a database file.
+//! the same on a port of this machine; with `sandbox-sqlite`, it can keep everything in a database file, and with
+//! `sandbox-postgres` in PostgreSQL.
 
 mod auth;
 mod clock;
