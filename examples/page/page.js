@@ -65,18 +65,22 @@ function showShop(shop) {
   find("sign-in").hidden = Boolean(shop.customer);
   find("signed-in").hidden = !shop.customer;
   find("customer").textContent = shop.customer;
-  find("orders-title").textContent = shop.orders.length ? texts.orders : "";
+  find("orders-title").hidden = shop.orders.length === 0;
+  const focused = find("products").querySelector(":focus")?.className;
   find("products").replaceChildren(...Object.entries(shop.products).map(([product, { amount, [language]: name }]) => {
     // `checkout` is called in the click itself: a window that opens later is blocked.
     const buy = (mode) => () => pay({ id: basketOf(product, shop.orders), product }, mode);
+    const button = (className, textContent, mode) => element("button", {
+      className: `${className} ${product}`, textContent, ariaLabel: `${textContent}, ${name}`, disabled: !shop.customer, onclick: buy(mode),
+    });
     return element("li", {},
       element("strong", { textContent: `${name}, ${formatMoney(amount, "XAF", language)}` }),
-      element("button", { className: `primary ${product}`, textContent: texts.pay, disabled: !shop.customer, onclick: buy("redirect") }),
-      element("button", { className: `popup ${product}`, textContent: texts.popup, disabled: !shop.customer, onclick: buy("popup") }));
+      button("primary", texts.pay, "redirect"), button("popup", texts.popup, "popup"));
   }));
+  if (focused) find("products").getElementsByClassName(focused)[0]?.focus();
   find("orders").replaceChildren(...shop.orders.map(({ id, product, paid_by, refunds }) => {
     const state = [paid_by ? texts.paid : texts.open, ...(refunds ? [texts.refund] : [])].join(", ");
-    return element("li", {}, `${id}: ${shop.products[product]?.[language] ?? product}, ${state}`);
+    return element("li", {}, `${shop.products[product]?.[language] ?? product}, ${state} (${id})`);
   }));
 }
 
@@ -101,6 +105,7 @@ document.documentElement.lang = language;
 find("who").textContent = texts.who;
 find("sign-in").elements[1].textContent = texts.signIn;
 find("sign-out").textContent = texts.signOut;
+find("orders-title").textContent = texts.orders;
 
 const shop = await readShop().catch((error) => {
   show(describe(error, language));
@@ -113,6 +118,7 @@ find("sign-in").onsubmit = orShow(async (event) => {
   event.preventDefault();
   await send("/sign-in", { email: event.target.elements.email.value });
   showShop(await readShop());
+  find("products").querySelector("button").focus(); // the form that had the focus is hidden now
 });
 find("sign-out").onclick = orShow(async () => {
   await guichet.session.revoke().catch(() => {}); // the session ends by itself, too

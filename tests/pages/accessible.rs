@@ -256,13 +256,13 @@ async fn act(browser: &Browser, script: &str) {
 }
 
 /// Checks pages with axe-core.
-struct Accessibility<'a> {
+pub(crate) struct Accessibility<'a> {
     browser: &'a Browser,
     axe: String,
 }
 
 impl<'a> Accessibility<'a> {
-    fn new(browser: &'a Browser) -> Self {
+    pub(crate) fn new(browser: &'a Browser) -> Self {
         let axe = npm_tools().join("node_modules/axe-core/axe.min.js");
         let axe = std::fs::read_to_string(axe).expect("axe-core is missing. `cargo xtask test` installs it.");
         Self { browser, axe }
@@ -277,7 +277,7 @@ impl<'a> Accessibility<'a> {
     }
 
     /// Checks the page in its current language, wide and narrow, light and dark.
-    async fn once(&self, page: &str) {
+    pub(crate) async fn once(&self, page: &str) {
         self.browser.run(&self.axe).await;
         for (width, scheme) in [(1280, "light"), (320, "light"), (320, "dark")] {
             self.at(page, width, scheme).await;

@@ -3,6 +3,7 @@
 //!
 //! `cargo xtask test` builds it from the tarball and then runs these tests.
 
+use crate::accessible::Accessibility;
 use crate::react::pay;
 use crate::support::browser::{Browser, until};
 use crate::support::engine::Engine;
@@ -104,6 +105,26 @@ async fn a_customer_buys_in_a_popup(bundler: &'static str) {
     page.browser.click("header button").await;
     page.browser.wait_for_text("header", "Sign in").await;
     page.is_quiet().await;
+    page.browser.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn the_example_in_next_is_accessible() {
+    let shop = NextServer::start("turbopack").await;
+    let page = Page::open("next-accessible", &shop).await;
+    let look = Accessibility::new(&page.browser);
+    page.browser.wait_for_text("table", "Card issued abroad").await;
+    page.browser.tab_to("#pay").await;
+    look.once("next-shop").await;
+    page.browser.open(&format!("{}/return", shop.url)).await;
+    page.browser.wait_for_text("main", "There is no payment to show.").await;
+    look.once("next-nothing").await;
+    page.browser.open(&shop.url).await;
+    page.browser.click("#pay").await;
+    pay(&page.browser).await;
+    page.browser.wait_for_text("[role=status]", "Thank you").await;
+    look.once("next-paid").await;
     page.browser.close().await;
 }
 

@@ -3,8 +3,10 @@
 //!
 //! `cargo xtask test` builds the pages from the tarball and then runs these tests.
 
+use crate::accessible::Accessibility;
 use crate::package::ViteServer;
 use crate::support::browser::{Browser, until};
+use crate::support::http;
 use crate::support::site::CannedResponse;
 use crate::support::storefront::{INTENTS, RETURN, Storefront};
 use guichet::operations::ListPaymentMethods;
@@ -230,6 +232,8 @@ async fn the_example_in_react_sells_by_redirect_while_vite_develops_it() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let folder = copy_of_the_example(sandbox.base_url());
     let vite = ViteServer::start(&folder, &[("GUICHET_SECRET_KEY", sandbox.secret_key().expose())]);
+    let broken = http::post(&format!("{}/guichet/intents", vite.url), &[], "{\"id\":").await;
+    assert_eq!((broken.status, broken.body.contains("invalid_json")), (400, true), "{}", broken.body);
     let browser = Browser::start("react-example").await;
     browser.open(&vite.url).await;
     browser.wait_for_text("table", "Card issued abroad").await;
@@ -285,6 +289,28 @@ async fn the_example_in_react_sells_in_a_popup_and_shows_errors() {
     until("the popup is closed", async || browser.tabs().await == [tab.clone()]).await;
     browser.switch_to(&tab).await;
     browser.wait_for_text("[role=status]", "Thank you").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn the_example_in_react_is_accessible() {
+    let shop = example().await;
+    let browser = Browser::start("react-example-accessible").await;
+    let look = Accessibility::new(&browser);
+    browser.open(shop.url()).await;
+    browser.wait_for_text("table", "Card issued abroad").await;
+    browser.tab_to("#pay").await;
+    look.once("react-shop").await;
+    shop.respond(INTENTS, CannedResponse::json(&json!({ "error": { "code": "unavailable" } })).status(503));
+    browser.click("#pay").await;
+    browser.wait_for_text("[role=alert]", "try again").await;
+    look.once("react-error").await;
+    shop.remove_responses(INTENTS);
+    browser.click("#pay").await;
+    pay(&browser).await;
+    browser.wait_for_text("[role=status]", "Thank you").await;
+    look.once("react-paid").await;
     browser.close().await;
 }
 

@@ -359,8 +359,9 @@ const CLIPPY: [(&str, &[&str]); 2] = [
 
 /// Tests that run only in Chromium, or not in WebKit, with the reason. Only Chromium's driver can disconnect a page from the
 /// network, run a script before the page's own, set the colour scheme, and count the bytes of a visit without headers.
-const NOT_IN: [(&str, &[&str], &str); 9] = [
+const NOT_IN: [(&str, &[&str], &str); 10] = [
     ("accessible::", &["firefox", "webkit"], DEVTOOLS),
+    ("is_accessible", &["firefox", "webkit"], DEVTOOLS),
     ("wire::", &["firefox", "webkit"], DEVTOOLS),
     ("the_network_lost_for_20_seconds_while_paying_charges_once", &["firefox", "webkit"], DEVTOOLS),
     ("paying_without_a_network_waits_for_it_and_charges_at_most_once", &["firefox", "webkit"], DEVTOOLS),

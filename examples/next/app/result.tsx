@@ -10,5 +10,5 @@ const sentences: Record<Outcome["state"], string> = {
 };
 
 export function Result({ outcome }: { outcome: Outcome | undefined }) {
-  return <p role="status">{outcome ? sentences[outcome.state] : "Asking for your payment…"}</p>;
+  return <p role="status" data-state={outcome?.state}>{outcome ? sentences[outcome.state] : "Asking for your payment…"}</p>;
 }

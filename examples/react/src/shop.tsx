@@ -15,7 +15,7 @@ export function Shop() {
         <Account />
       </header>
       {error ? <p role="alert">{describe(error, "en")}</p> : null}
-      {back ? <Payment outcome={outcome} /> : <Basket />}
+      {back ? <><Payment outcome={outcome} /><p><a href="/">Back to the shop</a></p></> : <Basket />}
     </main>
   );
 }
@@ -50,10 +50,11 @@ function Basket() {
 function Prices() {
   const { quotes, error, retry } = useQuotes({ amount: "5000", currency: "XAF", fee_bearer: "customer" });
   if (error) return <p role="alert">{describe(error, "en")} <button onClick={retry}>Try again</button></p>;
+  if (!quotes) return <p>Asking for the prices…</p>;
   return (
     <table>
       <tbody>
-        {quotes?.map((quote) => (
+        {quotes.map((quote) => (
           <tr key={`${quote.method.id} ${quote.card_type}`}>
             <th scope="row">{name(quote)}</th>
             <td>{quote.error ? "?" : formatMoney(quote.customer_pays, quote.currency, "en")}</td>
@@ -77,5 +78,5 @@ const sentences: Record<Outcome["state"], string> = {
 };
 
 function Payment({ outcome }: { outcome: Outcome | undefined }) {
-  return <p role="status">{outcome ? sentences[outcome.state] : "Asking for your payment…"}</p>;
+  return <p role="status" data-state={outcome?.state}>{outcome ? sentences[outcome.state] : "Asking for your payment…"}</p>;
 }
