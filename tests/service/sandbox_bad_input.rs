@@ -63,7 +63,7 @@ async fn a_text_with_u0000_is_refused_and_an_id_with_it_is_unknown() {
         (CREATE, with("merchant_reference", json!("ORDER\0")), "merchant_reference"),
         (CREATE, with("metadata", json!({ "deep": ["\0"] })), "metadata.deep[0]"),
         (CREATE, with("metadata", json!({ "\0": 1 })), r"metadata.\u0000"),
-        ("/v1/plans", json!({ "name": "Go\0ld", "amount": "500", "billing_cycle": "monthly" }), "name"),
+        ("/v1/subscriptions/plans", json!({ "name": "Go\0ld", "amount": "500", "billing_cycle": "monthly" }), "name"),
         ("/v1/sessions/create", json!({ "customer_email": "awa@example.com\0" }), "customer_email"),
     ] {
         let refused = shop.send("POST", path, Some(&shop.key()), Some(body.to_string()), &[]).await;
@@ -74,7 +74,7 @@ async fn a_text_with_u0000_is_refused_and_an_id_with_it_is_unknown() {
     let token = sandbox.control_token().expose();
     let refused = shop.send("POST", "/sandbox/merchants", Some(token), Some(name), &[]).await;
     assert_eq!((refused.status, &refused.body["error"]["param"]), (422, &json!("name")), "{}", refused.text);
-    for path in ["/v1/payment-intents/pi_%00", "/v1/plans/%00", "/v1/customers?starting_after=%00"] {
+    for path in ["/v1/payment-intents/pi_%00", "/v1/subscriptions/%00", "/v1/customers?starting_after=%00"] {
         let unknown = shop.send("GET", path, Some(&shop.key()), None, &[]).await;
         assert!(matches!(unknown.status, 404 | 422), "{path}: {}", unknown.text);
     }
