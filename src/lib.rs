@@ -40,7 +40,7 @@ pub mod operations;
 #[cfg(feature = "sandbox")]
 mod package;
 mod platform;
-#[cfg(feature = "sandbox-sqlite")]
+#[cfg(any(feature = "sandbox-postgres", feature = "sandbox-sqlite"))]
 mod private_file;
 pub mod protocol;
 #[cfg(feature = "sandbox")]

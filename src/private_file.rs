@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The suffixes of an SQLite database's files: the database, its log and its shared memory.
+#[cfg(feature = "sandbox-sqlite")]
 const DATABASE_FILES: [&str; 3] = ["", "-wal", "-shm"];
 
 /// Sets the mode of created files to 0600.
@@ -28,6 +29,7 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 ///
 /// # Errors
 /// The file that is a link or whose mode cannot be changed, and the reason.
+#[cfg(feature = "sandbox-sqlite")]
 pub(crate) fn close_database(path: &Path) -> Result<(), (PathBuf, io::Error)> {
     for suffix in DATABASE_FILES {
         let file = with_suffix(path, suffix);
@@ -36,7 +38,7 @@ pub(crate) fn close_database(path: &Path) -> Result<(), (PathBuf, io::Error)> {
     Ok(())
 }
 
-#[cfg(unix)]
+#[cfg(all(unix, feature = "sandbox-sqlite"))]
 fn close(path: &Path) -> io::Result<()> {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
@@ -55,7 +57,7 @@ fn close(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(not(unix))]
+#[cfg(all(not(unix), feature = "sandbox-sqlite"))]
 fn close(_: &Path) -> io::Result<()> {
     Ok(())
 }

@@ -50,6 +50,16 @@ impl Caller {
         }
     }
 
+    /// The same caller, with its merchant as it is now. The request may have waited.
+    pub(super) async fn after_wait(self) -> Result<Self, Problem> {
+        Ok(match self {
+            Self::ClientSecret(merchant, id) => Self::ClientSecret(merchant.after_wait().await?, id),
+            Self::Merchant(merchant) => Self::Merchant(merchant.after_wait().await?),
+            Self::Session(merchant, session) => Self::Session(merchant.after_wait().await?, session),
+            Self::EndedClientSecret | Self::Anonymous | Self::UnknownSession => self,
+        })
+    }
+
     /// The kind of credential.
     pub(super) fn kind(&self) -> CredentialKind {
         match self {

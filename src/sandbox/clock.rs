@@ -58,6 +58,14 @@ struct Shown {
     is_behind: bool,
 }
 
+impl Shown {
+    /// The second plus the time that has passed since on the monotonic clock.
+    fn after(&self, now: Duration) -> i64 {
+        let passed = i64::try_from(now.saturating_sub(self.at).as_secs()).unwrap_or(i64::MAX);
+        self.second.saturating_add(passed)
+    }
+}
+
 impl ServiceClock {
     /// Starts a clock from the latest stored second.
     pub(super) async fn load(store: &Store, wall_clock: WallClock) -> Result<Self, Unavailable> {
@@ -128,20 +136,40 @@ impl ServiceClock {
             let Some((second, pending)) = &mut storing.attempt else { continue };
             let (second, result) = (*second, pending.await);
             storing.attempt = None;
-            if let Err(error) = result.unwrap_or_else(|_| Err(Unavailable::stopped())) {
-                storing.failed_at = Some(monotonic_now());
-                return Err(error);
-            }
-            storing.failed_at = None;
+            let stored = match result.unwrap_or_else(|_| Err(Unavailable::stopped())) {
+                Ok(true) => Ok(second),
+                // Another instance has stored it, or a later one.
+                Ok(false) => store.latest_second().await,
+                Err(error) => Err(error),
+            };
+            storing.failed_at = stored.is_err().then(monotonic_now);
+            self.mark_stored(stored?);
+        }
+    }
+
+    /// Takes over a second that another instance has stored.
+    #[cfg(feature = "sandbox-postgres")]
+    pub(super) fn observe(&self, second: i64) {
+        if second > self.stored.load(Ordering::Acquire) {
             self.mark_stored(second);
         }
     }
 
     fn mark_stored(&self, second: i64) {
+        self.continue_from(second);
         self.stored.fetch_max(second, Ordering::AcqRel);
         let before = self.current.fetch_max(second, Ordering::AcqRel);
         if before <= second && self.is_unstored.swap(false, Ordering::AcqRel) {
             tracing::info!("the service's clock is stored again");
+        }
+    }
+
+    /// Continues from a stored second if the clock shows an earlier one.
+    fn continue_from(&self, second: i64) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = monotonic_now();
+        if second > shown.after(now) {
+            (shown.second, shown.at) = (second, now);
         }
     }
 
@@ -151,8 +179,7 @@ impl ServiceClock {
         let wall = self.wall_clock.unix();
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let now = monotonic_now();
-        let passed = i64::try_from(now.saturating_sub(shown.at).as_secs()).unwrap_or(i64::MAX);
-        let runs_on = shown.second.saturating_add(passed);
+        let runs_on = shown.after(now);
         if wall >= runs_on {
             if std::mem::take(&mut shown.is_behind) {
                 tracing::info!("the wall clock has caught up with the service's clock");

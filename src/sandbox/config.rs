@@ -1,6 +1,7 @@
 use super::clock::WallClock;
 #[cfg(feature = "sandbox-serve")]
 use crate::server::CONNECTIONS_PER_ADDRESS;
+use crate::values::Secret;
 use std::fmt;
 #[cfg(feature = "sandbox-serve")]
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,8 +23,20 @@ pub struct Config {
     #[cfg(feature = "sandbox-serve")]
     /// The address to listen on. Port 0 takes a free port.
     pub listen: SocketAddr,
-    /// The database: `memory:`, or `sqlite:` and a file, which is created with its folder (feature `sandbox-sqlite`).
+    /// The database: `memory:`, or `sqlite:` and a file, which is created with its folder (feature `sandbox-sqlite`), or the address of a
+    /// PostgreSQL database, which any number of sandboxes may share: `postgres://…` (feature `sandbox-postgres`).
     pub database: String,
+    /// The key from which client secrets are derived: any text. Default: `GUICHET_INSTANCE_KEY`, or a key beside the database.
+    pub instance_key: Option<Secret>,
+    /// The first merchant's secret key: `sk_test_` and at least 16 letters and digits. Default: `GUICHET_SECRET_KEY`, or a key beside the
+    /// database.
+    pub secret_key: Option<Secret>,
+    /// The token of the control API: `ctl_` and at least 16 letters and digits. Default: `GUICHET_CONTROL_TOKEN`, or a new one at each
+    /// start.
+    pub control_token: Option<Secret>,
+    /// The file of the two keys, for a PostgreSQL database. If it does not exist, it is created, with new keys. Every sandbox on the
+    /// database needs the same keys.
+    pub keys: Option<PathBuf>,
     /// The name of the first merchant, which the hosted page shows. A merchant that is already in the database keeps its name.
     pub merchant_name: String,
     /// The folder of the npm package, as `cargo xtask pack --quick` writes it. Default: the package in this binary if it was built
@@ -54,6 +67,10 @@ impl Default for Config {
             #[cfg(feature = "sandbox-serve")]
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             database: "memory:".into(),
+            instance_key: None,
+            secret_key: None,
+            control_token: None,
+            keys: None,
             merchant_name: "Sandbox shop".into(),
             package: None,
             public_url: None,

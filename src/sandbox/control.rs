@@ -152,7 +152,7 @@ impl ControlApi {
             Some(token) if same(token, self.token.expose()) => return Ok(()),
             Some(_) => (
                 ErrorCode::InvalidKey,
-                "This is not the control token of this sandbox. The token is new at each start: use the one that was printed last.",
+                "This is not the control token of this sandbox. Unless GUICHET_CONTROL_TOKEN sets it, the token is new at each start: use the one that was printed last.",
             ),
             None => (
                 ErrorCode::AuthenticationRequired,
@@ -168,30 +168,29 @@ impl ControlApi {
         merchant: &Arc<Merchant>,
         fields: &Map<String, Value>,
     ) -> Result<Bytes, Problem> {
-        let merchants = &self.service.merchants;
         let reply = match call {
             Call::ReadDescription => return Ok(openapi::text()),
             Call::CreateMerchant => self.create_merchant(fields).await?,
             Call::ReadClock => json!({ "now": merchant.now().unix() }),
             Call::AdvanceClock => self.advance(merchant, fields).await?,
-            Call::ListFaults => self.faults(merchant).await?,
+            Call::ListFaults => faults_of(merchant).await?,
             Call::AddFault => {
-                merchants.add_fault(merchant, read_fault(fields)?).await?;
-                self.faults(merchant).await?
+                merchant.add_fault(read_fault(fields)?).await?;
+                faults_of(merchant).await?
             }
             Call::ClearFaults => {
-                merchants.clear_faults(merchant).await?;
-                self.faults(merchant).await?
+                merchant.clear_faults().await?;
+                faults_of(merchant).await?
             }
             Call::ListRequests => {
-                let requests = merchants.requests(merchant).await?;
+                let requests = merchant.requests().await?;
                 json!({ "requests": requests.iter().map(Request::to_json).collect::<Vec<_>>() })
             }
             Call::ListEvents => {
                 json!({ "events": self.service.events(merchant).await?.iter().map(Event::to_json).collect::<Vec<_>>() })
             }
             Call::ResetMerchant => {
-                let merchant = merchants.reset(&self.service.store, merchant).await?;
+                let merchant = self.service.merchants.reset(&self.service.store, merchant).await?;
                 json!({ "merchant": merchant.id, "now": merchant.now().unix() })
             }
         };
@@ -203,11 +202,6 @@ impl ControlApi {
             None => Ok(self.service.merchants.first().await?),
             Some(id) => self.service.merchants.by_id(id).await?.ok_or_else(|| Problem::missing("merchant")),
         }
-    }
-
-    async fn faults(&self, merchant: &Merchant) -> Result<Value, Problem> {
-        let faults = self.service.merchants.faults(merchant).await?;
-        Ok(json!({ "faults": faults.iter().map(Fault::to_json).collect::<Vec<_>>() }))
     }
 
     async fn advance(&self, merchant: &Arc<Merchant>, fields: &Map<String, Value>) -> Result<Value, Problem> {
@@ -230,6 +224,11 @@ impl ControlApi {
         let (merchant, secret_key) = self.service.merchants.make(&self.service.store, name).await?;
         Ok(json!({ "merchant": merchant.id, "secret_key": secret_key.expose() }))
     }
+}
+
+async fn faults_of(merchant: &Merchant) -> Result<Value, Problem> {
+    let faults = merchant.faults().await?;
+    Ok(json!({ "faults": faults.iter().map(Fault::to_json).collect::<Vec<_>>() }))
 }
 
 impl From<AddFaultError> for Problem {

@@ -198,6 +198,30 @@ impl FaultKind {
     }
 }
 
+#[cfg(feature = "sandbox-postgres")]
+impl FaultKind {
+    /// The name of every kind.
+    pub(super) const WORDS: [&'static str; 6] = ["delay", "drop", "lost_response", "malformed", "status", "truncate"];
+
+    /// Reads what [`Fault::to_json`] has written.
+    pub(super) fn read(fault: &str) -> Option<Self> {
+        let fault: Value = serde_json::from_str(fault).ok()?;
+        let number = |name: &str| fault.get(name).and_then(Value::as_u64);
+        Some(match fault.get("kind")?.as_str()? {
+            "delay" => Self::Delay { milliseconds: number("milliseconds")? },
+            "drop" => Self::Drop,
+            "lost_response" => Self::LostResponse,
+            "malformed" => Self::Malformed,
+            "status" => Self::Status {
+                status: number("status").and_then(|status| u16::try_from(status).ok())?,
+                retry_after: number("retry_after").and_then(|seconds| u32::try_from(seconds).ok()),
+            },
+            "truncate" => Self::Truncate,
+            _ => return None,
+        })
+    }
+}
+
 /// Finds an operation by its name.
 ///
 /// # Errors

@@ -4,13 +4,17 @@ use super::clock::ServiceClock;
 use super::config::{Config, StartError};
 use super::control::{self, ControlApi};
 use super::http;
-use super::keys::Keys;
+use super::keys::{Keys, control_token};
 use super::pages::{self, Pages};
 use super::rules::{EsimPackages, Fees};
 use super::service::{Merchants, Service};
+#[cfg(feature = "sandbox-postgres")]
+use super::store::KeyFingerprints;
 use super::store::{Location, Store};
 use super::surroundings::{self, Surroundings};
-use super::tokens::{self, InstanceKey};
+use super::tokens::InstanceKey;
+#[cfg(feature = "sandbox-postgres")]
+use super::tokens::fingerprint;
 use crate::package::Package;
 use crate::platform::read_origin;
 use crate::server::{DropConnection, host};
@@ -73,6 +77,7 @@ impl InProcess {
         };
         let allow_origins = config.allow_origins.iter().map(|text| allowed_origin(text)).collect::<Result<_, _>>()?;
         let hosts = config.allow_hosts.iter().map(|text| allowed_host(text)).collect::<Result<_, _>>()?;
+        let control_token = control_token(&config)?;
         let store = Store::open(location).await?;
         let (keys, clock, merchants) = match load(&store, location, &config).await {
             Ok(loaded) => loaded,
@@ -94,7 +99,6 @@ impl InProcess {
             strict: config.strict,
             allow_origins,
         });
-        let control_token = tokens::secret("ctl_");
         let control = ControlApi { service: Arc::clone(&service), token: control_token.clone(), hosts };
         let router = http::routes()
             .with_state(Arc::clone(&service))
@@ -140,6 +144,7 @@ impl InProcess {
 
     /// Closes the store; a store in memory is deleted. Later, each request that needs the store gets 503.
     pub async fn close(&self) {
+        self.service.merchants.finish().await;
         self.service.store.close().await;
     }
 }
@@ -156,7 +161,13 @@ async fn load(
     location: &Location,
     config: &Config,
 ) -> Result<(Keys, Arc<ServiceClock>, Merchants), StartError> {
-    let keys = Keys::find(store.path(), location.file())?;
+    let keys = Keys::find(config, location, store.path())?;
+    #[cfg(feature = "sandbox-postgres")]
+    if let Some(database) = store.shared() {
+        let instance = InstanceKey::new(&keys.instance).fingerprint();
+        let fingerprints = KeyFingerprints { instance, first: fingerprint(keys.secret_key.expose()) };
+        database.join(&fingerprints, &Merchants::first_row(&keys.secret_key, &config.merchant_name)).await?;
+    }
     let clock = ServiceClock::load(store, config.wall_clock.clone()).await;
     let clock = Arc::new(clock.map_err(|error| StartError::Database(error.to_string()))?);
     let merchants = Merchants::load(store, &clock, &keys.secret_key, &config.merchant_name).await?;

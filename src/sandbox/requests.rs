@@ -1,13 +1,17 @@
 //! The newest requests of a merchant, for tests. No credential, query, body or card is stored.
 
+#[cfg(feature = "sandbox-postgres")]
+use super::{faults::FaultKind, store::SharedMerchant};
 use crate::protocol::{CredentialKind, Spec};
 use crate::values::Moment;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+#[cfg(feature = "sandbox-postgres")]
+use std::sync::MutexGuard;
 use std::sync::{Mutex, PoisonError};
 
 /// The number of stored requests.
-const MAX_REQUESTS: usize = 1000;
+pub(super) const MAX_REQUESTS: usize = 1000;
 
 /// One request that reached the service. [`Tenant::requests`](super::Tenant::requests) lists them.
 ///
@@ -111,6 +115,112 @@ impl Requests {
     pub(super) fn clear(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
+}
+
+/// The requests of this instance that are not in the database yet.
+#[cfg(feature = "sandbox-postgres")]
+#[derive(Debug, Default)]
+pub(super) struct Unwritten(Mutex<Batch>);
+
+/// Requests and statuses to write.
+#[cfg(feature = "sandbox-postgres")]
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    /// The merchant and the number of each request, in order of arrival.
+    pub(super) requests: VecDeque<(String, i64, Request)>,
+    /// The numbers of requests that were written before, and the statuses of their responses.
+    pub(super) statuses: VecDeque<(i64, u16)>,
+}
+
+#[cfg(feature = "sandbox-postgres")]
+impl Unwritten {
+    /// Adds a request.
+    pub(super) fn add(&self, merchant: &SharedMerchant, request: Request) {
+        let mut batch = self.lock();
+        batch.requests.push_back((merchant.id.clone(), merchant.number, request));
+        batch.keep_newest();
+    }
+
+    /// Records the status of a response.
+    pub(super) fn record_status(&self, number: i64, status: u16) {
+        let mut batch = self.lock();
+        match batch.requests.iter_mut().rev().find(|(_, of, _)| *of == number) {
+            Some((_, _, request)) => request.status = Some(status),
+            None => batch.statuses.push_back((number, status)),
+        }
+    }
+
+    /// Takes everything that is not written yet.
+    pub(super) fn take(&self) -> Batch {
+        std::mem::take(&mut *self.lock())
+    }
+
+    /// Puts back what could not be written.
+    pub(super) fn put_back(&self, batch: Batch) {
+        let mut unwritten = self.lock();
+        let newer = std::mem::replace(&mut *unwritten, batch);
+        unwritten.requests.extend(newer.requests);
+        unwritten.statuses.extend(newer.statuses);
+        unwritten.keep_newest();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Batch> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(feature = "sandbox-postgres")]
+impl Batch {
+    pub(super) fn is_empty(&self) -> bool {
+        self.requests.is_empty() && self.statuses.is_empty()
+    }
+
+    /// Drops the oldest, so that a long failure of the database costs no memory.
+    fn keep_newest(&mut self) {
+        self.requests.drain(..self.requests.len().saturating_sub(MAX_UNWRITTEN));
+        self.statuses.drain(..self.statuses.len().saturating_sub(MAX_UNWRITTEN));
+    }
+}
+
+/// The most requests that wait while the database fails.
+#[cfg(feature = "sandbox-postgres")]
+const MAX_UNWRITTEN: usize = 10 * MAX_REQUESTS;
+
+#[cfg(feature = "sandbox-postgres")]
+impl Request {
+    /// Reads what [`Request::to_json`] has written. `None` for an operation that this version does not know.
+    pub(super) fn read(record: &str) -> Option<Self> {
+        let record: Value = serde_json::from_str(record).ok()?;
+        let text = |name: &str| record.get(name).and_then(Value::as_str);
+        let spec = spec_named(text("operation")?)?;
+        let known = |known: &[&'static str], name: &str| {
+            let word = text(name)?;
+            known.iter().find(|known| **known == word).copied()
+        };
+        Some(Self {
+            at: Moment::from_unix(record.get("at")?.as_i64()?),
+            operation: spec.name,
+            method: spec.method.as_str(),
+            path: spec.path,
+            intent: text("intent").map(str::to_owned),
+            credential: known(&["client_secret", "secret_key", "session_token", "none"], "credential")?,
+            request_id: text("request_id")?.to_owned(),
+            status: record.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok()),
+            fault: known(&FaultKind::WORDS, "fault"),
+        })
+    }
+}
+
+#[cfg(feature = "sandbox-postgres")]
+fn spec_named(name: &str) -> Option<Spec> {
+    use crate::operations::*;
+    use crate::protocol::Operation;
+    macro_rules! find {
+        ($($operation:ident)*) => {
+            [$(<$operation as Operation>::SPEC),*].into_iter().find(|spec| spec.name == name)
+        };
+    }
+    crate::every_operation!(find)
 }
 
 #[cfg(test)]

@@ -168,7 +168,9 @@ fn run(
                         () = serve(listener, router, limits, stopped) => {}
                         () = service.keep_billing() => {}
                         () = service.keep_deleting_expired_keys() => {}
+                        () = service.merchants.keep_writing_requests() => {}
                     }
+                    service.merchants.finish().await;
                 }
                 service.store.close().await;
             }

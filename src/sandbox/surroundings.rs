@@ -17,7 +17,7 @@ pub struct Surroundings {
     pub fill_random: fn(&mut [u8]),
     /// Resolves after this time.
     pub sleep: fn(Duration) -> Sleep,
-    /// An environment variable: `GUICHET_SECRET_KEY` or `GUICHET_INSTANCE_KEY`.
+    /// An environment variable: `GUICHET_SECRET_KEY`, `GUICHET_INSTANCE_KEY` or `GUICHET_CONTROL_TOKEN`.
     pub variable: fn(&str) -> Option<String>,
 }
 

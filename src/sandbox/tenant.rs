@@ -57,6 +57,9 @@ impl Tenant {
     }
 
     /// The time on its clock.
+    ///
+    /// # Panics
+    /// On PostgreSQL, if the database does not answer: this waits for it on the calling thread.
     #[must_use]
     pub fn now(&self) -> Moment {
         self.clock.now()
@@ -67,33 +70,44 @@ impl Tenant {
     /// Makes the next calls of an operation by this merchant or its customers fail. [`Fault`] has an example.
     ///
     /// # Panics
-    /// If 1,000 faults are waiting: use [`Fault::times`] instead.
+    /// If 1,000 faults are waiting: use [`Fault::times`] instead. On PostgreSQL also if the database does not answer: this waits for it on
+    /// the calling thread.
     pub fn fault(&self, fault: Fault) {
-        let (service, merchant) = self.clock.parts();
-        let added = self.clock.wait(async move { service.merchants.add_fault(&merchant, fault).await });
+        let merchant = Arc::clone(&self.clock.merchant);
+        let added = self.clock.wait(async move { merchant.add_fault(fault).await });
         added.expect("no more than 1,000 faults wait at once, and the database answers");
     }
 
     /// The waiting faults.
+    ///
+    /// # Panics
+    /// On PostgreSQL, if the database does not answer: this waits for it on the calling thread.
     #[must_use]
     pub fn faults(&self) -> Vec<Fault> {
-        let (service, merchant) = self.clock.parts();
-        let faults = self.clock.wait(async move { service.merchants.faults(&merchant).await });
+        let merchant = Arc::clone(&self.clock.merchant);
+        let faults = self.clock.wait(async move { merchant.faults().await });
         faults.expect("the database answers")
     }
 
     /// Removes all waiting faults.
+    ///
+    /// # Panics
+    /// On PostgreSQL, if the database does not answer: this waits for it on the calling thread.
     pub fn clear_faults(&self) {
-        let (service, merchant) = self.clock.parts();
-        let cleared = self.clock.wait(async move { service.merchants.clear_faults(&merchant).await });
+        let merchant = Arc::clone(&self.clock.merchant);
+        let cleared = self.clock.wait(async move { merchant.clear_faults().await });
         cleared.expect("the database answers");
     }
 
-    /// The newest 1,000 requests of this merchant and its customers, oldest first.
+    /// The newest 1,000 requests of this merchant and its customers, oldest first. If other sandboxes share the database, their requests
+    /// are among them a second later at the latest.
+    ///
+    /// # Panics
+    /// On PostgreSQL, if the database does not answer: this waits for it on the calling thread.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
-        let (service, merchant) = self.clock.parts();
-        let requests = self.clock.wait(async move { service.merchants.requests(&merchant).await });
+        let merchant = Arc::clone(&self.clock.merchant);
+        let requests = self.clock.wait(async move { merchant.requests().await });
         requests.expect("the database answers")
     }
 
@@ -105,7 +119,7 @@ impl Tenant {
         let (service, merchant) = self.clock.parts();
         run_on(&self.clock.runtime, async move {
             service.catch_up().await;
-            let merchant = service.merchants.current(&merchant).await?;
+            let merchant = merchant.current().await?;
             service.events(&merchant).await
         })
         .await
@@ -151,8 +165,8 @@ impl Clock {
     }
 
     fn now(&self) -> Moment {
-        let (service, merchant) = self.parts();
-        let merchant = self.wait(async move { service.merchants.current(&merchant).await });
+        let merchant = Arc::clone(&self.merchant);
+        let merchant = self.wait(async move { merchant.current().await });
         merchant.expect("the database answers").peek()
     }
 

@@ -9,6 +9,8 @@ use subtle::ConstantTimeEq;
 
 /// The prefix of a secret key of the sandbox.
 pub(super) const SECRET_KEY: &str = "sk_test_";
+/// The prefix of a control token of the sandbox.
+pub(super) const CONTROL_TOKEN: &str = "ctl_";
 /// The prefix of a session token of the sandbox.
 pub(super) const SESSION_TOKEN: &str = "cst_test_";
 
@@ -45,6 +47,14 @@ impl InstanceKey {
     /// Creates the key from a text of any length.
     pub(super) fn new(text: &Secret) -> Self {
         Self(Hmac::new_from_slice(text.expose().as_bytes()).expect("HMAC takes a key of any length"))
+    }
+
+    /// The stored form of this key, by which instances on one database compare theirs.
+    #[cfg(feature = "sandbox-postgres")]
+    pub(super) fn fingerprint(&self) -> String {
+        let mut mac = self.0.clone();
+        mac.update(b"fingerprint");
+        hex(&mac.finalize().into_bytes())
     }
 
     /// The client secret of an intent.

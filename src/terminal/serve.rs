@@ -15,8 +15,11 @@ The sandbox prints the first merchant's secret key. It makes the key at the firs
 first merchant has that key from then on, so a command in the same terminal uses the same key. Client secrets are made from
 GUICHET_INSTANCE_KEY, any text; without it, from a key in the same file.
 
-The control token is new at each start. The commands clock, events, faults, merchants, requests and reset read it from
-GUICHET_CONTROL_TOKEN.";
+On PostgreSQL any number of sandboxes share one database, and all need the same keys: set both variables, or give each sandbox a
+copy of the same file with --keys. A sandbox with other keys does not start.
+
+The control token is new at each start, unless GUICHET_CONTROL_TOKEN is set (ctl_ and at least 16 letters and digits). The commands
+clock, events, faults, merchants, requests and reset read it from there.";
 
 #[derive(Args)]
 #[command(after_long_help = KEYS)]
@@ -24,9 +27,12 @@ pub(super) struct SandboxArgs {
     /// The address to listen on; port 0 takes a free port.
     #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)), value_parser = listen_address)]
     listen: SocketAddr,
-    /// The database; `memory:` keeps everything in memory.
+    /// The database; `memory:` keeps everything in memory, and sandboxes may share a `postgres://…`.
     #[arg(long, value_name = "URL", default_value = "sqlite:.guichet/sandbox.sqlite")]
     database: String,
+    /// The file of the keys, for a PostgreSQL database; created with new keys if it does not exist.
+    #[arg(long, value_name = "FILE")]
+    keys: Option<PathBuf>,
     /// The folder of the npm package, for the hosted checkout page.
     #[arg(long, value_name = "DIR")]
     package: Option<PathBuf>,
@@ -90,6 +96,7 @@ pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
     let sandbox = Sandbox::start_with(Config {
         listen: args.listen,
         database: args.database,
+        keys: args.keys,
         package: args.package,
         public_url: args.public_url,
         allow_hosts: args.allow_hosts,

@@ -26,7 +26,11 @@ async fn the_flag_of_the_command_limits_the_connections_of_an_address() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
     let listen = SocketAddr::new(own_address(), 0).to_string();
     command.args(["sandbox", "--json", "--listen", &listen, "--connections-per-address", "3", "--database"]);
-    command.arg(folder.database()).env_remove("GUICHET_SECRET_KEY").env_remove("GUICHET_INSTANCE_KEY");
+    command
+        .arg(folder.database())
+        .env_remove("GUICHET_SECRET_KEY")
+        .env_remove("GUICHET_INSTANCE_KEY")
+        .env_remove("GUICHET_CONTROL_TOKEN");
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -21,6 +21,7 @@ mod french;
 mod front_page;
 mod generated_clients;
 mod in_process;
+mod instances;
 mod interface;
 mod late_approvals;
 mod layers;

@@ -1,7 +1,7 @@
 //! Calls the sandbox over HTTP with a plain reqwest client, without this crate's own client.
 
 use super::diagnostics;
-use super::service::{Controlled, Tenant};
+use super::service::{Controlled, Service, Tenant};
 use serde_json::{Value, json};
 use std::sync::{Arc, Once};
 use std::time::Duration;
@@ -123,7 +123,10 @@ pub fn client() -> reqwest::Client {
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     // Shorter than a server's, so that no request is sent on a connection that the server has just closed: a test may block its
     // runtime for long.
-    reqwest::Client::builder().no_proxy().pool_idle_timeout(Duration::from_secs(10)).build().unwrap()
+    let client = reqwest::Client::builder().no_proxy().pool_idle_timeout(Duration::from_secs(10));
+    // Each connection goes to the next instance, so each request needs its own.
+    let client = if Service::chosen() == Service::PostgresTwo { client.pool_max_idle_per_host(0) } else { client };
+    client.build().unwrap()
 }
 
 /// Sends one request and expects a response.

@@ -20,6 +20,7 @@ pub mod process;
 pub mod proxy;
 pub mod recording;
 pub mod redis;
+pub mod round_robin;
 pub mod service;
 pub mod site;
 pub mod soak;

@@ -28,7 +28,10 @@ impl SandboxProcess {
                 // Ignore the signal, so that a write fails with an error as it does on a full disk.
                 limited.arg("-c").arg(format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\""));
                 limited.arg(unlimited.get_program()).args(unlimited.get_args()).env("GUICHET_LOG", "off");
-                limited.env_remove("GUICHET_SECRET_KEY").env_remove("GUICHET_INSTANCE_KEY");
+                limited
+                    .env_remove("GUICHET_SECRET_KEY")
+                    .env_remove("GUICHET_INSTANCE_KEY")
+                    .env_remove("GUICHET_CONTROL_TOKEN");
                 limited
             }
         };
@@ -75,6 +78,10 @@ pub fn command(folder: &Folder) -> Command {
 pub fn command_on(database: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
     command.args(["sandbox", "--listen", "127.0.0.1:0", "--json", "--database", database]);
-    command.env_remove("GUICHET_SECRET_KEY").env_remove("GUICHET_INSTANCE_KEY").env("GUICHET_LOG", "debug");
+    command
+        .env_remove("GUICHET_SECRET_KEY")
+        .env_remove("GUICHET_INSTANCE_KEY")
+        .env_remove("GUICHET_CONTROL_TOKEN")
+        .env("GUICHET_LOG", "debug");
     command
 }

@@ -1,8 +1,11 @@
-//! The service that a test asks over HTTP: the sandbox in memory, on an SQLite file, or as the npm package `guichet-sandbox` in a
-//! process of Node.js. `GUICHET_TEST_SERVICE` chooses: `memory` (the default), `sqlite` or `package`.
+//! The service that a test asks over HTTP: the sandbox in memory, on an SQLite file, on PostgreSQL, or as the npm package
+//! `guichet-sandbox` in a process of Node.js. `GUICHET_TEST_SERVICE` chooses: `memory` (the default), `sqlite`,
+//! `postgres`, `postgres-two` (two sandboxes on one database, which take the connections in turn) or `package`.
 
 use super::folder::Folder;
 use super::npm_service::{NpmProcess, NpmTenant};
+use super::postgres::PostgresServer;
+use super::round_robin::RoundRobin;
 use guichet::sandbox::{self, Config, Fault};
 use guichet::values::{Moment, Secret};
 use std::sync::Arc;
@@ -12,6 +15,8 @@ use std::sync::Arc;
 pub enum Service {
     Memory,
     Sqlite,
+    Postgres,
+    PostgresTwo,
     Package,
 }
 
@@ -21,8 +26,14 @@ impl Service {
         match std::env::var("GUICHET_TEST_SERVICE").as_deref() {
             Err(_) | Ok("memory") => Self::Memory,
             Ok("sqlite") => Self::Sqlite,
+            Ok("postgres") => Self::Postgres,
+            Ok("postgres-two") => Self::PostgresTwo,
             Ok("package") => Self::Package,
-            Ok(other) => panic!("GUICHET_TEST_SERVICE is `{other}`. The services are: memory, sqlite, package."),
+            Ok(other) => {
+                panic!(
+                    "GUICHET_TEST_SERVICE is `{other}`. The services are: memory, sqlite, postgres, postgres-two, package."
+                )
+            }
         }
     }
 }
@@ -31,6 +42,12 @@ impl Service {
 #[derive(Debug)]
 pub enum Sandbox {
     Native(sandbox::Sandbox, Option<Folder>),
+    /// Two sandboxes on one database, behind one address.
+    Two {
+        one: sandbox::Sandbox,
+        other: sandbox::Sandbox,
+        front: RoundRobin,
+    },
     Npm(Arc<NpmProcess>),
 }
 
@@ -54,15 +71,31 @@ impl Sandbox {
                 config.database = new.database();
                 folder = Some(new);
             }
-            Service::Sqlite | Service::Memory => {}
+            Service::Postgres if config.database == "memory:" => {
+                config = on_postgres(config, &PostgresServer::shared().create_database());
+            }
+            Service::PostgresTwo if config.database == "memory:" => return Self::start_two(config).await,
+            Service::Sqlite | Service::Postgres | Service::PostgresTwo | Service::Memory => {}
         }
         let started = sandbox::Sandbox::start_with(config).await.map_err(|error| error.to_string())?;
         Ok(Self::Native(started, folder))
     }
 
+    async fn start_two(config: Config) -> Result<Self, String> {
+        let (listener, front_url) = RoundRobin::listen().await;
+        let mut config = on_postgres(config, &PostgresServer::shared().create_database());
+        config.public_url.get_or_insert_with(|| front_url.clone());
+        let (one, other) =
+            tokio::join!(sandbox::Sandbox::start_with(config.clone()), sandbox::Sandbox::start_with(config));
+        let (one, other) = (one.map_err(|error| error.to_string())?, other.map_err(|error| error.to_string())?);
+        let front = RoundRobin::start(listener, front_url, [one.base_url(), other.base_url()]);
+        Ok(Self::Two { one, other, front })
+    }
+
     pub fn base_url(&self) -> &str {
         match self {
             Self::Native(sandbox, _) => sandbox.base_url(),
+            Self::Two { front, .. } => &front.url,
             Self::Npm(process) => &process.base_url,
         }
     }
@@ -73,14 +106,14 @@ impl Sandbox {
 
     pub fn control_token(&self) -> &Secret {
         match self {
-            Self::Native(sandbox, _) => sandbox.control_token(),
+            Self::Native(sandbox, _) | Self::Two { one: sandbox, .. } => sandbox.control_token(),
             Self::Npm(process) => &process.control_token,
         }
     }
 
     pub fn secret_key(&self) -> &Secret {
         match self {
-            Self::Native(sandbox, _) => sandbox.secret_key(),
+            Self::Native(sandbox, _) | Self::Two { one: sandbox, .. } => sandbox.secret_key(),
             Self::Npm(process) => &process.secret_key,
         }
     }
@@ -95,6 +128,10 @@ impl Sandbox {
                 let merchant = sandbox.merchant_named(name).await.map_err(|error| error.to_string())?;
                 Ok(merchant.into())
             }
+            Self::Two { one, front, .. } => {
+                let merchant = one.merchant_named(name).await.map_err(|error| error.to_string())?;
+                Ok(Tenant::Native(Arc::new(merchant), Some(front.url.clone())))
+            }
             Self::Npm(process) => Ok(Tenant::Npm(NpmTenant::new(process, name))),
         }
     }
@@ -102,7 +139,9 @@ impl Sandbox {
     /// Deletes everything of every merchant.
     pub async fn reset(&self) -> Result<(), String> {
         match self {
-            Self::Native(sandbox, _) => sandbox.reset().await.map_err(|error| error.to_string()),
+            Self::Native(sandbox, _) | Self::Two { other: sandbox, .. } => {
+                sandbox.reset().await.map_err(|error| error.to_string())
+            }
             Self::Npm(process) => {
                 process.reset();
                 Ok(())
@@ -111,9 +150,26 @@ impl Sandbox {
     }
 
     pub async fn stop(self) {
-        if let Self::Native(sandbox, _) = self {
-            sandbox.stop().await;
+        match self {
+            Self::Native(sandbox, _) => sandbox.stop().await,
+            Self::Two { one, other, .. } => {
+                one.stop().await;
+                other.stop().await;
+            }
+            Self::Npm(_) => {}
         }
+    }
+}
+
+/// The configuration of a sandbox on this database of a PostgreSQL server. All on one database have the same keys.
+pub fn on_postgres(config: Config, database: &str) -> Config {
+    let key = |prefix: &str| Some(Secret::new(format!("{prefix}4eC39HqLyjWDarjtT1zdp7dc")));
+    Config {
+        database: database.to_owned(),
+        instance_key: config.instance_key.or_else(|| key("")),
+        secret_key: config.secret_key.or_else(|| key("sk_test_")),
+        control_token: config.control_token.or_else(|| key("ctl_")),
+        ..config
     }
 }
 
@@ -144,13 +200,14 @@ impl Controlled for sandbox::Sandbox {
 /// One merchant of a service, with the methods of [`guichet::sandbox::Tenant`].
 #[derive(Debug)]
 pub enum Tenant {
-    Native(Arc<sandbox::Tenant>),
+    /// The merchant, and the address of its service if that is not the sandbox's own.
+    Native(Arc<sandbox::Tenant>, Option<String>),
     Npm(NpmTenant),
 }
 
 impl From<sandbox::Tenant> for Tenant {
     fn from(tenant: sandbox::Tenant) -> Self {
-        Self::Native(Arc::new(tenant))
+        Self::Native(Arc::new(tenant), None)
     }
 }
 
@@ -180,21 +237,21 @@ pub struct Event {
 impl Tenant {
     pub fn id(&self) -> &str {
         match self {
-            Self::Native(tenant) => tenant.id(),
+            Self::Native(tenant, _) => tenant.id(),
             Self::Npm(tenant) => &tenant.id,
         }
     }
 
     pub fn secret_key(&self) -> &Secret {
         match self {
-            Self::Native(tenant) => tenant.secret_key(),
+            Self::Native(tenant, _) => tenant.secret_key(),
             Self::Npm(tenant) => &tenant.secret_key,
         }
     }
 
     pub fn base_url(&self) -> &str {
         match self {
-            Self::Native(tenant) => tenant.base_url(),
+            Self::Native(tenant, front) => front.as_deref().unwrap_or_else(|| tenant.base_url()),
             Self::Npm(tenant) => tenant.base_url(),
         }
     }
@@ -205,14 +262,14 @@ impl Tenant {
 
     pub fn now(&self) -> Moment {
         match self {
-            Self::Native(tenant) => tenant.now(),
+            Self::Native(tenant, _) => tenant.now(),
             Self::Npm(tenant) => tenant.now(),
         }
     }
 
     pub fn fault(&self, fault: Fault) {
         match self {
-            Self::Native(tenant) => tenant.fault(fault),
+            Self::Native(tenant, _) => tenant.fault(fault),
             Self::Npm(tenant) => tenant.fault(&fault),
         }
     }
@@ -220,14 +277,14 @@ impl Tenant {
     /// The operations of the waiting faults.
     pub fn faults(&self) -> Vec<String> {
         match self {
-            Self::Native(tenant) => tenant.faults().iter().map(|fault| fault.operation().to_owned()).collect(),
+            Self::Native(tenant, _) => tenant.faults().iter().map(|fault| fault.operation().to_owned()).collect(),
             Self::Npm(tenant) => tenant.faults(),
         }
     }
 
     pub fn clear_faults(&self) {
         match self {
-            Self::Native(tenant) => tenant.clear_faults(),
+            Self::Native(tenant, _) => tenant.clear_faults(),
             Self::Npm(tenant) => tenant.clear_faults(),
         }
     }
@@ -244,7 +301,7 @@ impl Tenant {
             fault: request.fault.map(str::to_owned),
         };
         match self {
-            Self::Native(tenant) => tenant.requests().into_iter().map(request).collect(),
+            Self::Native(tenant, _) => tenant.requests().into_iter().map(request).collect(),
             Self::Npm(tenant) => tenant.requests(),
         }
     }
@@ -258,7 +315,7 @@ impl Tenant {
             merchant_reference: event.merchant_reference,
         };
         match self {
-            Self::Native(tenant) => {
+            Self::Native(tenant, _) => {
                 let events = tenant.events().await.map_err(|error| error.to_string())?;
                 Ok(events.into_iter().map(event).collect())
             }
@@ -268,7 +325,7 @@ impl Tenant {
 
     pub async fn reset(&self) -> Result<(), String> {
         match self {
-            Self::Native(tenant) => tenant.reset().await.map_err(|error| error.to_string()),
+            Self::Native(tenant, _) => tenant.reset().await.map_err(|error| error.to_string()),
             Self::Npm(tenant) => {
                 elsewhere(tenant, NpmTenant::reset).await;
                 Ok(())
@@ -290,7 +347,7 @@ pub struct Clock<'a>(&'a Tenant);
 impl Clock<'_> {
     pub async fn advance(&self, seconds: u32) -> Result<Moment, String> {
         match self.0 {
-            Tenant::Native(tenant) => tenant.clock().advance(seconds).await.map_err(|error| error.to_string()),
+            Tenant::Native(tenant, _) => tenant.clock().advance(seconds).await.map_err(|error| error.to_string()),
             Tenant::Npm(tenant) => Ok(elsewhere(tenant, move |tenant| tenant.advance(seconds)).await),
         }
     }

@@ -1,5 +1,5 @@
-//! The tests that ask the service over HTTP, once on SQLite and once on the npm package `guichet-sandbox`. In memory they have run
-//! with all others.
+//! The tests that ask the service over HTTP, once on SQLite, on PostgreSQL with one instance and with two, and on the npm package `guichet-sandbox`. In memory
+//! they have run with all others.
 
 use std::process::Command;
 
@@ -20,8 +20,10 @@ pub struct Service {
 /// The variable that chooses the service.
 const CHOICE: &str = "GUICHET_TEST_SERVICE";
 
-pub const SERVICES: [Service; 2] = [
+pub const SERVICES: [Service; 4] = [
     Service { name: "SQLite", value: "sqlite", not_in: &[] },
+    Service { name: "PostgreSQL", value: "postgres", not_in: &[] },
+    Service { name: "two instances on PostgreSQL", value: "postgres-two", not_in: &[] },
     Service { name: "the npm package", value: "package", not_in: &NOT_IN_PACKAGE },
 ];
 

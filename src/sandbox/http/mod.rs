@@ -160,10 +160,10 @@ async fn answer(
         Some(merchant) => merchant,
         None => service.merchants.first().await?,
     };
-    let fault = if may_call { service.merchants.take_fault(&merchant, route.spec.name).await? } else { None };
+    let fault = if may_call { merchant.take_fault(route.spec.name).await? } else { None };
     let kind = caller.as_ref().ok().map(Caller::kind);
     let received = Received::new(merchant.now(), &route.spec, id_of(&request.path), kind, request_id);
-    service.merchants.add_request(&merchant, Received { fault: fault.map(super::FaultKind::as_str), ..received });
+    merchant.add_request(Received { fault: fault.map(super::FaultKind::as_str), ..received });
 
     let mut response = match fault_injection::before(fault, request_id, route.spec.envelope).await {
         Some(instead) => instead,
@@ -184,7 +184,7 @@ async fn answer(
     };
     respond::date(&mut response, if is_known { merchant.now() } else { service.now() });
     if response.extensions().get::<DropConnection>().is_none() {
-        service.merchants.record_status(&merchant, request_id, response.status().as_u16());
+        merchant.record_status(request_id, response.status().as_u16());
     }
     Ok(response)
 }
@@ -205,6 +205,7 @@ where
         (Some(operation), true) => {
             // Reading the body or a fault may have taken time.
             service.catch_up().await;
+            let caller = caller.after_wait().await?;
             service.handle(caller, operation).await
         }
         _ => Err(Problem::fields(fields.into_errors())),

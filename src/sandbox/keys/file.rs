@@ -2,16 +2,28 @@
 
 use super::{Keys, StartError};
 use crate::private_file::{owner_alone, with_suffix};
-use crate::sandbox::tokens::SECRET_KEY;
+use crate::sandbox::tokens::{SECRET_KEY, id};
 use crate::values::Secret;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 impl Keys {
+    /// Without SQLite no database is a file.
+    #[cfg(not(feature = "sandbox-sqlite"))]
+    pub(super) fn beside(_: &Path, _: Option<&Path>) -> Result<Self, StartError> {
+        Ok(Self::generate())
+    }
+
     /// Reads the keys of the database of this canonical path, or creates them. `named` is the path that was given.
+    #[cfg(feature = "sandbox-sqlite")]
     pub(super) fn beside(database: &Path, named: Option<&Path>) -> Result<Self, StartError> {
         Self::read_or_create(&keys_path(database), named.map(keys_path).as_deref())
+    }
+
+    /// Reads the keys in this file, or creates it.
+    pub(super) fn in_file(path: &Path) -> Result<Self, StartError> {
+        Self::read_or_create(path, None)
     }
 
     /// Reads the keys file of this path, or creates it.
@@ -44,8 +56,11 @@ impl Keys {
                     )));
                 }
                 let keys = Self::generate();
-                create_privately(path, &keys.to_text()).map_err(unusable)?;
-                Ok(keys)
+                if create_privately(path, &keys.to_text()).map_err(unusable)? {
+                    return Ok(keys);
+                }
+                // Another instance has created it meanwhile.
+                Self::read_or_create(path, beside_link)
             }
             Err(error) => Err(unusable(error)),
         }
@@ -65,27 +80,34 @@ impl Keys {
     }
 }
 
+#[cfg(feature = "sandbox-sqlite")]
 /// The path of the keys file: `sandbox.sqlite.keys` for `sandbox.sqlite`.
 fn keys_path(database: &Path) -> PathBuf {
     with_suffix(database, ".keys")
 }
 
-/// Creates a file that only its owner can read, atomically. Links that someone else has put at its path, or at that of the temporary
-/// file, are not followed: they are replaced or removed.
-fn create_privately(path: &Path, text: &str) -> io::Result<()> {
-    let unfinished = with_suffix(path, ".new");
+/// Creates a file that only its owner can read, whole or not at all. `false` if there is a file or a link at its path.
+fn create_privately(path: &Path, text: &str) -> io::Result<bool> {
+    let unfinished = unfinished(path);
     let mut file = create_new_privately(&unfinished)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    fs::rename(unfinished, path)
+    let linked = fs::hard_link(&unfinished, path);
+    match linked {
+        Ok(()) => fs::remove_file(unfinished).map(|()| true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => fs::remove_file(unfinished).map(|()| false),
+        // A file system without hard links.
+        Err(_) => fs::rename(unfinished, path).map(|()| true),
+    }
 }
 
-/// Creates a file that only its owner can read. Removes a left-over one first.
+/// A path beside a file that nobody else uses or can guess.
+fn unfinished(path: &Path) -> PathBuf {
+    with_suffix(path, &id(".new_"))
+}
+
+/// Creates a file that only its owner can read.
 fn create_new_privately(path: &Path) -> io::Result<File> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
     let mut options = OpenOptions::new();
     // Fails if the path exists, even as a link: O_EXCL does not follow links.
     options.write(true).create_new(true);
@@ -129,11 +151,18 @@ fn refuse_other_owner(path: &Path, metadata: &Metadata, own_uid: u32) -> Result<
     )))
 }
 
-/// The user id of this process: the owner of a file that it creates beside the keys.
+/// The user id of this process: the owner of a file that it creates beside the keys, or elsewhere if it may not write there.
 #[cfg(unix)]
 fn own_uid(keys: &Path) -> io::Result<u32> {
-    let probe = with_suffix(keys, ".new");
-    let file = create_new_privately(&probe)?;
+    let beside = unfinished(keys);
+    let (probe, file) = match create_new_privately(&beside) {
+        Ok(file) => (beside, file),
+        Err(_) => {
+            let elsewhere = unfinished(&std::env::temp_dir().join("guichet"));
+            let file = create_new_privately(&elsewhere)?;
+            (elsewhere, file)
+        }
+    };
     let owner = file.metadata().map(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata));
     fs::remove_file(probe)?;
     owner
@@ -175,8 +204,8 @@ mod tests {
     fn the_keys_of_another_user_are_refused() {
         let path = std::env::temp_dir().join(format!("guichet-{}-owner.keys", std::process::id()));
         let own_uid = own_uid(&path).unwrap();
-        assert!(!with_suffix(&path, ".new").exists(), "the probe is removed");
-        create_privately(&path, &Keys::generate().to_text()).unwrap();
+        assert!(create_privately(&path, &Keys::generate().to_text()).unwrap());
+        assert!(!create_privately(&path, "other keys").unwrap(), "the first keys stay");
         assert!(Keys::read_or_create(&path, None).is_ok());
         let metadata = fs::symlink_metadata(&path).unwrap();
         refuse_other_owner(&path, &metadata, own_uid).unwrap();

@@ -16,7 +16,7 @@ pub(super) const SCHEME: &str = "control_token";
 pub(super) fn scheme() -> Value {
     json!({
         "type": "http", "scheme": "bearer",
-        "description": "The control token, `ctl_…`, which the sandbox prints when it starts. It is new at each start.",
+        "description": "The control token, `ctl_…`, which the sandbox prints when it starts. It is new at each start, unless `GUICHET_CONTROL_TOKEN` sets it.",
     })
 }
 

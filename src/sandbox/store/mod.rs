@@ -43,6 +43,8 @@ mod write;
 mod writer;
 
 pub(super) use location::Location;
+#[cfg(feature = "sandbox-postgres")]
+pub(super) use postgres::{By, KeyFingerprints, MerchantLock, Postgres as SharedStore, SharedMerchant};
 pub(super) use records::{After, Billed, Customer, List, Made, MerchantRow, Place, SubscriptionEvent};
 
 use super::StartError;
@@ -441,6 +443,15 @@ impl Store {
         read!(self, merchants())
     }
 
+    /// The database, if instances share it.
+    #[cfg(feature = "sandbox-postgres")]
+    pub(super) fn shared(&self) -> Option<&SharedStore> {
+        match &self.backend {
+            Backend::Postgres { reads, .. } => Some(reads),
+            _ => None,
+        }
+    }
+
     /// The canonical path of the database, if it is a file.
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.backend {
@@ -457,7 +468,10 @@ impl Store {
         match &self.backend {
             Backend::Memory(memory) => memory.close(),
             #[cfg(feature = "sandbox-postgres")]
-            Backend::Postgres { writer, .. } => writer.close().await,
+            Backend::Postgres { reads, writer } => {
+                writer.close().await;
+                reads.close_locks().await;
+            }
             #[cfg(feature = "sandbox-sqlite")]
             Backend::Sqlite { writer, .. } => writer.close().await,
         }

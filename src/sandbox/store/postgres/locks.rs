@@ -5,8 +5,12 @@ use sha2::{Digest, Sha256};
 /// The purposes of locks. A group holds locks of merchants while it is committed: whoever waits for a group must not hold one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Lock {
+    /// One billing, clock move or reset of a merchant runs at a time.
+    Billing,
     /// One group of a merchant's writes is committed at a time.
     Commit,
+    /// One instance compares its keys with those of the others at a time.
+    Join,
     /// One instance migrates the schema at a time.
     Migration,
     /// One group changes the merchants' secret keys at a time.

@@ -53,7 +53,10 @@ pub(super) async fn reset(connection: &mut PgConnection, merchant: &str) -> Resu
         "DELETE FROM idempotency_keys WHERE merchant = $1",
         "DELETE FROM customers WHERE merchant = $1",
         "DELETE FROM sessions WHERE merchant = $1",
-        "UPDATE merchants SET clock_offset = 0 WHERE id = $1",
+        "UPDATE merchants SET clock_offset = 0, reset_at_number = nextval('request_numbers') WHERE id = $1",
+        // After the merchant: who adds a fault locks it first, too.
+        "DELETE FROM faults WHERE merchant = $1",
+        "DELETE FROM requests WHERE merchant = $1",
     ];
     for text in texts {
         sqlx::query(text).bind(merchant).execute(&mut *connection).await?;

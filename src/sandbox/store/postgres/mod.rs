@@ -6,6 +6,7 @@ mod customers;
 mod esim;
 mod group;
 mod intents;
+mod join;
 mod keys;
 mod lists;
 mod locks;
@@ -13,9 +14,13 @@ mod merchants;
 mod open;
 mod plans;
 mod sessions;
+mod shared;
 mod subscriptions;
 #[cfg(test)]
 mod tests;
+
+pub(in crate::sandbox) use join::KeyFingerprints;
+pub(in crate::sandbox) use shared::{By, MerchantLock, SharedMerchant};
 
 use super::Unavailable;
 use sqlx::PgPool;
@@ -30,9 +35,11 @@ type Query<'q> = sqlx::query::Query<'q, sqlx::Postgres, PgArguments>;
 const STATEMENT_DEADLINE: Duration = Duration::from_secs(12);
 
 /// A database to read from. Each module has the reads of its table, and the statements that [`commit`] executes.
-#[derive(Debug)]
-pub(super) struct Postgres {
+#[derive(Clone, Debug)]
+pub(in crate::sandbox) struct Postgres {
     readers: PgPool,
+    /// Connections that wait for the lock of a merchant, or hold it. Reads need none of them, so whoever holds a lock gets on.
+    locks: PgPool,
 }
 
 impl Postgres {

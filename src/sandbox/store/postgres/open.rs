@@ -17,6 +17,10 @@ const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_first.sql")];
 const OLDEST: u32 = 15;
 /// The most connections of one instance, besides that of its writer.
 const READERS: u32 = 8;
+/// The most merchants whose billing one instance waits for or runs at a time.
+const LOCKS: u32 = 4;
+/// How long a billing waits for a connection: others may bill that many merchants before.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a read waits for a connection. So long it also bridges a restart of the database.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// A connection that has been unused for so long is tested before its next use: the database may have restarted.
@@ -53,9 +57,11 @@ impl Store {
                     Ok(true)
                 })
             })
-            .connect_lazy_with(options.options([READER_TIMEOUT]));
+            .connect_lazy_with(options.clone().options([READER_TIMEOUT]));
+        let locks = PgPoolOptions::new().max_connections(LOCKS).acquire_timeout(LOCK_TIMEOUT);
+        let locks = locks.connect_lazy_with(options);
         let writer = Writer::start(Committer::new(for_writing, connection, readers.clone()));
-        Ok(Self { backend: Backend::Postgres { reads: Postgres { readers }, writer } })
+        Ok(Self { backend: Backend::Postgres { reads: Postgres { readers, locks }, writer } })
     }
 }
 

@@ -11,8 +11,8 @@ CREATE TABLE merchants (
     key_fingerprint TEXT COLLATE "C" NOT NULL UNIQUE,
     clock_offset BIGINT NOT NULL,
     place BIGINT NOT NULL,
-    -- Greater after each change of the merchant's faults.
-    fault_generation BIGINT NOT NULL DEFAULT 0
+    -- The number of the last reset among the requests: those from before it are no longer listed.
+    reset_at_number BIGINT NOT NULL DEFAULT 0
 );
 
 CREATE TABLE sessions (
@@ -128,26 +128,30 @@ CREATE TABLE idempotency_keys (
 
 CREATE INDEX idempotency_keys_until ON idempotency_keys (merchant, expires_at);
 
--- The faults that are still to be injected. `parameters` is JSON.
+-- The faults that are still to be injected. `fault` is JSON.
 CREATE TABLE faults (
     seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     merchant TEXT COLLATE "C" NOT NULL,
     operation TEXT COLLATE "C" NOT NULL,
-    kind TEXT COLLATE "C" NOT NULL,
-    parameters TEXT COLLATE "C" NOT NULL,
+    fault TEXT COLLATE "C" NOT NULL,
     remaining BIGINT NOT NULL
 );
 
 CREATE INDEX faults_of_merchant ON faults (merchant, operation, seq);
 
--- The newest requests that the control API shows. `record` is JSON, without credentials and bodies.
-CREATE TABLE requests (
-    seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+-- The order in which requests reach the instances.
+CREATE SEQUENCE request_numbers;
+
+-- The newest requests that the control API shows. `record` is JSON, without credentials and bodies. Without a log, since a crash of the
+-- server may empty the list.
+CREATE UNLOGGED TABLE requests (
+    number BIGINT PRIMARY KEY,
     merchant TEXT COLLATE "C" NOT NULL,
-    record TEXT COLLATE "C" NOT NULL
+    record TEXT COLLATE "C" NOT NULL,
+    status INTEGER
 );
 
-CREATE INDEX requests_of_merchant ON requests (merchant, seq);
+CREATE INDEX requests_of_merchant ON requests (merchant, number);
 
 -- One row: the latest second on which a response depended (the service's clock never goes back before it), and the fingerprints of
 -- the two keys that every instance must have. NULL until an instance has stored them.

@@ -1,0 +1,226 @@
+//! What instances share beside the store's records: each merchant as of a request, its faults and its newest requests.
+
+use super::Postgres;
+use super::locks::Lock;
+use crate::sandbox::faults::{AddFaultError, Fault, FaultKind, MAX_FAULTS, operation_named};
+use crate::sandbox::requests::{Batch, MAX_REQUESTS, Request};
+use crate::sandbox::store::Unavailable;
+use sqlx::postgres::{PgBindIterExt, PgRow};
+use sqlx::{Connection, Row, Transaction};
+
+/// A merchant as of one request.
+#[derive(Clone, Debug)]
+pub(in crate::sandbox) struct SharedMerchant {
+    pub(in crate::sandbox) id: String,
+    pub(in crate::sandbox) name: String,
+    /// The offset of its clock from the service's, in seconds.
+    pub(in crate::sandbox) clock_offset: i64,
+    /// Whether faults wait.
+    pub(in crate::sandbox) has_faults: bool,
+    /// The number of the request, greater than those of all earlier requests to any instance.
+    pub(in crate::sandbox) number: i64,
+    /// The latest stored second of the service's clock.
+    pub(in crate::sandbox) latest_second: i64,
+}
+
+/// How a merchant is found.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sandbox) enum By<'a> {
+    First,
+    Id(&'a str),
+    /// The fingerprint of its secret key.
+    Key(&'a str),
+}
+
+/// The lock of a merchant's billing in all instances. The server frees it when it is dropped, or when its instance ends.
+#[derive(Debug)]
+pub(in crate::sandbox) struct MerchantLock {
+    _transaction: Transaction<'static, sqlx::Postgres>,
+}
+
+/// The lock's connection waits for another instance's billing, and is idle while this one bills.
+const PATIENCE: &str = "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '600s'";
+
+/// Reads a merchant with all that a request needs of it: one statement, so one moment.
+macro_rules! merchant {
+    ($condition:literal) => {
+        concat!(
+            "SELECT id, name, clock_offset, latest_second, nextval('request_numbers') AS number, ",
+            "EXISTS (SELECT FROM faults WHERE faults.merchant = merchants.id AND remaining > 0) AS has_faults ",
+            "FROM merchants CROSS JOIN service ",
+            $condition
+        )
+    };
+}
+
+impl Postgres {
+    /// A merchant as of now.
+    pub(in crate::sandbox) async fn merchant(&self, by: By<'_>) -> Result<Option<SharedMerchant>, Unavailable> {
+        let query = match by {
+            By::First => sqlx::query(merchant!("WHERE place = 0")),
+            By::Id(id) => sqlx::query(merchant!("WHERE id = $1")).bind(id),
+            By::Key(fingerprint) => sqlx::query(merchant!("WHERE key_fingerprint = $1")).bind(fingerprint),
+        };
+        self.optional(query).await?.as_ref().map(read_merchant).transpose()
+    }
+
+    /// Every merchant.
+    pub(in crate::sandbox) async fn all_merchants(&self) -> Result<Vec<SharedMerchant>, Unavailable> {
+        self.all(sqlx::query(merchant!("ORDER BY place, id"))).await?.iter().map(read_merchant).collect()
+    }
+
+    /// Waits for a merchant's lock.
+    pub(in crate::sandbox) async fn lock(&self, merchant: &str) -> Result<MerchantLock, Unavailable> {
+        let mut transaction = self.begin_lock().await?;
+        let lock = sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(Lock::Billing.on(merchant));
+        lock.execute(&mut *transaction).await?;
+        Ok(MerchantLock { _transaction: transaction })
+    }
+
+    /// A merchant's lock. `None` if another has it.
+    pub(in crate::sandbox) async fn try_lock(&self, merchant: &str) -> Result<Option<MerchantLock>, Unavailable> {
+        let mut transaction = self.begin_lock().await?;
+        let lock = sqlx::query_scalar("SELECT pg_try_advisory_xact_lock($1)").bind(Lock::Billing.on(merchant));
+        let is_locked: bool = lock.fetch_one(&mut *transaction).await?;
+        Ok(is_locked.then_some(MerchantLock { _transaction: transaction }))
+    }
+
+    /// Closes the connections of the locks.
+    pub(in crate::sandbox::store) async fn close_locks(&self) {
+        self.locks.close().await;
+    }
+
+    async fn begin_lock(&self) -> Result<Transaction<'static, sqlx::Postgres>, Unavailable> {
+        let mut transaction = self.locks.begin().await?;
+        sqlx::raw_sql(PATIENCE).execute(&mut *transaction).await?;
+        Ok(transaction)
+    }
+
+    /// Adds a fault after a merchant's others.
+    pub(in crate::sandbox) async fn add_fault(&self, merchant: &str, fault: &Fault) -> Result<(), AddFaultError> {
+        let unavailable = |error: sqlx::Error| AddFaultError::from(Unavailable::from(error));
+        let mut connection = self.readers.acquire().await.map_err(unavailable)?;
+        let mut transaction = connection.begin().await.map_err(unavailable)?;
+        // Others who add wait here, so that the number of faults is exact.
+        let merchants = sqlx::query("SELECT FROM merchants WHERE id = $1 FOR UPDATE").bind(merchant);
+        merchants.execute(&mut *transaction).await.map_err(unavailable)?;
+        let done = sqlx::query("DELETE FROM faults WHERE merchant = $1 AND remaining = 0").bind(merchant);
+        done.execute(&mut *transaction).await.map_err(unavailable)?;
+        let waiting = sqlx::query_scalar("SELECT count(*) FROM faults WHERE merchant = $1").bind(merchant);
+        let waiting: i64 = waiting.fetch_one(&mut *transaction).await.map_err(unavailable)?;
+        if usize::try_from(waiting).is_ok_and(|waiting| waiting >= MAX_FAULTS) {
+            return Err(AddFaultError::TooMany);
+        }
+        if fault.count > 0 {
+            let text = "INSERT INTO faults (merchant, operation, fault, remaining) VALUES ($1, $2, $3, $4)";
+            let added = sqlx::query(text)
+                .bind(merchant)
+                .bind(fault.operation)
+                .bind(fault.to_json().to_string())
+                .bind(i64::from(fault.count));
+            added.execute(&mut *transaction).await.map_err(unavailable)?;
+        }
+        transaction.commit().await.map_err(unavailable)
+    }
+
+    /// Takes a merchant's oldest fault of this operation, and decrements its count. Another instance that takes the same fault waits, and
+    /// then takes what is left.
+    pub(in crate::sandbox) async fn take_fault(
+        &self,
+        merchant: &str,
+        operation: &str,
+    ) -> Result<Option<FaultKind>, Unavailable> {
+        let text = "UPDATE faults SET remaining = remaining - 1 WHERE remaining > 0 AND seq = \
+            (SELECT seq FROM faults WHERE merchant = $1 AND operation = $2 AND remaining > 0 ORDER BY seq LIMIT 1 FOR UPDATE) \
+            RETURNING fault";
+        let taken = self.optional(sqlx::query(text).bind(merchant).bind(operation)).await?;
+        let Some(taken) = taken else { return Ok(None) };
+        let kind = FaultKind::read(taken.try_get("fault")?);
+        kind.map(Some).ok_or_else(|| Unavailable::because("a fault cannot be read"))
+    }
+
+    /// A merchant's waiting faults, in the order they were added.
+    pub(in crate::sandbox) async fn faults(&self, merchant: &str) -> Result<Vec<Fault>, Unavailable> {
+        let text = "SELECT operation, fault, remaining FROM faults WHERE merchant = $1 AND remaining > 0 ORDER BY seq";
+        self.all(sqlx::query(text).bind(merchant)).await?.iter().map(read_fault).collect()
+    }
+
+    /// Removes a merchant's waiting faults.
+    pub(in crate::sandbox) async fn clear_faults(&self, merchant: &str) -> Result<(), Unavailable> {
+        self.all(sqlx::query("DELETE FROM faults WHERE merchant = $1").bind(merchant)).await.map(drop)
+    }
+
+    /// Writes requests that have arrived and statuses of responses, and keeps the newest requests of each merchant. A request from before
+    /// its merchant's last reset is left out.
+    pub(in crate::sandbox) async fn write_requests(&self, batch: &Batch) -> Result<(), Unavailable> {
+        if !batch.requests.is_empty() {
+            let new = "INSERT INTO requests (number, merchant, record, status) \
+                SELECT new.number, new.merchant, new.record, new.status \
+                FROM unnest($1::bigint[], $2::text[], $3::text[], $4::integer[]) AS new (number, merchant, record, status) \
+                JOIN merchants ON merchants.id = new.merchant AND merchants.reset_at_number < new.number ON CONFLICT DO NOTHING";
+            let requests = || batch.requests.iter();
+            let status = |request: &Request| request.status.map(i32::from);
+            let new = sqlx::query(new)
+                .bind(requests().map(|(_, number, _)| *number).bind_iter())
+                .bind(requests().map(|(merchant, _, _)| merchant.as_str()).bind_iter())
+                .bind(requests().map(|(_, _, request)| request.to_json().to_string()).bind_iter())
+                .bind(requests().map(|(_, _, request)| status(request)).bind_iter());
+            self.all(new).await?;
+            // Rows that another instance is deleting are left to it.
+            let old = "DELETE FROM requests WHERE number IN (SELECT old.number \
+                FROM (SELECT DISTINCT merchant FROM unnest($1::text[]) AS of (merchant)) AS of \
+                JOIN requests AS old ON old.merchant = of.merchant AND old.number <= (SELECT newest.number FROM requests AS newest \
+                WHERE newest.merchant = of.merchant ORDER BY newest.number DESC OFFSET $2 LIMIT 1) FOR UPDATE OF old SKIP LOCKED)";
+            let old = sqlx::query(old)
+                .bind(requests().map(|(merchant, _, _)| merchant.as_str()).bind_iter())
+                .bind(i64::try_from(MAX_REQUESTS).unwrap_or(i64::MAX));
+            self.all(old).await?;
+        }
+        if !batch.statuses.is_empty() {
+            let text = "UPDATE requests SET status = new.status FROM unnest($1::bigint[], $2::integer[]) AS new (number, status) \
+                WHERE requests.number = new.number";
+            let statuses = sqlx::query(text)
+                .bind(batch.statuses.iter().map(|(number, _)| *number).bind_iter())
+                .bind(batch.statuses.iter().map(|(_, status)| i32::from(*status)).bind_iter());
+            self.all(statuses).await?;
+        }
+        Ok(())
+    }
+
+    /// A merchant's newest requests, oldest first.
+    pub(in crate::sandbox) async fn requests(&self, merchant: &str) -> Result<Vec<Request>, Unavailable> {
+        let text = "SELECT record, status FROM requests JOIN merchants ON merchants.id = merchant AND reset_at_number < number \
+            WHERE merchant = $1 ORDER BY number DESC LIMIT $2";
+        let limit = i64::try_from(MAX_REQUESTS).unwrap_or(i64::MAX);
+        let rows = self.all(sqlx::query(text).bind(merchant).bind(limit)).await?;
+        let requests: Result<Vec<_>, _> = rows.iter().rev().map(read_request).collect();
+        // A newer version may have operations that this one does not know.
+        Ok(requests?.into_iter().flatten().collect())
+    }
+}
+
+fn read_merchant(row: &PgRow) -> Result<SharedMerchant, Unavailable> {
+    Ok(SharedMerchant {
+        id: row.try_get("id")?,
+        name: row.try_get("name")?,
+        clock_offset: row.try_get("clock_offset")?,
+        has_faults: row.try_get("has_faults")?,
+        number: row.try_get("number")?,
+        latest_second: row.try_get("latest_second")?,
+    })
+}
+
+fn read_fault(row: &PgRow) -> Result<Fault, Unavailable> {
+    let unreadable = || Unavailable::because("a fault cannot be read");
+    Ok(Fault {
+        operation: operation_named(row.try_get("operation")?).map_err(|_| unreadable())?,
+        kind: FaultKind::read(row.try_get("fault")?).ok_or_else(unreadable)?,
+        count: u32::try_from(row.try_get::<i64, _>("remaining")?).map_err(|_| unreadable())?,
+    })
+}
+
+fn read_request(row: &PgRow) -> Result<Option<Request>, Unavailable> {
+    let status: Option<i32> = row.try_get("status")?;
+    let request = Request::read(row.try_get("record")?);
+    Ok(request.map(|request| Request { status: status.and_then(|status| u16::try_from(status).ok()), ..request }))
+}
