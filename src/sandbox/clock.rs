@@ -252,6 +252,24 @@ mod tests {
         assert!(again.now().unix() >= before.unix() + 3_600, "the wall clock is ahead again");
     }
 
+    #[cfg(feature = "sandbox-postgres")]
+    #[tokio::test]
+    async fn a_clock_takes_over_the_later_second_of_another_instance() {
+        let store = Store::in_memory();
+        let clock = ServiceClock::load(&store, WallClock::default()).await.unwrap();
+        let later = clock.now().unix() + 1_000;
+        clock.observe(later);
+        assert!(clock.now().unix() >= later && clock.peek() >= clock.now());
+        clock.observe(later - 500);
+        assert!(clock.now().unix() >= later);
+        // It learns of it when it stores a second, too.
+        let another = ServiceClock::load(&store, WallClock::default()).await.unwrap();
+        store.begin_saving_second(later + 1_000).await.unwrap().await.unwrap().unwrap();
+        another.wall_clock.shift(60);
+        another.catch_up(&store).await;
+        assert!(another.now().unix() >= later + 1_000);
+    }
+
     #[tokio::test]
     async fn a_clock_that_cannot_store_its_second_continues_and_never_goes_back() {
         let store = Store::on_sqlite().await;

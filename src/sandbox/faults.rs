@@ -284,3 +284,26 @@ impl Faults {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
+
+#[cfg(all(test, feature = "sandbox-postgres"))]
+mod tests {
+    use super::*;
+    use crate::operations::CreatePlan;
+
+    #[test]
+    fn a_written_fault_is_read_back_whole() {
+        let faults = [
+            Fault::delay::<CreatePlan>(Duration::from_millis(30)),
+            Fault::drop::<CreatePlan>(),
+            Fault::lost_response::<CreatePlan>(),
+            Fault::malformed::<CreatePlan>(),
+            Fault::status::<CreatePlan>(503),
+            Fault::status::<CreatePlan>(429).retry_after(7),
+            Fault::truncate::<CreatePlan>(),
+        ];
+        for fault in faults {
+            assert!(FaultKind::WORDS.contains(&fault.kind.as_str()));
+            assert_eq!(FaultKind::read(&fault.to_json().to_string()), Some(fault.kind));
+        }
+    }
+}

@@ -247,4 +247,48 @@ mod tests {
         requests.record_status("req_7", 200);
         assert_eq!(requests.list()[2].status, Some(200));
     }
+
+    #[cfg(feature = "sandbox-postgres")]
+    fn request(request_id: &str) -> Request {
+        let id = Some("pi_0123456789abcdefghijkl");
+        Request::new(Moment::from_unix(1), &ReadPaymentIntent::SPEC, id, Some(CredentialKind::SecretKey), request_id)
+    }
+
+    #[cfg(feature = "sandbox-postgres")]
+    #[test]
+    fn a_written_request_is_read_back_whole() {
+        let request = Request { status: Some(200), fault: Some("delay"), ..request("req_1") };
+        let written = request.to_json().to_string();
+        assert_eq!(Request::read(&written), Some(request));
+        assert_eq!(Request::read(&written.replace("read_payment_intent", "of_a_newer_version")), None);
+    }
+
+    #[cfg(feature = "sandbox-postgres")]
+    #[test]
+    fn requests_that_cannot_be_written_wait_and_only_the_newest_are_kept() {
+        let merchant = |number| SharedMerchant {
+            id: "mch_1".into(),
+            name: "Shop".into(),
+            clock_offset: 0,
+            has_faults: false,
+            number,
+            latest_second: 0,
+        };
+        let unwritten = Unwritten::default();
+        unwritten.add(&merchant(1), request("req_1"));
+        unwritten.record_status(1, 200);
+        let failed = unwritten.take();
+        assert_eq!(failed.requests[0].2.status, Some(200));
+        // Its response was sent while it was being written.
+        unwritten.record_status(1, 201);
+        unwritten.add(&merchant(2), request("req_2"));
+        unwritten.put_back(failed);
+        let batch = unwritten.take();
+        assert_eq!(batch.requests.iter().map(|(_, number, _)| *number).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(batch.statuses, [(1, 201)]);
+        for number in 0..=i64::try_from(MAX_UNWRITTEN).unwrap() {
+            unwritten.add(&merchant(number), request("req"));
+        }
+        assert_eq!(unwritten.take().requests.len(), MAX_UNWRITTEN);
+    }
 }
