@@ -1,6 +1,6 @@
 //! A whole shop on axum: the three routes for its pages, its own API behind the guard, and the task that settles payments whose
-//! customer closed the tab. Its orders are in PostgreSQL, so it runs on any number of servers: start it on each one with the same
-//! database, the same key and the same `SHOP_URL`.
+//! customer closed the tab. Its orders and its customers' session tokens are in PostgreSQL, so it runs on any number of servers: start
+//! it on each one with the same database, the same key and the same `SHOP_URL`.
 //!
 //! ```text
 //! export DATABASE_URL=postgres://… GUICHET_SECRET_KEY=sk_test_…
@@ -20,12 +20,15 @@ use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
-use guichet::native::{CustomerSession, Reason, Refused, Routes, SessionGuard, Sessions, Shop, Sold, settle};
+use guichet::native::{
+    CustomerSession, PostgresSessions, Reason, Refused, Routes, SessionGuard, Sessions, Shop, Sold, settle,
+};
 use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PauseSubscription, PaymentIntent};
 use guichet::values::{Amount, Email, IntentStatus, MerchantReference, PaymentRef, RedirectUrl, SubscriptionId};
 use guichet::{Client, SecretKey};
 use orders::Orders;
 use serde_json::{Value, json};
+use sqlx::PgPool;
 use std::env;
 use std::error::Error;
 use std::time::Duration;
@@ -36,20 +39,21 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let database = env::var("DATABASE_URL").map_err(|_| "Set DATABASE_URL: postgres://user:password@host/database")?;
     let base_url = or("GUICHET_BASE_URL", "http://127.0.0.1:4243"); // the sandbox
     let client = Client::builder(&base_url, SecretKey::from_env("GUICHET_SECRET_KEY")?).build()?;
+    let database = PgPool::connect(&database).await?;
+    let sessions = PostgresSessions::new(database.clone(), &client).await?;
     // As browsers name the shop: the same on each server, because it is part of the payment that is created.
-    let shop = ShoeShop { orders: Orders::open(&database).await?, url: or("SHOP_URL", "http://127.0.0.1:3000") };
+    let shop = ShoeShop { orders: Orders::open(database).await?, url: or("SHOP_URL", "http://127.0.0.1:3000") };
     // Every server settles.
     tokio::spawn(settle_regularly(client.clone(), shop.clone(), Duration::from_secs(1)));
     let listener = tokio::net::TcpListener::bind(or("SHOP_LISTEN", "127.0.0.1:3000")).await?;
     println!("The shop listens at http://{}", listener.local_addr()?);
-    Ok(axum::serve(listener, app(client, shop)).await?)
+    Ok(axum::serve(listener, app(client, shop, sessions)).await?)
 }
 
 /// The shop's routes: `/orders` and `/guichet/…` for its pages, `/api/…` for customers with a session token.
-fn app(client: Client, shop: ShoeShop) -> Router {
-    let guard = SessionGuard::new(client.clone());
-    // In memory, so each server hands out tokens of its own. `Sessions::with_store` shares them.
-    let sessions = Sessions::new(client.clone()).guarded_by(guard.clone());
+fn app(client: Client, shop: ShoeShop, sessions: PostgresSessions) -> Router {
+    let guard = SessionGuard::with_store(client.clone(), sessions.clone());
+    let sessions = Sessions::with_store(client.clone(), sessions).guarded_by(guard.clone());
     let routes = Routes::new(client.clone(), shop.clone()).sessions(sessions).router();
     let pages = Router::new().route("/orders", post(place_order)).with_state(shop).nest("/guichet", routes);
     let api = Router::new()

@@ -9,7 +9,7 @@ use guichet::native::{AskAgain, Sold};
 use guichet::operations::DuplicatePayment;
 use guichet::values::{Email, MerchantReference, PaymentRef};
 use sqlx::Row;
-use sqlx::postgres::{PgPool, PgPoolOptions, PgRow};
+use sqlx::postgres::{PgPool, PgRow};
 
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS orders (
@@ -63,9 +63,8 @@ pub(crate) struct Claimed {
 }
 
 impl Orders {
-    /// Connects to the database and creates the tables that are missing. Servers that start at once wait for each other.
-    pub(crate) async fn open(url: &str) -> Result<Self, sqlx::Error> {
-        let pool = PgPoolOptions::new().connect(url).await?;
+    /// Creates the tables that are missing. Servers that start at once wait for each other.
+    pub(crate) async fn open(pool: PgPool) -> Result<Self, sqlx::Error> {
         let mut transaction = pool.begin().await?;
         sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(SCHEMA_LOCK).execute(&mut *transaction).await?;
         sqlx::raw_sql(SCHEMA).execute(&mut *transaction).await?;

@@ -22,10 +22,7 @@ mod support {
 async fn a_customer_who_pays_and_closes_the_tab_has_paid() {
     let world = World::new().await;
     let World { client, shop, database, .. } = &world;
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let base_url = format!("http://{}", listener.local_addr().unwrap());
-    let served = app(client.clone(), shop.clone());
-    tokio::spawn(async move { axum::serve(listener, served).await });
+    let base_url = world.serve().await;
     let page = guichet::native::reqwest::Client::builder().no_proxy().build().unwrap();
     let post = |path: &str, body: &'static str| {
         let request = page.post(format!("{base_url}{path}")).header("content-type", "application/json");
@@ -63,14 +60,25 @@ async fn a_customer_who_pays_and_closes_the_tab_has_paid() {
 }
 
 #[tokio::test]
+async fn two_servers_hand_out_one_token_of_a_login() {
+    let world = World::new().await;
+    let page = guichet::native::reqwest::Client::builder().no_proxy().build().unwrap();
+    let token = async || {
+        let session = page.post(format!("{}/guichet/session", world.serve().await)).header("cookie", "login=awa");
+        json_of(session.send().await.unwrap()).await["session_token"].clone()
+    };
+    assert_eq!(token().await, token().await);
+}
+
+#[tokio::test]
 async fn two_servers_claim_different_payments_and_an_unread_one_is_due_again() {
     const PAYMENTS: usize = 40;
     let world = World::new().await;
-    let World { shop, database, url, .. } = &world;
+    let World { shop, database, .. } = &world;
     for number in 0..PAYMENTS {
         shop.orders.remember(&sold(&format!("pi_{number}"), &format!("ORDER-{number}"))).await.unwrap();
     }
-    let other = Orders::open(url).await.unwrap();
+    let other = shop.orders.clone();
     let claim_all = async |orders: &Orders| {
         let mut intents = Vec::new();
         while let Some(claimed) = orders.claim().await.unwrap() {
@@ -120,7 +128,7 @@ async fn a_payment_is_read_for_a_day_after_its_final_status_and_once_more() {
 #[tokio::test]
 async fn many_readers_at_once_mark_an_order_paid_once_and_store_each_refund_once() {
     let world = World::new().await;
-    let World { client, merchant, shop, database, url, .. } = &world;
+    let World { client, merchant, shop, database, .. } = &world;
     execute(database, MARKED).await;
     let awa = Email::new("awa@example.com").unwrap();
     for _ in 0..8 {
@@ -133,12 +141,11 @@ async fn many_readers_at_once_mark_an_order_paid_once_and_store_each_refund_once
         merchant.clock().advance(601).await.unwrap();
         let sold =
             Sold { payment_ref: intent.payment_ref.unwrap(), ..sold(intent.id.as_str(), &format!("ORDER-{id}")) };
-        let other = ShoeShop { orders: Orders::open(url).await.unwrap(), ..shop.clone() };
-        let read = async |shop: &ShoeShop| {
+        let read = async || {
             shop.remember(&sold).await.unwrap();
             settle(client, shop, &sold).await.unwrap().ask_again
         };
-        let read = tokio::join!(read(shop), read(&other), read(shop), read(&other));
+        let read = tokio::join!(read(), read(), read(), read());
         assert_eq!(read, (AskAgain::ForADay, AskAgain::ForADay, AskAgain::ForADay, AskAgain::ForADay));
     }
     let orders: Vec<String> = (1..=8).map(|id| format!("ORDER-{id}")).collect();
@@ -168,8 +175,11 @@ async fn a_final_decline_is_counted_once_and_a_second_payment_of_an_order_is_ref
 async fn servers_that_start_at_once_create_the_tables_once() {
     for _ in 0..4 {
         let url = PostgresServer::shared().create_database();
-        let servers: JoinSet<_> = (0..8).map(|_| url.clone()).map(async |url| Orders::open(&url).await).collect();
-        assert!(servers.join_all().await.iter().all(Result::is_ok));
+        let open = async |url: String| Orders::open(PgPool::connect(&url).await?).await;
+        let servers: JoinSet<_> = (0..8).map(|_| open(url.clone())).collect();
+        for opened in servers.join_all().await {
+            opened.unwrap();
+        }
     }
 }
 
@@ -187,7 +197,6 @@ struct World {
     merchant: Tenant,
     shop: ShoeShop,
     database: PgPool,
-    url: String,
     _sandbox: Sandbox,
 }
 
@@ -197,10 +206,20 @@ impl World {
         let merchant = sandbox.merchant().await.unwrap();
         let key = SecretKey::new(merchant.secret_key().expose()).unwrap();
         let client = Client::builder(merchant.base_url(), key).build().unwrap();
-        let url = PostgresServer::shared().create_database();
-        let orders = Orders::open(&url).await.unwrap();
+        let database = PgPool::connect(&PostgresServer::shared().create_database()).await.unwrap();
+        let orders = Orders::open(database.clone()).await.unwrap();
         let shop = ShoeShop { orders, url: "http://127.0.0.1:3000".to_owned() };
-        Self { client, merchant, shop, database: PgPool::connect(&url).await.unwrap(), url, _sandbox: sandbox }
+        Self { client, merchant, shop, database, _sandbox: sandbox }
+    }
+
+    /// Starts a server, and returns its address.
+    async fn serve(&self) -> String {
+        let sessions = PostgresSessions::new(self.database.clone(), &self.client).await.unwrap();
+        let app = app(self.client.clone(), self.shop.clone(), sessions);
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        format!("http://{address}")
     }
 }
 
