@@ -26,9 +26,8 @@ pub async fn rows() -> Vec<Row> {
     let (postgres, redis) = (PostgresServer::start(&[]), RedisServer::start());
     let on_postgres = PostgresSessions::connect(&postgres.create_database(), &client).await.unwrap();
     let on_redis = RedisSessions::connect(&redis.url(), &client).await.unwrap();
-    let mut rows = compared("PostgreSQL", &client, on_postgres).await;
-    rows.extend(compared("Redis", &client, on_redis).await);
-    rows
+    let on_postgres = compared("PostgreSQL", &client, on_postgres).await;
+    on_postgres.into_iter().chain(compared("Redis", &client, on_redis).await).collect()
 }
 
 async fn compared(name: &str, client: &Client, store: impl SessionStore + Clone) -> [Row; 2] {

@@ -1,4 +1,5 @@
 //! The stores of sessions have TLS, and the application's own rustls goes on working.
+#![allow(clippy::disallowed_methods, reason = "the servers of the tests are waited for")]
 
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "../../../support/database_process.rs"]

