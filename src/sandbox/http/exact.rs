@@ -48,10 +48,11 @@ fn check_value(value: &RawValue, path: &str, faults: &mut Vec<FieldError>) {
             }
         }
         // Decoded only if it may contain the character: it is always escaped in JSON.
-        Some(b'"') if text.contains("\\u0000") => {
-            if serde_json::from_str::<String>(text).is_ok_and(|text| text.contains('\0')) {
-                add_fault(path, "contains the character U+0000. Remove it.", faults);
-            }
+        Some(b'"')
+            if text.contains("\\u0000")
+                && serde_json::from_str::<String>(text).is_ok_and(|text| text.contains('\0')) =>
+        {
+            add_fault(path, "contains the character U+0000. Remove it.", faults);
         }
         Some(b'-' | b'0'..=b'9') if !is_exact(text) => {
             add_fault(path, "is a number that JSON parsers round. Send it as a string.", faults);

@@ -4,6 +4,7 @@
     dead_code,
     unreachable_pub,
     clippy::disallowed_methods,
+    clippy::panic,
     reason = "each test uses a part, and may read the clock"
 )]
 
