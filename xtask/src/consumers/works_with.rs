@@ -10,7 +10,7 @@ use crate::cargo::root;
 type Locked = (&'static str, &'static str);
 
 /// Each toolchain, the packages that have its versions, and how the package is used in it.
-const TOOLCHAINS: [(&str, &[Locked], &str); 14] = [
+const TOOLCHAINS: [(&str, &[Locked], &str); 15] = [
     ("no bundler", &[], "the package's files, by their addresses"),
     ("Vite", &[(TOOLS, "vite")], "`dev` and `build`"),
     ("webpack", &[(TOOLS, "webpack")], ""),
@@ -25,6 +25,7 @@ const TOOLCHAINS: [(&str, &[Locked], &str); 14] = [
         &[(TOOLS, "parcel")],
         "it writes an import map into the page, which a Content-Security-Policy must allow",
     ),
+    ("Next", &[("xtask/npm/next", "next")], "with Turbopack and with webpack"),
     ("Node.js", &[], "`import`; `require` from 20.19 and 22.12 on"),
     ("Deno", &[(TOOLS, "deno")], "needs no permission"),
     ("Bun", &[(TOOLS, "bun")], ""),
