@@ -30,7 +30,7 @@ export interface ErrorDetails {
 /**
  * Puts a page into this process, so that `checkout`, `returned` and the hosted page run as in a browser: in Node.js, and in the
  * jsdom of Vitest. The page shows nothing; it records the addresses that it is sent to. A popup is refused, so that the page
- * itself is sent on. Throws where the environment's page cannot be replaced.
+ * itself is sent on. Throws where the page cannot be replaced: in a browser, and in the jsdom of Jest.
  *
  * @example
  * const page = openTestPage("https://shop.example.com/basket");

@@ -74,7 +74,11 @@ function install(page) {
     }
   };
   const fixed = before.find(([, descriptor]) => descriptor?.configurable === false);
-  if (fixed) throw new Error(`openTestPage cannot replace \`${fixed[0]}\` of this environment. Run this test in the environment of Node.js.`);
+  if (fixed) {
+    throw new Error(
+      `openTestPage cannot replace \`${fixed[0]}\` here: a browser does not allow it, nor does the jsdom of Jest. Run this test in the environment of Node.js.`,
+    );
+  }
   for (const name of Object.keys(globals)) Object.defineProperty(globalThis, name, { value: globals[name], configurable: true, writable: true });
   return restore;
 }

@@ -23,6 +23,7 @@ in_every_browser!(
     signing_out_ends_the_sessions_of_every_tab_with_the_service_too,
     a_page_that_forbids_webassembly_gets_an_error_that_says_what_to_allow,
     a_module_that_failed_to_load_is_loaded_again_in_every_way,
+    a_test_page_is_refused_in_a_browser_and_changes_nothing,
 );
 
 // The same in every engine: rules of the service, and code that depends on no engine.
@@ -229,6 +230,15 @@ async fn timeouts_and_budgets_are_counted_from_the_call(engine: Engine) {
 
 /// The content security policy of the README.
 const ALLOWED: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src *";
+
+/// `guichet/testing` is for a test's process: the `location` of a browser's page cannot be replaced.
+async fn a_test_page_is_refused_in_a_browser_and_changes_nothing(engine: Engine) {
+    let found = found(engine, "a_test_page").await;
+    assert_eq!(found["unchanged"], true, "{found}");
+    let message = found["message"].as_str().unwrap_or_else(|| panic!("the page was replaced: {found}"));
+    assert!(message.starts_with("openTestPage cannot replace `location` here"), "{message}");
+    assert!(message.ends_with("Run this test in the environment of Node.js."), "{message}");
+}
 
 /// Opens a page that runs one scenario. Returns the result that it shows.
 async fn found(engine: Engine, what: &str) -> Value {

@@ -409,6 +409,22 @@ const found = {
     return { before, after: memory.buffer.byteLength };
   },
 
+  async a_test_page() {
+    const { openTestPage } = await import("/package/testing.js");
+    const names = ["location", "history", "navigator", "sessionStorage", "localStorage", "open", "BroadcastChannel"];
+    const globals = () => names.map((name) => Object.getOwnPropertyDescriptor(globalThis, name));
+    const before = globals();
+    let message;
+    try {
+      openTestPage();
+    } catch (e) {
+      message = e.message;
+    }
+    const after = globals();
+    const same = (one, other) => ["value", "get", "set"].every((part) => Object.is(one[part], other[part]));
+    return { message, unchanged: before.every((one, at) => same(one, after[at])) };
+  },
+
   /** Stays signed in, and shows each change of the session's state. */
   async signed_in() {
     const session = async () => parameters.get("token");
