@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-const ROUNDS: usize = 5;
+pub const ROUNDS: usize = 5;
 const ROUND: Until = Until::Passed(Duration::from_secs(3));
 
 pub async fn rows() -> Vec<Row> {
@@ -75,14 +75,14 @@ pub async fn rows() -> Vec<Row> {
 }
 
 /// A server, and the request that creates a payment there.
-struct Server {
+pub struct Server {
     server: Running,
     numbers: Arc<AtomicU64>,
     make: Make,
 }
 
 impl Server {
-    fn of(server: Running) -> Self {
+    pub fn of(server: Running) -> Self {
         let (base_url, key) = (server.base_url.clone(), server.secret_key.clone());
         Self {
             server,
@@ -91,7 +91,12 @@ impl Server {
         }
     }
 
-    async fn rate(&self, connections: usize) -> f64 {
+    /// Another instance on the database of `one`: their payments have different numbers.
+    pub fn on(server: Running, one: &Self) -> Self {
+        Self { numbers: Arc::clone(&one.numbers), ..Self::of(server) }
+    }
+
+    pub async fn rate(&self, connections: usize) -> f64 {
         rate(&self.server.base_url, connections, ROUND, &self.numbers, &self.make).await
     }
 

@@ -24,6 +24,7 @@ mod floor;
 #[allow(unused_imports, reason = "its tests do not run here")]
 #[path = "../../src/sandbox/store/sqlite/insert.rs"]
 mod insert;
+mod instances;
 mod load;
 mod map;
 mod measure;
@@ -36,6 +37,7 @@ mod port;
 #[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/support/postgres.rs"]
 mod postgres;
+mod postgres_floor;
 #[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/support/redis.rs"]
 mod redis;
@@ -47,7 +49,7 @@ mod start;
 use measure::Row;
 
 /// The names of the benchmarks.
-const BARS: [&str; 7] = ["native", "sessions", "creates", "start", "million", "call", "first-fee"];
+const BARS: [&str; 8] = ["native", "sessions", "creates", "instances", "start", "million", "call", "first-fee"];
 
 fn main() {
     // cargo adds this argument.
@@ -58,6 +60,11 @@ fn main() {
         && verb == floor::ARGUMENT
     {
         return floor::serve(database);
+    }
+    if let [verb, folder] = &*args
+        && verb == postgres_floor::ARGUMENT
+    {
+        return postgres_floor::serve(folder);
     }
     if args == [map::ARGUMENT] {
         return map::serve();
@@ -72,6 +79,7 @@ fn main() {
             "native" => runtime.block_on(native::rows()),
             "sessions" => runtime.block_on(sessions::rows()),
             "creates" => runtime.block_on(creates::rows()),
+            "instances" => runtime.block_on(instances::rows()),
             "start" => runtime.block_on(start::rows()),
             "million" => runtime.block_on(million::rows()),
             "call" => runtime.block_on(call::rows()),

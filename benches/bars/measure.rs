@@ -52,6 +52,18 @@ impl Row {
         }
     }
 
+    /// A percentage, which may be at most `limit`.
+    pub fn percentage(what: &str, limit: f64, value: f64) -> Self {
+        Self {
+            what: what.to_owned(),
+            ours: format!("{value:.2} %"),
+            other: String::new(),
+            ratio: String::new(),
+            bar: format!("≤ {limit:.2} %"),
+            met: Some(value <= limit),
+        }
+    }
+
     /// A row that could not be measured, and why.
     pub fn skipped(what: &str, why: &str) -> Self {
         let empty = String::new;

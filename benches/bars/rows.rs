@@ -26,11 +26,14 @@ pub struct Template {
 #[derive(Serialize, Deserialize)]
 pub struct Table {
     pub name: String,
-    columns: Vec<String>,
-    row: Vec<Value>,
+    pub columns: Vec<String>,
+    pub row: Vec<Value>,
     /// The texts that differ between payments.
     varies: Vec<bool>,
 }
+
+/// Every table: its columns and its rows.
+pub type Dump = BTreeMap<String, (Vec<String>, Vec<Vec<Value>>)>;
 
 /// The request that creates the payment with this number.
 pub fn create(base_url: &str, key: &str, number: u64) -> Request<Body> {
@@ -56,7 +59,7 @@ pub fn unique(number: u64) -> String {
 }
 
 /// The number of the template's payment. Others count from 2.
-const TEMPLATE_NUMBER: u64 = 0;
+pub const TEMPLATE_NUMBER: u64 = 0;
 
 impl Template {
     /// Creates two payments in a new sandbox with this database, and compares their rows.
@@ -73,19 +76,8 @@ impl Template {
         pool.close().await;
         sandbox.stop();
 
-        let mut tables = Vec::new();
-        for (name, (columns, rows)) in &one {
-            let new = |now: &Vec<Vec<Value>>, then: &Vec<Vec<Value>>| -> Vec<Vec<Value>> {
-                now.iter().filter(|row| !then.contains(row)).cloned().collect()
-            };
-            let (first, second) = (new(rows, &empty[name].1), new(&two[name].1, rows));
-            assert_eq!(first.len(), second.len(), "two payments leave as many rows in {name}");
-            for (row, other) in first.into_iter().zip(second) {
-                let varies = row.iter().zip(&other).map(|(one, other)| one.is_string() && one != other).collect();
-                tables.push(Table { name: name.clone(), columns: columns.clone(), row, varies });
-            }
-        }
-        Self { schema: schema.unwrap(), tables, reply: String::from_utf8(reply).unwrap() }
+        let reply = String::from_utf8(reply).unwrap();
+        Self { schema: schema.unwrap(), tables: Table::compare(&empty, &one, &two), reply }
     }
 
     /// The insert statements of its tables, in order.
@@ -134,7 +126,24 @@ impl Template {
 }
 
 impl Table {
-    fn of(&self, number: u64) -> Vec<Value> {
+    /// The new rows of the first payment, compared with those of the second.
+    pub fn compare(empty: &Dump, one: &Dump, two: &Dump) -> Vec<Self> {
+        let mut tables = Vec::new();
+        for (name, (columns, rows)) in one {
+            let new = |now: &Vec<Vec<Value>>, then: &Vec<Vec<Value>>| -> Vec<Vec<Value>> {
+                now.iter().filter(|row| !then.contains(row)).cloned().collect()
+            };
+            let (first, second) = (new(rows, &empty[name].1), new(&two[name].1, rows));
+            assert_eq!(first.len(), second.len(), "two payments leave as many rows in {name}");
+            for (row, other) in first.into_iter().zip(second) {
+                let varies = row.iter().zip(&other).map(|(one, other)| one.is_string() && one != other).collect();
+                tables.push(Self { name: name.clone(), columns: columns.clone(), row, varies });
+            }
+        }
+        tables
+    }
+
+    pub fn of(&self, number: u64) -> Vec<Value> {
         let cells = self.row.iter().zip(&self.varies);
         let cell = |(cell, varies): (&Value, &bool)| match cell {
             Value::String(text) if *varies => Value::String(varied(text, number)),
@@ -178,7 +187,7 @@ pub async fn open(database: &Path, create: bool) -> SqlitePool {
 }
 
 /// Every table: its columns and its rows, without the number `seq` that the database assigns to each row.
-async fn dump(pool: &SqlitePool) -> BTreeMap<String, (Vec<String>, Vec<Vec<Value>>)> {
+async fn dump(pool: &SqlitePool) -> Dump {
     let mut tables = BTreeMap::new();
     let names: Vec<String> =
         sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'").fetch_all(pool).await.unwrap();
