@@ -9,6 +9,7 @@ use super::round_robin::RoundRobin;
 use guichet::sandbox::{self, Config, Fault};
 use guichet::values::{Moment, Secret};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What answers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -19,6 +20,9 @@ pub enum Service {
     PostgresTwo,
     Package,
 }
+
+/// How soon a request to one of two sandboxes on one database is listed by the other.
+pub const LISTED_ELSEWHERE: Duration = Duration::from_secs(1);
 
 impl Service {
     /// The choice of `GUICHET_TEST_SERVICE`.
@@ -300,6 +304,9 @@ impl Tenant {
             status: request.status,
             fault: request.fault.map(str::to_owned),
         };
+        if Service::chosen() == Service::PostgresTwo {
+            std::thread::sleep(LISTED_ELSEWHERE);
+        }
         match self {
             Self::Native(tenant, _) => tenant.requests().into_iter().map(request).collect(),
             Self::Npm(tenant) => tenant.requests(),
