@@ -10,7 +10,12 @@ use support::postgres::PostgresServer;
 use tokio::task::JoinSet;
 
 #[path = "../../tests/support"]
-#[allow(dead_code, unreachable_pub, reason = "the example uses a part of it")]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    clippy::disallowed_methods,
+    reason = "the example uses a part of it, which may read the clock"
+)]
 mod support {
     mod database_process;
     mod port;
