@@ -22,6 +22,9 @@ async fn the_front_page_says_what_runs_here_in_english_and_french() {
         assert!(page.text.contains(&format!("<html lang=\"{language}\">")) && page.text.contains(words), "{path}");
         assert!(page.text.contains(env!("CARGO_PKG_VERSION")), "{path}");
         assert!(page.text.contains(&format!("{}/v1", sandbox.base_url())), "{path}");
+        for command in ["guichet demo", "npx guichet-sandbox demo"] {
+            assert!(page.text.contains(&format!("<code>{command}</code>")), "{path}: {command}");
+        }
         assert!(!page.text.contains("{{"), "{path}: {}", page.text);
         for (path, methods) in openapi()["paths"].as_object().unwrap() {
             for method in methods.as_object().unwrap().keys().filter(|_| path.starts_with("/sandbox/")) {
