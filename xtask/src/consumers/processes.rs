@@ -11,9 +11,9 @@ use crate::cargo::{at_root, root};
 use crate::npm::{Tools, run_quietly};
 
 impl Project {
-    /// Imports every entry in Node.js, and loads it by `require`.
+    /// Imports every entry in Node.js, loads it by `require`, and calls `guichet-sandbox`.
     pub(super) fn import_in_node(&self) -> Result<()> {
-        for script in ["import.js", "require.cjs"] {
+        for script in ["import.js", "require.cjs", "call_the_sandbox.js"] {
             self.run_in(&mut at_root("node"), script)?;
         }
         Ok(())
