@@ -14,13 +14,16 @@ fn certificates() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../service/native/certificates")
 }
 
-/// Keeps a session in PostgreSQL over TLS, verifying the certificate in this mode.
-pub async fn keep_in_postgres(client: &Client, mode: &str) -> Result<(), Error> {
+/// Keeps a session in PostgreSQL over TLS, in every mode.
+pub async fn keep_in_postgres(client: &Client) -> Result<(), Error> {
     let server = PostgresServer::start(&["fsync=off"]);
     server.enable_tls(&certificates());
     let root = certificates().join("root.pem");
-    let url = format!("{}?sslmode={mode}&sslrootcert={}", server.create_database(), root.display());
-    keep(&PostgresSessions::connect(&url, client).await?).await;
+    let url = server.create_database();
+    for mode in ["verify-full", "verify-ca", "require"] {
+        let url = format!("{url}?sslmode={mode}&sslrootcert={}", root.display());
+        keep(&PostgresSessions::connect(&url, client).await?).await;
+    }
     Ok(())
 }
 

@@ -205,3 +205,17 @@ impl<S: SessionStore> AnyStore for S {
         Box::pin(SessionStore::has_ended(self, token))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::SecretKey;
+
+    #[test]
+    fn an_end_is_remembered_for_the_life_of_a_session_and_a_calls_deadline() {
+        let key = SecretKey::new("sk_test_1").expect("a key");
+        let client = Client::builder("http://127.0.0.1:1", key).build().expect("a client");
+        assert_eq!(remember_for(&client), Duration::from_secs(30 * 60 + 30));
+        assert_eq!(remember_for(&client.with_deadline(Duration::MAX)), Duration::from_secs(60 * 60), "no overflow");
+    }
+}
