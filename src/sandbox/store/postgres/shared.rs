@@ -168,9 +168,9 @@ impl Postgres {
             self.all(new).await?;
             // Rows that another instance is deleting are left to it.
             let old = "DELETE FROM requests WHERE number IN (SELECT old.number \
-                FROM (SELECT DISTINCT merchant FROM unnest($1::text[]) AS of (merchant)) AS of \
-                JOIN requests AS old ON old.merchant = of.merchant AND old.number <= (SELECT newest.number FROM requests AS newest \
-                WHERE newest.merchant = of.merchant ORDER BY newest.number DESC OFFSET $2 LIMIT 1) FOR UPDATE OF old SKIP LOCKED)";
+                FROM (SELECT DISTINCT merchant FROM unnest($1::text[]) AS of (merchant)) AS of CROSS JOIN LATERAL (SELECT number FROM requests \
+                WHERE merchant = of.merchant ORDER BY number DESC OFFSET $2 LIMIT 1) AS edge \
+                JOIN requests AS old ON old.merchant = of.merchant AND old.number <= edge.number FOR UPDATE OF old SKIP LOCKED)";
             let old = sqlx::query(old)
                 .bind(requests().map(|(merchant, _, _)| merchant.as_str()).bind_iter())
                 .bind(i64::try_from(MAX_REQUESTS).unwrap_or(i64::MAX));
