@@ -88,6 +88,7 @@ const APPROVED_LATE: &str = "237670000012";
 struct World {
     _sandbox: Sandbox,
     merchant: Merchant,
+    http: reqwest::Client,
     database: String,
     /// The program's log is printed if the test fails.
     folder: Folder,
@@ -102,7 +103,7 @@ impl World {
         let (database, folder) = (PostgresServer::shared().create_database(), Folder::new("three-shops"));
         let shops: [Child; SHOPS] = std::array::from_fn(|_| spawn_shop(&merchant, &database, &folder));
         let shops = shops.map(|shop| Mutex::new(ShopProcess::started(shop)));
-        let world = Self { _sandbox: sandbox, merchant, database, folder, shops };
+        let world = Self { _sandbox: sandbox, merchant, http: client(), database, folder, shops };
         world.psql(MARKED);
         world
     }
@@ -276,7 +277,7 @@ impl Customer {
             let url = format!("{}{path}", world.url(self.shop));
             self.shop += 1;
             let body = (!fields.is_null()).then(|| fields.to_string().into());
-            match try_send(&client(), method, &url, None, body, &[("cookie", &cookie)]).await {
+            match try_send(&world.http, method, &url, None, body, &[("cookie", &cookie)]).await {
                 Ok(reply) if reply.status == 200 => return reply,
                 Ok(reply) => assert!(reply.status >= 500, "{method} {path}: {}", reply.text),
                 Err(_) => {} // This shop was killed.
