@@ -101,8 +101,8 @@ impl World {
         let sandbox = Sandbox::start().await.unwrap();
         let merchant = Merchant::new(sandbox.merchant().await.unwrap());
         let (database, folder) = (PostgresServer::shared().create_database(), Folder::new("three-shops"));
-        let shops: [Child; SHOPS] = std::array::from_fn(|_| spawn_shop(&merchant, &database, &folder));
-        let shops = shops.map(|shop| Mutex::new(ShopProcess::started(shop)));
+        let shops: [_; SHOPS] = std::array::from_fn(|_| ShopProcess::spawn(&merchant, &database, &folder));
+        let shops = shops.map(|shop| Mutex::new(shop.listening()));
         let world = Self { _sandbox: sandbox, merchant, http: client(), database, folder, shops };
         world.psql(MARKED);
         world
@@ -120,8 +120,8 @@ impl World {
         }
         // The customers find two shops.
         tokio::time::sleep(Duration::from_millis(200)).await;
-        let child = spawn_shop(&self.merchant, &self.database, &self.folder);
-        *self.shops[shop].lock().unwrap() = ShopProcess::started(child);
+        let restarted = ShopProcess::spawn(&self.merchant, &self.database, &self.folder);
+        *self.shops[shop].lock().unwrap() = restarted.listening();
     }
 
     /// Lets time pass: first at the service, whose clock the shop must not be ahead of, and then in the database.
@@ -311,12 +311,22 @@ struct ShopProcess {
 }
 
 impl ShopProcess {
+    fn spawn(merchant: &Merchant, database: &str, folder: &Folder) -> Self {
+        let log = File::options().create(true).append(true).open(folder.log()).unwrap();
+        let mut command = Command::new(program());
+        command.env("DATABASE_URL", database).env("SHOP_URL", "http://127.0.0.1:3000");
+        command.env("SHOP_LISTEN", "127.0.0.1:0");
+        command.env("GUICHET_BASE_URL", &merchant.base_url).env("GUICHET_SECRET_KEY", merchant.key());
+        let child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+        Self { child, url: String::new() }
+    }
+
     /// Waits until it listens.
-    fn started(mut child: Child) -> Self {
+    fn listening(mut self) -> Self {
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let url = line.trim_end().strip_prefix("The shop listens at ").expect("it says its address").to_owned();
-        Self { child, url }
+        BufReader::new(self.child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        line.trim_end().strip_prefix("The shop listens at ").expect("it says its address").clone_into(&mut self.url);
+        self
     }
 }
 
@@ -325,14 +335,6 @@ impl Drop for ShopProcess {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn spawn_shop(merchant: &Merchant, database: &str, folder: &Folder) -> Child {
-    let log = File::options().create(true).append(true).open(folder.log()).unwrap();
-    let mut command = Command::new(program());
-    command.env("DATABASE_URL", database).env("SHOP_URL", "http://127.0.0.1:3000").env("SHOP_LISTEN", "127.0.0.1:0");
-    command.env("GUICHET_BASE_URL", &merchant.base_url).env("GUICHET_SECRET_KEY", merchant.key());
-    command.stdout(Stdio::piped()).stderr(log).spawn().unwrap()
 }
 
 /// The program of `examples/axum`. `cargo test` does not build it, because it builds the example as a test.
