@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
+#[cfg(feature = "sandbox-sqlite")]
 use std::io;
 use std::path::{Path, PathBuf};
 

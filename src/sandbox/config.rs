@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// # sandbox.stop().await;
 /// # Ok::<(), guichet::sandbox::StartError>(()) }).unwrap();
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Config {
     #[cfg(feature = "sandbox-serve")]
     /// The address to listen on. Port 0 takes a free port.
@@ -85,6 +85,20 @@ impl Default for Config {
     }
 }
 
+/// Prints a PostgreSQL database without its address, which may contain a password.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let database = if self.database.starts_with("postgres") { "postgres://…" } else { &self.database };
+        f.debug_struct("Config")
+            .field("database", &database)
+            .field("merchant_name", &self.merchant_name)
+            .field("public_url", &self.public_url)
+            .field("public_methods", &self.public_methods)
+            .field("strict", &self.strict)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Why a sandbox did not start: a sentence for the person who started it.
 ///
 /// ```no_run
@@ -123,3 +137,15 @@ impl fmt::Display for StartError {
 }
 
 impl std::error::Error for StartError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_password_of_a_database_is_not_printed() {
+        let printed = |database: &str| format!("{:?}", Config { database: database.into(), ..Config::default() });
+        assert!(!printed("postgres://shop:hunter2@db/shop").contains("hunter2"));
+        assert!(printed("sqlite:shop.sqlite").contains("sqlite:shop.sqlite"));
+    }
+}

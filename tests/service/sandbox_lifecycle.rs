@@ -134,8 +134,11 @@ async fn a_failed_start_gives_its_reason_in_a_sentence() {
     let letter = fs::read_to_string(folder.path.join("sandbox.sqlite")).unwrap();
     assert!(letter.starts_with("This is a letter"), "it was not changed");
 
-    let postgres = refused(Config { database: "postgres://localhost/db".into(), ..Config::default() }).await;
-    assert!(postgres.contains("sqlite:") && postgres.contains("memory:"), "{postgres}");
+    let unknown = refused(Config { database: "mysql://localhost/db".into(), ..Config::default() }).await;
+    assert!(unknown.contains("sqlite:") && unknown.contains("memory:"), "{unknown}");
+    let nowhere =
+        refused(Config { database: "postgres://awa:hunter2@127.0.0.1:1/db".into(), ..Config::default() }).await;
+    assert!(nowhere.contains("Is PostgreSQL running?") && !nowhere.contains("hunter2"), "{nowhere}");
     let old_word = refused(Config { database: "sqlite::memory:".into(), ..Config::default() }).await;
     assert!(old_word.ends_with("give memory:."), "{old_word}");
     let folder_as_file =
