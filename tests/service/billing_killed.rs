@@ -43,7 +43,7 @@ async fn a_process_killed_while_billing_charges_nobody_twice_and_misses_no_charg
         let now = now(&sandbox).await;
         assert!(now >= clock, "a move of the clock was acknowledged");
         let round = format!("round {round}, killed after {moment:?} of {whole} µs, answered: {answered:?}");
-        is_whole(&sandbox, &acknowledged, now, &round).await;
+        all_charged_once(&sandbox, &acknowledged, now, &round).await;
         subscribe(&sandbox, acknowledged.len(), &mut acknowledged).await;
     }
 }
@@ -61,8 +61,15 @@ async fn subscribe(sandbox: &SandboxProcess, number: usize, acknowledged: &mut B
     acknowledged.insert(created["id"].as_str().unwrap().to_owned(), created["created_at"].as_i64().unwrap());
 }
 
-/// Checks that every subscription was charged once for each day.
-async fn is_whole(sandbox: &SandboxProcess, acknowledged: &BTreeMap<String, i64>, now: i64, round: &str) {
+/// Checks that these daily subscriptions are all, and that each was charged once for each day since its creation. Returns the number of
+/// charges.
+pub async fn all_charged_once(
+    sandbox: &SandboxProcess,
+    acknowledged: &BTreeMap<String, i64>,
+    now: i64,
+    round: &str,
+) -> usize {
+    let mut count = 0;
     let subscriptions = list(sandbox, "/v1/subscriptions").await;
     assert_eq!(subscriptions.len(), acknowledged.len(), "{round}: no subscription is lost");
     let mut charges: BTreeMap<String, Vec<Value>> = BTreeMap::new();
@@ -101,7 +108,9 @@ async fn is_whole(sandbox: &SandboxProcess, acknowledged: &BTreeMap<String, i64>
             assert_eq!(*at, period * DAY + (attempt - 1) * DAY / 4, "{}", context());
         }
         assert_eq!(&&subscription["latest_payment_intent"], &charges.last().unwrap().3, "{}", context());
+        count += charges.len();
     }
+    count
 }
 
 /// Moves the clock. Returns its time if there was a response.
@@ -119,13 +128,14 @@ async fn now(sandbox: &SandboxProcess) -> i64 {
 }
 
 /// Reads a whole list, page by page.
-async fn list(sandbox: &SandboxProcess, path: &str) -> Vec<Value> {
-    let (mut all, mut next) = (Vec::new(), path.to_owned());
+pub async fn list(sandbox: &SandboxProcess, path: &str) -> Vec<Value> {
+    let path = format!("{path}?limit=100");
+    let (mut all, mut next) = (Vec::new(), path.clone());
     loop {
         let page = sandbox.call("GET", &next, Value::Null).await;
         all.extend(page.body["data"].as_array().unwrap().iter().cloned());
         match page.body["pagination"]["next_cursor"].as_str() {
-            Some(cursor) => next = format!("{path}?starting_after={cursor}"),
+            Some(cursor) => next = format!("{path}&starting_after={cursor}"),
             None => return all,
         }
     }

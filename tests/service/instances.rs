@@ -9,7 +9,7 @@ use guichet::operations::{CreatePaymentIntent, ListPaymentMethods};
 use guichet::sandbox::{Config, Fault, Sandbox, Tenant};
 use guichet::values::Secret;
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 const CREATE: &str = "/v1/payment-intents";
@@ -294,6 +294,29 @@ async fn what_is_due_is_charged_once_when_both_do_due_work() {
         assert_eq!(references.iter().collect::<HashSet<_>>().len(), references.len(), "charged twice");
         assert_eq!(references.len(), 5 * (10 * (day + 1) + 1));
     }
+}
+
+#[tokio::test]
+async fn equal_references_at_both_in_opposite_orders_make_one_intent_each_and_no_error() {
+    let [one, other] = two().await;
+    let (merchant, _) = shop(&one).await;
+    let there = at(&other, &merchant);
+    let create = |merchant: &Merchant, number: usize| {
+        let merchant = merchant.clone();
+        tokio::spawn(async move { (number, merchant.call("POST", CREATE, order(&format!("ORDER-{number}"))).await) })
+    };
+    let calls: Vec<_> = (0..100).flat_map(|number| [create(&merchant, number), create(&there, 99 - number)]).collect();
+    let mut ids: HashMap<usize, HashSet<String>> = HashMap::new();
+    let mut created = 0;
+    for call in calls {
+        let (number, reply) = call.await.unwrap();
+        assert!(matches!(reply.status, 200 | 201), "{}", reply.text);
+        created += usize::from(reply.status == 201);
+        ids.entry(number).or_default().insert(reply.body["data"]["id"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(created, 100, "each is created once, and the other response is 200");
+    assert!(ids.values().all(|ids| ids.len() == 1), "{ids:?}");
+    assert_eq!(merchant.intents().await.len(), 100);
 }
 
 #[tokio::test]

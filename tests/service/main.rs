@@ -22,6 +22,7 @@ mod front_page;
 mod generated_clients;
 mod in_process;
 mod instances;
+mod instances_killed;
 mod interface;
 mod late_approvals;
 mod layers;

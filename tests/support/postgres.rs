@@ -5,7 +5,7 @@ use super::port;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -92,13 +92,23 @@ impl PostgresServer {
         String::from_utf8(output.stdout).expect("UTF-8").trim_end().to_owned()
     }
 
-    /// Kills the server with SIGKILL, as a crash of its machine would.
+    /// Kills all processes of the server with SIGKILL, as a crash of its machine would.
     pub fn kill(&mut self) {
         let pid = std::fs::read_to_string(self.data().join("postmaster.pid")).expect("the server runs");
         let pid = pid.lines().next().expect("its first line is the process").to_owned();
-        let killed = Command::new("kill").args(["-KILL", &pid]).status().expect("kill is installed");
-        assert!(killed.success());
+        // Stopped, it starts no other process.
+        signal("-STOP", &[&pid]);
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        let children: Vec<&str> = children.split_whitespace().collect();
+        signal("-KILL", &[&[&*pid], &*children].concat());
         self.stop();
+        // PostgreSQL does not start while one of them uses the shared memory. One that has ended has no command line.
+        let is_running = |child: &&str| {
+            std::fs::read(format!("/proc/{child}/cmdline")).is_ok_and(|command_line| !command_line.is_empty())
+        };
+        while children.iter().any(is_running) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Stops the server; connections are closed.
@@ -144,6 +154,11 @@ impl Drop for PostgresServer {
         drop(self.process.take());
         let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Sends a signal to processes. Some may have ended.
+fn signal(signal: &str, processes: &[&str]) {
+    let _ = Command::new("kill").arg(signal).args(processes).stderr(Stdio::null()).status().expect("kill is installed");
 }
 
 /// The path of one of PostgreSQL's programs: on PATH, or in the folder of Debian's newest version.

@@ -20,7 +20,7 @@ impl SandboxProcess {
     /// Starts the sandbox with its database in this folder. `max_blocks` limits each file to so many blocks of 512 bytes, which
     /// acts like a full disk.
     pub fn start(folder: &Folder, max_blocks: Option<u32>) -> Self {
-        let mut command = match max_blocks {
+        let command = match max_blocks {
             None => command(folder),
             Some(blocks) => {
                 let unlimited = command(folder);
@@ -35,20 +35,18 @@ impl SandboxProcess {
                 limited
             }
         };
-        let log_file = folder.log();
-        let log = std::fs::File::options().create(true).append(true).open(folder.log()).unwrap();
-        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+        Self::run(command, folder.log())
+    }
+
+    /// Runs this command of a sandbox, and appends its log to a file.
+    pub fn run(mut command: Command, log: PathBuf) -> Self {
+        let file = std::fs::File::options().create(true).append(true).open(&log).unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(file).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let ready: Value = serde_json::from_str(&line).expect("the sandbox starts and prints a line of JSON");
         let text = |name: &str| ready[name].as_str().unwrap().to_owned();
-        Self {
-            child,
-            base_url: text("base_url"),
-            key: text("secret_key"),
-            control_token: text("control_token"),
-            log: log_file,
-        }
+        Self { child, base_url: text("base_url"), key: text("secret_key"), control_token: text("control_token"), log }
     }
 
     /// Sends a request with the secret key; `null` means no body.

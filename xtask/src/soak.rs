@@ -1,5 +1,6 @@
 //! `cargo xtask soak`: runs the long forms of the soak tests, which `cargo xtask test` runs in short form: rounds of `kill -9`
-//! of the sandbox and of three shops, a long load, and memory over tens of thousands of calls.
+//! of the sandbox, of one of two sandboxes on PostgreSQL, of their database and of three shops, a long load, and memory over tens of
+//! thousands of calls.
 
 use anyhow::{Result, bail};
 
@@ -25,7 +26,8 @@ fn soak(run: &mut Run) -> Result<()> {
         for binary in binaries.iter().filter(|binary| binary.is_test(name)) {
             let mut command = binary.command();
             // One test at a time with its output: other tests would disturb the measurement.
-            command.args(["soak::", "three_shops::", "--nocapture", "--test-threads=1"]).env("GUICHET_SOAK", "1");
+            command.args(["soak::", "instances_killed::", "three_shops::", "--nocapture", "--test-threads=1"]);
+            command.env("GUICHET_SOAK", "1");
             run.tests(&format!("soak: {name}"), &mut command);
         }
     }
