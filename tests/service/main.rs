@@ -28,6 +28,7 @@ mod late_approvals;
 mod layers;
 mod locks;
 mod merchant_routes;
+mod more_than_one_server;
 mod native;
 mod openapi;
 mod sandbox_bad_input;

@@ -1,0 +1,101 @@
+//! The shell lines of the README's section "More than one server".
+#![cfg(unix)]
+
+use crate::support::api::{Reply, client, order, try_send};
+use crate::support::folder::Folder;
+use crate::support::port;
+use crate::support::postgres::PostgresServer;
+use serde_json::Value;
+use std::fs::File;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+/// What the README shows for the reader's own.
+const DATABASE: &str = "postgres://guichet@db.example.com/sandbox?sslmode=verify-full";
+const PORTS: [&str; 2] = ["4243", "4244"];
+
+#[tokio::test]
+async fn the_readmes_lines_start_two_sandboxes_on_one_database() {
+    let lines = section();
+    let (build, start) = lines.split_once('\n').unwrap();
+    assert!(build.starts_with("cargo install --path . --features cli,sandbox-postgres"), "{build}");
+    let (folder, ports) =
+        (Folder::new("more-than-one-server"), [port::free(), port::free()].map(|port| port.to_string()));
+    let mut script = replace(start, DATABASE, &PostgresServer::shared().create_database());
+    for (shown, port) in PORTS.into_iter().zip(&ports) {
+        script = replace(&script, &format!("127.0.0.1:{shown}"), &format!("127.0.0.1:{port}"));
+    }
+    let script = format!("{script}\necho \"$GUICHET_SECRET_KEY $GUICHET_CONTROL_TOKEN\" > keys\nwait\n");
+    let shell = Shell::run(&script, &folder);
+    let base_urls = ports.map(|port| format!("http://127.0.0.1:{port}"));
+    for base_url in &base_urls {
+        shell.wait_for(base_url).await;
+    }
+    let keys = std::fs::read_to_string(folder.path.join("keys")).unwrap();
+    let (key, control_token) = keys.trim_end().split_once(' ').unwrap();
+    let mut created = Vec::new();
+    for base_url in &base_urls {
+        let intent = ask("POST", &format!("{base_url}/v1/payment-intents"), key, order("ORDER-1")).await;
+        created.push((intent.status, intent.body["data"]["id"].clone()));
+        let clock = ask("GET", &format!("{base_url}/sandbox/clock"), control_token, Value::Null).await;
+        assert_eq!(clock.status, 200, "{}", clock.text);
+    }
+    assert_eq!(created[1], (200, created[0].1.clone()), "the second sandbox has the first one's intent");
+    assert_eq!(created[0].0, 201);
+}
+
+/// The section's shell lines.
+fn section() -> &'static str {
+    let readme = include_str!("../../README.md");
+    let section = readme.split("\n## More than one server\n").nth(1).expect("the README has the section");
+    section.split("```sh\n").nth(1).and_then(|rest| rest.split("\n```").next()).expect("the section has shell lines")
+}
+
+fn replace(script: &str, shown: &str, used: &str) -> String {
+    assert!(script.contains(shown), "the README does not show {shown}");
+    script.replace(shown, used)
+}
+
+async fn ask(method: &str, url: &str, bearer: &str, fields: Value) -> Reply {
+    let body = (!fields.is_null()).then(|| fields.to_string().into());
+    try_send(&client(), method, url, Some(bearer), body, &[]).await.unwrap()
+}
+
+/// A shell and what it has started. All are ended when it is dropped.
+struct Shell {
+    process: Child,
+    log: std::path::PathBuf,
+}
+
+impl Shell {
+    fn run(script: &str, folder: &Folder) -> Self {
+        let programs = Path::new(env!("CARGO_BIN_EXE_guichet")).parent().unwrap().to_owned();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths([programs].into_iter().chain(std::env::split_paths(&path))).unwrap();
+        let log = File::create(folder.log()).unwrap();
+        let mut shell = Command::new("sh");
+        shell.args(["-e", "-c", script]).current_dir(&folder.path).env("PATH", path).process_group(0);
+        shell.stdout(log.try_clone().unwrap()).stderr(log);
+        Self { process: shell.spawn().unwrap(), log: folder.log() }
+    }
+
+    /// Waits until a sandbox answers at this address.
+    async fn wait_for(&self, base_url: &str) {
+        let begun = Instant::now();
+        while try_send(&client(), "GET", base_url, None, None, &[]).await.is_err() {
+            let log = || std::fs::read_to_string(&self.log).unwrap_or_default();
+            assert!(begun.elapsed() < Duration::from_secs(60), "{base_url} does not answer:\n{}", log());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let group = format!("-{}", self.process.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+        let _ = self.process.wait();
+    }
+}
