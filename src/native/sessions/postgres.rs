@@ -90,7 +90,8 @@ const DELETE_EXPIRED: [&str; 2] = [
 /// ```
 ///
 /// - Tokens and e-mail addresses are encrypted, and logins are hashed, with keys that are derived from the client's secret key. All
-///   servers of a shop have the same secret key. After a change of the key the stored sessions count as absent, and expire.
+///   servers of a shop have the same secret key. After a change of the key the stored sessions count as absent: for 30
+///   minutes a sign-out does not end those that were created before it; they expire.
 /// - It creates its two tables, `guichet_logins` and `guichet_sessions`, in the first schema of the `search_path`, unless they exist.
 ///   Writes delete what has expired. PostgreSQL 15 or newer.
 /// - A step that the database does not answer is repeated for up to 5 seconds, over a new connection if need be. Then the result is

@@ -80,7 +80,8 @@ const TOKEN_ENDED: &str = "guichet:token-ended:";
 /// ```
 ///
 /// - Tokens and e-mail addresses are encrypted, and logins are hashed, with keys that are derived from the client's secret key. All
-///   servers of a shop have the same secret key. After a change of the key the stored sessions count as absent, and expire.
+///   servers of a shop have the same secret key. After a change of the key the stored sessions count as absent: for 30
+///   minutes a sign-out does not end those that were created before it; they expire.
 /// - Its keys begin with `guichet:`, and each expires by itself. The server is one Redis 6 or newer, not a cluster, with
 ///   `maxmemory-policy noeviction`: an evicted key is a lost session, or an ended one that other servers' guards accept for up to 30
 ///   seconds more.

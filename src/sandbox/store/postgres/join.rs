@@ -46,6 +46,8 @@ impl Postgres {
     async fn try_join(&self, keys: &KeyFingerprints, first: &MerchantRow) -> Result<(), JoinError> {
         let mut connection = self.readers.acquire().await?;
         let mut transaction = connection.begin().await?;
+        // Whatever the database's default is: a snapshot from before the lock would not show what the other instance wrote.
+        sqlx::raw_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED").execute(&mut *transaction).await?;
         let lock = sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(Lock::Join.on(""));
         lock.execute(&mut *transaction).await?;
         let stored = sqlx::query("SELECT instance_key_fingerprint, first_key_fingerprint FROM service");

@@ -80,7 +80,7 @@ async fn migrate(connection: &mut PgConnection, address: &PostgresAddress) -> Re
     }
     let mut transaction = connection.begin().await.map_err(database_error)?;
     // Another instance may need a while for its migration.
-    sqlx::raw_sql("SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = 0")
+    sqlx::raw_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = 0")
         .execute(&mut *transaction)
         .await
         .map_err(database_error)?;

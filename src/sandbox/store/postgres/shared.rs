@@ -39,7 +39,7 @@ pub(in crate::sandbox) struct MerchantLock {
 }
 
 /// The lock's connection waits for another instance's billing, and is idle while this one bills.
-const PATIENCE: &str = "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '600s'";
+const LOCK_TIMEOUTS: &str = "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '600s'";
 
 /// Reads a merchant with all that a request needs of it: one statement, so one moment.
 macro_rules! merchant {
@@ -92,7 +92,7 @@ impl Postgres {
 
     async fn begin_lock(&self) -> Result<Transaction<'static, sqlx::Postgres>, Unavailable> {
         let mut transaction = self.locks.begin().await?;
-        sqlx::raw_sql(PATIENCE).execute(&mut *transaction).await?;
+        sqlx::raw_sql(LOCK_TIMEOUTS).execute(&mut *transaction).await?;
         Ok(transaction)
     }
 
@@ -157,7 +157,8 @@ impl Postgres {
             let new = "INSERT INTO requests (number, merchant, record, status) \
                 SELECT new.number, new.merchant, new.record, new.status \
                 FROM unnest($1::bigint[], $2::text[], $3::text[], $4::integer[]) AS new (number, merchant, record, status) \
-                JOIN merchants ON merchants.id = new.merchant AND merchants.reset_at_number < new.number ON CONFLICT DO NOTHING";
+                JOIN merchants ON merchants.id = new.merchant AND merchants.reset_at_number < new.number \
+                ON CONFLICT (number) DO UPDATE SET status = coalesce(excluded.status, requests.status)";
             let requests = || batch.requests.iter();
             let status = |request: &Request| request.status.map(i32::from);
             let new = sqlx::query(new)
