@@ -1,6 +1,5 @@
 //! `cargo xtask test`: all tests and checks, browsers included.
 
-use std::env;
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Result, bail, ensure};
@@ -158,12 +157,7 @@ impl Run {
         let servers = self.steps.join(servers);
         self.set_up(servers);
         for binary in &pages {
-            let mut command = binary.command();
-            command.env(NPM_TOOLS, tools.folder());
-            if env::var_os(THREADS).is_none() {
-                command.env(THREADS, browser_tests_at_once().to_string());
-            }
-            self.tests(&format!("tests: {}", binary.name), &mut command);
+            self.tests(&format!("tests: {}", binary.name), binary.command().env(NPM_TOOLS, tools.folder()));
             for service in SERVICES {
                 match service.purchase(binary) {
                     Ok(mut command) => self.tests(&format!("tests: a purchase on {}", service.name), &mut command),
@@ -409,14 +403,6 @@ const FEATURES: [&str; 10] = [
 /// Applications that use the crate beside their own TLS: `tests/applications`. Each is built alone, because cargo would unify
 /// their features.
 const APPLICATIONS: [&str; 2] = ["application-default-tls", "application-own-provider"];
-
-/// The environment variable with the number of tests that libtest runs at once.
-const THREADS: &str = "RUST_TEST_THREADS";
-
-/// One more than the machine has cores: a test of a page waits for timers and for its browser most of the time.
-fn browser_tests_at_once() -> usize {
-    thread::available_parallelism().map_or(2, usize::from) + 1
-}
 
 /// The environment variable with the folder of the npm tools, for the tests of pages.
 const NPM_TOOLS: &str = "GUICHET_NPM_TOOLS";
