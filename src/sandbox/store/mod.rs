@@ -34,6 +34,8 @@ mod memory;
 #[cfg(feature = "sandbox-postgres")]
 mod postgres;
 mod records;
+#[cfg(any(feature = "sandbox-postgres", feature = "sandbox-sqlite"))]
+mod rows;
 #[cfg(all(test, feature = "sandbox-postgres"))]
 pub(super) mod servers;
 #[cfg(feature = "sandbox-sqlite")]

@@ -2,10 +2,9 @@
 
 use super::Postgres;
 use super::lists::newest_first;
-use crate::sandbox::store::{After, Customer, Unavailable};
-use crate::values::Moment;
-use sqlx::postgres::{PgBindIterExt, PgRow};
-use sqlx::{PgConnection, Row};
+use crate::sandbox::store::{After, Customer, Unavailable, rows};
+use sqlx::PgConnection;
+use sqlx::postgres::PgBindIterExt;
 
 /// Adds the customers that do not exist yet, in this order.
 pub(super) async fn add(connection: &mut PgConnection, customers: &[&Customer]) -> Result<(), sqlx::Error> {
@@ -40,19 +39,6 @@ impl Postgres {
         let text = newest_first!(
             "id, merchant, contact, firstname, lastname, email, phone, created_at FROM customers WHERE merchant = $1"
         );
-        self.rows_after(text, merchant, after, limit).await?.iter().map(read).collect()
+        self.rows_after(text, merchant, after, limit).await?.iter().map(rows::customer).collect()
     }
-}
-
-fn read(row: &PgRow) -> Result<Customer, Unavailable> {
-    Ok(Customer {
-        id: row.try_get("id")?,
-        merchant: row.try_get("merchant")?,
-        contact: row.try_get("contact")?,
-        firstname: row.try_get("firstname")?,
-        lastname: row.try_get("lastname")?,
-        email: row.try_get("email")?,
-        phone: row.try_get("phone")?,
-        created_at: Moment::from_unix(row.try_get("created_at")?),
-    })
 }

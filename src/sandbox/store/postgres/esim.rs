@@ -3,10 +3,10 @@
 use super::Postgres;
 use super::lists::newest_first;
 use crate::sandbox::rules::{EsimOrder, Fulfilment};
-use crate::sandbox::store::Unavailable;
-use crate::values::{Currency, EsimOrderId, EsimPackageId, IntentId, Moment};
-use sqlx::postgres::{PgBindIterExt, PgRow};
-use sqlx::{PgConnection, Row};
+use crate::sandbox::store::{Unavailable, rows};
+use crate::values::EsimOrderId;
+use sqlx::PgConnection;
+use sqlx::postgres::PgBindIterExt;
 
 /// The columns that are read, and the condition that every read has.
 macro_rules! columns {
@@ -62,7 +62,7 @@ impl Postgres {
     ) -> Result<Option<EsimOrder>, Unavailable> {
         let text = concat!("SELECT ", columns!(), " AND id = $2");
         let row = self.optional(sqlx::query(text).bind(merchant).bind(id.as_str())).await?;
-        row.as_ref().map(read).transpose()
+        row.as_ref().map(rows::esim_order).transpose()
     }
 
     pub(in crate::sandbox::store) async fn esim_orders(
@@ -71,29 +71,6 @@ impl Postgres {
         limit: i64,
     ) -> Result<Vec<EsimOrder>, Unavailable> {
         let text = newest_first!(columns!());
-        self.rows_after(text, merchant, None, limit).await?.iter().map(read).collect()
+        self.rows_after(text, merchant, None, limit).await?.iter().map(rows::esim_order).collect()
     }
-}
-
-fn read(row: &PgRow) -> Result<EsimOrder, Unavailable> {
-    let unreadable = |what: &str| Unavailable(format!("an eSIM order's {what} cannot be read"));
-    let paid_by: Option<String> = row.try_get("paid_by")?;
-    let at: Option<i64> = row.try_get("fulfilled_at")?;
-    let fulfilment = match paid_by.zip(at) {
-        None => None,
-        Some((paid_by, at)) => Some(Fulfilment {
-            paid_by: IntentId::new(paid_by).map_err(|_| unreadable("payment"))?,
-            at: Moment::from_unix(at),
-        }),
-    };
-    Ok(EsimOrder {
-        id: EsimOrderId::new(row.try_get::<String, _>("id")?).map_err(|_| unreadable("id"))?,
-        merchant: row.try_get("merchant")?,
-        package: EsimPackageId::new(row.try_get::<String, _>("package")?).map_err(|_| unreadable("package"))?,
-        quantity: u8::try_from(row.try_get::<i64, _>("quantity")?).map_err(|_| unreadable("quantity"))?,
-        amount: u64::try_from(row.try_get::<i64, _>("amount")?).map_err(|_| unreadable("amount"))?,
-        currency: Currency::new(row.try_get::<String, _>("currency")?).map_err(|_| unreadable("currency"))?,
-        created_at: Moment::from_unix(row.try_get("created_at")?),
-        fulfilment,
-    })
 }

@@ -2,11 +2,11 @@
 
 use super::Postgres;
 use super::lists::newest_first;
-use crate::sandbox::rules::{Intent, Terms};
-use crate::sandbox::store::{After, Unavailable};
-use crate::values::{EsimOrderId, IntentId, Moment};
-use sqlx::postgres::{PgBindIterExt, PgRow};
-use sqlx::{PgConnection, Row};
+use crate::sandbox::rules::Intent;
+use crate::sandbox::store::{After, Unavailable, rows};
+use crate::values::{EsimOrderId, IntentId};
+use sqlx::PgConnection;
+use sqlx::postgres::PgBindIterExt;
 
 /// Adds the intents whose reference is free, in this order. Returns the ids of those that were added.
 pub(super) async fn add(connection: &mut PgConnection, intents: &[&Intent]) -> Result<Vec<String>, sqlx::Error> {
@@ -23,7 +23,7 @@ pub(super) async fn add(connection: &mut PgConnection, intents: &[&Intent]) -> R
         .bind(intents.iter().map(|intent| &*intent.payment_ref).bind_iter())
         .bind(intents.iter().map(|intent| &*intent.digest).bind_iter())
         .bind(intents.iter().map(|intent| &*intent.body).bind_iter())
-        .bind(intents.iter().map(|intent| state_text(intent)).bind_iter())
+        .bind(intents.iter().map(|intent| rows::state_text(&intent.state)).bind_iter())
         .bind(intents.iter().map(|intent| intent.created_at.unix()).bind_iter())
         .bind(intents.iter().map(|intent| intent.expires_at.unix()).bind_iter())
         .bind(intents.iter().map(|intent| intent.version).bind_iter())
@@ -43,7 +43,7 @@ pub(super) async fn save(
     sqlx::query_scalar(text)
         .bind(intents.iter().map(|(_, intent)| intent.id.as_str()).bind_iter())
         .bind(intents.iter().map(|(_, intent)| intent.version).bind_iter())
-        .bind(intents.iter().map(|(_, intent)| state_text(intent)).bind_iter())
+        .bind(intents.iter().map(|(_, intent)| rows::state_text(&intent.state)).bind_iter())
         .fetch_all(connection)
         .await
 }
@@ -59,7 +59,7 @@ impl Postgres {
     pub(in crate::sandbox::store) async fn intent(&self, id: &IntentId) -> Result<Option<Intent>, Unavailable> {
         let query = sqlx::query(concat!("SELECT ", columns!(), " WHERE id = $1")).bind(id.as_str());
         let row = self.optional(query).await?;
-        row.as_ref().map(read).transpose()
+        row.as_ref().map(rows::intent).transpose()
     }
 
     pub(in crate::sandbox::store) async fn intent_by_reference(
@@ -71,7 +71,7 @@ impl Postgres {
             .bind(merchant)
             .bind(reference);
         let row = self.optional(query).await?;
-        row.as_ref().map(read).transpose()
+        row.as_ref().map(rows::intent).transpose()
     }
 
     pub(in crate::sandbox::store) async fn intents(
@@ -81,7 +81,7 @@ impl Postgres {
         limit: i64,
     ) -> Result<Vec<Intent>, Unavailable> {
         let text = newest_first!(columns!(), " WHERE merchant = $1");
-        self.rows_after(text, merchant, after, limit).await?.iter().map(read).collect()
+        self.rows_after(text, merchant, after, limit).await?.iter().map(rows::intent).collect()
     }
 
     /// A merchant's intents that pay this eSIM order, oldest first.
@@ -95,7 +95,7 @@ impl Postgres {
                 .bind(merchant)
                 .bind(order.as_str());
         let rows = self.all(query).await?;
-        rows.iter().map(read).collect()
+        rows.iter().map(rows::intent).collect()
     }
 
     /// A merchant's intents that pay one of its newest unfulfilled eSIM orders, oldest first.
@@ -115,28 +115,6 @@ impl Postgres {
     .bind(merchant)
     .bind(limit);
         let rows = self.all(query).await?;
-        rows.iter().map(read).collect()
+        rows.iter().map(rows::intent).collect()
     }
-}
-
-fn read(row: &PgRow) -> Result<Intent, Unavailable> {
-    let unreadable = |what: &str| Unavailable(format!("an intent's {what} cannot be read"));
-    let body: String = row.try_get("body")?;
-    let state: &str = row.try_get("state")?;
-    Ok(Intent {
-        id: IntentId::new(row.try_get::<String, _>("id")?).map_err(|_| unreadable("id"))?,
-        merchant: row.try_get("merchant")?,
-        payment_ref: row.try_get("payment_ref")?,
-        digest: row.try_get("digest")?,
-        terms: Terms::read(&body).map_err(|_| unreadable("body"))?,
-        body,
-        state: serde_json::from_str(state).map_err(|_| unreadable("state"))?,
-        created_at: Moment::from_unix(row.try_get("created_at")?),
-        expires_at: Moment::from_unix(row.try_get("expires_at")?),
-        version: row.try_get("version")?,
-    })
-}
-
-fn state_text(intent: &Intent) -> String {
-    serde_json::to_string(&intent.state).expect("a state is made of words and numbers alone")
 }

@@ -1,8 +1,8 @@
 //! Merchants: a name, the fingerprint of a secret key, and a clock.
 
 use super::Postgres;
-use crate::sandbox::store::{MerchantRow, Unavailable};
-use sqlx::{PgConnection, Row};
+use crate::sandbox::store::{MerchantRow, Unavailable, rows};
+use sqlx::PgConnection;
 
 pub(super) async fn add(connection: &mut PgConnection, merchant: &MerchantRow) -> Result<bool, sqlx::Error> {
     let text = "INSERT INTO merchants (id, name, key_fingerprint, clock_offset, place) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
@@ -68,16 +68,6 @@ impl Postgres {
     pub(in crate::sandbox::store) async fn merchants(&self) -> Result<Vec<MerchantRow>, Unavailable> {
         let text = "SELECT id, name, key_fingerprint, clock_offset, place FROM merchants ORDER BY place, id";
         let rows = self.all(sqlx::query(text)).await?;
-        rows.iter()
-            .map(|row| {
-                Ok(MerchantRow {
-                    id: row.try_get("id")?,
-                    name: row.try_get("name")?,
-                    key_fingerprint: row.try_get("key_fingerprint")?,
-                    clock_offset: row.try_get("clock_offset")?,
-                    place: row.try_get("place")?,
-                })
-            })
-            .collect()
+        rows.iter().map(rows::merchant).collect()
     }
 }

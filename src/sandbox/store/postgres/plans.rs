@@ -3,10 +3,10 @@
 use super::Postgres;
 use super::lists::newest_first;
 use crate::sandbox::rules::billing::Plan;
-use crate::sandbox::store::{After, Unavailable};
-use crate::values::{Moment, PlanId, PlanKey};
-use sqlx::postgres::{PgBindIterExt, PgRow};
-use sqlx::{PgConnection, Row};
+use crate::sandbox::store::{After, Unavailable, rows};
+use crate::values::{PlanId, PlanKey};
+use sqlx::PgConnection;
+use sqlx::postgres::PgBindIterExt;
 
 /// The columns that are read, and the condition that every read has.
 macro_rules! columns {
@@ -54,7 +54,7 @@ impl Postgres {
     ) -> Result<Option<Plan>, Unavailable> {
         let text = concat!("SELECT ", columns!(), " AND (id = $2 OR code = $2) ORDER BY id = $2 DESC LIMIT 1");
         let row = self.optional(sqlx::query(text).bind(merchant).bind(key.as_str())).await?;
-        row.as_ref().map(read).transpose()
+        row.as_ref().map(rows::plan).transpose()
     }
 
     /// A merchant's plan by its id alone.
@@ -65,7 +65,7 @@ impl Postgres {
     ) -> Result<Option<Plan>, Unavailable> {
         let text = concat!("SELECT ", columns!(), " AND id = $2");
         let row = self.optional(sqlx::query(text).bind(merchant).bind(id.as_str())).await?;
-        row.as_ref().map(read).transpose()
+        row.as_ref().map(rows::plan).transpose()
     }
 
     pub(in crate::sandbox::store) async fn plans(
@@ -76,18 +76,6 @@ impl Postgres {
         limit: i64,
     ) -> Result<Vec<Plan>, Unavailable> {
         let text = if include_inactive { newest_first!(columns!()) } else { newest_first!(columns!(), " AND active") };
-        self.rows_after(text, merchant, after, limit).await?.iter().map(read).collect()
+        self.rows_after(text, merchant, after, limit).await?.iter().map(rows::plan).collect()
     }
-}
-
-fn read(row: &PgRow) -> Result<Plan, Unavailable> {
-    let unreadable = |what: &str| Unavailable(format!("a plan's {what} cannot be read"));
-    let offer: &str = row.try_get("offer")?;
-    Ok(Plan {
-        id: PlanId::new(row.try_get::<String, _>("id")?).map_err(|_| unreadable("id"))?,
-        merchant: row.try_get("merchant")?,
-        offer: serde_json::from_str(offer).map_err(|_| unreadable("offer"))?,
-        active: row.try_get("active")?,
-        created_at: Moment::from_unix(row.try_get("created_at")?),
-    })
 }

@@ -3,7 +3,7 @@
 use super::Postgres;
 use super::lists::newest_first;
 use crate::sandbox::rules::billing::Subscription;
-use crate::sandbox::store::{After, Billed, Customer, SubscriptionEvent, Unavailable};
+use crate::sandbox::store::{After, Billed, Customer, SubscriptionEvent, Unavailable, rows};
 use crate::values::{Moment, SubscriptionId};
 use sqlx::postgres::{PgBindIterExt, PgRow};
 use sqlx::{PgConnection, Row};
@@ -25,7 +25,7 @@ pub(super) async fn add(
         .bind(subscriptions().map(|of| &*of.merchant).bind_iter())
         .bind(new.iter().map(|(_, customer)| &*customer.contact).bind_iter())
         .bind(subscriptions().map(terms).bind_iter())
-        .bind(subscriptions().map(state_text).bind_iter())
+        .bind(subscriptions().map(|subscription| rows::state_text(&subscription.state)).bind_iter())
         .bind(new.iter().map(|(billed, _)| billed.due_at()).bind_iter())
         .bind(subscriptions().map(|of| of.created_at.unix()).bind_iter())
         .bind(subscriptions().map(|of| of.version).bind_iter())
@@ -42,7 +42,7 @@ pub(super) async fn save(connection: &mut PgConnection, billed: &[&Billed]) -> R
     sqlx::query_scalar(text)
         .bind(subscriptions().map(|of| of.id.as_str()).bind_iter())
         .bind(subscriptions().map(|of| of.version).bind_iter())
-        .bind(subscriptions().map(state_text).bind_iter())
+        .bind(subscriptions().map(|subscription| rows::state_text(&subscription.state)).bind_iter())
         .bind(billed.iter().map(|billed| billed.due_at()).bind_iter())
         .fetch_all(connection)
         .await
@@ -69,10 +69,6 @@ pub(super) async fn add_events(connection: &mut PgConnection, billed: &[&Billed]
         .map(drop)
 }
 
-fn state_text(subscription: &Subscription) -> String {
-    serde_json::to_string(&subscription.state).expect("a state is made of words and numbers alone")
-}
-
 /// The columns that are read, and the condition that every read has. A subscription's customer is the one with the same contact.
 macro_rules! columns {
     () => {
@@ -90,7 +86,7 @@ impl Postgres {
     ) -> Result<Option<Subscription>, Unavailable> {
         let text = concat!("SELECT ", columns!(), " AND id = $2");
         let row = self.optional(sqlx::query(text).bind(merchant).bind(id.as_str())).await?;
-        row.as_ref().map(read).transpose()
+        row.as_ref().map(rows::subscription).transpose()
     }
 
     pub(in crate::sandbox::store) async fn subscriptions(
@@ -100,7 +96,7 @@ impl Postgres {
         limit: i64,
     ) -> Result<Vec<Subscription>, Unavailable> {
         let text = newest_first!(columns!());
-        self.rows_after(text, merchant, after, limit).await?.iter().map(read).collect()
+        self.rows_after(text, merchant, after, limit).await?.iter().map(rows::subscription).collect()
     }
 
     /// The subscriptions that are due until this time, in order.
@@ -112,7 +108,7 @@ impl Postgres {
     ) -> Result<Vec<Subscription>, Unavailable> {
         let text = concat!("SELECT ", columns!(), " AND due_at <= $2 ORDER BY due_at, id LIMIT $3");
         let rows = self.all(sqlx::query(text).bind(merchant).bind(until.unix()).bind(limit)).await?;
-        rows.iter().map(read).collect()
+        rows.iter().map(rows::subscription).collect()
     }
 
     pub(in crate::sandbox::store) async fn merchants_due(&self, wall: Moment) -> Result<Vec<String>, Unavailable> {
@@ -146,18 +142,3 @@ impl Postgres {
 /// The merchants with due subscriptions; `$1` is the service's clock, and each merchant has its own offset.
 pub(super) const MERCHANTS_DUE: &str = "SELECT id FROM merchants WHERE EXISTS (SELECT 1 FROM subscriptions \
      WHERE subscriptions.merchant = merchants.id AND due_at <= $1 + clock_offset) ORDER BY id";
-
-fn read(row: &PgRow) -> Result<Subscription, Unavailable> {
-    let unreadable = |what: &str| Unavailable(format!("a subscription's {what} cannot be read"));
-    let terms: &str = row.try_get("terms")?;
-    let state: &str = row.try_get("state")?;
-    Ok(Subscription {
-        id: SubscriptionId::new(row.try_get::<String, _>("id")?).map_err(|_| unreadable("id"))?,
-        merchant: row.try_get("merchant")?,
-        customer_id: row.try_get::<Option<String>, _>("customer")?.unwrap_or_default(),
-        terms: serde_json::from_str(terms).map_err(|_| unreadable("terms"))?,
-        state: serde_json::from_str(state).map_err(|_| unreadable("state"))?,
-        created_at: Moment::from_unix(row.try_get("created_at")?),
-        version: row.try_get("version")?,
-    })
-}

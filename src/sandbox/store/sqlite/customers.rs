@@ -3,10 +3,8 @@
 use super::Sqlite;
 use super::insert::{Insert, Statement};
 use super::lists::{newest_first, rows_after};
-use crate::sandbox::store::{After, Customer, Unavailable};
-use crate::values::Moment;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Row, SqliteConnection};
+use crate::sandbox::store::{After, Customer, Unavailable, rows};
+use sqlx::SqliteConnection;
 
 /// The insert of new customers.
 pub(super) struct CustomerWrites(Insert);
@@ -48,19 +46,6 @@ impl Sqlite {
         let text = newest_first!(
             "id, merchant, contact, firstname, lastname, email, phone, created_at FROM customers WHERE merchant = $1"
         );
-        rows_after(&self.readers, text, merchant, after, limit).await?.iter().map(read).collect()
+        rows_after(&self.readers, text, merchant, after, limit).await?.iter().map(rows::customer).collect()
     }
-}
-
-fn read(row: &SqliteRow) -> Result<Customer, Unavailable> {
-    Ok(Customer {
-        id: row.try_get("id")?,
-        merchant: row.try_get("merchant")?,
-        contact: row.try_get("contact")?,
-        firstname: row.try_get("firstname")?,
-        lastname: row.try_get("lastname")?,
-        email: row.try_get("email")?,
-        phone: row.try_get("phone")?,
-        created_at: Moment::from_unix(row.try_get("created_at")?),
-    })
 }

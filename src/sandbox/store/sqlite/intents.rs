@@ -3,11 +3,10 @@
 use super::Sqlite;
 use super::insert::{Insert, Statement};
 use super::lists::{newest_first, rows_after};
-use crate::sandbox::rules::{Intent, Terms};
-use crate::sandbox::store::{After, Unavailable};
-use crate::values::{EsimOrderId, IntentId, Moment};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Row, SqliteConnection};
+use crate::sandbox::rules::Intent;
+use crate::sandbox::store::{After, Unavailable, rows};
+use crate::values::{EsimOrderId, IntentId};
+use sqlx::SqliteConnection;
 
 /// The insert of new intents.
 pub(super) struct IntentWrites(Insert);
@@ -44,7 +43,7 @@ impl IntentWrites {
                 .bind(intent.payment_ref.clone())
                 .bind(intent.digest.clone())
                 .bind(intent.body.clone())
-                .bind(state_text(intent))
+                .bind(rows::state_text(&intent.state))
                 .bind(intent.created_at.unix())
                 .bind(intent.expires_at.unix())
                 .bind(intent.version)
@@ -73,7 +72,7 @@ async fn absent(connection: &mut SqliteConnection, rows: &[(usize, &Intent)]) ->
 /// Stores an intent's next state if the version has not changed since it was read.
 pub(super) async fn save(connection: &mut SqliteConnection, intent: &Intent) -> Result<bool, sqlx::Error> {
     let saved = sqlx::query("UPDATE intents SET state = $1, version = version + 1 WHERE id = $2 AND version = $3")
-        .bind(state_text(intent))
+        .bind(rows::state_text(&intent.state))
         .bind(intent.id.as_str())
         .bind(intent.version)
         .execute(connection)
@@ -94,7 +93,7 @@ impl Sqlite {
             .bind(id.as_str())
             .fetch_optional(&self.readers)
             .await?;
-        row.as_ref().map(read).transpose()
+        row.as_ref().map(rows::intent).transpose()
     }
 
     pub(in crate::sandbox::store) async fn intent_by_reference(
@@ -107,7 +106,7 @@ impl Sqlite {
             .bind(reference)
             .fetch_optional(&self.readers)
             .await?;
-        row.as_ref().map(read).transpose()
+        row.as_ref().map(rows::intent).transpose()
     }
 
     pub(in crate::sandbox::store) async fn intents(
@@ -117,7 +116,7 @@ impl Sqlite {
         limit: i64,
     ) -> Result<Vec<Intent>, Unavailable> {
         let text = newest_first!(columns!(), " WHERE merchant = $1");
-        rows_after(&self.readers, text, merchant, after, limit).await?.iter().map(read).collect()
+        rows_after(&self.readers, text, merchant, after, limit).await?.iter().map(rows::intent).collect()
     }
 
     /// A merchant's intents that pay this eSIM order, oldest first.
@@ -131,7 +130,7 @@ impl Sqlite {
             .bind(order.as_str())
             .fetch_all(&self.readers)
             .await?;
-        rows.iter().map(read).collect()
+        rows.iter().map(rows::intent).collect()
     }
 
     /// A merchant's intents that pay one of its newest unfulfilled eSIM orders, oldest first.
@@ -152,28 +151,6 @@ impl Sqlite {
     .bind(limit)
     .fetch_all(&self.readers)
     .await?;
-        rows.iter().map(read).collect()
+        rows.iter().map(rows::intent).collect()
     }
-}
-
-fn read(row: &SqliteRow) -> Result<Intent, Unavailable> {
-    let unreadable = |what: &str| Unavailable(format!("an intent's {what} cannot be read"));
-    let body: String = row.try_get("body")?;
-    let state: &str = row.try_get("state")?;
-    Ok(Intent {
-        id: IntentId::new(row.try_get::<String, _>("id")?).map_err(|_| unreadable("id"))?,
-        merchant: row.try_get("merchant")?,
-        payment_ref: row.try_get("payment_ref")?,
-        digest: row.try_get("digest")?,
-        terms: Terms::read(&body).map_err(|_| unreadable("body"))?,
-        body,
-        state: serde_json::from_str(state).map_err(|_| unreadable("state"))?,
-        created_at: Moment::from_unix(row.try_get("created_at")?),
-        expires_at: Moment::from_unix(row.try_get("expires_at")?),
-        version: row.try_get("version")?,
-    })
-}
-
-fn state_text(intent: &Intent) -> String {
-    serde_json::to_string(&intent.state).expect("a state is made of words and numbers alone")
 }

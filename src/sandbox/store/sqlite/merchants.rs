@@ -1,8 +1,8 @@
 //! Merchants: a name, the fingerprint of a secret key, and a clock.
 
 use super::Sqlite;
-use crate::sandbox::store::{MerchantRow, Unavailable};
-use sqlx::{Row, SqliteConnection};
+use crate::sandbox::store::{MerchantRow, Unavailable, rows};
+use sqlx::SqliteConnection;
 
 pub(super) async fn add(connection: &mut SqliteConnection, merchant: &MerchantRow) -> Result<bool, sqlx::Error> {
     let text = "INSERT INTO merchants (id, name, key_fingerprint, clock_offset, place) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
@@ -68,16 +68,6 @@ impl Sqlite {
             sqlx::query("SELECT id, name, key_fingerprint, clock_offset, place FROM merchants ORDER BY place, id")
                 .fetch_all(&self.readers)
                 .await?;
-        rows.iter()
-            .map(|row| {
-                Ok(MerchantRow {
-                    id: row.try_get("id")?,
-                    name: row.try_get("name")?,
-                    key_fingerprint: row.try_get("key_fingerprint")?,
-                    clock_offset: row.try_get("clock_offset")?,
-                    place: row.try_get("place")?,
-                })
-            })
-            .collect()
+        rows.iter().map(rows::merchant).collect()
     }
 }

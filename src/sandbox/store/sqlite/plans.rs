@@ -3,10 +3,9 @@
 use super::Sqlite;
 use super::lists::{newest_first, rows_after};
 use crate::sandbox::rules::billing::Plan;
-use crate::sandbox::store::{After, Unavailable};
-use crate::values::{Moment, PlanId, PlanKey};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Row, SqliteConnection};
+use crate::sandbox::store::{After, Unavailable, rows};
+use crate::values::{PlanId, PlanKey};
+use sqlx::SqliteConnection;
 
 /// The columns that are read, and the condition that every read has.
 macro_rules! columns {
@@ -45,7 +44,7 @@ impl Sqlite {
     ) -> Result<Option<Plan>, Unavailable> {
         let text = concat!("SELECT ", columns!(), " AND (id = $2 OR code = $2) ORDER BY id = $2 DESC LIMIT 1");
         let row = sqlx::query(text).bind(merchant).bind(key.as_str()).fetch_optional(&self.readers).await?;
-        row.as_ref().map(read).transpose()
+        row.as_ref().map(rows::plan).transpose()
     }
 
     /// A merchant's plan by its id alone.
@@ -56,7 +55,7 @@ impl Sqlite {
     ) -> Result<Option<Plan>, Unavailable> {
         let text = concat!("SELECT ", columns!(), " AND id = $2");
         let row = sqlx::query(text).bind(merchant).bind(id.as_str()).fetch_optional(&self.readers).await?;
-        row.as_ref().map(read).transpose()
+        row.as_ref().map(rows::plan).transpose()
     }
 
     pub(in crate::sandbox::store) async fn plans(
@@ -67,18 +66,6 @@ impl Sqlite {
         limit: i64,
     ) -> Result<Vec<Plan>, Unavailable> {
         let text = if include_inactive { newest_first!(columns!()) } else { newest_first!(columns!(), " AND active") };
-        rows_after(&self.readers, text, merchant, after, limit).await?.iter().map(read).collect()
+        rows_after(&self.readers, text, merchant, after, limit).await?.iter().map(rows::plan).collect()
     }
-}
-
-fn read(row: &SqliteRow) -> Result<Plan, Unavailable> {
-    let unreadable = |what: &str| Unavailable(format!("a plan's {what} cannot be read"));
-    let offer: &str = row.try_get("offer")?;
-    Ok(Plan {
-        id: PlanId::new(row.try_get::<String, _>("id")?).map_err(|_| unreadable("id"))?,
-        merchant: row.try_get("merchant")?,
-        offer: serde_json::from_str(offer).map_err(|_| unreadable("offer"))?,
-        active: row.try_get("active")?,
-        created_at: Moment::from_unix(row.try_get("created_at")?),
-    })
 }

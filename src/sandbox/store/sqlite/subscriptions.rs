@@ -3,7 +3,7 @@
 use super::Sqlite;
 use super::lists::{newest_first, rows_after};
 use crate::sandbox::rules::billing::Subscription;
-use crate::sandbox::store::{After, Billed, SubscriptionEvent, Unavailable};
+use crate::sandbox::store::{After, Billed, SubscriptionEvent, Unavailable, rows};
 use crate::values::{Moment, SubscriptionId};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
@@ -13,7 +13,7 @@ pub(super) async fn write(connection: &mut SqliteConnection, billed: &Billed) ->
     let Billed { subscription, customer, .. } = billed;
     let Subscription { id, merchant, terms, state, created_at, version, .. } = subscription;
     let due = billed.due_at();
-    let state = serde_json::to_string(state).expect("a state is made of words and numbers alone");
+    let state = rows::state_text(state);
     let query = match customer {
         Some(customer) => sqlx::query(
             "INSERT INTO subscriptions (state, due_at, id, version, merchant, contact, terms, created_at) \
@@ -69,7 +69,7 @@ impl Sqlite {
     ) -> Result<Option<Subscription>, Unavailable> {
         let text = concat!("SELECT ", columns!(), " AND id = $2");
         let row = sqlx::query(text).bind(merchant).bind(id.as_str()).fetch_optional(&self.readers).await?;
-        row.as_ref().map(read).transpose()
+        row.as_ref().map(rows::subscription).transpose()
     }
 
     pub(in crate::sandbox::store) async fn subscriptions(
@@ -79,7 +79,7 @@ impl Sqlite {
         limit: i64,
     ) -> Result<Vec<Subscription>, Unavailable> {
         let text = newest_first!(columns!());
-        rows_after(&self.readers, text, merchant, after, limit).await?.iter().map(read).collect()
+        rows_after(&self.readers, text, merchant, after, limit).await?.iter().map(rows::subscription).collect()
     }
 
     /// The subscriptions that are due until this time, in order.
@@ -91,7 +91,7 @@ impl Sqlite {
     ) -> Result<Vec<Subscription>, Unavailable> {
         let text = concat!("SELECT ", columns!(), " AND due_at <= $2 ORDER BY due_at, id LIMIT $3");
         let rows = sqlx::query(text).bind(merchant).bind(until.unix()).bind(limit).fetch_all(&self.readers).await?;
-        rows.iter().map(read).collect()
+        rows.iter().map(rows::subscription).collect()
     }
 
     pub(in crate::sandbox::store) async fn merchants_due(&self, wall: Moment) -> Result<Vec<String>, Unavailable> {
@@ -124,21 +124,6 @@ impl Sqlite {
 /// The merchants with due subscriptions; `$1` is the service's clock, and each merchant has its own offset.
 const MERCHANTS_DUE: &str = "SELECT id FROM merchants WHERE EXISTS (SELECT 1 FROM subscriptions \
      WHERE subscriptions.merchant = merchants.id AND due_at <= $1 + clock_offset) ORDER BY id";
-
-fn read(row: &SqliteRow) -> Result<Subscription, Unavailable> {
-    let unreadable = |what: &str| Unavailable(format!("a subscription's {what} cannot be read"));
-    let terms: &str = row.try_get("terms")?;
-    let state: &str = row.try_get("state")?;
-    Ok(Subscription {
-        id: SubscriptionId::new(row.try_get::<String, _>("id")?).map_err(|_| unreadable("id"))?,
-        merchant: row.try_get("merchant")?,
-        customer_id: row.try_get::<Option<String>, _>("customer")?.unwrap_or_default(),
-        terms: serde_json::from_str(terms).map_err(|_| unreadable("terms"))?,
-        state: serde_json::from_str(state).map_err(|_| unreadable("state"))?,
-        created_at: Moment::from_unix(row.try_get("created_at")?),
-        version: row.try_get("version")?,
-    })
-}
 
 #[cfg(test)]
 mod tests {
