@@ -57,9 +57,9 @@ pub(in crate::sandbox) async fn read_body(body: Body) -> Result<Bytes, Problem> 
     read_within(body, BODY_TIMEOUT).await
 }
 
-async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {
+async fn read_within(body: Body, time_limit: Duration) -> Result<Bytes, Problem> {
     let too_slow = || Problem::new(ErrorCode::BodyTooSlow, "The body did not arrive in time.");
-    let read = within(patience, axum::body::to_bytes(body, BODY_LIMIT)).await.ok_or_else(too_slow)?;
+    let read = within(time_limit, axum::body::to_bytes(body, BODY_LIMIT)).await.ok_or_else(too_slow)?;
     read.map_err(|_| Problem::new(ErrorCode::BodyTooLarge, "A body is 64 KiB at most."))
 }
 
