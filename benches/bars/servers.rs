@@ -30,7 +30,7 @@ impl Running {
     /// The sandbox on PostgreSQL, with the keys that every instance needs.
     pub fn sandbox_on_postgres(url: &str) -> Self {
         let mut command = sandbox_on(url);
-        command.env("GUICHET_INSTANCE_KEY", "the same for every instance");
+        command.env("GUICHET_INSTANCE_KEY", "0123456789abcdef0123456789abcdef");
         command.env("GUICHET_SECRET_KEY", "sk_test_0123456789abcdef");
         Self::of_sandbox(command)
     }

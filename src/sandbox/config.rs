@@ -26,7 +26,8 @@ pub struct Config {
     /// The database: `memory:`, or `sqlite:` and a file, which is created with its folder (feature `sandbox-sqlite`), or the address of a
     /// PostgreSQL database, which any number of sandboxes may share: `postgres://…` (feature `sandbox-postgres`).
     pub database: String,
-    /// The key from which client secrets are derived: any text. Default: `GUICHET_INSTANCE_KEY`, or a key beside the database.
+    /// The key from which client secrets are derived: at least 32 characters. Default: `GUICHET_INSTANCE_KEY`, or a key beside the
+    /// database.
     pub instance_key: Option<Secret>,
     /// The first merchant's secret key: `sk_test_` and at least 16 letters and digits. Default: `GUICHET_SECRET_KEY`, or a key beside the
     /// database.
@@ -34,8 +35,8 @@ pub struct Config {
     /// The token of the control API: `ctl_` and at least 16 letters and digits. Default: `GUICHET_CONTROL_TOKEN`, or a new one at each
     /// start.
     pub control_token: Option<Secret>,
-    /// The file of the two keys, for a PostgreSQL database. If it does not exist, it is created, with new keys. Every sandbox on the
-    /// database needs the same keys.
+    /// The file of the two keys, for a PostgreSQL database. If it does not exist, it is created, with the given keys, and new ones for
+    /// those that are not given. If it exists, a given key must be the one in the file. Every sandbox on the database needs the same keys.
     pub keys: Option<PathBuf>,
     /// The name of the first merchant, which the hosted page shows. A merchant that is already in the database keeps its name.
     pub merchant_name: String,

@@ -4,7 +4,7 @@ use super::clock::ServiceClock;
 use super::config::{Config, StartError};
 use super::control::{self, ControlApi};
 use super::http;
-use super::keys::{Keys, control_token};
+use super::keys::{GivenKeys, Keys, control_token};
 use super::pages::{self, Pages};
 use super::rules::{EsimPackages, Fees};
 use super::service::{Merchants, Service};
@@ -26,7 +26,8 @@ use std::sync::Arc;
 use tower_service::Service as _;
 
 /// The whole payment service in this process: [`InProcess::respond`] is a function from request to response. It opens no socket and
-/// has no timer, so due work, such as charges of subscriptions, is done before each response.
+/// has no timer, so due work, such as charges of subscriptions, is done before each response. On PostgreSQL, another instance lists its
+/// requests after this one has listed them or was closed.
 #[derive(Clone)]
 pub struct InProcess {
     pub(super) service: Arc<Service>,
@@ -78,8 +79,9 @@ impl InProcess {
         let allow_origins = config.allow_origins.iter().map(|text| allowed_origin(text)).collect::<Result<_, _>>()?;
         let hosts = config.allow_hosts.iter().map(|text| allowed_host(text)).collect::<Result<_, _>>()?;
         let control_token = control_token(&config)?;
+        let given_keys = GivenKeys::find(&config, location)?;
         let store = Store::open(location).await?;
-        let (keys, clock, merchants) = match load(&store, location, &config).await {
+        let (keys, clock, merchants) = match load(&store, location, &config, given_keys).await {
             Ok(loaded) => loaded,
             Err(error) => {
                 // Unlocks the file before the error is returned, so that the next start can open it.
@@ -160,8 +162,9 @@ async fn load(
     store: &Store,
     location: &Location,
     config: &Config,
+    given_keys: GivenKeys,
 ) -> Result<(Keys, Arc<ServiceClock>, Merchants), StartError> {
-    let keys = Keys::find(config, location, store.path())?;
+    let keys = given_keys.complete(location, store.path())?;
     #[cfg(feature = "sandbox-postgres")]
     if let Some(database) = store.shared() {
         let instance = InstanceKey::new(&keys.instance).fingerprint();

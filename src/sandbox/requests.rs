@@ -148,6 +148,7 @@ impl Unwritten {
             Some((_, _, request)) => request.status = Some(status),
             None => batch.statuses.push_back((number, status)),
         }
+        batch.keep_newest();
     }
 
     /// Takes everything that is not written yet.
@@ -175,14 +176,14 @@ impl Batch {
         self.requests.is_empty() && self.statuses.is_empty()
     }
 
-    /// Drops the oldest, so that a long failure of the database costs no memory.
+    /// Drops the oldest, so that the memory is bounded while the database fails, or while an instance without a timer lists none.
     fn keep_newest(&mut self) {
         self.requests.drain(..self.requests.len().saturating_sub(MAX_UNWRITTEN));
         self.statuses.drain(..self.statuses.len().saturating_sub(MAX_UNWRITTEN));
     }
 }
 
-/// The most requests that wait while the database fails.
+/// The most requests that wait to be written.
 #[cfg(feature = "sandbox-postgres")]
 const MAX_UNWRITTEN: usize = 10 * MAX_REQUESTS;
 

@@ -13,7 +13,7 @@ pub struct Surroundings {
     pub unix_seconds: fn() -> i64,
     /// The time of a clock that never goes back, from any origin.
     pub monotonic_now: fn() -> Duration,
-    /// Fills with random bytes that nobody can guess: keys are made of them.
+    /// Fills with random bytes that cannot be guessed: keys are made of them.
     pub fill_random: fn(&mut [u8]),
     /// Resolves after this time.
     pub sleep: fn(Duration) -> Sleep,

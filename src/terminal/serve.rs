@@ -13,10 +13,11 @@ const KEYS: &str = "\
 The sandbox prints the first merchant's secret key. It makes the key at the first start and stores it beside the database, in
 <database>.keys, which only its owner can read. If GUICHET_SECRET_KEY is set (sk_test_ and at least 16 letters and digits), the
 first merchant has that key from then on, so a command in the same terminal uses the same key. Client secrets are made from
-GUICHET_INSTANCE_KEY, any text; without it, from a key in the same file.
+GUICHET_INSTANCE_KEY, at least 32 characters (openssl rand -hex 32); without it, from a key in the same file.
 
 On PostgreSQL any number of sandboxes share one database, and all need the same keys: set both variables, or give each sandbox a
-copy of the same file with --keys. A sandbox with other keys does not start.
+copy of the same file with --keys. If the file does not exist, it is created with the variables that are set, and new keys for the
+others. If it exists, a variable that differs from it is refused. A sandbox with other keys does not start.
 
 The control token is new at each start, unless GUICHET_CONTROL_TOKEN is set (ctl_ and at least 16 letters and digits). The commands
 clock, events, faults, merchants, requests and reset read it from there.";
@@ -30,7 +31,7 @@ pub(super) struct SandboxArgs {
     /// The database; `memory:` keeps everything in memory, and sandboxes may share a `postgres://…`.
     #[arg(long, value_name = "URL", default_value = "sqlite:.guichet/sandbox.sqlite")]
     database: String,
-    /// The file of the keys, for a PostgreSQL database; created with new keys if it does not exist.
+    /// The file of the keys, for a PostgreSQL database; created if it does not exist.
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
     /// The folder of the npm package, for the hosted checkout page.

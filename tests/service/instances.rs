@@ -325,7 +325,7 @@ async fn a_sandbox_with_other_keys_does_not_start() {
     let first = start(&database).await;
     let usual = || on_postgres(Config::default(), &database);
     let other_key = || Some(Secret::new("sk_test_anotherKey0123456789"));
-    let other_instance = || Some(Secret::new("another instance key"));
+    let other_instance = || Some(Secret::new("another instance key of 32 characters"));
     let cases = [
         (Config { secret_key: other_key(), ..usual() }, "The first merchant's secret key of this sandbox differs"),
         (Config { instance_key: other_instance(), ..usual() }, "The instance key of this sandbox differs"),
@@ -333,7 +333,6 @@ async fn a_sandbox_with_other_keys_does_not_start() {
             Config { secret_key: other_key(), instance_key: other_instance(), ..usual() },
             "The keys of this sandbox differ",
         ),
-        (Config { instance_key: None, ..usual() }, "or give --keys FILE"),
     ];
     for (config, expected) in cases {
         let message = refused(config).await;
@@ -357,15 +356,60 @@ async fn sandboxes_that_start_at_once_with_one_file_of_keys_have_the_same_keys()
     let (one, other) = (one.unwrap(), other.unwrap());
     assert_eq!(one.secret_key(), other.secret_key());
     assert_ne!(one.control_token(), other.control_token());
+    let secret_key = one.secret_key().clone();
     drop((one, other));
     let elsewhere = Config { keys: Some(folder.path.join("other.keys")), ..config() };
     assert!(refused(elsewhere).await.contains("The keys of this sandbox differ"));
+    drop(Sandbox::start_with(Config { secret_key: Some(secret_key), ..config() }).await.unwrap());
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(&keys, std::fs::Permissions::from_mode(0o644)).unwrap();
         assert!(refused(config()).await.contains("Other users can read the keys"));
     }
+}
+
+#[tokio::test]
+async fn a_file_of_keys_gets_the_given_key_and_another_one_is_refused() {
+    let folder = Folder::new("given-keys");
+    let database = PostgresServer::shared().create_database();
+    let keys = folder.path.join("sandbox.keys");
+    let config = |key: &str| Config {
+        database: database.clone(),
+        keys: Some(keys.clone()),
+        secret_key: Some(Secret::new(key)),
+        ..Config::default()
+    };
+    let given = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
+    drop(Sandbox::start_with(config(given)).await.unwrap());
+    assert!(std::fs::read_to_string(&keys).unwrap().contains(given), "the file has the key of the sandbox");
+    let message = refused(config("sk_test_anotherKey0123456789")).await;
+    assert!(message.starts_with("GUICHET_SECRET_KEY differs from the key in "), "{message}");
+    assert!(message.contains("sandbox.keys. Unset it") && !message.contains("anotherKey"), "{message}");
+    // Another machine has a copy of the file, and no variable.
+    let copied = Sandbox::start_with(Config { secret_key: None, ..config(given) }).await.unwrap();
+    assert_eq!(copied.secret_key().expose(), given);
+}
+
+#[tokio::test]
+async fn missing_keys_are_reported_before_the_database_is_opened() {
+    let without = |instance_key: Option<Secret>, secret_key: Option<Secret>| Config {
+        instance_key,
+        secret_key,
+        ..on_postgres(Config::default(), "postgres://guichet@127.0.0.1:1/absent")
+    };
+    let key = || Some(Secret::new("sk_test_4eC39HqLyjWDarjtT1zdp7dc"));
+    let instance = || Some(Secret::new("0123456789abcdef0123456789abcdef"));
+    for (config, missing) in [
+        (without(None, None), "GUICHET_INSTANCE_KEY and GUICHET_SECRET_KEY are missing. "),
+        (without(None, key()), "GUICHET_INSTANCE_KEY is missing. "),
+        (without(instance(), None), "GUICHET_SECRET_KEY is missing. "),
+    ] {
+        let message = refused(config).await;
+        assert!(message.starts_with(missing) && message.contains("Or give --keys FILE"), "{message}");
+        assert!(message.contains("GUICHET_INSTANCE_KEY=$(openssl rand -hex 32)"), "{message}");
+    }
+    assert!(refused(without(instance(), key())).await.contains("cannot be reached"));
 }
 
 #[tokio::test]

@@ -267,7 +267,7 @@ impl World {
 /// Starts a sandbox with the keys of all.
 fn start(database: &str, folder: &Folder) -> SandboxProcess {
     let mut command: Command = process::command_on(database);
-    command.env("GUICHET_LOG", "warn").env("GUICHET_INSTANCE_KEY", "4eC39HqLyjWDarjtT1zdp7dc");
+    command.env("GUICHET_LOG", "warn").env("GUICHET_INSTANCE_KEY", "0123456789abcdef0123456789abcdef");
     command.env("GUICHET_SECRET_KEY", "sk_test_4eC39HqLyjWDarjtT1zdp7dc");
     command.env("GUICHET_CONTROL_TOKEN", "ctl_4eC39HqLyjWDarjtT1zdp7dc");
     SandboxProcess::run(command, folder.log())

@@ -170,7 +170,7 @@ pub fn on_postgres(config: Config, database: &str) -> Config {
     let key = |prefix: &str| Some(Secret::new(format!("{prefix}4eC39HqLyjWDarjtT1zdp7dc")));
     Config {
         database: database.to_owned(),
-        instance_key: config.instance_key.or_else(|| key("")),
+        instance_key: config.instance_key.or_else(|| key("an instance key of the tests: ")),
         secret_key: config.secret_key.or_else(|| key("sk_test_")),
         control_token: config.control_token.or_else(|| key("ctl_")),
         ..config

@@ -1,36 +1,60 @@
 //! The keys file beside a database: only its owner can read it.
 
-use super::{Keys, StartError};
+#[cfg(feature = "sandbox-postgres")]
+use super::{GivenKeys, INSTANCE_VARIABLE, SECRET_VARIABLE};
+use super::{Keys, MIN_INSTANCE_LENGTH, MIN_LENGTH, StartError, has_format, is_long_enough};
 use crate::private_file::{owner_alone, with_suffix};
 use crate::sandbox::tokens::{SECRET_KEY, id};
 use crate::values::Secret;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// How often, and how many times, an incomplete file is read again: another instance may be writing it.
+const READ_INTERVAL: Duration = Duration::from_millis(20);
+const READS: u32 = 50;
 
 impl Keys {
-    /// Without SQLite no database is a file.
-    #[cfg(not(feature = "sandbox-sqlite"))]
-    pub(super) fn beside(_: &Path, _: Option<&Path>) -> Result<Self, StartError> {
-        Ok(Self::generate())
-    }
-
     /// Reads the keys of the database of this canonical path, or creates them. `named` is the path that was given.
     #[cfg(feature = "sandbox-sqlite")]
     pub(super) fn beside(database: &Path, named: Option<&Path>) -> Result<Self, StartError> {
-        Self::read_or_create(&keys_path(database), named.map(keys_path).as_deref())
+        Self::read_or_create(&keys_path(database), named.map(keys_path).as_deref(), Self::generate)
     }
 
-    /// Reads the keys in this file, or creates it.
-    pub(super) fn in_file(path: &Path) -> Result<Self, StartError> {
-        Self::read_or_create(path, None)
+    /// Reads the keys in this file. If it does not exist, creates it with the given keys, and with new ones for those that are not given.
+    ///
+    /// # Errors
+    /// If a given key is not the one in the file.
+    #[cfg(feature = "sandbox-postgres")]
+    pub(super) fn in_file(path: &Path, given: &GivenKeys) -> Result<Self, StartError> {
+        let keys = Self::read_or_create(path, None, || {
+            let new = Self::generate();
+            Self {
+                instance: given.instance.clone().unwrap_or(new.instance),
+                secret_key: given.secret_key.clone().unwrap_or(new.secret_key),
+            }
+        })?;
+        for (variable, given, stored) in [
+            (INSTANCE_VARIABLE, &given.instance, &keys.instance),
+            (SECRET_VARIABLE, &given.secret_key, &keys.secret_key),
+        ] {
+            if given.as_ref().is_some_and(|given| given != stored) {
+                return Err(StartError::Keys(format!(
+                    "{variable} differs from the key in {}. Unset it to use the key in the file, or give --keys another file.",
+                    path.display()
+                )));
+            }
+        }
+        Ok(keys)
     }
 
-    /// Reads the keys file of this path, or creates it.
+    /// Reads the keys file of this path, or creates it with new keys.
     ///
     /// An earlier version stored it beside the symbolic link by which the database was opened. If it is there, this is an error that
     /// says to move it: with new keys, the old ones would not work any more.
-    fn read_or_create(path: &Path, beside_link: Option<&Path>) -> Result<Self, StartError> {
+    fn read_or_create(path: &Path, beside_link: Option<&Path>, new: impl Fn() -> Self) -> Result<Self, StartError> {
         let unusable = |error: io::Error| {
             StartError::Keys(format!("The keys of the sandbox cannot be stored in {}: {error}.", path.display()))
         };
@@ -39,10 +63,11 @@ impl Keys {
                 refuse_if_others_can_read(path, &metadata)?;
                 #[cfg(unix)]
                 refuse_other_owner(path, &metadata, own_uid(path).map_err(unusable)?)?;
-                let text = read_same_file(path, &metadata).map_err(unusable)?;
+                let text = read_whole(path, &metadata).map_err(unusable)?;
                 Self::read(&text).ok_or_else(|| {
                     StartError::Keys(format!(
-                        "{} does not contain the keys of a sandbox. Move it away to get new ones.",
+                        "{} does not contain the keys of a sandbox: instance_key= and at least {MIN_INSTANCE_LENGTH} characters, and on the next line \
+                         secret_key={SECRET_KEY} and at least {MIN_LENGTH} letters and digits. Move it away to get new ones.",
                         path.display()
                     ))
                 })
@@ -55,12 +80,12 @@ impl Keys {
                         path.display()
                     )));
                 }
-                let keys = Self::generate();
+                let keys = new();
                 if create_privately(path, &keys.to_text()).map_err(unusable)? {
                     return Ok(keys);
                 }
                 // Another instance has created it meanwhile.
-                Self::read_or_create(path, beside_link)
+                Self::read_or_create(path, beside_link, new)
             }
             Err(error) => Err(unusable(error)),
         }
@@ -76,7 +101,7 @@ impl Keys {
             (!line.is_empty()).then(|| Secret::new(line))
         };
         let keys = Self { instance: value("instance_key")?, secret_key: value("secret_key")? };
-        keys.secret_key.expose().starts_with(SECRET_KEY).then_some(keys)
+        (is_long_enough(&keys.instance) && has_format(&keys.secret_key, SECRET_KEY)).then_some(keys)
     }
 }
 
@@ -93,15 +118,28 @@ fn create_privately(path: &Path, text: &str) -> io::Result<bool> {
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     let linked = fs::hard_link(&unfinished, path);
+    fs::remove_file(unfinished)?;
     match linked {
-        Ok(()) => fs::remove_file(unfinished).map(|()| true),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => fs::remove_file(unfinished).map(|()| false),
-        // A file system without hard links.
-        Err(_) => fs::rename(unfinished, path).map(|()| true),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        // A file system without hard links. To rename the file would replace that of an instance which starts at the same time.
+        Err(_) => create_in_place(path, text),
     }
 }
 
-/// A path beside a file that nobody else uses or can guess.
+/// Creates a file that only its owner can read. Until it is whole, [`read_whole`] waits. `false` if there is a file or a link at its path.
+fn create_in_place(path: &Path, text: &str) -> io::Result<bool> {
+    match create_new_privately(path) {
+        Ok(mut file) => {
+            file.write_all(text.as_bytes())?;
+            file.sync_all().map(|()| true)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// A path beside a file, which no other program uses or can guess.
 fn unfinished(path: &Path) -> PathBuf {
     with_suffix(path, &id(".new_"))
 }
@@ -129,7 +167,7 @@ fn refuse_if_others_can_read(path: &Path, metadata: &Metadata) -> Result<(), Sta
         let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777;
         if mode & 0o077 != 0 {
             return Err(StartError::Keys(format!(
-                "Other users can read the keys in {path} (mode {mode:04o}). If nobody else has read them: chmod 600 {path}. Otherwise move the file \
+                "Other users can read the keys in {path} (mode {mode:04o}). If no other person has read them: chmod 600 {path}. Otherwise move the file \
                  away to get new ones."
             )));
         }
@@ -146,8 +184,8 @@ fn refuse_other_owner(path: &Path, metadata: &Metadata, own_uid: u32) -> Result<
     }
     let path = path.display();
     Err(StartError::Keys(format!(
-        "The keys in {path} belong to another user (uid {owner}), and this sandbox runs as uid {own_uid}. Start it as that user. Or, if nobody \
-         else has read them: chown {own_uid} {path}. Otherwise move the file away to get new ones."
+        "The keys in {path} belong to another user (uid {owner}), and this sandbox runs as uid {own_uid}. Start it as that user. Or, if no other \
+         person has read them: chown {own_uid} {path}. Otherwise move the file away to get new ones."
     )))
 }
 
@@ -166,6 +204,18 @@ fn own_uid(keys: &Path) -> io::Result<u32> {
     let owner = file.metadata().map(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata));
     fs::remove_file(probe)?;
     owner
+}
+
+/// Reads a keys file. If its last line has no end, waits a while for the instance that may be writing it.
+fn read_whole(path: &Path, checked: &Metadata) -> io::Result<String> {
+    for _ in 0..READS {
+        let text = read_same_file(path, checked)?;
+        if text.ends_with('\n') {
+            return Ok(text);
+        }
+        thread::sleep(READ_INTERVAL);
+    }
+    read_same_file(path, checked)
 }
 
 /// Reads a file, and checks that it is still the one that was checked before.
@@ -195,8 +245,32 @@ mod tests {
         let keys = Keys::generate();
         let read = Keys::read(&keys.to_text()).unwrap();
         assert!(read.instance == keys.instance && read.secret_key == keys.secret_key);
-        assert!(Keys::read("instance_key=x\nsecret_key=sk_live_x\n").is_none());
+        let text = |instance: &str, secret_key: &str| format!("instance_key={instance}\nsecret_key={secret_key}\n");
+        let (instance, secret_key) = (keys.instance.expose(), keys.secret_key.expose());
+        assert!(Keys::read(&text(instance, secret_key)).is_some());
+        assert!(Keys::read(&text(instance, "sk_live_4eC39HqLyjWDarjtT1zdp7dc")).is_none());
+        assert!(Keys::read(&text(instance, "sk_test_1")).is_none() && Keys::read(&text("x", secret_key)).is_none());
         assert!(Keys::read("").is_none());
+    }
+
+    #[test]
+    fn without_hard_links_the_first_keys_stay_and_are_read_when_they_are_whole() {
+        let path = std::env::temp_dir().join(format!("guichet-{}-in-place.keys", std::process::id()));
+        let text = Keys::generate().to_text();
+        assert!(create_in_place(&path, &text).unwrap());
+        assert!(!create_in_place(&path, "other keys").unwrap());
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+
+        // Another instance has written the first half.
+        fs::write(&path, &text[..60]).unwrap();
+        let starting = thread::spawn({
+            let path = path.clone();
+            move || Keys::read_or_create(&path, None, Keys::generate).map(|keys| keys.to_text()).unwrap()
+        });
+        thread::sleep(3 * READ_INTERVAL);
+        fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(&text.as_bytes()[60..]).unwrap();
+        assert_eq!(starting.join().unwrap(), text);
+        fs::remove_file(path).unwrap();
     }
 
     #[cfg(unix)]
@@ -206,14 +280,16 @@ mod tests {
         let own_uid = own_uid(&path).unwrap();
         assert!(create_privately(&path, &Keys::generate().to_text()).unwrap());
         assert!(!create_privately(&path, "other keys").unwrap(), "the first keys stay");
-        assert!(Keys::read_or_create(&path, None).is_ok());
+        assert!(Keys::read_or_create(&path, None, Keys::generate).is_ok());
         let metadata = fs::symlink_metadata(&path).unwrap();
         refuse_other_owner(&path, &metadata, own_uid).unwrap();
         let refused = refuse_other_owner(&path, &metadata, own_uid + 1).unwrap_err().to_string();
         assert!(refused.contains("belong to another user"), "{refused}");
         // Only root can change a file's owner; then the whole path is tested.
         if std::os::unix::fs::chown(&path, Some(own_uid + 1), None).is_ok() {
-            let Err(refused) = Keys::read_or_create(&path, None) else { panic!("the keys of another user were read") };
+            let Err(refused) = Keys::read_or_create(&path, None, Keys::generate) else {
+                panic!("the keys of another user were read")
+            };
             assert!(refused.to_string().contains("belong to another user"), "{refused}");
         }
         fs::remove_file(path).unwrap();

@@ -18,59 +18,95 @@ pub(super) struct Keys {
     pub(super) secret_key: Secret,
 }
 
+/// The keys that are given before the database is opened: by the configuration, the environment or `--keys`.
+pub(super) struct GivenKeys {
+    instance: Option<Secret>,
+    secret_key: Option<Secret>,
+}
+
 const INSTANCE_VARIABLE: &str = "GUICHET_INSTANCE_KEY";
 const SECRET_VARIABLE: &str = "GUICHET_SECRET_KEY";
 const TOKEN_VARIABLE: &str = "GUICHET_CONTROL_TOKEN";
-/// The minimum length of a key or a token after its prefix.
+/// The minimum length of a key or a token after its prefix. The service itself checks each guess.
 const MIN_LENGTH: usize = 16;
+/// The minimum length of the instance key. Anyone who has a client secret can check a guess without the service.
+const MIN_INSTANCE_LENGTH: usize = 32;
 
-impl Keys {
-    /// Finds the keys of a database. `database` is its canonical path if it is a file.
-    pub(super) fn find(config: &Config, location: &Location, database: Option<&Path>) -> Result<Self, StartError> {
-        let instance = given(config.instance_key.as_ref(), INSTANCE_VARIABLE);
-        let secret_key = given(config.secret_key.as_ref(), SECRET_VARIABLE);
-        if secret_key.as_ref().is_some_and(|key| !has_format(key, SECRET_KEY)) {
+impl GivenKeys {
+    /// Finds the given keys. For PostgreSQL these are both keys.
+    pub(super) fn find(config: &Config, location: &Location) -> Result<Self, StartError> {
+        let given = Self {
+            instance: given(config.instance_key.as_ref(), INSTANCE_VARIABLE),
+            secret_key: given(config.secret_key.as_ref(), SECRET_VARIABLE),
+        };
+        if given.instance.as_ref().is_some_and(|key| !is_long_enough(key)) {
+            return Err(StartError::Keys(format!(
+                "{INSTANCE_VARIABLE} can be guessed. It must have at least {MIN_INSTANCE_LENGTH} characters, and this makes one: openssl rand -hex 32"
+            )));
+        }
+        if given.secret_key.as_ref().is_some_and(|key| !has_format(key, SECRET_KEY)) {
             return Err(StartError::Keys(format!(
                 "{SECRET_VARIABLE} is not a valid test key. It must be {SECRET_KEY} and at least {MIN_LENGTH} letters and digits. Correct it, or unset it: \
                  then the sandbox creates a key."
             )));
         }
-        if config.keys.is_some() && !matches!(location, Location::Postgres(_)) {
-            return Err(StartError::Keys(format!(
+        match (location, &config.keys) {
+            #[cfg(feature = "sandbox-postgres")]
+            (Location::Postgres(_), Some(file)) => {
+                let Keys { instance, secret_key } = Keys::in_file(file, &given)?;
+                Ok(Self { instance: Some(instance), secret_key: Some(secret_key) })
+            }
+            #[cfg(feature = "sandbox-postgres")]
+            (Location::Postgres(_), None) => given.require_both(),
+            // The store says that this build has no PostgreSQL.
+            #[cfg(not(feature = "sandbox-postgres"))]
+            (Location::Postgres(_), _) => Ok(given),
+            (_, Some(_)) => Err(StartError::Keys(format!(
                 "Only a sandbox on PostgreSQL takes --keys. On SQLite the keys are beside the database, and in memory they are new at each start: set \
                  {INSTANCE_VARIABLE} and {SECRET_VARIABLE} to choose them."
-            )));
-        }
-        let stored = || match (location, &config.keys, database) {
-            (Location::Postgres(_), Some(file), _) => Self::in_file(file),
-            (Location::Postgres(_), None, _) => Err(StartError::Keys(format!(
-                "Every sandbox on one PostgreSQL database needs the same keys. Set {INSTANCE_VARIABLE} (any text that cannot be guessed) and \
-                 {SECRET_VARIABLE} ({SECRET_KEY} and at least {MIN_LENGTH} letters and digits), or give --keys FILE: a file with new keys if it does not exist."
             ))),
-            (_, _, Some(database)) => Self::beside(database, location.file()),
-            (_, _, None) => Ok(Self::generate()),
+            (_, None) => Ok(given),
+        }
+    }
+
+    #[cfg(feature = "sandbox-postgres")]
+    fn require_both(self) -> Result<Self, StartError> {
+        let missing = match (&self.instance, &self.secret_key) {
+            (Some(_), Some(_)) => return Ok(self),
+            (None, Some(_)) => format!("{INSTANCE_VARIABLE} is missing"),
+            (Some(_), None) => format!("{SECRET_VARIABLE} is missing"),
+            (None, None) => format!("{INSTANCE_VARIABLE} and {SECRET_VARIABLE} are missing"),
         };
-        match (instance, secret_key) {
-            (Some(instance), Some(secret_key)) => Ok(Self { instance, secret_key }),
+        Err(StartError::Keys(format!(
+            "{missing}. Every sandbox on one PostgreSQL database needs the same keys. Set both variables: \
+             {INSTANCE_VARIABLE}=$(openssl rand -hex 32), and {SECRET_VARIABLE}={SECRET_KEY}$(openssl rand -hex 16). Or give --keys FILE: \
+             the first start creates the file."
+        )))
+    }
+
+    /// Adds the keys that are missing: from the file beside the database, or new ones if the database is not a file. `database` is its
+    /// canonical path.
+    pub(super) fn complete(self, location: &Location, database: Option<&Path>) -> Result<Keys, StartError> {
+        match (self.instance, self.secret_key) {
+            (Some(instance), Some(secret_key)) => Ok(Keys { instance, secret_key }),
             (instance, secret_key) => {
-                let stored = stored()?;
-                Ok(Self {
+                let stored = match database {
+                    Some(database) => Keys::beside(database, location.file())?,
+                    None => Keys::generate(),
+                };
+                Ok(Keys {
                     instance: instance.unwrap_or(stored.instance),
                     secret_key: secret_key.unwrap_or(stored.secret_key),
                 })
             }
         }
     }
+}
 
-    /// Without a database there is no file of keys.
-    #[cfg(not(any(feature = "sandbox-postgres", feature = "sandbox-sqlite")))]
+impl Keys {
+    /// Without SQLite no database is a file.
+    #[cfg(not(feature = "sandbox-sqlite"))]
     fn beside(_: &Path, _: Option<&Path>) -> Result<Self, StartError> {
-        Ok(Self::generate())
-    }
-
-    /// Without a database there is no file of keys.
-    #[cfg(not(any(feature = "sandbox-postgres", feature = "sandbox-sqlite")))]
-    fn in_file(_: &Path) -> Result<Self, StartError> {
         Ok(Self::generate())
     }
 
@@ -89,6 +125,11 @@ pub(super) fn control_token(config: &Config) -> Result<Secret, StartError> {
              it: then the sandbox creates a token."
         ))),
     }
+}
+
+/// Whether an instance key is too long to be guessed.
+fn is_long_enough(instance: &Secret) -> bool {
+    instance.expose().chars().count() >= MIN_INSTANCE_LENGTH
 }
 
 /// Whether a text has this prefix and format: long enough not to be guessed, and valid in a header.
@@ -119,6 +160,21 @@ mod tests {
     }
 
     #[test]
+    fn an_instance_key_that_can_be_guessed_is_refused() {
+        let config = |key: &str| Config { instance_key: Some(Secret::new(key)), ..Config::default() };
+        for location in ["memory:", "sqlite:sandbox.sqlite", "postgres://host/db"] {
+            let location = Location::read(location).unwrap();
+            let Err(error) = GivenKeys::find(&config("a short one"), &location) else { panic!("{location:?} took it") };
+            let error = error.to_string();
+            assert!(error.contains("GUICHET_INSTANCE_KEY can be guessed") && error.contains("openssl rand"), "{error}");
+            assert!(!error.contains("a short one"), "{error}");
+        }
+        let long = "0123456789abcdef0123456789abcdef";
+        let given = GivenKeys::find(&config(long), &Location::Memory).unwrap();
+        assert_eq!(given.complete(&Location::Memory, None).unwrap().instance.expose(), long);
+    }
+
+    #[test]
     fn a_given_control_token_is_kept_and_one_that_can_be_guessed_is_refused() {
         let config = |token: &str| Config { control_token: Some(Secret::new(token)), ..Config::default() };
         let given = control_token(&config("ctl_4eC39HqLyjWDarjt")).unwrap();
@@ -133,7 +189,7 @@ mod tests {
     fn only_a_sandbox_on_postgresql_takes_a_file_of_keys() {
         let config = Config { keys: Some("sandbox.keys".into()), ..Config::default() };
         for location in ["memory:", "sqlite:.guichet/sandbox.sqlite"] {
-            let Err(error) = Keys::find(&config, &Location::read(location).unwrap(), None) else {
+            let Err(error) = GivenKeys::find(&config, &Location::read(location).unwrap()) else {
                 panic!("{location} took --keys")
             };
             assert!(error.to_string().contains("Only a sandbox on PostgreSQL takes --keys"), "{error}");
