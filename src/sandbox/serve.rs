@@ -196,7 +196,7 @@ async fn open(config: Config) -> Result<(InProcess, TcpListener, Limits), StartE
 fn limits(config: &Config) -> Result<Limits, StartError> {
     if config.connections_per_address == 0 {
         return Err(StartError::Config(
-            "connections_per_address must be at least 1, otherwise nobody could connect.".into(),
+            "connections_per_address must be at least 1, otherwise no client could connect.".into(),
         ));
     }
     Ok(Limits { per_address: config.connections_per_address, ..Limits::default() })

@@ -3,9 +3,10 @@
 use super::database_process::{DatabaseProcess, as_user, give_to};
 use super::port;
 use std::fs::Permissions;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -92,23 +93,49 @@ impl PostgresServer {
         String::from_utf8(output.stdout).expect("UTF-8").trim_end().to_owned()
     }
 
+    /// Executes SQL in a transaction that stays open until the returned process ends.
+    pub fn begin(&self, database: &str, sql: &str) -> Child {
+        let mut psql = Command::new(program("psql"));
+        psql.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1"]);
+        psql.arg(self.url(database)).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut psql = psql.spawn().expect("psql is installed");
+        let input = psql.stdin.as_mut().expect("it is piped");
+        writeln!(input, "BEGIN; {sql}; SELECT 'executed';").expect("psql reads it");
+        let mut line = String::new();
+        BufReader::new(psql.stdout.as_mut().expect("it is piped")).read_line(&mut line).expect("psql answers");
+        assert_eq!(line, "executed\n", "{sql}");
+        psql
+    }
+
     /// Kills all processes of the server with SIGKILL, as a crash of its machine would.
     pub fn kill(&mut self) {
-        let pid = std::fs::read_to_string(self.data().join("postmaster.pid")).expect("the server runs");
-        let pid = pid.lines().next().expect("its first line is the process").to_owned();
-        // Stopped, it starts no other process.
-        signal("-STOP", &[&pid]);
-        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-        let children: Vec<&str> = children.split_whitespace().collect();
-        signal("-KILL", &[&[&*pid], &*children].concat());
+        let processes = self.pause();
+        signal("-KILL", &processes);
         self.stop();
         // PostgreSQL does not start while one of them uses the shared memory. One that has ended has no command line.
-        let is_running = |child: &&str| {
-            std::fs::read(format!("/proc/{child}/cmdline")).is_ok_and(|command_line| !command_line.is_empty())
+        let is_running = |process: &String| {
+            std::fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|command_line| !command_line.is_empty())
         };
-        while children.iter().any(is_running) {
+        while processes.iter().any(is_running) {
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Pauses all processes of the server: its connections stay open, and it does not answer. Returns their ids.
+    pub fn pause(&self) -> Vec<String> {
+        let pid = std::fs::read_to_string(self.data().join("postmaster.pid")).expect("the server runs");
+        let pid = pid.lines().next().expect("its first line is the process").to_owned();
+        // Paused, it starts no other process.
+        signal("-STOP", &[pid.clone()]);
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        let children: Vec<String> = children.split_whitespace().map(str::to_owned).collect();
+        signal("-STOP", &children);
+        [vec![pid], children].concat()
+    }
+
+    /// Resumes processes after [`PostgresServer::pause`].
+    pub fn resume(&self, processes: &[String]) {
+        signal("-CONT", processes);
     }
 
     /// Stops the server; connections are closed.
@@ -157,7 +184,7 @@ impl Drop for PostgresServer {
 }
 
 /// Sends a signal to processes. Some may have ended.
-fn signal(signal: &str, processes: &[&str]) {
+fn signal(signal: &str, processes: &[String]) {
     let _ = Command::new("kill").arg(signal).args(processes).stderr(Stdio::null()).status().expect("kill is installed");
 }
 

@@ -36,6 +36,6 @@ async fn merchant_of(pages: &Pages, id: String, headers: &HeaderMap) -> Result<S
     pages.service.catch_up().await;
     let caller = authenticate(&pages.service, headers).await?;
     pages.service.intent_of(&caller, &id).await?;
-    // Whoever may read the payment belongs to its merchant.
+    // The credential that may read the payment belongs to its merchant.
     caller.known_merchant().map(|merchant| merchant.name.clone()).ok_or_else(missing)
 }

@@ -16,7 +16,7 @@ const WRITING_INTERVAL: Duration = Duration::from_millis(250);
 pub(super) struct SharedMerchants {
     pub(super) database: SharedStore,
     pub(super) unwritten: Unwritten,
-    /// Held while requests are written: whoever lists them waits for those that are on their way.
+    /// Held while requests are written: a list waits for those that are being written.
     writing: tokio::sync::Mutex<()>,
 }
 

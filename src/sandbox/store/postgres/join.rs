@@ -1,8 +1,7 @@
 //! The start of an instance on a database: every instance has the same keys.
 
-use super::Postgres;
 use super::locks::Lock;
-use super::merchants;
+use super::{Postgres, STATEMENT_DEADLINE, merchants};
 use crate::sandbox::StartError;
 use crate::sandbox::store::{MerchantRow, Unavailable};
 use sqlx::{Connection, Row};
@@ -34,7 +33,9 @@ impl Postgres {
     /// # Errors
     /// If the keys differ.
     pub(in crate::sandbox) async fn join(&self, keys: &KeyFingerprints, first: &MerchantRow) -> Result<(), StartError> {
-        self.try_join(keys, first).await.map_err(|error| match error {
+        let joined = tokio::time::timeout(STATEMENT_DEADLINE, self.try_join(keys, first)).await;
+        let joined = joined.unwrap_or(Err(JoinError::Database(sqlx::Error::PoolTimedOut)));
+        joined.map_err(|error| match error {
             JoinError::Database(error) => StartError::Database(Unavailable::from(error).to_string()),
             JoinError::OtherKeys(which) => StartError::Keys(format!(
                 "{which} from those with which this database was first used. Give every instance the same GUICHET_INSTANCE_KEY and \

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// The purposes of locks. A group holds locks of merchants while it is committed: whoever waits for a group must not hold one.
+/// The purposes of locks. A group holds locks of merchants while it is committed: a task that waits for a group must not hold one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Lock {
     /// One billing, clock move or reset of a merchant runs at a time.

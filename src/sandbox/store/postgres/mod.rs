@@ -38,7 +38,7 @@ const STATEMENT_DEADLINE: Duration = Duration::from_secs(12);
 #[derive(Clone, Debug)]
 pub(in crate::sandbox) struct Postgres {
     readers: PgPool,
-    /// Connections that wait for the lock of a merchant, or hold it. Reads need none of them, so whoever holds a lock gets on.
+    /// Connections that wait for the lock of a merchant, or hold it. Reads need none of them, so the holder of a lock can read.
     locks: PgPool,
 }
 
@@ -52,7 +52,7 @@ impl Postgres {
             Err(_) => {
                 // Without this, the pool would wait for the answer before it uses the connection again.
                 connection.close_on_drop();
-                Err(Unavailable("the database does not answer".into()))
+                Err(does_not_answer())
             }
         }
     }
@@ -66,6 +66,10 @@ impl Postgres {
     async fn one(&self, query: Query<'_>) -> Result<PgRow, Unavailable> {
         self.optional(query).await?.ok_or_else(|| sqlx::Error::RowNotFound.into())
     }
+}
+
+fn does_not_answer() -> Unavailable {
+    Unavailable::because("the database does not answer")
 }
 
 /// Whether a value has the character U+0000 (`character_not_in_repertoire`), for example an id in an address. The service refuses to

@@ -3,12 +3,13 @@
 use super::Postgres;
 use super::commit::Committer;
 use super::locks::Lock;
+use super::shared::end_transaction;
 use crate::sandbox::StartError;
 use crate::sandbox::store::location::PostgresAddress;
 use crate::sandbox::store::writer::Writer;
 use crate::sandbox::store::{Backend, Store};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions, Connection, PgConnection};
+use sqlx::{ConnectOptions, Connection, PgConnection, Row};
 use std::time::Duration;
 
 /// The migrations. The n-th makes version n of the schema; a database stores its version, so the order must never change.
@@ -29,7 +30,7 @@ const TESTED_AFTER: Duration = Duration::from_secs(1);
 /// The settings of each connection.
 ///
 /// - A commit is durable before it is acknowledged, whatever the server's default is.
-/// - Another instance may end or lose its network while it holds a lock: the server aborts its transaction, and nobody waits longer.
+/// - Another instance may end or lose its network while it holds a lock: the server aborts its transaction, and others wait no longer.
 const SETTINGS: [(&str, &str); 3] =
     [("synchronous_commit", "on"), ("lock_timeout", "8s"), ("idle_in_transaction_session_timeout", "5s")];
 /// The server's limit for a statement of the readers, and of the writer, whose reset may delete a million rows.
@@ -58,8 +59,11 @@ impl Store {
                 })
             })
             .connect_lazy_with(options.clone().options([READER_TIMEOUT]));
-        let locks = PgPoolOptions::new().max_connections(LOCKS).acquire_timeout(LOCK_TIMEOUT);
-        let locks = locks.connect_lazy_with(options);
+        let locks = PgPoolOptions::new()
+            .max_connections(LOCKS)
+            .acquire_timeout(LOCK_TIMEOUT)
+            .after_release(|connection, _| Box::pin(end_transaction(connection)))
+            .connect_lazy_with(options);
         let writer = Writer::start(Committer::new(for_writing, connection, readers.clone()));
         Ok(Self { backend: Backend::Postgres { reads: Postgres { readers, locks }, writer } })
     }
@@ -97,6 +101,7 @@ async fn migrate(connection: &mut PgConnection, address: &PostgresAddress) -> Re
     let version = if tables.is_empty() {
         0
     } else if tables.iter().any(|table| table == "guichet_schema") {
+        require_privileges(&mut transaction, address).await?;
         let version: i64 = sqlx::query_scalar("SELECT version FROM guichet_schema")
             .fetch_one(&mut *transaction)
             .await
@@ -126,6 +131,26 @@ async fn migrate(connection: &mut PgConnection, address: &PostgresAddress) -> Re
         .await
         .map_err(database_error)?;
     transaction.commit().await.map_err(database_error)
+}
+
+/// Checks that this role may use the tables. Another role may have created them: then the first request would fail, not the start.
+async fn require_privileges(connection: &mut PgConnection, address: &PostgresAddress) -> Result<(), StartError> {
+    let text = "SELECT current_user::text, pg_get_userbyid(min(relowner::bigint)::oid)::text, string_agg(relname::text, ', ' ORDER BY relname) \
+        FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND CASE relkind \
+        WHEN 'r' THEN NOT (has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT') \
+            AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE')) \
+        WHEN 'S' THEN relname = 'request_numbers' AND NOT has_sequence_privilege(oid, 'USAGE') ELSE false END";
+    let lacking = sqlx::query(text).fetch_one(connection);
+    let database_error = |error: sqlx::Error| StartError::Database(message_for(address, &error));
+    let lacking = lacking.await.map_err(database_error)?;
+    let read = |place: usize| lacking.try_get::<Option<String>, _>(place).map_err(database_error);
+    match (read(0)?, read(1)?, read(2)?) {
+        (Some(role), Some(owner), Some(tables)) => Err(StartError::Database(format!(
+            "The role {role} lacks privileges on tables of {address} that the role {owner} owns: {tables}. Start every sandbox with the role \
+             {owner}, or give its privileges to the other: GRANT \"{owner}\" TO \"{role}\"."
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A message for an error of PostgreSQL. It never contains the password.

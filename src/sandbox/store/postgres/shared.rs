@@ -1,12 +1,13 @@
 //! What instances share beside the store's records: each merchant as of a request, its faults and its newest requests.
 
-use super::Postgres;
 use super::locks::Lock;
+use super::{Postgres, STATEMENT_DEADLINE, does_not_answer};
 use crate::sandbox::faults::{AddFaultError, Fault, FaultKind, MAX_FAULTS, operation_named};
 use crate::sandbox::requests::{Batch, MAX_REQUESTS, Request};
 use crate::sandbox::store::Unavailable;
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgBindIterExt, PgRow};
-use sqlx::{Connection, Row, Transaction};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 /// A merchant as of one request.
 #[derive(Clone, Debug)]
@@ -35,11 +36,17 @@ pub(in crate::sandbox) enum By<'a> {
 /// The lock of a merchant's billing in all instances. The server frees it when it is dropped, or when its instance ends.
 #[derive(Debug)]
 pub(in crate::sandbox) struct MerchantLock {
-    _transaction: Transaction<'static, sqlx::Postgres>,
+    /// In a transaction that holds the lock. The pool ends it: [`end_transaction`].
+    _connection: PoolConnection<sqlx::Postgres>,
 }
 
-/// The lock's connection waits for another instance's billing, and is idle while this one bills.
-const LOCK_TIMEOUTS: &str = "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '600s'";
+/// How often an instance waits for a lock. The server ends each wait after its `lock_timeout`: so a server that no longer answers is
+/// noticed, while another instance may bill for a minute.
+const LOCK_WAITS: u32 = 7;
+
+/// The lock's connection is idle while this instance bills.
+const BEGIN_LOCK: &str =
+    "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '600s'; ";
 
 /// Reads a merchant with all that a request needs of it: one statement, so one moment.
 macro_rules! merchant {
@@ -71,18 +78,29 @@ impl Postgres {
 
     /// Waits for a merchant's lock.
     pub(in crate::sandbox) async fn lock(&self, merchant: &str) -> Result<MerchantLock, Unavailable> {
-        let mut transaction = self.begin_lock().await?;
-        let lock = sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(Lock::Billing.on(merchant));
-        lock.execute(&mut *transaction).await?;
-        Ok(MerchantLock { _transaction: transaction })
+        let number = Lock::Billing.on(merchant);
+        let mut connection = self.locks.acquire().await?;
+        for _ in 0..LOCK_WAITS {
+            let text = format!("{BEGIN_LOCK}SELECT pg_advisory_xact_lock({number})");
+            match execute_lock(&mut connection, text).await? {
+                Ok(_) => return Ok(MerchantLock { _connection: connection }),
+                Err(error) if is_lock_timeout(&error) => {
+                    execute_lock(&mut connection, "ROLLBACK".into()).await??;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Unavailable::because("another instance has been changing the merchant for a minute"))
     }
 
     /// A merchant's lock. `None` if another has it.
     pub(in crate::sandbox) async fn try_lock(&self, merchant: &str) -> Result<Option<MerchantLock>, Unavailable> {
-        let mut transaction = self.begin_lock().await?;
-        let lock = sqlx::query_scalar("SELECT pg_try_advisory_xact_lock($1)").bind(Lock::Billing.on(merchant));
-        let is_locked: bool = lock.fetch_one(&mut *transaction).await?;
-        Ok(is_locked.then_some(MerchantLock { _transaction: transaction }))
+        let number = Lock::Billing.on(merchant);
+        let mut connection = self.locks.acquire().await?;
+        let text = format!("{BEGIN_LOCK}SELECT pg_try_advisory_xact_lock({number})");
+        let rows = execute_lock(&mut connection, text).await??;
+        let is_locked: bool = rows.first().ok_or(sqlx::Error::RowNotFound)?.try_get(0)?;
+        Ok(is_locked.then_some(MerchantLock { _connection: connection }))
     }
 
     /// Closes the connections of the locks.
@@ -90,37 +108,18 @@ impl Postgres {
         self.locks.close().await;
     }
 
-    async fn begin_lock(&self) -> Result<Transaction<'static, sqlx::Postgres>, Unavailable> {
-        let mut transaction = self.locks.begin().await?;
-        sqlx::raw_sql(LOCK_TIMEOUTS).execute(&mut *transaction).await?;
-        Ok(transaction)
-    }
-
     /// Adds a fault after a merchant's others.
     pub(in crate::sandbox) async fn add_fault(&self, merchant: &str, fault: &Fault) -> Result<(), AddFaultError> {
-        let unavailable = |error: sqlx::Error| AddFaultError::from(Unavailable::from(error));
-        let mut connection = self.readers.acquire().await.map_err(unavailable)?;
-        let mut transaction = connection.begin().await.map_err(unavailable)?;
-        // Others who add wait here, so that the number of faults is exact.
-        let merchants = sqlx::query("SELECT FROM merchants WHERE id = $1 FOR UPDATE").bind(merchant);
-        merchants.execute(&mut *transaction).await.map_err(unavailable)?;
-        let done = sqlx::query("DELETE FROM faults WHERE merchant = $1 AND remaining = 0").bind(merchant);
-        done.execute(&mut *transaction).await.map_err(unavailable)?;
-        let waiting = sqlx::query_scalar("SELECT count(*) FROM faults WHERE merchant = $1").bind(merchant);
-        let waiting: i64 = waiting.fetch_one(&mut *transaction).await.map_err(unavailable)?;
-        if usize::try_from(waiting).is_ok_and(|waiting| waiting >= MAX_FAULTS) {
-            return Err(AddFaultError::TooMany);
+        let mut connection = self.readers.acquire().await.map_err(Unavailable::from)?;
+        match tokio::time::timeout(STATEMENT_DEADLINE, add_fault(&mut connection, merchant, fault)).await {
+            Ok(Ok(true)) => Ok(()),
+            Ok(Ok(false)) => Err(AddFaultError::TooMany),
+            Ok(Err(error)) => Err(Unavailable::from(error).into()),
+            Err(_) => {
+                connection.close_on_drop();
+                Err(does_not_answer().into())
+            }
         }
-        if fault.count > 0 {
-            let text = "INSERT INTO faults (merchant, operation, fault, remaining) VALUES ($1, $2, $3, $4)";
-            let added = sqlx::query(text)
-                .bind(merchant)
-                .bind(fault.operation)
-                .bind(fault.to_json().to_string())
-                .bind(i64::from(fault.count));
-            added.execute(&mut *transaction).await.map_err(unavailable)?;
-        }
-        transaction.commit().await.map_err(unavailable)
     }
 
     /// Takes a merchant's oldest fault of this operation, and decrements its count. Another instance that takes the same fault waits, and
@@ -198,6 +197,51 @@ impl Postgres {
         // A newer version may have operations that this one does not know.
         Ok(requests?.into_iter().flatten().collect())
     }
+}
+
+/// Adds a fault after a merchant's others. `false` if too many wait.
+async fn add_fault(connection: &mut PgConnection, merchant: &str, fault: &Fault) -> Result<bool, sqlx::Error> {
+    let mut transaction = connection.begin().await?;
+    // Others who add wait here, so that the number of faults is exact.
+    let merchants = sqlx::query("SELECT FROM merchants WHERE id = $1 FOR UPDATE").bind(merchant);
+    merchants.execute(&mut *transaction).await?;
+    let done = sqlx::query("DELETE FROM faults WHERE merchant = $1 AND remaining = 0").bind(merchant);
+    done.execute(&mut *transaction).await?;
+    let waiting = sqlx::query_scalar("SELECT count(*) FROM faults WHERE merchant = $1").bind(merchant);
+    let waiting: i64 = waiting.fetch_one(&mut *transaction).await?;
+    if usize::try_from(waiting).is_ok_and(|waiting| waiting >= MAX_FAULTS) {
+        return Ok(false);
+    }
+    if fault.count > 0 {
+        let text = "INSERT INTO faults (merchant, operation, fault, remaining) VALUES ($1, $2, $3, $4)";
+        let added = sqlx::query(text)
+            .bind(merchant)
+            .bind(fault.operation)
+            .bind(fault.to_json().to_string())
+            .bind(i64::from(fault.count));
+        added.execute(&mut *transaction).await?;
+    }
+    transaction.commit().await.map(|()| true)
+}
+
+/// Executes statements of a lock, made of numbers alone: one message. Fails if the server no longer answers.
+async fn execute_lock(
+    connection: &mut PgConnection,
+    text: String,
+) -> Result<Result<Vec<PgRow>, sqlx::Error>, Unavailable> {
+    let executed = sqlx::raw_sql(AssertSqlSafe(text)).fetch_all(connection);
+    tokio::time::timeout(STATEMENT_DEADLINE, executed).await.map_err(|_| does_not_answer())
+}
+
+/// Ends the transaction of a lock. If this fails, the pool closes the connection.
+pub(super) async fn end_transaction(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    let ended = sqlx::raw_sql("ROLLBACK").execute(connection);
+    tokio::time::timeout(STATEMENT_DEADLINE, ended).await.map_err(|_| sqlx::Error::PoolTimedOut)?.map(|_| true)
+}
+
+/// Whether the server ended a wait for a lock (`lock_not_available`).
+fn is_lock_timeout(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == "55P03")
 }
 
 fn read_merchant(row: &PgRow) -> Result<SharedMerchant, Unavailable> {

@@ -1,5 +1,7 @@
 //! What only a database that instances share must do. The module `contract` tests the rest.
 
+use super::STATEMENT_DEADLINE;
+use crate::sandbox::faults::{Fault, FaultKind};
 use crate::sandbox::rules::Intent;
 use crate::sandbox::store::contract::{commit, intent, intent_id, merchant, order, plan, request};
 use crate::sandbox::store::servers::PostgresServer;
@@ -61,6 +63,53 @@ async fn a_database_that_cannot_be_used_is_refused_with_what_to_do() {
     assert!(error.contains("does not exist") && !error.contains("hunter2"), "{error}");
     let error = refusal("postgres://guichet:hunter2@127.0.0.1:1/absent").await;
     assert!(error.contains("127.0.0.1:1/absent cannot be reached") && !error.contains("hunter2"), "{error}");
+}
+
+#[tokio::test]
+async fn a_role_without_privileges_on_the_tables_is_refused_at_the_start_with_the_remedy() {
+    let server = PostgresServer::shared();
+    let url = server.create_database();
+    let name = url.rsplit('/').next().unwrap();
+    Store::at(&url).await.close().await;
+    server.psql(name, "CREATE ROLE awa LOGIN");
+    let as_awa = url.replace("guichet@", "awa@");
+    let error = refusal(&as_awa).await;
+    assert!(error.contains("The role awa lacks privileges on tables of ") && error.contains("intents, "), "{error}");
+    assert!(
+        error.ends_with("with the role guichet, or give its privileges to the other: GRANT \"guichet\" TO \"awa\".")
+    );
+
+    server.psql(name, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO awa");
+    let error = refusal(&as_awa).await;
+    assert!(error.contains("that the role guichet owns: request_numbers."), "{error}");
+
+    server.psql(name, "GRANT guichet TO awa");
+    Store::at(&as_awa).await.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_no_longer_answers_gives_an_error_and_is_used_again_when_it_does() {
+    let server = PostgresServer::start(&["fsync=off"]);
+    let url = server.create_database();
+    let [one, other] = [Store::at(&url).await, Store::at(&url).await];
+    one.add_merchant(merchant(1)).await.unwrap();
+    let holding = one.shared().unwrap().lock("m1").await.unwrap();
+    let waiting = tokio::spawn({
+        let other = other.shared().unwrap().clone();
+        async move { other.lock("m1").await.map(drop) }
+    });
+    wait_until_blocked(&url).await;
+    let fault = Fault { operation: "create_session", kind: FaultKind::Drop, count: 1 };
+    let paused = server.pause();
+    let begun = monotonic_now();
+    let (waited, added) = tokio::join!(waiting, one.shared().unwrap().add_fault("m1", &fault));
+    let took = monotonic_now() - begun;
+    assert!(waited.unwrap().is_err() && added.is_err());
+    assert!(took < 2 * STATEMENT_DEADLINE, "{took:?}");
+    server.resume(&paused);
+    drop(holding);
+    drop(other.shared().unwrap().lock("m1").await.unwrap());
+    assert_eq!(other.merchants().await.unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
