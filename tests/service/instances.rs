@@ -5,6 +5,7 @@ use crate::support::folder::Folder;
 use crate::support::postgres::PostgresServer;
 use crate::support::service::on_postgres;
 use crate::support::subscriptions::DAY;
+use crate::support::wait::until;
 use guichet::operations::{CreatePaymentIntent, ListPaymentMethods};
 use guichet::sandbox::{Config, Fault, Sandbox, Tenant};
 use guichet::values::Secret;
@@ -16,9 +17,19 @@ const CREATE: &str = "/v1/payment-intents";
 
 /// Two sandboxes on one new database.
 async fn two() -> [Sandbox; 2] {
-    let database = PostgresServer::shared().create_database();
-    let (one, other) = tokio::join!(start(&database), start(&database));
+    two_on(&PostgresServer::shared().create_database()).await
+}
+
+/// Two sandboxes that start on this database at once.
+async fn two_on(database: &str) -> [Sandbox; 2] {
+    let (one, other) = tokio::join!(start(database), start(database));
     [one, other]
+}
+
+/// The number of rows that SQL after `SELECT count(*) FROM` selects.
+fn count(database: &str, sql: &str) -> usize {
+    let name = database.rsplit('/').next().unwrap();
+    PostgresServer::shared().psql(name, &format!("SELECT count(*) FROM {sql}")).parse().unwrap()
 }
 
 async fn start(database: &str) -> Sandbox {
@@ -44,7 +55,9 @@ async fn shop(sandbox: &Sandbox) -> (Merchant, String) {
 
 #[tokio::test]
 async fn two_sandboxes_that_start_at_once_on_an_empty_database_have_one_first_merchant() {
-    let [one, other] = two().await;
+    let database = PostgresServer::shared().create_database();
+    let [one, other] = two_on(&database).await;
+    assert_eq!((count(&database, "merchants"), count(&database, "merchants WHERE place = 0")), (1, 1));
     let merchant = |sandbox: &Sandbox| {
         let (url, key) = (sandbox.base_url().to_owned(), sandbox.secret_key().expose().to_owned());
         async move {
@@ -207,8 +220,12 @@ async fn the_requests_to_both_are_listed_at_either_within_a_second_in_order() {
     // Each shows its own at once.
     let own = requests_of(&one, &id).await;
     assert!(sent.iter().step_by(2).all(|id| own.iter().any(|request| request["request_id"] == **id)));
-    tokio::time::sleep(Duration::from_secs(1)).await;
     for sandbox in [&one, &other] {
+        until("all requests are listed", async || {
+            let listed = requests_of(sandbox, &id).await;
+            listed.len() == sent.len() && listed.iter().all(|request| request["status"].is_u64())
+        })
+        .await;
         let listed = requests_of(sandbox, &id).await;
         let ids: Vec<_> = listed.iter().map(|request| request["request_id"].as_str().unwrap()).collect();
         assert_eq!(ids, sent, "oldest first");
@@ -224,7 +241,8 @@ async fn requests_of(sandbox: &Sandbox, merchant: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn only_the_newest_1000_requests_are_kept() {
-    let [one, other] = two().await;
+    let database = PostgresServer::shared().create_database();
+    let [one, other] = two_on(&database).await;
     let (merchant, _) = shop(&one).await;
     let there = at(&other, &merchant);
     for _ in 0..26 {
@@ -238,8 +256,13 @@ async fn only_the_newest_1000_requests_are_kept() {
             assert_eq!(call.await.unwrap(), 200);
         }
     }
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    let last = merchant.call("POST", CREATE, order("ORDER-1")).await.header("request-id").unwrap().to_owned();
+    until("all requests are listed", async || {
+        merchant.tenant.requests().iter().any(|request| request.request_id == last)
+    })
+    .await;
     assert_eq!(merchant.tenant.requests().len(), 1_000);
+    until("the others are deleted", async || count(&database, "requests") == 1_000).await;
 }
 
 #[tokio::test]
@@ -261,7 +284,8 @@ async fn a_reset_at_one_is_a_reset_at_the_other() {
     assert!(clock - reset.body["now"].as_i64().unwrap() < 60, "the clock shows the service's time");
     assert_eq!(there.call("GET", "/v1/payment-methods?country_code=CM", Value::Null).await.status, 200);
     assert_eq!(there.call("GET", CREATE, Value::Null).await.body["data"], json!([]));
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    // Those from before the reset would be written with them.
+    until("the requests from after the reset are listed", async || merchant.tenant.requests().len() >= 2).await;
     assert_eq!(merchant.tenant.requests().len(), 2, "those from after the reset");
 }
 
@@ -430,11 +454,7 @@ async fn a_database_that_restarts_gives_a_retryable_503_and_recovers_by_itself()
         assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     }
     server.run();
-    let begun = Instant::now();
-    while merchant.call("POST", CREATE, order("ORDER-2")).await.status == 503 {
-        assert!(begun.elapsed() < Duration::from_secs(10), "it does not recover");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    until("it recovers", async || merchant.call("POST", CREATE, order("ORDER-2")).await.status != 503).await;
     assert_eq!(merchant.call("POST", CREATE, order("ORDER-1")).await.status, 200, "it is still stored");
     sandbox.stop().await;
 }

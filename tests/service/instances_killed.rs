@@ -1,5 +1,5 @@
 //! Two sandboxes on one PostgreSQL database. Customers pay and subscriptions are charged while `kill -9` ends one of the two, or the
-//! database, again and again. In the end every acknowledged write is there, and everybody was charged once.
+//! database, again and again. In the end every acknowledged write is there, and each customer was charged once.
 #![cfg(target_os = "linux")]
 
 use crate::billing_killed::{all_charged_once, list};
@@ -9,6 +9,7 @@ use crate::support::folder::Folder;
 use crate::support::postgres::PostgresServer;
 use crate::support::process::{self, SandboxProcess};
 use crate::support::soak::{Progress, amount};
+use crate::support::wait::{TIMEOUT, until};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -25,8 +26,6 @@ const CUSTOMERS: usize = 6;
 const SUBSCRIPTIONS: usize = 12;
 /// Each so many rounds, the database is killed instead of a sandbox.
 const OF_DATABASE: usize = 6;
-/// How long a request may find no sandbox that answers.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_acknowledged_write_is_lost_and_nobody_is_charged_twice_when_instances_and_the_database_are_killed() {
@@ -61,6 +60,55 @@ async fn no_acknowledged_write_is_lost_and_nobody_is_charged_twice_when_instance
     customers.join_all().await;
     println!("{rounds} kills, {} of them of the database; {}", rounds / OF_DATABASE, world.counts());
     Arc::into_inner(world).expect("no customer is left").everything_is_there().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_an_instance_is_killed_while_it_bills_a_merchant_another_one_bills_it() {
+    let server = PostgresServer::shared();
+    let (database, folder) = (server.create_database(), Folder::new("billing-lock"));
+    let name = database.rsplit('/').next().unwrap();
+    let [mut one, other] = [start(&database, &folder), start(&database, &folder)];
+    let plan = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "daily" });
+    assert_eq!(one.call("POST", "/v1/subscriptions/plans", plan).await.status, 201);
+    let mut fields =
+        json!({ "plan": "gold", "customer_email": "awa@example.com", "firstname": "Awa", "lastname": "Ngo" });
+    fields["payment_method"] = phone("237670000000")["payment_method"].clone();
+    let created = one.call("POST", "/v1/subscriptions", fields).await.body["data"].clone();
+    let created = (created["id"].as_str().unwrap().to_owned(), created["created_at"].as_i64().unwrap());
+
+    // The other one is paused, so that this one takes the lock. What it bills cannot be written.
+    signal("-STOP", &other);
+    let mut unwritable = server.begin(name, "LOCK TABLE subscriptions IN SHARE MODE");
+    let moved = tokio::spawn({
+        let (url, token) = (format!("{}/sandbox/clock", one.base_url), one.control_token.clone());
+        let fields = json!({ "advance_seconds": 3 * DAY }).to_string();
+        async move { try_send(&client(), "POST", &url, Some(&token), Some(fields.into()), &[]).await }
+    });
+    let in_this_database = "database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    let waiting = format!("SELECT count(*) FROM pg_locks WHERE NOT granted AND {in_this_database}");
+    until("the billing waits for the table", async || server.psql(name, &waiting) == "1").await;
+    let held = format!("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND {in_this_database}");
+    assert_eq!(server.psql(name, &held), "2", "the locks of the billing and of the commit are held");
+    one.child.kill().unwrap();
+    one.child.wait().unwrap();
+    assert!(moved.await.unwrap().is_err(), "the move of the clock is not acknowledged");
+    unwritable.kill().unwrap();
+    unwritable.wait().unwrap();
+    signal("-CONT", &other);
+
+    let url = format!("{}/sandbox/clock", other.base_url);
+    let now = try_send(&client(), "GET", &url, Some(&other.control_token), None, &[]).await.unwrap();
+    let now = now.body["now"].as_i64().unwrap();
+    assert!(now >= created.1 + 3 * DAY, "the clock was moved before the billing");
+    let begun = Instant::now();
+    let charges = all_charged_once(&other, &BTreeMap::from([created]), now, "after the kill").await;
+    assert_eq!(charges, 4);
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+}
+
+fn signal(signal: &str, sandbox: &SandboxProcess) {
+    let process = sandbox.child.id().to_string();
+    assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
 }
 
 struct World {
@@ -130,7 +178,7 @@ impl World {
                 // This sandbox was killed.
                 Err(_) => drop(self.no_response.fetch_add(1, Ordering::Relaxed)),
             }
-            assert!(begun.elapsed() < PATIENCE, "no sandbox answers {method} {path}");
+            assert!(begun.elapsed() < TIMEOUT, "no sandbox answers {method} {path}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         unreachable!()
@@ -212,7 +260,7 @@ impl World {
     async fn customers_buy(&self) {
         let (before, begun) = (self.orders.lock().unwrap().len(), Instant::now());
         while self.orders.lock().unwrap().len() < before + CUSTOMERS {
-            assert!(begun.elapsed() < PATIENCE, "nobody buys any more");
+            assert!(begun.elapsed() < TIMEOUT, "no customer buys any more");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }

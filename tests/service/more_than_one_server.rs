@@ -3,36 +3,33 @@
 
 use crate::support::api::{Reply, client, order, try_send};
 use crate::support::folder::Folder;
-use crate::support::port;
 use crate::support::postgres::PostgresServer;
+use crate::support::wait::until;
 use serde_json::Value;
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Stdio};
 
 /// What the README shows for the reader's own.
 const DATABASE: &str = "postgres://guichet@db.example.com/sandbox?sslmode=verify-full";
 const PORTS: [&str; 2] = ["4243", "4244"];
+/// Waits for the end of the pipe from the tests, and ends the shell and what it has started.
+const END_WITH_TESTS: &str = "read -r _ || kill -KILL 0\n";
 
 #[tokio::test]
 async fn the_readmes_lines_start_two_sandboxes_on_one_database() {
     let lines = section();
     let (build, start) = lines.split_once('\n').unwrap();
     assert!(build.starts_with("cargo install --path . --features cli,sandbox-postgres"), "{build}");
-    let (folder, ports) =
-        (Folder::new("more-than-one-server"), [port::free(), port::free()].map(|port| port.to_string()));
+    let folder = Folder::new("more-than-one-server");
     let mut script = replace(start, DATABASE, &PostgresServer::shared().create_database());
-    for (shown, port) in PORTS.into_iter().zip(&ports) {
-        script = replace(&script, &format!("127.0.0.1:{shown}"), &format!("127.0.0.1:{port}"));
+    for shown in PORTS {
+        script = replace(&script, &format!("127.0.0.1:{shown}"), "127.0.0.1:0");
     }
-    let script = format!("{script}\necho \"$GUICHET_SECRET_KEY $GUICHET_CONTROL_TOKEN\" > keys\nwait\n");
+    let script = format!("{script}\necho \"$GUICHET_SECRET_KEY $GUICHET_CONTROL_TOKEN\" > keys\n{END_WITH_TESTS}");
     let shell = Shell::run(&script, &folder);
-    let base_urls = ports.map(|port| format!("http://127.0.0.1:{port}"));
-    for base_url in &base_urls {
-        shell.wait_for(base_url).await;
-    }
+    let base_urls = shell.base_urls().await;
     let keys = std::fs::read_to_string(folder.path.join("keys")).unwrap();
     let (key, control_token) = keys.trim_end().split_once(' ').unwrap();
     let mut created = Vec::new();
@@ -77,25 +74,28 @@ impl Shell {
         let log = File::create(folder.log()).unwrap();
         let mut shell = Command::new("sh");
         shell.args(["-e", "-c", script]).current_dir(&folder.path).env("PATH", path).process_group(0);
-        shell.stdout(log.try_clone().unwrap()).stderr(log);
+        shell.stdin(Stdio::piped()).stdout(log.try_clone().unwrap()).stderr(log);
         Self { process: shell.spawn().unwrap(), log: folder.log() }
     }
 
-    /// Waits until a sandbox answers at this address.
-    async fn wait_for(&self, base_url: &str) {
-        let begun = Instant::now();
-        while try_send(&client(), "GET", base_url, None, None, &[]).await.is_err() {
-            let log = || std::fs::read_to_string(&self.log).unwrap_or_default();
-            assert!(begun.elapsed() < Duration::from_secs(60), "{base_url} does not answer:\n{}", log());
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+    /// Waits until both sandboxes have printed their addresses.
+    async fn base_urls(&self) -> [String; 2] {
+        let printed = || -> Vec<String> {
+            let log = std::fs::read_to_string(&self.log).unwrap();
+            let services = log.lines().filter_map(|line| line.trim().strip_prefix("The service"));
+            services.filter_map(|url| url.trim().strip_suffix("/v1").map(str::to_owned)).collect()
+        };
+        until("both sandboxes run", async || printed().len() == PORTS.len()).await;
+        printed().try_into().expect("each prints its address once")
     }
 }
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        let group = format!("-{}", self.process.id());
-        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+        drop(self.process.stdin.take());
         let _ = self.process.wait();
+        if std::thread::panicking() {
+            eprintln!("\nthe sandboxes' log:\n{}", std::fs::read_to_string(&self.log).unwrap_or_default());
+        }
     }
 }

@@ -3,10 +3,12 @@
 #![cfg(unix)]
 
 use crate::support::api::{Merchant, Reply, client, phone, try_send};
+use crate::support::child::{ends_with_tests, spawn};
 use crate::support::diagnostics::SeededRandom;
 use crate::support::folder::Folder;
 use crate::support::postgres::PostgresServer;
 use crate::support::soak::{Progress, amount};
+use crate::support::wait::TIMEOUT;
 use guichet::operations::{ListPaymentIntents, PaymentIntent, ReadPaymentIntent};
 use guichet::sandbox::{Fault, Sandbox};
 use guichet::values::IntentStatus;
@@ -15,7 +17,7 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -258,6 +260,7 @@ impl Customer {
 
     /// Begins the next payment of an order whose payment ended unpaid. The shop says so first.
     async fn begin_next(&mut self, world: &World, order: &Value, last: &Value) -> Value {
+        let start = Instant::now();
         loop {
             let begun = self.ask(world, "POST", "/guichet/intents", order.clone()).await;
             let intent = &begun.body["intent"];
@@ -266,6 +269,8 @@ impl Customer {
                 assert_eq!(intent["merchant_reference"], next, "{}", begun.text);
                 return intent.clone();
             }
+            assert!(start.elapsed() < TIMEOUT, "the shops begin no other payment: {}", begun.text);
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
@@ -282,7 +287,7 @@ impl Customer {
                 Ok(reply) => assert!(reply.status >= 500, "{method} {path}: {}", reply.text),
                 Err(_) => {} // This shop was killed.
             }
-            assert!(begun.elapsed() < Duration::from_secs(30), "no shop answers {method} {path}");
+            assert!(begun.elapsed() < TIMEOUT, "no shop answers {method} {path}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -313,11 +318,12 @@ struct ShopProcess {
 impl ShopProcess {
     fn spawn(merchant: &Merchant, database: &str, folder: &Folder) -> Self {
         let log = File::options().create(true).append(true).open(folder.log()).unwrap();
-        let mut command = Command::new(program());
+        let mut command = ends_with_tests(program());
         command.env("DATABASE_URL", database).env("SHOP_URL", "http://127.0.0.1:3000");
         command.env("SHOP_LISTEN", "127.0.0.1:0");
         command.env("GUICHET_BASE_URL", &merchant.base_url).env("GUICHET_SECRET_KEY", merchant.key());
-        let child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+        command.stdout(Stdio::piped()).stderr(log);
+        let child = spawn(command);
         Self { child, url: String::new() }
     }
 

@@ -4,6 +4,7 @@
 //! each step with its duration. `cargo xtask demo --check` sets it.
 
 use super::engine::{Engine, Session};
+pub use super::wait::{TIMEOUT, until};
 use fantoccini::Locator;
 use fantoccini::key::Key;
 use fantoccini::wd::WindowHandle;
@@ -14,18 +15,6 @@ use std::time::{Duration, Instant};
 /// A phone's viewport in CSS pixels. The pages support no narrower one.
 const PHONE: (u32, u32) = (360, 780);
 const DESKTOP: (u32, u32) = (1280, 900);
-/// How long a test waits for an element, a text, an address or a condition before it fails. A busy machine may need most of it.
-pub const TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Waits until a condition is true, which `what` names in the failure.
-pub async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
-    let begun = Instant::now();
-    while !is_so().await {
-        assert!(begun.elapsed() < TIMEOUT, "it does not become true: {what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
 /// One browser. When it is dropped, it ends and its profile is deleted.
 pub struct Browser {
     session: Session,

@@ -1,6 +1,7 @@
 //! A database server as a child process, which ends with this one.
 
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -27,6 +28,8 @@ impl DatabaseProcess {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(STOP_WITH_PARENT).arg("sh").arg(folder).arg(signal);
         shell.arg(server.get_program()).args(server.get_args());
+        // A signal to the group of the tests, such as Ctrl-C or a kill, does not end the shell before it has cleaned up.
+        shell.process_group(0);
         let log = std::fs::File::options().create(true).append(true).open(folder.join("log"));
         let log = log.expect("the server's log can be written");
         let shell = shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log).spawn();

@@ -3,6 +3,7 @@
 
 pub mod api;
 pub mod browser;
+pub mod child;
 pub mod database_process;
 pub mod demo_shop;
 pub mod diagnostics;
@@ -26,6 +27,7 @@ pub mod site;
 pub mod soak;
 pub mod storefront;
 pub mod subscriptions;
+pub mod wait;
 
 /// The folder of the npm tools: `GUICHET_NPM_TOOLS`, or the folder into which `cargo xtask test` installs them.
 pub fn npm_tools() -> std::path::PathBuf {

@@ -1,6 +1,7 @@
 //! The sandbox as a separate process.
 
 use super::api::{self, client, send};
+use super::child::{ends_with_tests, spawn};
 use super::folder::Folder;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -41,7 +42,8 @@ impl SandboxProcess {
     /// Runs this command of a sandbox, and appends its log to a file.
     pub fn run(mut command: Command, log: PathBuf) -> Self {
         let file = std::fs::File::options().create(true).append(true).open(&log).unwrap();
-        let mut child = command.stdout(Stdio::piped()).stderr(file).spawn().unwrap();
+        command.stdout(Stdio::piped()).stderr(file);
+        let mut child = spawn(command);
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let ready: Value = serde_json::from_str(&line).expect("the sandbox starts and prints a line of JSON");
@@ -74,7 +76,7 @@ pub fn command(folder: &Folder) -> Command {
 
 /// The command that starts a sandbox on this database.
 pub fn command_on(database: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
+    let mut command = ends_with_tests(env!("CARGO_BIN_EXE_guichet"));
     command.args(["sandbox", "--listen", "127.0.0.1:0", "--json", "--database", database]);
     command
         .env_remove("GUICHET_SECRET_KEY")
