@@ -40,6 +40,8 @@ pub mod operations;
 #[cfg(feature = "sandbox")]
 mod package;
 mod platform;
+#[cfg(any(feature = "sandbox", feature = "sessions-postgres"))]
+mod postgres_address;
 #[cfg(any(feature = "sandbox-postgres", feature = "sandbox-sqlite"))]
 mod private_file;
 pub mod protocol;

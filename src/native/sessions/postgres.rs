@@ -4,10 +4,11 @@ use super::database::{DEADLINE, attempt};
 use super::sealed::{LoginHash, Sealer};
 use super::store::{KeepResult, KeptSession, LIFETIME, SessionStore, TokenHash, token_hash};
 use crate::native::{Client, Refused, http};
+use crate::postgres_address;
 use crate::protocol::{Error, Kind};
 use crate::values::SessionToken;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgSslMode};
-use sqlx::{Executor, Row};
+use sqlx::{ConnectOptions, Executor, Row};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -109,13 +110,11 @@ impl PostgresSessions {
     /// Connects to the database at this address, and creates the tables.
     ///
     /// # Errors
-    /// Kind `input` if the address cannot be parsed; `offline` if the database does not answer within 5 seconds, or refuses.
+    /// Kind `input` if the address cannot be parsed or has an unknown parameter; `offline` if the database does not answer within 5 seconds, or refuses.
     pub async fn connect(url: &str, client: &Client) -> Result<Self, Error> {
-        let is_postgres = ["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme));
-        let options = url.parse::<PgConnectOptions>().ok().filter(|_| is_postgres);
-        let options = options.ok_or_else(|| {
-            let message =
-                "This is no address of PostgreSQL: postgres://user:password@host/database?sslmode=verify-full.";
+        let address = postgres_address::parse(url).map_err(|message| Error::new(Kind::Input, message))?;
+        let options = PgConnectOptions::from_url(&address).map_err(|_| {
+            let message = "The parameters of the address of the PostgreSQL database cannot be read. Correct the text after the question mark, such as sslmode=verify-full.";
             Error::new(Kind::Input, message)
         })?;
         if matches!(options.get_ssl_mode(), PgSslMode::VerifyCa) {

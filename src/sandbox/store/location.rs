@@ -1,5 +1,6 @@
 //! The address of a store.
 
+use crate::postgres_address;
 use crate::sandbox::StartError;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -47,18 +48,7 @@ pub(in crate::sandbox) struct PostgresAddress(Url);
 
 impl PostgresAddress {
     fn read(url: &str) -> Result<Self, StartError> {
-        let refused = || {
-            StartError::Database(
-                "The address of the PostgreSQL database cannot be read. Give postgres://USER:PASSWORD@HOST:PORT/DATABASE, and write the characters / ? # @ : of a password as %2F %3F %23 %40 %3A.".into(),
-            )
-        };
-        let parsed = Url::parse(url).map_err(|_| refused())?;
-        let has_at = |text: Option<&str>| text.is_some_and(|text| text.contains('@'));
-        // An unescaped character in the password ends the host early: then a part of the password would be taken for a host.
-        if parsed.path().contains('@') || has_at(parsed.query()) || parsed.fragment().is_some() {
-            return Err(refused());
-        }
-        Ok(Self(parsed))
+        postgres_address::parse(url).map(Self).map_err(StartError::Database)
     }
 
     /// The whole address, with the password.
