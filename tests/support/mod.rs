@@ -13,6 +13,7 @@ pub mod firefox;
 pub mod folder;
 pub mod http;
 pub mod model;
+pub mod nat;
 pub mod npm_service;
 pub mod openapi;
 pub mod port;

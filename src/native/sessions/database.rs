@@ -10,45 +10,71 @@ use tokio::time;
 
 /// The time limit of one step, connecting and repeating included.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
+/// The time limit of a reply over a connection that may be dead: a network may forget an idle connection, and neither end is told.
+/// It leaves the step the time for a new connection.
+pub(super) const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// The pause before a step is repeated.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Why a step was not done.
-pub(super) struct Failed(String);
+/// An error of a database.
+pub(super) trait DatabaseError: fmt::Display {
+    /// Whether another attempt over a new connection may succeed.
+    fn is_passing(&self) -> bool;
+    /// What the person who runs the shop can do, as a sentence.
+    fn remedy(&self) -> &'static str;
+}
 
-/// Does one step of a store. While `is_passing` says that its error may pass, such as a lost connection, the step is repeated until
-/// [`DEADLINE`]: every step of a [`SessionStore`](super::SessionStore) may be repeated.
-pub(super) async fn attempt<T, E, Step>(step: impl Fn() -> Step, is_passing: fn(&E) -> bool) -> Result<T, Failed>
+/// Why a step was not done.
+pub(super) struct Failed {
+    cause: String,
+    remedy: &'static str,
+}
+
+/// Where nothing more is known.
+pub(super) const CHECK_ADDRESS: &str = "Check its address.";
+
+/// Does one step of a store. While its error may pass, such as a lost connection, the step is repeated until [`DEADLINE`]: every step
+/// of a [`SessionStore`](super::SessionStore) may be repeated.
+pub(super) async fn attempt<T, E, Step>(step: impl Fn() -> Step) -> Result<T, Failed>
 where
-    E: fmt::Display,
+    E: DatabaseError,
     Step: Future<Output = Result<T, E>>,
 {
-    let mut last = None;
+    let mut last = Failed { cause: "it does not answer".to_owned(), remedy: CHECK_ADDRESS };
     let repeated = async {
         loop {
             match step().await {
-                Err(error) if is_passing(&error) => last = Some(error.to_string()),
-                outcome => return outcome.map_err(|error| error.to_string()),
+                Err(error) if error.is_passing() => last = error.into(),
+                result => return result.map_err(Failed::from),
             }
             time::sleep(PAUSE).await;
         }
     };
-    let outcome = time::timeout(DEADLINE, repeated).await;
-    outcome.unwrap_or_else(|_| Err(last.unwrap_or_else(|| "it does not answer".to_owned()))).map_err(Failed)
+    match time::timeout(DEADLINE, repeated).await {
+        Ok(result) => result,
+        Err(_) => Err(last),
+    }
+}
+
+impl<E: DatabaseError> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self { cause: error.to_string(), remedy: error.remedy() }
+    }
 }
 
 impl Failed {
     /// The error of a store that cannot be opened.
     pub(super) fn opening(self, database: &str) -> Error {
-        let message = format!("{database} cannot be used for sessions: {}. Check its address.", printable(self.0));
+        let cause = printable(self.cause.trim_end_matches('.'));
+        let message = format!("{database} cannot be used for sessions: {cause}. {}", self.remedy);
         Error::new(Kind::Offline, message)
     }
 }
 
 /// Another attempt may succeed: the database may be started again, or repaired.
 impl From<Failed> for Refused {
-    fn from(Failed(cause): Failed) -> Self {
-        tracing::error!(cause = %printable(cause), "the store of sessions has failed");
+    fn from(Failed { cause, remedy }: Failed) -> Self {
+        tracing::error!(cause = %printable(cause), remedy, "the store of sessions has failed");
         let message = "The shop cannot read its sessions at the moment. Please try again.";
         Self::new(503, Reason { code: "unavailable", message }).with_retry_after(1)
     }

@@ -1,24 +1,24 @@
 //! The merchant's sessions in PostgreSQL.
 
-use super::database::{DEADLINE, attempt};
+mod connections;
+
+use super::database::attempt;
 use super::sealed::{LoginHash, Sealer};
 use super::store::{KeepResult, KeptSession, LIFETIME, SessionStore, TokenHash, token_hash};
 use crate::native::{Client, Refused, http};
 use crate::postgres_address;
 use crate::protocol::{Error, Kind};
 use crate::values::SessionToken;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgSslMode};
-use sqlx::{ConnectOptions, Executor, Row};
+use connections::Connections;
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgSslMode};
+use sqlx::{ConnectOptions, Connection, Executor, Row};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The connections of a server's own pool. A step takes one for a round trip or a few.
-const CONNECTIONS: u32 = 8;
-
 /// Only one server creates the tables at a time. The number is this lock's name in the database.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7267631045223164513)";
-/// Whoever may not create tables can have them created by someone else.
+/// A user without the right to create tables uses those that another user has created.
 const EXIST: &str = "SELECT to_regclass('guichet_logins') IS NOT NULL AND to_regclass('guichet_sessions') IS NOT NULL";
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS guichet_logins (
@@ -95,22 +95,24 @@ const DELETE_EXPIRED: [&str; 2] = [
 ///   minutes a sign-out does not end those that were created before it; they expire.
 /// - It creates its two tables, `guichet_logins` and `guichet_sessions`, in the first schema of the `search_path`, unless they exist.
 ///   Writes delete what has expired. PostgreSQL 15 or newer.
-/// - A step that the database does not answer is repeated for up to 5 seconds, over a new connection if need be. Then the result is
-///   503 `unavailable` with `Retry-After`, and the log says why.
+/// - If the database does not answer a step within 2 seconds, or the connection is lost, the step is repeated over a new connection for
+///   up to 5 seconds. Then the result is 503 `unavailable` with `Retry-After`, and the log says why. If the database refuses the
+///   password, the result is the same at once.
 /// - TLS is set in the address: `sslmode=verify-full`, with `sslrootcert=…` for a private authority. Without `sslmode` PostgreSQL's
 ///   own default holds, which accepts any certificate, and none. With `verify-ca` and the feature `native-no-provider`, install the
 ///   crypto provider first.
 #[derive(Clone)]
 pub struct PostgresSessions {
-    pool: PgPool,
+    connections: Connections,
     sealer: Arc<Sealer>,
 }
 
 impl PostgresSessions {
-    /// Connects to the database at this address, and creates the tables.
+    /// Connects to the database at this address, with up to 8 connections, and creates the tables.
     ///
     /// # Errors
-    /// Kind `input` if the address cannot be parsed or has an unknown parameter; `offline` if the database does not answer within 5 seconds, or refuses.
+    /// Kind `input` if the address cannot be parsed or has an unknown parameter; `offline` if the database does not answer within
+    /// 5 seconds, or refuses.
     pub async fn connect(url: &str, client: &Client) -> Result<Self, Error> {
         let address = postgres_address::parse(url).map_err(|message| Error::new(Kind::Input, message))?;
         let options = PgConnectOptions::from_url(&address).map_err(|_| {
@@ -121,61 +123,26 @@ impl PostgresSessions {
             // In this mode sqlx takes the process's provider for a part of the work.
             http::install_crypto_provider()?;
         }
-        // A connection that was lost shows in the step itself, which is repeated: a test before each step would be a second round trip.
-        let pool =
-            PgPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(DEADLINE).test_before_acquire(false);
-        Self::new(pool.connect_lazy_with(options), client).await
+        Self::open(Connections::open(options), client).await
     }
 
-    /// Keeps sessions through the application's own pool, and creates the tables.
+    /// Keeps sessions through the application's own pool, and creates the tables. Such a step takes longer than one after
+    /// [`PostgresSessions::connect`]: sqlx's pool tests a connection after its use and, unless `test_before_acquire` is off, before.
     ///
     /// # Errors
     /// Kind `offline` if the database does not answer within 5 seconds, or refuses.
     pub async fn new(pool: PgPool, client: &Client) -> Result<Self, Error> {
-        let created = attempt(|| create_tables(&pool), is_passing).await;
+        Self::open(Connections::Pool(pool), client).await
+    }
+
+    async fn open(connections: Connections, client: &Client) -> Result<Self, Error> {
+        let created = attempt(|| connections.run(&create_tables)).await;
         created.map_err(|failed| failed.opening("The PostgreSQL database"))?;
-        Ok(Self { pool, sealer: Arc::new(Sealer::new(client.key())) })
+        Ok(Self { connections, sealer: Arc::new(Sealer::new(client.key())) })
     }
 
-    /// Stores a session in place of the one with the hash `replaced`.
-    async fn insert(
-        &self,
-        login: &LoginHash,
-        token: &TokenHash,
-        sealed: &[u8],
-        replaced: Option<&TokenHash>,
-    ) -> Result<Inserted, sqlx::Error> {
-        let mut transaction = self.pool.begin().await?;
-        let lifetime = milliseconds(LIFETIME);
-        let ended = sqlx::query(LOCK_LOGIN).bind(&login[..]).bind(lifetime).fetch_one(&mut *transaction).await?;
-        if ended.try_get(0)? {
-            return Ok(Inserted::LoginEnded);
-        }
-        if let Some(newest) = sqlx::query(NEWEST).bind(&login[..]).fetch_optional(&mut *transaction).await? {
-            let standing: Vec<u8> = newest.try_get(0)?;
-            if standing == token {
-                return Ok(Inserted::Stored);
-            }
-            if replaced.is_none_or(|replaced| standing != replaced) {
-                return Ok(Inserted::Other { token: standing, sealed: newest.try_get(1)? });
-            }
-        }
-        let insert = sqlx::query(INSERT).bind(&login[..]).bind(&token[..]).bind(sealed).bind(lifetime);
-        insert.execute(&mut *transaction).await?;
-        for delete in DELETE_EXPIRED {
-            transaction.execute(delete).await?;
-        }
-        transaction.commit().await?;
-        Ok(Inserted::Stored)
-    }
-
-    async fn end_tokens(&self, login: &LoginHash, remember_for: i64) -> Result<Vec<Vec<u8>>, sqlx::Error> {
-        let mut transaction = self.pool.begin().await?;
-        sqlx::query(END_LOGIN).bind(&login[..]).bind(remember_for).execute(&mut *transaction).await?;
-        let end = sqlx::query_scalar(END_TOKENS).bind(&login[..]).bind(remember_for);
-        let left = end.fetch_all(&mut *transaction).await?;
-        transaction.commit().await?;
-        Ok(left)
+    async fn run<T>(&self, step: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>) -> Result<T, Refused> {
+        Ok(attempt(|| self.connections.run(&step)).await?)
     }
 }
 
@@ -186,12 +153,22 @@ enum Inserted {
     Other { token: Vec<u8>, sealed: Vec<u8> },
 }
 
+/// A new session of a login, sealed.
+struct Insertion {
+    login: LoginHash,
+    token: TokenHash,
+    sealed: Vec<u8>,
+    /// The session whose place it takes.
+    replaced: Option<TokenHash>,
+}
+
 impl SessionStore for PostgresSessions {
     async fn newest(&self, login: &str) -> Result<Option<KeptSession>, Refused> {
         let login = self.sealer.login_hash(login);
-        let read = || sqlx::query(NEWEST).bind(login.to_vec()).fetch_optional(&self.pool);
-        let newest = attempt(read, is_passing).await?;
-        let sealed = newest.and_then(|row| row.try_get::<Vec<u8>, _>(1).ok());
+        let read = async move |connection: &mut PgConnection| {
+            sqlx::query(NEWEST).bind(&login[..]).fetch_optional(connection).await
+        };
+        let sealed = self.run(read).await?.and_then(|row| row.try_get::<Vec<u8>, _>(1).ok());
         Ok(sealed.and_then(|sealed| self.sealer.open(&login, &sealed)))
     }
 
@@ -205,8 +182,9 @@ impl SessionStore for PostgresSessions {
         let (token, sealed) = (token_hash(&session.token), self.sealer.seal(&login, session)?);
         let mut replaced = replaced.map(token_hash);
         loop {
-            let insert = || self.insert(&login, &token, &sealed, replaced.as_ref());
-            match attempt(insert, is_passing).await? {
+            let insertion = Insertion { login, token, sealed: sealed.clone(), replaced };
+            let insert = async move |connection: &mut PgConnection| insert(connection, &insertion).await;
+            match self.run(insert).await? {
                 Inserted::Stored => return Ok(KeepResult::Stored),
                 Inserted::LoginEnded => return Ok(KeepResult::LoginEnded),
                 Inserted::Other { token, sealed } => match self.sealer.open(&login, &sealed) {
@@ -219,22 +197,27 @@ impl SessionStore for PostgresSessions {
     }
 
     async fn end(&self, login: &str, remember_for: Duration) -> Result<Vec<KeptSession>, Refused> {
-        let login = self.sealer.login_hash(login);
-        let left = attempt(|| self.end_tokens(&login, milliseconds(remember_for)), is_passing).await?;
+        let (login, remember_for) = (self.sealer.login_hash(login), milliseconds(remember_for));
+        let end = async move |connection: &mut PgConnection| end_tokens(connection, &login, remember_for).await;
+        let left = self.run(end).await?;
         Ok(left.iter().filter_map(|sealed| self.sealer.open(&login, sealed)).collect())
     }
 
     async fn forget(&self, login: &str, token: &SessionToken) -> Result<(), Refused> {
         let (login, token) = (self.sealer.login_hash(login), token_hash(token));
-        let forget = || sqlx::query(FORGET).bind(login.to_vec()).bind(token.to_vec()).execute(&self.pool);
-        attempt(forget, is_passing).await?;
+        let forget = async move |connection: &mut PgConnection| {
+            sqlx::query(FORGET).bind(&login[..]).bind(&token[..]).execute(connection).await
+        };
+        self.run(forget).await?;
         Ok(())
     }
 
     async fn has_ended(&self, token: &SessionToken) -> Result<bool, Refused> {
         let token = token_hash(token);
-        let read = || sqlx::query_scalar(HAS_ENDED).bind(token.to_vec()).fetch_one(&self.pool);
-        Ok(attempt(read, is_passing).await?)
+        let read = async move |connection: &mut PgConnection| {
+            sqlx::query_scalar(HAS_ENDED).bind(&token[..]).fetch_one(connection).await
+        };
+        self.run(read).await
     }
 }
 
@@ -244,28 +227,62 @@ impl fmt::Debug for PostgresSessions {
     }
 }
 
-async fn create_tables(pool: &PgPool) -> Result<(), sqlx::Error> {
-    if sqlx::query_scalar(EXIST).fetch_one(pool).await? {
+async fn create_tables(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    if sqlx::query_scalar(EXIST).fetch_one(&mut *connection).await? {
         return Ok(());
     }
-    let mut transaction = pool.begin().await?;
+    let mut transaction = connection.begin().await?;
     transaction.execute(LOCK).await?;
     sqlx::raw_sql(TABLES).execute(&mut *transaction).await?;
     transaction.commit().await
 }
 
-fn milliseconds(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+async fn insert(connection: &mut PgConnection, insertion: &Insertion) -> Result<Inserted, sqlx::Error> {
+    let mut transaction = connection.begin().await?;
+    let inserted = insert_in(&mut transaction, insertion).await?;
+    transaction.commit().await?;
+    Ok(inserted)
 }
 
-/// Whether another attempt may succeed: the connection was lost, the server starts or stops, or two transactions were in each
-/// other's way.
-fn is_passing(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::Io(_) | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Database(error) => error.code().is_some_and(|code| {
-            code.starts_with("08") || ["40001", "40P01", "57P01", "57P02", "57P03"].contains(&&*code)
-        }),
-        _ => false,
+/// Stores a session in place of the one that it replaces, in a transaction.
+async fn insert_in(transaction: &mut PgConnection, insertion: &Insertion) -> Result<Inserted, sqlx::Error> {
+    let Insertion { login, token, sealed, replaced } = insertion;
+    let lifetime = milliseconds(LIFETIME);
+    let ended = sqlx::query(LOCK_LOGIN).bind(&login[..]).bind(lifetime).fetch_one(&mut *transaction).await?;
+    if ended.try_get(0)? {
+        return Ok(Inserted::LoginEnded);
     }
+    if let Some(newest) = sqlx::query(NEWEST).bind(&login[..]).fetch_optional(&mut *transaction).await? {
+        let standing: Vec<u8> = newest.try_get(0)?;
+        if standing == token {
+            return Ok(Inserted::Stored);
+        }
+        if replaced.is_none_or(|replaced| standing != replaced) {
+            return Ok(Inserted::Other { token: standing, sealed: newest.try_get(1)? });
+        }
+    }
+    let insert = sqlx::query(INSERT).bind(&login[..]).bind(&token[..]).bind(sealed).bind(lifetime);
+    insert.execute(&mut *transaction).await?;
+    for delete in DELETE_EXPIRED {
+        transaction.execute(delete).await?;
+    }
+    Ok(Inserted::Stored)
+}
+
+/// Ends a login and its tokens, and returns the sealed sessions that are left.
+async fn end_tokens(
+    connection: &mut PgConnection,
+    login: &LoginHash,
+    remember_for: i64,
+) -> Result<Vec<Vec<u8>>, sqlx::Error> {
+    let mut transaction = connection.begin().await?;
+    sqlx::query(END_LOGIN).bind(&login[..]).bind(remember_for).execute(&mut *transaction).await?;
+    let end = sqlx::query_scalar(END_TOKENS).bind(&login[..]).bind(remember_for);
+    let left = end.fetch_all(&mut *transaction).await?;
+    transaction.commit().await?;
+    Ok(left)
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

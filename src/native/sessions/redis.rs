@@ -1,5 +1,7 @@
 //! The merchant's sessions in Redis.
 
+mod connection;
+
 use super::database::{DEADLINE, attempt};
 use super::sealed::{LoginHash, Sealer};
 use super::store::{KeepResult, KeptSession, LIFETIME, SessionStore, token_hash};
@@ -7,8 +9,10 @@ use crate::encoding::hex;
 use crate::native::{Client, Refused, http};
 use crate::protocol::{Error, Kind};
 use crate::values::SessionToken;
-use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use redis::{AsyncCommands, ConnectionAddr, FromRedisValue, RedisError, RetryMethod, Script, ScriptInvocation};
+use connection::Connection;
+use redis::io::tcp::TcpSettings;
+use redis::io::tcp::socket2::TcpKeepalive;
+use redis::{AsyncCommands, ConnectionAddr, FromRedisValue, IntoConnectionInfo, Script, ScriptInvocation};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,6 +70,9 @@ const FORGET: &str = "
 /// The beginning of the key that says that a token has ended.
 const TOKEN_ENDED: &str = "guichet:token-ended:";
 
+/// A connection that has been unused for so long is tested, so that the network does not forget it.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
 /// Keeps sessions in Redis, for a shop on several servers. Cheap to clone; [`Sessions`](super::Sessions) and
 /// [`SessionGuard`](super::SessionGuard) take a clone each.
 ///
@@ -85,14 +92,15 @@ const TOKEN_ENDED: &str = "guichet:token-ended:";
 /// - Its keys begin with `guichet:`, and each expires by itself. The server is one Redis 6 or newer, not a cluster, with
 ///   `maxmemory-policy noeviction`: an evicted key is a lost session, or an ended one that other servers' guards accept for up to 30
 ///   seconds more.
-/// - A step that the server does not answer is repeated for up to 5 seconds, over a new connection if need be. Then the result is 503
-///   `unavailable` with `Retry-After`, and the log says why.
+/// - If the server does not answer a step within 2 seconds, or the connection is lost, the step is repeated over a new connection for
+///   up to 5 seconds. Then the result is 503 `unavailable` with `Retry-After`, and the log says why. If the server refuses the password,
+///   the result is the same at once.
 /// - `rediss://` is TLS with the crypto provider of the process. Without one, the feature `native` installs aws-lc-rs; with
 ///   `native-no-provider`, install yours first. For a private authority, pass [`RedisSessions::new`] a client that has its
 ///   certificate.
 #[derive(Clone)]
 pub struct RedisSessions {
-    connection: ConnectionManager,
+    connection: Arc<Connection>,
     sealer: Arc<Sealer>,
     scripts: Arc<Scripts>,
 }
@@ -111,7 +119,9 @@ impl RedisSessions {
     /// Kind `input` if the address cannot be parsed, or if TLS has no crypto provider; `offline` if the server does not answer within
     /// 5 seconds, or refuses.
     pub async fn connect(url: &str, client: &Client) -> Result<Self, Error> {
-        let redis = redis::Client::open(url)
+        let info = url.into_connection_info().map(|info| info.set_tcp_settings(tcp_settings()));
+        let redis = info
+            .and_then(redis::Client::open)
             .map_err(|_| Error::new(Kind::Input, "This is no address of Redis: rediss://user:password@host:6379."))?;
         Self::new(redis, client).await
     }
@@ -124,21 +134,23 @@ impl RedisSessions {
         if matches!(redis.get_connection_info().addr(), ConnectionAddr::TcpTls { .. }) {
             http::install_crypto_provider()?;
         }
-        // `attempt` repeats, so that the number and length of the pauses is the same for both databases.
-        let config = ConnectionManagerConfig::new()
-            .set_number_of_retries(0)
-            .set_connection_timeout(Some(DEADLINE))
-            .set_response_timeout(Some(DEADLINE));
-        let opened = attempt(|| redis.get_connection_manager_with_config(config.clone()), is_passing).await;
-        let connection = opened.map_err(|failed| failed.opening("The Redis server"))?;
+        let connection = Connection::new(redis);
+        // A server that demands a password accepts connections without one, and refuses the first command.
+        let read = || connection.run(|mut connection| async move { connection.exists(TOKEN_ENDED).await });
+        let _: bool = attempt(read).await.map_err(|failed| failed.opening("The Redis server"))?;
         let script = |code: &str| Script::new(&[COMMON, code].concat());
         let scripts = Scripts { newest: script(NEWEST), keep: script(KEEP), end: script(END), forget: script(FORGET) };
-        Ok(Self { connection, sealer: Arc::new(Sealer::new(client.key())), scripts: Arc::new(scripts) })
+        Ok(Self {
+            connection: Arc::new(connection),
+            sealer: Arc::new(Sealer::new(client.key())),
+            scripts: Arc::new(scripts),
+        })
     }
 
     async fn run<T: FromRedisValue>(&self, script: ScriptInvocation<'_>) -> Result<T, Refused> {
-        let run = || async { script.invoke_async(&mut self.connection.clone()).await };
-        Ok(attempt(run, is_passing).await?)
+        let script = &script;
+        let run = || self.connection.run(|mut connection| async move { script.invoke_async(&mut connection).await });
+        Ok(attempt(run).await?)
     }
 }
 
@@ -200,8 +212,9 @@ impl SessionStore for RedisSessions {
 
     async fn has_ended(&self, token: &SessionToken) -> Result<bool, Refused> {
         let key = format!("{TOKEN_ENDED}{}", hex(&token_hash(token)));
-        let read = || async { self.connection.clone().exists(&key).await };
-        Ok(attempt(read, is_passing).await?)
+        let key = &key;
+        let read = || self.connection.run(|mut connection| async move { connection.exists(key).await });
+        Ok(attempt(read).await?)
     }
 }
 
@@ -215,7 +228,10 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Whether another attempt may succeed: the connection was lost, or the server is starting.
-fn is_passing(error: &RedisError) -> bool {
-    error.is_io_error() || !matches!(error.retry_method(), RetryMethod::NoRetry)
+fn tcp_settings() -> TcpSettings {
+    let settings = TcpSettings::default().set_nodelay(true).set_keepalive(TcpKeepalive::new().with_time(KEEPALIVE));
+    // A step whose caller has gone does not wait for the reply, so the system must notice that nothing is acknowledged.
+    #[cfg(target_os = "linux")]
+    let settings = settings.set_user_timeout(DEADLINE);
+    settings
 }

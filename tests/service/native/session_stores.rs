@@ -2,6 +2,8 @@
 
 mod contract;
 mod failures;
+mod forgotten_connections;
+mod refusals;
 mod secrecy;
 mod several_servers;
 mod time;
