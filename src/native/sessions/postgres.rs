@@ -16,6 +16,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Begins a transaction.
+///
+/// - Its commit is durable, whatever the database's default is: a session that a crash removes from the database would survive its
+///   sign-out.
+/// - If the shop's server loses its network, the database unlocks the login after two seconds.
+const BEGIN: &str = "BEGIN; SET LOCAL synchronous_commit = on; SET LOCAL idle_in_transaction_session_timeout = '2s'";
 /// Only one server creates the tables at a time. The number is this lock's name in the database.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7267631045223164513)";
 /// A user without the right to create tables uses those that another user has created.
@@ -98,6 +104,7 @@ const DELETE_EXPIRED: [&str; 2] = [
 /// - If the database does not answer a step within 2 seconds, or the connection is lost, the step is repeated over a new connection for
 ///   up to 5 seconds. Then the result is 503 `unavailable` with `Retry-After`, and the log says why. If the database refuses the
 ///   password, the result is the same at once.
+/// - A session or a sign-out that was acknowledged survives a crash of the database, whatever its `synchronous_commit` is.
 /// - TLS is set in the address: `sslmode=verify-full`, with `sslrootcert=…` for a private authority. Without `sslmode` PostgreSQL's
 ///   own default holds, which accepts any certificate, and none. With `verify-ca` and the feature `native-no-provider`, install the
 ///   crypto provider first.
@@ -231,14 +238,14 @@ async fn create_tables(connection: &mut PgConnection) -> Result<(), sqlx::Error>
     if sqlx::query_scalar(EXIST).fetch_one(&mut *connection).await? {
         return Ok(());
     }
-    let mut transaction = connection.begin().await?;
+    let mut transaction = connection.begin_with(BEGIN).await?;
     transaction.execute(LOCK).await?;
     sqlx::raw_sql(TABLES).execute(&mut *transaction).await?;
     transaction.commit().await
 }
 
 async fn insert(connection: &mut PgConnection, insertion: &Insertion) -> Result<Inserted, sqlx::Error> {
-    let mut transaction = connection.begin().await?;
+    let mut transaction = connection.begin_with(BEGIN).await?;
     let inserted = insert_in(&mut transaction, insertion).await?;
     transaction.commit().await?;
     Ok(inserted)
@@ -275,7 +282,7 @@ async fn end_tokens(
     login: &LoginHash,
     remember_for: i64,
 ) -> Result<Vec<Vec<u8>>, sqlx::Error> {
-    let mut transaction = connection.begin().await?;
+    let mut transaction = connection.begin_with(BEGIN).await?;
     sqlx::query(END_LOGIN).bind(&login[..]).bind(remember_for).execute(&mut *transaction).await?;
     let end = sqlx::query_scalar(END_TOKENS).bind(&login[..]).bind(remember_for);
     let left = end.fetch_all(&mut *transaction).await?;

@@ -1,6 +1,7 @@
 //! The stores of sessions: in memory, on PostgreSQL and on Redis.
 
 mod contract;
+mod durability;
 mod failures;
 mod forgotten_connections;
 mod refusals;
