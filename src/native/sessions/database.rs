@@ -1,5 +1,5 @@
-//! What the stores on PostgreSQL and Redis have in common: a time limit, steps that are repeated over a new connection, and the
-//! error if the database does not answer.
+//! The common part of the stores on PostgreSQL and Redis: a time limit, steps that are repeated over a new connection, and the error
+//! if the database does not answer.
 
 use crate::native::{Reason, Refused};
 use crate::protocol::{Error, Kind};
@@ -10,8 +10,8 @@ use tokio::time;
 
 /// The time limit of one step, connecting and repeating included.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
-/// The time limit of a reply over a connection that may be dead: a network may forget an idle connection, and neither end is told.
-/// It leaves the step the time for a new connection.
+/// The time limit of a reply over a connection that may be dead: a network may forget an idle connection without closing it.
+/// The rest of the step's time is for a new connection.
 pub(super) const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// The pause before a step is repeated.
 const PAUSE: Duration = Duration::from_millis(100);

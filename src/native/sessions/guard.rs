@@ -43,7 +43,7 @@ pub struct CustomerSession {
     /// The customer's e-mail address. Decide by this alone what they may see and change, and by nothing else in the
     /// request.
     pub customer_email: Email,
-    /// When the session ends, if the service says it.
+    /// When the session ends, if the service sends it.
     pub expires_at: Option<Moment>,
 }
 
@@ -129,8 +129,8 @@ impl SessionGuard {
     }
 
     /// Creates a guard that also asks this store at each request, in one read, whether the token has ended. So it refuses a token
-    /// as soon as its customer has signed out on any server with the same store. If the store does not answer, the guard admits
-    /// nobody.
+    /// as soon as its customer has signed out on any server with the same store. If the store does not answer, the guard refuses
+    /// the request.
     ///
     /// ```
     /// use guichet::native::{MemoryStore, SessionGuard, Sessions};
@@ -155,13 +155,13 @@ impl SessionGuard {
     ///
     /// # Errors
     /// 401 with code `authentication_required`, `session_token_required`, `session_expired`, `session_revoked` or
-    /// `session_unknown`; 502 or 503 if the service cannot tell, or does not say whose session it is; 503 with
+    /// `session_unknown`; 502 or 503 if the service does not answer, or does not name the customer; 503 with
     /// `Retry-After` if too many unknown tokens are being validated; the store's error, which is 503 for the stores of this crate.
     pub async fn check(&self, headers: &HeaderMap) -> Result<CustomerSession, Refused> {
         let token = token(headers)?;
         let hash = token_hash(&token);
         let session = self.validate(&token, hash).await?;
-        // Only valid tokens are asked about: whoever invents tokens must not load the store.
+        // Only valid tokens are looked up: a caller that invents tokens must not load the store.
         if let Some(store) = &self.0.store
             && store.has_ended(&token).await?
         {
@@ -171,7 +171,7 @@ impl SessionGuard {
         Ok(session)
     }
 
-    /// Returns the customer of a token, as the service says or has said a moment ago.
+    /// Returns the customer of a token, by the service or by the cache of its last result.
     async fn validate(&self, token: &SessionToken, hash: TokenHash) -> Result<CustomerSession, Refused> {
         if let Lookup::Known(known) = self.0.lock().look_up(&hash, clock::monotonic_now()) {
             return Ok(known?);
@@ -288,7 +288,7 @@ fn token(headers: &HeaderMap) -> Result<SessionToken, Refused> {
     if looks_like_a_secret_key(token) {
         // It is not sent on, because this API must not receive such a credential at all.
         let message =
-            "This is a merchant's secret key. A customer comes with a session token; replace the key, it was shown.";
+            "This is a merchant's secret key. Send the customer's session token, and replace the key: it was exposed.";
         return Err(Refused::new(401, Reason { code: "session_token_required", message }).challenged(INVALID));
     }
     if token.len() > LONGEST_TOKEN {

@@ -190,8 +190,8 @@ impl Inner {
         outcome
     }
 
-    /// Whether the service still accepts a token. If the service cannot be reached, the token counts as good: its next
-    /// use will tell.
+    /// Whether the service still accepts a token. If the service cannot be reached, the token counts as good: the
+    /// service validates it at its next use.
     async fn is_good(&self, token: &SessionToken) -> bool {
         match self.client.customer(token).validate().await {
             Ok(state) => state.valid,
@@ -210,7 +210,7 @@ impl Inner {
 
 impl KeptSession {
     /// Whether it ends too soon to be handed out. If its lifetime is unknown, or shorter than the margin, only the
-    /// service can tell.
+    /// service knows.
     fn is_ending(&self, now: Moment) -> bool {
         let age = now.unix().saturating_sub(self.made_at.unix());
         // The clock was set back, by more than the clocks of two servers differ, so its age is unknown.

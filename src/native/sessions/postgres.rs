@@ -33,7 +33,7 @@ const TABLES: &str = "
         expires_at timestamptz NOT NULL
     );
     CREATE INDEX IF NOT EXISTS guichet_logins_expires_at ON guichet_logins (expires_at);
-    -- A session that was forgotten has no sealed value; if its token has ended, the row still says so.
+    -- A forgotten session has no sealed value. If its token has ended, the row remains.
     CREATE TABLE IF NOT EXISTS guichet_sessions (
         login bytea NOT NULL,
         token bytea NOT NULL,

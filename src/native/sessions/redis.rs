@@ -154,20 +154,18 @@ impl RedisSessions {
     }
 }
 
-impl Scripts {
-    /// A script with the keys of a login.
-    fn of<'a>(script: &'a Script, login: &LoginHash) -> ScriptInvocation<'a> {
-        let login = hex(login);
-        let mut invocation = script.prepare_invoke();
-        invocation.key(format!("guichet:sessions:{login}")).key(format!("guichet:login-ended:{login}"));
-        invocation
-    }
+/// A script with the keys of a login.
+fn for_login<'a>(script: &'a Script, login: &LoginHash) -> ScriptInvocation<'a> {
+    let login = hex(login);
+    let mut invocation = script.prepare_invoke();
+    invocation.key(format!("guichet:sessions:{login}")).key(format!("guichet:login-ended:{login}"));
+    invocation
 }
 
 impl SessionStore for RedisSessions {
     async fn newest(&self, login: &str) -> Result<Option<KeptSession>, Refused> {
         let login = self.sealer.login_hash(login);
-        let sealed: Option<Vec<u8>> = self.run(Scripts::of(&self.scripts.newest, &login)).await?;
+        let sealed: Option<Vec<u8>> = self.run(for_login(&self.scripts.newest, &login)).await?;
         Ok(sealed.and_then(|sealed| self.sealer.open(&login, &sealed)))
     }
 
@@ -181,7 +179,7 @@ impl SessionStore for RedisSessions {
         let (token, sealed) = (hex(&token_hash(&session.token)), self.sealer.seal(&login, session)?);
         let mut replaced = replaced.map(|token| hex(&token_hash(token))).unwrap_or_default().into_bytes();
         loop {
-            let mut keep = Scripts::of(&self.scripts.keep, &login);
+            let mut keep = for_login(&self.scripts.keep, &login);
             keep.arg(milliseconds(LIFETIME)).arg(&replaced).arg(&token).arg(&sealed);
             let answer: Vec<Vec<u8>> = self.run(keep).await?;
             match &answer[..] {
@@ -198,14 +196,14 @@ impl SessionStore for RedisSessions {
 
     async fn end(&self, login: &str, remember_for: Duration) -> Result<Vec<KeptSession>, Refused> {
         let login = self.sealer.login_hash(login);
-        let mut end = Scripts::of(&self.scripts.end, &login);
+        let mut end = for_login(&self.scripts.end, &login);
         end.arg(milliseconds(remember_for)).arg(TOKEN_ENDED);
         let left: Vec<Vec<u8>> = self.run(end).await?;
         Ok(left.iter().filter_map(|sealed| self.sealer.open(&login, sealed)).collect())
     }
 
     async fn forget(&self, login: &str, token: &SessionToken) -> Result<(), Refused> {
-        let mut forget = Scripts::of(&self.scripts.forget, &self.sealer.login_hash(login));
+        let mut forget = for_login(&self.scripts.forget, &self.sealer.login_hash(login));
         forget.arg(hex(&token_hash(token)));
         self.run(forget).await
     }

@@ -1,4 +1,4 @@
-//! Encrypts sessions for a database: whoever reads it learns no token, no e-mail address and no login.
+//! Encrypts sessions for a database, so that its readers learn no token, e-mail address or login.
 
 use super::store::KeptSession;
 use crate::native::{Refused, SecretKey};
@@ -63,7 +63,7 @@ impl Sealer {
     }
 }
 
-/// What the encrypted bytes are bound to.
+/// The text that the encrypted bytes are bound to.
 fn purpose(login: &LoginHash) -> Vec<u8> {
     [b"guichet session 1: ", &login[..]].concat()
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// atomic step. A repeated call does no harm, so a store may repeat a step whose answer was lost.
 ///
 /// A session is kept for 30 minutes from [`keep`](SessionStore::keep) on, when it has expired; a store may delete it then. Measure
-/// that time by the store's own clock, since the clocks of the servers differ. Whoever reads the database must not learn a
+/// that time by the store's own clock, since the clocks of the servers differ. A reader of the database must not learn a
 /// token: encrypt it.
 ///
 /// ```
