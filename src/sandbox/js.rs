@@ -1,4 +1,4 @@
-//! What the npm package `guichet-sandbox` calls: a start, and a function from request to response. The rest of the package is
+//! The functions that the npm package `guichet-sandbox` calls: a start, and a function from request to response. The rest of the package is
 //! JavaScript over these two.
 #![allow(unnameable_types, unreachable_pub, reason = "wasm-bindgen exports what is `pub`; Rust does not name it")]
 
@@ -245,7 +245,7 @@ fn read_options(json: &str) -> Result<(Config, String), String> {
     Ok((config, base_url))
 }
 
-/// What an option must be. `None` if there is no such option.
+/// The type of an option, in words. `None` if there is no such option.
 fn what(name: &str) -> Option<&'static str> {
     OPTIONS.iter().find(|(known, _)| *known == name).map(|(_, what)| *what)
 }

@@ -1,4 +1,4 @@
-//! What the sandbox needs of its surroundings: time, randomness, waiting, and environment variables. On a system they are its own;
+//! The surroundings of the sandbox: time, randomness, waiting, and environment variables. On a system they are its own;
 //! elsewhere, as in wasm32, the caller gives them.
 
 use std::pin::{Pin, pin};

@@ -321,7 +321,7 @@ async fn a_list_accepts_a_limit_and_a_cursor_and_refuses_invalid_ones() {
 }
 
 #[tokio::test]
-async fn the_clock_only_goes_forward_and_a_refused_move_bills_nobody() {
+async fn the_clock_only_goes_forward_and_a_refused_move_bills_no_customer() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("daily", 0).await, phone("237670000000")).await;
     shop.advance(DAY).await;

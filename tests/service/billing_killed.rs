@@ -17,7 +17,7 @@ const ROUNDS: u64 = 6;
 const DAYS: i64 = 8;
 
 #[tokio::test]
-async fn a_process_killed_while_billing_charges_nobody_twice_and_misses_no_charge() {
+async fn a_process_killed_while_billing_charges_no_customer_twice_and_misses_no_charge() {
     let folder = Folder::new("billing");
     let mut sandbox = SandboxProcess::start(&folder, None);
     let plan = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "daily" });

@@ -64,11 +64,11 @@ async fn a_call_about_an_unknown_merchant_is_refused() {
     let sandbox = Sandbox::start().await.unwrap();
     for call in calls() {
         let takes_a_merchant = call.operation.to_string().contains("\"The merchant's id; default");
-        let path = format!("{}?merchant=mch_nobody", call.path);
+        let path = format!("{}?merchant=mch_unknown", call.path);
         let mut fields = call.example.clone();
         let path = match fields.as_object_mut() {
             Some(fields) => {
-                fields.insert("merchant".to_owned(), json!("mch_nobody"));
+                fields.insert("merchant".to_owned(), json!("mch_unknown"));
                 &call.path
             }
             None => &path,

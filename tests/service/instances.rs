@@ -290,7 +290,7 @@ async fn a_reset_at_one_is_a_reset_at_the_other() {
 }
 
 #[tokio::test]
-async fn what_is_due_is_charged_once_when_both_do_due_work() {
+async fn due_periods_are_charged_once_when_both_do_due_work() {
     let [one, other] = two().await;
     let (merchant, id) = shop(&one).await;
     let there = at(&other, &merchant);

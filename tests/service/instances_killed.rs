@@ -28,7 +28,7 @@ const SUBSCRIPTIONS: usize = 12;
 const OF_DATABASE: usize = 6;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_acknowledged_write_is_lost_and_nobody_is_charged_twice_when_instances_and_the_database_are_killed() {
+async fn no_acknowledged_write_is_lost_and_no_customer_is_charged_twice_when_instances_and_the_database_are_killed() {
     let rounds = amount(6, 60);
     let mut server = PostgresServer::start(&[]);
     let world = Arc::new(World::start(&server.create_database()).await);

@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// What the README shows for the reader's own.
+/// The values in the README that the reader replaces.
 const DATABASE: &str = "postgres://guichet@db.example.com/sandbox?sslmode=verify-full";
 const PORTS: [&str; 2] = ["4243", "4244"];
 /// Waits for the end of the pipe from the tests, and ends the shell and what it has started.

@@ -234,7 +234,7 @@ async fn all_field_errors_are_reported_together() {
     let (_sandbox, shop) = shop().await;
     let refused = shop
         .call("POST", CREATE, json!({
-            "firstname": "", "lastname": 7, "amount": "5.5", "currency": "franc", "merchant_reference": "", "fee_bearer": "nobody",
+            "firstname": "", "lastname": 7, "amount": "5.5", "currency": "franc", "merchant_reference": "", "fee_bearer": "unknown",
             "confirmation_method": "later", "confirm": "yes", "items": {}, "redirect_url": "javascript:alert(1)", "metadata": [],
             "collect_shipping_address": 1, "payment_method_types": "card",
         }))
@@ -527,9 +527,9 @@ async fn a_missing_foreign_or_expired_token_changes_no_payment() {
         (None, 401, "authentication_required"),
         (Some(revoked), 401, "session_revoked"),
         (Some(expired), 401, "session_expired"),
-        (Some("cst_test_nobody".into()), 401, "session_unknown"),
-        (Some("sk_test_nobody".into()), 401, "invalid_key"),
-        (Some("sk_live_nobody".into()), 401, "live_key_in_sandbox"),
+        (Some("cst_test_unknown".into()), 401, "session_unknown"),
+        (Some("sk_test_unknown".into()), 401, "invalid_key"),
+        (Some("sk_live_unknown".into()), 401, "live_key_in_sandbox"),
         (Some(format!("{}_secret_{}", text(&intent["id"]), "x".repeat(43))), 401, "invalid_key"),
         (Some(text(&others["client_secret"])), 404, "resource_missing"),
         (Some(session(&shop, "ngo@example.com").await), 404, "resource_missing"),

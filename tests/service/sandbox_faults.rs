@@ -276,7 +276,7 @@ async fn the_request_list_shows_requests_without_secrets() {
     for hidden in [secret, &shop.key(), "_secret_", "42424242"] {
         assert!(!written.text.contains(hidden) && !format!("{seen:?}").contains(hidden));
     }
-    shop.call_as("GET", "/v1/payment-methods", Some("cst_test_nobody"), Value::Null).await;
+    shop.call_as("GET", "/v1/payment-methods", Some("cst_test_unknown"), Value::Null).await;
     let firsts = control(&sandbox, "GET", "/requests", Value::Null).await;
     assert_eq!(
         firsts.body["requests"][0]["status"], 401,

@@ -53,7 +53,7 @@ async fn three_shops_killed_one_at_a_time_mark_each_order_once_and_lose_no_late_
     world.every_payment_is_accounted_for(rounds).await;
 }
 
-/// What a customer does.
+/// The actions of a customer.
 #[derive(Clone, Copy, Debug)]
 enum Journey {
     PaysAndReturns,

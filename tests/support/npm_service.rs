@@ -22,7 +22,7 @@ pub struct NpmProcess {
     pub secret_key: Secret,
     /// The ids of the merchants that were made here.
     merchants: Mutex<Vec<String>>,
-    /// What it writes to the standard error.
+    /// Its standard error.
     log: File,
 }
 

@@ -109,20 +109,20 @@ impl PostgresServer {
 
     /// Kills all processes of the server with SIGKILL, as a crash of its machine would.
     pub fn kill(&mut self) {
-        let processes = self.pause();
-        signal("-KILL", &processes);
+        let paused = self.pause();
+        signal("-KILL", &paused.processes);
         self.stop();
         // PostgreSQL does not start while one of them uses the shared memory. One that has ended has no command line.
         let is_running = |process: &String| {
             std::fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|command_line| !command_line.is_empty())
         };
-        while processes.iter().any(is_running) {
+        while paused.processes.iter().any(is_running) {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Pauses all processes of the server: its connections stay open, and it does not answer. Returns their ids.
-    pub fn pause(&self) -> Vec<String> {
+    /// Pauses all processes of the server: its connections stay open, and it does not answer.
+    pub fn pause(&self) -> Paused {
         let pid = std::fs::read_to_string(self.data().join("postmaster.pid")).expect("the server runs");
         let pid = pid.lines().next().expect("its first line is the process").to_owned();
         // Paused, it starts no other process.
@@ -130,12 +130,7 @@ impl PostgresServer {
         let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         let children: Vec<String> = children.split_whitespace().map(str::to_owned).collect();
         signal("-STOP", &children);
-        [vec![pid], children].concat()
-    }
-
-    /// Resumes processes after [`PostgresServer::pause`].
-    pub fn resume(&self, processes: &[String]) {
-        signal("-CONT", processes);
+        Paused { processes: [vec![pid], children].concat() }
     }
 
     /// Stops the server; connections are closed.
@@ -180,6 +175,18 @@ impl Drop for PostgresServer {
     fn drop(&mut self) {
         drop(self.process.take());
         let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A paused server. When this is dropped, it goes on.
+#[derive(Debug)]
+pub struct Paused {
+    processes: Vec<String>,
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        signal("-CONT", &self.processes);
     }
 }
 

@@ -11,7 +11,7 @@ use guichet::values::{Moment, Secret};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What answers.
+/// The kinds of services.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Service {
     Memory,

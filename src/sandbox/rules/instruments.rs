@@ -12,7 +12,7 @@ pub(in crate::sandbox) enum PayingWith {
     MobileMoney { phone: String, behaviour: Behaviour },
 }
 
-/// What happens when a payment method is charged.
+/// The result of a charge of a payment method.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::sandbox) enum Behaviour {
@@ -132,7 +132,7 @@ impl PayingWith {
         }
     }
 
-    /// What happens when it is charged.
+    /// The result of a charge.
     pub(in crate::sandbox) fn behaviour(&self) -> Behaviour {
         match self {
             Self::Card { behaviour, .. } | Self::MobileMoney { behaviour, .. } => *behaviour,

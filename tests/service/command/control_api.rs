@@ -84,7 +84,7 @@ fn every_command_of_the_control_api_says_what_is_missing() {
         assert!(nowhere.stderr.contains("Is the sandbox running? `guichet sandbox` starts it."), "{}", nowhere.stderr);
 
         if command != "merchants" {
-            let unknown = sandbox.control(&[command, "--merchant", "mch_nobody"]);
+            let unknown = sandbox.control(&[command, "--merchant", "mch_unknown"]);
             assert_eq!(unknown.code, 1, "{command}: {}", unknown.stderr);
             let expected = format!("guichet: {command}: There is no such merchant.");
             assert!(unknown.stderr.starts_with(&expected), "{command}: {}", unknown.stderr);

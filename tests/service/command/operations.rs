@@ -119,14 +119,14 @@ async fn the_next_page_is_printed() {
 #[tokio::test]
 async fn an_error_of_the_service_is_printed_with_its_code_and_exits_with_1() {
     let sandbox = Terminal::open();
-    let missing = sandbox.run(&["intents", "read", "pi_nobody"]);
+    let missing = sandbox.run(&["intents", "read", "pi_unknown"]);
     assert_eq!((missing.code, missing.stdout.as_str()), (1, ""));
     assert!(
         missing.stderr.starts_with("guichet: ") && missing.stderr.contains("[resource_missing]"),
         "{}",
         missing.stderr
     );
-    let missing = sandbox.run(&["intents", "read", "pi_nobody", "--json"]);
+    let missing = sandbox.run(&["intents", "read", "pi_unknown", "--json"]);
     let reply: Value = serde_json::from_str(&missing.stdout).expect("the reply of the service");
     assert_eq!((missing.code, &reply["error"]["code"]), (1, &json!("resource_missing")));
 
@@ -147,7 +147,7 @@ async fn an_error_of_the_service_is_printed_with_its_code_and_exits_with_1() {
     let wrong_key = sandbox.run_with(&["plans", "list"], &[("GUICHET_SECRET_KEY", "sk_test_hidden")], "");
     assert_eq!(wrong_key.code, 1);
     assert!(wrong_key.stderr.contains("[invalid_key]") && !wrong_key.stderr.contains("hidden"), "{}", wrong_key.stderr);
-    let revoked = sandbox.run_with(&["sessions", "validate"], &[], "cst_test_nobody\n");
+    let revoked = sandbox.run_with(&["sessions", "validate"], &[], "cst_test_unknown\n");
     assert_eq!(revoked.code, 1);
     assert!(revoked.stderr.contains("session_unknown"), "{}", revoked.stderr);
 }
@@ -292,7 +292,7 @@ async fn the_clock_of_a_sandbox_is_read_and_moved_and_its_faults_are_set_and_cle
     assert!(sandbox.run_with(&["faults"], &control_api, "").stdout.contains("No faults"));
     let unknown = sandbox.run_with(&["faults", "set", "make_money", "drop"], &control_api, "");
     assert_eq!(unknown.code, 1);
-    let unknown = sandbox.run_with(&["clock", "--merchant", "mer_nobody"], &control_api, "");
+    let unknown = sandbox.run_with(&["clock", "--merchant", "mer_unknown"], &control_api, "");
     assert_eq!(unknown.code, 1, "{}", unknown.stderr);
     let old =
         [("GUICHET_CONTROL_URL", sandbox.control_url.as_str()), ("GUICHET_CONTROL_TOKEN", "ctl_of_the_last_start")];
@@ -321,7 +321,7 @@ async fn errors_of_the_control_api_begin_with_the_command_and_list_the_operation
     }
     let misspelt = sandbox.run_with(&["faults", "set", "create_sesion", "drop"], &control, "");
     assert!(misspelt.stderr.contains("Did you mean create_session?"), "{}", misspelt.stderr);
-    let merchant = sandbox.run_with(&["clock", "--merchant", "mer_nobody"], &control, "");
+    let merchant = sandbox.run_with(&["clock", "--merchant", "mer_unknown"], &control, "");
     assert!(merchant.stderr.starts_with("guichet: clock: "), "{}", merchant.stderr);
 }
 

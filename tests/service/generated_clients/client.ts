@@ -24,7 +24,7 @@ export const order: Order = {
 // @ts-expect-error an amount is text
 export const asNumber: Order = { ...order, amount: 45000 };
 // @ts-expect-error there is no such fee bearer
-export const nobody: Order = { ...order, fee_bearer: "nobody" };
+export const unknownBearer: Order = { ...order, fee_bearer: "unknown" };
 
 export const card: operations["attach_payment_method"]["requestBody"]["content"]["application/json"] = {
   payment_method: { type: "card", card: { number: "4242424242424242", exp_month: 12, exp_year: 2034, cvc: "123" } },

@@ -283,7 +283,7 @@ async fn the_shop_responds_only_to_its_own_host_names() {
 }
 
 #[tokio::test]
-async fn a_customer_pauses_resumes_and_ends_their_own_subscription_and_nobody_elses() {
+async fn a_customer_pauses_resumes_and_ends_their_own_subscription_and_no_other() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let shop = open(&sandbox, "memory:", None).await;
     let (awa, paul) = (token(&shop, "awa").await, token(&shop, "paul").await);
@@ -311,7 +311,7 @@ async fn a_customer_pauses_resumes_and_ends_their_own_subscription_and_nobody_el
         assert_eq!(post(&path, &[], "").await.status, 401, "{verb}");
         let of_paul = post(&path, &[&paul], "").await;
         assert_eq!((of_paul.status, &of_paul.json()["error"]["code"]), (404, &json!("resource_missing")), "{verb}");
-        let unknown = post(&at(&format!("/sub_nobody/{verb}")), &[&awa], "").await;
+        let unknown = post(&at(&format!("/sub_unknown/{verb}")), &[&awa], "").await;
         assert_eq!((unknown.status, unknown.json()["message"].clone()), (404, of_paul.json()["message"].clone()));
     }
     let later = post(&at(&format!("/{id}/pause")), &[&awa], r#"{"immediately":false}"#).await.json();

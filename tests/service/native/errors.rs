@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 
 #[tokio::test]
 async fn a_name_that_does_not_exist_is_a_dns_failure() {
-    let error = failing("https://nobody.guichet.invalid").await;
+    let error = failing("https://unknown.guichet.invalid").await;
     assert_failure(&error, NetworkFailure::Dns);
 }
 

@@ -39,7 +39,7 @@ async fn an_expired_or_unknown_session_is_a_result_and_no_error() {
     let state = client.customer(&session.session_token).validate().await.expect("an answer");
     assert_eq!((state.valid, state.reason.as_deref()), (false, Some("expired")));
 
-    let unknown = client.customer(&SessionToken::new("cst_test_nobody"));
+    let unknown = client.customer(&SessionToken::new("cst_test_unknown"));
     assert_eq!(unknown.validate().await.expect("a response").reason.as_deref(), Some("unknown"));
     assert_eq!(unknown.revoke().await.expect_err("unknown").kind(), Kind::Session);
     sandbox.stop().await;

@@ -258,7 +258,7 @@ async fn an_invalid_token_is_refused_with_the_reason_in_the_documented_envelope(
         (&two[..], "authentication_required", plain),
         (&[key.as_str()][..], "session_token_required", invalid),
         (&[long.as_str()][..], "session_unknown", invalid),
-        (&["Authorization: Bearer cst_test_nobody"][..], "session_unknown", invalid),
+        (&["Authorization: Bearer cst_test_unknown"][..], "session_unknown", invalid),
         (&[revoked.as_str()][..], "session_revoked", invalid),
         (&[expired.as_str()][..], "session_expired", invalid),
     ] {
@@ -329,7 +329,7 @@ async fn a_running_check_does_not_readmit_a_revoked_token() {
 }
 
 #[tokio::test]
-async fn a_silent_service_admits_nobody() {
+async fn a_silent_service_admits_no_customer() {
     let guard = SessionGuard::new(client("http://127.0.0.1:1"));
     let refused =
         guard.check(&headers(&SessionToken::new("cst_test_1"))).await.expect_err("the service does not respond");

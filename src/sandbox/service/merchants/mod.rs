@@ -25,7 +25,7 @@ pub(in crate::sandbox) struct Merchant {
     kept: Kept,
 }
 
-/// Where the rest of a merchant is kept.
+/// The rest of a merchant, by the place where it is kept.
 #[derive(Debug)]
 enum Kept {
     /// In this process.

@@ -20,7 +20,7 @@ pub(super) struct SharedMerchants {
     writing: tokio::sync::Mutex<()>,
 }
 
-/// What one request knows of its merchant.
+/// A merchant as one request has read it.
 #[derive(Debug)]
 pub(super) struct OfRequest {
     pub(super) row: SharedMerchant,

@@ -8,8 +8,8 @@
 //! **Conflicts are not SQL errors.** Statements have `ON CONFLICT …` or `WHERE version = …`, so that one rejected row does not roll back
 //! the rows beside it. If a statement does fail, the whole group is rolled back, and no write in it is acknowledged.
 //!
-//! **A lost reply.** If the connection breaks during COMMIT, nobody knows whether the group is stored: its writes are answered as
-//! [`Unavailable`], and may be there nonetheless. Repeating them is safe where a reference, a code, an idempotency key or a version makes
+//! **A lost reply.** If the connection breaks during COMMIT, the group may or may not be stored: its writes are answered as
+//! [`Unavailable`]. Repeating them is safe where a reference, a code, an idempotency key or a version makes
 //! the second one a conflict, which the service answers with the stored object. Moving a clock and creating a merchant or a session are
 //! not of this kind: repeated, they may happen twice.
 

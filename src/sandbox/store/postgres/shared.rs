@@ -1,4 +1,4 @@
-//! What instances share beside the store's records: each merchant as of a request, its faults and its newest requests.
+//! The state that instances share beside the store's records: each merchant as of a request, its faults and its newest requests.
 
 use super::locks::Lock;
 use super::{Postgres, STATEMENT_DEADLINE, does_not_answer};
