@@ -33,7 +33,7 @@ pub fn command(names: &[String]) -> Result<()> {
     steps.step("set-up: the browser", setup::chromium)?;
     steps.step("set-up: Node.js", setup::node)?;
     steps.step("set-up: PostgreSQL and Redis", setup::databases)?;
-    let tools = steps.step("set-up: the tools of xtask/npm", |_| Tools::locked())?;
+    let tools = steps.step("set-up: the tools of xtask/npm/pack", |_| Tools::pack())?;
     // If one cannot be installed, its rows say so, and the others are still measured.
     let prism = optional(&mut steps, "set-up: Prism", |remark| {
         let peers = Tools::peers()?;

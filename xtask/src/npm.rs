@@ -21,7 +21,12 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// The tools of `xtask/npm/package-lock.json`. Installs them if they are missing.
+    /// What makes and measures the packages: wasm-opt and esbuild. Installs them if they are missing, as each of these functions does.
+    pub fn pack() -> Result<Self> {
+        Self::locked_in("xtask/npm/pack", "npm-pack")
+    }
+
+    /// The toolchains in which the packages are tested, and what checks them.
     pub fn locked() -> Result<Self> {
         Self::locked_in("xtask/npm", "npm-tools")
     }

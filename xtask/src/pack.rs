@@ -37,7 +37,7 @@ pub fn command(args: &[String]) -> Result<()> {
         [] => {
             steps.step("the wasm32 target", setup::wasm_target)?;
             steps.step("Node.js", setup::node)?;
-            let tools = steps.step("the tools of xtask/npm", |_| Tools::locked())?;
+            let tools = steps.step("the tools of xtask/npm/pack", |_| Tools::pack())?;
             let packed = optimized(&mut steps, &tools)?;
             steps.step("the tarball", |remark| {
                 *remark = relative(&packed.tarball()?);

@@ -28,7 +28,7 @@ pub fn command(args: &[String]) -> Result<()> {
     let mut steps = Steps::start();
     steps.step("the wasm32 target", setup::wasm_target)?;
     steps.step("Node.js", setup::node)?;
-    let tools = steps.step("the tools of xtask/npm", |_| Tools::locked())?;
+    let tools = steps.step("the tools of xtask/npm/pack", |_| Tools::pack())?;
     let packed = pack::optimized(&mut steps, &tools)?;
     println!("\n{}", measure(&packed, &tools)?);
     println!("\n{}", Behaviours::weigh(&pack::with_function_names(&tools)?)?);

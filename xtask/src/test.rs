@@ -70,7 +70,8 @@ impl Run {
     fn gate(&mut self, all_engines: bool) -> Result<()> {
         self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
         // In the background: they wait for the network, and cargo does not.
-        let tools = in_background("set-up: Node.js and the tools from npm", locked_tools);
+        let pack_tools = in_background("set-up: Node.js and the tools that make the package", pack_tools);
+        let tools = in_background("set-up: the toolchains from npm", locked_tools);
         let browsers = in_background("set-up: the browsers", setup::browsers);
         let schemathesis = in_background("set-up: schemathesis", setup::schemathesis);
         let generators = in_background("set-up: the generators of clients", setup::client_generators);
@@ -108,10 +109,10 @@ impl Run {
 
         self.check("the sandbox for wasm32", |_| sandbox_for_wasm());
 
-        let tools = self.steps.join(tools)?;
-        let (packed, tarballs) = self.pack(&tools)?;
+        let pack_tools = self.steps.join(pack_tools)?;
+        let (packed, tarballs) = self.pack(&pack_tools)?;
         self.check("what a page loads", |remark| {
-            let sizes = size::measure(&packed, &tools)?;
+            let sizes = size::measure(&packed, &pack_tools)?;
             println!("{sizes}");
             sizes.check_budget()?;
             *remark = "within the budget".to_owned();
@@ -119,6 +120,7 @@ impl Run {
         });
 
         // The package is checked while the tests are built.
+        let tools = self.steps.join(tools)?;
         let consumers = thread::spawn({
             let tools = tools.clone();
             move || consumers::check_all(&tarballs, &tools, &tools)
@@ -206,7 +208,8 @@ impl Run {
     /// against the last release.
     fn newest(&mut self) -> Result<()> {
         self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
-        let tools = self.steps.step("set-up: the locked tools from npm", locked_tools)?;
+        let pack_tools = self.steps.step("set-up: the tools that make the package", pack_tools)?;
+        let tools = self.steps.step("set-up: the locked toolchains from npm", locked_tools)?;
         let newest = self.steps.step("set-up: the newest tools from npm", |remark| {
             let newest = Tools::newest()?;
             *remark = newest.versions()?;
@@ -217,7 +220,7 @@ impl Run {
         self.steps.step("set-up: PostgreSQL and Redis", setup::databases)?;
         self.steps.step("set-up: schemathesis", setup::schemathesis)?;
         self.steps.step("set-up: the generators of clients", setup::client_generators)?;
-        let (_, tarballs) = self.pack(&tools)?;
+        let (_, tarballs) = self.pack(&pack_tools)?;
         let consumers = thread::spawn({
             let newest = newest.clone();
             move || consumers::check_all(&tarballs, &tools, &newest)
@@ -426,9 +429,18 @@ fn sandbox_for_wasm() -> Result<()> {
     Ok(())
 }
 
+fn pack_tools(remark: &mut String) -> Result<Tools> {
+    with_versions(Tools::pack, remark)
+}
+
 fn locked_tools(remark: &mut String) -> Result<Tools> {
+    with_versions(Tools::locked, remark)
+}
+
+/// Installs tools from npm. Their versions are the step's remark.
+fn with_versions(install: fn() -> Result<Tools>, remark: &mut String) -> Result<Tools> {
     setup::node(remark)?;
-    let tools = Tools::locked()?;
+    let tools = install()?;
     *remark = tools.versions()?;
     Ok(tools)
 }
