@@ -2,7 +2,7 @@
 
 use guichet::sandbox::openapi;
 use jsonschema::Validator;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -139,10 +139,31 @@ impl Response {
     }
 }
 
-/// Adds the schemas to which a schema refers.
+/// Adds the schemas to which a schema refers, and those to which they refer. With all of them, the validators of a process would take
+/// seconds to compile.
 fn with_components(mut schema: Value, document: &Value) -> Value {
-    schema["components"] = document["components"].clone();
+    let mut schemas = Map::new();
+    add_references(&schema, document, &mut schemas);
+    schema["components"] = json!({ "schemas": schemas });
     schema
+}
+
+fn add_references(schema: &Value, document: &Value, schemas: &mut Map<String, Value>) {
+    match schema {
+        Value::Object(members) => {
+            let reference = members.get("$ref").and_then(Value::as_str);
+            if let Some(name) = reference.and_then(|reference| reference.strip_prefix("#/components/schemas/"))
+                && !schemas.contains_key(name)
+            {
+                let target = &document["components"]["schemas"][name];
+                schemas.insert(name.to_owned(), target.clone());
+                add_references(target, document, schemas);
+            }
+            members.values().for_each(|member| add_references(member, document, schemas));
+        }
+        Value::Array(items) => items.iter().for_each(|item| add_references(item, document, schemas)),
+        _ => {}
+    }
 }
 
 /// Resolves a `$ref` of a description. Returns any other value unchanged.
