@@ -20,6 +20,11 @@ impl Durations {
         self.tests.extend(seconds.map(|seconds| (name.to_owned(), seconds)));
     }
 
+    /// Adds other tests.
+    pub fn add(&mut self, other: Self) {
+        self.tests.extend(other.tests);
+    }
+
     /// The seconds of each group of tests, the longest first.
     fn groups(&self, group: impl Fn(&str) -> Option<&str>) -> Vec<(&str, usize, f64)> {
         let mut groups: BTreeMap<&str, (usize, f64)> = BTreeMap::new();

@@ -84,6 +84,18 @@ impl Service {
     }
 }
 
+/// The tests that take minutes on one core.
+const LONG: &str = "schemathesis::";
+
+/// The command that runs the tests of the binary `service` that take minutes on one core, and the command that runs all others.
+pub fn long_and_others(binary: &Binary) -> Result<(Command, Command)> {
+    require_tests(binary, [LONG])?;
+    let (mut long, mut others) = (binary.command(), binary.command());
+    long.arg(LONG);
+    others.args(["--skip", LONG]);
+    Ok((long, others))
+}
+
 /// The command that runs the long tests of the binary `service` on the npm package.
 pub fn at_length(binary: &Binary) -> Result<Command> {
     require_tests(binary, AT_LENGTH)?;

@@ -13,8 +13,8 @@ use crate::pack::Packed;
 use crate::services::SERVICES;
 use crate::steps::{Steps, bold, in_background};
 use crate::{
-    binaries, frameworks, pack, rust_consumers, rust_page, sandbox_package, semver, services, setup, size, toolchains,
-    unit_tests,
+    binaries, frameworks, pack, rust_consumers, rust_page, sandbox_package, semver, services, setup, size, steps,
+    toolchains, unit_tests,
 };
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
@@ -135,11 +135,15 @@ impl Run {
         self.set_up(generators);
         let databases = self.steps.join(databases);
         self.set_up(databases);
-        for binary in &others {
-            self.tests(&format!("tests: {}", binary.name), &mut binary.command());
-        }
-        for binary in others.into_iter().filter(|binary| binary.is_test("service")) {
-            self.tests_on_each_service(binary);
+        for binary in others {
+            if binary.is_test("service") {
+                let result = self.tests_of_the_service(binary);
+                if result.is_err() {
+                    self.set_up(result);
+                }
+            } else {
+                self.tests(&format!("tests: {}", binary.name), &mut binary.command());
+            }
         }
         self.tests("tests of the documentation", cargo(GUICHET).arg("--doc"));
         for application in APPLICATIONS {
@@ -170,6 +174,24 @@ impl Run {
         if all_engines {
             pages.into_iter().for_each(|binary| self.other_engines(binary, &tools));
         }
+        Ok(())
+    }
+
+    /// Runs the tests of the service in memory and on each other service, and beside them those that take minutes on one core. In one
+    /// process, these would begin late and end alone.
+    fn tests_of_the_service(&mut self, binary: &Binary) -> Result<()> {
+        let (mut long, mut others) = services::long_and_others(binary)?;
+        let long = thread::spawn(move || {
+            let (begun, mut tally, mut remark) = (steps::now(), Tally::default(), String::new());
+            let result = tally.run(&mut long, &mut remark);
+            Ok((begun.elapsed(), tally, remark, result))
+        });
+        self.tests(&format!("tests: {}", binary.name), &mut others);
+        self.tests_on_each_service(binary);
+        let (duration, tally, remark, result) = join(long)?;
+        self.tally.add(tally);
+        // A failure is counted, and the run continues.
+        let _ = self.steps.record_background("tests: requests by schemathesis, beside these", duration, remark, result);
         Ok(())
     }
 
@@ -490,6 +512,13 @@ impl Tally {
         // The command may have failed before it ran any test.
         self.failed += if result.is_err() { here.failed.max(1) } else { here.failed };
         result
+    }
+
+    /// Adds the results of other tests.
+    fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.durations.add(other.durations);
     }
 
     /// Parses `test result: ok. 12 passed; 0 failed; 1 ignored; …`; ignores any other line.
