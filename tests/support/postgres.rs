@@ -126,7 +126,7 @@ impl PostgresServer {
         let pid = std::fs::read_to_string(self.data().join("postmaster.pid")).expect("the server runs");
         let pid = pid.lines().next().expect("its first line is the process").to_owned();
         // Paused, it starts no other process.
-        signal("-STOP", &[pid.clone()]);
+        signal("-STOP", std::slice::from_ref(&pid));
         let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         let children: Vec<String> = children.split_whitespace().map(str::to_owned).collect();
         signal("-STOP", &children);

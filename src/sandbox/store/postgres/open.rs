@@ -30,9 +30,16 @@ const TESTED_AFTER: Duration = Duration::from_secs(1);
 /// The settings of each connection.
 ///
 /// - A commit is durable before it is acknowledged, whatever the server's default is.
-/// - Another instance may end or lose its network while it holds a lock: the server aborts its transaction, and others wait no longer.
-const SETTINGS: [(&str, &str); 3] =
-    [("synchronous_commit", "on"), ("lock_timeout", "8s"), ("idle_in_transaction_session_timeout", "5s")];
+/// - Another instance may end or lose its network while it holds a lock: the server aborts its transaction, and others wait no longer. A
+///   billing may be idle for minutes: the server ends its connection 25 seconds after the instance's machine was lost.
+const SETTINGS: [(&str, &str); 6] = [
+    ("synchronous_commit", "on"),
+    ("lock_timeout", "8s"),
+    ("idle_in_transaction_session_timeout", "5s"),
+    ("tcp_keepalives_idle", "10"),
+    ("tcp_keepalives_interval", "5"),
+    ("tcp_keepalives_count", "3"),
+];
 /// The server's limit for a statement of the readers, and of the writer, whose reset may delete a million rows.
 const READER_TIMEOUT: (&str, &str) = ("statement_timeout", "10s");
 const WRITER_TIMEOUT: (&str, &str) = ("statement_timeout", "60s");
