@@ -174,16 +174,28 @@ pub fn node(remark: &mut String) -> Result<()> {
         ],
         "Both come from https://nodejs.org (version 20.19 or newer).",
         remark,
-    )
+    )?;
+    let output = run_quietly(at_root("node").arg("--version"))?;
+    let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    ensure!(
+        is_supported_node(&version),
+        "Node.js {version} is installed, and 20.19 is the oldest that the tools support. Install a newer one from https://nodejs.org."
+    );
+    Ok(())
+}
+
+/// Whether a version of Node.js, for example `v20.19.2`, is 20.19 or newer.
+fn is_supported_node(version: &str) -> bool {
+    let mut numbers = version.trim_start_matches('v').split('.').map(|number| number.parse().unwrap_or(0));
+    let (major, minor): (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    (major, minor) >= (20, 19)
 }
 
 /// PostgreSQL and Redis. The tests start their own servers of them.
 pub fn databases(remark: &mut String) -> Result<()> {
-    // Debian's folder of PostgreSQL's programs is not on PATH.
-    let postgres: &[&str] = if Path::new("/usr/lib/postgresql").is_dir() { &["psql"] } else { &["postgres"] };
     require(
         &[
-            Tool { what: "PostgreSQL", names: postgres, named_by: None, packages: &["postgresql"] },
+            Tool { what: "PostgreSQL", names: &["postgres"], named_by: None, packages: &["postgresql"] },
             Tool { what: "Redis", names: &["redis-server"], named_by: None, packages: &["redis-server"] },
         ],
         "PostgreSQL 15 or newer, from https://www.postgresql.org, and Redis 7 or newer, from https://redis.io.",
@@ -333,8 +345,31 @@ fn is_root() -> bool {
     Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-/// The path of a program on PATH.
+/// The path of a program on PATH, or in the folders of PostgreSQL's programs, which Debian does not put on PATH.
 fn find(name: &str) -> Option<PathBuf> {
     let name = format!("{name}{}", env::consts::EXE_SUFFIX);
-    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(&name)).find(|file| file.is_file())
+    let on_path = env::var_os("PATH").unwrap_or_default();
+    let of_postgresql = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let folders = env::split_paths(&on_path).chain(of_postgresql.map(|version| version.path().join("bin")));
+    folders.map(|folder| folder.join(&name)).find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn node_is_supported_from_20_19_on() {
+        for (version, expected) in
+            [("v18.20.4", false), ("v20.18.1", false), ("v20.19.0", true), ("v24.1.0", true), ("", false)]
+        {
+            assert_eq!(is_supported_node(version), expected, "{version}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_nowhere_is_not_found() {
+        assert!(find("sh").is_some());
+        assert!(find("no-such-program").is_none());
+    }
 }

@@ -74,6 +74,7 @@ impl Steps {
 
     /// Waits for a background step and prints it.
     pub fn join<T>(&mut self, background: Background<T>) -> Result<T> {
+        println!("{}", bold(&format!("── {}", background.name)));
         let (duration, remark, result) = background.work.join().unwrap_or_else(|_| {
             (
                 Duration::ZERO,
@@ -81,7 +82,6 @@ impl Steps {
                 Err(anyhow::anyhow!("{}: this part of xtask has panicked", background.name)),
             )
         });
-        println!("{}", bold(&format!("── {}", background.name)));
         self.record(background.name, duration, remark, result.is_err());
         result
     }
