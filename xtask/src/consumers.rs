@@ -5,9 +5,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use serde_json::Value;
 
 use crate::cargo::{at_root, root};
@@ -47,30 +48,43 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<
         let result = run(&mut remark);
         CheckResult { what, duration: begun.elapsed(), remark, result }
     };
-    Ok(vec![
-        check("pages by every bundler", &|remark| project.bundle(newest, remark)),
-        check("a preload by Vite", &|remark| project.preload_by_vite(newest, remark)),
-        check("pages in React", &|remark| project.develop_in_react(newest, &oldest_react, remark)),
-        check("the example in React", &|remark| project.example_in_react(newest, remark)),
-        check("the example in Next", &|remark| next::build(&project, remark)),
-        check("the manifests, the licences and llms.txt", &|_| {
-            is_described(&project.package())?;
-            is_described(&project.sandbox())
-        }),
-        check("types", &|remark| types::check(&project, locked, newest, &oldest_react, remark)),
-        check("import and require in Node.js", &|_| project.import_in_node()),
-        check("Deno and Bun", &|remark| project.run_in_deno_and_bun(newest, remark)),
-        check("calls without a page", &|remark| project.call_without_a_page(newest, remark)),
-        check("the sandbox in a process of Node.js", &|remark| project.run_sandbox(newest, remark)),
-        check("purchases in Vitest", &|remark| project.purchase_in_vitest(newest, remark)),
-        check("purchases in Jest", &|remark| project.purchase_in_jest(&jest, remark)),
-        check("a purchase in Playwright", &|remark| project.purchase_in_playwright(newest, remark)),
-        check("the command guichet-sandbox", &|remark| project.run_sandbox_command(newest, remark)),
-        check("the command guichet-sandbox demo", &|remark| project.run_demo(newest, remark)),
-        check("the command guichet-sandbox check", &|remark| project.run_check(newest, remark)),
-        check("publint", &|_| publint(tarballs, newest)),
-        check("attw", &|_| attw(tarballs, newest)),
-    ])
+    let builds = || {
+        vec![
+            check("pages by every bundler", &|remark| project.bundle(newest, remark)),
+            check("a preload by Vite", &|remark| project.preload_by_vite(newest, remark)),
+            check("pages in React", &|remark| project.develop_in_react(newest, &oldest_react, remark)),
+            check("the example in React", &|remark| project.example_in_react(newest, remark)),
+            check("the example in Next", &|remark| next::build(&project, remark)),
+            check("the manifests, the licences and llms.txt", &|_| {
+                is_described(&project.package())?;
+                is_described(&project.sandbox())
+            }),
+            check("types", &|remark| types::check(&project, locked, newest, &oldest_react, remark)),
+            check("import and require in Node.js", &|_| project.import_in_node()),
+            check("Deno and Bun", &|remark| project.run_in_deno_and_bun(newest, remark)),
+            check("calls without a page", &|remark| project.call_without_a_page(newest, remark)),
+            check("the sandbox in a process of Node.js", &|remark| project.run_sandbox(newest, remark)),
+            check("purchases in Vitest", &|remark| project.purchase_in_vitest(newest, remark)),
+            check("purchases in Jest", &|remark| project.purchase_in_jest(&jest, remark)),
+            check("a purchase in Playwright", &|remark| project.purchase_in_playwright(newest, remark)),
+            check("publint", &|_| publint(tarballs, newest)),
+            check("attw", &|_| attw(tarballs, newest)),
+        ]
+    };
+    // They wait for timers most of the time.
+    let commands = || {
+        vec![
+            check("the command guichet-sandbox", &|remark| project.run_sandbox_command(newest, remark)),
+            check("the command guichet-sandbox demo", &|remark| project.run_demo(newest, remark)),
+            check("the command guichet-sandbox check", &|remark| project.run_check(newest, remark)),
+        ]
+    };
+    thread::scope(|scope| {
+        let commands = scope.spawn(commands);
+        let mut results = builds();
+        results.extend(commands.join().map_err(|_| anyhow!("a check of the command guichet-sandbox has panicked"))?);
+        Ok(results)
+    })
 }
 
 /// publint must report nothing, not even a suggestion.
