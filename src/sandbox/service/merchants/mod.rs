@@ -2,6 +2,8 @@
 //! that instances share keeps them itself: each request reads its merchant's row, and nothing of it is used for another request.
 
 #[cfg(feature = "sandbox-postgres")]
+mod reader;
+#[cfg(feature = "sandbox-postgres")]
 mod shared;
 
 use crate::sandbox::StartError;
@@ -438,6 +440,25 @@ mod tests {
             }
             let stored = store.merchants().await.unwrap()[0].clock_offset;
             assert_eq!(merchant.clock_offset(), stored);
+        }
+    }
+
+    #[cfg(feature = "sandbox-postgres")]
+    #[tokio::test]
+    async fn a_merchant_read_after_a_change_shows_it_however_many_others_are_read_meanwhile() {
+        let [store, other] = Store::two_on_postgres().await;
+        let clock = Arc::new(ServiceClock::load(&store, WallClock::default()).await.unwrap());
+        let merchants = Merchants::load(&store, &clock, &Secret::new("sk_test_1"), "Shop").await.unwrap();
+        let (merchant, _) = merchants.make(&store, "Shop").await.unwrap();
+        for moved in 1..=20 {
+            let mut reads = tokio::task::JoinSet::new();
+            for _ in 0..100 {
+                let merchant = Arc::clone(&merchant);
+                reads.spawn(async move { merchant.current().await.unwrap().clock_offset() });
+            }
+            other.advance_clock(merchant.id.clone(), 1).await.unwrap();
+            assert_eq!(merchant.current().await.unwrap().clock_offset(), moved);
+            assert!(reads.join_all().await.into_iter().all(|offset| offset == moved || offset == moved - 1));
         }
     }
 }

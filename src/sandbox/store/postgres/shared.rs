@@ -8,6 +8,7 @@ use crate::sandbox::store::Unavailable;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgBindIterExt, PgRow};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
+use std::collections::BTreeSet;
 
 /// A merchant as of one request.
 #[derive(Clone, Debug)]
@@ -24,13 +25,12 @@ pub(in crate::sandbox) struct SharedMerchant {
     pub(in crate::sandbox) latest_second: i64,
 }
 
-/// How a merchant is found.
+/// The column by which merchants are found.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::sandbox) enum By<'a> {
-    First,
-    Id(&'a str),
-    /// The fingerprint of its secret key.
-    Key(&'a str),
+pub(in crate::sandbox) enum By {
+    Id,
+    /// The fingerprint of the secret key.
+    Key,
 }
 
 /// The lock of a merchant's billing in all instances. The server frees it when it is dropped, or when its instance ends.
@@ -48,32 +48,65 @@ const LOCK_WAITS: u32 = 7;
 const BEGIN_LOCK: &str =
     "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '600s'; ";
 
-/// Reads a merchant with all that a request needs of it: one statement, so one moment.
-macro_rules! merchant {
-    ($condition:literal) => {
+/// Reads merchants with all that a request needs of them: one statement, so one moment. A sequence logs one in 32 of its numbers, and the
+/// statement would wait for the disk. It need not: what depends on a number is stored by a later commit, which writes the log up to there.
+macro_rules! merchants {
+    ($columns:literal, $condition:expr) => {
         concat!(
-            "SELECT id, name, clock_offset, latest_second, nextval('request_numbers') AS number, ",
-            "EXISTS (SELECT FROM faults WHERE faults.merchant = merchants.id AND remaining > 0) AS has_faults ",
-            "FROM merchants CROSS JOIN service ",
+            "SELECT id, name, clock_offset, (SELECT latest_second FROM service) AS latest_second, ",
+            "nextval('request_numbers') AS number, ",
+            "EXISTS (SELECT FROM faults WHERE faults.merchant = merchants.id AND remaining > 0) AS has_faults",
+            $columns,
+            " FROM merchants CROSS JOIN set_config('synchronous_commit', 'off', true) ",
             $condition
         )
     };
 }
 
+/// Reads the merchant of each text in `$1`, with the place of the text among them, from 1.
+macro_rules! merchants_by {
+    ($column:literal) => {
+        merchants!(
+            ", nth",
+            concat!(
+                "JOIN unnest($1::text[]) WITH ORDINALITY AS wanted (text, nth) ON wanted.text = merchants.",
+                $column
+            )
+        )
+    };
+}
+
 impl Postgres {
-    /// A merchant as of now.
-    pub(in crate::sandbox) async fn merchant(&self, by: By<'_>) -> Result<Option<SharedMerchant>, Unavailable> {
-        let query = match by {
-            By::First => sqlx::query(merchant!("WHERE place = 0")),
-            By::Id(id) => sqlx::query(merchant!("WHERE id = $1")).bind(id),
-            By::Key(fingerprint) => sqlx::query(merchant!("WHERE key_fingerprint = $1")).bind(fingerprint),
+    /// The first merchant as of now.
+    pub(in crate::sandbox) async fn first_merchant(&self) -> Result<Option<SharedMerchant>, Unavailable> {
+        let first = sqlx::query(merchants!("", "WHERE place = 0"));
+        self.optional(first).await?.as_ref().map(read_merchant).transpose()
+    }
+
+    /// The merchant of each text, as of now, with a number of its own. `None` if there is none.
+    pub(in crate::sandbox) async fn merchants_by(
+        &self,
+        by: By,
+        texts: &[String],
+    ) -> Result<Vec<Option<SharedMerchant>>, Unavailable> {
+        let statement = match by {
+            By::Id => merchants_by!("id"),
+            By::Key => merchants_by!("key_fingerprint"),
         };
-        self.optional(query).await?.as_ref().map(read_merchant).transpose()
+        // The server would refuse U+0000, and with it the texts of the others. No row has it.
+        let texts = texts.iter().map(|text| (!text.contains('\0')).then_some(text.as_str()));
+        let mut found = vec![None; texts.len()];
+        for row in self.all(sqlx::query(statement).bind(texts.bind_iter())).await? {
+            let nth = usize::try_from(row.try_get::<i64, _>("nth")?).unwrap_or_default();
+            let place = found.get_mut(nth.wrapping_sub(1)).ok_or_else(|| Unavailable::because("a row has no place"))?;
+            *place = Some(read_merchant(&row)?);
+        }
+        Ok(found)
     }
 
     /// Every merchant.
     pub(in crate::sandbox) async fn all_merchants(&self) -> Result<Vec<SharedMerchant>, Unavailable> {
-        self.all(sqlx::query(merchant!("ORDER BY place, id"))).await?.iter().map(read_merchant).collect()
+        self.all(sqlx::query(merchants!("", "ORDER BY place, id"))).await?.iter().map(read_merchant).collect()
     }
 
     /// Waits for a merchant's lock.
@@ -149,8 +182,7 @@ impl Postgres {
         self.all(sqlx::query("DELETE FROM faults WHERE merchant = $1").bind(merchant)).await.map(drop)
     }
 
-    /// Writes requests that have arrived and statuses of responses, and keeps the newest requests of each merchant. A request from before
-    /// its merchant's last reset is left out.
+    /// Writes requests that have arrived and statuses of responses. A request from before its merchant's last reset is left out.
     pub(in crate::sandbox) async fn write_requests(&self, batch: &Batch) -> Result<(), Unavailable> {
         if !batch.requests.is_empty() {
             let new = "INSERT INTO requests (number, merchant, record, status) \
@@ -166,15 +198,6 @@ impl Postgres {
                 .bind(requests().map(|(_, _, request)| request.to_json().to_string()).bind_iter())
                 .bind(requests().map(|(_, _, request)| status(request)).bind_iter());
             self.all(new).await?;
-            // Rows that another instance is deleting are left to it.
-            let old = "DELETE FROM requests WHERE number IN (SELECT old.number \
-                FROM (SELECT DISTINCT merchant FROM unnest($1::text[]) AS of (merchant)) AS of CROSS JOIN LATERAL (SELECT number FROM requests \
-                WHERE merchant = of.merchant ORDER BY number DESC OFFSET $2 LIMIT 1) AS edge \
-                JOIN requests AS old ON old.merchant = of.merchant AND old.number <= edge.number FOR UPDATE OF old SKIP LOCKED)";
-            let old = sqlx::query(old)
-                .bind(requests().map(|(merchant, _, _)| merchant.as_str()).bind_iter())
-                .bind(i64::try_from(MAX_REQUESTS).unwrap_or(i64::MAX));
-            self.all(old).await?;
         }
         if !batch.statuses.is_empty() {
             let text = "UPDATE requests SET status = new.status FROM unnest($1::bigint[], $2::integer[]) AS new (number, status) \
@@ -185,6 +208,18 @@ impl Postgres {
             self.all(statuses).await?;
         }
         Ok(())
+    }
+
+    /// Deletes all but the newest requests of these merchants. Those that another instance is deleting are left to it.
+    pub(in crate::sandbox) async fn trim_requests(&self, merchants: &BTreeSet<String>) -> Result<(), Unavailable> {
+        let text = "DELETE FROM requests WHERE number IN (SELECT old.number \
+            FROM unnest($1::text[]) AS of (merchant) CROSS JOIN LATERAL (SELECT number FROM requests \
+            WHERE merchant = of.merchant ORDER BY number DESC OFFSET $2 LIMIT 1) AS edge \
+            JOIN requests AS old ON old.merchant = of.merchant AND old.number <= edge.number FOR UPDATE OF old SKIP LOCKED)";
+        let old = sqlx::query(text)
+            .bind(merchants.iter().map(String::as_str).bind_iter())
+            .bind(i64::try_from(MAX_REQUESTS).unwrap_or(i64::MAX));
+        self.all(old).await.map(drop)
     }
 
     /// A merchant's newest requests, oldest first.

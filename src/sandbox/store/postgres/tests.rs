@@ -1,13 +1,17 @@
 //! The rules of a database that instances share. The module `contract` tests the rules of every store.
 
 use super::STATEMENT_DEADLINE;
+use crate::operations::ReadPaymentIntent;
+use crate::protocol::Operation;
 use crate::sandbox::faults::{Fault, FaultKind};
+use crate::sandbox::requests::{Batch, Request};
 use crate::sandbox::rules::Intent;
 use crate::sandbox::store::contract::{commit, intent, intent_id, merchant, order, plan, request};
 use crate::sandbox::store::servers::PostgresServer;
 use crate::sandbox::store::write::Write;
-use crate::sandbox::store::{Backend, Location, Store};
+use crate::sandbox::store::{Backend, By, Location, Store};
 use crate::sandbox::surroundings::monotonic_now;
+use crate::values::Moment;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 use std::time::Duration;
 
@@ -183,6 +187,51 @@ async fn a_reader_of_new_entries_misses_none_while_two_instances_write() {
     let listed = other.intents("m0", None, i64::from(2 * EACH)).await.unwrap();
     seen.reverse();
     assert_eq!(seen, listed.into_iter().map(|intent| intent.id).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn merchants_read_together_are_found_each_at_its_place_with_its_own_number() {
+    let store = Store::on_postgres().await;
+    for number in [1, 2] {
+        store.add_merchant(merchant(number)).await.unwrap();
+    }
+    let database = store.shared().unwrap();
+    let mut latest = 0;
+    for (by, column) in [(By::Id, "m"), (By::Key, "k")] {
+        let texts = ["2", "\0", "absent", "1", "2"].map(|text| format!("{column}{text}"));
+        let found = database.merchants_by(by, &texts).await.unwrap();
+        let ids: Vec<_> = found.iter().map(|found| found.as_ref().map(|merchant| &*merchant.id)).collect();
+        assert_eq!(ids, [Some("m2"), None, None, Some("m1"), Some("m2")]);
+        let mut numbers: Vec<i64> = found.iter().flatten().map(|merchant| merchant.number).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, [latest + 1, latest + 2, latest + 3]);
+        latest += 3;
+        assert!(database.merchants_by(by, &[]).await.unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn all_but_the_newest_requests_of_the_named_merchants_are_deleted() {
+    const STORED: i64 = 1_005;
+    let url = PostgresServer::shared().create_database();
+    let store = Store::at(&url).await;
+    let mut batch = Batch::default();
+    for merchant in [merchant(1), merchant(2)] {
+        let request = Request::new(Moment::from_unix(1), &ReadPaymentIntent::SPEC, None, None, "req_1");
+        let first = i64::try_from(batch.requests.len()).unwrap() + 1;
+        let new = (first..first + STORED).map(|number| (merchant.id.clone(), number, request.clone()));
+        batch.requests.extend(new);
+        store.add_merchant(merchant).await.unwrap();
+    }
+    let database = store.shared().unwrap();
+    database.write_requests(&batch).await.unwrap();
+    for _ in 0..2 {
+        database.trim_requests(&["m1".to_owned(), "m3".to_owned()].into()).await.unwrap();
+        let mut connection = PgConnection::connect(&url).await.unwrap();
+        let text = "SELECT min(number), count(*) FROM requests GROUP BY merchant ORDER BY merchant";
+        let left: Vec<(i64, i64)> = sqlx::query_as(text).fetch_all(&mut connection).await.unwrap();
+        assert_eq!(left, [(6, 1_000), (STORED + 1, STORED)]);
+    }
 }
 
 #[tokio::test]
