@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules of the crate, lowest layer first. Modules of one layer do not import each other.
-const LAYERS: [&[&str]; 7] = [
+const LAYERS: [&[&str]; 8] = [
     &["encoding", "package", "platform", "private_file"],
     &["values"],
     &["protocol"],
     &["flow", "operations", "server"],
+    &["postgres_address"],
     &["browser", "native", "sandbox"],
     &["check", "demo"],
     &["terminal"],

@@ -2,6 +2,7 @@
 
 use crate::support::api::{Merchant, Reply, client, control, order, send};
 use crate::support::folder::Folder;
+use crate::support::service::on_postgres;
 use guichet::sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
 use std::fs;
@@ -136,8 +137,7 @@ async fn a_failed_start_gives_its_reason_in_a_sentence() {
 
     let unknown = refused(Config { database: "mysql://localhost/db".into(), ..Config::default() }).await;
     assert!(unknown.contains("sqlite:") && unknown.contains("memory:"), "{unknown}");
-    let nowhere =
-        refused(Config { database: "postgres://awa:hunter2@127.0.0.1:1/db".into(), ..Config::default() }).await;
+    let nowhere = refused(on_postgres(Config::default(), "postgres://awa:hunter2@127.0.0.1:1/db")).await;
     assert!(nowhere.contains("Is PostgreSQL running?") && !nowhere.contains("hunter2"), "{nowhere}");
     let old_word = refused(Config { database: "sqlite::memory:".into(), ..Config::default() }).await;
     assert!(old_word.ends_with("give memory:."), "{old_word}");
