@@ -17,13 +17,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::{JoinSet, block_in_place};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 const INTENTS: &str = "/v1/payment-intents";
 const DAY: i64 = 86_400;
 const CUSTOMERS: usize = 6;
 /// The subscriptions at the beginning. Each round adds one.
 const SUBSCRIPTIONS: usize = 12;
+/// How long a customer waits for a response. The clients of this crate wait as long.
+const DEADLINE: Duration = Duration::from_secs(30);
 /// Each so many rounds, the database is killed instead of a sandbox.
 const OF_DATABASE: usize = 6;
 
@@ -124,6 +126,7 @@ struct World {
     /// The latest time that the clock has shown.
     clock: Mutex<i64>,
     no_response: AtomicUsize,
+    timed_out: AtomicUsize,
     unavailable: AtomicUsize,
 }
 
@@ -140,6 +143,7 @@ impl World {
             subscriptions: Mutex::default(),
             clock: Mutex::default(),
             no_response: AtomicUsize::default(),
+            timed_out: AtomicUsize::default(),
             unavailable: AtomicUsize::default(),
         };
         let plan = json!({ "name": "Gold", "code": "gold", "amount": 5000, "billing_cycle": "daily" });
@@ -168,15 +172,19 @@ impl World {
         for instance in first.. {
             let (url, bearer) = self.address(instance % 2, path);
             let body = (!fields.is_null()).then(|| fields.to_string().into());
-            match try_send(&self.http, method, &url, Some(&bearer), body, headers).await {
-                Ok(reply) if reply.status < 500 => return reply,
-                Ok(reply) => {
+            match timeout(DEADLINE, try_send(&self.http, method, &url, Some(&bearer), body, headers)).await {
+                Ok(Ok(reply)) if reply.status < 500 => return reply,
+                Ok(Ok(reply)) => {
                     assert_eq!(reply.status, 503, "{method} {path}: {}", reply.text);
                     assert_eq!(reply.body["error"]["retryable"], true, "{method} {path}: {}", reply.text);
                     self.unavailable.fetch_add(1, Ordering::Relaxed);
                 }
                 // This sandbox was killed.
-                Err(_) => drop(self.no_response.fetch_add(1, Ordering::Relaxed)),
+                Ok(Err(_)) => drop(self.no_response.fetch_add(1, Ordering::Relaxed)),
+                Err(_) => {
+                    eprintln!("no response within {DEADLINE:?}: {method} {url}");
+                    self.timed_out.fetch_add(1, Ordering::Relaxed);
+                }
             }
             assert!(begun.elapsed() < TIMEOUT, "no sandbox answers {method} {path}");
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -268,11 +276,12 @@ impl World {
     fn counts(&self) -> String {
         let log = std::fs::read_to_string(self.folder.log()).unwrap_or_default();
         format!(
-            "{} orders and {} subscriptions acknowledged, {} requests repeated without a response and {} after a 503, {} groups of \
-             writes executed again",
+            "{} orders and {} subscriptions acknowledged, {} requests repeated without a response, {} after {DEADLINE:?} and {} after a \
+             503, {} groups of writes executed again",
             self.orders.lock().unwrap().len(),
             self.subscriptions.lock().unwrap().len(),
             self.no_response.load(Ordering::Relaxed),
+            self.timed_out.load(Ordering::Relaxed),
             self.unavailable.load(Ordering::Relaxed),
             log.matches("a group of writes is executed again").count(),
         )
