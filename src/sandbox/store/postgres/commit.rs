@@ -16,6 +16,7 @@
 use super::group::write_all;
 use super::locks::Lock;
 use super::open::connect;
+use super::shared::end_transaction;
 use crate::sandbox::store::writer::GroupCommit;
 use crate::sandbox::store::{Unavailable, Write};
 use crate::sandbox::surroundings;
@@ -57,16 +58,12 @@ impl Committer {
         let is_usable = match &result {
             Ok(_) => true,
             Err(Failure::Retryable(error)) if is_serialization_failure(error) => {
-                sqlx::raw_sql("ROLLBACK").execute(&mut connection).await.is_ok()
+                end_transaction(&mut connection).await.is_ok()
             }
-            // Its transaction ends with it.
             Err(_) => false,
         };
-        if is_usable {
-            self.connection = Some(connection);
-        } else {
-            let _ = connection.close_hard().await;
-        }
+        // If it is dropped, its transaction ends with it.
+        self.connection = is_usable.then_some(connection);
         result
     }
 }
