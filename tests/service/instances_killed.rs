@@ -87,7 +87,8 @@ async fn when_an_instance_is_killed_while_it_bills_a_merchant_another_one_bills_
         async move { try_send(&client(), "POST", &url, Some(&token), Some(fields.into()), &[]).await }
     });
     let in_this_database = "database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-    let waiting = format!("SELECT count(*) FROM pg_locks WHERE NOT granted AND {in_this_database}");
+    let waiting =
+        format!("SELECT count(*) FROM pg_locks WHERE locktype = 'relation' AND NOT granted AND {in_this_database}");
     until("the billing waits for the table", async || server.psql(name, &waiting) == "1").await;
     let held = format!("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND {in_this_database}");
     assert_eq!(server.psql(name, &held), "2", "the locks of the billing and of the commit are held");

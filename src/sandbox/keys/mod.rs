@@ -44,6 +44,11 @@ impl GivenKeys {
                 "{INSTANCE_VARIABLE} can be guessed. It must have at least {MIN_INSTANCE_LENGTH} characters, and this makes one: openssl rand -hex 32"
             )));
         }
+        if given.instance.as_ref().is_some_and(|key| !is_one_line(key)) {
+            return Err(StartError::Keys(format!(
+                "{INSTANCE_VARIABLE} begins or ends with a space, or has a line break or another control character. Remove it."
+            )));
+        }
         if given.secret_key.as_ref().is_some_and(|key| !has_format(key, SECRET_KEY)) {
             return Err(StartError::Keys(format!(
                 "{SECRET_VARIABLE} is not a valid test key. It must be {SECRET_KEY} and at least {MIN_LENGTH} letters and digits. Correct it, or unset it: \
@@ -132,6 +137,12 @@ fn is_long_enough(instance: &Secret) -> bool {
     instance.expose().chars().count() >= MIN_INSTANCE_LENGTH
 }
 
+/// Whether a line of a file of keys can hold an instance key unchanged.
+fn is_one_line(instance: &Secret) -> bool {
+    let text = instance.expose();
+    text == text.trim() && !text.contains(char::is_control)
+}
+
 /// Whether a text has this prefix and format: long enough not to be guessed, and valid in a header.
 fn has_format(text: &Secret, prefix: &str) -> bool {
     let rest = text.expose().strip_prefix(prefix);
@@ -170,6 +181,12 @@ mod tests {
             assert!(!error.contains("a short one"), "{error}");
         }
         let long = "0123456789abcdef0123456789abcdef";
+        for changed in [format!("{long}\r"), format!(" {long}"), format!("{long}\n{long}"), " ".repeat(32)] {
+            let Err(error) = GivenKeys::find(&config(&changed), &Location::Memory) else {
+                panic!("{changed:?} was taken")
+            };
+            assert!(error.to_string().contains("GUICHET_INSTANCE_KEY begins or ends with a space"), "{error}");
+        }
         let given = GivenKeys::find(&config(long), &Location::Memory).unwrap();
         assert_eq!(given.complete(&Location::Memory, None).unwrap().instance.expose(), long);
     }

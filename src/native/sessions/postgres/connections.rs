@@ -44,7 +44,8 @@ impl Connections {
         match self {
             Self::Own(connections) => connections.run(step).await,
             Self::Pool(pool) => {
-                let mut connection = pool.acquire().await?;
+                // The pool tests an idle connection before it hands it out, and would wait for the reply.
+                let mut connection = within(REPLY_TIMEOUT, pool.acquire()).await?;
                 let result = within(REPLY_TIMEOUT, step(&mut connection)).await;
                 if result.as_ref().is_err_and(Error::is_passing) {
                     connection.close_on_drop();

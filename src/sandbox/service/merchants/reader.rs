@@ -2,10 +2,14 @@
 //! merchant as if it had read alone. Nothing is kept for requests that arrive later.
 
 use crate::sandbox::store::{By, SharedMerchant, SharedStore, Unavailable};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 /// The most requests in one statement.
 const GROUP: usize = 256;
+/// How long a request waits for its merchant, with the statement of the group before its own: for a server that no longer answers.
+const DEADLINE: Duration = Duration::from_secs(12);
 
 /// A waiting request, and the sender of its merchant.
 struct Job {
@@ -31,15 +35,22 @@ impl Reader {
     pub(super) async fn read(&self, text: &str) -> Result<Option<SharedMerchant>, Unavailable> {
         let (done, found) = oneshot::channel();
         let job = Job { text: text.to_owned(), done };
-        self.jobs.send(job).await.map_err(|_| Unavailable::stopped())?;
-        found.await.map_err(|_| Unavailable::stopped())?
+        let read = async {
+            self.jobs.send(job).await.map_err(|_| Unavailable::stopped())?;
+            found.await.map_err(|_| Unavailable::stopped())?
+        };
+        timeout(DEADLINE, read).await.unwrap_or_else(|_| Err(Unavailable::because("the database does not answer")))
     }
 }
 
 async fn read_groups(database: SharedStore, by: By, mut receiver: mpsc::Receiver<Job>) {
     let mut jobs = Vec::with_capacity(GROUP);
     while receiver.recv_many(&mut jobs, GROUP).await > 0 {
-        let (texts, waiting): (Vec<String>, Vec<_>) = jobs.drain(..).map(|job| (job.text, job.done)).unzip();
+        let still_waiting = jobs.drain(..).filter(|job| !job.done.is_closed());
+        let (texts, waiting): (Vec<String>, Vec<_>) = still_waiting.map(|job| (job.text, job.done)).unzip();
+        if texts.is_empty() {
+            continue;
+        }
         // A request may no longer wait.
         match database.merchants_by(by, &texts).await {
             Ok(found) => waiting.into_iter().zip(found).for_each(|(done, found)| drop(done.send(Ok(found)))),

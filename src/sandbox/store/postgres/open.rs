@@ -143,10 +143,12 @@ async fn migrate(connection: &mut PgConnection, address: &PostgresAddress) -> Re
     transaction.commit().await.map_err(database_error)
 }
 
-/// Checks that this role may use the tables. Another role may have created them: then the first request would fail, not the start.
+/// Checks that this role may use the tables. Another role may have created them: then the first request would fail, not the start. Tables
+/// of a third role are not the sandbox's.
 async fn require_privileges(connection: &mut PgConnection, address: &PostgresAddress) -> Result<(), StartError> {
     let text = "SELECT current_user::text, pg_get_userbyid(min(relowner::bigint)::oid)::text, string_agg(relname::text, ', ' ORDER BY relname) \
-        FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND CASE relkind \
+        FROM pg_class WHERE relnamespace = current_schema()::regnamespace \
+        AND relowner = (SELECT relowner FROM pg_class WHERE oid = 'guichet_schema'::regclass) AND CASE relkind \
         WHEN 'r' THEN NOT (has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT') \
             AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE')) \
         WHEN 'S' THEN relname = 'request_numbers' AND NOT has_sequence_privilege(oid, 'USAGE') ELSE false END";

@@ -19,7 +19,7 @@ pub(in crate::sandbox) struct SharedMerchant {
     pub(in crate::sandbox) clock_offset: i64,
     /// Whether faults wait.
     pub(in crate::sandbox) has_faults: bool,
-    /// The number of the request, greater than those of all earlier requests to any instance.
+    /// The number of the request, greater than those of all earlier requests to any instance since the database's last crash.
     pub(in crate::sandbox) number: i64,
     /// The latest stored second of the service's clock.
     pub(in crate::sandbox) latest_second: i64,
@@ -49,7 +49,8 @@ const BEGIN_LOCK: &str =
     "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '600s'; ";
 
 /// Reads merchants with all that a request needs of them: one statement, so one moment. A sequence logs one in 32 of its numbers, and the
-/// statement would wait for the disk. It need not: what depends on a number is stored by a later commit, which writes the log up to there.
+/// statement would wait for the disk. It need not: a reset, which depends on a number, is stored by a later commit, which writes the log up to there.
+/// After a crash of the database, which empties the list of requests, a number may come again: then one of the two requests is not listed.
 macro_rules! merchants {
     ($columns:literal, $condition:expr) => {
         concat!(
@@ -189,7 +190,8 @@ impl Postgres {
                 SELECT new.number, new.merchant, new.record, new.status \
                 FROM unnest($1::bigint[], $2::text[], $3::text[], $4::integer[]) AS new (number, merchant, record, status) \
                 JOIN merchants ON merchants.id = new.merchant AND merchants.reset_at_number < new.number \
-                ON CONFLICT (number) DO UPDATE SET status = coalesce(excluded.status, requests.status)";
+                ON CONFLICT (number) DO UPDATE SET status = coalesce(excluded.status, requests.status) \
+                WHERE requests.merchant = excluded.merchant";
             let requests = || batch.requests.iter();
             let status = |request: &Request| request.status.map(i32::from);
             let new = sqlx::query(new)

@@ -89,6 +89,10 @@ async fn a_role_without_privileges_on_the_tables_is_refused_at_the_start_with_th
 
     server.psql(name, "GRANT guichet TO awa");
     Store::at(&as_awa).await.close().await;
+
+    // Another program's table.
+    server.psql(name, "CREATE ROLE shop; CREATE TABLE orders (); ALTER TABLE orders OWNER TO shop");
+    Store::at(&as_awa).await.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,6 +4,7 @@ use super::{client, session};
 use crate::support::nat::Nat;
 use crate::support::postgres::PostgresServer;
 use crate::support::redis::RedisServer;
+use crate::support::wait::until;
 use guichet::native::{KeepResult, PostgresSessions, RedisSessions, SessionStore};
 use sqlx::postgres::PgPoolOptions;
 use std::time::Duration;
@@ -47,15 +48,16 @@ async fn a_store_on_postgresql_replaces_forgotten_connections_within_a_step() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_on_the_applications_own_pool_replaces_a_forgotten_connection_within_a_step() {
     let (nat, url) = before_postgresql().await;
-    let pool = PgPoolOptions::new().max_connections(2).test_before_acquire(false).connect(&url).await.expect("a pool");
-    let store = PostgresSessions::new(pool.clone(), &client()).await.expect("PostgreSQL");
-    for _ in 0..3 {
-        // sqlx's pool tests a connection after its use, and would wait for the reply.
-        while pool.num_idle() == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+    for tests_before_use in [false, true] {
+        let pool = PgPoolOptions::new().max_connections(2).test_before_acquire(tests_before_use);
+        let pool = pool.connect(&url).await.expect("a pool");
+        let store = PostgresSessions::new(pool.clone(), &client()).await.expect("PostgreSQL");
+        for _ in 0..2 {
+            // sqlx's pool tests a connection after its use, too, and would wait for the reply.
+            until("the connection is idle", async || pool.num_idle() > 0).await;
+            nat.forget();
+            assert!(!store.has_ended(&session("forgotten-1").token).await.expect("an answer"));
         }
-        nat.forget();
-        assert!(!store.has_ended(&session("forgotten-1").token).await.expect("an answer"));
     }
 }
 
