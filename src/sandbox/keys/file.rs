@@ -29,13 +29,7 @@ impl Keys {
     /// If a given key is not the one in the file.
     #[cfg(feature = "sandbox-postgres")]
     pub(super) fn in_file(path: &Path, given: &GivenKeys) -> Result<Self, StartError> {
-        let keys = Self::read_or_create(path, None, || {
-            let new = Self::generate();
-            Self {
-                instance: given.instance.clone().unwrap_or(new.instance),
-                secret_key: given.secret_key.clone().unwrap_or(new.secret_key),
-            }
-        })?;
+        let keys = Self::read_or_create(path, None, || given.clone().or(Self::generate()))?;
         for (variable, given, stored) in [
             (INSTANCE_VARIABLE, &given.instance, &keys.instance),
             (SECRET_VARIABLE, &given.secret_key, &keys.secret_key),

@@ -19,6 +19,7 @@ pub(super) struct Keys {
 }
 
 /// The keys that are given before the database is opened: by the configuration, the environment or `--keys`.
+#[cfg_attr(feature = "sandbox-postgres", derive(Clone))]
 pub(super) struct GivenKeys {
     instance: Option<Secret>,
     secret_key: Option<Secret>,
@@ -99,11 +100,16 @@ impl GivenKeys {
                     Some(database) => Keys::beside(database, location.file())?,
                     None => Keys::generate(),
                 };
-                Ok(Keys {
-                    instance: instance.unwrap_or(stored.instance),
-                    secret_key: secret_key.unwrap_or(stored.secret_key),
-                })
+                Ok(Self { instance, secret_key }.or(stored))
             }
+        }
+    }
+
+    /// The given keys, and these for those that are not given.
+    fn or(self, others: Keys) -> Keys {
+        Keys {
+            instance: self.instance.unwrap_or(others.instance),
+            secret_key: self.secret_key.unwrap_or(others.secret_key),
         }
     }
 }

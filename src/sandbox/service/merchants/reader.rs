@@ -2,9 +2,9 @@
 //! merchant as if it had read alone. Nothing is kept for requests that arrive later.
 
 use crate::sandbox::store::{By, SharedMerchant, SharedStore, Unavailable};
+use crate::sandbox::surroundings::within;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
 
 /// The most requests in one statement.
 const GROUP: usize = 256;
@@ -39,7 +39,7 @@ impl Reader {
             self.jobs.send(job).await.map_err(|_| Unavailable::stopped())?;
             found.await.map_err(|_| Unavailable::stopped())?
         };
-        timeout(DEADLINE, read).await.unwrap_or_else(|_| Err(Unavailable::because("the database does not answer")))
+        within(DEADLINE, read).await.unwrap_or_else(|| Err(Unavailable::because("the database does not answer")))
     }
 }
 

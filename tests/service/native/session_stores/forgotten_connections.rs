@@ -1,4 +1,4 @@
-//! Connections that a network forgets: neither end is told, and no packet arrives.
+//! Connections that a network forgets: neither end is notified, and no packet arrives.
 
 use super::{client, session};
 use crate::support::nat::Nat;
