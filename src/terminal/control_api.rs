@@ -4,7 +4,7 @@ use super::connection::variable;
 use super::failure::Failure;
 use super::show;
 use crate::native::{Client, SecretKey};
-use crate::protocol::{Credential, Kind, Method, Operation, Request, Spec};
+use crate::protocol::{Credential, Kind, Operation, Request, Spec};
 use crate::values::{Moment, Secret, printable};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -114,13 +114,16 @@ fn operations() -> String {
     format!("The operation: {}", crate::every_operation!(names).join(", "))
 }
 
-/// The paths of the control API that are commands. Errors begin with their names.
-const CLOCK: Spec = Spec::post("clock", "/sandbox/clock");
-const EVENTS: Spec = Spec::post("events", "/sandbox/events");
-const FAULTS: Spec = Spec::post("faults", "/sandbox/faults");
-const MERCHANTS: Spec = Spec::post("merchants", "/sandbox/merchants");
-const REQUESTS: Spec = Spec::post("requests", "/sandbox/requests");
-const RESET: Spec = Spec::post("reset", "/sandbox/reset");
+/// The calls of the control API that are commands. Errors begin with the name of the command.
+const ADD_FAULT: Spec = Spec::post("faults", "/sandbox/faults");
+const ADVANCE_CLOCK: Spec = Spec::post("clock", "/sandbox/clock");
+const CLEAR_FAULTS: Spec = Spec::delete("faults", "/sandbox/faults");
+const CREATE_MERCHANT: Spec = Spec::post("merchants", "/sandbox/merchants");
+const LIST_EVENTS: Spec = Spec::get("events", "/sandbox/events");
+const LIST_FAULTS: Spec = Spec::get("faults", "/sandbox/faults");
+const LIST_REQUESTS: Spec = Spec::get("requests", "/sandbox/requests");
+const READ_CLOCK: Spec = Spec::get("clock", "/sandbox/clock");
+const RESET_MERCHANT: Spec = Spec::post("reset", "/sandbox/reset");
 
 /// The sandbox that a command is about.
 #[derive(Args)]
@@ -145,9 +148,9 @@ struct OneMerchant {
 
 pub(super) async fn clock(args: ClockArgs) -> Result<(), Failure> {
     let reply = match args.command {
-        None => args.merchant.call(&CLOCK, Method::Get, Value::Null).await?,
+        None => args.merchant.call(&READ_CLOCK, Value::Null).await?,
         Some(ClockCommand::Advance { by }) => {
-            args.merchant.call(&CLOCK, Method::Post, json!({"advance_seconds": by})).await?
+            args.merchant.call(&ADVANCE_CLOCK, json!({"advance_seconds": by})).await?
         }
     };
     args.merchant.control_api.print(&reply, |reply| moment(&reply["now"]))
@@ -155,8 +158,8 @@ pub(super) async fn clock(args: ClockArgs) -> Result<(), Failure> {
 
 pub(super) async fn faults(args: FaultsArgs) -> Result<(), Failure> {
     let reply = match args.command {
-        None | Some(FaultsCommand::List) => args.merchant.call(&FAULTS, Method::Get, Value::Null).await?,
-        Some(FaultsCommand::Clear) => args.merchant.call(&FAULTS, Method::Delete, Value::Null).await?,
+        None | Some(FaultsCommand::List) => args.merchant.call(&LIST_FAULTS, Value::Null).await?,
+        Some(FaultsCommand::Clear) => args.merchant.call(&CLEAR_FAULTS, Value::Null).await?,
         Some(FaultsCommand::Set { kind, milliseconds: None, .. }) if kind == "delay" => {
             return Err(Failure::usage("Missing option --milliseconds: a delay needs its length, at most 600000."));
         }
@@ -165,7 +168,7 @@ pub(super) async fn faults(args: FaultsArgs) -> Result<(), Failure> {
                 "operation": operation, "kind": kind, "count": count, "status": status, "retry_after": retry_after,
                 "milliseconds": milliseconds,
             });
-            args.merchant.call(&FAULTS, Method::Post, fault).await?
+            args.merchant.call(&ADD_FAULT, fault).await?
         }
     };
     args.merchant.control_api.print(&reply, |reply| {
@@ -179,7 +182,7 @@ pub(super) async fn merchants(args: MerchantsArgs) -> Result<(), Failure> {
         Some(name) => json!({ "name": name }),
         None => json!({}),
     };
-    let reply = args.control_api.call(&MERCHANTS, Method::Post, MERCHANTS.path.to_owned(), Some(body)).await?;
+    let reply = args.control_api.call(&CREATE_MERCHANT, CREATE_MERCHANT.path.to_owned(), Some(body)).await?;
     args.control_api.print(&reply, |reply| {
         let (merchant, secret_key) = (text(&reply["merchant"]), text(&reply["secret_key"]));
         format!(
@@ -192,7 +195,7 @@ pub(super) async fn merchants(args: MerchantsArgs) -> Result<(), Failure> {
 }
 
 pub(super) async fn requests(args: RequestsArgs) -> Result<(), Failure> {
-    let reply = args.merchant.call(&REQUESTS, Method::Get, Value::Null).await?;
+    let reply = args.merchant.call(&LIST_REQUESTS, Value::Null).await?;
     args.merchant.control_api.print(&reply, |reply| {
         let names = ["at", "operation", "status", "credential", "intent", "fault", "request_id"];
         table(&reply["requests"], "No requests.", names, |request| {
@@ -202,7 +205,7 @@ pub(super) async fn requests(args: RequestsArgs) -> Result<(), Failure> {
 }
 
 pub(super) async fn events(args: EventsArgs) -> Result<(), Failure> {
-    let reply = args.merchant.call(&EVENTS, Method::Get, Value::Null).await?;
+    let reply = args.merchant.call(&LIST_EVENTS, Value::Null).await?;
     args.merchant.control_api.print(&reply, |reply| {
         table(&reply["events"], "No events.", ["at", "type", "object", "merchant_reference"], |event| {
             let object = &event["data"];
@@ -217,7 +220,7 @@ pub(super) async fn events(args: EventsArgs) -> Result<(), Failure> {
 }
 
 pub(super) async fn reset(args: ResetArgs) -> Result<(), Failure> {
-    let reply = args.merchant.call(&RESET, Method::Post, json!({})).await?;
+    let reply = args.merchant.call(&RESET_MERCHANT, json!({})).await?;
     args.merchant.control_api.print(&reply, |reply| {
         let (merchant, now) = (text(&reply["merchant"]), moment(&reply["now"]));
         format!(
@@ -229,7 +232,7 @@ pub(super) async fn reset(args: ResetArgs) -> Result<(), Failure> {
 
 impl OneMerchant {
     /// Calls the control API for this merchant: with a body that names it, or for null with a query.
-    async fn call(&self, spec: &'static Spec, method: Method, fields: Value) -> Result<Vec<u8>, Failure> {
+    async fn call(&self, spec: &'static Spec, fields: Value) -> Result<Vec<u8>, Failure> {
         let mut target = spec.path.to_owned();
         let body = match fields {
             Value::Object(mut fields) => {
@@ -246,18 +249,12 @@ impl OneMerchant {
                 None
             }
         };
-        self.control_api.call(spec, method, target, body).await
+        self.control_api.call(spec, target, body).await
     }
 }
 
 impl ControlApi {
-    async fn call(
-        &self,
-        spec: &'static Spec,
-        method: Method,
-        target: String,
-        body: Option<Value>,
-    ) -> Result<Vec<u8>, Failure> {
+    async fn call(&self, spec: &'static Spec, target: String, body: Option<Value>) -> Result<Vec<u8>, Failure> {
         let url = self.control_url.clone().or_else(|| variable("GUICHET_CONTROL_URL"));
         let url = url.unwrap_or_else(|| "http://127.0.0.1:4243/sandbox".to_owned());
         let token = variable("GUICHET_CONTROL_TOKEN").ok_or_else(|| {
@@ -265,7 +262,8 @@ impl ControlApi {
         })?;
         let base = url.trim_end_matches('/').trim_end_matches("/sandbox");
         let client = Client::builder(base, SecretKey::none(true)).build()?;
-        let request = Request { method, target, body: body.map(|body| body.to_string()), idempotency_key: None };
+        let body = body.map(|body| body.to_string());
+        let request = Request { method: spec.method, target, body, idempotency_key: None };
         client.reply(spec, request, &ControlToken(Secret::new(token))).await.map_err(|error| match error.kind() {
             Kind::Offline => Failure::from(error).advise(
                 "Is the sandbox running? `guichet sandbox` starts it. --control-url gives the address of its control API.",

@@ -2,7 +2,9 @@
 
 use super::guichet;
 use super::operations::Terminal;
+use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
 use serde_json::Value;
+use tokio::task::JoinSet;
 
 #[test]
 fn merchants_makes_a_merchant_and_prints_its_key_once() {
@@ -92,6 +94,47 @@ fn every_command_of_the_control_api_says_what_is_missing() {
         let help = guichet(&[command, "--help"]).output().expect("it runs");
         assert!(String::from_utf8_lossy(&help.stdout).contains("GUICHET_CONTROL_TOKEN"), "{command}");
     }
+}
+
+/// A lost response says of a change that it may have been executed, and of a read nothing of the kind.
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_of_the_control_api_are_retried_and_changes_are_not() {
+    const READS: [&[&str]; 4] = [&["clock"], &["events"], &["faults"], &["requests"]];
+    // It has the same effect however often it is sent.
+    const CLEAR: &[&str] = &["faults", "clear"];
+    const CHANGES: [&[&str]; 4] =
+        [&["clock", "advance", "1h"], &["faults", "set", "create_session", "drop"], &["merchants"], &["reset"]];
+
+    let mut commands = JoinSet::new();
+    for command in READS.into_iter().chain([CLEAR]) {
+        commands.spawn(async move {
+            let (code, stderr, requests) = with_lost_responses(1, command).await;
+            assert_eq!((code, requests), (0, 2), "{command:?}: {stderr}");
+            let (code, stderr, requests) = with_lost_responses(4, command).await;
+            assert_eq!((code, requests), (3, 4), "{command:?}: {stderr}");
+            assert!(!stderr.contains("may have executed"), "{command:?}: {stderr}");
+        });
+    }
+    for command in CHANGES {
+        commands.spawn(async move {
+            let (code, stderr, requests) = with_lost_responses(1, command).await;
+            assert_eq!((code, requests), (4, 1), "{command:?}: {stderr}");
+            assert!(stderr.contains("may have executed"), "{command:?}: {stderr}");
+        });
+    }
+    commands.join_all().await;
+}
+
+/// Runs a command against a service whose first responses are lost. Returns its exit code, its stderr and the number of requests.
+async fn with_lost_responses(lost: usize, command: &[&str]) -> (i32, String, usize) {
+    let mut responses: Vec<_> = (0..lost).map(|_| ScriptedResponse::CloseConnection).collect();
+    responses.push(reply("200 OK", r#"{"now": 0, "events": [], "faults": [], "requests": []}"#));
+    let service = FakeService::start(responses).await;
+    let mut command = guichet(command);
+    command.env("GUICHET_CONTROL_URL", &service.base_url).env("GUICHET_CONTROL_TOKEN", "ctl_0123456789abcdef");
+    let output = tokio::task::spawn_blocking(move || command.output()).await.expect("it ran").expect("it runs");
+    let stderr = String::from_utf8(output.stderr).expect("text");
+    (output.status.code().expect("it was not killed"), stderr, service.requests().len())
 }
 
 fn word<'a>(words: &[&'a str], start: &str) -> &'a str {
