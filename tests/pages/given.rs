@@ -1,7 +1,7 @@
 //! Invalid input of a page, and unexpected replies: a secret key is refused in every argument, an unknown name is refused
 //! with a suggestion, and every reply ends in a result or a `GuichetError`.
 
-use crate::support::engine::{Engine, in_every_browser};
+use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::site::Site;
 use axum::Router;
 use serde_json::{Value, json};
@@ -14,6 +14,9 @@ in_every_browser!(
     headers_given_as_a_promise_are_refused,
     a_fetch_that_breaks_its_contract_fails_one_call_and_not_the_next,
 );
+
+// Code that depends on no engine.
+in_chromium!(a_credential_that_the_service_repeats_reaches_no_monitoring_and_no_error);
 
 /// Clients of a fake service: `answers` returns each response, and `sent` records each request.
 const CLIENTS: &str = "
@@ -253,6 +256,34 @@ async fn a_hostile_reply_becomes_an_error_of_the_package(engine: Engine) {
     assert_eq!((&found["others"], &found["enough"]), (&json!([]), &json!(true)), "{found}");
     assert_eq!(found["plain"], Value::Null, "no prototype is changed");
     assert!(found["declined"].as_str().is_some_and(|sentence| sentence.starts_with("Something went wrong")), "{found}");
+}
+
+async fn a_credential_that_the_service_repeats_reaches_no_monitoring_and_no_error(engine: Engine) {
+    let found = on_a_page(
+        engine,
+        "repeated",
+        "const [token, secret] = ['cst_test_0123456789', 'pi_1_secret_0123456789'];
+         const bodies = {
+             200: { data: { id: 'pi_1', status: 'requires_action', amount: '1', currency: 'XAF' } },
+             422: { message: `No ${token}.`, error: { code: `no_${token}` } },
+         };
+         const sends = (status) => (url, { headers }) =>
+             new Response(JSON.stringify(bodies[status]), { status, headers: { 'request-id': `req_${headers.authorization}_1` } });
+         const calls = [];
+         const onCall = ({ operation, status, requestId }) => calls.push([operation, status, requestId]);
+         const shop = client({ merchant: { session: async () => token }, onCall });
+         const fee = () => shop.fee({ payment_method: 'card', currency: 'XAF', amount: '5000' });
+         answers = sends(200);
+         await fee();
+         await hosted({ intent: { id: 'pi_1', client_secret: secret }, onCall });
+         answers = sends(422);
+         const { message, code, requestId } = await problem(fee);
+         return { calls, error: [message, code, requestId] };",
+    )
+    .await;
+    let id = "req_Bearer ***_1";
+    let calls = json!([["calculate_fee", 200, id], ["read_payment_intent", 200, id], ["calculate_fee", 422, id]]);
+    assert_eq!((&found["calls"], &found["error"]), (&calls, &json!(["No ***.", "no_***", id])), "{found}");
 }
 
 async fn headers_given_as_a_promise_are_refused(engine: Engine) {

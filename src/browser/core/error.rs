@@ -93,17 +93,13 @@ impl CallError {
         Failure { operation: Some(spec.name), retryable, ..Failure::new(kind, message) }.into()
     }
 
-    /// The error of a reply with an error status. The credential is redacted, because the service may repeat it in the
-    /// reply.
+    /// The error of a reply with an error status, without the credential.
     #[inline(never)]
     pub(crate) fn refused(spec: &Spec, reply: &ReplyContent, credential: Option<&str>) -> Self {
         // A reply is untrusted JSON: if a text is expected, an object or a list counts as absent.
         let redact = |value: &JsValue| -> Option<String> {
             let text = text(value).or_else(|| value.as_bool().map(|_| display(value)))?;
-            Some(match credential {
-                Some(secret) if secret.len() > 7 => String::from(JsString::from(text).replace_all(secret, "***")),
-                _ => text,
-            })
+            Some(redact(text, credential))
         };
         let error = get(&reply.body, "error");
         let fields = Array::from(&list(&get(&error, "errors")))
@@ -124,7 +120,7 @@ impl CallError {
                 .unwrap_or(reply.status == 429 || (reply.status >= 500 && spec.repeat == Repeat::Always)),
             status: Some(reply.status),
             code: redact(&get(&error, "code")),
-            request_id: redact(&get(&error, "request_id")).or_else(|| redact(&reply.request_id)),
+            request_id: redact(&get(&error, "request_id")).or_else(|| reply.request_id.clone()),
             fields,
             reply: reply.content(),
             cause: None,
@@ -209,6 +205,14 @@ impl CallError {
         (failure.status, failure.code, failure.reply) = (Some(status), self.code(), self.reply());
         failure.cause = Some(self);
         failure.into()
+    }
+}
+
+/// A text of a reply without the credential, which the service may repeat.
+pub(crate) fn redact(text: String, credential: Option<&str>) -> String {
+    match credential {
+        Some(secret) if secret.len() > 7 => JsString::from(text).replace_all(secret, "***").into(),
+        _ => text,
     }
 }
 

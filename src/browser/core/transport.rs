@@ -1,7 +1,7 @@
 //! One call over the browser's `fetch`: it executes the actions of [`Call`] (send, wait, done) and parses the reply.
 
 use super::call_options::CallOptions;
-use super::error::{CallError, check_no_secret_key};
+use super::error::{CallError, check_no_secret_key, redact};
 use super::events::{Notification, Pending, await_promise, cancel_reason, unless};
 use super::page::{now, random_u32};
 use super::single_flight::SingleFlight;
@@ -105,8 +105,9 @@ pub(crate) struct ReplyContent {
     pub(crate) text: JsValue,
     /// The parsed JSON; `undefined` if the text is not JSON.
     pub(crate) body: JsValue,
-    pub(crate) request_id: JsValue,
-    retry_after: JsValue,
+    /// The service's identifier of the request, without the credential.
+    pub(crate) request_id: Option<String>,
+    retry_after: Option<String>,
 }
 
 impl ReplyContent {
@@ -329,14 +330,13 @@ impl Transport {
             None => Err(CallError::timed_out(spec, options)),
             Some(None) => Err(CallError::offline(spec)),
             Some(Some(reply)) => {
-                let retry_after = reply.retry_after.as_string();
                 attempt_result = AttemptResult::Reply {
                     status: reply.status,
-                    retry_after: retry_after.as_deref().and_then(whole_number).map(Duration::from_secs),
+                    retry_after: reply.retry_after.as_deref().and_then(whole_number).map(Duration::from_secs),
                     retryable: reply.retryable(),
                 };
                 report.status = Some(reply.status);
-                report.request_id = reply.request_id.as_string();
+                report.request_id = reply.request_id.clone();
                 let is_success = (200..300).contains(&reply.status);
                 if is_success { Ok(reply) } else { Err(CallError::refused(spec, &reply, credential.as_deref())) }
             }
@@ -361,14 +361,14 @@ impl Transport {
             None => global_fetch(url, &init),
         };
         let response = await_promise(&sent.ok()?).await.ok()?;
-        let reply = read(outgoing.spec, response).await;
+        let reply = read(outgoing, response).await;
         aborter.disarm();
         reply
     }
 }
 
 /// Reads a response of the browser, or an object that a custom `fetch` returns in its place.
-async fn read(spec: &'static Spec, response: JsValue) -> Option<Reply> {
+async fn read(outgoing: &Outgoing, response: JsValue) -> Option<Reply> {
     if !response.is_object() {
         return None;
     }
@@ -379,16 +379,16 @@ async fn read(spec: &'static Spec, response: JsValue) -> Option<Reply> {
     let headers = get(&response, "headers");
     let header = |name: &str| {
         let headers: &Headers = headers.unchecked_ref();
-        optional(headers.is_object().then(|| headers.get(name).ok().flatten()).flatten().as_deref())
+        headers.is_object().then(|| headers.get(name).ok().flatten()).flatten()
     };
     let status = gloo_net::http::Response::from(response).status();
     (status > 0).then(|| {
         Rc::new(ReplyContent {
-            operation: spec.name,
+            operation: outgoing.spec.name,
             status,
             body: JSON::parse(&text.as_string().unwrap_or_default()).unwrap_or_default(),
             text,
-            request_id: header("request-id"),
+            request_id: header("request-id").map(|id| redact(id, outgoing.credential.as_deref())),
             retry_after: header("retry-after"),
         })
     })
