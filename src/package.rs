@@ -2,9 +2,9 @@
 
 use askama::Template;
 use axum::body::Bytes;
-use std::fs;
 use std::path::{Path as FilePath, PathBuf};
 use std::time::SystemTime;
+use std::{env, fs};
 
 /// The package that `build.rs` has embedded: empty unless built with `GUICHET_PACKAGE`.
 static EMBEDDED: Files = include!(concat!(env!("OUT_DIR"), "/package.rs"));
@@ -20,18 +20,17 @@ pub(crate) enum Package {
     /// Files that the caller reads, as in wasm32, which has no file system.
     #[cfg(all(target_arch = "wasm32", feature = "sandbox-js"))]
     Given(fn() -> Vec<(String, Bytes)>),
+    Nowhere,
 }
 
 impl Package {
-    /// Finds the package: in the given folder; otherwise in this binary, if embedded; otherwise below the current folder or the
-    /// project's folder, where `cargo xtask pack` writes it.
+    /// Finds the package: in the given folder; otherwise in this binary, if embedded; otherwise, for a binary in the `target` folder of
+    /// this project, where `cargo xtask pack` writes it.
     pub(crate) fn find(folder: Option<PathBuf>) -> Self {
-        const PLACE: &str = "target/npm/package";
         match folder {
             Some(folder) => Self::Folder(folder),
             None if !EMBEDDED.is_empty() => Self::Embedded(EMBEDDED),
-            None if FilePath::new(PLACE).is_dir() => Self::Folder(PLACE.into()),
-            None => Self::Folder(FilePath::new(env!("CARGO_MANIFEST_DIR")).join(PLACE)),
+            None => beside_this_binary().map_or(Self::Nowhere, Self::Folder),
         }
     }
 
@@ -58,32 +57,73 @@ impl Package {
             }
             #[cfg(all(target_arch = "wasm32", feature = "sandbox-js"))]
             Self::Given(read) => read(),
+            Self::Nowhere => Vec::new(),
         }
     }
 
-    /// A page that says how to build the package, for when a file of it is missing.
+    /// A page that says how to get the package, for when a file of it is missing.
     pub(crate) fn missing(&self) -> String {
         #[derive(Template)]
         #[template(
             source = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>The package is missing</title>\
                       <h1>The npm package is missing</h1>\
-                      <p>This page uses it, and it is not in <code>{{ folder }}</code>. Build it in the project's folder:</p>\
+                      <p>This page uses it, and it is not in <code>{{ place }}</code>. Build it in the project's folder:</p>\
                       <pre>cargo xtask pack --quick</pre>\
-                      <p>or say where it is with <code>--package DIR</code>. Then reload this page.</p></html>",
+                      <p>{{ remedy }}</p></html>",
             ext = "html"
         )]
         struct Missing<'a> {
-            folder: &'a str,
+            place: &'a str,
+            remedy: &'a str,
         }
-        let folder = match self {
-            Self::Folder(folder) => folder.display().to_string(),
-            Self::Embedded(_) => "this binary".to_owned(),
-            #[cfg(all(target_arch = "wasm32", feature = "sandbox-js"))]
-            Self::Given(_) => "this package".to_owned(),
-        };
-        let page = Missing { folder: &folder }.render();
+        let page = Missing { place: &self.place(), remedy: self.remedy() }.render();
         page.unwrap_or_else(|_| "Build the npm package: cargo xtask pack --quick".into())
     }
+
+    /// A sentence that says how to get the package, if there is none.
+    #[cfg(feature = "cli")]
+    pub(crate) fn problem(&self) -> Option<String> {
+        let is_there = match self {
+            Self::Folder(folder) => folder.join("package.json").is_file(),
+            Self::Nowhere => false,
+            _ => true,
+        };
+        let (place, remedy) = (self.place(), self.remedy());
+        (!is_there).then(|| {
+            format!(
+                "There is no npm package in {place}, and the pages for customers need it. Build it in the project's folder with \
+                 cargo xtask pack --quick, which writes target/npm/package. {remedy}"
+            )
+        })
+    }
+
+    fn place(&self) -> String {
+        match self {
+            Self::Folder(folder) => folder.display().to_string(),
+            Self::Embedded(_) | Self::Nowhere => "this binary".to_owned(),
+            #[cfg(all(target_arch = "wasm32", feature = "sandbox-js"))]
+            Self::Given(_) => "this package".to_owned(),
+        }
+    }
+
+    /// What to do after it was built.
+    fn remedy(&self) -> &'static str {
+        match self {
+            Self::Folder(_) => "Then reload the page. If the package is elsewhere, start again with --package DIR.",
+            _ => {
+                "Then start again with --package DIR, the folder target/npm/package there. A binary that was built with \
+                 GUICHET_PACKAGE contains the package."
+            }
+        }
+    }
+}
+
+/// The folder of the package, if Cargo has built this binary in the project's own `target` folder. Any other binary, such as an
+/// installed one, must not serve files of whatever folder it is started in.
+fn beside_this_binary() -> Option<PathBuf> {
+    let target = FilePath::new(env!("CARGO_MANIFEST_DIR")).join("target").canonicalize().ok()?;
+    let binary = env::current_exe().ok()?.canonicalize().ok()?;
+    binary.starts_with(&target).then(|| target.join("npm/package"))
 }
 
 /// The names, sizes and modification times of a package's files. Empty for a package that is in no folder: it does not change.
@@ -125,7 +165,9 @@ mod tests {
     fn a_given_folder_takes_precedence_over_the_embedded_package() {
         let Package::Folder(folder) = Package::find(Some("elsewhere".into())) else { panic!("it is not in a folder") };
         assert_eq!(folder, FilePath::new("elsewhere"));
-        let page = Package::Folder("a<b".into()).missing();
-        assert!(page.contains("cargo xtask pack --quick") && page.contains("--package") && !page.contains("a<b"));
+        for package in [Package::Folder("a<b".into()), Package::Nowhere] {
+            let page = package.missing();
+            assert!(page.contains("cargo xtask pack --quick") && page.contains("--package") && !page.contains("a<b"));
+        }
     }
 }

@@ -48,7 +48,7 @@ pub struct ShopConfig {
     /// The database of orders and logins: `memory:`, or `sqlite:` and a file, which is created with its folder.
     pub database: String,
     /// The folder of the npm package, as `cargo xtask pack --quick` writes it. Default: the package in this binary if it was built
-    /// with `GUICHET_PACKAGE`, otherwise `target/npm/package`.
+    /// with `GUICHET_PACKAGE`; for a binary in guichet's own `target` folder, `target/npm/package`; otherwise none, and the pages say so.
     pub package: Option<PathBuf>,
     /// How often the shop reads payments that are not settled yet, for customers who paid and closed the page.
     pub settle_every: Duration,

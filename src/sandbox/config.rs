@@ -41,7 +41,7 @@ pub struct Config {
     /// The name of the first merchant, which the hosted page shows. A merchant that is already in the database keeps its name.
     pub merchant_name: String,
     /// The folder of the npm package, as `cargo xtask pack --quick` writes it. Default: the package in this binary if it was built
-    /// with `GUICHET_PACKAGE`, otherwise `target/npm/package`.
+    /// with `GUICHET_PACKAGE`; for a binary in guichet's own `target` folder, `target/npm/package`; otherwise none, and the pages say so.
     pub package: Option<PathBuf>,
     /// The origin under which customers reach the sandbox: `https://pay.example.com`. Default: the address it listens on.
     pub public_url: Option<String>,

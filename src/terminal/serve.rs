@@ -2,12 +2,13 @@
 
 use crate::demo::{Shop, ShopConfig};
 use crate::native::SecretKey;
+use crate::package::Package;
 use crate::sandbox::{Config, Sandbox};
 use clap::Args;
 use serde_json::json;
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const KEYS: &str = "\
 The sandbox prints the first merchant's secret key. It makes the key at the first start and stores it beside the database, in
@@ -83,7 +84,7 @@ pub(super) struct DemoArgs {
 }
 
 pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
-    require_package(args.package.as_deref())?;
+    look_for_package(args.package.clone())?;
     if args.listen.ip().is_unspecified() && args.public_url.is_none() {
         return Err(format!(
             "{} is every address of this machine, so the sandbox does not know the address of its checkout page for customers. Missing option \
@@ -129,7 +130,7 @@ pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
 }
 
 pub(super) async fn demo(args: DemoArgs) -> Result<(), Box<dyn Error>> {
-    require_package(args.package.as_deref())?;
+    look_for_package(args.package.clone())?;
     let stop = stop_signal()?;
     let (sandbox, base_url, secret_key) = match args.base_url {
         Some(base_url) => {
@@ -199,16 +200,17 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "Give a whole number of at least 1.".to_owned())
 }
 
-/// Checks at the start that the folder given with `--package` contains the npm package.
-fn require_package(named: Option<&Path>) -> Result<(), Box<dyn Error>> {
-    match named {
-        Some(folder) if !folder.join("package.json").is_file() => Err(format!(
-            "There is no npm package in {}. Build it in the project's folder with cargo xtask pack --quick, which writes \
-             target/npm/package, and pass that folder; or omit --package.",
-            folder.display()
-        )
-        .into()),
-        _ => Ok(()),
+/// Checks at the start that there is an npm package. Without one only the pages are missing, but a folder that was given with
+/// `--package` must contain it.
+fn look_for_package(named: Option<PathBuf>) -> Result<(), Box<dyn Error>> {
+    let is_named = named.is_some();
+    match Package::find(named).problem() {
+        Some(problem) if is_named => Err(problem.into()),
+        Some(problem) => {
+            eprintln!("guichet: {problem}");
+            Ok(())
+        }
+        None => Ok(()),
     }
 }
 

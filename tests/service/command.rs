@@ -7,6 +7,7 @@ mod probe;
 use crate::support::http;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 #[tokio::test]
@@ -96,6 +97,38 @@ async fn the_shop_and_its_sandbox_serve_the_same_package_from_any_folder() {
     let service = http::get(&format!("{}/checkout/assets/package/guichet.js", address("base_url")), &[]).await;
     assert_eq!((shop.status, shop.body.len()), (service.status, service.body.len()));
     demo.stop();
+}
+
+#[tokio::test]
+async fn a_binary_outside_of_the_project_serves_no_package_of_the_folder_it_is_started_in() {
+    // Not in the project's target folder, as other tests' folders are.
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let package = elsewhere.path().join("target/npm/package");
+    std::fs::create_dir_all(&package).expect("a folder");
+    for file in ["package.json", "guichet.js", "hosted.js"] {
+        std::fs::write(package.join(file), "planted").expect("a file");
+    }
+    let binary = elsewhere.path().join("guichet");
+    // Another test that starts a process now would inherit a file that is open for writing, and Linux starts no such file.
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_guichet")).arg(&binary).status().expect("cp runs");
+    assert!(copied.success());
+
+    let mut command = program(&binary, &["sandbox", "--listen", "127.0.0.1:0", "--database", "memory:", "--json"]);
+    command.current_dir(elsewhere.path()).stderr(Stdio::piped());
+    let mut sandbox = Running::of(command);
+    let base_url = sandbox.line()["base_url"].as_str().expect("an address").to_owned();
+    let file = http::get(&format!("{base_url}/checkout/assets/package/hosted.js"), &[]).await;
+    let page = http::get(&format!("{base_url}/checkout/pi_1"), &[]).await;
+    let mut stderr = sandbox.stderr().expect("it was piped");
+    sandbox.stop();
+
+    assert!(file.status != 200 && !file.body.contains("planted"), "{}", file.body);
+    assert_eq!(page.status, 503, "{}", page.body);
+    let mut notice = String::new();
+    stderr.read_to_string(&mut notice).expect("text");
+    for text in [page.body, notice] {
+        assert!(text.contains("--package DIR") && text.contains("GUICHET_PACKAGE"), "{text}");
+    }
 }
 
 #[test]
@@ -192,7 +225,11 @@ impl Drop for Running {
 }
 
 pub(super) fn guichet(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
+    program(env!("CARGO_BIN_EXE_guichet").as_ref(), arguments)
+}
+
+fn program(file: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(file);
     command.args(arguments).stdin(Stdio::null());
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("GUICHET_")) {
         command.env_remove(name);
