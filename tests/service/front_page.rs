@@ -22,7 +22,8 @@ async fn the_front_page_says_what_runs_here_in_english_and_french() {
         assert!(page.text.contains(&format!("<html lang=\"{language}\">")) && page.text.contains(words), "{path}");
         assert!(page.text.contains(env!("CARGO_PKG_VERSION")), "{path}");
         assert!(page.text.contains(&format!("{}/v1", sandbox.base_url())), "{path}");
-        for command in ["guichet demo", "npx guichet-sandbox demo"] {
+        let tarball = concat!("npx ./target/npm/guichet-sandbox-", env!("CARGO_PKG_VERSION"), ".tgz demo");
+        for command in ["guichet demo", tarball] {
             assert!(page.text.contains(&format!("<code>{command}</code>")), "{path}: {command}");
         }
         assert!(!page.text.contains("{{"), "{path}: {}", page.text);

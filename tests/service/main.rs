@@ -29,6 +29,7 @@ mod layers;
 mod locks;
 mod merchant_routes;
 mod more_than_one_server;
+mod names;
 mod native;
 mod openapi;
 mod sandbox_bad_input;

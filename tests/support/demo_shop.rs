@@ -22,7 +22,7 @@ pub struct DemoShop {
 pub enum Server {
     /// That of `guichet demo`.
     Rust(Shop),
-    /// That of `npx guichet-sandbox demo`, at this address.
+    /// That of `guichet-sandbox demo`, at this address.
     Npx(String),
 }
 
@@ -50,7 +50,7 @@ impl DemoShop {
         Self { shop: Server::Rust(shop), merchant, _service: sandbox }
     }
 
-    /// The shop of the npm package, as `npx guichet-sandbox demo` starts it.
+    /// The shop of the npm package, as `guichet-sandbox demo` starts it.
     pub fn by_npx() -> Self {
         let process = Arc::new(NpmProcess::demo());
         let shop = Server::Npx(process.ready["shop_url"].as_str().expect("it prints the shop's address").to_owned());

@@ -1,4 +1,4 @@
-//! The npm package `guichet-sandbox` in a process of Node.js, as `npx guichet-sandbox --json` starts it, and its control API.
+//! The npm package `guichet-sandbox` in a process of Node.js, as `guichet-sandbox --json` starts it, and its control API.
 
 use super::service::{Event, Request};
 use guichet::sandbox::{Config, Fault, FaultKind};

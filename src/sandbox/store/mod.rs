@@ -150,7 +150,7 @@ impl Store {
             Location::Postgres(address) => Self::open_postgres(address).await,
             #[cfg(not(feature = "sandbox-postgres"))]
             Location::Postgres(address) => Err(StartError::Database(format!(
-                "This build of guichet has no PostgreSQL for {address}. Build it with the feature sandbox-postgres (cargo install guichet --features cli,sandbox-postgres), or give sqlite: and a file."
+                "This build of guichet has no PostgreSQL for {address}. Build it with the feature sandbox-postgres (cargo install --path . --features cli,sandbox-postgres), or give sqlite: and a file."
             ))),
             #[cfg(feature = "sandbox-sqlite")]
             Location::Sqlite(path) => Self::open_sqlite(path).await,

@@ -1,4 +1,4 @@
-// `npx guichet-sandbox check` as its users run it: against the example server on Express, and against a shop that breaks a rule.
+// `guichet-sandbox check` as its users run it: against the example server on Express, and against a shop that breaks a rule.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-// `npx guichet-sandbox` as its users run it: on a port, with the hosted page, faults that cut the connection, and signals.
+// `guichet-sandbox` as its users run it: on a port, with the hosted page, faults that cut the connection, and signals.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { createServer, request } from "node:http";

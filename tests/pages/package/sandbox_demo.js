@@ -1,4 +1,4 @@
-// `npx guichet-sandbox demo` as its users run it: the shop's server over HTTP, without its pages.
+// `guichet-sandbox demo` as its users run it: the shop's server over HTTP, without its pages.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { createServer, request } from "node:http";
