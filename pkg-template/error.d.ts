@@ -10,8 +10,8 @@ export type Kind =
   /** An option or an argument is wrong, or has an unknown name; `fields` names it. Nothing was sent. */
   | "input"
   /**
-   * Nobody is signed in at the merchant: the session route answered `null`, 401, 403 or 419. `status`, `operation` and `reply`
-   * hold its answer. A CSRF rule of the merchant's own server gives the same answer: see `merchantHeaders`.
+   * Nobody is signed in at the merchant: a route answered 401 or 419, or the session route 403 or `null`. `status`, `operation` and
+   * `reply` hold its answer. A CSRF rule of the merchant's own server can give the same answer: see `merchantHeaders`.
    */
   | "signed_out"
   /** The service refused the credential, and a fresh one, too. */

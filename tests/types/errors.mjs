@@ -10,8 +10,8 @@ const french = {
     "Une option ou un argument contient la clé secrète d’un marchand. Rien n’a été envoyé.",
   "An option or an argument is wrong, or has an unknown name; `fields` names it. Nothing was sent.":
     "Une option ou un argument n’est pas valable, ou porte un nom inconnu ; `fields` dit lequel. Rien n’a été envoyé.",
-  "Nobody is signed in at the merchant: the session route answered `null`, 401, 403 or 419. `status`, `operation` and `reply` hold its answer. A CSRF rule of the merchant's own server gives the same answer: see `merchantHeaders`.":
-    "Personne n’est connecté chez le marchand : la route de session a répondu `null`, 401, 403 ou 419. `status`, `operation` et `reply` contiennent sa réponse. Une règle CSRF du serveur du marchand donne la même réponse : voir `merchantHeaders`.",
+  "Nobody is signed in at the merchant: a route answered 401 or 419, or the session route 403 or `null`. `status`, `operation` and `reply` hold its answer. A CSRF rule of the merchant's own server can give the same answer: see `merchantHeaders`.":
+    "Personne n’est connecté chez le marchand : une route a répondu 401 ou 419, ou la route de session 403 ou `null`. `status`, `operation` et `reply` contiennent sa réponse. Une règle CSRF du serveur du marchand peut donner la même réponse : voir `merchantHeaders`.",
   "The service refused the credential, and a fresh one, too.": "Le service a refusé le jeton, et un jeton renouvelé aussi.",
   "The service read the request and refused it; `code` says why.": "Le service a lu la demande et l’a refusée ; `code` dit pourquoi.",
   "There is no such object, or it belongs to another.": "Cet objet n’existe pas, ou il appartient à quelqu’un d’autre.",

@@ -49,7 +49,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         id: "session_needs_login",
-        title: "Only a customer who is signed in gets a session; all others get 401",
+        title: "Only a customer who is signed in gets a session; all others get 401, 403 or 419",
         needs: &[LOGIN],
         fix: "Answer POST /session with 401 unless your own login knows the customer, and create the session for that customer's e-mail.",
         run: |check| Box::pin(sessions::session_needs_login(check)),
