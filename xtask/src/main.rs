@@ -7,6 +7,7 @@ mod bytes;
 mod cargo;
 mod consumers;
 mod demo;
+mod deny;
 mod durations;
 mod frameworks;
 mod inline;
@@ -43,7 +44,8 @@ usage: cargo xtask <command>
                   the same, and the tests that otherwise run in Chromium alone
                   also in Firefox and WebKit
   test --newest   the newest tools from npm, the other versions of Rust that are
-                  installed, and semver checks against the last tag
+                  installed, the dependencies' licences, sources and advisories,
+                  and semver checks against the last tag
   soak            rounds of kill -9, a long load, and memory over tens of thousands
                   of calls, with progress (about half an hour)
   pack            build the npm packages guichet and guichet-sandbox with optimized

@@ -4,7 +4,11 @@ use std::env;
 
 use anyhow::Result;
 
-use crate::cargo::{at_root, root, run};
+use crate::cargo::{at_root, run};
+use crate::setup;
+
+/// What compares the crate's interface with another version of it.
+pub const PROGRAM: &str = "cargo-semver-checks";
 
 /// The environment variable with the commit to compare with, instead of the last release.
 pub const BASELINE: &str = "GUICHET_BASELINE";
@@ -21,9 +25,7 @@ pub fn baseline() -> Result<Option<String>> {
 
 /// Fails if the interface has a breaking change that the version number does not announce.
 pub fn check(baseline: &str) -> Result<()> {
-    let own = root().join("target/tools/bin/cargo-semver-checks");
-    let program = if own.is_file() { own } else { "cargo-semver-checks".into() };
-    run(at_root(program)
+    run(setup::subcommand(PROGRAM)
         .args(["semver-checks", "check-release", "--package=guichet", "--all-features"])
         .args(["--baseline-rev", baseline]))
 }

@@ -109,10 +109,7 @@ const ELSEWHERE: &str = "macOS: brew install --cask chromium chromedriver firefo
 fn geckodriver(remark: &mut String) -> Result<()> {
     const VERSION: &str = "0.37.1";
     let place = root().join("target/tools");
-    if env::var_os("GECKODRIVER").is_some()
-        || find("geckodriver").is_some()
-        || place.join("bin").join(format!("geckodriver{}", env::consts::EXE_SUFFIX)).is_file()
-    {
+    if env::var_os("GECKODRIVER").is_some() || find("geckodriver").is_some() || own_tool("geckodriver").is_file() {
         *remark = "already installed".to_owned();
         return Ok(());
     }
@@ -138,7 +135,7 @@ fn geckodriver(remark: &mut String) -> Result<()> {
 
 /// The path of a WebDriver: the variable's value, the one in `target/tools`, or the one on PATH.
 pub fn driver(variable: &str, name: &str) -> Result<PathBuf> {
-    let own = root().join("target/tools/bin").join(format!("{name}{}", env::consts::EXE_SUFFIX));
+    let own = own_tool(name);
     let named = env::var_os(variable).map(PathBuf::from);
     named
         .or_else(|| own.is_file().then_some(own))
@@ -146,23 +143,33 @@ pub fn driver(variable: &str, name: &str) -> Result<PathBuf> {
         .with_context(|| format!("{name} is missing. `cargo xtask test` installs it; or set {variable} to its path."))
 }
 
-/// cargo-semver-checks, which compares the crate's interface with another version of it.
-pub fn semver_checks(remark: &mut String) -> Result<()> {
-    let folder = root().join("target/tools");
-    if find("cargo-semver-checks").is_some() || folder.join("bin/cargo-semver-checks").is_file() {
+/// A subcommand of cargo from crates.io, such as cargo-semver-checks: the one on PATH, or the newest, in `target/tools/`.
+pub fn cargo_subcommand(name: &str, remark: &mut String) -> Result<()> {
+    if find(name).is_some() || own_tool(name).is_file() {
         *remark = "already installed".to_owned();
         return Ok(());
     }
-    println!("   missing: building cargo-semver-checks by `cargo install`, into target/tools/");
+    println!("   missing: building {name} by `cargo install`, into target/tools/");
     run_quietly(
-        cargo(["install", "cargo-semver-checks", "--locked", "--quiet", "--root"])
-            .arg(&folder)
+        cargo(["install", name, "--locked", "--quiet", "--root"])
+            .arg(root().join("target/tools"))
             .env("CARGO_PROFILE_RELEASE_LTO", "off")
             .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
     )
-    .context("cargo-semver-checks could not be built")?;
+    .with_context(|| format!("{name} could not be built"))?;
     *remark = "installed".to_owned();
     Ok(())
+}
+
+/// The command that runs such a subcommand at the root of the checkout.
+pub fn subcommand(name: &str) -> Command {
+    let own = own_tool(name);
+    at_root(if own.is_file() { own } else { name.into() })
+}
+
+/// The path of a program in `target/tools/`, whether it is there or not.
+fn own_tool(name: &str) -> PathBuf {
+    root().join("target/tools/bin").join(format!("{name}{}", env::consts::EXE_SUFFIX))
 }
 
 /// Node.js and npm, which optimize the package and test it as its users do.
@@ -246,7 +253,7 @@ fn php(remark: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// A Python program with the versions of a file of requirements; in a virtual environment, `target/<name>/`.
+/// A Python program with the versions and hashes of a file of requirements; in a virtual environment, `target/<name>/`.
 fn python_program(name: &str, requirements: &str, remark: &mut String) -> Result<()> {
     let wanted = root().join(requirements);
     let folder = root().join("target").join(name);
@@ -272,7 +279,8 @@ fn python_program(name: &str, requirements: &str, remark: &mut String) -> Result
         venv()?;
     }
     let pip = folder.join(if cfg!(windows) { "Scripts/pip" } else { "bin/pip" });
-    run_quietly(at_root(pip).args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]).arg(&wanted))
+    let options = ["--quiet", "--disable-pip-version-check", "--require-hashes", "--requirement"];
+    run_quietly(at_root(pip).arg("install").args(options).arg(&wanted))
         .with_context(|| format!("{name} could not be installed by pip"))?;
     std::fs::copy(&wanted, &installed)?;
     *remark = "installed".to_owned();

@@ -13,7 +13,7 @@ use crate::pack::Packed;
 use crate::services::SERVICES;
 use crate::steps::{Steps, bold, in_background};
 use crate::{
-    binaries, frameworks, pack, rust_consumers, rust_page, sandbox_package, semver, services, setup, size, steps,
+    binaries, deny, frameworks, pack, rust_consumers, rust_page, sandbox_package, semver, services, setup, size, steps,
     toolchains, unit_tests,
 };
 
@@ -226,8 +226,8 @@ impl Run {
         }
     }
 
-    /// The checks that may fail without a change in this project: the newest tools from npm, other versions of Rust, and semver checks
-    /// against the last release.
+    /// The checks that may fail without a change in this project: the newest tools from npm, other versions of Rust, what is known about the
+    /// dependencies, and semver checks against the last release.
     fn newest(&mut self) -> Result<()> {
         self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
         let pack_tools = self.steps.step("set-up: the tools that make the package", pack_tools)?;
@@ -269,9 +269,10 @@ impl Run {
                 false => self.not_run.push(format!("Rust {toolchain} (rustup toolchain install {toolchain})")),
             }
         }
+        self.dependencies();
         match semver::baseline()? {
             Some(baseline) => self.check(&format!("semver: against {baseline}"), |remark| {
-                setup::semver_checks(remark)?;
+                setup::cargo_subcommand(semver::PROGRAM, remark)?;
                 semver::check(&baseline)
             }),
             None => self
@@ -279,6 +280,21 @@ impl Run {
                 .push(format!("semver checks (no tag v* to compare with; {} names a commit)", semver::BASELINE)),
         }
         Ok(())
+    }
+
+    /// Checks the licences and sources of all dependencies, and the advisories about them where their database can be reached.
+    fn dependencies(&mut self) {
+        self.check("dependencies: licences, bans, sources", |remark| {
+            setup::cargo_subcommand(deny::PROGRAM, remark)?;
+            deny::check()
+        });
+        match deny::fetch_advisories() {
+            Ok(()) => self.check("dependencies: advisories", |_| deny::check_advisories()),
+            Err(error) => {
+                eprintln!("{error:#}");
+                self.not_run.push("advisories about dependencies (their database cannot be fetched)".to_owned());
+            }
+        }
     }
 
     /// Builds both npm packages and their tarballs.
