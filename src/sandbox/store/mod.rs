@@ -5,9 +5,9 @@
 //! A backend commits groups of writes and executes reads. Every backend follows this contract exactly, and the module `contract` tests
 //! each of them.
 //!
-//! - **Commit.** A group is stored whole or not at all. If it is stored (durably, if the backend is durable), the backend returns for
-//!   each write, in the group's order, whether it had an effect. A conflict is not an error but a write without effect.
-//!   [`Unavailable`] means that nothing of the group was stored.
+//! - **Commit.** A group is stored whole or not at all, but a write that waits too long for a lock of another program fails alone. If a
+//!   write is stored (durably, if the backend is durable), the backend returns whether it had an effect. A conflict is not an error but a
+//!   write without effect. [`Unavailable`] means that the write is not stored.
 //! - **A group's order.** Its writes come from callers who do not know each other's results, so none may depend on another's. New
 //!   intents join their list in the group's order, and after them the charges that began, in order of their time. A reset comes last: it
 //!   deletes what the same group has created.

@@ -13,7 +13,7 @@ const GROUP: usize = 256;
 /// A database whose commits are worth sharing, because each waits for a disk.
 pub(super) trait GroupCommit: Send + 'static {
     /// Commits a group. Returns for each write, in order, whether it had an effect; a conflict has none.
-    fn commit(&mut self, group: Vec<Write>) -> impl Future<Output = Result<Vec<bool>, Unavailable>> + Send;
+    fn commit(&mut self, group: Vec<Write>) -> impl Future<Output = Vec<Result<bool, Unavailable>>> + Send;
 
     /// Closes the database.
     fn close(self) -> impl Future<Output = ()> + Send;
@@ -70,24 +70,17 @@ async fn write_groups(database: &mut impl GroupCommit, mut receiver: mpsc::Recei
     let mut is_failing = false;
     while receiver.recv_many(&mut jobs, GROUP).await > 0 {
         let (group, waiting): (Vec<Write>, Vec<_>) = jobs.drain(..).map(|job| (job.write, job.done)).unzip();
-        match database.commit(group).await {
-            Ok(effects) => {
-                if std::mem::take(&mut is_failing) {
-                    tracing::info!("writes are stored again");
-                }
-                for (done, effect) in waiting.into_iter().zip(effects) {
-                    // The request may no longer wait.
-                    let _ = done.send(Ok(effect));
-                }
+        let results = database.commit(group).await;
+        match results.iter().find_map(|result| result.as_ref().err()) {
+            None if std::mem::take(&mut is_failing) => tracing::info!("writes are stored again"),
+            Some(error) if !std::mem::replace(&mut is_failing, true) => {
+                tracing::error!(error = %printable(&error.0), "writes are not stored");
             }
-            Err(error) => {
-                if !std::mem::replace(&mut is_failing, true) {
-                    tracing::error!(error = %printable(&error.0), "writes are not stored");
-                }
-                for done in waiting {
-                    let _ = done.send(Err(error.clone()));
-                }
-            }
+            _ => {}
+        }
+        for (done, result) in waiting.into_iter().zip(results) {
+            // The request may no longer wait.
+            let _ = done.send(result);
         }
     }
 }
@@ -103,15 +96,15 @@ mod tests {
     }
 
     impl GroupCommit for Counting {
-        async fn commit(&mut self, group: Vec<Write>) -> Result<Vec<bool>, Unavailable> {
+        async fn commit(&mut self, group: Vec<Write>) -> Vec<Result<bool, Unavailable>> {
             let _ = self.groups.send(group.len());
             // Other writes queue up meanwhile.
             tokio::task::yield_now().await;
             if self.failing > 0 {
                 self.failing -= 1;
-                return Err(Unavailable::because("the disk is full"));
+                return vec![Err(Unavailable::because("the disk is full")); group.len()];
             }
-            Ok(group.iter().map(|write| matches!(write, Write::SaveSecond(second) if second % 2 == 0)).collect())
+            group.iter().map(|write| Ok(matches!(write, Write::SaveSecond(second) if second % 2 == 0))).collect()
         }
 
         async fn close(self) {}

@@ -8,18 +8,20 @@
 //! **Conflicts are not SQL errors.** Statements have `ON CONFLICT …` or `WHERE version = …`, so that one rejected row does not roll back
 //! the rows beside it. If a statement does fail, the whole group is rolled back, and no write in it is acknowledged.
 //!
+//! **A lock that stays taken**, such as that of a merchant whom another instance resets, fails only the writes that need it: after the
+//! server's `lock_timeout` each write of the group is committed alone.
+//!
 //! **A lost reply.** If the connection breaks during COMMIT, the group may or may not be stored: its writes are answered as
 //! [`Unavailable`]. Repeating them is safe where a reference, a code, an idempotency key or a version makes
 //! the second one a conflict, which the service answers with the stored object. Moving a clock and creating a merchant or a session are
 //! not of this kind: repeated, they may happen twice.
 
 use super::group::write_all;
-use super::locks::Lock;
+use super::locks::{Lock, end_transaction, is_lock_timeout};
 use super::open::connect;
-use super::shared::end_transaction;
 use crate::sandbox::store::writer::GroupCommit;
 use crate::sandbox::store::{Unavailable, Write};
-use crate::sandbox::surroundings;
+use crate::sandbox::surroundings::{fill_random, monotonic_now};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
 use std::collections::BTreeSet;
@@ -29,6 +31,10 @@ use std::time::Duration;
 const ATTEMPTS: u32 = 6;
 /// How long a group may take. The server ends each statement earlier: this is for a server that no longer answers.
 const DEADLINE: Duration = Duration::from_secs(70);
+/// How long a write that is committed alone waits for a lock, as a setting. Its group has waited for longer.
+const LOCK_TIMEOUT_ALONE: &str = "1s";
+/// After how long no further write of a group is committed alone: the next group waits.
+const DEADLINE_ALONE: Duration = Duration::from_secs(15);
 
 /// The connection that writes.
 pub(in crate::sandbox::store) struct Committer {
@@ -45,21 +51,65 @@ impl Committer {
         Self { options, connection: Some(connection), readers, repeated: 0 }
     }
 
+    /// Commits a group in one transaction.
+    async fn commit_whole(&mut self, group: &[Write], lock_timeout: Option<&str>) -> Result<Vec<bool>, Failure> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match self.attempt(group, lock_timeout).await {
+                Err(Failure::Retryable(error)) if attempts < ATTEMPTS => {
+                    self.repeated += 1;
+                    tracing::warn!(%error, attempts, repeated = self.repeated, "a group of writes is executed again");
+                    tokio::time::sleep(pause(attempts)).await;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Commits each write of a group in a transaction of its own. After an error that is not about a lock, the rest fails as well.
+    async fn commit_each(&mut self, group: &[Write]) -> Vec<Result<bool, Unavailable>> {
+        let (begun, mut taken, mut failed) = (monotonic_now(), BTreeSet::new(), None);
+        let mut results = Vec::with_capacity(group.len());
+        for write in group.chunks(1) {
+            let locks = locks(write);
+            let is_late = monotonic_now() - begun > DEADLINE_ALONE;
+            results.push(match &failed {
+                Some(error) => Err(Unavailable::clone(error)),
+                None if is_late || !locks.is_disjoint(&taken) => {
+                    Err(Unavailable::because("others hold a lock of the database for too long"))
+                }
+                None => match self.commit_whole(write, Some(LOCK_TIMEOUT_ALONE)).await {
+                    Ok(effects) => Ok(effects.into_iter().all(|effect| effect)),
+                    Err(Failure::LocksTaken(error)) => {
+                        taken.extend(locks);
+                        Err(error.into())
+                    }
+                    Err(Failure::RowsLocked(error)) => Err(error.into()),
+                    Err(failure) => {
+                        let error = Unavailable::from(failure);
+                        failed = Some(error.clone());
+                        Err(error)
+                    }
+                },
+            });
+        }
+        results
+    }
+
     /// Executes the group once. The connection is kept only if it can take the next group.
-    async fn attempt(&mut self, group: &[Write]) -> Result<Vec<bool>, Failure> {
+    async fn attempt(&mut self, group: &[Write], lock_timeout: Option<&str>) -> Result<Vec<bool>, Failure> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => connect(&self.options).await.map_err(Failure::Final)?,
         };
-        let result = match tokio::time::timeout(DEADLINE, transact(&mut connection, group)).await {
+        let result = match tokio::time::timeout(DEADLINE, transact(&mut connection, group, lock_timeout)).await {
             Ok(result) => result,
             Err(_) => Err(Failure::Final(sqlx::Error::PoolTimedOut)),
         };
         let is_usable = match &result {
             Ok(_) => true,
-            Err(Failure::Retryable(error)) if is_serialization_failure(error) => {
-                end_transaction(&mut connection).await.is_ok()
-            }
+            Err(failure) if failure.is_of_transaction() => end_transaction(&mut connection).await.is_ok(),
             Err(_) => false,
         };
         // If it is dropped, its transaction ends with it.
@@ -69,19 +119,11 @@ impl Committer {
 }
 
 impl GroupCommit for Committer {
-    async fn commit(&mut self, group: Vec<Write>) -> Result<Vec<bool>, Unavailable> {
-        let mut attempts = 0;
-        loop {
-            attempts += 1;
-            match self.attempt(&group).await {
-                Ok(effects) => return Ok(effects),
-                Err(Failure::Retryable(error)) if attempts < ATTEMPTS => {
-                    self.repeated += 1;
-                    tracing::warn!(%error, attempts, repeated = self.repeated, "a group of writes is executed again");
-                    tokio::time::sleep(pause(attempts)).await;
-                }
-                Err(Failure::Retryable(error) | Failure::Final(error)) => return Err(error.into()),
-            }
+    async fn commit(&mut self, group: Vec<Write>) -> Vec<Result<bool, Unavailable>> {
+        match self.commit_whole(&group, None).await {
+            Ok(effects) => effects.into_iter().map(Ok).collect(),
+            Err(Failure::LocksTaken(_) | Failure::RowsLocked(_)) if group.len() > 1 => self.commit_each(&group).await,
+            Err(failure) => vec![Err(failure.into()); group.len()],
         }
     }
 
@@ -97,20 +139,51 @@ impl GroupCommit for Committer {
 enum Failure {
     /// Nothing was stored, and the same group may succeed now.
     Retryable(sqlx::Error),
+    /// Nothing was stored: another instance holds the lock of a merchant for too long.
+    LocksTaken(sqlx::Error),
+    /// Nothing was stored: another transaction holds the lock of a row or a table for too long.
+    RowsLocked(sqlx::Error),
     Final(sqlx::Error),
 }
 
+impl Failure {
+    /// Whether the connection works, and only its transaction has to end.
+    fn is_of_transaction(&self) -> bool {
+        match self {
+            Self::Retryable(error) => is_serialization_failure(error),
+            Self::LocksTaken(_) | Self::RowsLocked(_) => true,
+            Self::Final(_) => false,
+        }
+    }
+}
+
+impl From<Failure> for Unavailable {
+    fn from(failure: Failure) -> Self {
+        let (Failure::Retryable(error)
+        | Failure::LocksTaken(error)
+        | Failure::RowsLocked(error)
+        | Failure::Final(error)) = failure;
+        error.into()
+    }
+}
+
 /// Executes a group in one transaction. Returns whether each write had an effect.
-async fn transact(connection: &mut PgConnection, group: &[Write]) -> Result<Vec<bool>, Failure> {
-    let retryable = |error: sqlx::Error| {
-        if is_serialization_failure(&error) || is_lost_connection(&error) {
+async fn transact(
+    connection: &mut PgConnection,
+    group: &[Write],
+    lock_timeout: Option<&str>,
+) -> Result<Vec<bool>, Failure> {
+    let failure = |error: sqlx::Error, locked: fn(sqlx::Error) -> Failure| {
+        if is_lock_timeout(&error) {
+            locked(error)
+        } else if is_serialization_failure(&error) || is_lost_connection(&error) {
             Failure::Retryable(error)
         } else {
             Failure::Final(error)
         }
     };
-    begin(connection, group).await.map_err(retryable)?;
-    let effects = write_all(connection, group).await.map_err(retryable)?;
+    begin(connection, group, lock_timeout).await.map_err(|error| failure(error, Failure::LocksTaken))?;
+    let effects = write_all(connection, group).await.map_err(|error| failure(error, Failure::RowsLocked))?;
     match sqlx::raw_sql("COMMIT").execute(connection).await {
         Ok(_) => Ok(effects),
         Err(error) if is_serialization_failure(&error) => Err(Failure::Retryable(error)),
@@ -119,17 +192,25 @@ async fn transact(connection: &mut PgConnection, group: &[Write]) -> Result<Vec<
 }
 
 /// Begins a transaction, and takes the locks of the group in the order of their numbers.
-async fn begin(connection: &mut PgConnection, group: &[Write]) -> Result<(), sqlx::Error> {
+async fn begin(connection: &mut PgConnection, group: &[Write], lock_timeout: Option<&str>) -> Result<(), sqlx::Error> {
+    let mut text = "BEGIN ISOLATION LEVEL READ COMMITTED".to_owned();
+    if let Some(lock_timeout) = lock_timeout {
+        text.push_str(&format!("; SET LOCAL lock_timeout = '{lock_timeout}'"));
+    }
+    for number in locks(group) {
+        text.push_str(&format!("; SELECT pg_advisory_xact_lock({number})"));
+    }
+    // One message for all of it, made of a constant and numbers.
+    sqlx::raw_sql(AssertSqlSafe(text)).execute(connection).await.map(drop)
+}
+
+/// The locks that a group needs.
+fn locks(group: &[Write]) -> BTreeSet<i64> {
     let mut locks = BTreeSet::new();
     for write in group {
         lock(write, &mut locks);
     }
-    let mut text = "BEGIN ISOLATION LEVEL READ COMMITTED".to_owned();
-    for number in locks {
-        text.push_str(&format!("; SELECT pg_advisory_xact_lock({number})"));
-    }
-    // One message for all of it, made of numbers alone.
-    sqlx::raw_sql(AssertSqlSafe(text)).execute(connection).await.map(drop)
+    locks
 }
 
 /// Adds the locks that a write needs.
@@ -181,6 +262,6 @@ fn is_lost_connection(error: &sqlx::Error) -> bool {
 /// A random pause before the next attempt, so that two instances do not meet again.
 fn pause(attempts: u32) -> Duration {
     let mut random = [0];
-    surroundings::fill_random(&mut random);
+    fill_random(&mut random);
     Duration::from_millis(u64::from(random[0] % 16) * u64::from(attempts))
 }

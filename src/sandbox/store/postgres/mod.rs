@@ -20,9 +20,11 @@ mod subscriptions;
 mod tests;
 
 pub(in crate::sandbox) use join::KeyFingerprints;
-pub(in crate::sandbox) use shared::{By, MerchantLock, SharedMerchant};
+pub(in crate::sandbox) use locks::MerchantLock;
+pub(in crate::sandbox) use shared::{By, SharedMerchant};
 
 use super::Unavailable;
+use locks::MerchantLocks;
 use sqlx::PgPool;
 use sqlx::postgres::{PgArguments, PgRow};
 use std::time::Duration;
@@ -38,8 +40,7 @@ const STATEMENT_DEADLINE: Duration = Duration::from_secs(12);
 #[derive(Clone, Debug)]
 pub(in crate::sandbox) struct Postgres {
     readers: PgPool,
-    /// Connections that wait for the lock of a merchant, or hold it. Reads need none of them, so the holder of a lock can read.
-    locks: PgPool,
+    locks: MerchantLocks,
 }
 
 impl Postgres {

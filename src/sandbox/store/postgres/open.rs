@@ -2,8 +2,7 @@
 
 use super::Postgres;
 use super::commit::Committer;
-use super::locks::Lock;
-use super::shared::end_transaction;
+use super::locks::{Lock, MerchantLocks};
 use crate::sandbox::StartError;
 use crate::sandbox::store::location::PostgresAddress;
 use crate::sandbox::store::writer::Writer;
@@ -16,12 +15,8 @@ use std::time::Duration;
 const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_first.sql")];
 /// The oldest version of PostgreSQL with which the store is tested.
 const OLDEST: u32 = 15;
-/// The most connections of one instance, besides that of its writer.
+/// The most connections of one instance, besides those of its writer and of the merchants' locks.
 const READERS: u32 = 8;
-/// The most merchants whose billing one instance waits for or runs at a time.
-const LOCKS: u32 = 4;
-/// How long a billing waits for a connection: others may bill that many merchants before.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a read waits for a connection. So long it also bridges a restart of the database.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// A connection that has been unused for so long is tested before its next use: the database may have restarted.
@@ -69,11 +64,7 @@ impl Store {
                 })
             })
             .connect_lazy_with(options.clone().options([READER_TIMEOUT]));
-        let locks = PgPoolOptions::new()
-            .max_connections(LOCKS)
-            .acquire_timeout(LOCK_TIMEOUT)
-            .after_release(|connection, _| Box::pin(end_transaction(connection)))
-            .connect_lazy_with(options);
+        let locks = MerchantLocks::new(options);
         let writer = Writer::start(Committer::new(for_writing, connection, readers.clone()));
         Ok(Self { backend: Backend::Postgres { reads: Postgres { readers, locks }, writer } })
     }

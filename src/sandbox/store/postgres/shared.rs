@@ -1,13 +1,12 @@
 //! The state that instances share beside the store's records: each merchant as of a request, its faults and its newest requests.
 
-use super::locks::Lock;
+use super::locks::MerchantLock;
 use super::{Postgres, STATEMENT_DEADLINE, does_not_answer};
 use crate::sandbox::faults::{AddFaultError, Fault, FaultKind, MAX_FAULTS, operation_named};
 use crate::sandbox::requests::{Batch, MAX_REQUESTS, Request};
 use crate::sandbox::store::Unavailable;
-use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgBindIterExt, PgRow};
-use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
+use sqlx::{Connection, PgConnection, Row};
 use std::collections::BTreeSet;
 
 /// A merchant as of one request.
@@ -32,21 +31,6 @@ pub(in crate::sandbox) enum By {
     /// The fingerprint of the secret key.
     Key,
 }
-
-/// The lock of a merchant's billing in all instances. The server frees it when it is dropped, or when its instance ends.
-#[derive(Debug)]
-pub(in crate::sandbox) struct MerchantLock {
-    /// In a transaction that holds the lock. The pool ends it: [`end_transaction`].
-    _connection: PoolConnection<sqlx::Postgres>,
-}
-
-/// How often an instance waits for a lock. The server ends each wait after its `lock_timeout`: so a server that no longer answers is
-/// noticed, while another instance may bill for a minute.
-const LOCK_WAITS: u32 = 7;
-
-/// The lock's connection is idle while this instance bills.
-const BEGIN_LOCK: &str =
-    "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '600s'; ";
 
 /// Reads merchants with all that a request needs of them: one statement, so one moment. A sequence logs one in 32 of its numbers, and the
 /// statement would wait for the disk. It need not: a reset, which depends on a number, is stored by a later commit, which writes the log up to there.
@@ -112,29 +96,12 @@ impl Postgres {
 
     /// Waits for a merchant's lock.
     pub(in crate::sandbox) async fn lock(&self, merchant: &str) -> Result<MerchantLock, Unavailable> {
-        let number = Lock::Billing.on(merchant);
-        let mut connection = self.locks.acquire().await?;
-        for _ in 0..LOCK_WAITS {
-            let text = format!("{BEGIN_LOCK}SELECT pg_advisory_xact_lock({number})");
-            match execute_lock(&mut connection, text).await? {
-                Ok(_) => return Ok(MerchantLock { _connection: connection }),
-                Err(error) if is_lock_timeout(&error) => {
-                    execute_lock(&mut connection, "ROLLBACK".into()).await??;
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(Unavailable::because("another instance has been changing the merchant for a minute"))
+        self.locks.lock(merchant).await
     }
 
-    /// A merchant's lock. `None` if another has it.
+    /// A merchant's lock. `None` if other work has it.
     pub(in crate::sandbox) async fn try_lock(&self, merchant: &str) -> Result<Option<MerchantLock>, Unavailable> {
-        let number = Lock::Billing.on(merchant);
-        let mut connection = self.locks.acquire().await?;
-        let text = format!("{BEGIN_LOCK}SELECT pg_try_advisory_xact_lock({number})");
-        let rows = execute_lock(&mut connection, text).await??;
-        let is_locked: bool = rows.first().ok_or(sqlx::Error::RowNotFound)?.try_get(0)?;
-        Ok(is_locked.then_some(MerchantLock { _connection: connection }))
+        self.locks.try_lock(merchant).await
     }
 
     /// Closes the connections of the locks.
@@ -259,26 +226,6 @@ async fn add_fault(connection: &mut PgConnection, merchant: &str, fault: &Fault)
         added.execute(&mut *transaction).await?;
     }
     transaction.commit().await.map(|()| true)
-}
-
-/// Executes statements of a lock, made of numbers alone: one message. Fails if the server no longer answers.
-async fn execute_lock(
-    connection: &mut PgConnection,
-    text: String,
-) -> Result<Result<Vec<PgRow>, sqlx::Error>, Unavailable> {
-    let executed = sqlx::raw_sql(AssertSqlSafe(text)).fetch_all(connection);
-    tokio::time::timeout(STATEMENT_DEADLINE, executed).await.map_err(|_| does_not_answer())
-}
-
-/// Ends the transaction of a lock. If this fails, the pool closes the connection.
-pub(super) async fn end_transaction(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    let ended = sqlx::raw_sql("ROLLBACK").execute(connection);
-    tokio::time::timeout(STATEMENT_DEADLINE, ended).await.map_err(|_| sqlx::Error::PoolTimedOut)?.map(|_| true)
-}
-
-/// Whether the server ended a wait for a lock (`lock_not_available`).
-fn is_lock_timeout(error: &sqlx::Error) -> bool {
-    error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == "55P03")
 }
 
 fn read_merchant(row: &PgRow) -> Result<SharedMerchant, Unavailable> {

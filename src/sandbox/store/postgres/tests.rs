@@ -1,6 +1,7 @@
 //! The rules of a database that instances share. The module `contract` tests the rules of every store.
 
 use super::STATEMENT_DEADLINE;
+use super::locks::Lock;
 use crate::operations::ReadPaymentIntent;
 use crate::protocol::Operation;
 use crate::sandbox::faults::{Fault, FaultKind};
@@ -115,6 +116,52 @@ async fn a_database_that_no_longer_answers_gives_an_error_and_is_used_again_when
     drop((paused, holding));
     drop(other.shared().unwrap().lock("m1").await.unwrap());
     assert_eq!(other.merchants().await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_waits_for_a_merchant_does_not_stop_that_of_another() {
+    let url = PostgresServer::shared().create_database();
+    let store = Store::at(&url).await;
+    let database = store.shared().unwrap();
+    let mut elsewhere = PgConnection::connect(&url).await.unwrap();
+    sqlx::raw_sql("BEGIN").execute(&mut elsewhere).await.unwrap();
+    let mut take_elsewhere = async |merchant: &str| {
+        let taken = sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(Lock::Billing.on(merchant));
+        taken.execute(&mut elsewhere).await.unwrap();
+    };
+    let wait_for = |merchant: String| {
+        let database = database.clone();
+        tokio::spawn(async move { database.lock(&merchant).await.map(drop) })
+    };
+    let is_free = async |merchant: &str| {
+        let locked = tokio::time::timeout(Duration::from_secs(5), database.lock(merchant)).await;
+        drop(locked.expect("it does not wait").unwrap());
+        assert!(database.try_lock(merchant).await.is_ok());
+    };
+
+    take_elsewhere("m1").await;
+    let of_one: Vec<_> = (0..8).map(|_| wait_for("m1".into())).collect();
+    wait_until_blocked(&url).await;
+    is_free("m2").await;
+    let waiting = tokio::time::timeout(Duration::from_secs(1), database.try_lock("m1"));
+    assert!(waiting.await.expect("it does not wait").unwrap().is_none());
+
+    for number in 3..=9 {
+        take_elsewhere(&format!("m{number}")).await;
+    }
+    for _ in 0..3 {
+        let of_many: Vec<_> = (3..=9).map(|number| wait_for(format!("m{number}"))).collect();
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        is_free("m2").await;
+        // Their callers have gone, and some still wait at the server.
+        of_many.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+    is_free("m2").await;
+    sqlx::raw_sql("COMMIT").execute(&mut elsewhere).await.unwrap();
+    for work in of_one {
+        work.await.unwrap().unwrap();
+    }
+    is_free("m9").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -241,14 +288,16 @@ async fn all_but_the_newest_requests_of_the_named_merchants_are_deleted() {
 #[tokio::test]
 async fn a_group_that_meets_a_deadlock_is_executed_again() {
     let url = PostgresServer::shared().create_database();
-    let store = Store::at(&url).await;
+    // The server looks for a deadlock once in each wait: in that of the group, and on a busy machine only when both wait.
+    let store = Store::at(&format!("{url}?options[deadlock_timeout]=3s")).await;
     let (first, second) = (intent(1, "ORDER-1", None), intent(2, "ORDER-2", None));
     for (new, customer) in [first.clone(), second.clone()] {
         store.add_intent(new, customer).await.unwrap();
     }
     // Another program locks the second row, and then the first one.
     let mut program = PgConnection::connect(&url).await.unwrap();
-    sqlx::raw_sql("BEGIN; UPDATE intents SET digest = '' WHERE id = 'pi_2'").execute(&mut program).await.unwrap();
+    let begin = "SET deadlock_timeout = '60s'; BEGIN; UPDATE intents SET digest = '' WHERE id = 'pi_2'";
+    sqlx::raw_sql(begin).execute(&mut program).await.unwrap();
     let pending = store.queue(Write::SaveIntents(vec![first.0, second.0])).await.unwrap();
     wait_until_blocked(&url).await;
     sqlx::raw_sql("UPDATE intents SET digest = '' WHERE id = 'pi_1'; COMMIT").execute(&mut program).await.unwrap();
@@ -278,6 +327,36 @@ async fn a_group_that_cannot_be_stored_is_not_acknowledged_and_the_next_one_is()
     assert!(store.add_intent(new.clone(), customer.clone()).await.is_err());
     sqlx::raw_sql("ALTER TABLE elsewhere RENAME TO intents").execute(&mut program).await.unwrap();
     assert!(store.add_intent(new, customer).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_lock_that_stays_taken_fails_only_the_writes_that_need_it() {
+    let url = PostgresServer::shared().create_database();
+    let store = Store::at(&url).await;
+    let (first, second) = (intent(1, "ORDER-1", None), intent(2, "ORDER-2", None));
+    for (new, customer) in [first.clone(), second.clone()] {
+        store.add_intent(new, customer).await.unwrap();
+    }
+    // Another instance resets a merchant, and a program has changed an intent of another one.
+    let mut elsewhere = PgConnection::connect(&url).await.unwrap();
+    sqlx::raw_sql("BEGIN; UPDATE intents SET digest = '' WHERE id = 'pi_1'").execute(&mut elsewhere).await.unwrap();
+    let reset = sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(Lock::Commit.on("m1"));
+    reset.execute(&mut elsewhere).await.unwrap();
+    let plan_of = |number: u32, merchant: &str| Write::AddPlan(Box::new(plan(number, merchant, &format!("c{number}"))));
+    let save = |intent: Intent| Write::SaveIntent(Box::new(intent));
+    // The writer runs on this thread, so it begins only when all writes are queued.
+    let mut group = Vec::new();
+    for write in [plan_of(1, "m1"), save(first.0), save(second.0), plan_of(2, "m1"), plan_of(3, "m2")] {
+        group.push(store.queue(write).await.unwrap());
+    }
+    let mut stored = Vec::new();
+    for pending in group {
+        stored.push(pending.await.unwrap().ok());
+    }
+    assert_eq!(stored, [None, None, Some(true), None, Some(true)]);
+    sqlx::raw_sql("ROLLBACK").execute(&mut elsewhere).await.unwrap();
+    assert!(store.queue(plan_of(1, "m1")).await.unwrap().await.unwrap().unwrap(), "it was not stored");
+    assert_eq!(store.intent(&intent_id(1)).await.unwrap().unwrap().version, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

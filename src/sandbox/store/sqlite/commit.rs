@@ -29,8 +29,12 @@ impl Committer {
 }
 
 impl GroupCommit for Committer {
-    async fn commit(&mut self, group: Vec<Write>) -> Result<Vec<bool>, Unavailable> {
-        Ok(commit(&self.writing, &self.writes, group).await?)
+    async fn commit(&mut self, group: Vec<Write>) -> Vec<Result<bool, Unavailable>> {
+        let writes = group.len();
+        match commit(&self.writing, &self.writes, group).await {
+            Ok(effects) => effects.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error.into()); writes],
+        }
     }
 
     /// Closes all connections, and only then unlocks the file.
