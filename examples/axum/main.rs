@@ -36,7 +36,8 @@ use std::time::Duration;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let or = |variable: &str, default: &str| env::var(variable).unwrap_or_else(|_| default.to_owned());
-    let database = env::var("DATABASE_URL").map_err(|_| "Set DATABASE_URL: postgres://user:password@host/database")?;
+    let database = env::var("DATABASE_URL")
+        .map_err(|_| "Set DATABASE_URL: postgres://user:password@host/database?sslmode=verify-full")?;
     let base_url = or("GUICHET_BASE_URL", "http://127.0.0.1:4243"); // the sandbox
     let client = Client::builder(&base_url, SecretKey::from_env("GUICHET_SECRET_KEY")?).build()?;
     let database = PgPool::connect(&database).await?;

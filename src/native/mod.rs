@@ -118,13 +118,13 @@ pub use routes::Routes;
 #[cfg(feature = "axum")]
 #[cfg_attr(doc_labels, doc(cfg(feature = "axum")))]
 pub use sessions::Guarded;
+pub use sessions::{CustomerSession, KeepResult, KeptSession, MemoryStore, SessionGuard, SessionStore, Sessions};
 #[cfg(feature = "sessions-postgres")]
 #[cfg_attr(doc_labels, doc(cfg(feature = "sessions-postgres")))]
-pub use sessions::PostgresSessions;
+pub use sessions::{PostgresSessions, PostgresSessionsBuilder};
 #[cfg(feature = "sessions-redis")]
 #[cfg_attr(doc_labels, doc(cfg(feature = "sessions-redis")))]
-pub use sessions::RedisSessions;
-pub use sessions::{CustomerSession, KeepResult, KeptSession, MemoryStore, SessionGuard, SessionStore, Sessions};
+pub use sessions::{RedisSessions, RedisSessionsBuilder};
 pub use settle::{AskAgain, Settled, settle};
 pub use shop::{Shop, Sold};
 

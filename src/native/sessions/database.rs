@@ -5,6 +5,7 @@ use crate::native::{Reason, Refused};
 use crate::protocol::{Error, Kind};
 use crate::values::printable;
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 use tokio::time;
 
@@ -15,6 +16,24 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 pub(super) const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// The pause before a step is repeated.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// The hosts to which a connection may be unencrypted: this machine, and those that the application has named.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PlainHosts(Vec<String>);
+
+impl PlainHosts {
+    pub(super) fn allow(&mut self, host: &str) {
+        self.0.push(host.to_owned());
+    }
+
+    pub(super) fn contain(&self, host: &str) -> bool {
+        let bare = |host: &str| host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+        let host = bare(host);
+        host == "localhost"
+            || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+            || self.0.iter().any(|named| bare(named) == host)
+    }
+}
 
 /// An error of a database.
 pub(super) trait DatabaseError: fmt::Display {
@@ -77,5 +96,26 @@ impl From<Failed> for Refused {
         tracing::error!(cause = %printable(cause), remedy, "the store of sessions has failed");
         let message = "The shop cannot read its sessions at the moment. Please try again.";
         Self::new(503, Reason { code: "unavailable", message }).with_retry_after(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_unencrypted_to_this_machine_and_to_named_hosts_alone() {
+        let mut hosts = PlainHosts::default();
+        hosts.allow("redis.internal");
+        hosts.allow("fd00::1");
+        for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "::1", "[::1]", "Redis.Internal", "[fd00::1]"]
+        {
+            assert!(hosts.contain(host), "{host}");
+        }
+        for host in
+            ["", "db.internal", "redis.internal.example.com", "10.0.0.1", "127.1", "127.0.0.1.example.com", "::"]
+        {
+            assert!(!hosts.contain(host), "{host}");
+        }
     }
 }

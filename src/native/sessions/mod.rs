@@ -18,13 +18,13 @@ mod single_flight;
 mod store;
 
 #[cfg(feature = "sessions-redis")]
-pub use self::redis::RedisSessions;
+pub use self::redis::{RedisSessions, RedisSessionsBuilder};
 pub use guard::{CustomerSession, SessionGuard};
 #[cfg(feature = "axum")]
 pub use layer::Guarded;
 pub use memory::MemoryStore;
 #[cfg(feature = "sessions-postgres")]
-pub use postgres::PostgresSessions;
+pub use postgres::{PostgresSessions, PostgresSessionsBuilder};
 pub use store::{KeepResult, KeptSession, SessionStore};
 
 use super::{Client, Reason, Refused, clock};

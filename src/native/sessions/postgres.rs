@@ -2,15 +2,15 @@
 
 mod connections;
 
-use super::database::attempt;
+use super::database::{PlainHosts, attempt};
 use super::sealed::{LoginHash, Sealer};
 use super::store::{KeepResult, KeptSession, LIFETIME, SessionStore, TokenHash, token_hash};
 use crate::native::{Client, Refused, http};
 use crate::postgres_address;
 use crate::protocol::{Error, Kind};
-use crate::values::SessionToken;
+use crate::values::{SessionToken, printable};
 use connections::Connections;
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgSslMode};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgRow, PgSslMode};
 use sqlx::{ConnectOptions, Connection, Executor, Row};
 use std::fmt;
 use std::sync::Arc;
@@ -45,6 +45,12 @@ const TABLES: &str = "
     );
     CREATE INDEX IF NOT EXISTS guichet_sessions_ended ON guichet_sessions (token) WHERE ended;
     CREATE INDEX IF NOT EXISTS guichet_sessions_expires_at ON guichet_sessions (expires_at);";
+
+/// The first of the tables that belongs to another role than this one and `$1`: its name, its owner, and this role.
+const FOREIGN: &str = "
+    SELECT relname::text, pg_get_userbyid(relowner)::text, current_user::text FROM pg_class
+    WHERE oid IN (to_regclass('guichet_logins'), to_regclass('guichet_sessions'))
+    AND pg_get_userbyid(relowner)::text NOT IN (current_user::text, $1) ORDER BY relname LIMIT 1";
 
 const NEWEST: &str = "
     SELECT token, sealed FROM guichet_sessions
@@ -105,47 +111,158 @@ const DELETE_EXPIRED: [&str; 2] = [
 ///   up to 5 seconds. Then the result is 503 `unavailable` with `Retry-After`, and the log says why. If the database refuses the
 ///   password, the result is the same at once.
 /// - A session or a sign-out that was acknowledged survives a crash of the database, whatever its `synchronous_commit` is.
-/// - TLS is set in the address: `sslmode=verify-full`, with `sslrootcert=…` for a private authority. Without `sslmode` PostgreSQL's
-///   own default holds, which accepts any certificate, and none. With `verify-ca` and the feature `native-no-provider`, install the
-///   crypto provider first.
+/// - It refuses an address that lets the connection be unencrypted, so one without `sslmode`, or with `prefer`, `allow` or `disable`, unless
+///   the connection stays on this machine or [`PostgresSessionsBuilder::allow_unencrypted`] names the host.
+/// - TLS is set in the address: `sslmode=verify-full`, with `sslrootcert=…` for a private authority. `verify-ca` does not compare the
+///   server's name with its certificate. `require` encrypts and verifies nothing, whatever `sslrootcert` is: whoever can redirect the
+///   connection can read and change what is sent. With `verify-ca` and the feature `native-no-provider`, install the crypto provider
+///   first.
+/// - It refuses tables that belong to another role than the shop's, because their triggers would run with the rights of the shop's role,
+///   unless [`PostgresSessionsBuilder::owned_by`] names their owner.
 #[derive(Clone)]
 pub struct PostgresSessions {
     connections: Connections,
     sealer: Arc<Sealer>,
 }
 
-impl PostgresSessions {
-    /// Connects to the database at this address, with up to 8 connections, and creates the tables.
+/// Opens a [`PostgresSessions`] on a database that needs more than an address.
+///
+/// ```no_run
+/// use guichet::native::PostgresSessions;
+/// # async fn open(client: guichet::Client) -> Result<(), guichet::protocol::Error> {
+/// let store = PostgresSessions::builder(&client)
+///     .owned_by("migrator")
+///     .connect("postgres://shop@db.example.com/shop?sslmode=verify-full")
+///     .await?;
+/// # let _ = store;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a builder opens nothing until `connect` or `pool`"]
+pub struct PostgresSessionsBuilder<'a> {
+    client: &'a Client,
+    plain_hosts: PlainHosts,
+    owner: String,
+}
+
+impl PostgresSessionsBuilder<'_> {
+    /// Allows a connection without TLS to this host. Whoever reads or changes what is sent there may get the password of PostgreSQL, and can
+    /// undo sign-outs: name a host only in a network that no one else uses. This machine, by loopback or a Unix socket, needs no name.
+    pub fn allow_unencrypted(mut self, host: &str) -> Self {
+        self.plain_hosts.allow(host);
+        self
+    }
+
+    /// Uses tables that belong to this role, which creates the shop's tables. The rights of the shop's own role are in its hands: a trigger
+    /// of a table runs as the role that writes to it.
+    pub fn owned_by(mut self, role: &str) -> Self {
+        role.clone_into(&mut self.owner);
+        self
+    }
+
+    /// Connects to the database at this address, with up to 8 connections, and creates the tables unless they exist.
     ///
     /// # Errors
-    /// Kind `input` if the address cannot be parsed or has an unknown parameter; `offline` if the database does not answer within
-    /// 5 seconds, or refuses.
-    pub async fn connect(url: &str, client: &Client) -> Result<Self, Error> {
+    /// Kind `input` if the address cannot be parsed or has an unknown parameter, if the connection may be unencrypted, or if the tables
+    /// belong to another role; `offline` if the database does not answer within 5 seconds, or refuses.
+    pub async fn connect(self, url: &str) -> Result<PostgresSessions, Error> {
         let address = postgres_address::parse(url).map_err(|message| Error::new(Kind::Input, message))?;
         let options = PgConnectOptions::from_url(&address).map_err(|_| {
             let message = "The parameters of the address of the PostgreSQL database cannot be read. Correct the text after the question mark, such as sslmode=verify-full.";
             Error::new(Kind::Input, message)
         })?;
+        self.require_encryption(&options)?;
         if matches!(options.get_ssl_mode(), PgSslMode::VerifyCa) {
             // In this mode sqlx takes the process's provider for a part of the work.
             http::install_crypto_provider()?;
         }
-        Self::open(Connections::open(options), client).await
+        self.open(Connections::open(options)).await
     }
 
-    /// Keeps sessions through the application's own pool, and creates the tables. Such a step takes longer than one after
-    /// [`PostgresSessions::connect`]: sqlx's pool tests a connection after its use and, unless `test_before_acquire` is off, before.
+    /// Keeps sessions through the application's own pool, and creates the tables unless they exist. Such a step takes longer than one after
+    /// [`PostgresSessionsBuilder::connect`]: sqlx's pool tests a connection after its use and, unless `test_before_acquire` is off, before.
     ///
     /// # Errors
-    /// Kind `offline` if the database does not answer within 5 seconds, or refuses.
-    pub async fn new(pool: PgPool, client: &Client) -> Result<Self, Error> {
-        Self::open(Connections::Pool(pool), client).await
+    /// Kind `input` if the pool's connections may be unencrypted, or if the tables belong to another role; `offline` if the database does
+    /// not answer within 5 seconds, or refuses.
+    pub async fn pool(self, pool: PgPool) -> Result<PostgresSessions, Error> {
+        self.require_encryption(&pool.connect_options())?;
+        self.open(Connections::Pool(pool)).await
     }
 
-    async fn open(connections: Connections, client: &Client) -> Result<Self, Error> {
-        let created = attempt(|| connections.run(&create_tables)).await;
-        created.map_err(|failed| failed.opening("The PostgreSQL database"))?;
-        Ok(Self { connections, sealer: Arc::new(Sealer::new(client.key())) })
+    /// Checks that connections are encrypted, or stay on this machine, or go to a host that was named.
+    fn require_encryption(&self, options: &PgConnectOptions) -> Result<(), Error> {
+        let is_encrypted = match options.get_ssl_mode() {
+            PgSslMode::Require | PgSslMode::VerifyCa | PgSslMode::VerifyFull => true,
+            PgSslMode::Disable | PgSslMode::Allow | PgSslMode::Prefer => false,
+        };
+        let host = options.get_host();
+        let is_socket = options.get_socket().is_some() || host.starts_with('/');
+        if is_encrypted || is_socket || self.plain_hosts.contain(host) {
+            return Ok(());
+        }
+        let host = printable(host);
+        Err(Error::new(
+            Kind::Input,
+            format!(
+                "The connection to the PostgreSQL server {host} may not be encrypted. Add sslmode=verify-full to its address, or allow it by \
+                 name: PostgresSessions::builder(&client).allow_unencrypted(\"{host}\")."
+            ),
+        ))
+    }
+
+    async fn open(self, connections: Connections) -> Result<PostgresSessions, Error> {
+        let owner = self.owner;
+        let prepare = async move |connection: &mut PgConnection| prepare(connection, &owner).await;
+        let prepared = attempt(|| connections.run(&prepare)).await;
+        if let Some(foreign) = prepared.map_err(|failed| failed.opening("The PostgreSQL database"))? {
+            return Err(foreign.into());
+        }
+        Ok(PostgresSessions { connections, sealer: Arc::new(Sealer::new(self.client.key())) })
+    }
+}
+
+/// A table of another role.
+struct ForeignTable {
+    name: String,
+    owner: String,
+    /// The role of the connection.
+    role: String,
+}
+
+impl From<ForeignTable> for Error {
+    fn from(ForeignTable { name, owner, role }: ForeignTable) -> Self {
+        let (owner, role) = (printable(&owner), printable(&role));
+        Self::new(
+            Kind::Input,
+            format!(
+                "The table {name} belongs to the role {owner}, whose triggers would run with the rights of {role}. If {owner} creates the shop's \
+                 tables, name it: PostgresSessions::builder(&client).owned_by(\"{owner}\"). Otherwise drop the table: the store creates its own."
+            ),
+        )
+    }
+}
+
+impl PostgresSessions {
+    /// Connects to the database at this address, with up to 8 connections, and creates the tables unless they exist.
+    ///
+    /// # Errors
+    /// As [`PostgresSessionsBuilder::connect`].
+    pub async fn connect(url: &str, client: &Client) -> Result<Self, Error> {
+        Self::builder(client).connect(url).await
+    }
+
+    /// Keeps sessions through the application's own pool, and creates the tables unless they exist.
+    ///
+    /// # Errors
+    /// As [`PostgresSessionsBuilder::pool`].
+    pub async fn new(pool: PgPool, client: &Client) -> Result<Self, Error> {
+        Self::builder(client).pool(pool).await
+    }
+
+    /// A store of this client's sessions, on a database that needs more than an address.
+    pub fn builder(client: &Client) -> PostgresSessionsBuilder<'_> {
+        PostgresSessionsBuilder { client, plain_hosts: PlainHosts::default(), owner: String::new() }
     }
 
     async fn run<T>(&self, step: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>) -> Result<T, Refused> {
@@ -234,6 +351,23 @@ impl fmt::Debug for PostgresSessions {
     }
 }
 
+/// A table that belongs to another role than this one and `owner`.
+async fn foreign_table(connection: &mut PgConnection, owner: &str) -> Result<Option<ForeignTable>, sqlx::Error> {
+    let foreign = sqlx::query(FOREIGN).bind(owner).fetch_optional(connection).await?;
+    let read = |row: PgRow| Ok(ForeignTable { name: row.try_get(0)?, owner: row.try_get(1)?, role: row.try_get(2)? });
+    foreign.map(read).transpose()
+}
+
+/// Creates the tables unless they exist. `Some` if one belongs to another role than this one and `owner`.
+async fn prepare(connection: &mut PgConnection, owner: &str) -> Result<Option<ForeignTable>, sqlx::Error> {
+    if let Some(foreign) = foreign_table(connection, owner).await? {
+        return Ok(Some(foreign));
+    }
+    create_tables(connection).await?;
+    // Another role may have created them in the meantime.
+    foreign_table(connection, owner).await
+}
+
 async fn create_tables(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     if sqlx::query_scalar(EXIST).fetch_one(&mut *connection).await? {
         return Ok(());
@@ -292,4 +426,46 @@ async fn end_tokens(
 
 fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::SecretKey;
+
+    fn check(address: &str, named: &[&str]) -> Result<(), Error> {
+        let key = SecretKey::new("sk_test_1").expect("a key");
+        let client = Client::builder("http://127.0.0.1:1", key).build().expect("a client");
+        let mut builder = PostgresSessions::builder(&client);
+        for host in named {
+            builder = builder.allow_unencrypted(host);
+        }
+        builder.require_encryption(&address.parse().expect("an address"))
+    }
+
+    #[test]
+    fn a_connection_is_encrypted_or_stays_on_this_machine_or_goes_to_a_named_host() {
+        for address in [
+            "postgres://db.internal/shop?sslmode=require",
+            "postgres://db.internal/shop?sslmode=verify-ca",
+            "postgres://db.internal/shop?sslmode=verify-full",
+            "postgres://localhost/shop?sslmode=disable",
+            "postgres://127.0.0.1/shop?sslmode=allow",
+            "postgres://[::1]/shop?sslmode=prefer",
+            "postgres:///shop?host=/run/postgresql&sslmode=prefer",
+            "postgres://%2Frun%2Fpostgresql/shop?sslmode=disable",
+        ] {
+            assert!(check(address, &[]).is_ok(), "{address}");
+        }
+        for mode in ["disable", "allow", "prefer"] {
+            for host in ["db.internal", "10.0.0.1", "localhost.example.com"] {
+                let address = format!("postgres://shop:hunter2@{host}/shop?sslmode={mode}");
+                let error = check(&address, &["other.internal"]).expect_err(&address);
+                assert!(error.kind() == Kind::Input && !error.to_string().contains("hunter2"), "{error}");
+                assert!(check(&address, &["other.internal", host]).is_ok(), "{address}");
+            }
+        }
+        // The parameters decide where a connection goes.
+        assert!(check("postgres://127.0.0.1/shop?host=db.internal&sslmode=prefer", &[]).is_err());
+    }
 }

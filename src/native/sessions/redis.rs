@@ -2,13 +2,13 @@
 
 mod connection;
 
-use super::database::{DEADLINE, attempt};
+use super::database::{DEADLINE, PlainHosts, attempt};
 use super::sealed::{LoginHash, Sealer};
 use super::store::{KeepResult, KeptSession, LIFETIME, SessionStore, token_hash};
 use crate::encoding::hex;
 use crate::native::{Client, Refused, http};
 use crate::protocol::{Error, Kind};
-use crate::values::SessionToken;
+use crate::values::{SessionToken, printable};
 use connection::Connection;
 use redis::io::tcp::TcpSettings;
 use redis::io::tcp::socket2::TcpKeepalive;
@@ -98,6 +98,8 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 /// - `rediss://` is TLS with the crypto provider of the process. Without one, the feature `native` installs aws-lc-rs; with
 ///   `native-no-provider`, install yours first. For a private authority, pass [`RedisSessions::new`] a client that has its
 ///   certificate.
+/// - `redis://` is not encrypted: it is for this machine (loopback addresses and Unix sockets), and for hosts that
+///   [`RedisSessionsBuilder::allow_unencrypted`] names.
 #[derive(Clone)]
 pub struct RedisSessions {
     connection: Arc<Connection>,
@@ -112,27 +114,59 @@ struct Scripts {
     forget: Script,
 }
 
-impl RedisSessions {
+/// Opens a [`RedisSessions`] on a server that needs more than an address.
+///
+/// ```no_run
+/// use guichet::native::RedisSessions;
+/// # async fn open(client: guichet::Client) -> Result<(), guichet::protocol::Error> {
+/// let store = RedisSessions::builder(&client).allow_unencrypted("redis.internal").connect("redis://redis.internal").await?;
+/// # let _ = store;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a builder opens nothing until `connect` or `client`"]
+pub struct RedisSessionsBuilder<'a> {
+    client: &'a Client,
+    plain_hosts: PlainHosts,
+}
+
+impl RedisSessionsBuilder<'_> {
+    /// Allows a connection without TLS to this host. Whoever reads or changes what is sent there gets the password of Redis, and can undo
+    /// sign-outs: name a host only in a network that no one else uses. This machine needs no name.
+    pub fn allow_unencrypted(mut self, host: &str) -> Self {
+        self.plain_hosts.allow(host);
+        self
+    }
+
     /// Connects to the server at this address.
     ///
     /// # Errors
-    /// Kind `input` if the address cannot be parsed, or if TLS has no crypto provider; `offline` if the server does not answer within
-    /// 5 seconds, or refuses.
-    pub async fn connect(url: &str, client: &Client) -> Result<Self, Error> {
+    /// Kind `input` if the address cannot be parsed, if the connection would be unencrypted, or if TLS has no crypto provider; `offline`
+    /// if the server does not answer within 5 seconds, or refuses.
+    pub async fn connect(self, url: &str) -> Result<RedisSessions, Error> {
         let info = url.into_connection_info().map(|info| info.set_tcp_settings(tcp_settings()));
         let redis = info
             .and_then(redis::Client::open)
             .map_err(|_| Error::new(Kind::Input, "This is no address of Redis: rediss://user:password@host:6379."))?;
-        Self::new(redis, client).await
+        self.client(redis).await
     }
 
     /// Connects by the application's own client, for example one with a certificate (`redis::Client::build_with_tls`).
     ///
     /// # Errors
-    /// As [`RedisSessions::connect`].
-    pub async fn new(redis: redis::Client, client: &Client) -> Result<Self, Error> {
-        if matches!(redis.get_connection_info().addr(), ConnectionAddr::TcpTls { .. }) {
-            http::install_crypto_provider()?;
+    /// As [`RedisSessionsBuilder::connect`].
+    pub async fn client(self, redis: redis::Client) -> Result<RedisSessions, Error> {
+        match redis.get_connection_info().addr() {
+            ConnectionAddr::Tcp(host, _) if !self.plain_hosts.contain(host) => {
+                let host = printable(host);
+                let message = format!(
+                    "The connection to the Redis server {host} would not be encrypted. Begin its address with rediss://, or allow it by name: \
+                     RedisSessions::builder(&client).allow_unencrypted(\"{host}\")."
+                );
+                return Err(Error::new(Kind::Input, message));
+            }
+            ConnectionAddr::TcpTls { .. } => http::install_crypto_provider()?,
+            _ => {}
         }
         let connection = Connection::new(redis);
         // A server that demands a password accepts connections without one, and refuses the first command.
@@ -140,11 +174,34 @@ impl RedisSessions {
         let _: bool = attempt(read).await.map_err(|failed| failed.opening("The Redis server"))?;
         let script = |code: &str| Script::new(&[COMMON, code].concat());
         let scripts = Scripts { newest: script(NEWEST), keep: script(KEEP), end: script(END), forget: script(FORGET) };
-        Ok(Self {
+        Ok(RedisSessions {
             connection: Arc::new(connection),
-            sealer: Arc::new(Sealer::new(client.key())),
+            sealer: Arc::new(Sealer::new(self.client.key())),
             scripts: Arc::new(scripts),
         })
+    }
+}
+
+impl RedisSessions {
+    /// Connects to the server at this address.
+    ///
+    /// # Errors
+    /// As [`RedisSessionsBuilder::connect`].
+    pub async fn connect(url: &str, client: &Client) -> Result<Self, Error> {
+        Self::builder(client).connect(url).await
+    }
+
+    /// Connects by the application's own client, for example one with a certificate (`redis::Client::build_with_tls`).
+    ///
+    /// # Errors
+    /// As [`RedisSessionsBuilder::connect`].
+    pub async fn new(redis: redis::Client, client: &Client) -> Result<Self, Error> {
+        Self::builder(client).client(redis).await
+    }
+
+    /// A store of this client's sessions, on a server that needs more than an address.
+    pub fn builder(client: &Client) -> RedisSessionsBuilder<'_> {
+        RedisSessionsBuilder { client, plain_hosts: PlainHosts::default() }
     }
 
     async fn run<T: FromRedisValue>(&self, script: ScriptInvocation<'_>) -> Result<T, Refused> {

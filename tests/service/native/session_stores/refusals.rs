@@ -3,6 +3,8 @@
 use super::{client, session};
 use crate::support::postgres::PostgresServer;
 use crate::support::redis::RedisServer;
+use guichet::native::redis;
+use guichet::native::sqlx::PgPool;
 use guichet::native::{PostgresSessions, RedisSessions, SessionStore};
 use guichet::protocol::{Error, Kind};
 use std::fmt::Debug;
@@ -64,10 +66,89 @@ async fn postgresql_that_refuses_the_user_or_the_database_is_not_asked_again() {
     refuses(at_once(PostgresSessions::connect(&another, &client())).await, rights);
 
     // The user may not read the tables that another one has created.
-    let other = PostgresSessions::connect(&with("shop:hunter1@"), &client()).await;
+    let client = client();
+    let other = PostgresSessions::builder(&client).owned_by("guichet").connect(&with("shop:hunter1@")).await;
     let refused = at_once(other.expect("the tables exist").newest("login")).await.expect_err("no right");
     assert_eq!((refused.status(), refused.code()), (503, "unavailable"));
     assert_eq!(store.newest("login").await.expect("an answer"), None);
+}
+
+#[tokio::test]
+async fn an_unencrypted_connection_to_another_host_is_refused_before_it_is_made() {
+    for address in ["", "?sslmode=disable", "?sslmode=allow", "?sslmode=prefer", "?application_name=shop"] {
+        let url = format!("postgres://shop:hunter2@db.internal/shop{address}");
+        let remedy = "Add sslmode=verify-full to its address, or allow it by name: \
+            PostgresSessions::builder(&client).allow_unencrypted(\"db.internal\").";
+        is_unencrypted(at_once(PostgresSessions::connect(&url, &client())).await, remedy);
+        let pool = PgPool::connect_lazy(&url).expect("an address");
+        is_unencrypted(at_once(PostgresSessions::new(pool, &client())).await, remedy);
+    }
+    for url in ["redis://shop:hunter2@redis.internal", "valkey://shop:hunter2@redis.internal:6380/1"] {
+        let remedy = "Begin its address with rediss://, or allow it by name: \
+            RedisSessions::builder(&client).allow_unencrypted(\"redis.internal\").";
+        is_unencrypted(at_once(RedisSessions::connect(url, &client())).await, remedy);
+        let redis = redis::Client::open(url).expect("an address");
+        is_unencrypted(at_once(RedisSessions::new(redis, &client())).await, remedy);
+    }
+}
+
+#[tokio::test]
+async fn an_unencrypted_connection_to_a_named_host_is_made() {
+    // A name of this machine that does not look like one.
+    let name = "127.1";
+    let (on_postgres, on_redis) = (PostgresServer::shared().create_database(), RedisServer::shared().url());
+    let [on_postgres, on_redis] = [on_postgres, on_redis].map(|url| url.replace("127.0.0.1", name));
+    let client = client();
+    let refused = PostgresSessions::builder(&client).allow_unencrypted("db.internal").connect(&on_postgres).await;
+    is_unencrypted(refused, "allow_unencrypted(\"127.1\").");
+    let builder = PostgresSessions::builder(&client).allow_unencrypted("db.internal").allow_unencrypted(name);
+    builder.clone().connect(&on_postgres).await.expect("it is named");
+    builder.pool(PgPool::connect_lazy(&on_postgres).expect("an address")).await.expect("it is named");
+
+    let refused = RedisSessions::builder(&client).allow_unencrypted("redis.internal").connect(&on_redis).await;
+    is_unencrypted(refused, "allow_unencrypted(\"127.1\").");
+    let builder = RedisSessions::builder(&client).allow_unencrypted(name);
+    builder.clone().connect(&on_redis).await.expect("it is named");
+    builder.client(redis::Client::open(on_redis).expect("an address")).await.expect("it is named");
+}
+
+#[tokio::test]
+async fn a_table_that_another_role_owns_is_refused_unless_the_shop_names_its_owner() {
+    let server = PostgresServer::shared();
+    let url = server.create_database();
+    let name = url.rsplit('/').next().expect("a database");
+    server.psql(name, "CREATE ROLE shop_1 LOGIN; CREATE ROLE planter; GRANT ALL ON SCHEMA public TO shop_1, planter");
+    let plant = "SET ROLE shop_1; CREATE TABLE guichet_logins (); SET ROLE planter; CREATE TABLE guichet_sessions (login bytea); \
+        CREATE FUNCTION planted() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; \
+        CREATE TRIGGER planted BEFORE INSERT ON guichet_sessions EXECUTE FUNCTION planted()";
+    server.psql(name, plant);
+    let url = url.replace("guichet@", "shop_1@");
+    let pool = PgPool::connect(&url).await.expect("PostgreSQL");
+    let planted = [
+        at_once(PostgresSessions::connect(&url, &client())).await,
+        at_once(PostgresSessions::new(pool, &client())).await,
+    ];
+    for refused in planted {
+        let error = refused.expect_err("another role owns it");
+        assert_eq!(error.kind(), Kind::Input, "{error}");
+        let expected = "The table guichet_sessions belongs to the role planter, whose triggers would run with the rights of shop_1. If planter \
+            creates the shop's tables, name it: PostgresSessions::builder(&client).owned_by(\"planter\"). Otherwise drop the table: the store \
+            creates its own.";
+        assert_eq!(error.message(), expected);
+    }
+
+    server.psql(name, "DROP TABLE guichet_logins, guichet_sessions");
+    PostgresSessions::connect(&url, &client()).await.expect("the tables are its own");
+    let tables = "guichet_logins, guichet_sessions";
+    for table in tables.split(", ") {
+        server.psql(name, &format!("ALTER TABLE {table} OWNER TO planter"));
+    }
+    server.psql(name, &format!("GRANT SELECT, INSERT, UPDATE, DELETE ON {tables} TO shop_1"));
+    let client = client();
+    let another = PostgresSessions::builder(&client).owned_by("guichet").connect(&url).await;
+    assert_eq!(another.expect_err("another role is named").kind(), Kind::Input);
+    let store = PostgresSessions::builder(&client).owned_by("planter").connect(&url).await.expect("it is named");
+    store.keep("login", &session("owner"), None).await.expect("it has the rights");
 }
 
 #[tokio::test]
@@ -94,6 +175,13 @@ async fn an_unknown_parameter_of_an_address_is_refused_without_its_value() {
     let url = format!("{url}?sslmode=prefer&options[statement_timeout]=4s&application_name=shop");
     let store = PostgresSessions::connect(&url, &client()).await.expect("these are known");
     assert!(!store.has_ended(&session("parameters").token).await.expect("an answer"));
+}
+
+fn is_unencrypted<T: Debug>(result: Result<T, Error>, remedy: &str) {
+    let error = result.expect_err("it would not be encrypted");
+    assert_eq!(error.kind(), Kind::Input, "{error}");
+    assert!(error.message().ends_with(remedy), "{error}");
+    assert!(!format!("{error} {error:?}").contains("hunter"), "{error:?}");
 }
 
 async fn at_once<T>(work: impl Future<Output = T>) -> T {
