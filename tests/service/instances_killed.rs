@@ -183,7 +183,10 @@ impl World {
                 // This sandbox was killed.
                 Ok(Err(_)) => drop(self.no_response.fetch_add(1, Ordering::Relaxed)),
                 Err(_) => {
-                    eprintln!("no response within {DEADLINE:?}: {method} {url}");
+                    let activity = block_in_place(|| PostgresServer::activity(&self.database));
+                    eprintln!(
+                        "no response within {DEADLINE:?}: {method} {url}. The database's connections:\n{activity}"
+                    );
                     self.timed_out.fetch_add(1, Ordering::Relaxed);
                 }
             }

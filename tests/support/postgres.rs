@@ -93,6 +93,16 @@ impl PostgresServer {
         String::from_utf8(output.stdout).expect("UTF-8").trim_end().to_owned()
     }
 
+    /// What the connections to a server do at the moment, for a person to read. `url` is the address of one of its databases.
+    pub fn activity(url: &str) -> String {
+        let sql = "SELECT pid, state, wait_event_type, wait_event, clock_timestamp() - state_change AS since, left(query, 120) AS query \
+            FROM pg_stat_activity WHERE backend_type = 'client backend' ORDER BY pid";
+        let mut psql = Command::new(program("psql"));
+        psql.args(["--no-psqlrc", "--command", sql]).arg(url).env("PGCONNECT_TIMEOUT", "5");
+        let output = psql.output().expect("psql is installed");
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    }
+
     /// Executes SQL in a transaction that stays open until the returned process ends.
     pub fn begin(&self, database: &str, sql: &str) -> Child {
         let mut psql = Command::new(program("psql"));
