@@ -20,13 +20,15 @@ use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
+use futures_util::future::join_all;
 use guichet::native::{
-    CustomerSession, PostgresSessions, Reason, Refused, Routes, SessionGuard, Sessions, Shop, Sold, settle,
+    Buyer, CustomerSession, Owner, PostgresSessions, Reason, Refused, Routes, SessionGuard, Sessions, Shop, Sold,
+    settle,
 };
 use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PauseSubscription, PaymentIntent};
 use guichet::values::{Amount, Email, IntentStatus, MerchantReference, PaymentRef, RedirectUrl, SubscriptionId};
 use guichet::{Client, SecretKey};
-use orders::Orders;
+use orders::{Claimed, Orders};
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use std::env;
@@ -66,33 +68,28 @@ fn app(client: Client, shop: ShoeShop, sessions: PostgresSessions) -> Router {
 
 /// Stands for the shop's own login, such as tower-sessions: it puts the signed-in customer into the request's extensions.
 ///
-/// Do not copy it: it trusts any cookie. A real one looks up a random session id, and `login` is a hash of that id, new at
-/// each sign-in. A login that was signed out gets no further session.
+/// Do not copy it: it trusts any cookie. A real one looks up a random session id, and names the customer by the id of their
+/// account, the login by a hash of the session id, new at each sign-in, and an e-mail address only if the customer has opened a
+/// link that was sent there. A login that was signed out gets no further session.
 async fn sign_in(mut request: Request, next: Next) -> Response {
     let cookie = request.headers().get(header::COOKIE).and_then(|cookie| cookie.to_str().ok());
     let login = cookie.and_then(|cookie| cookie.strip_prefix("login=")).map(str::to_owned);
     if let Some(login) = login
         && let Ok(email) = Email::new(format!("{login}@example.com"))
     {
-        request.extensions_mut().insert(SignedIn { login, email });
+        request.extensions_mut().insert(Buyer::customer(&login).login(&login).verified_email(email));
     }
     next.run(request).await
-}
-
-#[derive(Clone)]
-struct SignedIn {
-    login: String,
-    email: Email,
 }
 
 /// Places an order for a pair of shoes. (Only JSON is accepted, which no page of another site can send.)
 async fn place_order(
     State(shop): State<ShoeShop>,
-    signed_in: Option<Extension<SignedIn>>,
+    buyer: Option<Extension<Buyer>>,
     Json(_): Json<Value>,
 ) -> Result<Json<Value>, Refused> {
-    let Extension(customer) = signed_in.ok_or_else(nobody_is_signed_in)?;
-    let id = shop.orders.place(&customer.email, "A pair of shoes", 45_000).await.map_err(Refused::broken)?;
+    let Extension(buyer) = buyer.ok_or_else(nobody_is_signed_in)?;
+    let id = shop.orders.place(&buyer.owner, "A pair of shoes", 45_000).await.map_err(Refused::broken)?;
     Ok(Json(json!({ "id": id.to_string() })))
 }
 
@@ -107,38 +104,37 @@ struct ShoeShop {
 }
 
 impl Shop for ShoeShop {
-    async fn customer(&self, request: &Parts) -> Result<Option<Email>, Refused> {
-        Ok(request.extensions.get::<SignedIn>().map(|signed_in| signed_in.email.clone()))
-    }
-
-    async fn login(&self, request: &Parts) -> Result<Option<String>, Refused> {
-        Ok(request.extensions.get::<SignedIn>().map(|signed_in| signed_in.login.clone()))
+    async fn buyer(&self, request: &Parts) -> Result<Option<Buyer>, Refused> {
+        Ok(request.extensions.get::<Buyer>().cloned())
     }
 
     /// The page names the order. The server sets the price, the customer and the reference. Another customer's order gets the
     /// same 404 as an unknown one. For one reference, the whole purchase is the same each time, on each server.
-    async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
+    async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<CreatePaymentIntent, Refused> {
         let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
-        let customer = customer.ok_or_else(nobody_is_signed_in)?;
         let id = order["id"].as_str().and_then(|id| id.parse().ok()).ok_or_else(missing)?;
-        let order = self.orders.find(id, customer).await.map_err(Refused::broken)?.ok_or_else(missing)?;
+        let order = self.orders.find(id, &buyer.owner).await.map_err(Refused::broken)?.ok_or_else(missing)?;
+        let email = buyer.verified_email.clone().ok_or_else(missing)?; // `sign_in` names one
         let purchase = || {
             let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
             let reference = MerchantReference::new(&order.reference)?;
             let purchase = CreatePaymentIntent::new(reference, Amount::units(order.price), &order.product, awa);
             let back = RedirectUrl::new(&format!("{}/return", self.url))?;
-            Ok::<_, guichet::values::Invalid>(purchase.email(customer.clone()).redirect_url(back))
+            Ok::<_, guichet::values::Invalid>(purchase.email(email).redirect_url(back))
         };
         purchase().map_err(Refused::broken)
+    }
+
+    async fn open_payments(&self, owner: &Owner, next: &MerchantReference) -> Result<usize, Refused> {
+        self.orders.count_open(owner, next).await.map_err(Refused::broken)
     }
 
     async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
         self.orders.remember(sold).await.map_err(Refused::broken)
     }
 
-    async fn find(&self, payment_ref: &PaymentRef, customer: Option<&Email>) -> Result<Option<Sold>, Refused> {
-        let sold = self.orders.sold(payment_ref).await.map_err(Refused::broken)?;
-        Ok(sold.filter(|sold| sold.owner.as_ref() == customer))
+    async fn find(&self, payment_ref: &PaymentRef, owner: &Owner) -> Result<Option<Sold>, Refused> {
+        self.orders.returned_to(payment_ref, owner).await.map_err(Refused::broken)
     }
 
     /// Every read of a final payment calls it, on any server.
@@ -148,7 +144,8 @@ impl Shop for ShoeShop {
             IntentStatus::Failed | IntentStatus::Canceled => self.orders.count_decline(sold).await,
             _ => Ok(()),
         };
-        stored.map_err(Refused::broken)
+        stored.map_err(Refused::broken)?;
+        self.orders.mark_final(sold).await.map_err(Refused::broken)
     }
 
     /// Every read of the payment calls it, on any server.
@@ -157,26 +154,33 @@ impl Shop for ShoeShop {
     }
 }
 
-/// Reads the payments that are due, one after the other, because a customer who pays and closes the tab has paid.
+/// Reads the payments that are due, round after round, because a customer who pays and closes the tab has paid.
 async fn settle_regularly(client: Client, shop: ShoeShop, pause: Duration) {
     loop {
-        let was_due = settle_next(&client, &shop).await.unwrap_or_else(|error| {
+        let read = round(&client, &shop).await.unwrap_or_else(|error| {
             eprintln!("{error}");
-            false
+            0
         });
-        if !was_due {
+        if read == 0 {
             tokio::time::sleep(pause).await;
         }
     }
 }
 
-/// Reads one payment. Returns whether one was due. After an error the claim stays: the payment is read again in a minute.
-async fn settle_next(client: &Client, shop: &ShoeShop) -> Result<bool, Box<dyn Error + Send + Sync>> {
-    let Some(claimed) = shop.orders.claim().await? else { return Ok(false) };
-    let settled = settle(client, shop, &claimed.sold).await;
-    let settled = settled.map_err(|refused| format!("{}: {refused}", claimed.sold.merchant_reference))?;
-    shop.orders.release(&claimed, settled.ask_again).await?;
-    Ok(true)
+/// Reads the payments that are due, at most eight, all at the same time. Returns how many it has read.
+async fn round(client: &Client, shop: &ShoeShop) -> Result<usize, sqlx::Error> {
+    let claimed = shop.orders.claim().await?;
+    let reads = join_all(claimed.iter().map(|payment| read(client, shop, payment))).await;
+    Ok(reads.into_iter().filter(|was_read| *was_read).count())
+}
+
+/// Reads a payment. Returns whether it could: otherwise the claim stays, and the payment is read again in a minute.
+async fn read(client: &Client, shop: &ShoeShop, payment: &Claimed) -> bool {
+    let read = async {
+        let settled = settle(client, shop, &payment.sold).await?;
+        shop.orders.release(payment, settled.ask_again).await.map_err(Refused::broken)
+    };
+    read.await.inspect_err(|refused| eprintln!("{}: {refused}", payment.sold.merchant_reference)).is_ok()
 }
 
 /// The shop's own API, which customers call with their session token.

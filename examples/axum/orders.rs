@@ -2,19 +2,19 @@
 //! use one database.
 //!
 //! - An order becomes paid by one conditional statement, so it is paid once, however many servers read its payment.
-//! - A server claims a payment before it reads it, so that two servers do not read the same one.
+//! - A server claims payments before it reads them, so that two servers do not read the same ones.
 //! - Every time is the database's, because the clocks of two servers differ.
 
-use guichet::native::{AskAgain, Sold};
+use guichet::native::{AskAgain, Owner, Sold};
 use guichet::operations::DuplicatePayment;
-use guichet::values::{Email, MerchantReference, PaymentRef};
+use guichet::values::{MerchantReference, PaymentRef};
 use sqlx::Row;
 use sqlx::postgres::{PgPool, PgRow};
 
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS orders (
         id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-        customer TEXT NOT NULL,
+        owner TEXT NOT NULL,
         product TEXT NOT NULL,
         price BIGINT NOT NULL,
         declines INT NOT NULL DEFAULT 0, -- how many of its payments were declined for good
@@ -22,11 +22,15 @@ const SCHEMA: &str = "
     );
     CREATE TABLE IF NOT EXISTS payments (
         payment_ref TEXT PRIMARY KEY,
+        merchant_reference TEXT NOT NULL,
+        owner TEXT NOT NULL,
         sold TEXT NOT NULL, -- a `Sold` as JSON
         created_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+        returned_at TIMESTAMPTZ, -- when its customer last asked for the status
         final_since TIMESTAMPTZ,
         read_at TIMESTAMPTZ DEFAULT now() -- when to read it next; NULL: never again
     );
+    CREATE INDEX IF NOT EXISTS payments_of_owner ON payments (owner);
     CREATE INDEX IF NOT EXISTS payments_to_read ON payments (read_at) WHERE read_at IS NOT NULL;
     CREATE TABLE IF NOT EXISTS refunds_due (
         intent TEXT,
@@ -58,6 +62,8 @@ pub(crate) struct Order {
 #[derive(Debug)]
 pub(crate) struct Claimed {
     pub sold: Sold,
+    /// Whether half an hour has passed since it was created.
+    is_old: bool,
     /// Whether a day has passed since its final status.
     day_is_over: bool,
 }
@@ -73,20 +79,20 @@ impl Orders {
     }
 
     /// Stores a new order and returns its id.
-    pub(crate) async fn place(&self, customer: &Email, product: &str, price: u32) -> Result<i64, sqlx::Error> {
-        sqlx::query_scalar("INSERT INTO orders (customer, product, price) VALUES ($1, $2, $3) RETURNING id")
-            .bind(customer.as_str())
+    pub(crate) async fn place(&self, owner: &Owner, product: &str, price: u32) -> Result<i64, sqlx::Error> {
+        sqlx::query_scalar("INSERT INTO orders (owner, product, price) VALUES ($1, $2, $3) RETURNING id")
+            .bind(owner.to_string())
             .bind(product)
             .bind(i64::from(price))
             .fetch_one(&self.pool)
             .await
     }
 
-    /// An order of this customer.
-    pub(crate) async fn find(&self, id: i64, customer: &Email) -> Result<Option<Order>, sqlx::Error> {
-        let row = sqlx::query("SELECT product, price, declines FROM orders WHERE id = $1 AND customer = $2")
+    /// An order of this owner.
+    pub(crate) async fn find(&self, id: i64, owner: &Owner) -> Result<Option<Order>, sqlx::Error> {
+        let row = sqlx::query("SELECT product, price, declines FROM orders WHERE id = $1 AND owner = $2")
             .bind(id)
-            .bind(customer.as_str())
+            .bind(owner.to_string())
             .fetch_optional(&self.pool)
             .await?;
         let order = |row: PgRow| {
@@ -97,21 +103,49 @@ impl Orders {
         row.map(order).transpose()
     }
 
+    /// How many payments of this owner have no final status; 0 if the payment `next` is stored.
+    pub(crate) async fn count_open(&self, owner: &Owner, next: &MerchantReference) -> Result<usize, sqlx::Error> {
+        let open: i64 = sqlx::query_scalar(
+            "SELECT count(*) FROM payments WHERE owner = $1 AND final_since IS NULL \
+             AND NOT EXISTS (SELECT 1 FROM payments WHERE owner = $1 AND merchant_reference = $2)",
+        )
+        .bind(owner.to_string())
+        .bind(next.as_str())
+        .fetch_one(&self.pool)
+        .await?;
+        usize::try_from(open).map_err(|error| sqlx::Error::Decode(error.into()))
+    }
+
     /// Stores a payment, which is then read until nothing more can happen to it.
     pub(crate) async fn remember(&self, sold: &Sold) -> Result<(), sqlx::Error> {
         let text = serde_json::to_string(sold).map_err(|error| sqlx::Error::Encode(error.into()))?;
-        sqlx::query("INSERT INTO payments (payment_ref, sold) VALUES ($1, $2) ON CONFLICT DO NOTHING")
-            .bind(sold.payment_ref.as_str())
-            .bind(text)
-            .execute(&self.pool)
-            .await
-            .map(|_| ())
+        sqlx::query(
+            "INSERT INTO payments (payment_ref, merchant_reference, owner, sold) VALUES ($1, $2, $3, $4) \
+             ON CONFLICT DO NOTHING",
+        )
+        .bind(sold.payment_ref.as_str())
+        .bind(sold.merchant_reference.as_str())
+        .bind(sold.owner.to_string())
+        .bind(text)
+        .execute(&self.pool)
+        .await
+        .map(|_| ())
     }
 
-    /// What was sold by this payment.
-    pub(crate) async fn sold(&self, payment_ref: &PaymentRef) -> Result<Option<Sold>, sqlx::Error> {
-        let row = sqlx::query("SELECT sold FROM payments WHERE payment_ref = $1").bind(payment_ref.as_str());
-        row.fetch_optional(&self.pool).await?.as_ref().map(read_sold).transpose()
+    /// What was sold by this payment to this owner, who has returned.
+    pub(crate) async fn returned_to(
+        &self,
+        payment_ref: &PaymentRef,
+        owner: &Owner,
+    ) -> Result<Option<Sold>, sqlx::Error> {
+        sqlx::query("UPDATE payments SET returned_at = now() WHERE payment_ref = $1 AND owner = $2 RETURNING sold")
+            .bind(payment_ref.as_str())
+            .bind(owner.to_string())
+            .fetch_optional(&self.pool)
+            .await?
+            .as_ref()
+            .map(read_sold)
+            .transpose()
     }
 
     /// Marks the order paid, unless it is. Another job ships the orders with a `paid_by` that it has not shipped: if a server
@@ -152,6 +186,15 @@ impl Orders {
             .map(|_| ())
     }
 
+    /// Stores that a payment is final, after its order was changed: it is no longer open.
+    pub(crate) async fn mark_final(&self, sold: &Sold) -> Result<(), sqlx::Error> {
+        sqlx::query("UPDATE payments SET final_since = now() WHERE payment_ref = $1 AND final_since IS NULL")
+            .bind(sold.payment_ref.as_str())
+            .execute(&self.pool)
+            .await
+            .map(|_| ())
+    }
+
     /// Stores a duplicate payment, once: a person refunds it with the payment company.
     pub(crate) async fn refund_due(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), sqlx::Error> {
         sqlx::query(
@@ -169,39 +212,46 @@ impl Orders {
         .map(|_| ())
     }
 
-    /// Claims the payment whose reading is due the longest. No other server gets it for a minute. If this server is killed, or
-    /// cannot read it, it is due again then.
-    pub(crate) async fn claim(&self) -> Result<Option<Claimed>, sqlx::Error> {
-        let row = sqlx::query(
-            "UPDATE payments SET read_at = now() + INTERVAL '1 minute' \
-             WHERE payment_ref = ( \
-                 SELECT payment_ref FROM payments WHERE read_at <= now() ORDER BY read_at \
-                 LIMIT 1 FOR UPDATE SKIP LOCKED \
+    /// Claims at most eight payments that are due: each owner's first one before any owner's second, those that a customer has
+    /// returned to before others, and then the youngest. No other server gets them for a minute. If this server is killed, or
+    /// cannot read one, it is due again then.
+    pub(crate) async fn claim(&self) -> Result<Vec<Claimed>, sqlx::Error> {
+        let rows = sqlx::query(
+            "WITH due AS ( \
+                 SELECT payment_ref, ROW_NUMBER() OVER (PARTITION BY owner ORDER BY returned_at IS NULL, created_at DESC) AS turn \
+                 FROM payments WHERE read_at <= now() \
+             ), claimed AS ( \
+                 SELECT payment_ref FROM payments JOIN due USING (payment_ref) WHERE read_at <= now() \
+                 ORDER BY turn, returned_at IS NULL, created_at DESC LIMIT 8 FOR UPDATE OF payments SKIP LOCKED \
              ) \
-             RETURNING sold, COALESCE(final_since <= now() - INTERVAL '1 day', FALSE) AS day_is_over",
+             UPDATE payments SET read_at = now() + INTERVAL '1 minute' FROM claimed \
+             WHERE payments.payment_ref = claimed.payment_ref AND read_at <= now() \
+             RETURNING sold, created_at <= now() - INTERVAL '30 minutes' AS is_old, \
+                 COALESCE(final_since <= now() - INTERVAL '1 day', FALSE) AS day_is_over",
         )
-        .fetch_optional(&self.pool)
+        .fetch_all(&self.pool)
         .await?;
-        let claimed = |row: PgRow| Ok(Claimed { sold: read_sold(&row)?, day_is_over: row.try_get("day_is_over")? });
-        row.map(claimed).transpose()
+        let claimed = |row: &PgRow| {
+            let (is_old, day_is_over) = (row.try_get("is_old")?, row.try_get("day_is_over")?);
+            Ok(Claimed { sold: read_sold(row)?, is_old, day_is_over })
+        };
+        rows.iter().map(claimed).collect()
     }
 
     /// Stores when to read a claimed payment again: every few seconds until it is final, and then every minute for a day.
     pub(crate) async fn release(&self, claimed: &Claimed, ask_again: AskAgain) -> Result<(), sqlx::Error> {
-        let update = match ask_again {
-            AskAgain::Never => "UPDATE payments SET read_at = NULL WHERE payment_ref = $1",
-            AskAgain::ForADay if claimed.day_is_over => "UPDATE payments SET read_at = NULL WHERE payment_ref = $1",
-            AskAgain::ForADay => {
-                "UPDATE payments SET final_since = COALESCE(final_since, now()), read_at = now() + INTERVAL '1 minute' \
-                 WHERE payment_ref = $1"
-            }
-            _ => {
-                "UPDATE payments SET read_at = now() + \
-                 CASE WHEN created_at > now() - INTERVAL '30 minutes' THEN INTERVAL '5 s' ELSE INTERVAL '30 s' END \
-                 WHERE payment_ref = $1"
-            }
+        let pause = match ask_again {
+            AskAgain::ForADay if !claimed.day_is_over => Some("1 minute"),
+            AskAgain::ForADay | AskAgain::Never => None,
+            _ if claimed.is_old => Some("30 s"),
+            _ => Some("5 s"),
         };
-        sqlx::query(update).bind(claimed.sold.payment_ref.as_str()).execute(&self.pool).await.map(|_| ())
+        sqlx::query("UPDATE payments SET read_at = now() + $1::interval WHERE payment_ref = $2")
+            .bind(pause)
+            .bind(claimed.sold.payment_ref.as_str())
+            .execute(&self.pool)
+            .await
+            .map(|_| ())
     }
 }
 

@@ -45,8 +45,7 @@ async fn a_customer_who_pays_and_closes_the_tab_has_paid() {
     assert_eq!(unsigned.send().await.unwrap().status(), 401, "nobody is signed in");
     assert_eq!(json_of(post("/orders", "{}").send().await.unwrap()).await, json!({ "id": "1" }));
     assert_eq!(post("/guichet/intents", r#"{"id":"2"}"#).send().await.unwrap().status(), 404);
-    let paul = Email::new("paul@example.com").unwrap();
-    let another_customers = shop.purchase(Some(&paul), json!({ "id": "1" })).await.unwrap_err();
+    let another_customers = shop.purchase(&buyer("paul"), json!({ "id": "1" })).await.unwrap_err();
     assert_eq!((another_customers.status(), another_customers.code()), (404, "order_missing"));
     let begun = json_of(post("/guichet/intents", r#"{"id":"1"}"#).send().await.unwrap()).await;
     assert_eq!(rows(database, "SELECT paid_by FROM orders WHERE paid_by IS NOT NULL").await, [""; 0]);
@@ -54,12 +53,15 @@ async fn a_customer_who_pays_and_closes_the_tab_has_paid() {
     // The customer pays on the hosted page and never comes back.
     let intent = IntentId::new(begun["intent"]["id"].as_str().unwrap()).unwrap();
     client.attach_payment_method(&intent, phone("237670000000")).await.unwrap();
-    assert!(settle_next(client, shop).await.unwrap());
+    assert_eq!(round(client, shop).await.unwrap(), 1);
     assert_eq!(rows(database, "SELECT paid_by FROM orders").await, ["ORDER-1"]);
-    assert!(!settle_next(client, shop).await.unwrap(), "no payment is left to read");
+    assert_eq!(round(client, shop).await.unwrap(), 0, "no payment is left to read");
     let payment_ref = begun["intent"]["payment_ref"].as_str().unwrap();
-    let back = page.get(format!("{base_url}/guichet/intents/{payment_ref}")).header("cookie", "login=awa");
-    let back = json_of(back.send().await.unwrap()).await;
+    let back = async |cookie| {
+        page.get(format!("{base_url}/guichet/intents/{payment_ref}")).header("cookie", cookie).send().await.unwrap()
+    };
+    assert_eq!(back("login=paul").await.status(), 404, "it is another customer's");
+    let back = json_of(back("login=awa").await).await;
     assert_eq!(back["status"], "succeeded", "a customer who comes back later sees the order paid");
 }
 
@@ -81,22 +83,119 @@ async fn two_servers_claim_different_payments_and_an_unread_one_is_due_again() {
     for (intent, reference) in [("pi_1", "ORDER-1"), ("pi_2", "ORDER-2")] {
         shop.orders.remember(&sold(intent, reference)).await.unwrap();
     }
-    let claim = async || {
-        let claimed = tokio::time::timeout(Duration::from_secs(30), shop.orders.claim()).await;
-        claimed.expect("it waits for no other server").unwrap().map(|claimed| claimed.sold.intent.to_string())
-    };
     // At this moment another server claims the first one.
     let mut other = database.begin().await.unwrap();
     let row = sqlx::query("SELECT FROM payments WHERE payment_ref = 'gch_pi_1' FOR UPDATE");
     row.execute(&mut *other).await.unwrap();
-    assert_eq!(claim().await.as_deref(), Some("pi_2"));
-    assert_eq!(claim().await, None);
+    assert_eq!(claim(shop).await, ["ORDER-2"]);
+    assert_eq!(claim(shop).await, [""; 0]);
     other.rollback().await.unwrap();
-    assert_eq!(claim().await.as_deref(), Some("pi_1"));
-    assert_eq!(claim().await, None);
+    assert_eq!(claim(shop).await, ["ORDER-1"]);
+    assert_eq!(claim(shop).await, [""; 0]);
 
     execute(database, "UPDATE payments SET read_at = read_at - INTERVAL '61 s'").await;
-    assert_eq!(claim().await.as_deref(), Some("pi_2"), "the server that claimed it was killed");
+    assert_eq!(claim(shop).await, ["ORDER-1", "ORDER-2"], "the server that claimed them was killed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn eight_servers_that_claim_at_once_claim_each_payment_once() {
+    let world = World::new().await;
+    let World { shop, database, .. } = &world;
+    let all: Vec<String> = (10..50).map(|number| format!("ORDER-{number}")).collect();
+    for (number, reference) in all.iter().enumerate() {
+        shop.orders.remember(&sold(&format!("pi_{number}"), reference)).await.unwrap();
+    }
+    for _ in 0..10 {
+        let servers: JoinSet<_> = (0..8)
+            .map(|_| {
+                let shop = shop.clone();
+                async move { claim(&shop).await }
+            })
+            .collect();
+        let mut claimed: Vec<String> = servers.join_all().await.concat();
+        claimed.sort_unstable();
+        assert_eq!(claimed, all);
+        execute(database, "UPDATE payments SET read_at = now()").await;
+    }
+}
+
+#[tokio::test]
+async fn a_claim_takes_each_owners_first_payment_then_those_returned_to_and_the_youngest() {
+    let world = World::new().await;
+    let World { shop, database, .. } = &world;
+    for number in 10..30 {
+        let owner = match number {
+            10 => "paul",
+            11 => "fatou",
+            _ => "awa",
+        };
+        let sold = Sold { owner: buyer(owner).owner, ..sold(&format!("pi_{number}"), &format!("ORDER-{number}")) };
+        shop.orders.remember(&sold).await.unwrap();
+    }
+    for number in [13, 14] {
+        let payment_ref = PaymentRef::new(format!("gch_pi_{number}")).unwrap();
+        assert_eq!(shop.find(&payment_ref, &buyer("paul").owner).await.unwrap(), None, "of another customer");
+        assert!(shop.find(&payment_ref, &buyer("awa").owner).await.unwrap().is_some());
+    }
+    let claim = async || claim(shop).await.join(" ").replace("ORDER-", "");
+    assert_eq!(claim().await, "10 11 13 14 26 27 28 29");
+    assert_eq!(claim().await, "18 19 20 21 22 23 24 25");
+    assert_eq!(claim().await, "12 15 16 17");
+    assert_eq!(rows(database, "SELECT payment_ref FROM payments WHERE read_at <= now()").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn another_customers_payment_is_settled_within_two_rounds_beside_a_thousand_open_ones() {
+    let world = World::new().await;
+    let World { client, shop, database, .. } = &world;
+    let paul = buyer("paul");
+    let id = shop.orders.place(&paul.owner, "A pair of shoes", 45_000).await.unwrap();
+    let purchase = shop.purchase(&paul, json!({ "id": id.to_string() })).await.unwrap();
+    let intent = client.create_payment_intent(&purchase).await.unwrap();
+    client.attach_payment_method(&intent.id, phone("237670000000")).await.unwrap();
+    let of_paul = Sold { owner: paul.owner, email: purchase.email, ..sold(intent.id.as_str(), &format!("ORDER-{id}")) };
+    shop.orders.remember(&of_paul).await.unwrap();
+    // Those of Awa are due before and after it. The service knows none of them.
+    let of_awa = "INSERT INTO payments (payment_ref, merchant_reference, owner, sold, read_at) \
+                  SELECT 'gch_pi_' || n, 'ORDER-' || n, 'customer:awa', replace($1, 'pi_n', 'pi_' || n), \
+                  now() + (n - 500) * INTERVAL '1 ms' - INTERVAL '1 s' FROM generate_series(1, 1000) n";
+    let text = serde_json::to_string(&sold("pi_n", "ORDER-n")).unwrap();
+    sqlx::query(of_awa).bind(text).execute(database).await.unwrap();
+    for _ in 0..2 {
+        round(client, shop).await.unwrap();
+    }
+    assert_eq!(rows(database, "SELECT paid_by FROM orders").await, [format!("ORDER-{id}")]);
+}
+
+#[tokio::test]
+async fn the_21st_open_payment_is_refused_and_a_repeated_create_is_not() {
+    let world = World::new().await;
+    let World { client, shop, .. } = &world;
+    let base_url = world.serve().await;
+    let page = guichet::native::reqwest::Client::builder().no_proxy().build().unwrap();
+    let create = async |customer: &str, id: i64| {
+        let request = page.post(format!("{base_url}/guichet/intents")).header("content-type", "application/json");
+        let request = request.header("cookie", format!("login={customer}"));
+        request.body(json!({ "id": id.to_string() }).to_string()).send().await.unwrap()
+    };
+    for id in 1..=21 {
+        assert_eq!(shop.orders.place(&buyer("awa").owner, "A pair of shoes", 45_000).await.unwrap(), id);
+    }
+    let first = json_of(create("awa", 1).await).await;
+    for id in 2..=20 {
+        json_of(create("awa", id).await).await;
+    }
+    assert_eq!(create("awa", 21).await.status(), 409);
+    json_of(create("awa", 20).await).await;
+    let of_paul = shop.orders.place(&buyer("paul").owner, "A pair of shoes", 45_000).await.unwrap();
+    json_of(create("paul", of_paul).await).await;
+
+    // The customer cancels one, and the page asks for its status.
+    client.cancel_payment_intent(&IntentId::new(first["intent"]["id"].as_str().unwrap()).unwrap()).await.unwrap();
+    let back = format!("{base_url}/guichet/intents/{}", first["intent"]["payment_ref"].as_str().unwrap());
+    let back = page.get(back).header("cookie", "login=awa").send().await.unwrap();
+    assert_eq!(json_of(back).await["status"], "canceled");
+    json_of(create("awa", 21).await).await;
 }
 
 #[tokio::test]
@@ -105,8 +204,11 @@ async fn a_payment_is_read_for_a_day_after_its_final_status_and_once_more() {
     let World { shop, database, .. } = &world;
     shop.orders.remember(&sold("pi_1", "ORDER-1")).await.unwrap();
     let read = async |ask_again| {
-        let claimed = shop.orders.claim().await.unwrap().expect("it is due");
-        shop.orders.release(&claimed, ask_again).await.unwrap();
+        if ask_again == AskAgain::ForADay {
+            shop.orders.mark_final(&sold("pi_1", "ORDER-1")).await.unwrap();
+        }
+        let claimed = shop.orders.claim().await.unwrap();
+        shop.orders.release(&claimed[0], ask_again).await.unwrap();
         let next = "SELECT CASE WHEN read_at <= now() + INTERVAL '5 s' THEN 'in 5 s' \
                     WHEN read_at <= now() + INTERVAL '30 s' THEN 'in 30 s' WHEN read_at IS NULL THEN 'never' \
                     ELSE 'in a minute' END FROM payments";
@@ -134,10 +236,10 @@ async fn many_readers_at_once_mark_an_order_paid_once_and_store_each_refund_once
     let world = World::new().await;
     let World { client, merchant, shop, database, .. } = &world;
     execute(database, MARKED).await;
-    let awa = Email::new("awa@example.com").unwrap();
+    let awa = buyer("awa");
     for _ in 0..8 {
-        let id = shop.orders.place(&awa, "A pair of shoes", 45_000).await.unwrap();
-        let purchase = shop.purchase(Some(&awa), json!({ "id": id.to_string() })).await.unwrap();
+        let id = shop.orders.place(&awa.owner, "A pair of shoes", 45_000).await.unwrap();
+        let purchase = shop.purchase(&awa, json!({ "id": id.to_string() })).await.unwrap();
         let intent = client.create_payment_intent(&purchase).await.unwrap();
         // The first attempt is declined and approved later. The second one pays.
         client.attach_payment_method(&intent.id, phone("237670000012")).await.unwrap();
@@ -161,11 +263,11 @@ async fn many_readers_at_once_mark_an_order_paid_once_and_store_each_refund_once
 async fn a_final_decline_is_counted_once_and_a_second_payment_of_an_order_is_refunded() {
     let world = World::new().await;
     let World { shop, database, .. } = &world;
-    let awa = Email::new("awa@example.com").unwrap();
-    let id = shop.orders.place(&awa, "A pair of shoes", 45_000).await.unwrap();
+    let awa = buyer("awa");
+    let id = shop.orders.place(&awa.owner, "A pair of shoes", 45_000).await.unwrap();
     let (first, second) = (sold("pi_1", &format!("ORDER-{id}")), sold("pi_2", &format!("ORDER-{id}.1")));
     tokio::try_join!(shop.orders.count_decline(&first), shop.orders.count_decline(&first)).unwrap();
-    let order = shop.orders.find(id, &awa).await.unwrap().unwrap();
+    let order = shop.orders.find(id, &awa.owner).await.unwrap().unwrap();
     assert_eq!(order.reference, second.merchant_reference.as_str());
     for sold in [&second, &second, &first, &first] {
         shop.orders.mark_paid(sold).await.unwrap();
@@ -234,8 +336,22 @@ fn sold(intent: &str, reference: &str) -> Sold {
         merchant_reference: MerchantReference::new(reference).unwrap(),
         amount: Amount::units(45_000),
         currency: Currency::xaf(),
-        owner: Some(Email::new("awa@example.com").unwrap()),
+        owner: buyer("awa").owner,
+        email: Some(Email::new("awa@example.com").unwrap()),
     }
+}
+
+fn buyer(customer: &str) -> Buyer {
+    Buyer::customer(customer).verified_email(Email::new(format!("{customer}@example.com")).unwrap())
+}
+
+/// The references of the payments that a server claims.
+async fn claim(shop: &ShoeShop) -> Vec<String> {
+    let claimed = tokio::time::timeout(Duration::from_secs(30), shop.orders.claim()).await;
+    let claimed = claimed.expect("it waits for no other server").unwrap();
+    let mut references: Vec<_> = claimed.iter().map(|claimed| claimed.sold.merchant_reference.to_string()).collect();
+    references.sort_unstable();
+    references
 }
 
 fn phone(number: &str) -> Instrument {

@@ -1,9 +1,9 @@
 //! The shop's orders and their payments: all SQL about them is here.
 
 use super::catalogue::{CURRENCY, Language, Product};
-use crate::native::Sold;
+use crate::native::{AskAgain, Owner, Sold};
 use crate::operations::DuplicatePayment;
-use crate::values::{Email, IntentStatus, MerchantReference, PaymentRef};
+use crate::values::{IntentStatus, MerchantReference, PaymentRef};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::Row;
@@ -12,17 +12,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-/// How long a payment is read after its final status, in milliseconds.
-const DAY: i64 = 24 * 60 * 60 * 1000;
 /// The most random numbers that are tried for an order: enough even if 95 % of all numbers are taken.
 const MAX_DRAWS: u32 = 100;
-
-/// SQL for the current time in Unix milliseconds.
-macro_rules! now {
-    () => {
-        "CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER)"
-    };
-}
 
 /// The orders of the shop.
 #[derive(Clone)]
@@ -30,14 +21,14 @@ pub(super) struct Orders {
     pool: SqlitePool,
 }
 
-/// A payment to read from the service.
+/// A payment to read from the service now.
 #[derive(Debug)]
-pub(super) struct PendingPayment {
-    /// Its row id. The next payments have greater ones.
-    pub row: i64,
+pub(super) struct Claimed {
     pub sold: Sold,
-    /// When it was selected, in Unix milliseconds.
-    selected_at: i64,
+    /// Whether half an hour has passed since it was created.
+    is_old: bool,
+    /// Whether a day has passed since its final status.
+    day_is_over: bool,
 }
 
 /// One order, with the prices at the time it was placed.
@@ -127,15 +118,32 @@ impl Orders {
         self.find(id, customer).await
     }
 
+    /// How many payments of this owner have no final status; 0 if the payment `next` is stored.
+    pub(super) async fn count_open(&self, owner: &Owner, next: &MerchantReference) -> Result<usize, sqlx::Error> {
+        let open: i64 = sqlx::query_scalar(
+            "SELECT count(*) FROM payments WHERE owner = $1 AND final_since IS NULL \
+             AND NOT EXISTS (SELECT 1 FROM payments WHERE owner = $1 AND merchant_reference = $2)",
+        )
+        .bind(owner.to_string())
+        .bind(next.as_str())
+        .fetch_one(&self.pool)
+        .await?;
+        usize::try_from(open).map_err(|error| sqlx::Error::Decode(error.into()))
+    }
+
     /// Stores a payment with the order and the customer it belongs to.
-    pub(super) async fn remember(&self, sold: &Sold, owner: &Email) -> Result<(), sqlx::Error> {
+    pub(super) async fn remember(&self, sold: &Sold) -> Result<(), sqlx::Error> {
         let text = serde_json::to_string(sold).map_err(|error| sqlx::Error::Encode(error.into()))?;
-        sqlx::query("INSERT INTO payments (payment_ref, owner, sold) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
-            .bind(sold.payment_ref.as_str())
-            .bind(owner.as_str())
-            .bind(text)
-            .execute(&self.pool)
-            .await?;
+        sqlx::query(
+            "INSERT INTO payments (payment_ref, merchant_reference, owner, sold) VALUES ($1, $2, $3, $4) \
+             ON CONFLICT DO NOTHING",
+        )
+        .bind(sold.payment_ref.as_str())
+        .bind(sold.merchant_reference.as_str())
+        .bind(sold.owner.to_string())
+        .bind(text)
+        .execute(&self.pool)
+        .await?;
         if let Some((id, attempt)) = parse_reference(&sold.merchant_reference) {
             sqlx::query("UPDATE orders SET payment_ref = $1 WHERE id = $2 AND attempt = $3")
                 .bind(sold.payment_ref.as_str())
@@ -147,69 +155,64 @@ impl Orders {
         Ok(())
     }
 
-    /// The payment with this reference, if it belongs to this customer.
-    pub(super) async fn sold(&self, payment_ref: &PaymentRef, owner: &Email) -> Result<Option<Sold>, sqlx::Error> {
-        let row = sqlx::query("SELECT sold FROM payments WHERE payment_ref = $1 AND owner = $2")
-            .bind(payment_ref.as_str())
-            .bind(owner.as_str())
-            .fetch_optional(&self.pool)
-            .await?;
-        row.map(|row| serde_json::from_str(row.try_get("sold")?).map_err(|error| sqlx::Error::Decode(error.into())))
-            .transpose()
+    /// The payment with this reference, if it belongs to this owner, who has returned to it.
+    pub(super) async fn returned_to(
+        &self,
+        payment_ref: &PaymentRef,
+        owner: &Owner,
+    ) -> Result<Option<Sold>, sqlx::Error> {
+        sqlx::query(
+            "UPDATE payments SET returned_at = unixepoch('now', 'subsec') \
+             WHERE payment_ref = $1 AND owner = $2 RETURNING sold",
+        )
+        .bind(payment_ref.as_str())
+        .bind(owner.to_string())
+        .fetch_optional(&self.pool)
+        .await?
+        .as_ref()
+        .map(read_sold)
+        .transpose()
     }
 
-    /// At most `max` payments to read, after this row: those whose orders are still unpaid, and the watched ones whose last reading is
-    /// at least `read_every` ago.
-    pub(super) async fn pending_payments(
-        &self,
-        after: i64,
-        max: u32,
-        read_every: Duration,
-    ) -> Result<Vec<PendingPayment>, sqlx::Error> {
-        let rows = sqlx::query(concat!(
-            "SELECT payments.rowid, payments.sold, ",
-            now!(),
-            " AS now FROM payments \
-             LEFT JOIN orders ON orders.payment_ref = payments.payment_ref AND orders.status = 'unpaid' \
-             LEFT JOIN watched_payments AS watched ON watched.payment_ref = payments.payment_ref \
-             AND NOT watched.is_over AND watched.read_at + $3 <= ",
-            now!(),
-            " WHERE payments.rowid > $1 AND (orders.id IS NOT NULL OR watched.payment_ref IS NOT NULL) \
-             ORDER BY payments.rowid LIMIT $2"
-        ))
-        .bind(after)
-        .bind(max)
-        .bind(i64::try_from(read_every.as_millis()).unwrap_or(i64::MAX))
+    /// Claims at most eight payments that are due: each owner's first one before any owner's second, those that a customer has
+    /// returned to before others, and then the youngest. One that cannot be read is due again in a minute.
+    pub(super) async fn claim(&self) -> Result<Vec<Claimed>, sqlx::Error> {
+        let rows = sqlx::query(
+            "WITH due AS ( \
+                 SELECT *, ROW_NUMBER() OVER (PARTITION BY owner ORDER BY returned_at IS NULL, created_at DESC) AS turn \
+                 FROM payments WHERE read_at <= unixepoch('now', 'subsec') \
+             ) \
+             UPDATE payments SET read_at = unixepoch('now', 'subsec') + 60 WHERE payment_ref IN ( \
+                 SELECT payment_ref FROM due ORDER BY turn, returned_at IS NULL, created_at DESC LIMIT 8 \
+             ) \
+             RETURNING sold, created_at <= unixepoch() - 1800 AS is_old, \
+                 COALESCE(final_since <= unixepoch() - 86400, FALSE) AS day_is_over",
+        )
         .fetch_all(&self.pool)
         .await?;
-        let read = |row: &SqliteRow| {
-            let sold = serde_json::from_str(row.try_get("sold")?).map_err(|error| sqlx::Error::Decode(error.into()))?;
-            Ok(PendingPayment { row: row.try_get("rowid")?, sold, selected_at: row.try_get("now")? })
+        let claimed = |row: &SqliteRow| {
+            let (is_old, day_is_over) = (row.try_get("is_old")?, row.try_get("day_is_over")?);
+            Ok(Claimed { sold: read_sold(row)?, is_old, day_is_over })
         };
-        rows.iter().map(read).collect()
+        rows.iter().map(claimed).collect()
     }
 
-    /// Starts a day of readings of a payment whose status is final.
-    pub(super) async fn watch(&self, sold: &Sold) -> Result<(), sqlx::Error> {
-        sqlx::query(concat!(
-            "INSERT INTO watched_payments (payment_ref, final_since, read_at) VALUES ($1, ",
-            now!(),
-            ", ",
-            now!(),
-            ") ON CONFLICT DO NOTHING"
-        ))
-        .bind(sold.payment_ref.as_str())
-        .execute(&self.pool)
-        .await
-        .map(|_| ())
-    }
-
-    /// Records that a payment was read and the result stored. After a day of readings, the payment is no longer watched.
-    pub(super) async fn mark_read(&self, payment: &PendingPayment) -> Result<(), sqlx::Error> {
-        sqlx::query("UPDATE watched_payments SET read_at = $1, is_over = final_since + $2 <= $1 WHERE payment_ref = $3")
-            .bind(payment.selected_at)
-            .bind(DAY)
-            .bind(payment.sold.payment_ref.as_str())
+    /// Stores when to read a claimed payment again: `every` so often, later more rarely, and for a day after its final status.
+    pub(super) async fn release(
+        &self,
+        claimed: &Claimed,
+        ask_again: AskAgain,
+        every: Duration,
+    ) -> Result<(), sqlx::Error> {
+        let pause = match ask_again {
+            AskAgain::ForADay if !claimed.day_is_over => Some(every.as_secs_f64() * 12.0),
+            AskAgain::ForADay | AskAgain::Never => None,
+            AskAgain::Soon if claimed.is_old => Some(every.as_secs_f64() * 6.0),
+            AskAgain::Soon => Some(every.as_secs_f64()),
+        };
+        sqlx::query("UPDATE payments SET read_at = unixepoch('now', 'subsec') + $1 WHERE payment_ref = $2")
+            .bind(pause)
+            .bind(claimed.sold.payment_ref.as_str())
             .execute(&self.pool)
             .await
             .map(|_| ())
@@ -268,6 +271,17 @@ impl Orders {
         };
         update.execute(&self.pool).await.map(|_| ())
     }
+
+    /// Stores that a payment is final, after its order was changed: it is no longer open.
+    pub(super) async fn mark_final(&self, sold: &Sold) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "UPDATE payments SET final_since = unixepoch('now', 'subsec') WHERE payment_ref = $1 AND final_since IS NULL",
+        )
+        .bind(sold.payment_ref.as_str())
+        .execute(&self.pool)
+        .await
+        .map(|_| ())
+    }
 }
 
 impl Order {
@@ -323,6 +337,10 @@ pub(super) fn lines_of(quantities: &BTreeMap<String, u32>, language: Language) -
     quantities.iter().map(line).collect()
 }
 
+fn read_sold(row: &SqliteRow) -> Result<Sold, sqlx::Error> {
+    serde_json::from_str(row.try_get("sold")?).map_err(|error| sqlx::Error::Decode(error.into()))
+}
+
 /// Parses a `merchant_reference` into the order's id and the number of the payment.
 fn parse_reference(reference: &MerchantReference) -> Option<(&str, u32)> {
     let name = reference.as_str().strip_prefix("ORDER-")?;
@@ -336,6 +354,7 @@ fn parse_reference(reference: &MerchantReference) -> Option<(&str, u32)> {
 mod tests {
     use super::super::server::open;
     use super::*;
+    use crate::values::{Amount, Currency, Email, IntentId};
 
     #[tokio::test]
     async fn an_order_is_refused_when_no_number_is_free() {
@@ -347,5 +366,79 @@ mod tests {
         let placing = orders.place("awa", &[], "http://127.0.0.1:8000/return");
         let refused = tokio::time::timeout(Duration::from_secs(60), placing).await.expect("it ends").unwrap_err();
         assert!(refused.to_string().contains("100 random order numbers"), "{refused}");
+    }
+
+    #[tokio::test]
+    async fn a_claim_takes_each_owners_first_payment_then_those_returned_to_and_the_youngest() {
+        let pool = open("memory:").await.unwrap();
+        let orders = Orders::new(pool.clone());
+        for number in 0..20 {
+            let owner = match number {
+                0 => "paul",
+                1 => "fatou",
+                _ => "awa",
+            };
+            orders.remember(&sold(&format!("pi_{number}"), &format!("ORDER-{number}"), owner)).await.unwrap();
+        }
+        sqlx::query("UPDATE payments SET created_at = rowid").execute(&pool).await.unwrap();
+        for number in [3, 4] {
+            let payment_ref = PaymentRef::new(format!("gch_pi_{number}")).unwrap();
+            let paul = Owner::Customer("paul".into());
+            assert_eq!(orders.returned_to(&payment_ref, &paul).await.unwrap(), None, "of another customer");
+            let awa = Owner::Customer("awa".into());
+            assert!(orders.returned_to(&payment_ref, &awa).await.unwrap().is_some());
+        }
+        let claim = async || {
+            let claimed = orders.claim().await.unwrap();
+            let mut references: Vec<_> = claimed.iter().map(|one| one.sold.merchant_reference.to_string()).collect();
+            references.sort_unstable_by_key(|reference| reference["ORDER-".len()..].parse::<u32>().unwrap());
+            references.join(" ").replace("ORDER-", "")
+        };
+        assert_eq!(claim().await, "0 1 3 4 16 17 18 19");
+        assert_eq!(claim().await, "8 9 10 11 12 13 14 15");
+        assert_eq!(claim().await, "2 5 6 7");
+        assert_eq!(claim().await, "", "none is due for a minute");
+    }
+
+    #[tokio::test]
+    async fn a_payment_is_read_for_a_day_after_its_final_status_and_once_more() {
+        let pool = open("memory:").await.unwrap();
+        let orders = Orders::new(pool.clone());
+        let sold = sold("pi_1", "ORDER-1", "awa");
+        orders.remember(&sold).await.unwrap();
+        let read = async |ask_again| {
+            let claimed = orders.claim().await.unwrap();
+            orders.release(&claimed[0], ask_again, Duration::from_secs(5)).await.unwrap();
+            let next = "SELECT CAST(round(read_at - unixepoch('now', 'subsec')) AS INTEGER) FROM payments";
+            sqlx::query_scalar::<_, Option<i64>>(next).fetch_one(&pool).await.unwrap()
+        };
+        let pass = async |seconds: i64| {
+            let earlier = "UPDATE payments SET read_at = read_at - $1, created_at = created_at - $1, \
+                           final_since = final_since - $1";
+            sqlx::query(earlier).bind(seconds).execute(&pool).await.unwrap();
+        };
+        assert_eq!(read(AskAgain::Soon).await, Some(5));
+        pass(31 * 60).await;
+        assert_eq!(read(AskAgain::Soon).await, Some(30));
+        pass(60).await;
+        orders.mark_final(&sold).await.unwrap();
+        assert_eq!(read(AskAgain::ForADay).await, Some(60));
+        pass(23 * 60 * 60).await;
+        orders.mark_final(&sold).await.unwrap();
+        assert_eq!(read(AskAgain::ForADay).await, Some(60));
+        pass(2 * 60 * 60).await;
+        assert_eq!(read(AskAgain::ForADay).await, None);
+    }
+
+    fn sold(intent: &str, reference: &str, customer: &str) -> Sold {
+        Sold {
+            payment_ref: PaymentRef::new(format!("gch_{intent}")).unwrap(),
+            intent: IntentId::new(intent).unwrap(),
+            merchant_reference: MerchantReference::new(reference).unwrap(),
+            amount: Amount::units(45_000),
+            currency: Currency::xaf(),
+            owner: Owner::Customer(customer.to_owned()),
+            email: Some(Email::new("awa@example.com").unwrap()),
+        }
     }
 }

@@ -11,23 +11,23 @@ CREATE TABLE IF NOT EXISTS orders (
 -- Equal baskets of a customer are one order until it is paid, however often it is placed.
 CREATE UNIQUE INDEX IF NOT EXISTS one_open_order ON orders (customer, lines, return_url) WHERE status <> 'paid';
 
+-- Times are Unix seconds.
 CREATE TABLE IF NOT EXISTS payments (
     payment_ref TEXT PRIMARY KEY,
+    merchant_reference TEXT NOT NULL,
     owner TEXT NOT NULL,
-    sold TEXT NOT NULL
+    sold TEXT NOT NULL, -- a `Sold` as JSON
+    created_at REAL NOT NULL DEFAULT (unixepoch('now', 'subsec')),
+    returned_at REAL, -- when its customer last asked for the status
+    final_since REAL,
+    read_at REAL DEFAULT (unixepoch('now', 'subsec')) -- when to read it next; NULL: never again
 );
+CREATE INDEX IF NOT EXISTS payments_of_owner ON payments (owner);
+CREATE INDEX IF NOT EXISTS payments_to_read ON payments (read_at) WHERE read_at IS NOT NULL;
 
 CREATE TABLE IF NOT EXISTS logins (
     token_hash TEXT PRIMARY KEY,
     customer TEXT NOT NULL
-);
-
--- Payments with a final status, of which an operator may still approve an attempt. Times are Unix milliseconds.
-CREATE TABLE IF NOT EXISTS watched_payments (
-    payment_ref TEXT PRIMARY KEY,
-    final_since BIGINT NOT NULL,
-    read_at BIGINT NOT NULL,
-    is_over BOOLEAN NOT NULL DEFAULT FALSE
 );
 
 -- Money that was taken twice, or after the payment was final: a refund is due.

@@ -3,7 +3,7 @@
 use super::catalogue::{Customer, SHOP_NAME};
 use super::logins::Logins;
 use super::orders::{Order, Orders};
-use crate::native::{AskAgain, Reason, Refused, Shop, Sold};
+use crate::native::{Buyer, Owner, Reason, Refused, Shop, Sold};
 use crate::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, Item, PaymentIntent};
 use crate::values::{
     Amount, Currency, Email, FeeBearer, Invalid, MerchantReference, PaymentRef, RedirectUrl, printable,
@@ -19,43 +19,37 @@ pub(super) struct Seller {
 }
 
 impl Shop for Seller {
-    async fn customer(&self, request: &Parts) -> Result<Option<Email>, Refused> {
+    async fn buyer(&self, request: &Parts) -> Result<Option<Buyer>, Refused> {
         let customer = self.logins.customer(&request.headers).await.map_err(Refused::broken)?;
-        customer.map(|customer| Email::new(customer.email)).transpose().map_err(Refused::broken)
+        let Some((customer, login)) = customer.zip(Logins::name(&request.headers)) else { return Ok(None) };
+        let email = Email::new(customer.email).map_err(Refused::broken)?;
+        Ok(Some(Buyer::customer(customer.id).login(login).verified_email(email)))
     }
 
-    async fn login(&self, request: &Parts) -> Result<Option<String>, Refused> {
-        Ok(Logins::name(&request.headers))
-    }
-
-    async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
+    async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<CreatePaymentIntent, Refused> {
         let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
-        let customer = customer.and_then(Customer::with_email).ok_or_else(missing)?;
+        let Owner::Customer(customer) = &buyer.owner else { return Err(missing()) };
+        let customer = Customer::of(customer).ok_or_else(missing)?;
         let id = order.get("id").and_then(Value::as_str).ok_or_else(missing)?;
         let order = self.orders.to_pay(id, customer.id).await.map_err(Refused::broken)?.ok_or_else(missing)?;
         purchase(&order, customer).map_err(Refused::broken)
     }
 
-    async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
-        match &sold.owner {
-            Some(owner) => self.orders.remember(sold, owner).await.map_err(Refused::broken),
-            None => Err(Refused::broken("a purchase has no customer")),
-        }
+    async fn open_payments(&self, owner: &Owner, next: &MerchantReference) -> Result<usize, Refused> {
+        self.orders.count_open(owner, next).await.map_err(Refused::broken)
     }
 
-    async fn find(&self, payment_ref: &PaymentRef, customer: Option<&Email>) -> Result<Option<Sold>, Refused> {
-        match customer {
-            Some(owner) => self.orders.sold(payment_ref, owner).await.map_err(Refused::broken),
-            None => Ok(None),
-        }
+    async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
+        self.orders.remember(sold).await.map_err(Refused::broken)
+    }
+
+    async fn find(&self, payment_ref: &PaymentRef, owner: &Owner) -> Result<Option<Sold>, Refused> {
+        self.orders.returned_to(payment_ref, owner).await.map_err(Refused::broken)
     }
 
     async fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
-        if AskAgain::about(intent) == AskAgain::ForADay {
-            // Before the order is settled: after that, nothing would read the payment again.
-            self.orders.watch(sold).await.map_err(Refused::broken)?;
-        }
-        self.orders.settle(sold, &intent.status).await.map_err(Refused::broken)
+        self.orders.settle(sold, &intent.status).await.map_err(Refused::broken)?;
+        self.orders.mark_final(sold).await.map_err(Refused::broken)
     }
 
     async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), Refused> {

@@ -233,7 +233,11 @@ pub(super) async fn open(database: &str) -> Result<SqlitePool, StartError> {
         .connect_with(options)
         .await
         .map_err(|error| unusable(&error))?;
-    sqlx::raw_sql(include_str!("schema.sql")).execute(&pool).await.map_err(|error| unusable(&error))?;
+    sqlx::raw_sql(include_str!("schema.sql")).execute(&pool).await.map_err(|error| {
+        unusable(&format_args!(
+            "{error}. If an earlier version of guichet created it, delete it, or choose another file"
+        ))
+    })?;
     Ok(pool)
 }
 
@@ -259,6 +263,20 @@ fn keep_private(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_database_of_an_earlier_version_is_refused_with_the_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = format!("sqlite:{}", folder.path().join("shop.sqlite").display());
+        let pool = open(&database).await.unwrap();
+        sqlx::raw_sql("DROP TABLE payments; CREATE TABLE payments (payment_ref TEXT, owner TEXT, sold TEXT)")
+            .execute(&pool)
+            .await
+            .unwrap();
+        pool.close().await;
+        let refused = open(&database).await.unwrap_err().to_string();
+        assert!(refused.contains("delete it, or choose another file"), "{refused}");
+    }
 
     #[tokio::test]
     async fn orders_in_memory_survive_canceled_requests() {

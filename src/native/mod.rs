@@ -126,7 +126,7 @@ pub use sessions::{PostgresSessions, PostgresSessionsBuilder};
 #[cfg_attr(doc_labels, doc(cfg(feature = "sessions-redis")))]
 pub use sessions::{RedisSessions, RedisSessionsBuilder};
 pub use settle::{AskAgain, Settled, settle};
-pub use shop::{Shop, Sold};
+pub use shop::{Buyer, Owner, Shop, Sold};
 
 /// The library of Redis, whose client [`RedisSessions`] takes.
 #[cfg(feature = "sessions-redis")]

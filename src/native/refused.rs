@@ -69,6 +69,20 @@ impl Refused {
         Self::new(401, Reason { code: "authentication_required", message: "Nobody is signed in." })
     }
 
+    /// A customer is signed in, whose e-mail address may be another person's.
+    #[cfg(feature = "axum")]
+    pub(super) fn email_not_verified() -> Self {
+        let message = "Your e-mail address is not confirmed. Confirm it in the shop, then try again.";
+        Self::new(403, Reason { code: "email_not_verified", message })
+    }
+
+    /// The owner has [`MAX_OPEN_PAYMENTS`](super::shop::MAX_OPEN_PAYMENTS).
+    #[cfg(feature = "axum")]
+    pub(super) fn too_many_open_payments() -> Self {
+        let message = "You have 20 unpaid payments. Pay or cancel one of them first.";
+        Self::new(409, Reason { code: "too_many_open_payments", message })
+    }
+
     /// Adds this `WWW-Authenticate` header.
     pub(super) fn challenged(self, challenge: &'static str) -> Self {
         Self { challenge: Some(challenge), ..self }

@@ -1,7 +1,8 @@
 use super::settle::{Settled, settle, verify_and_settle};
-use super::{Client, Reason, Refused, ReturnKey, Sessions, Shop, Sold, same_origin};
+use super::shop::MAX_OPEN_PAYMENTS;
+use super::{Buyer, Client, Owner, Reason, Refused, ReturnKey, Sessions, Shop, Sold, same_origin};
 use crate::flow::checkout_address;
-use crate::values::{Address, CheckoutUrl, Email, Invalid, PaymentRef, printable};
+use crate::values::{Address, CheckoutUrl, Invalid, PaymentRef, printable};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, State};
@@ -16,8 +17,8 @@ use std::sync::Arc;
 ///
 /// | route | reply |
 /// |---|---|
-/// | `POST {m}/session` | a session token for the customer who is signed in; 401 if no customer is |
-/// | `POST {m}/intents` | the payment of an order, and its return nonce; for a plain form, a 303 redirect to the page where it is paid |
+/// | `POST {m}/session` | a session token for the customer who is signed in; 401 if no customer is, 403 `email_not_verified` if the shop does not know their e-mail address to be theirs |
+/// | `POST {m}/intents` | the payment of an order, and its return nonce; for a plain form, a 303 redirect to the page where it is paid; 409 `too_many_open_payments` for the 21st payment of a customer without a final status |
 /// | `GET {m}/intents/{payment_ref}` | `{status}`, after the payment was read with the secret key and checked |
 ///
 /// ```no_run
@@ -48,7 +49,7 @@ impl<S: Shop> Routes<S> {
     }
 
     /// Hands out the session tokens that `sessions` keeps, so that the shop can end them when a customer signs out. It
-    /// requires [`Shop::login`].
+    /// requires [`Buyer::login`].
     pub fn sessions(mut self, sessions: Sessions) -> Self {
         self.sessions = sessions;
         self
@@ -109,23 +110,24 @@ struct RoutesState<S> {
 }
 
 impl<S: Shop> RoutesState<S> {
-    /// The customer who sent the request; `None` for a guest, if guests may buy.
-    async fn customer(&self, request: &Parts) -> Result<Option<Email>, Refused> {
-        match self.shop.customer(request).await? {
-            None if !self.shop.guests_may_buy() => Err(Refused::not_signed_in()),
-            customer => Ok(customer),
-        }
+    /// Who sent the request.
+    async fn buyer(&self, request: &Parts) -> Result<Buyer, Refused> {
+        self.shop.buyer(request).await?.ok_or_else(Refused::not_signed_in)
     }
 }
 
 async fn session<S: Shop>(State(state): State<Arc<RoutesState<S>>>, request: Parts) -> Result<Response, Refused> {
-    let customer = state.shop.customer(&request).await?.ok_or_else(Refused::not_signed_in)?;
-    if let Some(login) = state.shop.login(&request).await? {
-        let kept = state.sessions.get_or_create(&login, &customer).await?;
+    let Buyer { owner, login, verified_email } = state.buyer(&request).await?;
+    if matches!(owner, Owner::Guest(_)) {
+        return Err(Refused::not_signed_in());
+    }
+    let email = verified_email.ok_or_else(Refused::email_not_verified)?;
+    if let Some(login) = login {
+        let kept = state.sessions.get_or_create(&login, &email).await?;
         let expires_at = kept.ends_at.map(|end| end.to_string());
         return Ok(granted(kept.token.expose(), kept.customer_email.as_str(), expires_at));
     }
-    let session = state.client.create_session(&customer).await?;
+    let session = state.client.create_session(&email).await?;
     // In UTC if it can be parsed, so that no page reads a time without an offset as its local time.
     let expires_at = session.ends().map(|end| end.to_string()).or(session.expires_at);
     Ok(granted(session.session_token.expose(), &session.customer_email, expires_at))
@@ -140,12 +142,15 @@ async fn create_intent<S: Shop>(
     request: Parts,
     body: Bytes,
 ) -> Result<Response, Refused> {
-    let customer = state.customer(&request).await?;
+    let buyer = state.buyer(&request).await?;
     let (order, by_form) = read_order(&request.headers, &body)?;
-    let purchase = state.shop.purchase(customer.as_ref(), order).await?;
+    let purchase = state.shop.purchase(&buyer, order).await?;
+    if state.shop.open_payments(&buyer.owner, &purchase.merchant_reference).await? >= MAX_OPEN_PAYMENTS {
+        return Err(Refused::too_many_open_payments());
+    }
     let (purchase, nonce) = state.return_key.mark(purchase).map_err(Refused::broken)?;
     let intent = state.client.create_payment_intent(&purchase).await?;
-    let sold = Sold::new(&purchase, &intent)?;
+    let sold = Sold::new(&purchase, &intent, buyer.owner)?;
     state.shop.remember(&sold).await?;
     verify_and_settle(&state.shop, &sold, &intent).await?;
 
@@ -179,9 +184,11 @@ async fn status<S: Shop>(
     request: Parts,
 ) -> Result<Response, Refused> {
     let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such payment." });
-    let customer = state.customer(&request).await?;
+    let Buyer { owner, .. } = state.buyer(&request).await?;
     let payment_ref = PaymentRef::new(payment_ref).map_err(|_| missing())?;
-    let sold = state.shop.find(&payment_ref, customer.as_ref()).await?.ok_or_else(missing)?;
+    let sold = state.shop.find(&payment_ref, &owner).await?;
+    // Compared again, for a shop that forgets it.
+    let sold = sold.filter(|sold| sold.owner == owner).ok_or_else(missing)?;
     let Settled { intent, .. } = settle(&state.client, &state.shop, &sold).await?;
     let declined = intent.last_payment_error.map(|error| json!({"code": error.code, "message": error.message}));
     // The customer may know that they have paid twice and will get a refund.

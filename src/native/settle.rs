@@ -69,7 +69,11 @@ impl AskAgain {
 /// Every server of a shop may call it, also two at once for the same payment. It changes nothing at the service, and
 /// the final status that it reports never changes. So it does no harm if [`Shop::settled`] and [`Shop::overpaid`]
 /// store a report once, by one conditional statement or a unique key. To read each payment only once in a while, a
-/// server claims it in the shop's database first: `examples/axum` does so in PostgreSQL.
+/// server claims it in the shop's database first.
+///
+/// A customer with many unpaid payments must not make the others wait. So read a few payments at a time, and each
+/// owner's first one before any owner's second: those that a customer has returned to, and then the youngest.
+/// `examples/axum` does so in PostgreSQL.
 ///
 /// ```no_run
 /// # use guichet::native::{AskAgain, Refused, Shop, Sold, settle};

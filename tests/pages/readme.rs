@@ -9,7 +9,7 @@ use axum::extract::Path as InPath;
 use axum::http::request::Parts;
 use axum::response::Html;
 use axum::routing::get;
-use guichet::native::{Reason, Refused, Routes, Shop, Sold};
+use guichet::native::{Buyer, Owner, Reason, Refused, Routes, Shop, Sold};
 use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PaymentIntent};
 use guichet::sandbox::Sandbox;
 use guichet::values::{Amount, Email, MerchantReference, PaymentRef, RedirectUrl};
@@ -153,11 +153,11 @@ struct TestShop {
 }
 
 impl Shop for TestShop {
-    async fn customer(&self, _: &Parts) -> Result<Option<Email>, Refused> {
-        Email::new("awa@example.com").map(Some).map_err(Refused::broken)
+    async fn buyer(&self, _: &Parts) -> Result<Option<Buyer>, Refused> {
+        Ok(Some(Buyer::customer("awa").verified_email(Email::new("awa@example.com").map_err(Refused::broken)?)))
     }
 
-    async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
+    async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<CreatePaymentIntent, Refused> {
         if order["id"] != "17" {
             return Err(Refused::new(
                 404,
@@ -172,7 +172,11 @@ impl Shop for TestShop {
         let purchase =
             CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
                 .redirect_url(back);
-        Ok(customer.into_iter().fold(purchase, |purchase, customer| purchase.email(customer.clone())))
+        Ok(buyer.verified_email.iter().fold(purchase, |purchase, email| purchase.email(email.clone())))
+    }
+
+    async fn open_payments(&self, _: &Owner, _: &MerchantReference) -> Result<usize, Refused> {
+        Ok(0)
     }
 
     async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
@@ -180,7 +184,7 @@ impl Shop for TestShop {
         Ok(())
     }
 
-    async fn find(&self, payment_ref: &PaymentRef, _: Option<&Email>) -> Result<Option<Sold>, Refused> {
+    async fn find(&self, payment_ref: &PaymentRef, _: &Owner) -> Result<Option<Sold>, Refused> {
         let sold = self.sold.lock().expect("not poisoned");
         Ok(sold.iter().find(|sold| sold.payment_ref == *payment_ref).cloned())
     }

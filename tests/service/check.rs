@@ -100,9 +100,8 @@ async fn the_shop_of_the_demo_breaks_no_rule() {
     for customer in ["awa", "paul"] {
         command.args(["--login", &format!("POST /api/sign-in {}", json!({"customer": customer}))]);
     }
-    // After a failure of the service the shop pauses for a minute.
-    let pausing = ["refusing_service", "unreadable_service", "slow_service"];
-    for (_, rule) in Broken::EACH.iter().filter(|(_, rule)| !pausing.contains(rule)) {
+    // A call of the shop ends after 30 seconds, which is over the limit.
+    for (_, rule) in Broken::EACH.iter().filter(|(_, rule)| *rule != "slow_service") {
         command.args(["--only", rule]);
     }
     let checked = Checked::of(finish(command).await);

@@ -5,10 +5,10 @@ use crate::support::http;
 use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use guichet::native::{Reason, Refused, Shop, Sold, settle};
+use guichet::native::{Buyer, Owner, Reason, Refused, Shop, Sold, settle};
 use guichet::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
 use guichet::protocol::Error;
-use guichet::values::{Amount, Currency, Email, IntentId, MerchantReference, PaymentRef};
+use guichet::values::{Amount, Currency, IntentId, MerchantReference, PaymentRef};
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
 use std::io::Read;
@@ -71,7 +71,8 @@ async fn no_third_party_can_write_a_line_of_a_merchants_log() {
         merchant_reference: MerchantReference::new("ORDER-17\u{202e}").expect("a reference"),
         amount: Amount::units(1),
         currency: Currency::xaf(),
-        owner: None,
+        owner: Owner::Guest("1".to_owned()),
+        email: None,
     };
     settle(&client(&lying), &TestShop, &sold).await.expect_err("the payment is another one");
 
@@ -299,16 +300,19 @@ impl<'a> MakeWriter<'a> for Log {
 struct TestShop;
 
 impl Shop for TestShop {
-    async fn customer(&self, _: &axum::http::request::Parts) -> Result<Option<Email>, Refused> {
+    async fn buyer(&self, _: &axum::http::request::Parts) -> Result<Option<Buyer>, Refused> {
         Ok(None)
     }
-    async fn purchase(&self, _: Option<&Email>, _: Value) -> Result<CreatePaymentIntent, Refused> {
+    async fn purchase(&self, _: &Buyer, _: Value) -> Result<CreatePaymentIntent, Refused> {
         Err(Refused::new(404, Reason { code: "order_missing", message: "There is no such order." }))
+    }
+    async fn open_payments(&self, _: &Owner, _: &MerchantReference) -> Result<usize, Refused> {
+        Ok(0)
     }
     async fn remember(&self, _: &Sold) -> Result<(), Refused> {
         Ok(())
     }
-    async fn find(&self, _: &PaymentRef, _: Option<&Email>) -> Result<Option<Sold>, Refused> {
+    async fn find(&self, _: &PaymentRef, _: &Owner) -> Result<Option<Sold>, Refused> {
         Ok(None)
     }
     async fn settled(&self, _: &Sold, _: &PaymentIntent) -> Result<(), Refused> {

@@ -4,7 +4,7 @@
 use crate::support::api::{control, phone, send};
 use crate::support::folder::Folder;
 use axum::http::request::Parts;
-use guichet::native::{AskAgain, Reason, Refused, Settled, Shop, Sold, settle};
+use guichet::native::{AskAgain, Buyer, Owner, Reason, Refused, Settled, Shop, Sold, settle};
 use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PaymentIntent};
 use guichet::sandbox::Sandbox;
 use guichet::values::{Amount, Currency, Email, IntentStatus, MerchantReference, PaymentRef};
@@ -107,7 +107,8 @@ impl World {
             merchant_reference: reference,
             amount,
             currency: Currency::xaf(),
-            owner: Some(email),
+            owner: Owner::Customer("awa".to_owned()),
+            email: Some(email),
         };
         let shop = TestShop { failures: Mutex::new(failures), ..TestShop::default() };
         Self { folder, sandbox: Some(sandbox), shop, sold, attempts: 0, approvals: BTreeSet::new() }
@@ -213,19 +214,23 @@ struct TestShop {
 }
 
 impl Shop for TestShop {
-    async fn customer(&self, _: &Parts) -> Result<Option<Email>, Refused> {
+    async fn buyer(&self, _: &Parts) -> Result<Option<Buyer>, Refused> {
         Ok(None)
     }
 
-    async fn purchase(&self, _: Option<&Email>, _: Value) -> Result<CreatePaymentIntent, Refused> {
+    async fn purchase(&self, _: &Buyer, _: Value) -> Result<CreatePaymentIntent, Refused> {
         Err(Refused::new(404, Reason { code: "order_missing", message: "There is no such order." }))
+    }
+
+    async fn open_payments(&self, _: &Owner, _: &MerchantReference) -> Result<usize, Refused> {
+        Ok(0)
     }
 
     async fn remember(&self, _: &Sold) -> Result<(), Refused> {
         Ok(())
     }
 
-    async fn find(&self, _: &PaymentRef, _: Option<&Email>) -> Result<Option<Sold>, Refused> {
+    async fn find(&self, _: &PaymentRef, _: &Owner) -> Result<Option<Sold>, Refused> {
         Ok(None)
     }
 

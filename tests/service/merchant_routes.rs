@@ -6,15 +6,22 @@ mod shop;
 use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
 use crate::support::http::{get, post};
 use axum::http::request::Parts;
-use guichet::native::{AskAgain, Reason, Refused, Routes, Shop, Sold, settle};
+use guichet::native::{AskAgain, Buyer, Owner, Reason, Refused, Routes, Shop, Sold, settle};
 use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PaymentIntent};
-use guichet::values::{Amount, Email, IntentStatus, MerchantReference, PaymentRef, RedirectUrl};
+use guichet::values::{Amount, Email, IntentStatus, MerchantReference, PaymentRef, Phone, RedirectUrl};
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
-const AWA: &str = "Cookie: customer=awa@example.com";
-const PAUL: &str = "Cookie: customer=paul@example.com";
+const AWA: &str = "Cookie: customer=awa";
+const PAUL: &str = "Cookie: customer=paul";
+/// Buys by phone, and has no e-mail address.
+const NADIA: &str = "Cookie: customer=nadia";
+/// Has registered Awa's e-mail address, which the shop has not verified.
+const IMPOSTOR: &str = "Cookie: customer=impostor";
+/// Types Awa's e-mail address for the receipt.
+const GUEST: &str = "Cookie: guest=1";
+const OTHER_GUEST: &str = "Cookie: guest=2";
 
 #[tokio::test]
 async fn a_signed_in_customer_gets_a_session_and_a_guest_gets_none() {
@@ -259,6 +266,77 @@ async fn a_payment_is_shown_only_to_its_owner() {
 }
 
 #[tokio::test]
+async fn a_customer_without_an_email_address_reads_their_payment_and_nobody_else_does() {
+    let nadia = || ("customer", json!({"firstname": "Nadia", "lastname": "Fall", "email": ""}));
+    let statuses = ["requires_action", "processing"].map(|status| changed_intent(status, "45000", &[nadia()]));
+    let merchant = Merchant::open(statuses.into()).await;
+    assert_eq!(post(&merchant.at("/intents"), &[NADIA], r#"{"id":"17"}"#).await.status, 200);
+    let own = get(&merchant.at("/intents/gch_1"), &[NADIA]).await;
+    assert_eq!((own.status, &own.json()["status"]), (200, &json!("processing")), "{}", own.body);
+    merchant.shows_no_payment_to(&[AWA, PAUL, IMPOSTOR, GUEST]).await;
+}
+
+#[tokio::test]
+async fn an_account_with_a_guests_unverified_email_address_cannot_read_the_guests_payment() {
+    let merchant = Merchant::open(vec![intent("requires_action", "45000")]).await;
+    assert_eq!(post(&merchant.at("/intents"), &[GUEST], r#"{"id":"17"}"#).await.status, 200);
+    merchant.shows_no_payment_to(&[IMPOSTOR, AWA]).await;
+}
+
+#[tokio::test]
+async fn a_guests_payment_is_read_by_that_guest_and_by_no_other() {
+    let statuses = ["requires_action", "processing"].map(|status| intent(status, "45000"));
+    let merchant = Merchant::open(statuses.into()).await;
+    assert_eq!(post(&merchant.at("/intents"), &[GUEST], r#"{"id":"17"}"#).await.status, 200);
+    let own = get(&merchant.at("/intents/gch_1"), &[GUEST]).await;
+    assert_eq!((own.status, &own.json()["status"]), (200, &json!("processing")), "{}", own.body);
+    merchant.shows_no_payment_to(&[OTHER_GUEST, NADIA]).await;
+}
+
+#[tokio::test]
+async fn a_customer_with_an_unverified_email_address_or_none_gets_no_session() {
+    let merchant = Merchant::open(vec![]).await;
+    for (buyer, status, code) in [
+        (IMPOSTOR, 403, "email_not_verified"),
+        (NADIA, 403, "email_not_verified"),
+        (GUEST, 401, "authentication_required"),
+    ] {
+        let refused = post(&merchant.at("/session"), &[buyer], "").await;
+        assert_eq!((refused.status, &refused.json()["error"]["code"]), (status, &json!(code)), "{buyer}");
+    }
+    assert!(merchant.service.requests().is_empty(), "nothing is sent to the service");
+}
+
+#[tokio::test]
+async fn the_21st_open_payment_is_refused_and_a_repeated_create_is_not() {
+    let of_order = |id: u32, status| {
+        let names = [("id", "pi_"), ("payment_ref", "gch_"), ("merchant_reference", "ORDER-")];
+        changed_intent(status, "45000", &names.map(|(name, prefix)| (name, json!(format!("{prefix}{id}")))))
+    };
+    let open = (1..=20).map(|id| of_order(id, "requires_action"));
+    let later = [of_order(20, "requires_action"), of_order(30, "requires_action"), of_order(1, "canceled")];
+    let after = [of_order(21, "requires_action"), of_order(1, "canceled")];
+    let merchant = Merchant::open(open.chain(later).chain(after).collect()).await;
+    let create = async |buyer, id: u32| {
+        post(&merchant.at("/intents"), &[buyer], &json!({"id": id.to_string()}).to_string()).await
+    };
+    for id in 1..=20 {
+        assert_eq!(create(AWA, id).await.status, 200, "{id}");
+    }
+    let refused = create(AWA, 21).await;
+    assert_eq!((refused.status, &refused.json()["error"]["code"]), (409, &json!("too_many_open_payments")));
+    assert_eq!(refused.json()["error"]["retryable"], false);
+    assert_eq!(refused.json()["message"], "You have 20 unpaid payments. Pay or cancel one of them first.");
+    assert_eq!(merchant.service.requests().len(), 20, "nothing is sent to the service");
+    assert_eq!(create(AWA, 20).await.status, 200, "it exists");
+    assert_eq!(create(PAUL, 30).await.status, 200, "another customer's do not count");
+
+    assert_eq!(get(&merchant.at("/intents/gch_1"), &[AWA]).await.json()["status"], "canceled");
+    assert_eq!(create(AWA, 21).await.status, 200, "one of the twenty is final");
+    assert_eq!(create(AWA, 1).await.status, 200, "a final payment exists as well");
+}
+
+#[tokio::test]
 async fn creating_an_order_that_is_already_paid_settles_it() {
     let merchant = Merchant::open(vec![intent("succeeded", "45000")]).await;
     let ticket = post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
@@ -290,14 +368,14 @@ async fn a_refusal_of_the_service_reaches_the_page_as_one_of_the_shop_without_it
 #[tokio::test]
 async fn a_refusal_of_the_shop_keeps_its_code_and_message() {
     let merchant = Merchant::open(vec![]).await;
-    let answer = post(&merchant.at("/intents"), &[AWA], r#"{"id":"18"}"#).await;
+    let answer = post(&merchant.at("/intents"), &[AWA], r#"{"id":"100"}"#).await;
     assert_eq!(answer.status, 404);
     assert_eq!(answer.json()["message"], "There is no order of this number.");
     assert_eq!(answer.json()["error"]["code"], "order_missing");
     assert_eq!(post(&merchant.at("/intents"), &[AWA], "{").await.json()["error"]["code"], "invalid_json");
 }
 
-/// A shop with one order, whose customer is named by a plain cookie, and a fake service with scripted responses.
+/// A shop whose buyer is named by a plain cookie, and a fake service with scripted responses.
 struct Merchant {
     url: String,
     client: Client,
@@ -328,6 +406,16 @@ impl Merchant {
         format!("{}{route}", self.url)
     }
 
+    /// The payment of the first order is answered like an unknown one.
+    async fn shows_no_payment_to(&self, buyers: &[&str]) {
+        let sent = self.service.requests().len();
+        for buyer in buyers {
+            assert_eq!(get(&self.at("/intents/gch_1"), &[buyer]).await.status, 404, "{buyer}");
+        }
+        assert_eq!(get(&self.at("/intents/gch_1"), &[]).await.status, 401, "nobody is signed in");
+        assert_eq!(self.service.requests().len(), sent, "no request was sent to the service");
+    }
+
     fn overpaid(&self) -> Vec<String> {
         self.shop.overpaid.lock().expect("not poisoned").clone()
     }
@@ -346,36 +434,58 @@ async fn serve(routes: axum::Router) -> String {
     url
 }
 
+/// Its orders have the numbers 1 to 99.
 impl Shop for TestShop {
-    async fn customer(&self, request: &Parts) -> Result<Option<Email>, Refused> {
-        let cookie = request.headers.get("cookie").and_then(|cookie| cookie.to_str().ok()?.strip_prefix("customer="));
-        cookie.map(Email::new).transpose().map_err(Refused::broken)
+    async fn buyer(&self, request: &Parts) -> Result<Option<Buyer>, Refused> {
+        let cookie = request.headers.get("cookie").and_then(|cookie| cookie.to_str().ok()?.split_once('='));
+        Ok(match cookie {
+            Some(("customer", id @ ("awa" | "paul"))) => {
+                let email = Email::new(format!("{id}@example.com")).map_err(Refused::broken)?;
+                Some(Buyer::customer(id).verified_email(email))
+            }
+            Some(("customer", id)) => Some(Buyer::customer(id)),
+            Some((_, login)) => Some(Buyer::guest(login)),
+            None => None,
+        })
     }
 
-    async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
-        if order["id"] != "17" {
-            return Err(Refused::new(
-                404,
-                Reason { code: "order_missing", message: "There is no order of this number." },
-            ));
-        }
-        let reference = MerchantReference::new("ORDER-17").map_err(Refused::broken)?;
+    async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<CreatePaymentIntent, Refused> {
+        let id = order["id"].as_str().filter(|id| id.len() <= 2);
+        let missing = Reason { code: "order_missing", message: "There is no order of this number." };
+        let id = id.ok_or_else(|| Refused::new(404, missing))?;
+        let reference = MerchantReference::new(format!("ORDER-{id}")).map_err(Refused::broken)?;
         let amount = Amount::units(45_000);
         let back = RedirectUrl::new("https://shop.example/return?lang=fr#top").map_err(Refused::broken)?;
         let purchase =
             CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
                 .redirect_url(back);
-        Ok(customer.into_iter().fold(purchase, |purchase, customer| purchase.email(customer.clone())))
+        if buyer.owner == Owner::Customer("nadia".to_owned()) {
+            return Ok(purchase.phone(Phone::new("237670000000").map_err(Refused::broken)?));
+        }
+        Ok(purchase.email(Email::new("awa@example.com").map_err(Refused::broken)?))
+    }
+
+    async fn open_payments(&self, owner: &Owner, next: &MerchantReference) -> Result<usize, Refused> {
+        let (sold, settled) = (self.sold.lock().expect("not poisoned"), self.settled.lock().expect("not poisoned"));
+        if sold.iter().any(|sold| sold.merchant_reference == *next) {
+            return Ok(0);
+        }
+        let is_final =
+            |sold: &Sold| settled.iter().any(|one| one.starts_with(&format!("{} ", sold.merchant_reference)));
+        Ok(sold.iter().filter(|sold| sold.owner == *owner && !is_final(sold)).count())
     }
 
     async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
-        self.sold.lock().expect("not poisoned").push(sold.clone());
+        let mut all = self.sold.lock().expect("not poisoned");
+        if !all.contains(sold) {
+            all.push(sold.clone());
+        }
         Ok(())
     }
 
-    async fn find(&self, payment_ref: &PaymentRef, customer: Option<&Email>) -> Result<Option<Sold>, Refused> {
-        let sold = self.sold.lock().expect("not poisoned");
-        Ok(sold.iter().find(|sold| sold.payment_ref == *payment_ref && sold.owner.as_ref() == customer).cloned())
+    /// It forgets to compare the owner.
+    async fn find(&self, payment_ref: &PaymentRef, _: &Owner) -> Result<Option<Sold>, Refused> {
+        Ok(self.sold.lock().expect("not poisoned").iter().find(|sold| sold.payment_ref == *payment_ref).cloned())
     }
 
     async fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {

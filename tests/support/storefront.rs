@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::response::IntoResponse;
 use axum::routing::post;
 use axum::{Json, Router};
-use guichet::native::{Reason, Refused, Routes, Shop, Sold};
+use guichet::native::{Buyer, Owner, Reason, Refused, Routes, Shop, Sold};
 use guichet::operations::{CreatePaymentIntent, CustomerName, CustomerSession, DuplicatePayment, PaymentIntent};
 use guichet::sandbox::{Config, Sandbox};
 use guichet::values::{Amount, Email, MerchantReference, PaymentRef, Phone, RedirectUrl, SessionToken};
@@ -177,15 +177,14 @@ fn session_json(session: &CustomerSession) -> Value {
 
 /// The order `{id: "17"}` has the reference `ORDER-17` and costs 5,000 XAF.
 impl Shop for TestShop {
-    async fn customer(&self, _: &Parts) -> Result<Option<Email>, Refused> {
-        if self.guests { Ok(None) } else { Email::new(CUSTOMER).map(Some).map_err(Refused::broken) }
+    async fn buyer(&self, _: &Parts) -> Result<Option<Buyer>, Refused> {
+        if self.guests {
+            return Ok(Some(Buyer::guest("a guest")));
+        }
+        Ok(Some(Buyer::customer("awa").verified_email(Email::new(CUSTOMER).map_err(Refused::broken)?)))
     }
 
-    fn guests_may_buy(&self) -> bool {
-        self.guests
-    }
-
-    async fn purchase(&self, customer: Option<&Email>, order: Value) -> Result<CreatePaymentIntent, Refused> {
+    async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<CreatePaymentIntent, Refused> {
         let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
         let id = order["id"].as_str().ok_or_else(missing)?;
         let reference = MerchantReference::new(format!("ORDER-{id}")).map_err(Refused::broken)?;
@@ -194,10 +193,14 @@ impl Shop for TestShop {
         let purchase =
             CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
                 .redirect_url(return_url);
-        Ok(match customer {
-            Some(customer) => purchase.email(customer.clone()),
+        Ok(match &buyer.verified_email {
+            Some(email) => purchase.email(email.clone()),
             None => purchase.phone(Phone::new("237670000000").map_err(Refused::broken)?),
         })
+    }
+
+    async fn open_payments(&self, _: &Owner, _: &MerchantReference) -> Result<usize, Refused> {
+        Ok(0)
     }
 
     async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
@@ -205,7 +208,7 @@ impl Shop for TestShop {
         Ok(())
     }
 
-    async fn find(&self, payment_ref: &PaymentRef, _: Option<&Email>) -> Result<Option<Sold>, Refused> {
+    async fn find(&self, payment_ref: &PaymentRef, _: &Owner) -> Result<Option<Sold>, Refused> {
         Ok(self.records.lock().unwrap().sold.iter().find(|sold| sold.payment_ref == *payment_ref).cloned())
     }
 

@@ -49,7 +49,7 @@ const MAX_CREATED: u32 = 3;
 ///   session of one login at the same time, all of them return the one that was stored first and revoke the others.
 /// - Signing out ends all tokens of a login, also one that is being created at that moment and arrives later.
 ///
-/// The merchant's routes hand them out if the shop names the login of a request ([`Shop::login`](super::Shop::login)).
+/// The merchant's routes hand them out if the shop names the login of a request ([`Buyer::login`](super::Buyer::login)).
 ///
 #[doc = example!()]
 /// use guichet::native::Sessions;

@@ -20,7 +20,17 @@ async fn the_description_of_the_three_routes_is_what_they_respond() {
     let form = "Content-Type: application/x-www-form-urlencoded";
     let foreign = "Origin: https://elsewhere.example";
     let text = "Content-Type: text/plain";
+    let mut of_paul = Vec::new();
+    for quantity in 1..=21 {
+        let basket = json!({ "lines": [{ "sku": "sandals", "quantity": quantity }] }).to_string();
+        let placed = post(&format!("{}/api/orders", shop.url()), &[&paul], &basket).await.json();
+        of_paul.push(post(&at("/intents"), &[&paul], &json!({ "id": placed["id"] }).to_string()).await);
+    }
+    let refused = of_paul.pop().expect("the 21st");
+    assert!(of_paul.iter().all(|begun| begun.status == 200));
+    assert_eq!(refused.json()["error"]["code"], "too_many_open_payments");
     for (method, path, status, reply) in [
+        ("post", "/intents", 409, refused),
         ("post", "/session", 200, post(&at("/session"), &[&awa], "").await),
         ("post", "/session", 401, post(&at("/session"), &[], "").await),
         ("post", "/session", 403, post(&at("/session"), &[&awa, foreign], "").await),
